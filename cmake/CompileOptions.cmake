@@ -1,0 +1,15 @@
+# Compile options every target of ours uses: link against msrun_options (PRIVATE).
+add_library(msrun_options INTERFACE)
+target_include_directories(msrun_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(msrun_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast
+  -Woverloaded-virtual -Werror -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports these for code inlined from the standard library and Eigen where nothing is wrong.
+  target_compile_options(msrun_options INTERFACE
+    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
+endif()
+if(MSRUN_SANITIZE)
+  add_compile_options(-fsanitize=${MSRUN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${MSRUN_SANITIZE})
+endif()

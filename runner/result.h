@@ -1,0 +1,41 @@
+// The result of one API call and its encoding: what a runner sends, the journal keeps and the CSVs render.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/compare/details.h"
+
+namespace msrun {
+
+// Where the time of one call went, in nanoseconds.
+struct PhaseTimes {
+  std::uint64_t materialise = 0;
+  std::uint64_t device = 0;
+  std::uint64_t benchmark = 0;
+  std::uint64_t compare = 0;
+};
+
+struct ApiResult {
+  std::uint32_t task = 0;         // place of the call in the dump, counting forward entries from 0
+  std::string name;               // "Functional.relu.0", as in the result file
+  std::int32_t device = -1;       // the -d id it ran on; -1 if it ran on none (SKIP by rule)
+  Status forward = Status::skip;
+  std::optional<Status> backward;  // nothing: one space in the result file
+  std::string message;            // fourth field of the result row, written where forward or backward is SKIP
+  std::vector<DetailsRow> forward_rows;
+  std::vector<DetailsRow> backward_rows;
+  PhaseTimes times;
+};
+
+// The whole-API SKIP: SKIP, SKIP and one details row with the reason.
+ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason);
+
+// Compact binary form; decode throws std::runtime_error on bytes that encode did not write.
+std::string encode(const ApiResult& result);
+ApiResult decode_result(std::string_view bytes);
+
+}  // namespace msrun
