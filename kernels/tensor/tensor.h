@@ -4,19 +4,16 @@
 // changes. So copies and views are cheap and safe across threads, and in-place operators are evaluated as functions.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 
+#include "kernels/tensor/dims.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
-
-// Sizes, strides or axes.
-using Dims = boost::container::small_vector<std::int64_t, 6>;
 
 // Product of the sizes. Throws SkipError if a size is negative or the product does not fit 63 bits.
 std::int64_t element_count(std::span<const std::int64_t> shape);

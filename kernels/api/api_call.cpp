@@ -1,0 +1,26 @@
+#include "kernels/api/api_call.h"
+
+#include <algorithm>
+
+namespace msrun {
+
+std::optional<ApiName> ApiName::parse(std::string_view full) {
+  const auto dots = std::count(full.begin(), full.end(), '.');
+  if (dots != 2 && dots != 3) return std::nullopt;
+  const std::size_t first = full.find('.');
+  const std::size_t last = full.rfind('.');
+  return ApiName{std::string(full.substr(0, first)), std::string(full.substr(first + 1, last - first - 1)),
+                 std::string(full.substr(last + 1))};
+}
+
+std::optional<Direction> split_direction(std::string_view entry, std::string_view& base) {
+  const std::size_t dot = entry.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  const std::string_view last = entry.substr(dot + 1);
+  base = entry.substr(0, dot);
+  if (last == "forward") return Direction::forward;
+  if (last == "backward") return Direction::backward;
+  return std::nullopt;
+}
+
+}  // namespace msrun

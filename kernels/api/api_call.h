@@ -1,0 +1,36 @@
+// ApiCall: one recorded call, forward or backward, and the parts of its name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kernels/api/value.h"
+
+namespace msrun {
+
+enum class Direction : std::uint8_t { forward, backward };
+
+// "Functional.conv2d.3": type, bare API name (which may contain a dot: "linalg.norm"), call index.
+struct ApiName {
+  std::string type;
+  std::string api;
+  std::string index;
+
+  // Splits a full name without direction into its parts; nothing if it has not three or four segments.
+  static std::optional<ApiName> parse(std::string_view full);
+};
+
+// The direction is the last dot-separated segment of an entry name; nothing if that is neither "forward" nor "backward".
+// base receives the name without it.
+std::optional<Direction> split_direction(std::string_view entry, std::string_view& base);
+
+struct ApiCall {
+  std::string name;  // "Functional.conv2d.3"
+  List args;         // input_args
+  Dict kwargs;       // input_kwargs
+  std::string output_dtype;  // dtype text of output[0] in the dump; empty if there is none
+  bool has_backward = false;
+  List grad_inputs;  // input of the backward entry: gradients of the outputs
+};
+
+}  // namespace msrun

@@ -1,0 +1,120 @@
+#include "kernels/autograd/tape.h"
+
+#include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
+
+namespace msrun {
+namespace {
+
+Tensor flush_subnormals(const Tensor& tensor) {
+  double smallest_normal = 0;
+  switch (tensor.dtype()) {
+    case DType::float16: smallest_normal = 0x1p-14; break;
+    case DType::bfloat16:
+    case DType::float32: smallest_normal = 0x1p-126; break;
+    case DType::float64: smallest_normal = 0x1p-1022; break;
+    default: return tensor;
+  }
+  return map(tensor.dtype(), tensor, [smallest_normal](auto x) {
+    using T = decltype(x);
+    return std::abs(x) < static_cast<T>(smallest_normal) ? T{0} : x;
+  });
+}
+
+}  // namespace
+
+Var Tape::make(Tensor tensor, std::int32_t node) {
+  Var var;
+  var.tensor_ = std::move(tensor);
+  var.tape_ = this;
+  var.node_ = node;
+  return var;
+}
+
+Var Tape::constant(Tensor tensor) { return make(std::move(tensor), -1); }
+
+Var Tape::number(double value) {
+  Var var = make(Tensor::scalar(DType::float64, value), -1);
+  var.is_number_ = true;
+  return var;
+}
+
+Var Tape::number(std::int64_t value) {
+  Var var = make(Tensor::scalar(value), -1);
+  var.is_number_ = true;
+  return var;
+}
+
+Var Tape::number(bool value) {
+  Var var = make(Tensor::scalar(DType::boolean, value ? 1 : 0), -1);
+  var.is_number_ = true;
+  return var;
+}
+
+Var Tape::leaf(Tensor tensor) {
+  nodes_.push_back({{}, {}, tensor.dtype(), tensor.shape(), {}});
+  return make(std::move(tensor), static_cast<std::int32_t>(nodes_.size() - 1));
+}
+
+Var Tape::record(Tensor value, std::vector<Var> inputs, JointVjp vjp) {
+  if (arithmetic_.flush_subnormals) value = flush_subnormals(value);
+  bool differentiable = false;
+  std::vector<std::int32_t> nodes;
+  for (const Var& input : inputs) {
+    nodes.push_back(input.node_);
+    differentiable = differentiable || input.requires_grad();
+  }
+  if (!differentiable || !is_floating(value.dtype())) return make(std::move(value), -1);
+  nodes_.push_back({std::move(nodes), std::move(vjp), value.dtype(), value.shape(), {}});
+  return make(std::move(value), static_cast<std::int32_t>(nodes_.size() - 1));
+}
+
+Var Tape::record(Tensor value, std::vector<Edge> edges) {
+  std::vector<Var> inputs;
+  for (const Edge& edge : edges) inputs.push_back(edge.input);
+  return record(std::move(value), std::move(inputs), [edges = std::move(edges)](const Tensor& gradient) {
+    std::vector<Tensor> gradients(edges.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+      if (edges[i].input.requires_grad()) gradients[i] = edges[i].vjp(gradient);
+    }
+    return gradients;
+  });
+}
+
+void Tape::accumulate(std::int32_t node, const Tensor& gradient) {
+  Node& target = nodes_[static_cast<std::size_t>(node)];
+  if (gradient.shape() != target.shape) throw std::logic_error("a VJP returned a gradient of the wrong shape");
+  const Tensor cast = gradient.to(target.dtype);
+  target.gradient = target.gradient.defined()
+                        ? map(target.dtype, target.gradient, cast, [](auto a, auto b) { return a + b; })
+                        : cast;
+}
+
+void Tape::backward(const Var& output, const Tensor& gradient) {
+  if (!output.requires_grad()) {
+    throw SkipError("element 0 of tensors does not require grad and does not have a grad_fn");
+  }
+  if (gradient.shape() != output.shape()) {
+    throw SkipError("Mismatch in shape: the gradient has shape " + tuple_text(gradient.shape()) +
+                    " and the output has shape " + tuple_text(output.shape()) + ".");
+  }
+  accumulate(output.node_, gradient);
+  for (std::int32_t node = output.node_; node >= 0; --node) {
+    // Taken out of the node, because the gradients of intermediate results are not needed once they are passed on.
+    const Node current = nodes_[static_cast<std::size_t>(node)];
+    if (!current.vjp || !current.gradient.defined()) continue;
+    Tensor total = current.gradient;
+    if (arithmetic_.flush_subnormals) total = flush_subnormals(total);
+    const std::vector<Tensor> gradients = current.vjp(total);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (current.inputs[i] >= 0 && gradients[i].defined()) accumulate(current.inputs[i], gradients[i]);
+    }
+    nodes_[static_cast<std::size_t>(node)].gradient = {};
+  }
+}
+
+Tensor Tape::gradient(const Var& var) const {
+  return var.requires_grad() ? nodes_[static_cast<std::size_t>(var.node_)].gradient : Tensor{};
+}
+
+}  // namespace msrun

@@ -1,0 +1,109 @@
+// Reverse-mode differentiation over tensors: a Tape records what was computed from what, and walks it backwards.
+//
+// A Var is a tensor on a tape. Operators compute new Vars and, where an input requires a gradient, record a vector-Jacobian
+// product (VJP). The gradient of a Var has its dtype and shape. VJPs work on plain tensors: second derivatives do not exist.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// How the operators of one tape compute. The default is what a sound device does: storage in the tensor's dtype, float32
+// (float64 for float64) in between. The rest describes faulty or approximate hardware.
+struct Arithmetic {
+  bool fp16_accumulation = false;  // sums of products and reductions are rounded to float16 after every addition
+  bool hf32_inputs = false;        // float32 operands of matrix products and convolutions keep 11 fraction bits
+  bool flush_subnormals = false;   // subnormal results become zero, in the dtype of the result
+  bool operator==(const Arithmetic&) const = default;
+};
+
+class Tape;
+
+class Var {
+ public:
+  Var() = default;
+
+  const Tensor& tensor() const { return tensor_; }
+  DType dtype() const { return tensor_.dtype(); }
+  const Dims& shape() const { return tensor_.shape(); }
+  std::int64_t rank() const { return tensor_.rank(); }
+  std::int64_t size(std::int64_t axis) const { return tensor_.size(axis); }
+  std::int64_t numel() const { return tensor_.numel(); }
+  bool defined() const { return tensor_.defined(); }
+
+  bool requires_grad() const { return node_ >= 0; }
+  // A Python number in the place of a tensor: a 0-d float64, int64 or bool that yields to the dtype of real tensors.
+  bool is_number() const { return is_number_; }
+  Tape& tape() const { return *tape_; }
+  const Arithmetic& arithmetic() const;
+
+ private:
+  friend class Tape;
+  Tensor tensor_;
+  Tape* tape_ = nullptr;
+  std::int32_t node_ = -1;
+  bool is_number_ = false;
+};
+
+// Gradient of one input from the gradient of the output.
+using Vjp = std::function<Tensor(const Tensor& gradient)>;
+// Gradients of all inputs at once, in their order; entries of inputs that need none may be undefined.
+using JointVjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
+
+struct Edge {
+  Var input;
+  Vjp vjp;
+};
+
+// Owns the recorded computation; must outlive its Vars. One thread.
+class Tape {
+ public:
+  Tape() = default;
+  explicit Tape(const Arithmetic& arithmetic) : arithmetic_(arithmetic) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  const Arithmetic& arithmetic() const { return arithmetic_; }
+
+  Var constant(Tensor tensor);
+  Var number(double value);
+  Var number(std::int64_t value);
+  Var number(bool value);
+  // A tensor whose gradient will be asked for. dtype must be floating.
+  Var leaf(Tensor tensor);
+
+  // The result of an operator. It requires a gradient if an input of the edges does; subnormals are flushed here where the
+  // arithmetic says so.
+  Var record(Tensor value, std::vector<Edge> edges);
+  Var record(Tensor value, std::vector<Var> inputs, JointVjp vjp);
+
+  // Propagates gradient, given for output, to every Var that output was computed from. gradient is cast to the dtype of
+  // output; its shape must be that of output (SkipError). Throws SkipError if output requires no gradient.
+  void backward(const Var& output, const Tensor& gradient);
+
+  // The gradient that reached var; undefined if none did.
+  Tensor gradient(const Var& var) const;
+
+ private:
+  struct Node {
+    std::vector<std::int32_t> inputs;  // -1 where an input needs no gradient
+    JointVjp vjp;                      // empty for leaves
+    DType dtype;
+    Dims shape;
+    Tensor gradient;
+  };
+  Var make(Tensor tensor, std::int32_t node);
+  void accumulate(std::int32_t node, const Tensor& gradient);
+
+  Arithmetic arithmetic_;
+  std::vector<Node> nodes_;
+};
+
+inline const Arithmetic& Var::arithmetic() const { return tape_->arithmetic(); }
+
+}  // namespace msrun

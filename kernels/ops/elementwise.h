@@ -1,0 +1,243 @@
+// The elementwise engine: applies a scalar function to broadcast tensors of any dtype, in blocks that stay in the
+// first-level cache.
+//
+// The function is a generic lambda. It is instantiated for the compute types: double for float64, float for the other
+// floats (narrow ones are converted at load and rounded at store), int64 for integers and bool. Included by operator
+// files only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/autograd/tape.h"
+#include "kernels/tensor/convert.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// The widths an elementwise function can be computed in.
+enum class Compute : std::uint8_t { float32, float64, int64 };
+
+inline Compute compute_of(DType dtype) {
+  if (dtype == DType::float64 || is_complex(dtype)) return Compute::float64;
+  return is_floating(dtype) ? Compute::float32 : Compute::int64;
+}
+
+// Strides of operands over a common shape, with neighbouring axes merged where every operand allows it, so that inner loops are
+// as long as possible.
+template <std::size_t N>
+struct LoopNest {
+  Dims shape;                   // outer to inner, at least one axis
+  std::array<Dims, N> strides;  // in elements; 0 where an operand is repeated
+};
+
+template <std::size_t N>
+LoopNest<N> make_loop_nest(const Dims& shape, const std::array<const Tensor*, N>& operands) {
+  LoopNest<N> nest;
+  std::array<Tensor, N> expanded;
+  for (std::size_t k = 0; k < N; ++k) expanded[k] = operands[k]->expand(shape);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == 1) continue;
+    bool merge = !nest.shape.empty();
+    for (std::size_t k = 0; merge && k < N; ++k) {
+      merge = nest.strides[k].back() == expanded[k].strides()[axis] * shape[axis];
+    }
+    if (merge) {
+      nest.shape.back() *= shape[axis];
+      for (std::size_t k = 0; k < N; ++k) nest.strides[k].back() = expanded[k].strides()[axis];
+    } else {
+      nest.shape.push_back(shape[axis]);
+      for (std::size_t k = 0; k < N; ++k) nest.strides[k].push_back(expanded[k].strides()[axis]);
+    }
+  }
+  if (nest.shape.empty()) {
+    nest.shape.push_back(1);
+    for (auto& strides : nest.strides) strides.push_back(1);
+  }
+  return nest;
+}
+
+namespace elementwise_detail {
+
+inline constexpr std::int64_t block = 512;
+
+template <class T, class F, std::size_t N, std::size_t... K>
+void apply(F& f, const std::array<const T*, N>& in, T* out, std::int64_t count, std::index_sequence<K...> /*operands*/) {
+  for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(f(in[K][i]...));
+}
+
+template <class T, class F, std::size_t N>
+void run(Tensor& result, const std::array<const Tensor*, N>& operands, F& f) {
+  if (result.numel() == 0) return;
+  const LoopNest<N> nest = make_loop_nest<N>(result.shape(), operands);
+  const std::size_t outer_axes = nest.shape.size() - 1;
+  const std::int64_t row = nest.shape.back();
+  constexpr DType own = std::is_same_v<T, float>    ? DType::float32
+                        : std::is_same_v<T, double> ? DType::float64
+                                                    : DType::int64;
+  alignas(64) std::array<std::array<T, block>, N> buffers;
+  alignas(64) std::array<T, block> result_buffer;
+  std::array<std::int64_t, N> offset{};
+  Dims index(outer_axes);
+  std::array<bool, N> direct;
+  std::array<bool, N> repeated;
+  for (std::size_t k = 0; k < N; ++k) {
+    direct[k] = operands[k]->dtype() == own && nest.strides[k].back() == 1;
+    repeated[k] = nest.strides[k].back() == 0;
+  }
+  const bool direct_result = result.dtype() == own;
+  const auto result_size = static_cast<std::int64_t>(size_of(result.dtype()));
+  for (std::int64_t position = 0; position < result.numel(); position += row) {
+    for (std::int64_t start = 0; start < row; start += block) {
+      const std::int64_t count = std::min(block, row - start);
+      std::array<const T*, N> in;
+      for (std::size_t k = 0; k < N; ++k) {
+        const Tensor& operand = *operands[k];
+        const std::int64_t stride = nest.strides[k].back();
+        const std::int64_t at = offset[k] + start * stride;
+        if (direct[k]) {
+          in[k] = operand.data<T>() + at;
+          continue;
+        }
+        in[k] = buffers[k].data();
+        if (repeated[k] && start > 0) continue;
+        load_run<T>(operand.dtype(), operand.raw() + at * static_cast<std::int64_t>(size_of(operand.dtype())), stride,
+                    count, buffers[k].data());
+      }
+      if (direct_result) {
+        apply<T>(f, in, result.mutable_data<T>() + position + start, count, std::make_index_sequence<N>{});
+      } else {
+        apply<T>(f, in, result_buffer.data(), count, std::make_index_sequence<N>{});
+        store_run<T>(result.dtype(), result_buffer.data(), count,
+                     result.mutable_data<std::byte>() + (position + start) * result_size);
+      }
+    }
+    for (std::size_t axis = outer_axes; axis-- > 0;) {
+      for (std::size_t k = 0; k < N; ++k) offset[k] += nest.strides[k][axis];
+      if (++index[axis] < nest.shape[axis]) break;
+      for (std::size_t k = 0; k < N; ++k) offset[k] -= nest.strides[k][axis] * nest.shape[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+template <class F, std::size_t N>
+Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tensor*, N>& operands, F& f) {
+  Dims shape = operands[0]->shape();
+  for (std::size_t k = 1; k < N; ++k) shape = broadcast_shapes(shape, operands[k]->shape());
+  Tensor result(result_dtype, shape);
+  switch (compute) {
+    case Compute::float32: run<float>(result, operands, f); break;
+    case Compute::float64: run<double>(result, operands, f); break;
+    case Compute::int64:
+      if constexpr (requires { f.floats_only; }) {
+        run<float>(result, operands, f);
+      } else {
+        run<std::int64_t>(result, operands, f);
+      }
+      break;
+  }
+  return result;
+}
+
+template <class Function>
+struct FloatsOnly : Function {
+  static constexpr bool floats_only = true;
+};
+
+}  // namespace elementwise_detail
+
+// Keeps a function that makes no sense for integers from being compiled for int64.
+template <class F>
+auto floats_only(F f) {
+  return elementwise_detail::FloatsOnly<F>{f};
+}
+
+// f over the broadcast operands, computed in `compute`, stored as result_dtype. One to five operands.
+template <class F>
+Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, F f) {
+  return elementwise_detail::dispatch<F, 1>(compute, result_dtype, {&a}, f);
+}
+template <class F>
+Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, const Tensor& b, F f) {
+  return elementwise_detail::dispatch<F, 2>(compute, result_dtype, {&a, &b}, f);
+}
+template <class F>
+Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c, F f) {
+  return elementwise_detail::dispatch<F, 3>(compute, result_dtype, {&a, &b, &c}, f);
+}
+template <class F>
+Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d,
+              F f) {
+  return elementwise_detail::dispatch<F, 4>(compute, result_dtype, {&a, &b, &c, &d}, f);
+}
+
+// The same for functions of floats, computed in the width that result_dtype asks for.
+template <class F>
+Tensor map(DType result_dtype, const Tensor& a, F f) {
+  return map_as(compute_of(result_dtype), result_dtype, a, floats_only(f));
+}
+template <class F>
+Tensor map(DType result_dtype, const Tensor& a, const Tensor& b, F f) {
+  return map_as(compute_of(result_dtype), result_dtype, a, b, floats_only(f));
+}
+template <class F>
+Tensor map(DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c, F f) {
+  return map_as(compute_of(result_dtype), result_dtype, a, b, c, floats_only(f));
+}
+template <class F>
+Tensor map(DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d, F f) {
+  return map_as(compute_of(result_dtype), result_dtype, a, b, c, d, floats_only(f));
+}
+
+// g summed over the axes along which an operand of the given shape was broadcast: R(g) of api_inventory.md section 3. Sums
+// accumulate in float32 (float64 for float64) and are rounded once.
+Tensor sum_to(const Tensor& gradient, const Dims& shape);
+
+// torch's result dtype: tensors with dimensions decide, 0-d tensors and then numbers only where their category
+// (bool < integer < float < complex) is higher; a float number makes integers float32.
+DType result_dtype(std::initializer_list<const Var*> operands);
+
+// The same, with integers and bool promoted to float32, as for division and the transcendental functions.
+DType float_result_dtype(std::initializer_list<const Var*> operands);
+
+// y = f(x) for a float function; vjp(x, y, g) is the gradient of x. Integer input computes in float32.
+template <class F, class V>
+Var unary(const Var& x, F f, V vjp) {
+  const DType dtype = float_result_dtype({&x});
+  Tensor y = map(dtype, x.tensor(), f);
+  return x.tape().record(y, {{x, [x = x.tensor(), y, vjp](const Tensor& g) { return map(x.dtype(), x, y, g, vjp); }}});
+}
+
+// z = f(a, b) with torch's promotion; vjp_a(a, b, z, g) and vjp_b(a, b, z, g) before the sum over broadcast axes. f is also
+// instantiated for int64.
+template <class F, class VA, class VB>
+Var binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
+  const DType dtype = result_dtype({&a, &b});
+  Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), f);
+  const Tensor ta = a.tensor();
+  const Tensor tb = b.tensor();
+  return a.tape().record(z, {{a, [ta, tb, z, vjp_a](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_a), ta.shape()); }},
+                             {b, [ta, tb, z, vjp_b](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_b), tb.shape()); }}});
+}
+
+// The same for functions that are defined for floats only: integer operands compute in float32.
+template <class F, class VA, class VB>
+Var float_binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
+  const DType dtype = float_result_dtype({&a, &b});
+  Tensor z = map(dtype, a.tensor(), b.tensor(), f);
+  const Tensor ta = a.tensor();
+  const Tensor tb = b.tensor();
+  return a.tape().record(z, {{a, [ta, tb, z, vjp_a](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_a), ta.shape()); }},
+                             {b, [ta, tb, z, vjp_b](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_b), tb.shape()); }}});
+}
+
+// A bool tensor; no gradient. Operands compare in the dtype that torch promotes them to.
+template <class F>
+Var predicate(const Var& a, const Var& b, F f) {
+  return a.tape().constant(map_as(compute_of(result_dtype({&a, &b})), DType::boolean, a.tensor(), b.tensor(), f));
+}
+
+}  // namespace msrun

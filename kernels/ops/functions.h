@@ -1,0 +1,95 @@
+// The differentiable functions that operators are composed of. Every operator file declares here what others may use; the
+// operators themselves are registered beside the definitions.
+//
+// Conventions: a function of Vars records its gradient; dtypes follow torch's promotion; half inputs are computed in float32
+// and rounded once at the end of each function. A formula that composes several functions raises half inputs first and
+// rounds the result once: see Raised.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/autograd/tape.h"
+
+namespace msrun {
+
+// arithmetic.cpp
+Var add(const Var& a, const Var& b);
+Var sub(const Var& a, const Var& b);
+Var mul(const Var& a, const Var& b);
+Var div(const Var& a, const Var& b);
+Var add(const Var& a, double b);
+Var mul(const Var& a, double b);
+Var neg(const Var& x);
+Var square(const Var& x);
+Var sqrt(const Var& x);
+Var rsqrt(const Var& x);
+Var exp(const Var& x);
+Var log(const Var& x);
+Var abs(const Var& x);
+Var pow(const Var& x, double exponent);
+Var maximum(const Var& a, const Var& b);
+// min(max(x, low), high); the gradient passes where low <= x <= high.
+Var clamp(const Var& x, std::optional<double> low, std::optional<double> high);
+// Value conversion; the gradient is cast back.
+Var cast(const Var& x, DType dtype);
+// condition ? x : y, with exact zeros in the gradient of the branch not taken. condition is bool.
+Var where(const Var& condition, const Var& x, const Var& y);
+
+// views.cpp: no arithmetic.
+Var reshape(const Var& x, const Dims& shape);
+Var permute(const Var& x, const Dims& axes);
+Var transpose(const Var& x, std::int64_t a, std::int64_t b);
+Var expand(const Var& x, const Dims& shape);
+Var unsqueeze(const Var& x, std::int64_t axis);
+Var squeeze(const Var& x, std::int64_t axis);
+Var slice(const Var& x, std::int64_t axis, std::int64_t start, std::int64_t length, std::int64_t step = 1);
+Var select(const Var& x, std::int64_t axis, std::int64_t index);
+Var cat(const std::vector<Var>& parts, std::int64_t axis);
+Var flip(const Var& x, const Dims& axes);
+
+// reduction.cpp: axes empty means all.
+Var sum(const Var& x, const Dims& axes, bool keepdim);
+Var mean(const Var& x, const Dims& axes, bool keepdim);
+// max over one axis, gradient to the first maximum.
+Var logsumexp(const Var& x, const Dims& axes, bool keepdim);
+// (sum |x|^p)^(1/p); p may be 0, inf and -inf.
+Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim);
+
+// matmul.cpp
+Var matmul(const Var& a, const Var& b);
+Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias);
+
+// softmax.cpp
+Var softmax(const Var& x, std::int64_t axis);
+Var log_softmax(const Var& x, std::int64_t axis);
+
+// activation.cpp
+Var sigmoid(const Var& x);
+Var tanh(const Var& x);
+Var softplus(const Var& x, double beta, double threshold);
+Var silu(const Var& x);
+
+// indexing.cpp
+Var gather(const Var& x, std::int64_t axis, const Tensor& index);
+
+// Raises half inputs of a composed operator to float32 and rounds its results back, so that it rounds once as a fused kernel
+// does:
+//   Raised raised;
+//   Var x = raised(args.var("input"));
+//   return raised.back(mul(x, rsqrt(...)));
+class Raised {
+ public:
+  Var operator()(const Var& x);
+  std::optional<Var> operator()(const std::optional<Var>& x);
+  // To the dtype that the raised inputs promote to, if any was half and none was wider.
+  Var back(const Var& result) const;
+
+ private:
+  bool any_ = false;
+  DType dtype_ = DType::float32;
+};
+
+}  // namespace msrun

@@ -1,0 +1,98 @@
+#include "kernels/tensor/convert.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+namespace msrun {
+namespace {
+
+// float to int64 is undefined outside the range in C++; here it saturates, and NaN gives the smallest value, as the
+// processors' conversion instructions do.
+std::int64_t truncate(double value) {
+  constexpr double limit = 0x1p63;
+  if (value >= -limit && value < limit) return static_cast<std::int64_t>(value);
+  return value >= limit ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
+template <class T, class S>
+T convert_in(S value) {
+  if constexpr (std::is_same_v<S, Half> || std::is_same_v<S, BFloat16> || std::is_same_v<S, Float8E4M3> ||
+                std::is_same_v<S, Float8E5M2>) {
+    return convert_in<T>(to_float(value));
+  } else if constexpr (std::is_same_v<S, std::complex<float>> || std::is_same_v<S, std::complex<double>>) {
+    return convert_in<T>(value.real());
+  } else if constexpr (std::is_same_v<T, std::int64_t> && std::is_floating_point_v<S>) {
+    return truncate(static_cast<double>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <class S, class T>
+S convert_out(T value) {
+  if constexpr (std::is_same_v<S, Half>) {
+    return to_half(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<S, BFloat16>) {
+    return to_bfloat16(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<S, Float8E4M3>) {
+    return to_float8_e4m3(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<S, Float8E5M2>) {
+    return to_float8_e5m2(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<S, std::complex<float>>) {
+    return {static_cast<float>(value), 0.0F};
+  } else if constexpr (std::is_same_v<S, std::complex<double>>) {
+    return {static_cast<double>(value), 0.0};
+  } else if constexpr (std::is_same_v<S, bool>) {
+    return value != T{0};
+  } else if constexpr (std::is_integral_v<S> && std::is_floating_point_v<T>) {
+    return static_cast<S>(truncate(static_cast<double>(value)));
+  } else {
+    return static_cast<S>(value);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void load_run(DType dtype, const std::byte* source, std::int64_t stride, std::int64_t count, T* target) {
+  visit_dtype(dtype, [&](auto element) {
+    using S = decltype(element);
+    const S* from = reinterpret_cast<const S*>(source);
+    if (stride == 1) {
+      if constexpr (std::is_same_v<S, T>) {
+        std::memcpy(target, from, static_cast<std::size_t>(count) * sizeof(T));
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) target[i] = convert_in<T>(from[i]);
+      }
+    } else if (stride == 0) {
+      const T value = count > 0 ? convert_in<T>(from[0]) : T{};
+      for (std::int64_t i = 0; i < count; ++i) target[i] = value;
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) target[i] = convert_in<T>(from[i * stride]);
+    }
+  });
+}
+
+template <class T>
+void store_run(DType dtype, const T* source, std::int64_t count, std::byte* target) {
+  visit_dtype(dtype, [&](auto element) {
+    using S = decltype(element);
+    S* to = reinterpret_cast<S*>(target);
+    if constexpr (std::is_same_v<S, T>) {
+      std::memcpy(to, source, static_cast<std::size_t>(count) * sizeof(T));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = convert_out<S>(source[i]);
+    }
+  });
+}
+
+template void load_run<float>(DType, const std::byte*, std::int64_t, std::int64_t, float*);
+template void load_run<double>(DType, const std::byte*, std::int64_t, std::int64_t, double*);
+template void load_run<std::int64_t>(DType, const std::byte*, std::int64_t, std::int64_t, std::int64_t*);
+template void store_run<float>(DType, const float*, std::int64_t, std::byte*);
+template void store_run<double>(DType, const double*, std::int64_t, std::byte*);
+template void store_run<std::int64_t>(DType, const std::int64_t*, std::int64_t, std::byte*);
+
+}  // namespace msrun

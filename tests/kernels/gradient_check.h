@@ -1,0 +1,129 @@
+// Compares the gradients that the tape gives with central differences in float64.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/api/operators.h"
+
+namespace msrun::testing {
+
+inline std::vector<double> values(const Tensor& tensor) {
+  const Tensor wide = tensor.to(DType::float64).contiguous();
+  return {wide.data<double>(), wide.data<double>() + wide.numel()};
+}
+
+inline Tensor float64(const Dims& shape, const std::vector<double>& data) {
+  return Tensor::from<double>(DType::float64, shape, std::span<const double>(data));
+}
+
+inline Tensor int64(const Dims& shape, const std::vector<std::int64_t>& data) {
+  return Tensor::from<std::int64_t>(DType::int64, shape, std::span<const std::int64_t>(data));
+}
+
+inline Tensor uniform(const Dims& shape, double low, double high, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<double> distribution(low, high);
+  std::vector<double> data(static_cast<std::size_t>(element_count(shape)));
+  for (double& value : data) value = distribution(generator);
+  return float64(shape, data);
+}
+
+// Tensors become Vars of the tape: float64 ones as leaves, which are appended to leaves in depth-first order.
+inline Value on_tape(const Value& tree, Tape& tape, std::vector<Var>& leaves) {
+  return transform_leaves(tree, [&](const Value& leaf) -> Value {
+    const Tensor* tensor = leaf.get<Tensor>();
+    if (tensor == nullptr) return leaf;
+    if (tensor->dtype() != DType::float64) return tape.constant(*tensor);
+    leaves.push_back(tape.leaf(*tensor));
+    return leaves.back();
+  });
+}
+
+// The output of an API; of a tuple the item `output`.
+inline Var call(const std::string& type, const std::string& api, const List& args, const Dict& kwargs, Tape& tape,
+                std::vector<Var>& leaves, std::size_t output = 0) {
+  const Operator* op = find_operator(type, api);
+  if (op == nullptr) throw std::logic_error(type + "." + api + " is not in the table");
+  const Value bound_args = on_tape(args, tape, leaves);
+  const Value bound_kwargs = on_tape(kwargs, tape, leaves);
+  const Value result = op->call(*bound_args.get<List>(), *bound_kwargs.get<Dict>(), tape);
+  if (const List* list = result.get<List>()) return *list->at(output).get<Var>();
+  return *result.get<Var>();
+}
+
+// Forward value as doubles.
+inline std::vector<double> forward(const std::string& type, const std::string& api, const List& args,
+                                   const Dict& kwargs = {}, std::size_t output = 0) {
+  Tape tape;
+  std::vector<Var> leaves;
+  return values(call(type, api, args, kwargs, tape, leaves, output).tensor());
+}
+
+// Gradients of all float64 tensor arguments for the cotangent `gradient` (all ones if undefined).
+inline std::vector<std::vector<double>> gradients(const std::string& type, const std::string& api, const List& args,
+                                                  const Dict& kwargs = {}, Tensor gradient = {}, std::size_t output = 0) {
+  Tape tape;
+  std::vector<Var> leaves;
+  const Var result = call(type, api, args, kwargs, tape, leaves, output);
+  if (!gradient.defined()) gradient = Tensor::full(DType::float64, result.shape(), 1);
+  tape.backward(result, gradient);
+  std::vector<std::vector<double>> all;
+  for (const Var& leaf : leaves) {
+    const Tensor of_leaf = tape.gradient(leaf);
+    all.push_back(of_leaf.defined() ? values(of_leaf) : std::vector<double>{});
+  }
+  return all;
+}
+
+// Every gradient element against (f(x + h) - f(x - h)) / 2h, weighted by a random cotangent. Leaves listed in `skip` (by
+// depth-first index) are not differentiated.
+inline void check_gradients(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {},
+                            std::size_t output = 0, double tolerance = 1e-6, std::vector<std::size_t> skip = {}) {
+  Tape tape;
+  std::vector<Var> leaves;
+  const Var result = call(type, api, args, kwargs, tape, leaves, output);
+  const Tensor cotangent = uniform(result.shape(), -1, 1, 7);
+  const std::vector<double> weights = values(cotangent);
+  tape.backward(result, cotangent);
+  const auto weighted = [&](std::size_t which, const Tensor& replacement) {
+    std::size_t seen = 0;
+    const auto replace = [&](const Value& leaf) -> Value {
+      const Tensor* tensor = leaf.get<Tensor>();
+      if (tensor == nullptr || tensor->dtype() != DType::float64) return leaf;
+      return seen++ == which ? Value(replacement) : leaf;
+    };
+    const Value new_args = transform_leaves(args, replace);
+    const Value new_kwargs = transform_leaves(kwargs, replace);
+    const std::vector<double> y = forward(type, api, *new_args.get<List>(), *new_kwargs.get<Dict>(), output);
+    double total = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) total += y[i] * weights[i];
+    return total;
+  };
+  for (std::size_t which = 0; which < leaves.size(); ++which) {
+    if (std::find(skip.begin(), skip.end(), which) != skip.end()) continue;
+    const Tensor analytic_tensor = tape.gradient(leaves[which]);
+    ASSERT_TRUE(analytic_tensor.defined()) << type << "." << api << ": no gradient for tensor " << which;
+    const std::vector<double> analytic = values(analytic_tensor);
+    const std::vector<double> x = values(leaves[which].tensor());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double h = 1e-5 * std::max(1.0, std::abs(x[i]));
+      std::vector<double> moved = x;
+      moved[i] = x[i] + h;
+      const double above = weighted(which, float64(leaves[which].shape(), moved));
+      moved[i] = x[i] - h;
+      const double below = weighted(which, float64(leaves[which].shape(), moved));
+      const double numeric = (above - below) / (2 * h);
+      EXPECT_NEAR(analytic[i], numeric, tolerance * std::max(1.0, std::abs(numeric)))
+          << type << "." << api << ": tensor " << which << ", element " << i;
+    }
+  }
+}
+
+}  // namespace msrun::testing
