@@ -1,0 +1,344 @@
+#include "kernels/tensor/random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/error.h"
+#include "kernels/tensor/convert.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::int64_t block = 1024;
+
+// The finaliser of SplitMix64: spreads every bit of its argument over the result.
+std::uint64_t mix(std::uint64_t x) {
+  x ^= x >> 30;
+  x *= 0xBF58476D1CE4E5B9U;
+  x ^= x >> 27;
+  x *= 0x94D049BB133111EBU;
+  return x ^ (x >> 31);
+}
+
+// What is drawn from: the bounds after the substitutions of 6.3.
+struct Bounds {
+  double low;
+  double high;
+  double recorded_low;
+  double recorded_high;
+};
+
+std::string python_number(const std::optional<double>& value) {
+  if (!value) return "None";
+  if (std::isnan(*value)) return "nan";
+  if (std::isinf(*value)) return *value > 0 ? "inf" : "-inf";
+  std::string text = std::to_string(*value);
+  return text;
+}
+
+Bounds bounds_of(const ValueRange& range, std::int64_t count) {
+  if (count == 0) return {0, 0, 0, 0};
+  const std::optional<double> low = range.min_finite ? range.min_finite : range.min;
+  const std::optional<double> high = range.max_finite ? range.max_finite : range.max;
+  if (!low || !high) {
+    throw SkipError("Data info Min: " + python_number(low) + " , Max: " + python_number(high) +
+                    ", info type must be int or float.");
+  }
+  return {*low, *high, range.min.value_or(*low), range.max.value_or(*high)};
+}
+
+bool fills_without_drawing(const Bounds& bounds) {
+  return std::isnan(bounds.high) || (bounds.recorded_high != 0 && std::isinf(bounds.high));
+}
+
+// Rounds a float to the storage type and back.
+float round_to(DType dtype, float value) {
+  if (dtype == DType::float16) return to_float(to_half(value));
+  if (dtype == DType::bfloat16) return to_float(to_bfloat16(value));
+  return value;
+}
+
+// Uniform [0, 1) in the resolution that torch gives the dtype.
+template <class T>
+void uniform_block(DType dtype, RandomWords& words, T* target, std::int64_t count) {
+  std::array<std::uint32_t, 2 * block> raw;
+  if constexpr (std::is_same_v<T, double>) {
+    words.fill(std::span(raw.data(), static_cast<std::size_t>(2 * count)));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<std::size_t>(2 * i);
+      const std::uint64_t bits = (static_cast<std::uint64_t>(raw[at]) << 32) | raw[at + 1];
+      target[i] = static_cast<double>(static_cast<std::int64_t>(bits & ((1ULL << 53) - 1))) * 0x1p-53;
+    }
+  } else {
+    words.fill(std::span(raw.data(), static_cast<std::size_t>(count)));
+    const std::uint32_t mask = dtype == DType::float16 ? 0x7FFU : dtype == DType::bfloat16 ? 0xFFU : 0xFFFFFFU;
+    const float scale = dtype == DType::float16 ? 0x1p-11F : dtype == DType::bfloat16 ? 0x1p-8F : 0x1p-24F;
+    for (std::int64_t i = 0; i < count; ++i) {
+      target[i] = static_cast<float>(static_cast<std::int32_t>(raw[static_cast<std::size_t>(i)] & mask)) * scale;
+    }
+  }
+}
+
+// rand * (high - low) + low, rounded to the dtype after each step. This file is compiled without contraction of
+// floating-point expressions, because a fused multiply-add would give other bits than torch's two steps.
+template <class T>
+void fill_uniform(Tensor& tensor, const Bounds& bounds, RandomWords& words, RangeRule rule) {
+  const DType dtype = tensor.dtype();
+  const double limit = max_finite(is_float8(dtype) ? DType::float32 : dtype);
+  const auto finite = [limit](double value) { return std::isinf(value) ? std::copysign(limit, value) : value; };
+  const double low = finite(bounds.low);
+  const double high = finite(bounds.high);
+  const double scale = high - low;
+  const bool overflow = rule == RangeRule::finite && !(std::abs(scale) <= limit);
+  std::array<T, block> values;
+  std::byte* target = tensor.mutable_data<std::byte>();
+  for (std::int64_t start = 0; start < tensor.numel(); start += block) {
+    const std::int64_t count = std::min(block, tensor.numel() - start);
+    uniform_block<T>(dtype, words, values.data(), count);
+    if (overflow) {
+      // The scale has no value in the dtype: interpolate in double, halves first so that nothing overflows.
+      for (std::int64_t i = 0; i < count; ++i) {
+        T& value = values[static_cast<std::size_t>(i)];
+        const double r = static_cast<double>(value);
+        value = static_cast<T>(std::clamp(low * (1 - r) + high * r, -limit, limit));
+      }
+    } else {
+      // torch rounds the scalars to the dtype of the tensor before it computes in float.
+      const bool torch_scalars = rule == RangeRule::torch && is_half(dtype);
+      const T factor = torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(scale))) : static_cast<T>(scale);
+      const T offset = torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(low))) : static_cast<T>(low);
+      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] *= factor;
+      if (is_half(dtype)) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          T& value = values[static_cast<std::size_t>(i)];
+          value = static_cast<T>(round_to(dtype, static_cast<float>(value)));
+        }
+      }
+      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] += offset;
+      if (rule == RangeRule::finite) {
+        const T most = static_cast<T>(limit);
+        for (std::int64_t i = 0; i < count; ++i) {
+          T& value = values[static_cast<std::size_t>(i)];
+          value = std::min(std::max(value, -most), most);
+        }
+      }
+    }
+    store_run<T>(dtype, values.data(), count, target + start * static_cast<std::int64_t>(size_of(dtype)));
+  }
+}
+
+std::int64_t truncate_bound(double value) {
+  if (std::isnan(value) || std::isinf(value)) {
+    throw SkipError("cannot convert float " + std::string(std::isnan(value) ? "NaN" : "infinity") + " to integer");
+  }
+  constexpr double limit = 0x1p63;
+  if (value >= limit) return std::numeric_limits<std::int64_t>::max();
+  if (value <= -limit) return std::numeric_limits<std::int64_t>::min();
+  return static_cast<std::int64_t>(value);
+}
+
+// Integers in [low, high]; torch draws one word while the count of values fits 32 bits, else two.
+void fill_integers(Tensor& tensor, std::int64_t low, std::int64_t high, RandomWords& words) {
+  if (high < low) {
+    throw SkipError("random_ expects 'from' to be less than 'to', but got from=" + std::to_string(low) +
+                    " >= to=" + std::to_string(high + 1));
+  }
+  // Wraps to 0 for the full 64-bit range, which the modulo below must then leave alone.
+  const std::uint64_t count = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
+  const bool narrow = count != 0 && count < (1ULL << 32);
+  std::array<std::uint32_t, 2 * block> raw;
+  std::array<std::int64_t, block> values;
+  std::byte* target = tensor.mutable_data<std::byte>();
+  for (std::int64_t start = 0; start < tensor.numel(); start += block) {
+    const std::int64_t size = std::min(block, tensor.numel() - start);
+    words.fill(std::span(raw.data(), static_cast<std::size_t>(narrow ? size : 2 * size)));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) {
+      const std::uint64_t bits =
+          narrow ? raw[i] % static_cast<std::uint32_t>(count) : (static_cast<std::uint64_t>(raw[2 * i]) << 32) | raw[2 * i + 1];
+      const std::uint64_t offset = narrow || count == 0 ? bits : bits % count;
+      values[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
+    }
+    store_run<std::int64_t>(tensor.dtype(), values.data(), size, target + start * static_cast<std::int64_t>(size_of(tensor.dtype())));
+  }
+}
+
+void set_element(Tensor& tensor, std::int64_t index, double value) {
+  store_run<double>(tensor.dtype(), &value, 1,
+                    tensor.mutable_data<std::byte>() + index * static_cast<std::int64_t>(size_of(tensor.dtype())));
+}
+
+// The recorded extrema become the first and the last element (6.3, step 8).
+void fix_ends(Tensor& tensor, const Bounds& bounds) {
+  const std::int64_t last = tensor.numel() - 1;
+  if (std::isnan(bounds.recorded_high)) {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (tensor.numel() <= 2) {
+      set_element(tensor, 0, nan);
+    } else {
+      set_element(tensor, 0, bounds.low);
+      set_element(tensor, 1, nan);
+    }
+    set_element(tensor, last, bounds.high);
+    return;
+  }
+  set_element(tensor, 0, bounds.low);
+  set_element(tensor, last, bounds.high);
+  if (std::isinf(bounds.recorded_high)) set_element(tensor, last, bounds.recorded_high);
+  if (std::isinf(bounds.recorded_low)) set_element(tensor, 0, bounds.recorded_low);
+}
+
+Tensor float_tensor(DType dtype, std::span<const std::int64_t> shape, const Bounds& bounds, RandomWords& words, RangeRule rule) {
+  if (std::isnan(bounds.high)) return Tensor::full(dtype, shape, bounds.high);
+  if (fills_without_drawing(bounds)) {
+    // Everything is infinite but the last slice along the first axis.
+    Tensor tensor = Tensor::full(dtype, shape, bounds.high);
+    if (!shape.empty()) {
+      const std::int64_t slice = tensor.numel() / shape[0];
+      for (std::int64_t i = tensor.numel() - slice; i < tensor.numel(); ++i) set_element(tensor, i, bounds.low);
+    }
+    return tensor;
+  }
+  Tensor tensor(is_float8(dtype) ? DType::float32 : dtype, shape);
+  if (dtype == DType::float64) {
+    fill_uniform<double>(tensor, bounds, words, rule);
+  } else {
+    fill_uniform<float>(tensor, bounds, words, rule);
+  }
+  if (tensor.numel() > 0) fix_ends(tensor, bounds);
+  return tensor.to(dtype);
+}
+
+Tensor bool_tensor(std::span<const std::int64_t> shape, const Bounds& bounds, RandomWords& words) {
+  std::int64_t low = truncate_bound(bounds.low);
+  std::int64_t high = truncate_bound(bounds.high);
+  if (low > high) std::swap(low, high);
+  Tensor integers(DType::int64, shape);
+  fill_integers(integers, low, high, words);
+  Tensor result(DType::boolean, shape);
+  const std::int64_t* from = integers.data<std::int64_t>();
+  bool* to = result.mutable_data<bool>();
+  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = from[i] > 0;
+  return result;
+}
+
+}  // namespace
+
+void Philox::generate() {
+  constexpr std::size_t lanes = 16;
+  alignas(64) std::array<std::uint32_t, lanes> c0;
+  alignas(64) std::array<std::uint32_t, lanes> c1;
+  alignas(64) std::array<std::uint32_t, lanes> c2{};
+  alignas(64) std::array<std::uint32_t, lanes> c3{};
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const std::uint64_t counter = counter_ + lane;
+    c0[lane] = static_cast<std::uint32_t>(counter);
+    c1[lane] = static_cast<std::uint32_t>(counter >> 32);
+  }
+  counter_ += lanes;
+  auto k0 = static_cast<std::uint32_t>(key_);
+  auto k1 = static_cast<std::uint32_t>(key_ >> 32);
+  for (int round = 0; round < 10; ++round) {
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::uint64_t p0 = std::uint64_t{0xD2511F53U} * c0[lane];
+      const std::uint64_t p1 = std::uint64_t{0xCD9E8D57U} * c2[lane];
+      c0[lane] = static_cast<std::uint32_t>(p1 >> 32) ^ c1[lane] ^ k0;
+      c1[lane] = static_cast<std::uint32_t>(p1);
+      c2[lane] = static_cast<std::uint32_t>(p0 >> 32) ^ c3[lane] ^ k1;
+      c3[lane] = static_cast<std::uint32_t>(p0);
+    }
+    k0 += 0x9E3779B9U;
+    k1 += 0xBB67AE85U;
+  }
+  std::copy(c0.begin(), c0.end(), group_.begin());
+  std::copy(c1.begin(), c1.end(), group_.begin() + lanes);
+  std::copy(c2.begin(), c2.end(), group_.begin() + 2 * lanes);
+  std::copy(c3.begin(), c3.end(), group_.begin() + 3 * lanes);
+  used_ = 0;
+}
+
+void Philox::fill(std::span<std::uint32_t> words) {
+  std::size_t done = 0;
+  while (done < words.size()) {
+    if (used_ == group_.size()) generate();
+    const std::size_t count = std::min(words.size() - done, group_.size() - used_);
+    std::copy_n(group_.begin() + static_cast<std::ptrdiff_t>(used_), count, words.begin() + static_cast<std::ptrdiff_t>(done));
+    used_ += count;
+    done += count;
+  }
+}
+
+MersenneTwister::MersenneTwister(std::uint32_t seed) {
+  state_[0] = seed;
+  for (std::uint32_t i = 1; i < state_.size(); ++i) {
+    state_[i] = 1812433253U * (state_[i - 1] ^ (state_[i - 1] >> 30)) + i;
+  }
+}
+
+void MersenneTwister::refill() {
+  constexpr std::size_t n = 624;
+  constexpr std::size_t m = 397;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::uint32_t bits = (state_[i] & 0x80000000U) | (state_[(i + 1) % n] & 0x7FFFFFFFU);
+    state_[i] = state_[(i + m) % n] ^ (bits >> 1) ^ ((bits & 1U) != 0 ? 0x9908B0DFU : 0U);
+  }
+  used_ = 0;
+}
+
+void MersenneTwister::fill(std::span<std::uint32_t> words) {
+  for (std::uint32_t& word : words) {
+    if (used_ == state_.size()) refill();
+    std::uint32_t y = state_[used_++];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9D2C5680U;
+    y ^= (y << 15) & 0xEFC60000U;
+    word = y ^ (y >> 18);
+  }
+  position_ += words.size();
+}
+
+void MersenneTwister::discard(std::uint64_t words) {
+  position_ += words;
+  while (words > 0) {
+    if (used_ == state_.size()) refill();
+    const std::uint64_t step = std::min<std::uint64_t>(words, state_.size() - used_);
+    used_ += step;
+    words -= step;
+  }
+}
+
+std::uint64_t random_key(std::uint64_t seed, std::string_view api, std::string_view argument) {
+  std::uint64_t hash = mix(seed + 0x9E3779B97F4A7C15U);
+  const auto absorb = [&hash](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+    hash = mix(hash ^ text.size());
+  };
+  absorb(api);
+  absorb(argument);
+  return hash;
+}
+
+Tensor random_tensor(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range, RandomWords& words,
+                     RangeRule rule) {
+  if (is_complex(dtype)) throw SkipError("Dtype is not supported: " + std::string(torch_name(dtype)));
+  const Bounds bounds = bounds_of(range, element_count(shape));
+  if (is_floating(dtype)) return float_tensor(dtype, shape, bounds, words, rule);
+  if (dtype == DType::boolean) return bool_tensor(shape, bounds, words);
+  Tensor tensor(dtype, shape);
+  fill_integers(tensor, truncate_bound(bounds.low), truncate_bound(bounds.high), words);
+  if (tensor.numel() > 0) fix_ends(tensor, {std::trunc(bounds.low), std::trunc(bounds.high), 0, 0});
+  return tensor;
+}
+
+std::uint64_t random_words_needed(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range) {
+  const auto count = static_cast<std::uint64_t>(element_count(shape));
+  const Bounds bounds = bounds_of(range, static_cast<std::int64_t>(count));
+  if (is_floating(dtype)) return fills_without_drawing(bounds) ? 0 : dtype == DType::float64 ? 2 * count : count;
+  const double values = std::trunc(bounds.high) - std::trunc(bounds.low) + 1;
+  return values < 0x1p32 ? count : 2 * count;
+}
+
+}  // namespace msrun
