@@ -1,0 +1,164 @@
+#include "journal/file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "journal/error.h"
+
+namespace msrun::journal {
+namespace {
+
+std::string describe(int code) { return std::generic_category().message(code); }
+
+// Repeats a call that a signal interrupted.
+template <typename Call>
+auto retry(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::uint64_t size_of(int fd, const std::string& name) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) throw Error(name + ": cannot read: " + describe(errno));
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::size_t read_from(int fd, const std::string& name, std::uint64_t offset, char* to, std::size_t count) {
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t got = retry([&] { return pread(fd, to + done, count - done, static_cast<off_t>(offset + done)); });
+    if (got < 0) throw Error(name + ": cannot read: " + describe(errno));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+bool is_regular(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+class FileSource final : public Source {
+ public:
+  explicit FileSource(const std::filesystem::path& path)
+      : name_(path.string()), fd_(retry([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
+    if (fd_.get() < 0) throw Error(name_ + ": cannot open: " + describe(errno));
+    if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
+  }
+  std::string name() const override { return name_; }
+  std::uint64_t size() const override { return size_of(fd_.get(), name_); }
+  std::size_t read_at(std::uint64_t offset, char* to, std::size_t count) const override {
+    return read_from(fd_.get(), name_, offset, to, count);
+  }
+
+ private:
+  std::string name_;
+  Descriptor fd_;
+};
+
+class PosixFile final : public File {
+ public:
+  // O_APPEND: after a cut the next write goes to the new end without a seek.
+  PosixFile(const std::filesystem::path& path, int flags)
+      : name_(path.string()),
+        fd_(retry([&] { return open(path.c_str(), flags | O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); })) {
+    if (fd_.get() < 0) throw WriteError(name_, (flags & O_CREAT) != 0 ? "create" : "open", errno);
+    if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
+    const bool is_new = (flags & O_CREAT) != 0;
+    lock(is_new);
+    if (is_new) {
+      directory_ = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
+    }
+  }
+
+  std::string name() const override { return name_; }
+  std::uint64_t size() const override { return size_of(fd_.get(), name_); }
+  std::size_t read_at(std::uint64_t offset, char* to, std::size_t count) const override {
+    return read_from(fd_.get(), name_, offset, to, count);
+  }
+
+  std::size_t append(std::string_view bytes) override {
+    const ssize_t written = retry([&] { return write(fd_.get(), bytes.data(), bytes.size()); });
+    if (written <= 0) throw WriteError(name_, "write", written < 0 ? errno : EIO);
+    return static_cast<std::size_t>(written);
+  }
+
+  void sync() override {
+    if (retry([&] { return fdatasync(fd_.get()); }) != 0) throw WriteError(name_, "sync", errno);
+    if (!directory_.empty()) sync_directory();
+    directory_.clear();
+  }
+
+  void truncate(std::uint64_t size) override {
+    if (retry([&] { return ftruncate(fd_.get(), static_cast<off_t>(size)); }) != 0) {
+      throw WriteError(name_, "cut", errno);
+    }
+  }
+
+ private:
+  void lock(bool is_new) {
+    if (retry([&] { return flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0) return;
+    if (errno == EWOULDBLOCK) throw Locked(name_ + " is in use: another run is writing this journal");
+    const bool no_locks_here = errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL;
+    if (no_locks_here) return;
+    const int code = errno;
+    if (is_new) unlink(name_.c_str());
+    throw WriteError(name_, "lock", code);
+  }
+
+  // A new file survives a power loss only when its name does. A folder that may not be opened for reading, or a file
+  // system that cannot sync folders, leaves nothing to do.
+  void sync_directory() {
+    const Descriptor fd(retry([&] { return open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (fd.get() < 0) return;
+    if (retry([&] { return fsync(fd.get()); }) != 0 && errno != EINVAL && errno != EOPNOTSUPP) {
+      throw WriteError(name_, "sync the folder of", errno);
+    }
+  }
+
+  std::string name_;
+  Descriptor fd_;
+  std::filesystem::path directory_;  // to sync with the file; empty when that is done
+};
+
+}  // namespace
+
+WriteError::WriteError(const std::string& file_name, const std::string& action, int code)
+    : Error("cannot " + action + " " + file_name + ": " + describe(code)), code_(code) {}
+
+std::size_t MemorySource::read_at(std::uint64_t offset, char* to, std::size_t count) const {
+  if (offset >= bytes_.size()) return 0;
+  return bytes_.copy(to, count, static_cast<std::size_t>(offset));
+}
+
+std::unique_ptr<Source> open_source(const std::filesystem::path& path) { return std::make_unique<FileSource>(path); }
+
+std::unique_ptr<File> create_file(const std::filesystem::path& path) {
+  return std::make_unique<PosixFile>(path, O_CREAT | O_EXCL);
+}
+
+std::unique_ptr<File> open_file(const std::filesystem::path& path) { return std::make_unique<PosixFile>(path, 0); }
+
+}  // namespace msrun::journal

@@ -1,0 +1,47 @@
+// Reads a journal back: every record of every good frame, in the order of writing, and an account of what was lost. A
+// file that a writer left behind at any instant reads without loss up to its last flush().
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "journal/file.h"
+
+namespace msrun::journal {
+
+struct FileHeader {
+  std::string metadata;        // what the creator of the journal gave
+  std::uint64_t size = 0;      // bytes of the header: the first frame begins here
+  std::uint32_t checksum = 0;  // CRC-32C of the header, which the frame headers continue
+};
+
+// Header, good frames (`valid_size` ends the last), damaged and torn bytes make up the whole file.
+struct Recovery {
+  std::string metadata;
+  std::uint64_t valid_size = 0;  // where a writer goes on (Writer::resume): the end of the last good frame
+  std::uint64_t frames = 0;      // good ones
+  std::uint64_t records = 0;
+  bool torn_tail = false;             // no good frame begins behind valid_size, yet there are bytes
+  std::uint64_t torn_bytes = 0;       // how many
+  std::uint64_t damaged_bytes = 0;    // bytes between good frames that belong to none
+  std::uint32_t damaged_regions = 0;  // the gaps that these lie in
+};
+
+// Called once per record. The view is valid until the call returns. What it throws ends the reading and reaches the
+// caller.
+using OnRecord = std::function<void(std::string_view record)>;
+
+// The header of a journal, checked. Throws EmptyFile, NotAJournal, NewerVersion or DamagedHeader, or Error when the
+// source cannot be read.
+FileHeader read_header(const Source& source);
+
+// Reads the journal once from begin to end. Torn tails and damage are no errors but counted in the result; throws as
+// read_header does. The source is not changed and not locked: a journal that is being written reads up to a recent
+// flush().
+Recovery read(const Source& source, const OnRecord& on_record);
+Recovery read(const std::filesystem::path& path, const OnRecord& on_record);
+
+}  // namespace msrun::journal

@@ -1,0 +1,95 @@
+// Writes a journal: collects records into a batch and appends each batch to the file as one frame.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "journal/file.h"
+
+struct ZSTD_CCtx_s;
+
+namespace msrun::journal {
+
+// The only writer of its file, held by one lock, used by one thread. What is guaranteed for a record:
+//   after append()  nothing: it is in memory;
+//   after flush()   it survives the death of this process;
+//   after sync()    what was flushed before survives a power loss;
+//   after close()   both.
+// A call that throws WriteError has lost nothing: the batch is kept, earlier frames stand, and the same call may be
+// made again, for instance when there is space on the disk again. One thing cannot be mended: when sync() fails the
+// system may have dropped what it had not yet stored, and a later sync() does not vouch for what was flushed before the
+// failed one.
+//
+// The destructor closes the file and drops what was not flushed, as the death of the process would; it never throws. So
+// a forked child may leave its copy to the destructor, but until that copy is gone (close_in_child) it keeps the lock,
+// even beyond the death of the parent.
+class Writer {
+ public:
+  // A batch is flushed by append() before it would grow beyond this many uncompressed bytes.
+  static constexpr std::size_t batch_size = std::size_t{8} << 20;
+
+  // Creates the file and writes its header, which survives a power loss when this returns. Throws WriteError (with
+  // EEXIST if the file exists), leaving no file behind that was not there; Locked if another writer was faster.
+  static Writer create(const std::filesystem::path& path, std::string_view metadata);
+  // The same in a file that was just made and is empty.
+  static Writer create(std::unique_ptr<File> file, std::string_view metadata);
+
+  // Opens an existing journal to go on at `valid_size`, which read() has given; cuts what lies behind it. Throws Locked
+  // while another writer has the file, Error if the file is not what was read (shorter, or with a good frame behind
+  // `valid_size`, which is never cut), what read_header() throws, and WriteError.
+  static Writer resume(const std::filesystem::path& path, std::uint64_t valid_size);
+  static Writer resume(std::unique_ptr<File> file, std::uint64_t valid_size);
+
+  Writer(Writer&&) noexcept;
+  Writer& operator=(Writer&&) noexcept;
+  ~Writer();
+
+  // Adds a record to the batch; the bytes are copied. Flushes before that when the batch would exceed batch_size. When
+  // it throws the record was not added: WriteError from that flush, Error if the record is over max_record_size.
+  void append(std::string_view record);
+
+  // Writes the batch as one frame; nothing if it is empty. When the write fails midway the file is cut back to the
+  // frames before (now, or at the next flush() if the cut fails too) and WriteError is thrown.
+  void flush();
+
+  // Brings all flushed frames to the storage device (fdatasync).
+  void sync();
+
+  // flush(), sync(), and the file is closed and unlocked. Unless it threw, no other call may follow.
+  void close();
+
+  // For a forked child: closes the child's copy of the file and forgets the batch. The parent's writer, its lock and
+  // the file are untouched. No other call may follow.
+  void close_in_child() noexcept;
+
+  // The end of the last frame: the valid_size that read() would find now.
+  std::uint64_t size() const { return end_; }
+  // Bytes of the batch that flush() would write, before compression.
+  std::size_t pending() const { return batch_.size(); }
+
+ private:
+  Writer(std::unique_ptr<File> file, std::uint32_t file_checksum, std::uint64_t end);
+  static Writer begin(std::unique_ptr<File> file, const std::string& header);
+  std::string_view encode_batch();
+  void write_all(std::string_view bytes);
+  void cut();
+
+  std::unique_ptr<File> file_;
+  std::uint32_t file_checksum_;
+  std::uint64_t end_;
+  bool torn_ = false;  // part of a frame may lie behind end_
+  std::string batch_;
+  std::uint32_t batch_records_ = 0;
+  std::vector<char> frame_;
+  struct FreeContext {
+    void operator()(ZSTD_CCtx_s* context) const noexcept;
+  };
+  std::unique_ptr<ZSTD_CCtx_s, FreeContext> zstd_;
+};
+
+}  // namespace msrun::journal
