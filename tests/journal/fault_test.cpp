@@ -161,16 +161,18 @@ TEST(Faults, TheCutAfterAFailedWriteFailsToo) {
   const int operations = count_operations(7);
   std::set<std::string> failed;
   for (int failing = 0; failing < operations; ++failing) {
-    SCOPED_TRACE(failing);
-    Faults faults;
-    faults.failing = {failing, failing + 1, failing + 2};
-    faults.largest = 7;
-    faults.code = EIO;
-    Session run(faults);
-    run.play();
-    EXPECT_GE(run.failures, 1);
-    expect_whole(run);
-    failed.insert(faults.failed.begin(), faults.failed.end());
+    for (const int last : {failing + 1, failing + 2}) {  // the cut; the next try as well
+      SCOPED_TRACE("operations " + std::to_string(failing) + " to " + std::to_string(last));
+      Faults faults;
+      for (int operation = failing; operation <= last; ++operation) faults.failing.insert(operation);
+      faults.largest = 7;
+      faults.code = EIO;
+      Session run(faults);
+      run.play();
+      EXPECT_GE(run.failures, 1);
+      expect_whole(run);
+      failed.insert(faults.failed.begin(), faults.failed.end());
+    }
   }
   EXPECT_TRUE(failed.contains("cut"));
 }
