@@ -48,9 +48,9 @@ enum class Metric : std::uint8_t {
 inline constexpr int metric_count = 17;
 
 struct DetailsRow {
-  std::string bench_dtype = " ";   // "torch.float64", "<class 'int'>" or one space
+  std::string bench_dtype = " ";  // "torch.float64", "<class 'int'>" or one space
   std::string device_dtype = " ";
-  std::string shape = " ";         // "(2, 3)" or one space
+  std::string shape = " ";  // "(2, 3)" or one space
   std::array<Cell, metric_count> cells{};
   Status status = Status::pass;
   std::string message;
@@ -59,9 +59,12 @@ struct DetailsRow {
   const Cell& operator[](Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
 };
 
-// Cell text of the CSV files: fp64 fixed with precision decimals, fp32 and fp16 the shortest decimal that round-trips in
-// that type, integers plain, blank one space.
+// Cell text of the CSV files: fp64 fixed with precision decimals, fp32 and fp16 the shortest decimal that round-trips
+// in that type, integers plain, blank one space.
 std::string cell_text(const Cell& cell, int precision);
+
+// The same text appended to out, for writers of many cells.
+void append_cell_text(std::string& out, const Cell& cell, int precision);
 
 // Column title of a metric as the CSV has it: Chinese, or English where english is set.
 const char* metric_title(Metric metric, bool english);

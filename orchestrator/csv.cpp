@@ -1,0 +1,209 @@
+#include "orchestrator/csv.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace msrun {
+
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+constexpr std::string_view row_end = "\r\n";
+
+void append_row_name(std::string& out, const std::string& name, const char* direction, std::size_t index) {
+  append_csv_field(out, name + direction + std::to_string(index));
+}
+
+void append_details_row(std::string& out, const DetailsRow& row, int precision) {
+  for (const std::string* field : {&row.bench_dtype, &row.device_dtype, &row.shape}) {
+    out += ',';
+    append_csv_field(out, *field);
+  }
+  for (const Cell& cell : row.cells) {
+    out += ',';
+    append_cell_text(out, cell, precision);
+  }
+  out += ',';
+  out += status_text(row.status);
+  out += ',';
+  append_csv_field(out, row.message);
+  out += row_end;
+}
+
+void append_details(std::string& out, const ApiResult& result, int precision) {
+  for (std::size_t i = 0; i < result.forward_rows.size(); ++i) {
+    append_row_name(out, result.name, ".forward.output.", i);
+    append_details_row(out, result.forward_rows[i], precision);
+  }
+  for (std::size_t i = 0; i < result.backward_rows.size(); ++i) {
+    append_row_name(out, result.name, ".backward.output.", i);
+    append_details_row(out, result.backward_rows[i], precision);
+  }
+}
+
+void append_result(std::string& out, const ApiResult& result) {
+  append_csv_field(out, result.name);
+  out += ',';
+  out += status_text(result.forward);
+  out += ',';
+  out += result.backward ? status_text(*result.backward) : " ";
+  if (result.forward == Status::skip || result.backward == Status::skip) {
+    out += ',';
+    append_csv_field(out, result.message);
+  }
+  out += row_end;
+}
+
+}  // namespace
+
+void append_csv_field(std::string& out, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += field;
+    return;
+  }
+  out += '"';
+  for (const char c : field) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+std::string result_header() {
+  return std::string(byte_order_mark) + "API name,Forward Test Success,Backward Test Success,Message\r\n";
+}
+
+std::string details_header(bool english_titles) {
+  std::string header = std::string(byte_order_mark) + "API Name,Bench Dtype,DEVICE Dtype,Shape";
+  for (int i = 0; i < metric_count; ++i) {
+    header += ',';
+    append_csv_field(header, metric_title(static_cast<Metric>(i), english_titles));
+  }
+  return header += ",Status,Message\r\n";
+}
+
+std::string result_row(const ApiResult& result) {
+  std::string row;
+  append_result(row, result);
+  return row;
+}
+
+std::string details_rows(const ApiResult& result, int precision) {
+  std::string rows;
+  append_details(rows, result, precision);
+  return rows;
+}
+
+AppendedFile::AppendedFile(const std::string& path, Mode mode) : path_(path) {
+  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (mode == Mode::create_new ? O_CREAT | O_EXCL : 0);
+  descriptor_ = ::open(path.c_str(), flags, 0666);
+  if (descriptor_ >= 0) return;
+  if (errno == EEXIST) {
+    throw UserError("file " + path + " already exists, please remove it first or use another output directory");
+  }
+  throw WriteError("The file " + path + " cannot be opened: " + std::system_category().message(errno));
+}
+
+AppendedFile::AppendedFile(AppendedFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AppendedFile& AppendedFile::operator=(AppendedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+AppendedFile::~AppendedFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void AppendedFile::append(std::string_view bytes) {
+  struct stat before {};
+  const bool size_known = fstat(descriptor_, &before) == 0;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const std::string reason = std::system_category().message(errno);
+      const bool undone = done == 0 || (size_known && ftruncate(descriptor_, before.st_size) == 0);
+      throw WriteError("The file " + path_ + " cannot be written: " + reason +
+                       (undone ? "" : " (its last row is torn)"));
+    }
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+void write_csv_files(const RunFiles& files, const CsvStyle& style, const ResultSource& next) {
+  AtomicFile details(files.details);
+  AtomicFile result(files.result);
+  details.write(details_header(style.english_titles));
+  result.write(result_header());
+  std::string bytes;
+  while (const ApiResult* api = next()) {
+    bytes.clear();
+    append_details(bytes, *api, style.precision);
+    details.write(bytes);
+    bytes.clear();
+    append_result(bytes, *api);
+    result.write(bytes);
+  }
+  details.commit();
+  result.commit();
+}
+
+CsvFiles::CsvFiles(const RunFiles& files, const CsvStyle& style, AppendedFile details, AppendedFile result)
+    : files_(files), style_(style), details_(std::move(details)), result_(std::move(result)) {}
+
+CsvFiles CsvFiles::create(const RunFiles& files, const CsvStyle& style) {
+  AppendedFile details(files.details, AppendedFile::Mode::create_new);
+  try {
+    AppendedFile result(files.result, AppendedFile::Mode::create_new);
+    try {
+      details.append(details_header(style.english_titles));
+      result.append(result_header());
+      return {files, style, std::move(details), std::move(result)};
+    } catch (...) {
+      unlink(files.result.c_str());
+      throw;
+    }
+  } catch (...) {
+    unlink(files.details.c_str());
+    throw;
+  }
+}
+
+CsvFiles CsvFiles::open(const RunFiles& files, const CsvStyle& style) {
+  return {files, style, AppendedFile(files.details, AppendedFile::Mode::existing),
+          AppendedFile(files.result, AppendedFile::Mode::existing)};
+}
+
+void CsvFiles::append(std::span<const ApiResult> results) {
+  std::string rows;
+  for (const ApiResult& result : results) append_details(rows, result, style_.precision);
+  details_.append(rows);
+  rows.clear();
+  for (const ApiResult& result : results) append_result(rows, result);
+  result_.append(rows);
+}
+
+void CsvFiles::rewrite(const ResultSource& next) {
+  write_csv_files(files_, style_, next);
+  // The old descriptors point to the files that were replaced.
+  details_ = AppendedFile(files_.details, AppendedFile::Mode::existing);
+  result_ = AppendedFile(files_.result, AppendedFile::Mode::existing);
+}
+
+void CsvFiles::rewrite(std::span<const ApiResult> results) {
+  std::size_t at = 0;
+  rewrite([&]() -> const ApiResult* { return at < results.size() ? &results[at++] : nullptr; });
+}
+
+}  // namespace msrun

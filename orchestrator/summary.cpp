@@ -1,0 +1,202 @@
+#include "orchestrator/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "orchestrator/text.h"
+
+namespace msrun {
+
+namespace {
+
+constexpr std::size_t max_width = 120;
+constexpr std::size_t max_listed = 10;
+
+using Column = std::pair<std::string, std::string>;  // title, value
+
+std::string table(const std::vector<Column>& columns) {
+  std::string rule = "+";
+  std::string titles = "|";
+  std::string values = "|";
+  for (const auto& [title, value] : columns) {
+    const std::size_t width = std::max(title.size(), value.size());
+    rule += std::string(width + 2, '-') + "+";
+    titles += " " + title + std::string(width - title.size(), ' ') + " |";
+    values += " " + std::string(width - value.size(), ' ') + value + " |";
+  }
+  return rule + "\n" + titles + "\n" + rule + "\n" + values + "\n" + rule + "\n";
+}
+
+std::string short_number(double value) {
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
+  return buffer.data();
+}
+
+std::string first_line(const std::string& message) {
+  std::size_t begin = message.find_first_not_of("\r\n ");
+  if (begin == std::string::npos) return {};
+  return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
+}
+
+std::string row_reason(const char* direction, std::size_t index, const DetailsRow& row) {
+  std::string text = std::string(direction) + ".output." + std::to_string(index) + ":";
+  const std::string message = first_line(row.message);
+  if (!message.empty()) return text + " " + message;
+  const char* separator = " ";
+  for (const auto& [metric, label] : {std::pair{Metric::cosine, "cosine "},
+                                      {Metric::max_abs_error, "max abs error "},
+                                      {Metric::max_relative_error, "max rel error "},
+                                      {Metric::binary_error_rate, "mismatch rate "},
+                                      {Metric::ulp_max, "max ULP "}}) {
+    if (row[metric].kind == Cell::Kind::blank) continue;
+    text += separator + std::string(label) + short_number(row[metric].value);
+    separator = ", ";
+  }
+  return text;
+}
+
+// Why the call has this status: its first row that has it.
+std::string reason_of(const ApiResult& result, Status status) {
+  for (std::size_t i = 0; i < result.forward_rows.size(); ++i) {
+    if (result.forward_rows[i].status == status) return row_reason("forward", i, result.forward_rows[i]);
+  }
+  for (std::size_t i = 0; i < result.backward_rows.size(); ++i) {
+    if (result.backward_rows[i].status == status) return row_reason("backward", i, result.backward_rows[i]);
+  }
+  return "no details row says why (dropout: the shares of zeros differ)";
+}
+
+// "Functional.conv2d" of "Functional.conv2d.3".
+std::string api_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+std::string counted(std::uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+// Breaks a shell command between words into lines that a shell joins again.
+std::string wrapped_command(const std::string& command, const std::string& indent) {
+  std::string text = indent;
+  std::size_t width = indent.size();
+  std::size_t begin = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i <= command.size(); ++i) {
+    if (i < command.size() && command[i] == '\'') quoted = !quoted;
+    if (i < command.size() && (command[i] != ' ' || quoted)) continue;
+    const std::string word = command.substr(begin, i - begin);
+    const std::size_t columns = display_width(word);
+    begin = i + 1;
+    const bool first = width == indent.size();
+    if (!first && width + 1 + columns + 2 > max_width) {  // 2: the continuation mark
+      text += " \\\n" + indent + "  ";
+      width = indent.size() + 2;
+    } else if (!first) {
+      text += ' ';
+      ++width;
+    }
+    text += word;
+    width += columns;
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+Status overall_status(Status forward, std::optional<Status> backward) {
+  if (forward == Status::skip) return Status::skip;
+  if (forward == Status::error || backward == Status::error) return Status::error;
+  if (forward == Status::warning || backward == Status::warning) return Status::warning;
+  return Status::pass;
+}
+
+void VerdictCounts::add(Status forward, std::optional<Status> backward) {
+  switch (overall_status(forward, backward)) {
+    case Status::pass:
+      ++pass;
+      return;
+    case Status::warning:
+      ++warning;
+      return;
+    case Status::skip:
+      ++skip;
+      return;
+    case Status::error:
+      break;
+  }
+  ++error;
+  if (forward != Status::error) {
+    ++backward_error;
+  } else if (backward == Status::error) {
+    ++both_error;
+  } else {
+    ++forward_error;
+  }
+}
+
+std::string VerdictCounts::passing_rate() const {
+  if (total() == 0) return "0%";
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.2f%%",
+                100.0 * static_cast<double>(pass) / static_cast<double>(total()));
+  return buffer.data();
+}
+
+void Summary::add(const ApiResult& result) {
+  counts_.add(result.forward, result.backward);
+  const Status status = overall_status(result.forward, result.backward);
+  if (status != Status::warning && status != Status::error) return;
+  Finding& finding = findings_[api_of(result.name)];
+  const bool worse = finding.name.empty() || (status == Status::error && finding.status == Status::warning);
+  const bool earlier = status == finding.status && result.task < finding.task;
+  if (worse || earlier) {
+    finding.status = status;
+    finding.task = result.task;
+    finding.name = result.name;
+    finding.reason = reason_of(result, status);
+  }
+  ++(status == Status::error ? finding.errors : finding.warnings);
+}
+
+std::string Summary::text(const std::string& reproduce_command) const {
+  std::string text = "Overall Statistics\n" + table({{"Pass", std::to_string(counts_.pass)},
+                                                     {"Warning", std::to_string(counts_.warning)},
+                                                     {"Error", std::to_string(counts_.error)},
+                                                     {"Passing Rate", counts_.passing_rate()},
+                                                     {"Skip Tests", std::to_string(counts_.skip)}});
+  text += "Detail Statistics\n" + table({{"Forward Error", std::to_string(counts_.forward_error)},
+                                         {"Backward Error", std::to_string(counts_.backward_error)},
+                                         {"Both Forward & Backward Error", std::to_string(counts_.both_error)}});
+  if (findings_.empty()) return text;
+
+  std::vector<const Finding*> worst;
+  worst.reserve(findings_.size());
+  for (const auto& [api, finding] : findings_) worst.push_back(&finding);
+  std::sort(worst.begin(), worst.end(), [](const Finding* a, const Finding* b) {
+    if (a->status != b->status) return a->status == Status::error;
+    return std::pair(a->task, std::string_view(a->name)) < std::pair(b->task, std::string_view(b->name));
+  });
+  text += "APIs to look at first\n";
+  for (std::size_t i = 0; i < std::min(worst.size(), max_listed); ++i) {
+    const Finding& finding = *worst[i];
+    std::string line = "  " + std::string(status_text(finding.status));
+    line.resize(11, ' ');
+    line += sanitised(finding.name);
+    if (finding.errors + finding.warnings > 1) {
+      line += " (" + sanitised(api_of(finding.name)) + " in all: " + counted(finding.errors, "error") + ", " +
+              counted(finding.warnings, "warning") + ")";
+    }
+    text += cut_to_width(line, max_width) + "\n";
+    text += cut_to_width("           " + finding.reason, max_width) + "\n";
+    text += wrapped_command(reproduce_command + " --only " + shell_quoted(finding.name), "           ");
+  }
+  if (worst.size() > max_listed) {
+    text += "  and " + counted(worst.size() - max_listed, "more API") + "; all are in the result file.\n";
+  }
+  return text;
+}
+
+}  // namespace msrun

@@ -1,0 +1,58 @@
+// What a run found, counted result by result, and the table that closes it: verdict counts and the APIs to look at
+// first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "runner/result.h"
+
+namespace msrun {
+
+// Counts of calls by the rules of acc_check_pytorch.md 13.2: every call is in exactly one of pass, warning, error and
+// skip.
+struct VerdictCounts {
+  std::uint64_t pass = 0;
+  std::uint64_t warning = 0;
+  std::uint64_t error = 0;
+  std::uint64_t skip = 0;           // forward is SKIP
+  std::uint64_t forward_error = 0;  // these three are the parts of error
+  std::uint64_t backward_error = 0;
+  std::uint64_t both_error = 0;
+
+  void add(Status forward, std::optional<Status> backward);
+  std::uint64_t total() const { return pass + warning + error; }
+  std::string passing_rate() const;  // "93.75%", "0%" if nothing was judged
+};
+
+// The verdict of a call as a whole: where VerdictCounts puts it.
+Status overall_status(Status forward, std::optional<Status> backward);
+
+class Summary {
+ public:
+  void add(const ApiResult& result);
+  const VerdictCounts& counts() const { return counts_; }
+
+  // The closing table, lines of at most 120 columns. reproduce_command is completed with "--only NAME" for each API
+  // that is listed; a single word of it that is longer than a line stays whole.
+  std::string text(const std::string& reproduce_command) const;
+
+ private:
+  // All calls of one API ("Functional.conv2d") that did not pass, and the first of the worst of them.
+  struct Finding {
+    Status status = Status::warning;
+    std::uint32_t task = 0;
+    std::string name;
+    std::string reason;
+    std::uint64_t errors = 0;
+    std::uint64_t warnings = 0;
+  };
+
+  VerdictCounts counts_;
+  std::unordered_map<std::string, Finding> findings_;
+};
+
+}  // namespace msrun

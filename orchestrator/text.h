@@ -1,0 +1,30 @@
+// Small text helpers of what the program prints: clean log text, shell quoting, widths on a terminal, durations.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace msrun {
+
+// Text fit for one log line: control characters, DEL and the escapes %08 %0a %0b %0c %0d %7f become '_'
+// (acc_check_pytorch.md 13.1).
+std::string sanitised(std::string_view text);
+
+// One word for a POSIX shell: as it is if it holds only harmless characters, else in single quotes.
+std::string shell_quoted(std::string_view word);
+
+// Columns that UTF-8 text takes on a terminal: two for East Asian wide characters, one for each other code point or bad
+// byte.
+std::size_t display_width(std::string_view text);
+
+// The longest prefix of whole characters that fits into width columns; ends with "..." if something was cut off.
+std::string cut_to_width(std::string_view text, std::size_t width);
+
+// "0:07", "12:30", "3:05:09"; negative and NaN durations read "?".
+std::string duration_text(double seconds);
+
+// Edits (insert, delete, replace, swap of neighbours) that lead from one word to the other.
+int edit_distance(std::string_view from, std::string_view to);
+
+}  // namespace msrun
