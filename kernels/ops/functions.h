@@ -53,7 +53,7 @@ Var flip(const Var& x, const Dims& axes);
 // reduction.cpp: axes empty means all.
 Var sum(const Var& x, const Dims& axes, bool keepdim);
 Var mean(const Var& x, const Dims& axes, bool keepdim);
-// max over one axis, gradient to the first maximum.
+// log of the sum of exp; an all -inf slice gives -inf with gradient 0.
 Var logsumexp(const Var& x, const Dims& axes, bool keepdim);
 // (sum |x|^p)^(1/p); p may be 0, inf and -inf.
 Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim);

@@ -83,7 +83,8 @@ void sum_strided(const ReductionView& view, T* result) {
         for (std::int64_t r = row; r < std::min(row + group, view.extent); ++r) {
           load_run<T>(view.tensor.dtype(), view.tensor.raw() + ((o * view.extent + r) * view.inner + start) * size, 1,
                       count, values.data());
-          for (std::int64_t i = 0; i < count; ++i) partial[static_cast<std::size_t>(i)] += values[static_cast<std::size_t>(i)];
+          for (std::int64_t i = 0; i < count; ++i)
+            partial[static_cast<std::size_t>(i)] += values[static_cast<std::size_t>(i)];
         }
         std::size_t level = 0;
         for (std::uint64_t n = groups++; (n & 1) != 0; n >>= 1, ++level) {
@@ -118,21 +119,120 @@ void sum_rounding_to_half(const ReductionView& view, float* result) {
 }
 
 template <class T>
-Tensor sum_in(const ReductionView& view, DType compute, DType dtype, const Dims& shape, const Arithmetic& arithmetic) {
-  Tensor result(compute, shape);
-  T* target = result.mutable_data<T>();
+void sum_into(const ReductionView& view, const Arithmetic& arithmetic, T* target) {
   if constexpr (std::is_same_v<T, float>) {
-    if (arithmetic.fp16_accumulation) {
-      sum_rounding_to_half(view, target);
-      return result.to(dtype);
-    }
+    if (arithmetic.fp16_accumulation) return sum_rounding_to_half(view, target);
   }
   if (view.inner == 1) {
     sum_contiguous<T>(view, target);
   } else {
     sum_strided<T>(view, target);
   }
-  return result.to(dtype);
+}
+
+// Integers wrap around, as torch's do.
+template <class T>
+T product(T a, T b) {
+  if constexpr (std::is_same_v<T, std::int64_t>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+
+template <class T>
+void prod_into(const ReductionView& view, T* target) {
+  const Tensor wide = view.tensor.to(wide_dtype(view.tensor.dtype()));
+  const T* from = wide.data<T>();
+  std::fill_n(target, view.outer * view.inner, T{1});
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    T* row = target + o * view.inner;
+    for (std::int64_t r = 0; r < view.extent; ++r, from += view.inner) {
+      for (std::int64_t i = 0; i < view.inner; ++i) row[i] = product(row[i], from[i]);
+    }
+  }
+}
+
+template <class T>
+bool is_nan(T value) {
+  return value != value;
+}
+
+// Replaces best by value where value is better or NaN; a NaN that is there stays.
+template <Extremum which, class T>
+T better(T best, T value) {
+  const bool wins = which == Extremum::maximum ? value > best : value < best;
+  return wins || is_nan(value) ? value : best;
+}
+
+template <Extremum which, class T>
+T best_of(const T* values, std::int64_t count) {
+  constexpr std::int64_t lanes = 16;
+  std::array<T, lanes> best;
+  best.fill(values[0]);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      best[static_cast<std::size_t>(lane)] = better<which>(best[static_cast<std::size_t>(lane)], values[i + lane]);
+    }
+  }
+  for (; i < count; ++i) best[0] = better<which>(best[0], values[i]);
+  for (const T lane : best) best[0] = better<which>(best[0], lane);
+  return best[0];
+}
+
+template <Extremum which, class T>
+void extremum_into(const ReductionView& view, const T* from, T* target) {
+  for (std::int64_t o = 0; o < view.outer; ++o, target += view.inner, from += view.extent * view.inner) {
+    if (view.inner == 1) {
+      *target = best_of<which>(from, view.extent);
+      continue;
+    }
+    std::copy_n(from, view.inner, target);
+    for (std::int64_t r = 1; r < view.extent; ++r) {
+      const T* row = from + r * view.inner;
+      for (std::int64_t i = 0; i < view.inner; ++i) target[i] = better<which>(target[i], row[i]);
+    }
+  }
+}
+
+template <Extremum which, class T>
+void indexed_extremum_into(const ReductionView& view, const T* from, T* target, std::int64_t* indices) {
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    std::copy_n(from, view.inner, target);
+    std::fill_n(indices, view.inner, 0);
+    for (std::int64_t r = 1; r < view.extent; ++r) {
+      const T* row = from + r * view.inner;
+      for (std::int64_t i = 0; i < view.inner; ++i) {
+        const bool wins = which == Extremum::maximum ? row[i] > target[i] : row[i] < target[i];
+        const bool replaces = wins || (is_nan(row[i]) && !is_nan(target[i]));
+        target[i] = replaces ? row[i] : target[i];
+        indices[i] = replaces ? r : indices[i];
+      }
+    }
+    target += view.inner;
+    indices += view.inner;
+    from += view.extent * view.inner;
+  }
+}
+
+// Calls f with a value of the type in which a reduction of dtype is computed.
+template <class F>
+void visit_wide(DType dtype, F f) {
+  switch (wide_dtype(dtype)) {
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    default:
+      return f(std::int64_t{});
+  }
+}
+
+void require_elements(const ReductionView& view) {
+  if (view.extent == 0) {
+    throw SkipError("The maximum or minimum over a dimension of size 0 has no value.");
+  }
 }
 
 }  // namespace
@@ -183,12 +283,103 @@ ReductionView reduction_view(const Tensor& tensor, const Dims& axes) {
   return view;
 }
 
-Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {
+DType wide_dtype(DType dtype) {
+  if (is_complex(dtype)) throw SkipError("Reductions of complex tensors are not supported.");
+  if (dtype == DType::float64) return DType::float64;
+  return is_floating(dtype) ? DType::float32 : DType::int64;
+}
+
+Dims reduced_shape(const Dims& shape, const Dims& axes, bool keepdim) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  Dims reduced(std::max<std::size_t>(shape.size(), 1), axes.empty() ? 1 : 0);
+  for (const std::int64_t axis : axes) reduced[static_cast<std::size_t>(normalize_axis(axis, rank))] = 1;
+  Dims result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (reduced[axis] == 0) {
+      result.push_back(shape[axis]);
+    } else if (keepdim) {
+      result.push_back(1);
+    }
+  }
+  return result;
+}
+
+std::int64_t reduced_count(const Dims& shape, const Dims& axes) {
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t count = 1;
+  if (axes.empty()) {
+    for (const std::int64_t size : shape) count *= size;
+  }
+  for (const std::int64_t axis : axes) {
+    if (rank > 0) count *= shape[static_cast<std::size_t>(normalize_axis(axis, rank))];
+  }
+  return count;
+}
+
+Tensor expand_reduced(const Tensor& reduced, const Dims& shape, const Dims& axes) {
+  return reduced.reshape(reduced_shape(shape, axes, true)).expand(shape);
+}
+
+Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {
   const ReductionView view = reduction_view(tensor, axes);
+  Tensor result(wide_dtype(tensor.dtype()), keepdim ? view.keepdim_shape : view.reduced_shape);
+  visit_wide(tensor.dtype(), [&](auto wide) {
+    using T = decltype(wide);
+    sum_into<T>(view, arithmetic, result.mutable_data<T>());
+  });
+  return result;
+}
+
+Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {
+  const Tensor total = sum_unrounded(tensor, axes, keepdim, arithmetic);
+  return is_floating(tensor.dtype()) ? total.to(tensor.dtype()) : total;
+}
+
+Tensor prod(const Tensor& tensor, const Dims& axes, bool keepdim) {
+  const ReductionView view = reduction_view(tensor, axes);
+  Tensor result(wide_dtype(tensor.dtype()), keepdim ? view.keepdim_shape : view.reduced_shape);
+  visit_wide(tensor.dtype(), [&](auto wide) {
+    using T = decltype(wide);
+    prod_into<T>(view, result.mutable_data<T>());
+  });
+  return is_floating(tensor.dtype()) ? result.to(tensor.dtype()) : result;
+}
+
+Tensor extremum(Extremum which, const Tensor& tensor, const Dims& axes, bool keepdim) {
+  const ReductionView view = reduction_view(tensor, axes);
+  require_elements(view);
+  const Tensor wide_tensor = view.tensor.to(wide_dtype(tensor.dtype()));
+  Tensor result(wide_tensor.dtype(), keepdim ? view.keepdim_shape : view.reduced_shape);
+  visit_wide(tensor.dtype(), [&](auto wide) {
+    using T = decltype(wide);
+    T* target = result.mutable_data<T>();
+    if (which == Extremum::maximum) {
+      extremum_into<Extremum::maximum, T>(view, wide_tensor.data<T>(), target);
+    } else {
+      extremum_into<Extremum::minimum, T>(view, wide_tensor.data<T>(), target);
+    }
+  });
+  return result.to(tensor.dtype());
+}
+
+ValuesAndIndices extremum_with_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim) {
+  const ReductionView view = reduction_view(tensor, {axis});
+  require_elements(view);
+  const Tensor wide_tensor = view.tensor.to(wide_dtype(tensor.dtype()));
   const Dims& shape = keepdim ? view.keepdim_shape : view.reduced_shape;
-  if (tensor.dtype() == DType::float64) return sum_in<double>(view, DType::float64, DType::float64, shape, arithmetic);
-  if (is_floating(tensor.dtype())) return sum_in<float>(view, DType::float32, tensor.dtype(), shape, arithmetic);
-  return sum_in<std::int64_t>(view, DType::int64, DType::int64, shape, arithmetic);
+  Tensor values(wide_tensor.dtype(), shape);
+  Tensor indices(DType::int64, shape);
+  visit_wide(tensor.dtype(), [&](auto wide) {
+    using T = decltype(wide);
+    T* target = values.mutable_data<T>();
+    std::int64_t* index = indices.mutable_data<std::int64_t>();
+    if (which == Extremum::maximum) {
+      indexed_extremum_into<Extremum::maximum, T>(view, wide_tensor.data<T>(), target, index);
+    } else {
+      indexed_extremum_into<Extremum::minimum, T>(view, wide_tensor.data<T>(), target, index);
+    }
+  });
+  return {values.to(tensor.dtype()), indices};
 }
 
 }  // namespace msrun

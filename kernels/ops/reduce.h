@@ -6,8 +6,8 @@
 
 namespace msrun {
 
-// A tensor seen as [outer, reduced, inner] in row-major order: the reduced axes moved together. Where several reduced axes
-// are not neighbours, the tensor is permuted and copied.
+// A tensor seen as [outer, reduced, inner] in row-major order: the reduced axes moved together. Where several reduced
+// axes are not neighbours, the tensor is permuted and copied.
 struct ReductionView {
   Tensor tensor;  // contiguous, of outer * extent * inner elements
   std::int64_t outer = 1;
@@ -20,8 +20,40 @@ struct ReductionView {
 // axes may be negative, must not repeat; empty means all axes. Throws SkipError otherwise.
 ReductionView reduction_view(const Tensor& tensor, const Dims& axes);
 
-// Sum over axes (all if empty). Floats accumulate pairwise in float32 (float64 for float64) and are rounded once; integers
-// and bool accumulate in int64, the result's dtype. With arithmetic.fp16_accumulation every addition is rounded to float16.
+// float64 for float64, float32 for the narrower floats, int64 for integers and bool: what reductions compute in. Throws
+// SkipError for complex dtypes.
+DType wide_dtype(DType dtype);
+
+// The shape without the axes (all if empty), or with size 1 in their place, and the number of elements reduced into
+// one.
+Dims reduced_shape(const Dims& shape, const Dims& axes, bool keepdim);
+std::int64_t reduced_count(const Dims& shape, const Dims& axes);
+
+// A result of a reduction over axes, with or without kept dimensions, repeated along them: the way back of a reduction.
+Tensor expand_reduced(const Tensor& reduced, const Dims& shape, const Dims& axes);
+
+// Sum over axes (all if empty). Floats accumulate pairwise in float32 (float64 for float64) and are rounded once;
+// integers and bool accumulate in int64, the result's dtype. With arithmetic.fp16_accumulation every addition is
+// rounded to float16.
 Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic = {});
+
+// The same before the rounding to the tensor's dtype: the result is of wide_dtype.
+Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic = {});
+
+// Product over axes, computed and rounded as the sum.
+Tensor prod(const Tensor& tensor, const Dims& axes, bool keepdim);
+
+enum class Extremum : std::uint8_t { maximum, minimum };
+
+// The largest or smallest element; NaN wins. Throws SkipError if a reduced axis is empty.
+Tensor extremum(Extremum which, const Tensor& tensor, const Dims& axes, bool keepdim);
+
+struct ValuesAndIndices {
+  Tensor values;
+  Tensor indices;  // int64
+};
+
+// The same along one axis with the index of its first occurrence.
+ValuesAndIndices extremum_with_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim);
 
 }  // namespace msrun
