@@ -1,0 +1,89 @@
+// Loops over the rows of a contiguous matrix, for the kernels that reduce along one axis: softmax, norms and losses.
+//
+// Rows are computed in float, or in double for float64. Sums are pairwise, so that their rounding error grows with the
+// logarithm of the length; with the device's fp16 accumulation every addition is rounded to float16 instead.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// What a floating dtype is computed in: float64 for itself, float32 for the others.
+inline DType compute_dtype(DType dtype) { return dtype == DType::float64 ? DType::float64 : DType::float32; }
+
+// Row-major in the compute dtype.
+inline Tensor to_compute(const Tensor& tensor) { return tensor.to(compute_dtype(tensor.dtype())).contiguous(); }
+
+// Calls f with a value of the type that dtype is computed in.
+template <class F>
+decltype(auto) visit_compute(DType dtype, F&& f) {
+  return dtype == DType::float64 ? f(double{}) : f(float{});
+}
+
+namespace rows_detail {
+
+inline constexpr std::int64_t lanes = 16;
+
+template <class T, class F>
+T sum_block(std::int64_t from, std::int64_t to, const F& f) {
+  std::array<T, lanes> sums{};
+  std::int64_t i = from;
+  for (; i + lanes <= to; i += lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[static_cast<std::size_t>(lane)] += f(i + lane);
+  }
+  T total{};
+  for (; i < to; ++i) total += f(i);
+  for (std::size_t width = lanes / 2; width > 0; width /= 2) {
+    for (std::size_t lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
+  }
+  return total + sums[0];
+}
+
+template <class T, class F>
+T pairwise(std::int64_t from, std::int64_t to, const F& f) {
+  constexpr std::int64_t block = 256;
+  if (to - from <= block) return sum_block<T>(from, to, f);
+  const std::int64_t middle = from + (to - from) / 2 / lanes * lanes;
+  return pairwise<T>(from, middle, f) + pairwise<T>(middle, to, f);
+}
+
+}  // namespace rows_detail
+
+// Sum of f(0) ... f(count - 1). half_steps rounds to float16 after every addition; it has no effect on double.
+template <class T, class F>
+T row_sum(std::int64_t count, bool half_steps, const F& f) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (half_steps) {
+      float total = 0;
+      for (std::int64_t i = 0; i < count; ++i) total = to_float(to_half(total + f(i)));
+      return total;
+    }
+  }
+  return rows_detail::pairwise<T>(0, count, f);
+}
+
+// Largest element, NaN ignored; -inf for an empty row.
+template <class T>
+T row_max(const T* x, std::int64_t count) {
+  constexpr std::int64_t lanes = rows_detail::lanes;
+  std::array<T, lanes> largest;
+  largest.fill(-std::numeric_limits<T>::infinity());
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      T& best = largest[static_cast<std::size_t>(lane)];
+      best = x[i + lane] > best ? x[i + lane] : best;
+    }
+  }
+  T result = -std::numeric_limits<T>::infinity();
+  for (; i < count; ++i) result = x[i] > result ? x[i] : result;
+  for (const T value : largest) result = value > result ? value : result;
+  return result;
+}
+
+}  // namespace msrun

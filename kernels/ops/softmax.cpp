@@ -1,0 +1,182 @@
+// Softmax and its logarithm along one axis: a row at a time, with gradients from the result (api_inventory.md 3,
+// activation).
+#include <cmath>
+
+#include "kernels/api/operators.h"
+#include "kernels/error.h"
+#include "kernels/ops/functions.h"
+#include "kernels/ops/rows.h"
+
+namespace msrun {
+namespace {
+
+enum class Form : std::uint8_t {
+  plain,
+  logarithm,
+  safe,  // a row of nothing but -inf gives zeros instead of NaN
+};
+
+template <class T>
+void forward_row(const T* x, T* y, std::int64_t count, Form form, bool half_steps) {
+  const T largest = row_max(x, count);
+  if (form == Form::safe && largest == -std::numeric_limits<T>::infinity()) {
+    bool masked = true;
+    for (std::int64_t i = 0; i < count; ++i) masked = masked && !std::isnan(x[i]);
+    if (masked) {
+      std::fill_n(y, count, T{0});
+      return;
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) y[i] = std::exp(x[i] - largest);
+  const T total = row_sum<T>(count, half_steps, [y](std::int64_t i) { return y[i]; });
+  if (form == Form::logarithm) {
+    const T log_total = std::log(total);
+    for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] - largest - log_total;
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) y[i] /= total;
+  }
+}
+
+template <class T>
+void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form form, bool half_steps) {
+  if (form == Form::logarithm) {
+    const T total = row_sum<T>(count, half_steps, [g](std::int64_t i) { return g[i]; });
+    for (std::int64_t i = 0; i < count; ++i) result[i] = g[i] - std::exp(y[i]) * total;
+  } else {
+    const T total = row_sum<T>(count, half_steps, [g, y](std::int64_t i) { return g[i] * y[i]; });
+    for (std::int64_t i = 0; i < count; ++i) result[i] = y[i] * (g[i] - total);
+  }
+}
+
+// The tensor with `axis` last, row-major in the compute dtype; its own inverse but for the copy.
+Tensor axis_last(const Tensor& tensor, std::int64_t axis) {
+  return to_compute(tensor.rank() > 1 ? tensor.transpose(axis, -1) : tensor);
+}
+
+Tensor axis_back(const Tensor& tensor, std::int64_t axis, DType dtype) {
+  return (tensor.rank() > 1 ? tensor.transpose(axis, -1) : tensor).to(dtype).contiguous();
+}
+
+Tensor forward(const Tensor& input, std::int64_t axis, Form form, bool half_steps) {
+  const Tensor x = axis_last(input, axis);
+  Tensor y(x.dtype(), x.shape());
+  const std::int64_t count = input.rank() == 0 ? 1 : x.size(-1);
+  visit_compute(x.dtype(), [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t at = 0; at < x.numel(); at += count) {
+      forward_row(x.data<T>() + at, y.mutable_data<T>() + at, count, form, half_steps);
+    }
+  });
+  return axis_back(y, axis, input.dtype());
+}
+
+Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form, bool half_steps) {
+  const Tensor y = axis_last(output, axis);
+  const Tensor g = axis_last(gradient.to(y.dtype()), axis);
+  Tensor result(y.dtype(), y.shape());
+  const std::int64_t count = output.rank() == 0 ? 1 : y.size(-1);
+  visit_compute(y.dtype(), [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t at = 0; at < y.numel(); at += count) {
+      backward_row(y.data<T>() + at, g.data<T>() + at, result.mutable_data<T>() + at, count, form, half_steps);
+    }
+  });
+  return axis_back(result, axis, output.dtype());
+}
+
+Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
+  if (!is_floating(x.dtype()))
+    throw SkipError("softmax is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
+  const std::int64_t axis = normalize_axis(dim, x.rank());
+  const bool half_steps = x.arithmetic().fp16_accumulation;
+  const Tensor y = forward(x.tensor(), axis, form, half_steps);
+  return x.tape().record(
+      y, {{x, [y, axis, form, half_steps](const Tensor& g) { return backward(y, g, axis, form, half_steps); }}});
+}
+
+// torch.nn.functional chooses an axis where none is given.
+std::int64_t axis_or_legacy(const Bound& args, const Var& x) {
+  const std::int64_t rank = x.rank();
+  return args.optional_integer("dim").value_or(rank == 0 || rank == 1 || rank == 3 ? 0 : 1);
+}
+
+Var input_in_dtype(const Bound& args) {
+  const Var x = args.var("input");
+  const auto dtype = args.optional_dtype("dtype");
+  return dtype ? cast(x, *dtype) : x;
+}
+
+Value functional(const Bound& args, Form form) {
+  const Var x = input_in_dtype(args);
+  return normalised_exponential(x, axis_or_legacy(args, x), form);
+}
+
+// Aten's form: a flag that asks for a float32 result instead of a dtype.
+Value aten(const Bound& args, Form form) {
+  const Var x = args.var("input");
+  return normalised_exponential(args.flag("half_to_float") ? cast(x, DType::float32) : x, args.integer("dim"), form);
+}
+
+Value backward_kernel(const Bound& args, Form form) {
+  const Tensor y = args.var("output").tensor();
+  const Tensor g = args.var("grad_output").tensor();
+  if (y.shape() != g.shape() || !is_floating(y.dtype()))
+    throw SkipError("The output and its gradient do not fit each other.");
+  const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
+  const Tensor result = backward(y, g, axis, form, args.tape().arithmetic().fp16_accumulation);
+  return args.tape().constant(result.to(args.optional_dtype("input_dtype").value_or(g.dtype())));
+}
+
+}  // namespace
+
+Var softmax(const Var& x, std::int64_t axis) { return normalised_exponential(x, axis, Form::plain); }
+Var log_softmax(const Var& x, std::int64_t axis) { return normalised_exponential(x, axis, Form::logarithm); }
+
+// torch.nn.functional has _stacklevel before dtype, torch and the tensor methods do not; the types tell them apart.
+OP("softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None)",
+   [](const Bound& args) { return functional(args, Form::plain); });
+OP("softmax(Tensor input, int dim, dtype? dtype=None)",
+   [](const Bound& args) { return functional(args, Form::plain); });
+NAMES("softmax",
+      "Functional: softmax; Torch: softmax; Tensor: softmax; Mint: softmax; MintFunctional: softmax softmax_ex; "
+      "Aten: softmax");
+
+OP("log_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None)",
+   [](const Bound& args) { return functional(args, Form::logarithm); });
+OP("log_softmax(Tensor input, int dim, dtype? dtype=None)",
+   [](const Bound& args) { return functional(args, Form::logarithm); });
+NAMES(
+    "log_softmax",
+    "Functional: log_softmax; Torch: log_softmax; Tensor: log_softmax; MintFunctional: log_softmax; Aten: log_softmax");
+
+OP("_softmax(Tensor input, int dim, bool half_to_float=False)",
+   [](const Bound& args) { return aten(args, Form::plain); });
+NAMES("_softmax", "Torch: _softmax; Aten: _softmax");
+
+OP("_log_softmax(Tensor input, int dim, bool half_to_float=False)",
+   [](const Bound& args) { return aten(args, Form::logarithm); });
+NAMES("_log_softmax", "Torch: _log_softmax; Aten: _log_softmax");
+
+OP("_safe_softmax(Tensor input, int dim, dtype? dtype=None)",
+   [](const Bound& args) { return functional(args, Form::safe); });
+NAMES("_safe_softmax", "Torch: _safe_softmax; Aten: _safe_softmax");
+
+OP("softmin(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None)", [](const Bound& args) -> Value {
+  const Var x = input_in_dtype(args);
+  return softmax(neg(x), axis_or_legacy(args, x));
+});
+NAMES("softmin", "Functional: softmin");
+
+OP("gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1)",
+   [](const Bound&) -> Value { throw SkipError("gumbel_softmax is random: its values cannot be compared."); });
+NAMES("gumbel_softmax", "Functional: gumbel_softmax");
+
+OP("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype? input_dtype=None)",
+   [](const Bound& args) { return backward_kernel(args, Form::plain); });
+NAMES("_softmax_backward_data", "Torch: _softmax_backward_data; Aten: _softmax_backward_data");
+
+OP("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype? input_dtype=None)",
+   [](const Bound& args) { return backward_kernel(args, Form::logarithm); });
+NAMES("_log_softmax_backward_data", "Torch: _log_softmax_backward_data; Aten: _log_softmax_backward_data");
+
+}  // namespace msrun
