@@ -40,7 +40,7 @@ DType float_result_dtype(std::initializer_list<const Var*> operands) {
   return is_floating(dtype) || is_complex(dtype) ? dtype : DType::float32;
 }
 
-Tensor sum_to(const Tensor& gradient, const Dims& shape) {
+Tensor sum_to(const Tensor& gradient, const Dims& shape, const Arithmetic& arithmetic) {
   if (gradient.shape() == shape) return gradient;
   Dims axes;
   const std::size_t added = gradient.shape().size() - shape.size();
@@ -49,7 +49,7 @@ Tensor sum_to(const Tensor& gradient, const Dims& shape) {
       axes.push_back(static_cast<std::int64_t>(axis));
     }
   }
-  return sum(gradient, axes, true).reshape(shape);
+  return sum(gradient, axes, true, arithmetic).reshape(shape);
 }
 
 }  // namespace msrun

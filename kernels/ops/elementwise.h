@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/autograd/tape.h"
+#include "kernels/error.h"
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/tensor.h"
 
@@ -25,8 +27,8 @@ inline Compute compute_of(DType dtype) {
   return is_floating(dtype) ? Compute::float32 : Compute::int64;
 }
 
-// Strides of operands over a common shape, with neighbouring axes merged where every operand allows it, so that inner loops are
-// as long as possible.
+// Strides of operands over a common shape, with neighbouring axes merged where every operand allows it, so that inner
+// loops are as long as possible.
 template <std::size_t N>
 struct LoopNest {
   Dims shape;                   // outer to inner, at least one axis
@@ -64,7 +66,8 @@ namespace elementwise_detail {
 inline constexpr std::int64_t block = 512;
 
 template <class T, class F, std::size_t N, std::size_t... K>
-void apply(F& f, const std::array<const T*, N>& in, T* out, std::int64_t count, std::index_sequence<K...> /*operands*/) {
+void apply(F& f, const std::array<const T*, N>& in, T* out, std::int64_t count,
+           std::index_sequence<K...> /*operands*/) {
   for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(f(in[K][i]...));
 }
 
@@ -127,10 +130,17 @@ template <class F, std::size_t N>
 Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tensor*, N>& operands, F& f) {
   Dims shape = operands[0]->shape();
   for (std::size_t k = 1; k < N; ++k) shape = broadcast_shapes(shape, operands[k]->shape());
+  for (const Tensor* operand : operands) {
+    if (is_complex(operand->dtype())) throw SkipError("Complex tensors are not supported by this operator.");
+  }
   Tensor result(result_dtype, shape);
   switch (compute) {
-    case Compute::float32: run<float>(result, operands, f); break;
-    case Compute::float64: run<double>(result, operands, f); break;
+    case Compute::float32:
+      run<float>(result, operands, f);
+      break;
+    case Compute::float64:
+      run<double>(result, operands, f);
+      break;
     case Compute::int64:
       if constexpr (requires { f.floats_only; }) {
         run<float>(result, operands, f);
@@ -192,9 +202,64 @@ Tensor map(DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c
   return map_as(compute_of(result_dtype), result_dtype, a, b, c, d, floats_only(f));
 }
 
-// g summed over the axes along which an operand of the given shape was broadcast: R(g) of api_inventory.md section 3. Sums
-// accumulate in float32 (float64 for float64) and are rounded once.
-Tensor sum_to(const Tensor& gradient, const Dims& shape);
+// Arithmetic that wraps around for int64, as two's complement does; plain for floats.
+template <class T>
+T wrapping_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+T wrapping_sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+  } else {
+    return a - b;
+  }
+}
+template <class T>
+T wrapping_mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return a * b;
+  }
+}
+template <class T>
+T wrapping_neg(T a) {
+  if constexpr (std::is_integral_v<T>) {
+    return wrapping_sub(T{0}, a);
+  } else {
+    return -a;
+  }
+}
+
+// False for integers.
+template <class T>
+bool is_nan(T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(value);
+  } else {
+    return false;
+  }
+}
+
+// A Python number in the compute type; beyond the range of int64 it saturates, NaN becomes 0.
+template <class T>
+T number_as(double value) {
+  if constexpr (std::is_integral_v<T>) {
+    if (std::isnan(value)) return 0;
+    if (value >= 0x1p63) return std::numeric_limits<T>::max();
+    if (value < -0x1p63) return std::numeric_limits<T>::min();
+  }
+  return static_cast<T>(value);
+}
+
+// g summed over the axes along which an operand of the given shape was broadcast: R(g) of api_inventory.md section 3.
+// Sums accumulate in float32 (float64 for float64) and are rounded once, unless the arithmetic says otherwise.
+Tensor sum_to(const Tensor& gradient, const Dims& shape, const Arithmetic& arithmetic = {});
 
 // torch's result dtype: tensors with dimensions decide, 0-d tensors and then numbers only where their category
 // (bool < integer < float < complex) is higher; a float number makes integers float32.
@@ -211,27 +276,60 @@ Var unary(const Var& x, F f, V vjp) {
   return x.tape().record(y, {{x, [x = x.tensor(), y, vjp](const Tensor& g) { return map(x.dtype(), x, y, g, vjp); }}});
 }
 
-// z = f(a, b) with torch's promotion; vjp_a(a, b, z, g) and vjp_b(a, b, z, g) before the sum over broadcast axes. f is also
-// instantiated for int64.
+// The same for functions that integers have as well: they are computed in int64 and keep their dtype.
+template <class F, class V>
+Var unary_any(const Var& x, F f, V vjp) {
+  const DType dtype = result_dtype({&x});
+  Tensor y = map_as(compute_of(dtype), dtype, x.tensor(), f);
+  return x.tape().record(y, {{x, [x = x.tensor(), y, vjp](const Tensor& g) { return map(x.dtype(), x, y, g, vjp); }}});
+}
+
+namespace elementwise_detail {
+
+// The edge from z = f(a, b) to one of its operands.
+template <class V>
+Edge binary_edge(const Var& operand, const Var& a, const Var& b, const Tensor& z, V vjp) {
+  return {operand, [a = a.tensor(), b = b.tensor(), z, vjp, shape = operand.shape(), arithmetic = operand.arithmetic()](
+                       const Tensor& g) { return sum_to(map(z.dtype(), a, b, z, g, vjp), shape, arithmetic); }};
+}
+
+template <class V>
+Edge ternary_edge(const Var& operand, const Var& a, const Var& b, const Var& c, DType dtype, V vjp) {
+  return {operand, [a = a.tensor(), b = b.tensor(), c = c.tensor(), dtype, vjp, shape = operand.shape(),
+                    arithmetic = operand.arithmetic()](const Tensor& g) {
+            return sum_to(map(dtype, a, b, c, g, vjp), shape, arithmetic);
+          }};
+}
+
+}  // namespace elementwise_detail
+
+// z = f(a, b) with torch's promotion; vjp_a(a, b, z, g) and vjp_b(a, b, z, g) before the sum over broadcast axes. f is
+// also instantiated for int64.
 template <class F, class VA, class VB>
 Var binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
   const DType dtype = result_dtype({&a, &b});
-  Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), f);
-  const Tensor ta = a.tensor();
-  const Tensor tb = b.tensor();
-  return a.tape().record(z, {{a, [ta, tb, z, vjp_a](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_a), ta.shape()); }},
-                             {b, [ta, tb, z, vjp_b](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_b), tb.shape()); }}});
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), f);
+  return a.tape().record(
+      z, {elementwise_detail::binary_edge(a, a, b, z, vjp_a), elementwise_detail::binary_edge(b, a, b, z, vjp_b)});
 }
 
 // The same for functions that are defined for floats only: integer operands compute in float32.
 template <class F, class VA, class VB>
 Var float_binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
   const DType dtype = float_result_dtype({&a, &b});
-  Tensor z = map(dtype, a.tensor(), b.tensor(), f);
-  const Tensor ta = a.tensor();
-  const Tensor tb = b.tensor();
-  return a.tape().record(z, {{a, [ta, tb, z, vjp_a](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_a), ta.shape()); }},
-                             {b, [ta, tb, z, vjp_b](const Tensor& g) { return sum_to(map(z.dtype(), ta, tb, z, g, vjp_b), tb.shape()); }}});
+  const Tensor z = map(dtype, a.tensor(), b.tensor(), f);
+  return a.tape().record(
+      z, {elementwise_detail::binary_edge(a, a, b, z, vjp_a), elementwise_detail::binary_edge(b, a, b, z, vjp_b)});
+}
+
+// f(a, b, c) in the given result dtype; each VJP gets (a, b, c, g). f is also instantiated for int64, unless it is made
+// by floats_only.
+template <class F, class VA, class VB, class VC>
+Var ternary(DType dtype, const Var& a, const Var& b, const Var& c, F f, VA vjp_a, VB vjp_b, VC vjp_c) {
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), c.tensor(), f);
+  return a.tape().record(z, {elementwise_detail::ternary_edge(a, a, b, c, dtype, vjp_a),
+                             elementwise_detail::ternary_edge(b, a, b, c, dtype, vjp_b),
+                             elementwise_detail::ternary_edge(c, a, b, c, dtype, vjp_c)});
 }
 
 // A bool tensor; no gradient. Operands compare in the dtype that torch promotes them to.

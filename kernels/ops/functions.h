@@ -1,9 +1,9 @@
-// The differentiable functions that operators are composed of. Every operator file declares here what others may use; the
-// operators themselves are registered beside the definitions.
+// The differentiable functions that operators are composed of. Every operator file declares here what others may use;
+// the operators themselves are registered beside the definitions.
 //
-// Conventions: a function of Vars records its gradient; dtypes follow torch's promotion; half inputs are computed in float32
-// and rounded once at the end of each function. A formula that composes several functions raises half inputs first and
-// rounds the result once: see Raised.
+// Conventions: a function of Vars records its gradient; dtypes follow torch's promotion; half inputs are computed in
+// float32 and rounded once at the end of each function. A formula that composes several functions raises half inputs
+// first and rounds the result once: see Raised.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace msrun {
 
-// arithmetic.cpp
+// arithmetic.cpp, power.cpp, minmax.cpp, casts.cpp
 Var add(const Var& a, const Var& b);
 Var sub(const Var& a, const Var& b);
 Var mul(const Var& a, const Var& b);
@@ -31,6 +31,7 @@ Var log(const Var& x);
 Var abs(const Var& x);
 Var pow(const Var& x, double exponent);
 Var maximum(const Var& a, const Var& b);
+Var minimum(const Var& a, const Var& b);
 // min(max(x, low), high); the gradient passes where low <= x <= high.
 Var clamp(const Var& x, std::optional<double> low, std::optional<double> high);
 // Value conversion; the gradient is cast back.
@@ -43,11 +44,14 @@ Var reshape(const Var& x, const Dims& shape);
 Var permute(const Var& x, const Dims& axes);
 Var transpose(const Var& x, std::int64_t a, std::int64_t b);
 Var expand(const Var& x, const Dims& shape);
+Var flatten(const Var& x, std::int64_t first_axis, std::int64_t last_axis);
 Var unsqueeze(const Var& x, std::int64_t axis);
 Var squeeze(const Var& x, std::int64_t axis);
 Var slice(const Var& x, std::int64_t axis, std::int64_t start, std::int64_t length, std::int64_t step = 1);
 Var select(const Var& x, std::int64_t axis, std::int64_t index);
+// The dtype is promoted; legacy 1-d parts without elements are left out.
 Var cat(const std::vector<Var>& parts, std::int64_t axis);
+Var stack(const std::vector<Var>& parts, std::int64_t axis);
 Var flip(const Var& x, const Dims& axes);
 
 // reduction.cpp: axes empty means all.
@@ -75,8 +79,8 @@ Var silu(const Var& x);
 // indexing.cpp
 Var gather(const Var& x, std::int64_t axis, const Tensor& index);
 
-// Raises half inputs of a composed operator to float32 and rounds its results back, so that it rounds once as a fused kernel
-// does:
+// Raises half inputs of a composed operator to float32 and rounds its results back, so that it rounds once as a fused
+// kernel does:
 //   Raised raised;
 //   Var x = raised(args.var("input"));
 //   return raised.back(mul(x, rsqrt(...)));

@@ -1,0 +1,84 @@
+// Powers, and the edge rules of their gradients (api_inventory.md section 3, pow).
+#include <cmath>
+
+#include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/functions.h"
+#include "kernels/ops/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+// Integer powers wrap; a negative exponent leaves the truncated reciprocal, 0 unless the base is 1 or -1.
+template <class T>
+T power(T base, T exponent) {
+  if constexpr (std::is_integral_v<T>) {
+    if (exponent < 0) {
+      if (base == 1) return 1;
+      if (base == -1) return (exponent & 1) != 0 ? -1 : 1;
+      return 0;
+    }
+    T result = 1;
+    for (; exponent != 0; exponent >>= 1) {
+      if ((exponent & 1) != 0) result = wrapping_mul(result, base);
+      base = wrapping_mul(base, base);
+    }
+    return result;
+  } else {
+    return std::pow(base, exponent);
+  }
+}
+
+Var cube(const Var& x) {
+  return unary(
+      x, [](auto a) { return a * a * a; }, [](auto a, auto, auto g) { return 3 * g * a * a; });
+}
+
+Var power_of_operands(const Var& base, const Var& exponent) {
+  const DType dtype = result_dtype({&base, &exponent});
+  if (exponent.is_number()) {
+    if (is_floating(dtype)) return pow(base, exponent.tensor().item());
+    if (exponent.tensor().int_item() < 0) throw SkipError("Integers to negative integer powers are not allowed.");
+  }
+  return binary(
+      base, exponent, [](auto x, auto p) { return power(x, p); },
+      [](auto x, auto p, auto, auto g) { return p == 0 ? p * 0 : g * p * std::pow(x, p - 1); },
+      [](auto x, auto p, auto z, auto g) { return x == 0 && p >= 0 ? x * 0 : g * z * std::log(x); });
+}
+
+Var float_power(const Var& base, const Var& exponent) {
+  return power_of_operands(base.is_number() ? base : cast(base, DType::float64),
+                           exponent.is_number() && !base.is_number() ? exponent : cast(exponent, DType::float64));
+}
+
+Value power_operator(const Bound& args) { return power_of_operands(args.var("input"), args.var("exponent")); }
+
+}  // namespace
+
+Var pow(const Var& x, double exponent) {
+  if (exponent == 2)
+    return unary(
+        x, [](auto a) { return a * a; }, [](auto a, auto, auto g) { return 2 * g * a; });
+  if (exponent == 3) return cube(x);
+  if (exponent == 0.5) return sqrt(x);
+  if (exponent == -0.5) return rsqrt(x);
+  return unary(
+      x, [exponent](auto a) { return std::pow(a, static_cast<decltype(a)>(exponent)); },
+      [exponent](auto a, auto, auto g) {
+        using T = decltype(a);
+        return exponent == 0 ? T{0} : g * static_cast<T>(exponent) * std::pow(a, static_cast<T>(exponent - 1));
+      });
+}
+
+OP("pow(Operand input, Operand exponent)", power_operator);
+OP("pow(Operand input, Operand other)", binary_operator<power_of_operands>);
+NAMES("pow", "Torch: pow; Tensor: __ipow__ __pow__ pow pow_; Aten: pow pow_; Mint: pow");
+
+OP("rpow(Operand input, Operand other)", reversed_operator<power_of_operands>);
+NAMES("rpow", "Tensor: __rpow__");
+
+OP("float_power(Operand input, Operand exponent)",
+   [](const Bound& args) -> Value { return float_power(args.var("input"), args.var("exponent")); });
+NAMES("float_power", "Torch: float_power; Tensor: float_power float_power_; Aten: float_power_");
+
+}  // namespace msrun
