@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
@@ -197,22 +200,33 @@ void extremum_into(const ReductionView& view, const T* from, T* target) {
 }
 
 template <Extremum which, class T>
-void indexed_extremum_into(const ReductionView& view, const T* from, T* target, std::int64_t* indices) {
-  for (std::int64_t o = 0; o < view.outer; ++o) {
-    std::copy_n(from, view.inner, target);
+bool replaces(T best, T value) {
+  const bool wins = which == Extremum::maximum ? value > best : value < best;
+  return wins || (is_nan(value) && !is_nan(best));
+}
+
+// best has room for one row.
+template <Extremum which, class T>
+void index_into(const ReductionView& view, const T* from, T* best, std::int64_t* indices) {
+  for (std::int64_t o = 0; o < view.outer; ++o, indices += view.inner, from += view.extent * view.inner) {
+    std::copy_n(from, view.inner, best);
     std::fill_n(indices, view.inner, 0);
+    if (view.inner == 1) {
+      for (std::int64_t r = 1; r < view.extent; ++r) {
+        if (!replaces<which>(best[0], from[r])) continue;
+        best[0] = from[r];
+        indices[0] = r;
+      }
+      continue;
+    }
     for (std::int64_t r = 1; r < view.extent; ++r) {
       const T* row = from + r * view.inner;
       for (std::int64_t i = 0; i < view.inner; ++i) {
-        const bool wins = which == Extremum::maximum ? row[i] > target[i] : row[i] < target[i];
-        const bool replaces = wins || (is_nan(row[i]) && !is_nan(target[i]));
-        target[i] = replaces ? row[i] : target[i];
-        indices[i] = replaces ? r : indices[i];
+        const bool better_here = replaces<which>(best[i], row[i]);
+        best[i] = better_here ? row[i] : best[i];
+        indices[i] = better_here ? r : indices[i];
       }
     }
-    target += view.inner;
-    indices += view.inner;
-    from += view.extent * view.inner;
   }
 }
 
@@ -362,24 +376,31 @@ Tensor extremum(Extremum which, const Tensor& tensor, const Dims& axes, bool kee
   return result.to(tensor.dtype());
 }
 
-ValuesAndIndices extremum_with_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim) {
+Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient, const Dims& axes) {
+  const auto tied = [](auto value, auto chosen) { return value == chosen || (is_nan(value) && is_nan(chosen)); };
+  const Tensor all_y = expand_reduced(y, x.shape(), axes);
+  const Tensor ties = sum(map_as(compute_of(x.dtype()), DType::boolean, x, all_y, tied), axes, true);
+  return map(
+      x.dtype(), x, all_y, ties, expand_reduced(gradient, x.shape(), axes),
+      [tied](auto value, auto chosen, auto count, auto g) { return tied(value, chosen) ? g / count : decltype(g){0}; });
+}
+
+Tensor extremum_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim) {
   const ReductionView view = reduction_view(tensor, {axis});
   require_elements(view);
   const Tensor wide_tensor = view.tensor.to(wide_dtype(tensor.dtype()));
-  const Dims& shape = keepdim ? view.keepdim_shape : view.reduced_shape;
-  Tensor values(wide_tensor.dtype(), shape);
-  Tensor indices(DType::int64, shape);
+  Tensor indices(DType::int64, keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(tensor.dtype(), [&](auto wide) {
     using T = decltype(wide);
-    T* target = values.mutable_data<T>();
-    std::int64_t* index = indices.mutable_data<std::int64_t>();
+    const std::unique_ptr<T[]> best = std::make_unique<T[]>(static_cast<std::size_t>(view.inner));
+    auto* target = indices.mutable_data<std::int64_t>();
     if (which == Extremum::maximum) {
-      indexed_extremum_into<Extremum::maximum, T>(view, wide_tensor.data<T>(), target, index);
+      index_into<Extremum::maximum, T>(view, wide_tensor.data<T>(), best.get(), target);
     } else {
-      indexed_extremum_into<Extremum::minimum, T>(view, wide_tensor.data<T>(), target, index);
+      index_into<Extremum::minimum, T>(view, wide_tensor.data<T>(), best.get(), target);
     }
   });
-  return {values.to(tensor.dtype()), indices};
+  return indices;
 }
 
 }  // namespace msrun

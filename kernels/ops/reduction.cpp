@@ -1,4 +1,5 @@
 // Reductions to sums, moments and norms, and counts: the differentiable functions and the operators made of them.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -73,19 +74,12 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
   };
   const auto sign = [](auto v) { return static_cast<decltype(v)>((v > 0) - (v < 0)); };
   if (std::isinf(p)) {
-    const Tensor y = extremum(p > 0 ? Extremum::maximum : Extremum::minimum,
-                              map(wide, t, [](auto v) { return std::abs(v); }), axes, true);
-    const auto is_extremum = [](auto v, auto m) { return std::abs(v) == m || (std::isnan(v) && std::isnan(m)); };
+    const Tensor magnitude = map(wide, t, [](auto v) { return std::abs(v); });
+    const Tensor y = extremum(p > 0 ? Extremum::maximum : Extremum::minimum, magnitude, axes, true);
     return x.tape().record(as_dtype_of(x, y).reshape(shape),
-                           {{x, [t, y, axes, sign, is_extremum](const Tensor& g) {
-                               const auto mark = [is_extremum](auto v, auto m) { return is_extremum(v, m); };
-                               const Tensor ties = sum(
-                                   map_as(compute_of(y.dtype()), DType::boolean, t, y, floats_only(mark)), axes, true);
-                               return map(t.dtype(), t, y, ties, expand_reduced(g, t.shape(), axes),
-                                          [sign, is_extremum](auto v, auto m, auto count, auto gradient) {
-                                            using T = decltype(v);
-                                            return is_extremum(v, m) ? sign(v) * gradient / count : T{0};
-                                          });
+                           {{x, [t, magnitude, y, axes, sign](const Tensor& g) {
+                               return map(t.dtype(), t, share_over_ties(magnitude, y, g, axes),
+                                          [sign](auto v, auto share) { return sign(v) * share; });
                              }}});
   }
   if (p == 0) {
@@ -108,5 +102,372 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
                   return g * v * std::pow(std::abs(v), static_cast<T>(p - 2)) / std::pow(y, static_cast<T>(p - 1));
                 });
 }
+
+namespace {
+
+// torch's dtype= of a reduction: the input is converted first.
+Var as_requested(const Bound& args) {
+  const Var x = args.var("input");
+  const std::optional<DType> dtype = args.optional_dtype("dtype");
+  return dtype ? cast(x, *dtype) : x;
+}
+
+Tensor without_nan(const Tensor& x) {
+  return map(x.dtype(), x, [](auto v) { return std::isnan(v) ? decltype(v){0} : v; });
+}
+
+Tensor not_nan(const Tensor& x) {
+  return map_as(compute_of(x.dtype()), DType::boolean, x, floats_only([](auto v) { return !std::isnan(v); }));
+}
+
+Var nansum(const Var& x, const Dims& axes, bool keepdim) {
+  if (!is_floating(x.dtype())) return sum(x, axes, keepdim);
+  const Var numbers = x.tape().record(
+      without_nan(x.tensor()),
+      {{x, [t = x.tensor()](const Tensor& g) {
+          return map(t.dtype(), t, g, [](auto v, auto gradient) { return std::isnan(v) ? decltype(v){0} : gradient; });
+        }}});
+  return sum(numbers, axes, keepdim);
+}
+
+Var nanmean(const Var& x, const Dims& axes, bool keepdim) {
+  require_floating(x, "nanmean");
+  const Tensor t = x.tensor();
+  const Tensor count = sum(not_nan(t), axes, keepdim);
+  const Tensor total = sum_unrounded(without_nan(t), axes, keepdim, x.arithmetic());
+  const auto divide = [](auto s, auto n) { return s / n; };
+  return x.tape().record(
+      as_dtype_of(x, map(total.dtype(), total, count, divide)),
+      {{x, [t, count, axes](const Tensor& g) {
+          return map(t.dtype(), t, expand_reduced(count, t.shape(), axes), expand_reduced(g, t.shape(), axes),
+                     [](auto v, auto n, auto gradient) { return std::isnan(v) ? decltype(v){0} : gradient / n; });
+        }}});
+}
+
+// Sums of squared deviations from the mean over n - correction, in two passes.
+struct Variance {
+  Tensor mean;  // wide, with kept dimensions, as is the variance
+  Tensor variance;
+  double divisor;  // not below 0
+};
+
+Variance moments(const Var& x, const Dims& axes, double correction) {
+  require_floating(x, "var and std");
+  const auto count = static_cast<double>(reduced_count(x.shape(), axes));
+  Variance result;
+  result.divisor = std::max(0.0, count - correction);
+  const auto divide_by = [](double divisor) {
+    return [divisor](auto v) { return v / static_cast<decltype(v)>(divisor); };
+  };
+  const Tensor total = sum_unrounded(x.tensor(), axes, true, x.arithmetic());
+  result.mean = map(total.dtype(), total, divide_by(count));
+  const Tensor squares = map(total.dtype(), x.tensor(), result.mean, [](auto v, auto m) { return (v - m) * (v - m); });
+  result.variance = map(total.dtype(), sum_unrounded(squares, axes, true, x.arithmetic()), divide_by(result.divisor));
+  return result;
+}
+
+Var variance(const Var& x, const Variance& m, const Dims& axes, bool keepdim) {
+  return x.tape().record(as_dtype_of(x, m.variance).reshape(reduced_shape(x.shape(), axes, keepdim)),
+                         {{x, [t = x.tensor(), mean = m.mean, divisor = m.divisor, axes](const Tensor& g) {
+                             return map(t.dtype(), t, mean, expand_reduced(g, t.shape(), axes),
+                                        [divisor](auto v, auto average, auto gradient) {
+                                          return 2 * gradient * (v - average) / static_cast<decltype(v)>(divisor);
+                                        });
+                           }}});
+}
+
+Var deviation(const Var& x, const Variance& m, const Dims& axes, bool keepdim) {
+  const Tensor y = map(m.variance.dtype(), m.variance, [](auto v) { return std::sqrt(v); });
+  return x.tape().record(as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
+                         {{x, [t = x.tensor(), y, mean = m.mean, divisor = m.divisor, axes](const Tensor& g) {
+                             return map(t.dtype(), t, mean, y, expand_reduced(g, t.shape(), axes),
+                                        [divisor](auto v, auto average, auto s, auto gradient) {
+                                          using T = decltype(v);
+                                          return s == 0 ? T{0}
+                                                        : gradient * (v - average) / (static_cast<T>(divisor) * s);
+                                        });
+                           }}});
+}
+
+// std(x, unbiased), std(x, dim, unbiased, keepdim) and std(x, dim, *, correction, keepdim) in one signature.
+struct MomentArguments {
+  Var x;
+  Dims axes;
+  bool keepdim;
+  Variance moments;
+};
+
+MomentArguments moment_arguments(const Bound& args) {
+  MomentArguments result{args.var("input"), {}, args.flag("keepdim"), {}};
+  double correction = args.flag("unbiased") ? 1 : 0;
+  if (const bool* unbiased = args.value("dim").get<bool>()) {
+    correction = *unbiased ? 1 : 0;
+  } else {
+    result.axes = args.ints("dim");
+  }
+  if (args.given("correction")) correction = args.real("correction");
+  result.moments = moments(result.x, result.axes, correction);
+  return result;
+}
+
+// The product of the others, also where an element is zero.
+Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
+  const DType wide = wide_dtype(x.dtype());
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const ReductionView view = reduction_view(x.to(wide), axes);
+    const Tensor gradient = g.to(wide).contiguous();
+    Tensor others(wide, view.tensor.shape());
+    T* target = others.mutable_data<T>();
+    const T* from = view.tensor.data<T>();
+    for (std::int64_t o = 0; o < view.outer; ++o) {
+      for (std::int64_t i = 0; i < view.inner; ++i) {
+        const std::int64_t start = o * view.extent * view.inner + i;
+        T before = gradient.data<T>()[o * view.inner + i];
+        for (std::int64_t r = 0; r < view.extent; ++r) {
+          target[start + r * view.inner] = before;
+          before *= from[start + r * view.inner];
+        }
+        T after = 1;
+        for (std::int64_t r = view.extent; r-- > 0;) {
+          target[start + r * view.inner] *= after;
+          after *= from[start + r * view.inner];
+        }
+      }
+    }
+    return others.to(x.dtype());
+  };
+  return wide == DType::float64 ? run(double{}) : run(float{});
+}
+
+Var prod(const Var& x, const Dims& axes, bool keepdim) {
+  if (axes.size() > 1) throw SkipError("prod takes one dimension.");
+  return x.tape().record(
+      prod(x.tensor(), axes, keepdim),
+      {{x, [t = x.tensor(), axes](const Tensor& g) { return prod_vjp(t, g, axes).reshape(t.shape()); }}});
+}
+
+Tensor nonzero_count(const Var& x, const Dims& axes, bool keepdim) {
+  if (is_complex(x.dtype())) return sum(x.tensor().to(DType::boolean), axes, keepdim);
+  return sum(map_as(compute_of(x.dtype()), DType::boolean, x.tensor(), [](auto v) { return v != 0; }), axes, keepdim);
+}
+
+enum class Quantifier : std::uint8_t { all, any };
+
+Value quantified(const Bound& args, Quantifier quantifier) {
+  const Var x = args.var("input");
+  const Dims axes = args.ints("dim");
+  const Tensor count = nonzero_count(x, axes, args.flag("keepdim"));
+  const auto needed = quantifier == Quantifier::all ? reduced_count(x.shape(), axes) : 1;
+  const DType dtype = x.dtype() == DType::uint8 ? DType::uint8 : DType::boolean;
+  return args.tape().constant(map_as(Compute::int64, dtype, count, [needed](auto n) {
+    return static_cast<decltype(n)>(n >= static_cast<decltype(n)>(needed));
+  }));
+}
+
+double norm_order(const Value& p) {
+  if (const double* real = p.get<double>()) return *real;
+  if (const auto* integer = p.get<std::int64_t>()) return static_cast<double>(*integer);
+  if (p.is_none()) return 2;
+  if (const std::string* text = p.get<std::string>()) {
+    if (*text == "fro") return 2;
+    if (*text == "inf") return std::numeric_limits<double>::infinity();
+    if (*text == "-inf") return -std::numeric_limits<double>::infinity();
+    throw SkipError("norm of order '" + *text + "' is not supported.");
+  }
+  throw SkipError("The order of a norm must be a number or 'fro'.");
+}
+
+Value vector_norm_of(const Bound& args, const char* order) {
+  return vector_norm(as_requested(args), norm_order(args.value(order)), args.ints("dim"), args.flag("keepdim"));
+}
+
+// linalg.norm: a vector norm unless an order is given for two axes. Among the matrix norms those that need no singular
+// values.
+Value linalg_norm(const Bound& args) {
+  const Var x = as_requested(args);
+  const bool keepdim = args.flag("keepdim");
+  Dims axes = args.ints("dim");
+  const bool matrix = args.given("ord") && (axes.size() == 2 || (axes.empty() && x.rank() == 2));
+  const std::string* text = args.value("ord").get<std::string>();
+  if (!matrix || (text != nullptr && *text == "fro")) return vector_norm_of(args, "ord");
+  const double order = norm_order(args.value("ord"));
+  if (order != 1 && order != -1 && !std::isinf(order)) {
+    throw SkipError("The matrix norm of order " + std::to_string(order) + " is not supported.");
+  }
+  if (axes.empty()) axes = {0, 1};
+  const std::int64_t summed = normalize_axis(std::isinf(order) ? axes[1] : axes[0], x.rank());
+  const std::int64_t searched = normalize_axis(std::isinf(order) ? axes[0] : axes[1], x.rank());
+  const Var sums = vector_norm(x, 1, {summed}, true);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Var y = vector_norm(sums, order > 0 ? infinity : -infinity, {searched}, true);
+  return reshape(y, reduced_shape(x.shape(), {summed, searched}, keepdim));
+}
+
+Tensor histogram(const Tensor& x, std::int64_t bins, double low, double high) {
+  if (bins <= 0) throw SkipError("histc: bins must be positive.");
+  const Tensor values = x.to(DType::float64).contiguous();
+  const double* from = values.data<double>();
+  if (low == high && x.numel() > 0) {
+    low = extremum(Extremum::minimum, values, {}, false).item();
+    high = extremum(Extremum::maximum, values, {}, false).item();
+  }
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  if (!std::isfinite(low) || !std::isfinite(high)) throw SkipError("histc: the range of the data is not finite.");
+  if (high < low) throw SkipError("histc: max must be larger than min.");
+  Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
+  auto* target = counts.mutable_data<std::int64_t>();
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    if (!(from[i] >= low && from[i] <= high)) continue;
+    const auto bin = static_cast<std::int64_t>((from[i] - low) / (high - low) * static_cast<double>(bins));
+    ++target[std::min(bin, bins - 1)];
+  }
+  return counts.to(is_floating(x.dtype()) ? x.dtype() : DType::float32);
+}
+
+Tensor bin_counts(const Tensor& x, const Tensor& weights, std::int64_t at_least) {
+  if (x.rank() != 1 || is_floating(x.dtype()) || is_complex(x.dtype())) {
+    throw SkipError("bincount needs a vector of non-negative integers.");
+  }
+  if (at_least < 0) throw SkipError("bincount: minlength must not be negative.");
+  if (weights.defined() && !(weights.shape() == x.shape()))
+    throw SkipError("bincount: the weights must have the shape of the input.");
+  const Tensor values = x.to(DType::int64).contiguous();
+  const auto* from = values.data<std::int64_t>();
+  std::int64_t bins = at_least;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    if (from[i] < 0 || from[i] >= std::int64_t{1} << 40) {
+      throw SkipError("bincount needs a vector of non-negative integers below 2^40.");
+    }
+    bins = std::max(bins, from[i] + 1);
+  }
+  if (!weights.defined()) {
+    Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
+    for (std::int64_t i = 0; i < x.numel(); ++i) ++counts.mutable_data<std::int64_t>()[from[i]];
+    return counts;
+  }
+  const Tensor wide = weights.to(DType::float64).contiguous();
+  Tensor sums = Tensor::zeros(DType::float64, Dims{bins});
+  for (std::int64_t i = 0; i < x.numel(); ++i) sums.mutable_data<double>()[from[i]] += wide.data<double>()[i];
+  return weights.dtype() == DType::float32 ? sums.to(DType::float32) : sums;
+}
+
+}  // namespace
+
+OP("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return sum(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+NAMES("sum", "Torch: sum; Tensor: sum; Aten: sum; Mint: sum");
+
+OP("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return nansum(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+NAMES("nansum", "Torch: nansum; Tensor: nansum; Aten: nansum");
+
+OP("mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return mean(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+NAMES("mean", "Torch: mean; Tensor: mean; Aten: mean; Mint: mean mean_ex");
+
+OP("nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return nanmean(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+NAMES("nanmean", "Torch: nanmean; Tensor: nanmean");
+
+OP("var(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
+   [](const Bound& args) -> Value {
+     const MomentArguments m = moment_arguments(args);
+     return variance(m.x, m.moments, m.axes, m.keepdim);
+   });
+NAMES("var", "Torch: var; Tensor: var; Aten: var");
+
+OP("std(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
+   [](const Bound& args) -> Value {
+     const MomentArguments m = moment_arguments(args);
+     return deviation(m.x, m.moments, m.axes, m.keepdim);
+   });
+NAMES("std", "Torch: std; Tensor: std; Aten: std");
+
+OP("var_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
+   [](const Bound& args) -> Value {
+     const MomentArguments m = moment_arguments(args);
+     return List{variance(m.x, m.moments, m.axes, m.keepdim), mean(m.x, m.axes, m.keepdim)};
+   });
+NAMES("var_mean", "Torch: var_mean; Aten: var_mean");
+
+OP("std_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
+   [](const Bound& args) -> Value {
+     const MomentArguments m = moment_arguments(args);
+     return List{deviation(m.x, m.moments, m.axes, m.keepdim), mean(m.x, m.axes, m.keepdim)};
+   });
+NAMES("std_mean", "Torch: std_mean; Aten: std_mean");
+
+OP("prod(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return prod(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+NAMES("prod", "Torch: prod; Tensor: prod; Aten: prod; Mint: prod");
+
+OP("logsumexp(Tensor input, int[] dim, bool keepdim=False)",
+   [](const Bound& args) -> Value { return logsumexp(args.var("input"), args.ints("dim"), args.flag("keepdim")); });
+NAMES("logsumexp", "Torch: logsumexp; Tensor: logsumexp; Aten: logsumexp");
+
+OP("all(Tensor input, int[]? dim=None, bool keepdim=False)",
+   [](const Bound& args) -> Value { return quantified(args, Quantifier::all); });
+NAMES("all", "Torch: all; Tensor: all; Aten: all; Mint: all");
+
+OP("any(Tensor input, int[]? dim=None, bool keepdim=False)",
+   [](const Bound& args) -> Value { return quantified(args, Quantifier::any); });
+NAMES("any", "Torch: any; Tensor: any; Aten: any; Mint: any any_ex");
+
+OP("count_nonzero(Tensor input, int[]? dim=None)", [](const Bound& args) -> Value {
+  return args.tape().constant(nonzero_count(args.var("input"), args.ints("dim"), false));
+});
+NAMES("count_nonzero", "Torch: count_nonzero; Tensor: count_nonzero; Aten: count_nonzero");
+
+// The keyword `ord` marks a call of linalg.norm, which the dumper calls by the same name (api_inventory.md 2.3).
+OP("norm(Tensor input, any p='fro', int[]? dim=None, bool keepdim=False, any out=None, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return vector_norm_of(args, "p"); });
+OP("norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return linalg_norm(args); });
+NAMES("norm", "Torch: norm native_norm; Tensor: norm; Aten: norm; Mint: norm");
+
+OP("frobenius_norm(Tensor input, int[]? dim=None, bool keepdim=False)", [](const Bound& args) -> Value {
+  return vector_norm(args.var("input"), 2, args.ints("dim"), args.flag("keepdim"));
+});
+NAMES("frobenius_norm", "Torch: frobenius_norm");
+
+OP("linalg_norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return linalg_norm(args); });
+NAMES("linalg_norm", "Torch: linalg.norm");
+
+OP("linalg_vector_norm(Tensor input, any ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return vector_norm_of(args, "ord"); });
+NAMES("linalg_vector_norm", "Torch: linalg.vector_norm vector_norm; Aten: linalg_vector_norm");
+
+OP("_foreach_norm(Tensor[] input, any ord=2, dtype? dtype=None)", [](const Bound& args) -> Value {
+  List norms;
+  for (const Var& x : args.vars("input")) norms.push_back(vector_norm(x, norm_order(args.value("ord")), {}, false));
+  return norms;
+});
+NAMES("_foreach_norm", "Torch: _foreach_norm");
+
+OP("dist(Tensor input, Tensor other, Scalar p=2)", [](const Bound& args) -> Value {
+  Raised raised;
+  const Var x = raised(args.var("input"));
+  const Var y = raised(args.var("other"));
+  return raised.back(vector_norm(sub(x, y), args.real("p"), {}, false));
+});
+NAMES("dist", "Torch: dist; Tensor: dist; Aten: dist");
+
+OP("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", [](const Bound& args) -> Value {
+  return args.tape().constant(
+      histogram(args.var("input").tensor(), args.integer("bins"), args.real("min"), args.real("max")));
+});
+NAMES("histc", "Torch: histc; Tensor: histc; Mint: histc");
+
+OP("bincount(Tensor input, Tensor? weights=None, int minlength=0)", [](const Bound& args) -> Value {
+  const std::optional<Var> weights = args.optional_var("weights");
+  return args.tape().constant(
+      bin_counts(args.var("input").tensor(), weights ? weights->tensor() : Tensor{}, args.integer("minlength")));
+});
+NAMES("bincount", "Torch: bincount; Tensor: bincount");
 
 }  // namespace msrun

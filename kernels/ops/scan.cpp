@@ -1,0 +1,262 @@
+// Running sums, products and extrema along an axis, and differences of neighbours.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "kernels/api/operators.h"
+#include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/functions.h"
+#include "kernels/ops/reduce.h"
+
+namespace msrun {
+namespace {
+
+// One run along the axis of a row-major tensor: element i lies at i * stride.
+template <class T>
+struct Line {
+  T* at;
+  std::int64_t stride;
+  T& operator[](std::int64_t i) const { return at[i * stride]; }
+};
+
+// Calls f(extent, lines...) for every line along axis of contiguous tensors of one shape, all with elements of type T.
+template <class T, class F, class... Tensors>
+void for_each_line(std::int64_t axis, F f, const Tensor& first, Tensors&... others) {
+  const ReductionView view = reduction_view(first, {axis});
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    for (std::int64_t i = 0; i < view.inner; ++i) {
+      const std::int64_t start = o * view.extent * view.inner + i;
+      f(view.extent, Line<const T>{view.tensor.template data<T>() + start, view.inner},
+        Line<T>{others.template mutable_data<T>() + start, view.inner}...);
+    }
+  }
+}
+
+template <class F>
+Tensor visit_floats(DType dtype, F f) {
+  return dtype == DType::float64 ? f(double{}) : f(float{});
+}
+
+// Floats sum in double, so that a long axis loses nothing; faulty accumulation rounds every step to float16.
+Tensor running_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic) {
+  const DType wide = wide_dtype(x.dtype());
+  Tensor result(wide, x.shape());
+  const Tensor source = x.to(wide);
+  if (wide == DType::int64) {
+    for_each_line<std::int64_t>(
+        axis,
+        [](std::int64_t extent, auto from, auto to) {
+          std::uint64_t total = 0;
+          for (std::int64_t i = 0; i < extent; ++i) {
+            total += static_cast<std::uint64_t>(from[i]);
+            to[i] = static_cast<std::int64_t>(total);
+          }
+        },
+        source, result);
+    return result;
+  }
+  const bool round_to_half = arithmetic.fp16_accumulation && wide == DType::float32;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    for_each_line<T>(
+        axis,
+        [round_to_half](std::int64_t extent, auto from, auto to) {
+          double total = 0;
+          for (std::int64_t i = 0; i < extent; ++i) {
+            total += static_cast<double>(from[i]);
+            if (round_to_half) total = static_cast<double>(to_float(to_half(static_cast<float>(total))));
+            to[i] = static_cast<T>(total);
+          }
+        },
+        source, result);
+    return result.to(x.dtype());
+  };
+  return visit_floats(wide, run);
+}
+
+// g summed from the end: the VJP of the running sum.
+Tensor running_sum_vjp(const Tensor& g, std::int64_t axis, const Arithmetic& arithmetic) {
+  const DType wide = wide_dtype(g.dtype());
+  const bool round_to_half = arithmetic.fp16_accumulation && wide == DType::float32;
+  return visit_floats(wide, [&](auto zero) {
+    using T = decltype(zero);
+    Tensor result(wide, g.shape());
+    for_each_line<T>(
+        axis,
+        [round_to_half](std::int64_t extent, auto from, auto to) {
+          double total = 0;
+          for (std::int64_t i = extent; i-- > 0;) {
+            total += static_cast<double>(from[i]);
+            if (round_to_half) total = static_cast<double>(to_float(to_half(static_cast<float>(total))));
+            to[i] = static_cast<T>(total);
+          }
+        },
+        g.to(wide), result);
+    return result.to(g.dtype());
+  });
+}
+
+Var cumsum(const Var& x, std::int64_t axis) {
+  return x.tape().record(
+      running_sum(x.tensor(), axis, x.arithmetic()),
+      {{x, [axis, arithmetic = x.arithmetic()](const Tensor& g) { return running_sum_vjp(g, axis, arithmetic); }}});
+}
+
+Tensor running_product(const Tensor& x, std::int64_t axis) {
+  const DType wide = wide_dtype(x.dtype());
+  const Tensor source = x.to(wide);
+  Tensor result(wide, x.shape());
+  const auto run = [&](auto one) {
+    using Accumulator = decltype(one);
+    using T = std::conditional_t<std::is_same_v<Accumulator, std::uint64_t>, std::int64_t, Accumulator>;
+    for_each_line<T>(
+        axis,
+        [](std::int64_t extent, auto from, auto to) {
+          Accumulator product{1};
+          for (std::int64_t i = 0; i < extent; ++i) {
+            product *= static_cast<Accumulator>(from[i]);
+            to[i] = static_cast<T>(product);
+          }
+        },
+        source, result);
+    return is_floating(x.dtype()) ? result.to(x.dtype()) : result;
+  };
+  return wide == DType::int64 ? run(std::uint64_t{1}) : visit_floats(wide, run);
+}
+
+// dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too.
+Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) {
+  const DType wide = wide_dtype(x.dtype());
+  return visit_floats(wide, [&](auto zero) {
+    using T = decltype(zero);
+    Tensor result = g.to(wide).clone();
+    for_each_line<T>(
+        axis,
+        [](std::int64_t extent, auto from, auto to) {
+          for (std::int64_t i = extent - 1; i-- > 0;) to[i] += from[i + 1] * to[i + 1];
+          T before = 1;
+          for (std::int64_t i = 0; i < extent; ++i) {
+            to[i] *= before;
+            before *= from[i];
+          }
+        },
+        x.to(wide), result);
+    return result.to(x.dtype());
+  });
+}
+
+Var cumprod(const Var& x, std::int64_t axis) {
+  return x.tape().record(running_product(x.tensor(), axis),
+                         {{x, [t = x.tensor(), axis](const Tensor& g) { return running_product_vjp(t, g, axis); }}});
+}
+
+// Index of the latest extremum up to each element; NaN wins.
+Tensor running_extremum_index(Extremum which, const Tensor& x, std::int64_t axis) {
+  const DType wide = wide_dtype(x.dtype());
+  const Tensor source = x.to(wide);
+  Tensor indices(DType::int64, x.shape());
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const ReductionView view = reduction_view(source, {axis});
+    auto* target = indices.mutable_data<std::int64_t>();
+    for (std::int64_t o = 0; o < view.outer; ++o) {
+      for (std::int64_t i = 0; i < view.inner; ++i) {
+        const std::int64_t start = o * view.extent * view.inner + i;
+        const Line<const T> from{view.tensor.template data<T>() + start, view.inner};
+        const Line<std::int64_t> to{target + start, view.inner};
+        std::int64_t best = 0;
+        for (std::int64_t r = 0; r < view.extent; ++r) {
+          const T value = from[r];
+          const T held = from[best];
+          const bool wins = which == Extremum::maximum ? value >= held : value <= held;
+          if (wins || value != value) best = r;
+          to[r] = best;
+        }
+      }
+    }
+    return indices;
+  };
+  return wide == DType::int64 ? run(std::int64_t{}) : visit_floats(wide, run);
+}
+
+Value running_extremum(Extremum which, const Bound& args) {
+  const Var x = args.var("input");
+  const std::int64_t axis = args.integer("dim");
+  const Tensor indices = running_extremum_index(which, x.tensor(), axis);
+  return List{gather(x, axis, indices), args.tape().constant(indices)};
+}
+
+template <class T>
+T log_of_sum(T a, T b) {
+  const T larger = std::isnan(a) || a > b ? a : b;
+  if (!std::isfinite(larger)) return larger;
+  return larger + std::log1p(std::exp((a == larger ? b : a) - larger));
+}
+
+Var logcumsumexp(const Var& x, std::int64_t axis) {
+  if (!is_floating(x.dtype())) throw SkipError("logcumsumexp needs a floating point tensor.");
+  const DType wide = wide_dtype(x.dtype());
+  Tensor y(wide, x.shape());
+  visit_floats(wide, [&](auto zero) {
+    using T = decltype(zero);
+    for_each_line<T>(
+        axis,
+        [](std::int64_t extent, auto from, auto to) {
+          T total = -std::numeric_limits<T>::infinity();
+          for (std::int64_t i = 0; i < extent; ++i) to[i] = total = log_of_sum(total, from[i]);
+        },
+        x.tensor().to(wide), y);
+    return y;
+  });
+  // dx_i = exp(x_i - y_i) * s_i with s_i = g_i + exp(y_i - y_{i+1}) s_{i+1}; y never falls, so no exponent is positive.
+  return x.tape().record(y.to(x.dtype()),
+                         {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
+                             return visit_floats(wide, [&](auto zero) {
+                               using T = decltype(zero);
+                               Tensor result = g.to(wide).clone();
+                               for_each_line<T>(
+                                   axis,
+                                   [](std::int64_t extent, auto log_sum, auto to) {
+                                     for (std::int64_t i = extent - 1; i-- > 0;) {
+                                       if (std::isinf(log_sum[i]) && log_sum[i] < 0) continue;
+                                       to[i] += std::exp(log_sum[i] - log_sum[i + 1]) * to[i + 1];
+                                     }
+                                   },
+                                   y, result);
+                               return map(t.dtype(), t, y, result, [](auto v, auto log_sum, auto s) {
+                                 using U = decltype(v);
+                                 return v == -std::numeric_limits<U>::infinity() ? U{0} : std::exp(v - log_sum) * s;
+                               });
+                             });
+                           }}});
+}
+
+}  // namespace
+
+OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  return cumsum(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
+});
+NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
+
+OP("cumprod(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  return cumprod(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
+});
+NAMES("cumprod", "Torch: cumprod; Tensor: cumprod cumprod_; Aten: cumprod cumprod_");
+
+OP("cummax(Tensor input, int dim)",
+   [](const Bound& args) -> Value { return running_extremum(Extremum::maximum, args); });
+NAMES("cummax", "Torch: cummax; Tensor: cummax; Aten: cummax; Mint: cummax");
+
+OP("cummin(Tensor input, int dim)",
+   [](const Bound& args) -> Value { return running_extremum(Extremum::minimum, args); });
+NAMES("cummin", "Torch: cummin; Tensor: cummin; Aten: cummin; Mint: cummin");
+
+OP("logcumsumexp(Tensor input, int dim)",
+   [](const Bound& args) -> Value { return logcumsumexp(args.var("input"), args.integer("dim")); });
+NAMES("logcumsumexp", "Torch: logcumsumexp; Tensor: logcumsumexp; Aten: logcumsumexp");
+
+}  // namespace msrun
