@@ -181,5 +181,160 @@ TEST(Linear, EmptyInnerAxisGivesTheBias) {
             (Values{3, 4, 3, 4}));
 }
 
+TEST(ScaledSums, AddmmAndItsRelatives) {
+  const Tensor c = uniform({3}, -1, 1, 1);
+  const Tensor a = uniform({2, 4}, -1, 1, 2);
+  const Tensor b = uniform({4, 3}, -1, 1, 3);
+  const Dict factors{{"beta", .5}, {"alpha", 2.}};
+  Values expected = naive_product(a, b);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    expected[i] = 2 * expected[i] + .5 * c.item(static_cast<int>(i % 3));
+  expect_near(forward("Torch", "addmm", {c, a, b}, factors), expected, 1e-14);
+  check_gradients("Torch", "addmm", {c, a, b}, factors);
+  check_gradients("Tensor", "addmv", {uniform({2}, -1, 1, 1), a, uniform({4}, -1, 1, 4)}, factors);
+  check_gradients("Torch", "addr", {uniform({2, 3}, -1, 1, 1), uniform({2}, -1, 1, 4), uniform({3}, -1, 1, 5)},
+                  factors);
+  const Tensor batch_a = uniform({2, 3, 4}, -1, 1, 6);
+  const Tensor batch_b = uniform({2, 4, 2}, -1, 1, 7);
+  check_gradients("Torch", "baddbmm", {uniform({3, 1}, -1, 1, 1), batch_a, batch_b}, factors);
+  check_gradients("Torch", "addbmm", {uniform({3, 2}, -1, 1, 1), batch_a, batch_b}, factors);
+  const Values sums = forward("Torch", "addbmm", {float64({1}, {10}), batch_a, batch_b});
+  const Values parts = naive_product(batch_a, batch_b);
+  for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_NEAR(sums[i], 10 + parts[i] + parts[i + 6], 1e-14);
+}
+
+TEST(ScaledSums, BetaOfZeroIgnoresTheSummand) {
+  const Tensor nan = Tensor::full(DType::float64, Dims{1, 1}, std::nan(""));
+  const Tensor two = float64({1, 1}, {2});
+  EXPECT_EQ(forward("Torch", "addmm", {nan, two, two}, {{"beta", std::int64_t{0}}}), (Values{4}));
+}
+
+TEST(ScaledSums, IntegersUseTheWholePartOfTheFactors) {
+  const Tensor two = int64({1, 1}, {2});
+  EXPECT_EQ(forward("Torch", "addmm", {two, two, two}, {{"beta", .2}, {"alpha", .6}}), (Values{0}));
+  EXPECT_EQ(forward("Torch", "addmm", {two, two, two}, {{"beta", 3.5}}), (Values{10}));
+}
+
+TEST(ScaledSums, RefuseWhatDoesNotFit) {
+  const Tensor two = float64({1, 1}, {2});
+  EXPECT_THROW(forward("Torch", "addmm", {uniform({2, 2}, 0, 1, 1), two, two}), SkipError);
+  EXPECT_THROW(forward("Torch", "addmm", {two, uniform({2}, 0, 1, 1), two}), SkipError);
+  EXPECT_THROW(forward("Torch", "bmm", {uniform({2, 1, 1}, 0, 1, 1), uniform({1, 1, 1}, 0, 1, 1)}), SkipError);
+  EXPECT_THROW(forward("Torch", "mm", {two, uniform({1}, 0, 1, 1)}), SkipError);
+}
+
+TEST(VectorProducts, ValuesAndGradients) {
+  const Tensor u = float64({3}, {1, 2, 3});
+  const Tensor v = float64({3}, {4, 5, 6});
+  EXPECT_EQ(forward("Torch", "dot", {u, v}), (Values{32}));
+  EXPECT_EQ(forward("Tensor", "vdot", {u, v}), (Values{32}));
+  EXPECT_EQ(forward("Torch", "ger", {u, float64({2}, {1, 10})}), (Values{1, 10, 2, 20, 3, 30}));
+  EXPECT_EQ(forward("Torch", "mv", {float64({1, 3}, {1, 1, 1}), v}), (Values{15}));
+  EXPECT_EQ(forward("Torch", "kron", {float64({2}, {1, 2}), float64({2, 2}, {0, 1, 1, 0})}),
+            (Values{0, 1, 0, 2, 1, 0, 2, 0}));
+  check_gradients("Torch", "dot", {u, v});
+  check_gradients("Torch", "outer", {u, v});
+  check_gradients("Torch", "inner", {uniform({2, 3}, -1, 1, 1), uniform({4, 3}, -1, 1, 2)});
+  check_gradients("Torch", "inner", {Tensor::scalar(DType::float64, 2), v});
+  check_gradients("Torch", "kron", {uniform({2, 3}, -1, 1, 1), uniform({2}, -1, 1, 2)});
+}
+
+TEST(Tensordot, ByCountAndByLists) {
+  const Tensor a = uniform({2, 3, 4}, -1, 1, 1);
+  const Tensor b = uniform({4, 3, 5}, -1, 1, 2);
+  const List axes{List{std::int64_t{1}, std::int64_t{2}}, List{std::int64_t{1}, std::int64_t{0}}};
+  const Values expected = naive_product(a.permute(Dims{0, 2, 1}).reshape(Dims{2, 12}), b.reshape(Dims{12, 5}));
+  expect_near(forward("Torch", "tensordot", {a, b}, {{"dims", axes}}), expected, 1e-13);
+  check_gradients("Torch", "tensordot", {a, b}, {{"dims", axes}});
+  check_gradients("Torch", "tensordot", {a, b, std::int64_t{1}});
+  EXPECT_EQ(forward("Torch", "tensordot", {float64({2}, {1, 2}), float64({2}, {3, 4}), std::int64_t{0}}),
+            (Values{3, 4, 6, 8}));
+  EXPECT_THROW(forward("Torch", "tensordot", {a, b, std::int64_t{4}}), SkipError);
+  EXPECT_THROW(forward("Torch", "tensordot", {a, b, std::int64_t{2}}), SkipError);
+}
+
+TEST(Bilinear, IsTheSumOverBothInputs) {
+  const Tensor x1 = float64({1, 2}, {1, 2});
+  const Tensor x2 = float64({1, 3}, {1, 10, 100});
+  const Tensor w = float64({1, 2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(forward("Functional", "bilinear", {x1, x2, w, float64({1}, {0.5})}), (Values{321 + 2 * 654 + .5}));
+  check_gradients("Functional", "bilinear",
+                  {uniform({2, 2, 3}, -1, 1, 1), uniform({2, 2, 4}, -1, 1, 2), uniform({5, 3, 4}, -1, 1, 3),
+                   uniform({5}, -1, 1, 4)});
+}
+
+TEST(MultiDot, VectorsAtTheEnds) {
+  const Tensor v = uniform({3}, -1, 1, 1);
+  const Tensor m = uniform({3, 4}, -1, 1, 2);
+  const Tensor n = uniform({4, 2}, -1, 1, 3);
+  const Values expected = naive_product(v.reshape(Dims{1, 3}), float64({3, 2}, naive_product(m, n)));
+  expect_near(forward("Torch", "linalg.multi_dot", {Value(List{v, m, n})}), expected, 1e-14);
+  check_gradients("Torch", "chain_matmul", {m, n, uniform({2, 5}, -1, 1, 4), uniform({5, 1}, -1, 1, 5)});
+  check_gradients("Torch", "multi_dot", {Value(List{v, m, n, uniform({2}, -1, 1, 4)})});
+}
+
+TEST(Einsum, Values) {
+  const Tensor a = float64({2, 2}, {1, 2, 3, 4});
+  const Tensor b = float64({2, 2}, {5, 6, 7, 8});
+  const auto einsum = [](const char* equation, List operands) {
+    operands.insert(operands.begin(), std::string(equation));
+    return forward("Torch", "einsum", operands);
+  };
+  EXPECT_EQ(einsum("ij,jk->ik", {a, b}), (Values{19, 22, 43, 50}));
+  EXPECT_EQ(einsum("ij,jk", {a, b}), (Values{19, 22, 43, 50}));
+  EXPECT_EQ(einsum("ba", {a}), (Values{1, 3, 2, 4}));
+  EXPECT_EQ(einsum("ii", {a}), (Values{5}));
+  EXPECT_EQ(einsum("ii->i", {a}), (Values{1, 4}));
+  EXPECT_EQ(einsum("ij->", {a}), (Values{10}));
+  EXPECT_EQ(einsum("ij, ij -> j", {a, b}), (Values{26, 44}));
+  EXPECT_EQ(einsum("...j,j->...", {a, float64({2}, {1, 10})}), (Values{21, 43}));
+  EXPECT_EQ(einsum("ij,jk,kl->il", {a, b, a}), (Values{19 + 66, 38 + 88, 43 + 150, 86 + 200}));
+  EXPECT_EQ(forward("Torch", "einsum", {std::string("i,j->ij"), List{float64({2}, {1, 2}), float64({2}, {3, 4})}}),
+            (Values{3, 4, 6, 8}));
+  const List rows{std::int64_t{0}, std::int64_t{1}};
+  const List columns{std::int64_t{1}, std::int64_t{2}};
+  EXPECT_EQ(forward("Torch", "einsum", {a, rows, b, columns, List{std::int64_t{2}, std::int64_t{0}}}),
+            (Values{19, 43, 22, 50}));
+}
+
+TEST(Einsum, Gradients) {
+  check_gradients("Torch", "einsum",
+                  {std::string("bij,bjk->bik"), uniform({2, 3, 4}, -1, 1, 1), uniform({2, 4, 2}, -1, 1, 2)});
+  check_gradients("Torch", "einsum",
+                  {std::string("...ik, ...j -> ij"), uniform({1, 2, 3}, -1, 1, 1), uniform({3}, -1, 1, 2)});
+  check_gradients("Torch", "einsum",
+                  {std::string("iji,jk->k"), uniform({3, 2, 3}, -1, 1, 1), uniform({2, 4}, -1, 1, 2)});
+  check_gradients(
+      "Torch", "einsum",
+      {std::string("ab,bc,cd->da"), uniform({2, 3}, -1, 1, 1), uniform({3, 2}, -1, 1, 2), uniform({2, 2}, -1, 1, 3)});
+  check_gradients("Torch", "einsum", {std::string("ij,ij->i"), uniform({1, 3}, -1, 1, 1), uniform({2, 3}, -1, 1, 2)});
+}
+
+TEST(Einsum, RefusesBadEquations) {
+  const Tensor a = uniform({2, 3}, -1, 1, 1);
+  for (const char* equation : {"ij,jk", "i", "ijk", "ij->k", "ij->ii", "i1", "ii", ".ij"}) {
+    EXPECT_THROW(forward("Torch", "einsum", {std::string(equation), a}), SkipError) << equation;
+  }
+  EXPECT_THROW(forward("Torch", "einsum", {std::string("ij,ij"), a, uniform({2, 2}, -1, 1, 1)}), SkipError);
+}
+
+TEST(Cdist, NormsAndGradients) {
+  const Tensor x = float64({1, 2}, {0, 0});
+  const Tensor y = float64({2, 2}, {3, 4, 0, 0});
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(forward("Torch", "cdist", {x, y}), (Values{5, 0}));
+  EXPECT_EQ(forward("Torch", "cdist", {x, y}, {{"p", 1.}}), (Values{7, 0}));
+  EXPECT_EQ(forward("Torch", "cdist", {x, y}, {{"p", 0.}}), (Values{2, 0}));
+  EXPECT_EQ(forward("Torch", "cdist", {x, y}, {{"p", infinity}}), (Values{4, 0}));
+  EXPECT_NEAR(forward("Torch", "cdist", {x, y}, {{"p", 3.}})[0], std::cbrt(91), 1e-14);
+  // No gradient at distance 0.
+  EXPECT_EQ(gradients("Torch", "cdist", {x, y})[0], (Values{-.6, -.8}));
+  for (const double p : {1., 2., 3.5, infinity}) {
+    check_gradients("Torch", "cdist", {uniform({2, 3, 20}, -1, 1, 1), uniform({4, 20}, -1, 1, 2)}, {{"p", p}});
+  }
+  EXPECT_THROW(forward("Torch", "cdist", {x, uniform({2, 3}, 0, 1, 1)}), SkipError);
+  EXPECT_THROW(forward("Torch", "cdist", {x, y}, {{"p", -1.}}), SkipError);
+}
+
 }  // namespace
 }  // namespace msrun
