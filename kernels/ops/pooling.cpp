@@ -1,0 +1,602 @@
+// Pooling: average, maximum and power mean over windows of one to three spatial axes, and the inverse of max pooling
+// (api_inventory.md 3, pooling).
+//
+// All forms share one description of the windows: for every axis, which input elements each output reads. Axes that are
+// missing count as axes of size 1.
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/functions.h"
+#include "kernels/ops/rows.h"
+
+namespace msrun {
+namespace {
+
+struct Window {
+  std::int64_t start = 0;   // first input element inside the input
+  std::int64_t stop = 0;    // one past the last
+  std::int64_t extent = 0;  // elements with padding, for the divisor of the average
+};
+
+struct PoolAxis {
+  std::int64_t in = 1;
+  std::int64_t out = 1;
+  std::int64_t step = 1;  // dilation
+  std::vector<Window> windows{{0, 1, 1}};
+};
+
+struct Geometry {
+  std::array<PoolAxis, 3> axes;
+  Dims result_shape;
+  std::int64_t planes = 1;
+  std::int64_t input_plane() const { return axes[0].in * axes[1].in * axes[2].in; }
+  std::int64_t output_plane() const { return axes[0].out * axes[1].out * axes[2].out; }
+};
+
+std::int64_t at_axis(const Dims& values, std::size_t axis, std::size_t count, const char* what) {
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  if (values.size() != 1 && values.size() != count) {
+    throw SkipError(std::string("Pooling: ") + what + " must be one integer or " + std::to_string(count) +
+                    " integers.");
+  }
+  const std::int64_t value = values.size() == 1 ? values[0] : values[axis];
+  if (value < 0 || value >= limit) throw SkipError(std::string("Pooling: ") + what + " is out of range.");
+  return value;
+}
+
+// Sets sizes of the trailing `spatial` axes; windows are made later, when the result is known to fit the memory.
+Geometry start_geometry(const Tensor& x, std::size_t spatial) {
+  const std::size_t rank = x.shape().size();
+  if (rank != spatial + 1 && rank != spatial + 2) {
+    throw SkipError("Pooling over " + std::to_string(spatial) + " axes expects an input of " +
+                    std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2) + " dimensions, not shape " +
+                    tuple_text(x.shape()) + ".");
+  }
+  Geometry geometry;
+  geometry.result_shape = x.shape();
+  for (std::size_t i = 0; i < rank - spatial; ++i) geometry.planes *= x.shape()[i];
+  for (std::size_t i = 0; i < spatial; ++i) geometry.axes[3 - spatial + i].in = x.shape()[rank - spatial + i];
+  return geometry;
+}
+
+struct Options {
+  Dims kernel;
+  Dims stride;  // empty: that of the kernel
+  Dims padding{0};
+  Dims dilation{1};
+  bool ceil_mode = false;
+};
+
+Geometry sliding_windows(const Tensor& x, std::size_t spatial, const Options& options) {
+  Geometry geometry = start_geometry(x, spatial);
+  const std::size_t first = x.shape().size() - spatial;
+  struct Sizes {
+    std::int64_t kernel;
+    std::int64_t stride;
+    std::int64_t padding;
+  };
+  std::array<Sizes, 3> sizes{};
+  for (std::size_t i = 0; i < spatial; ++i) {
+    PoolAxis& axis = geometry.axes[3 - spatial + i];
+    Sizes& size = sizes[3 - spatial + i];
+    size.kernel = at_axis(options.kernel, i, spatial, "kernel_size");
+    size.stride = options.stride.empty() ? size.kernel : at_axis(options.stride, i, spatial, "stride");
+    size.padding = at_axis(options.padding, i, spatial, "padding");
+    axis.step = at_axis(options.dilation, i, spatial, "dilation");
+    if (size.kernel < 1 || size.stride < 1 || axis.step < 1) {
+      throw SkipError("Pooling: kernel_size, stride and dilation must be greater than 0.");
+    }
+    const std::int64_t span = axis.step * (size.kernel - 1) + 1;
+    if (size.padding > span / 2) throw SkipError("Pooling: padding must be at most half of the kernel size.");
+    const std::int64_t room = axis.in + 2 * size.padding - span + (options.ceil_mode ? size.stride - 1 : 0);
+    axis.out = room < 0 ? 0 : room / size.stride + 1;
+    if (options.ceil_mode && (axis.out - 1) * size.stride >= axis.in + size.padding) --axis.out;
+    if (axis.out < 1)
+      throw SkipError("Pooling: the output of an input of shape " + tuple_text(x.shape()) + " is too small.");
+    geometry.result_shape[first + i] = axis.out;
+  }
+  if (element_count(geometry.result_shape) == 0) return geometry;
+  for (std::size_t i = 3 - spatial; i < 3; ++i) {
+    PoolAxis& axis = geometry.axes[i];
+    axis.windows.clear();
+    for (std::int64_t o = 0; o < axis.out; ++o) {
+      const std::int64_t start = o * sizes[i].stride - sizes[i].padding;
+      const std::int64_t stop = start + axis.step * (sizes[i].kernel - 1) + 1;
+      const std::int64_t skipped = start < 0 ? (-start + axis.step - 1) / axis.step : 0;
+      axis.windows.push_back(
+          {start + skipped * axis.step, std::min(stop, axis.in), std::min(stop, axis.in + sizes[i].padding) - start});
+    }
+  }
+  return geometry;
+}
+
+// Sizes given as an integer or a list in which None keeps the input's size.
+Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& output_size) {
+  Geometry geometry = start_geometry(x, spatial);
+  const std::size_t first = x.shape().size() - spatial;
+  const List* list = output_size.get<List>();
+  if (list != nullptr && list->size() != spatial && list->size() != 1) {
+    throw SkipError("Adaptive pooling: output_size must have " + std::to_string(spatial) + " sizes.");
+  }
+  for (std::size_t i = 0; i < spatial; ++i) {
+    PoolAxis& axis = geometry.axes[3 - spatial + i];
+    const Value& size = list == nullptr ? output_size : list->size() == 1 ? list->front() : (*list)[i];
+    const std::int64_t* given = size.get<std::int64_t>();
+    if (given == nullptr && !size.is_none()) throw SkipError("Adaptive pooling: output_size must be integers.");
+    axis.out = given == nullptr ? axis.in : *given;
+    if (axis.in < 1 || axis.out < 0 || std::max(axis.in, axis.out) >= std::int64_t{1} << 31)
+      throw SkipError("Adaptive pooling: sizes must not be negative or huge, and the input not empty.");
+    geometry.result_shape[first + i] = axis.out;
+  }
+  if (element_count(geometry.result_shape) == 0) return geometry;
+  for (std::size_t i = 3 - spatial; i < 3; ++i) {
+    PoolAxis& axis = geometry.axes[i];
+    axis.windows.clear();
+    for (std::int64_t o = 0; o < axis.out; ++o) {
+      const std::int64_t start = o * axis.in / axis.out;
+      const std::int64_t stop = ((o + 1) * axis.in + axis.out - 1) / axis.out;
+      axis.windows.push_back({start, stop, stop - start});
+    }
+  }
+  return geometry;
+}
+
+// Calls visit(windows of the three axes, position of the output in its plane) for every output of a plane.
+template <class Visit>
+void for_each_window(const Geometry& geometry, const Visit& visit) {
+  std::int64_t position = 0;
+  for (const Window& d : geometry.axes[0].windows) {
+    for (const Window& h : geometry.axes[1].windows) {
+      for (const Window& w : geometry.axes[2].windows) visit(d, h, w, position++);
+    }
+  }
+}
+
+// Calls visit(start, count) for the runs of a window along the last axis; elements of a run are the axis' step apart.
+template <class Visit>
+void for_each_run(const Geometry& geometry, const Window& d, const Window& h, const Window& w, const Visit& visit) {
+  const PoolAxis& rows = geometry.axes[1];
+  const PoolAxis& columns = geometry.axes[2];
+  const std::int64_t count = w.stop > w.start ? (w.stop - w.start + columns.step - 1) / columns.step : 0;
+  for (std::int64_t i = d.start; i < d.stop; i += geometry.axes[0].step) {
+    for (std::int64_t j = h.start; j < h.stop; j += rows.step) visit((i * rows.in + j) * columns.in + w.start, count);
+  }
+}
+
+enum class Divisor : std::uint8_t { with_padding, real_elements };
+
+struct Average {
+  Geometry geometry;
+  Divisor divisor = Divisor::real_elements;
+  std::int64_t divisor_override = 0;  // 0: none
+
+  double divisor_of(const Window& d, const Window& h, const Window& w) const {
+    if (divisor_override != 0) return static_cast<double>(divisor_override);
+    if (divisor == Divisor::with_padding) return static_cast<double>(d.extent * h.extent * w.extent);
+    return static_cast<double>((d.stop - d.start) * (h.stop - h.start) * (w.stop - w.start));
+  }
+};
+
+template <class T>
+T add_step(T total, T value, bool half_steps) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (half_steps) return to_float(to_half(total + value));
+  }
+  return total + value;
+}
+
+Tensor average_forward(const Tensor& input, const Average& average, bool half_steps) {
+  const Tensor x = to_compute(input);
+  const Geometry& geometry = average.geometry;
+  Tensor y(x.dtype(), geometry.result_shape);
+  if (y.numel() == 0) return y.to(input.dtype());
+  visit_compute(x.dtype(), [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t plane = 0; plane < geometry.planes; ++plane) {
+      const T* from = x.data<T>() + plane * geometry.input_plane();
+      T* to = y.mutable_data<T>() + plane * geometry.output_plane();
+      for_each_window(geometry, [&](const Window& d, const Window& h, const Window& w, std::int64_t position) {
+        T total = 0;
+        for_each_run(geometry, d, h, w, [&](std::int64_t start, std::int64_t count) {
+          const T* run = from + start;
+          if (count >= 32 && !half_steps) {
+            total += row_sum<T>(count, false, [run](std::int64_t i) { return run[i]; });
+          } else {
+            for (std::int64_t i = 0; i < count; ++i) total = add_step(total, run[i], half_steps);
+          }
+        });
+        to[position] = total / static_cast<T>(average.divisor_of(d, h, w));
+      });
+    }
+  });
+  return y.to(input.dtype());
+}
+
+Tensor average_backward(const Tensor& gradient, const Average& average, const Dims& input_shape, bool half_steps) {
+  const Tensor g = to_compute(gradient);
+  const Geometry& geometry = average.geometry;
+  Tensor result = Tensor::zeros(g.dtype(), input_shape);
+  if (g.numel() == 0) return result;
+  visit_compute(g.dtype(), [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t plane = 0; plane < geometry.planes; ++plane) {
+      const T* from = g.data<T>() + plane * geometry.output_plane();
+      T* to = result.mutable_data<T>() + plane * geometry.input_plane();
+      for_each_window(geometry, [&](const Window& d, const Window& h, const Window& w, std::int64_t position) {
+        const T share = from[position] / static_cast<T>(average.divisor_of(d, h, w));
+        for_each_run(geometry, d, h, w, [&](std::int64_t start, std::int64_t count) {
+          for (std::int64_t i = start; i < start + count; ++i) to[i] = add_step(to[i], share, half_steps);
+        });
+      });
+    }
+  });
+  return result;
+}
+
+void require_floating(const Var& x) {
+  if (!is_floating(x.dtype()))
+    throw SkipError("Average pooling is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
+}
+
+Var average_pool(const Var& x, const Average& average) {
+  require_floating(x);
+  const bool half_steps = x.arithmetic().fp16_accumulation;
+  return x.tape().record(average_forward(x.tensor(), average, half_steps),
+                         {{x, [average, shape = x.shape(), half_steps](const Tensor& g) {
+                             return average_backward(g, average, shape, half_steps);
+                           }}});
+}
+
+// The maxima and their positions in the input plane. A window that lies in the padding alone gives -inf and position
+// -1.
+template <class T>
+void maximum_forward(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& index) {
+  const std::int64_t step = geometry.axes[2].step;
+  for (std::int64_t plane = 0; plane < geometry.planes; ++plane) {
+    const T* from = x.data<T>() + plane * geometry.input_plane();
+    T* to = y.mutable_data<T>() + plane * geometry.output_plane();
+    std::int64_t* at = index.mutable_data<std::int64_t>() + plane * geometry.output_plane();
+    for_each_window(geometry, [&](const Window& d, const Window& h, const Window& w, std::int64_t position) {
+      T best = -std::numeric_limits<T>::infinity();
+      std::int64_t best_at = -1;
+      for_each_run(geometry, d, h, w, [&](std::int64_t start, std::int64_t count) {
+        if (best_at < 0 && count > 0) best_at = start;
+        for (std::int64_t i = start; count > 0; i += step, --count) {
+          const T value = from[i];
+          if (value > best || std::isnan(value)) {
+            best = value;
+            best_at = i;
+          }
+        }
+      });
+      to[position] = best;
+      at[position] = best_at;
+    });
+  }
+}
+
+// Adds every element of source to the plane position that index names; negative positions are passed over.
+Tensor scatter_planes(const Tensor& source, const Tensor& index, const Dims& shape, std::int64_t planes,
+                      bool accumulate, bool half_steps) {
+  const Tensor values = to_compute(source);
+  Tensor result = Tensor::zeros(values.dtype(), shape);
+  if (values.numel() == 0) return result;
+  const std::int64_t from_plane = values.numel() / planes;
+  const std::int64_t to_plane = result.numel() / planes;
+  visit_compute(values.dtype(), [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
+      const T* from = values.data<T>() + plane * from_plane;
+      const std::int64_t* at = index.data<std::int64_t>() + plane * from_plane;
+      T* to = result.mutable_data<T>() + plane * to_plane;
+      for (std::int64_t i = 0; i < from_plane; ++i) {
+        if (at[i] >= 0) to[at[i]] = accumulate ? add_step(to[at[i]], from[i], half_steps) : from[i];
+      }
+    }
+  });
+  return result;
+}
+
+struct Maximum {
+  Var y;
+  Var index;
+};
+
+Maximum maximum_pool(const Var& input, const Geometry& geometry) {
+  // Integers are exact in double up to 2^53.
+  const DType wide = is_floating(input.dtype()) ? compute_dtype(input.dtype()) : DType::float64;
+  const Tensor x = input.tensor().to(wide).contiguous();
+  Tensor y(wide, geometry.result_shape);
+  Tensor index(DType::int64, geometry.result_shape);
+  if (y.numel() > 0) {
+    visit_compute(wide, [&](auto element) { maximum_forward<decltype(element)>(x, geometry, y, index); });
+  }
+  Tape& tape = input.tape();
+  return {
+      tape.record(
+          y.to(input.dtype()),
+          {{input, [index, shape = input.shape(), planes = geometry.planes, half = tape.arithmetic().fp16_accumulation](
+                       const Tensor& g) { return scatter_planes(g, index, shape, planes, true, half); }}}),
+      tape.constant(index)};
+}
+
+Value tuple(const Maximum& maximum) { return List{maximum.y, maximum.index}; }
+
+Options options_of(const Bound& args) {
+  return {args.ints("kernel_size"), args.ints("stride"), args.ints("padding"), Dims{1}, args.flag("ceil_mode")};
+}
+
+Value average_sliding(const Bound& args, std::size_t spatial, std::int64_t divisor_override) {
+  const Var x = args.var("input");
+  Average average;
+  average.geometry = sliding_windows(x.tensor(), spatial, options_of(args));
+  average.divisor = args.flag("count_include_pad") ? Divisor::with_padding : Divisor::real_elements;
+  average.divisor_override = divisor_override;
+  return average_pool(x, average);
+}
+
+Value average_sliding(const Bound& args, std::size_t spatial) {
+  const auto divisor = args.optional_integer("divisor_override");
+  if (divisor == 0) throw SkipError("avg_pool: divisor_override must not be zero.");
+  return average_sliding(args, spatial, divisor.value_or(0));
+}
+
+Value average_adaptive(const Bound& args, std::size_t spatial) {
+  const Var x = args.var("input");
+  return average_pool(x, {adaptive_windows(x.tensor(), spatial, args.value("output_size"))});
+}
+
+Maximum maximum_sliding(const Bound& args, std::size_t spatial) {
+  const Var x = args.var("input");
+  Options options = options_of(args);
+  options.dilation = args.ints("dilation");
+  return maximum_pool(x, sliding_windows(x.tensor(), spatial, options));
+}
+
+Maximum maximum_adaptive(const Bound& args, std::size_t spatial) {
+  const Var x = args.var("input");
+  return maximum_pool(x, adaptive_windows(x.tensor(), spatial, args.value("output_size")));
+}
+
+Value maximum_sliding_or_tuple(const Bound& args, std::size_t spatial) {
+  const Maximum maximum = maximum_sliding(args, spatial);
+  return args.flag("return_indices") ? tuple(maximum) : Value(maximum.y);
+}
+
+Value maximum_adaptive_or_tuple(const Bound& args, std::size_t spatial) {
+  const Maximum maximum = maximum_adaptive(args, spatial);
+  return args.flag("return_indices") ? tuple(maximum) : Value(maximum.y);
+}
+
+// (average of x^p times the window size)^(1/p), as torch composes it; where the average is 0 no gradient flows.
+Value power_mean(const Bound& args, std::size_t spatial) {
+  const Var x = args.var("input");
+  require_floating(x);
+  const double p = args.real("norm_type");
+  Options options;
+  options.kernel = args.ints("kernel_size");
+  options.stride = args.ints("stride");
+  options.ceil_mode = args.flag("ceil_mode");
+  Average average;
+  average.geometry = sliding_windows(x.tensor(), spatial, options);
+  average.divisor = Divisor::with_padding;
+  double size = 1;
+  for (std::size_t i = 0; i < spatial; ++i)
+    size *= static_cast<double>(at_axis(options.kernel, i, spatial, "kernel_size"));
+  const bool half_steps = x.arithmetic().fp16_accumulation;
+  const DType wide = compute_dtype(x.dtype());
+  const Tensor powers = map(wide, x.tensor(), [p](auto v) { return std::pow(v, static_cast<decltype(v)>(p)); });
+  const Tensor means = average_forward(powers, average, half_steps);
+  const Tensor y = map(x.dtype(), means, [p, size](auto mean) {
+    using T = decltype(mean);
+    return std::pow(mean * static_cast<T>(size), static_cast<T>(1 / p));
+  });
+  return x.tape().record(y, {{x, [=, x = x.tensor()](const Tensor& g) {
+                                const Tensor of_means = map(wide, means, g, [p, size](auto mean, auto gradient) {
+                                  using T = decltype(mean);
+                                  const T slope = std::pow(mean * static_cast<T>(size), static_cast<T>(1 / p - 1)) *
+                                                  static_cast<T>(size / p);
+                                  return mean == T{0} ? T{0} : gradient * slope;
+                                });
+                                const Tensor spread = average_backward(of_means, average, x.shape(), half_steps);
+                                return map(wide, x, spread, [p](auto v, auto gradient) {
+                                  using T = decltype(v);
+                                  return gradient * static_cast<T>(p) * std::pow(v, static_cast<T>(p - 1));
+                                });
+                              }}});
+}
+
+// Puts the values back where max pooling found them; the other elements are 0.
+Var unpool(const Var& x, const Tensor& index_tensor, std::size_t spatial, const Dims& output_size) {
+  const std::size_t rank = x.shape().size();
+  if (rank != spatial + 1 && rank != spatial + 2) {
+    throw SkipError("max_unpool: the input of shape " + tuple_text(x.shape()) + " has the wrong number of dimensions.");
+  }
+  if (index_tensor.shape() != x.shape() || is_floating(index_tensor.dtype())) {
+    throw SkipError("max_unpool: indices must be integers of the shape of the input.");
+  }
+  if (output_size.size() != spatial)
+    throw SkipError("max_unpool: output_size must have " + std::to_string(spatial) + " sizes.");
+  Dims shape = x.shape();
+  std::int64_t planes = 1;
+  for (std::size_t i = 0; i < rank - spatial; ++i) planes *= shape[i];
+  std::copy(output_size.begin(), output_size.end(), shape.end() - static_cast<std::ptrdiff_t>(spatial));
+  const std::int64_t plane = element_count(output_size);
+  const Tensor index = index_tensor.to(DType::int64).contiguous();
+  for (std::int64_t i = 0; i < index.numel(); ++i) {
+    const std::int64_t at = index.data<std::int64_t>()[i];
+    if (at < 0 || at >= plane) {
+      throw SkipError("max_unpool: found an invalid max index " + std::to_string(at) + " for an output of " +
+                      std::to_string(plane) + " elements.");
+    }
+  }
+  return x.tape().record(scatter_planes(x.tensor(), index, shape, planes, false, false).to(x.dtype()),
+                         {{x, [index, planes, plane](const Tensor& gradient) {
+                             const Tensor g = to_compute(gradient);
+                             Tensor result(g.dtype(), index.shape());
+                             if (index.numel() == 0) return result;
+                             const std::int64_t count = index.numel() / planes;
+                             visit_compute(g.dtype(), [&](auto element) {
+                               using T = decltype(element);
+                               for (std::int64_t p = 0; p < planes; ++p) {
+                                 for (std::int64_t i = p * count; i < (p + 1) * count; ++i) {
+                                   result.mutable_data<T>()[i] = g.data<T>()[p * plane + index.data<std::int64_t>()[i]];
+                                 }
+                               }
+                             });
+                             return result;
+                           }}});
+}
+
+Value unpool_sliding(const Bound& args, std::size_t spatial) {
+  const Var x = args.var("input");
+  Dims size = args.ints("output_size");
+  if (size.empty()) {
+    const Dims kernel = args.ints("kernel_size");
+    const Dims stride = args.ints("stride");
+    const Dims padding = args.ints("padding");
+    for (std::size_t i = 0; i < spatial; ++i) {
+      const std::int64_t k = at_axis(kernel, i, spatial, "kernel_size");
+      const std::int64_t s = stride.empty() ? k : at_axis(stride, i, spatial, "stride");
+      const std::int64_t in = x.rank() < static_cast<std::int64_t>(spatial)
+                                  ? 1
+                                  : x.size(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(spatial));
+      size.push_back((in - 1) * s - 2 * at_axis(padding, i, spatial, "padding") + k);
+    }
+  } else if (size.size() > spatial) {
+    size = Dims(size.end() - static_cast<std::ptrdiff_t>(spatial), size.end());
+  }
+  return unpool(x, args.var("indices").tensor(), spatial, size);
+}
+
+}  // namespace
+
+OP("avg_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
+   "bool count_include_pad=True)",
+   [](const Bound& args) { return average_sliding(args, 1, 0); });
+NAMES("avg_pool1d", "Functional: avg_pool1d; Torch: avg_pool1d; Aten: avg_pool1d");
+
+OP("avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
+   "bool count_include_pad=True, int? divisor_override=None)",
+   [](const Bound& args) { return average_sliding(args, 2); });
+NAMES("avg_pool2d", "Functional: avg_pool2d; Mint: avg_pool2d; MintFunctional: avg_pool2d; Aten: avg_pool2d");
+
+OP("avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
+   "bool count_include_pad=True, int? divisor_override=None)",
+   [](const Bound& args) { return average_sliding(args, 3); });
+NAMES("avg_pool3d", "Functional: avg_pool3d; Aten: avg_pool3d");
+
+OP("adaptive_avg_pool1d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 1); });
+NAMES("adaptive_avg_pool1d",
+      "Functional: adaptive_avg_pool1d; Torch: adaptive_avg_pool1d; MintFunctional: adaptive_avg_pool1d; "
+      "Aten: adaptive_avg_pool1d");
+
+OP("adaptive_avg_pool2d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 2); });
+NAMES("adaptive_avg_pool2d",
+      "Functional: adaptive_avg_pool2d; Torch: _adaptive_avg_pool2d; MintFunctional: adaptive_avg_pool2d; "
+      "Aten: adaptive_avg_pool2d _adaptive_avg_pool2d");
+
+OP("adaptive_avg_pool3d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 3); });
+NAMES("adaptive_avg_pool3d", "Functional: adaptive_avg_pool3d; Aten: adaptive_avg_pool3d _adaptive_avg_pool3d");
+
+OP("max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
+   "bool ceil_mode=False, bool return_indices=False)",
+   [](const Bound& args) { return maximum_sliding_or_tuple(args, 1); });
+NAMES("max_pool1d", "Functional: max_pool1d _max_pool1d; Torch: max_pool1d; Aten: max_pool1d");
+
+OP("max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
+   "bool ceil_mode=False, bool return_indices=False)",
+   [](const Bound& args) { return maximum_sliding_or_tuple(args, 2); });
+NAMES("max_pool2d",
+      "Functional: max_pool2d _max_pool2d; Torch: max_pool2d; Mint: max_pool2d; MintFunctional: max_pool2d "
+      "max_pool2d_ex; Aten: max_pool2d");
+
+OP("max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
+   "bool ceil_mode=False, bool return_indices=False)",
+   [](const Bound& args) { return maximum_sliding_or_tuple(args, 3); });
+NAMES("max_pool3d", "Functional: max_pool3d _max_pool3d; Torch: max_pool3d; Aten: max_pool3d");
+
+OP("max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
+   "bool ceil_mode=False, bool return_indices=True)",
+   [](const Bound& args) { return tuple(maximum_sliding(args, 1)); });
+NAMES("max_pool1d_with_indices",
+      "Functional: max_pool1d_with_indices; Torch: max_pool1d_with_indices; Aten: max_pool1d_with_indices");
+
+OP("max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
+   "bool ceil_mode=False, bool return_indices=True)",
+   [](const Bound& args) { return tuple(maximum_sliding(args, 2)); });
+NAMES("max_pool2d_with_indices", "Functional: max_pool2d_with_indices; Aten: max_pool2d_with_indices");
+
+OP("max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
+   "bool ceil_mode=False, bool return_indices=True)",
+   [](const Bound& args) { return tuple(maximum_sliding(args, 3)); });
+NAMES("max_pool3d_with_indices", "Functional: max_pool3d_with_indices; Aten: max_pool3d_with_indices");
+
+OP("adaptive_max_pool1d(Tensor input, any output_size, bool return_indices=False)",
+   [](const Bound& args) { return maximum_adaptive_or_tuple(args, 1); });
+NAMES("adaptive_max_pool1d", "Functional: adaptive_max_pool1d _adaptive_max_pool1d");
+
+OP("adaptive_max_pool2d(Tensor input, any output_size, bool return_indices=False)",
+   [](const Bound& args) { return maximum_adaptive_or_tuple(args, 2); });
+NAMES("adaptive_max_pool2d", "Functional: adaptive_max_pool2d _adaptive_max_pool2d");
+
+OP("adaptive_max_pool3d(Tensor input, any output_size, bool return_indices=False)",
+   [](const Bound& args) { return maximum_adaptive_or_tuple(args, 3); });
+NAMES("adaptive_max_pool3d", "Functional: adaptive_max_pool3d _adaptive_max_pool3d");
+
+OP("adaptive_max_pool1d_with_indices(Tensor input, any output_size, bool return_indices=True)",
+   [](const Bound& args) { return tuple(maximum_adaptive(args, 1)); });
+NAMES("adaptive_max_pool1d_with_indices",
+      "Functional: adaptive_max_pool1d_with_indices; Torch: adaptive_max_pool1d; Aten: adaptive_max_pool1d");
+
+OP("adaptive_max_pool2d_with_indices(Tensor input, any output_size, bool return_indices=True)",
+   [](const Bound& args) { return tuple(maximum_adaptive(args, 2)); });
+NAMES("adaptive_max_pool2d_with_indices", "Functional: adaptive_max_pool2d_with_indices; Aten: adaptive_max_pool2d");
+
+OP("adaptive_max_pool3d_with_indices(Tensor input, any output_size, bool return_indices=True)",
+   [](const Bound& args) { return tuple(maximum_adaptive(args, 3)); });
+NAMES("adaptive_max_pool3d_with_indices", "Functional: adaptive_max_pool3d_with_indices; Aten: adaptive_max_pool3d");
+
+OP("lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
+   [](const Bound& args) { return power_mean(args, 1); });
+NAMES("lp_pool1d", "Functional: lp_pool1d");
+
+OP("lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
+   [](const Bound& args) { return power_mean(args, 2); });
+NAMES("lp_pool2d", "Functional: lp_pool2d");
+
+OP("lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
+   [](const Bound& args) { return power_mean(args, 3); });
+NAMES("lp_pool3d", "Functional: lp_pool3d");
+
+OP("max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
+   "int[]? output_size=None)",
+   [](const Bound& args) { return unpool_sliding(args, 1); });
+NAMES("max_unpool1d", "Functional: max_unpool1d");
+
+OP("max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
+   "int[]? output_size=None)",
+   [](const Bound& args) { return unpool_sliding(args, 2); });
+NAMES("max_unpool2d", "Functional: max_unpool2d");
+
+OP("max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
+   "int[]? output_size=None)",
+   [](const Bound& args) { return unpool_sliding(args, 3); });
+NAMES("max_unpool3d", "Functional: max_unpool3d");
+
+OP("aten_max_unpool2d(Tensor input, Tensor indices, int[] output_size)", [](const Bound& args) -> Value {
+  return unpool(args.var("input"), args.var("indices").tensor(), 2, args.ints("output_size"));
+});
+NAMES("aten_max_unpool2d", "Aten: max_unpool2d");
+
+OP("aten_max_unpool3d(Tensor input, Tensor indices, int[] output_size, int[] stride, int[] padding)",
+   [](const Bound& args) -> Value {
+     return unpool(args.var("input"), args.var("indices").tensor(), 3, args.ints("output_size"));
+   });
+NAMES("aten_max_unpool3d", "Aten: max_unpool3d");
+
+}  // namespace msrun
