@@ -156,11 +156,6 @@ void prod_into(const ReductionView& view, T* target) {
   }
 }
 
-template <class T>
-bool is_nan(T value) {
-  return value != value;
-}
-
 // Replaces best by value where value is better or NaN; a NaN that is there stays.
 template <Extremum which, class T>
 T better(T best, T value) {
