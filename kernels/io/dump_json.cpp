@@ -1,0 +1,201 @@
+#include "kernels/io/dump_json.h"
+
+#include <memory>
+
+#include "kernels/io/dump_value.h"
+#include "kernels/io/file.h"
+#include "kernels/io/json_tree.h"
+
+namespace msrun {
+namespace {
+
+JsonReader::Source file_source(const std::string& path) {
+  try {
+    const auto file = std::make_shared<InputFile>(path);
+    if (file->size() == 0) throw UserError("The file " + path + " is empty.");
+    return [file](std::span<char> target) {
+      try {
+        return file->read(target);
+      } catch (const FileError& error) {
+        throw UserError(error.what());
+      }
+    };
+  } catch (const FileError& error) {
+    throw UserError(error.what());
+  }
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+// Python's bool(value).
+bool is_truthy(const JsonNode& node) {
+  switch (node.kind()) {
+    case JsonEvent::string:
+      return !node.text().empty();
+    case JsonEvent::integer:
+    case JsonEvent::real:
+      return node.number() != 0;
+    case JsonEvent::boolean:
+      return node.boolean();
+    case JsonEvent::null:
+      return false;
+    default:
+      return node.begin() != node.end();
+  }
+}
+
+// Reads the value of one entry.
+class EntryReader {
+ public:
+  EntryReader(JsonReader& reader, bool& saw_mindspore) : reader_(reader), saw_mindspore_(saw_mindspore) {}
+
+  DumpEntry read() {
+    DumpEntry entry;
+    const std::size_t outside = reader_.depth();
+    const JsonEvent event = reader_.next();
+    if (event != JsonEvent::begin_object) {
+      entry.problem = "The entry must be an object, found " + std::string(kind_name(event)) + ".";
+      reader_.skip_container(outside + 1);
+      return entry;
+    }
+    while (reader_.next() == JsonEvent::key) {
+      if (reader_.text() == "input_args") {
+        entry.has_args = read_list("input_args", entry.args, entry.problem);
+      } else if (reader_.text() == "input_kwargs") {
+        entry.has_kwargs = read_dict("input_kwargs", entry.kwargs, entry.problem);
+      } else if (reader_.text() == "input") {
+        entry.has_grad_inputs = read_list("input", entry.grad_inputs, entry.problem);
+      } else if (reader_.text() == "output") {
+        entry.output_dtype = read_output_dtype();
+      } else {
+        reader_.skip_value();
+      }
+    }
+    return entry;
+  }
+
+ private:
+  bool read_list(std::string_view key, List& list, std::string& problem) {
+    if (!read_tree(key, JsonEvent::begin_array, "a list", problem)) return false;
+    list = dump_list(tree_.root(), Where(key), saw_mindspore_);
+    return true;
+  }
+
+  bool read_dict(std::string_view key, Dict& dict, std::string& problem) {
+    if (!read_tree(key, JsonEvent::begin_object, "an object", problem)) return false;
+    dict = dump_dict(tree_.root(), Where(key), saw_mindspore_);
+    return true;
+  }
+
+  bool read_tree(std::string_view key, JsonEvent expected, std::string_view expected_name, std::string& problem) {
+    std::string found;
+    switch (tree_.read(reader_)) {
+      case JsonTree::Outcome::too_deep:
+        found = " is nested deeper than 400 levels.";
+        break;
+      case JsonTree::Outcome::too_large:
+        found = " holds too many values or too much text.";
+        break;
+      case JsonTree::Outcome::complete: {
+        const JsonEvent kind = tree_.root().kind();
+        if (kind == expected) return true;
+        found = " must be " + std::string(expected_name) + ", found " + std::string(kind_name(kind)) + ".";
+      }
+    }
+    if (problem.empty()) problem = std::string(key) + found;
+    return false;
+  }
+
+  std::string read_output_dtype() {
+    std::string dtype;
+    const std::size_t outside = reader_.depth();
+    if (reader_.next() == JsonEvent::begin_array && reader_.next() == JsonEvent::begin_object) {
+      while (reader_.next() == JsonEvent::key) {
+        const bool wanted = reader_.text() == "dtype";
+        const std::size_t inside = reader_.depth();
+        if (reader_.next() == JsonEvent::string && wanted) dtype = reader_.text();
+        reader_.skip_container(inside + 1);
+      }
+    }
+    reader_.skip_container(outside + 1);
+    return dtype;
+  }
+
+  JsonReader& reader_;
+  bool& saw_mindspore_;
+  JsonTree tree_;
+};
+
+}  // namespace
+
+DumpReader::DumpReader(const std::string& path) : DumpReader(path, file_source(path)) {}
+
+DumpReader::DumpReader(const std::string& name, JsonReader::Source source)
+    : name_(name), reader_(name, std::move(source)) {}
+
+DumpHeader DumpReader::read(const OnEntry& on_entry) {
+  const auto reject = [&](const std::string& reason) {
+    throw UserError("Invalid dump.json format: " + name_ + ": " + reason);
+  };
+  const JsonEvent top = reader_.next();
+  if (top != JsonEvent::begin_object) {
+    reject("the top level must be an object, found " + std::string(kind_name(top)));
+  }
+  DumpHeader header;
+  JsonTree tree;
+  bool data_found = false;
+  while (reader_.next() == JsonEvent::key) {
+    const std::string key(reader_.text());
+    if (key == "data") {
+      const JsonEvent event = reader_.next();
+      if (event == JsonEvent::null) continue;
+      if (event != JsonEvent::begin_object) reject("data must be an object, found " + std::string(kind_name(event)));
+      if (data_found) reject("the key data occurs twice");
+      data_found = true;
+      read_data(on_entry, header);
+      continue;
+    }
+    const bool text_field = key == "framework" || key == "task" || key == "level";
+    if (!text_field && key != "dump_data_dir") {
+      reader_.skip_value();
+      continue;
+    }
+    tree.read(reader_);
+    const JsonNode value = tree.root();
+    if (key == "dump_data_dir") {
+      header.real_data = is_truthy(value);
+      header.dump_data_dir = value.is_string() ? std::string(value.text()) : std::string();
+    } else if (key == "framework") {
+      if (!value.is_string() && !value.is_null()) {
+        reject("framework must be a string, found " + std::string(kind_name(value.kind())));
+      }
+      header.framework = value.is_string() ? lower_case(value.text()) : std::string();
+    } else if (value.is_string()) {
+      (key == "task" ? header.task : header.level) = value.text();
+    }
+  }
+  reader_.next();  // nothing but white space may follow
+  if (!data_found) reject("no data found in dump.json");
+  if (header.framework.empty()) header.framework = saw_mindspore_ ? "mindspore" : "pytorch";
+  return header;
+}
+
+void DumpReader::read_data(const OnEntry& on_entry, DumpHeader& header) {
+  EntryReader entries(reader_, saw_mindspore_);
+  std::string entry_name;
+  while (reader_.next() == JsonEvent::key) {
+    header.has_data = true;
+    if (reader_.text().find("Module") != std::string_view::npos) {
+      reader_.skip_value();
+      continue;
+    }
+    entry_name = reader_.text();
+    on_entry(entry_name, entries.read());
+  }
+}
+
+}  // namespace msrun

@@ -1,0 +1,62 @@
+// Files on disk, for the readers and writers of this folder, which holds the formats that other people's programs write
+// and read: dump.json, .npy and .pt. What is not a regular, readable file of a sensible size is refused here, in the
+// words of acc_check_pytorch.md 13.3. Characters of the path are the caller's to judge.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+namespace msrun {
+
+// One plain sentence that names the file and the cause. Readers turn it into a UserError or a SkipError.
+class FileError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::uint64_t max_input_bytes = std::uint64_t{10} << 30;  // exclusive
+
+class InputFile {
+ public:
+  // Throws FileError if path is no readable regular file of less than max_input_bytes. Symbolic links are followed.
+  explicit InputFile(const std::string& path);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const { return size_; }
+
+  // The next bytes of the file, 0 at its end.
+  std::size_t read(std::span<char> target);
+  // Fills target from offset; FileError if the file ends before.
+  void read_at(std::uint64_t offset, std::span<std::byte> target) const;
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+// A file that is new or replaced. Unless close() was reached, the destructor removes it.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);  // FileError if it cannot be created
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+
+  void write(std::span<const std::byte> bytes);
+  void close();
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace msrun

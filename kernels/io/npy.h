@@ -1,0 +1,20 @@
+// numpy's .npy files, format versions 1 to 3.
+#pragma once
+
+#include <string>
+
+#include "kernels/io/file.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// Row-major; bool as 0 and 1, whatever non-zero bytes the file has. Big-endian and Fortran-ordered files are turned
+// round. Throws SkipError, one sentence that names the file, for anything that is no array of a dtype torch has too.
+Tensor read_npy(const InputFile& file);
+Tensor read_npy(const std::string& path);
+
+// Format version 1, row-major, little-endian. Throws SkipError for the dtypes that numpy lacks (bfloat16, float8) and
+// FileError if the file cannot be written.
+void write_npy(const std::string& path, const Tensor& tensor);
+
+}  // namespace msrun
