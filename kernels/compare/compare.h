@@ -1,0 +1,59 @@
+// The verdict on one API call: its outputs, or its gradients, on the device against the benchmark's.
+//
+// Walks both results in parallel, compares every pair of leaves (precision_metrics.md 2 to 4), and lets the status walk
+// of section 7 judge the metrics of float tensors. By default upstream's false passes and lost verdicts are mended
+// (decision 2: a wrong number never reads pass); compat_msprobe restores upstream cell by cell. Nothing here runs an
+// API or writes a file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/api/value.h"
+#include "kernels/compare/details.h"
+#include "kernels/compare/standards.h"
+
+namespace msrun {
+
+struct CompareOptions {
+  Policy policy = Policy::per_api;
+  bool compat_msprobe = false;
+  // Short names of APIs whose integer outputs may be off by one.
+  std::vector<std::string> quantization_apis = {"npu_rms_norm_dynamic_quant", "npu_dynamic_quant",
+                                                "npu_quant_lightning_indexer"};
+};
+
+// One direction of one API call: the rows of the details file in order (suffix .0, .1...) and the cell of the result
+// file.
+struct Comparison {
+  Status status = Status::pass;
+  std::vector<DetailsRow> rows;
+};
+
+// "softmax" of "Functional.softmax.0", "linalg.inv" of "Torch.linalg.inv.0". Throws SkipError for any other number of
+// segments.
+std::string short_api_name(std::string_view full_name);
+
+// A direction that was not compared: one row without metrics.
+Comparison skipped(std::string reason);
+
+// Compares outputs. Leaves are Tensor or Var, Python scalars, text or None; lists and dicts may nest. fp8_input is set
+// when an input tensor of the API is float8. first_input, where given, is the call's first argument: with it an index
+// output is judged by the value it selects (decision 17). Throws SkipError for what cannot be compared at all, and
+// under compat wherever upstream's comparison raises: the whole API is SKIP then.
+Comparison compare_outputs(std::string_view full_name, const Value& bench, const Value& device, bool fp8_input,
+                           const CompareOptions& options, const Value* first_input = nullptr);
+
+// Compares gradients in argument order, None where a tensor has none. Nothing is returned if either side has no
+// gradients: the result cell stays blank.
+std::optional<Comparison> compare_gradients(std::string_view full_name, const std::vector<Value>& bench,
+                                            const std::vector<Value>& device, bool fp8_input,
+                                            const CompareOptions& options);
+
+// One pair of tensors by a given standard.
+DetailsRow compare_tensors(std::string_view api, const Tensor& bench, const Tensor& device, Standard standard,
+                           const CompareOptions& options);
+
+}  // namespace msrun

@@ -1,0 +1,65 @@
+// The precision standards as data: which standard judges an API's output, the constants of each output dtype, and the
+// operator levels. Everything here is a table of precision_metrics.md sections 5.9 and 6; nothing is computed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "kernels/tensor/dtype.h"
+
+namespace msrun {
+
+// per_api: every API has the standard that the user documentation lists for it. current: the newest msProbe's
+// behaviour, the benchmark standard for every float16, bfloat16, float32 and float64 output.
+enum class Policy : std::uint8_t { per_api, current };
+
+// "per_api", "current"; nothing for another text.
+const char* policy_text(Policy policy);
+std::optional<Policy> parse_policy(std::string_view text);
+
+enum class Standard : std::uint8_t {
+  absolute_threshold,
+  binary_consistency,
+  ulp,
+  dual_1000,
+  accumulative_error,
+  benchmark,
+};
+
+// The name in which upstream's code knows a standard: "absolute_threshold", "ulp_compare"...
+const char* standard_text(Standard standard);
+
+// Selection order of precision_metrics.md 6.1. api is the short name ("softmax", "linalg.inv"), matched exactly;
+// fp8_input is set when an input tensor of the API is float8 or HiFloat8.
+Standard select_standard(std::string_view api, DType output, bool fp8_input, Policy policy);
+// The same with the dtype as a details file has it: "torch.float16", a HiFloat8 class name, "<class 'int'>".
+Standard select_standard(std::string_view api, std::string_view output_dtype, bool fp8_input, Policy policy);
+
+// Constants of a device dtype (precision_metrics.md 5.7, 5.9). The documented 1e-16 limits are kept as upstream has
+// them.
+struct Thresholds {
+  double small_value;              // |bench| at or below it is judged by absolute error
+  double absolute_threshold_atol;  // absolute error limit there, absolute-threshold standard
+  double atol;                     // the same for every other standard
+  double rtol;
+  double accumulative_bound;  // rtol and atol at once of the accumulative-error standard
+  double accumulative_small_value;
+  int ulp_min_exponent;  // exponent of the smallest normal value
+  int ulp_fraction_bits;
+  double ulp_limit;  // errors above it count in the proportion
+};
+const Thresholds& thresholds(DType device_dtype);
+
+// Limits of the benchmark standard's ratios (NPU error to GPU error), precision_metrics.md 6.4.
+struct OperatorLevel {
+  const char* name;  // "L0", "L1", "L2"
+  double max_relative_error;
+  double mean_relative_error;
+  double rmse;
+  double small_value_error;
+  double error_balance;
+};
+const OperatorLevel& operator_level(std::string_view api);
+
+}  // namespace msrun

@@ -1,0 +1,38 @@
+// Index outputs where elements are tied (decision 17): which of several equal elements sort, topk or argmax names is
+// free.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// sort, topk, max, cummax...: a list of values and their indices. argmax, argmin, argsort: indices alone.
+bool returns_values_and_indices(std::string_view api);
+bool returns_indices_only(std::string_view api);
+
+// What is known of one call; null where absent. values belong to returns_values_and_indices.
+struct TiePair {
+  const Tensor* bench_values = nullptr;
+  const Tensor* device_values = nullptr;
+  const Tensor* bench_indices = nullptr;
+  const Tensor* device_indices = nullptr;
+  const Tensor* input = nullptr;
+};
+
+// Of the positions whose indices differ: how many are right nevertheless, how many are wrong.
+struct TieResult {
+  std::int64_t accepted = 0;
+  std::int64_t wrong = 0;
+};
+
+// An index is right if the values of both sides agree exactly, if the input, where it is known, has that value there,
+// and if an API that orders elements uses no index twice. The axis is found from the input: it is the one along which
+// the benchmark's own indices make sense. Nothing if the tensors do not fit the rule, or indices alone come without
+// input.
+std::optional<TieResult> judge_ties(std::string_view api, const TiePair& pair);
+
+}  // namespace msrun
