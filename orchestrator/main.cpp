@@ -1,1 +1,48 @@
-int main() { return 0; }
+// The msrun command.
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "journal/error.h"
+#include "orchestrator/command_line.h"
+#include "orchestrator/list_apis.h"
+#include "orchestrator/run.h"
+
+namespace {
+
+int run(int argc, const char* const* argv) {
+  const msrun::ParsedCommandLine parsed = msrun::parse_command_line(argc, argv);
+  if (const auto* text = std::get_if<msrun::PrintAndExit>(&parsed)) {
+    std::cout << text->text;
+    return msrun::exit_completed;
+  }
+  const msrun::Options& options = std::get<msrun::Options>(parsed);
+  if (options.list_apis) {
+    std::cout << msrun::list_apis_text();
+    return msrun::exit_completed;
+  }
+  if (!options.forward.empty()) {
+    throw msrun::UserError("-forward: recordings of the older api_accuracy_checker cannot be read yet; give a dump.json with -api_info.");
+  }
+  if (options.command == msrun::Command::run_overflow_check) {
+    throw msrun::UserError("run_overflow_check is not available yet.");
+  }
+  return msrun::run_check(options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const msrun::UserError& error) {
+    std::cerr << "msrun: " << error.what() << '\n';
+    return msrun::exit_usage;
+  } catch (const msrun::journal::Error& error) {
+    std::cerr << "msrun: " << error.what() << '\n';
+    return msrun::exit_usage;
+  } catch (const std::exception& error) {
+    std::cerr << "msrun: internal error: " << error.what() << '\n';
+    return msrun::exit_internal;
+  }
+}

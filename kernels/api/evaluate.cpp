@@ -1,0 +1,102 @@
+#include "kernels/api/evaluate.h"
+
+#include "kernels/error.h"
+#include "kernels/ops/functions.h"
+
+namespace msrun {
+namespace {
+
+// Turns the tensors of one side into Vars, in the order of requires_grad.
+class SideBuilder {
+ public:
+  SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, Tape& tape)
+      : call_(call), tape_(tape), benchmark_(options.benchmark), plan_(plan_raise(call)) {
+    if (benchmark_) return;
+    const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
+    if (!autocast) return;
+    const AutocastPolicy policy = autocast_policy(op.name);
+    if (policy == AutocastPolicy::lower) cast_to_ = autocast;
+    if (policy == AutocastPolicy::float32) cast_to_ = DType::float32;
+  }
+
+  Value build(const Value& tree) {
+    return transform_leaves(tree, [&](const Value& leaf) -> Value {
+      const Tensor* tensor = leaf.get<Tensor>();
+      if (tensor == nullptr) return leaf;
+      return input(benchmark_ ? raise(*tensor, plan_, call_.parts.api) : *tensor);
+    });
+  }
+
+  const std::vector<Var>& inputs() const { return inputs_; }
+
+ private:
+  Var input(const Tensor& tensor) {
+    if (is_complex(tensor.dtype())) throw SkipError("Dtype is not supported: " + std::string(torch_name(tensor.dtype())));
+    const bool differentiate =
+        call_.backward.run && inputs_.size() < call_.requires_grad.size() && call_.requires_grad[inputs_.size()];
+    Var var = differentiate && is_floating(tensor.dtype()) ? tape_.leaf(tensor) : tape_.constant(tensor);
+    inputs_.push_back(var);
+    const bool castable = is_half(tensor.dtype()) || tensor.dtype() == DType::float32;
+    return cast_to_ && castable ? cast(var, *cast_to_) : var;
+  }
+
+  const MaterialisedCall& call_;
+  Tape& tape_;
+  bool benchmark_;
+  RaisePlan plan_;
+  std::optional<DType> cast_to_;
+  std::vector<Var> inputs_;
+};
+
+void run_backward(const Value& output, const MaterialisedCall& call, const EvaluationOptions& options, Tape& tape) {
+  List outputs;
+  if (const List* list = output.get<List>()) {
+    outputs = *list;
+  } else {
+    outputs.push_back(output);
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < outputs.size() && i < call.gradients.size(); ++i) {
+    if (options.only_output && *options.only_output != i) continue;
+    const Tensor* gradient = call.gradients[i].get<Tensor>();
+    const Var* var = outputs[i].get<Var>();
+    if (gradient == nullptr || var == nullptr) continue;
+    // With several outputs those without a graph simply get no gradient; a single one must have it.
+    if (!var->requires_grad() && outputs.size() > 1) continue;
+    tape.backward(*var, options.benchmark ? raise_gradient(*gradient, call.parts.api) : *gradient);
+    any = true;
+  }
+  if (!any) throw SkipError("Backward input of " + call.name + " is empty.");
+}
+
+}  // namespace
+
+Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
+  Tape tape(options.arithmetic);
+  SideBuilder builder(call, op, options, tape);
+  List args;
+  for (const Value& arg : call.args) args.push_back(builder.build(arg));
+  Dict kwargs;
+  for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
+
+  const Value output = op.call(args, kwargs, tape);
+  Evaluation result;
+  result.output = transform_leaves(output, [](const Value& leaf) -> Value {
+    const Var* var = leaf.get<Var>();
+    return var == nullptr ? leaf : Value(var->tensor().contiguous());
+  });
+  if (!call.backward.run || output.is_none()) return result;
+  try {
+    run_backward(output, call, options, tape);
+  } catch (const SkipError& error) {
+    result.backward_problem = error.what();
+    return result;
+  }
+  for (const Var& input : builder.inputs()) {
+    const Tensor gradient = tape.gradient(input);
+    result.gradients.push_back(gradient.defined() ? Value(gradient.contiguous()) : Value(None{}));
+  }
+  return result;
+}
+
+}  // namespace msrun

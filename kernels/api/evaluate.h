@@ -1,0 +1,32 @@
+// Evaluation of a materialised call with msrun's own operators: the benchmark, and the simulated device.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "kernels/api/precision.h"
+
+namespace msrun {
+
+struct Evaluation {
+  // What the call returned; tensor leaves are Tensors.
+  Value output;
+  // One per tensor in args, then one per tensor in kwargs, depth first: Tensor, or None where no gradient was asked for.
+  List gradients;
+  // Why the backward could not be run although it was asked for; empty otherwise.
+  std::string backward_problem;
+};
+
+struct EvaluationOptions {
+  Arithmetic arithmetic;
+  // Raises every tensor to the benchmark's precision first.
+  bool benchmark = false;
+  // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
+  std::optional<std::size_t> only_output;
+};
+
+// Throws SkipError where the forward cannot be evaluated. Re-entrant.
+Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options);
+
+}  // namespace msrun

@@ -1,0 +1,52 @@
+// Materialisation: from the recorded description of a call to the tensors it is run on (acc_check_pytorch.md 5.2, 6).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kernels/api/api_call.h"
+#include "kernels/tensor/random.h"
+
+namespace msrun {
+
+struct MaterialiseOptions {
+  std::uint64_t seed = 1234;
+  // Set: random data come from this one stream, as in torch; the caller keeps it at the call's place. Otherwise every argument has
+  // a generator of its own, keyed by seed, API and argument.
+  MersenneTwister* stream = nullptr;
+  // Directory of the tensor files; empty if the dump has none.
+  std::filesystem::path data_root;
+};
+
+// Whether the backward of a call is run, by the rules of 5.2 that depend on the call alone. A message makes the backward column
+// SKIP.
+struct BackwardPlan {
+  bool run = false;
+  std::string message;
+};
+BackwardPlan plan_backward(const ApiCall& call, const ApiName& name);
+
+struct MaterialisedCall {
+  std::string name;
+  ApiName parts;
+  List args;    // tensor leaves are Tensors
+  Dict kwargs;
+  // One per tensor in args, then one per tensor in kwargs, depth first.
+  std::vector<bool> requires_grad;
+  BackwardPlan backward;
+  // Gradient of each output as recorded: Tensor or None. Empty if the backward is not run.
+  List gradients;
+  std::string output_dtype;
+};
+
+// Throws SkipError where a value cannot be built; the text is the SKIP reason.
+MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options);
+
+// Words of the random stream that materialise takes for the call; 0 for one that it refuses.
+std::uint64_t stream_words(const ApiCall& call, bool real_data);
+
+// float32 bits rounded to 11 fraction bits, half away from zero, as the matrix units do; NaN and infinity stay (6.6).
+Tensor round_to_hf32(const Tensor& tensor);
+
+}  // namespace msrun

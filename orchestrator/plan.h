@@ -1,0 +1,60 @@
+// The plan: what is to be checked, made in one pass over dump.json. Forward entries are paired with their backward, filtered,
+// costed, and laid out as one immutable blob that the runners share.
+#pragma once
+
+#include <boost/interprocess/mapped_region.hpp>
+#include <functional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "kernels/api/api_call.h"
+#include "runner/shared/plan_view.h"
+
+namespace msrun {
+
+struct PlanOptions {
+  // Reason to skip a call of this name by rule (lists, unsupported types); empty: run it.
+  std::function<std::string(const std::string& full_name)> skip_reason;
+  std::vector<std::string> only;  // glob patterns for full names; empty: all
+  bool filter_duplicates = false;
+  bool filter_compat = false;  // msProbe's rule for duplicates (acc_check_pytorch.md 5.5)
+  bool stream_words = false;   // fill PlanRecord::stream_word
+};
+
+class Plan {
+ public:
+  // Reads path. Throws UserError for a file that is not a PyTorch dump.
+  static Plan read(const std::string& path, const PlanOptions& options);
+
+  const PlanView& view() const { return view_; }
+  std::size_t size() const { return view_.tasks.size(); }
+  bool real_data() const { return real_data_; }
+  // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
+  std::uint64_t fingerprint() const { return fingerprint_; }
+  // Calls dropped as duplicates.
+  std::size_t filtered() const { return filtered_; }
+  // What the user should know about the dump; one sentence each.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // Task ids that are not in finished and not skipped by rule: by falling cost, or in dump order.
+  std::vector<std::uint32_t> order(const std::vector<bool>& finished, bool dump_order) const;
+
+ private:
+  boost::interprocess::mapped_region region_;
+  PlanView view_;
+  bool real_data_ = false;
+  std::uint64_t fingerprint_ = 0;
+  std::size_t filtered_ = 0;
+  std::vector<std::string> warnings_;
+};
+
+// What a call costs: processor work in units of about a nanosecond on one core, and bytes at its peak. Estimates from the
+// recorded shapes.
+struct CostEstimate {
+  double work = 0;
+  std::uint64_t memory = 0;
+};
+CostEstimate estimate_cost(const ApiCall& call);
+
+}  // namespace msrun

@@ -1,0 +1,74 @@
+// The results of a run as they come in: journalled first, then shown in the CSVs, counted, and kept for the final rewrite in
+// dump order.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "journal/writer.h"
+#include "orchestrator/csv.h"
+#include "orchestrator/status.h"
+#include "orchestrator/summary.h"
+
+namespace msrun {
+
+class ResultStore {
+ public:
+  // tasks: number of calls in the plan. devices: with more than one, every device also gets a pair of CSVs of its own. All
+  // references must outlive the store.
+  ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles files, CsvStyle style, journal::Writer& journal,
+              ProgressView& view);
+
+  // A result of the earlier run that is being continued: already in the journal.
+  void restore(const ApiResult& result, std::string_view encoded);
+
+  // Takes a result; it reaches journal and CSVs with the next commit(). A second result for the same task is dropped.
+  void add(std::string_view encoded);
+  void add(const ApiResult& result);
+
+  // Journal first, then CSVs. Throws journal::WriteError or WriteError; what was committed before stands.
+  void commit();
+
+  // Opens the CSVs to append to: fresh ones, or those of the earlier run, rewritten from what was restored.
+  void open_fresh_csvs();
+  void rewrite_and_open_csvs();
+
+  // Closes the journal and renders all CSVs in dump order.
+  void finish();
+
+  bool is_done(std::uint32_t task) const { return !encoded_[task].empty(); }
+  std::size_t done() const { return done_; }
+  std::size_t restored() const { return restored_; }
+  const Summary& summary() const { return summary_; }
+  // Totals over the results of this process.
+  const PhaseTimes& times() const { return times_; }
+  // Nanoseconds spent on journal and CSVs.
+  std::uint64_t journal_time() const { return journal_time_; }
+  std::uint64_t csv_time() const { return csv_time_; }
+
+ private:
+  // Results in dump order: all, or those of one device.
+  ResultSource in_dump_order(int device) const;
+  void keep(const ApiResult& result, std::string_view encoded);
+  void write_device_csvs() const;
+
+  static constexpr int all_devices = -2;
+
+  std::vector<int> devices_;
+  RunFiles files_;
+  CsvStyle style_;
+  journal::Writer& journal_;
+  ProgressView& view_;
+  std::optional<CsvFiles> csvs_;
+  std::vector<std::string> encoded_;  // by task; empty where there is no result yet
+  std::vector<ApiResult> uncommitted_;
+  Summary summary_;
+  PhaseTimes times_;
+  std::size_t done_ = 0;
+  std::size_t restored_ = 0;
+  std::uint64_t journal_time_ = 0;
+  std::uint64_t csv_time_ = 0;
+};
+
+}  // namespace msrun

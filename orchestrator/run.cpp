@@ -1,0 +1,387 @@
+#include "orchestrator/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <thread>
+#include <unordered_map>
+
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+
+#include "journal/error.h"
+#include "journal/reader.h"
+#include "kernels/api/operators.h"
+#include "kernels/io/dump_json.h"
+#include "orchestrator/config.h"
+#include "orchestrator/results.h"
+#include "orchestrator/supervisor.h"
+#include "runner/device/sim.h"
+
+namespace msrun {
+namespace {
+
+using nlohmann::json;
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Why a call is skipped by rule; empty if it runs (acc_check_pytorch.md 5.1).
+std::string rule_skip(const std::string& full_name, const Config& config) {
+  const std::string unsupported = "API " + full_name + " not support for acc_check. SKIP.";
+  const std::optional<ApiName> name = ApiName::parse(full_name);
+  if (!name || name->type == "Distributed" || name->type == "MindSpeed") return unsupported;
+  if (config.list_verdict(name->api) != ListVerdict::run) {
+    return "API " + name->api + " in black list or not in white list. SKIP.";
+  }
+  return find_operator(name->type, name->api) == nullptr ? unsupported : "";
+}
+
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    std::istringstream words(line);
+    std::string key;
+    std::uint64_t kibibytes = 0;
+    if (words >> key >> kibibytes && key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::uint64_t{4} << 30;
+}
+
+std::uint64_t memory_budget(const MemoryLimit& limit) {
+  return limit.bytes > 0 ? limit.bytes : static_cast<std::uint64_t>(static_cast<double>(available_memory()) * limit.share);
+}
+
+std::vector<std::size_t> spread_threads(const Options& options) {
+  const auto devices = options.devices.size();
+  std::vector<std::size_t> threads(devices, static_cast<std::size_t>(options.threads) / devices);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(options.threads) % devices; ++i) ++threads[i];
+  for (std::size_t& count : threads) count = std::clamp<std::size_t>(count, 1, max_threads_per_device);
+  return threads;
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
+  return text.data();
+}
+
+// What must be equal for a journal to be continued: the dump and everything that changes a result. The rest is there to read.
+json fingerprint(const Plan& plan, const Options& options) {
+  return {{"dump", hexadecimal(plan.fingerprint())},
+          {"calls", plan.size()},
+          {"seed", options.seed},
+          {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
+          {"standard", options.standard == StandardPolicy::current ? "current" : "per_api"},
+          {"compat", options.compat_msprobe ? "msprobe" : "none"}};
+}
+
+std::string journal_metadata(const Plan& plan, const Options& options, const std::string& backend) {
+  const json metadata{{"program", "msrun"},
+                      {"fingerprint", fingerprint(plan, options)},
+                      {"api_info", options.api_info},
+                      {"backend", backend},
+                      {"sim_faults", options.sim_faults}};
+  return metadata.dump();
+}
+
+void require_same_run(const std::string& metadata, const json& expected, const std::string& journal) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint")) {
+    throw UserError(journal + ": its header does not say which run it belongs to.");
+  }
+  std::string differences;
+  for (const auto& [key, value] : expected.items()) {
+    const json earlier = recorded["fingerprint"].value(key, json());
+    if (earlier == value) continue;
+    differences += (differences.empty() ? "" : ", ") + key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
+  }
+  if (!differences.empty()) {
+    throw UserError("-csv_path: the run in " + journal + " cannot be continued with this dump and these options; different are " +
+                    differences + ".");
+  }
+}
+
+struct Backend {
+  std::string name;
+  std::function<std::unique_ptr<Device>()> make_device;
+};
+
+Backend choose_backend(const Options& options) {
+  if (options.backend == "sim" || options.backend == "auto") {
+    std::vector<SimFault> faults;
+    for (const std::string& text : options.sim_faults) faults.push_back(parse_sim_fault(text));
+    return {"sim", [faults] { return make_sim_device(faults); }};
+  }
+  throw UserError("--backend " + options.backend + " is not part of this build; there is 'sim'.");
+}
+
+// The view that suits where stdout goes.
+std::unique_ptr<ProgressView> make_view(const Options& options, Console& console) {
+  if (options.message_format == MessageFormat::json) return make_json_view(std::cout);
+  if (isatty(STDOUT_FILENO) != 0) return make_terminal_view(console, terminal_width);
+  return make_plain_view(console);
+}
+
+class Run {
+ public:
+  explicit Run(const Options& options)
+      : options_(options), console_(std::cout), view_(make_view(options, console_)), started_(steady_seconds()) {}
+
+  int execute() {
+    setup_logging(options_.message_format == MessageFormat::json, console_);
+    for (const std::string& notice : options_.notices) spdlog::warn("{}", notice);
+    const bool resumed = !options_.csv_path.empty();
+    read_config();
+    backend_ = choose_backend(options_);
+    make_plan();
+    if (resumed) {
+      files_ = resumed_run_files(options_.csv_path);
+    } else {
+      prepare_output_directory(options_.out_path);
+      files_ = fresh_files();
+    }
+    if (options_.save_error_data) {
+      error_data_ = error_data_directory(config_.error_data_path, files_.stamp);
+      prepare_output_directory(error_data_);
+    }
+    std::optional<journal::Writer> journal;
+    std::vector<std::string> restored;
+    if (resumed) {
+      journal.emplace(reopen_journal(restored));
+    } else {
+      journal.emplace(journal::Writer::create(files_.journal, journal_metadata(plan_, options_, backend_.name)));
+    }
+    ResultStore results(plan_.size(), options_.devices, files_, {config_.precision, options_.english_titles}, *journal, *view_);
+    for (const std::string& record : restored) results.restore(decode_result(record), record);
+    restored = {};
+    if (resumed) {
+      results.rewrite_and_open_csvs();
+    } else {
+      results.open_fresh_csvs();
+    }
+    return supervise(results, *journal);
+  }
+
+ private:
+  void read_config() {
+    if (options_.config_path.empty()) return;
+    config_ = load_config(options_.config_path, is_known_api);
+  }
+
+  void make_plan() {
+    check_input_file(options_.api_info, {".json"}, max_json_bytes);
+    PlanOptions plan_options;
+    plan_options.skip_reason = [&](const std::string& name) { return rule_skip(name, config_); };
+    plan_options.only = options_.only;
+    plan_options.filter_duplicates = options_.filter_api;
+    plan_options.filter_compat = options_.filter_compat;
+    plan_options.stream_words = options_.seed_mode == SeedMode::stream;
+    const double start = steady_seconds();
+    if (options_.filter_api) spdlog::info("Start filtering the api in the api_info_file.");
+    plan_ = Plan::read(options_.api_info, plan_options);
+    plan_seconds_ = steady_seconds() - start;
+    if (options_.filter_api) spdlog::info("Finish filtering the api in the api_info_file: {} repeated calls are left out.", plan_.filtered());
+    for (const std::string& warning : plan_.warnings()) spdlog::warn("{}", warning);
+    if (plan_.size() == 0) {
+      spdlog::warn(options_.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
+    }
+  }
+
+  // Two runs that start in the same second must not meet in one file.
+  RunFiles fresh_files() const {
+    std::time_t now = std::time(nullptr);
+    while (true) {
+      const RunFiles files = run_files(options_.out_path, timestamp(now));
+      std::error_code ignored;
+      if (!std::filesystem::exists(files.result, ignored) && !std::filesystem::exists(files.details, ignored) &&
+          !std::filesystem::exists(files.journal, ignored)) {
+        return files;
+      }
+      ++now;
+    }
+  }
+
+  journal::Writer reopen_journal(std::vector<std::string>& restored) {
+    std::error_code ignored;
+    if (std::filesystem::exists(files_.journal, ignored)) {
+      require_same_run(journal::read_header(*journal::open_source(files_.journal)).metadata, fingerprint(plan_, options_),
+                       files_.journal);
+      const journal::Recovery recovery =
+          journal::read(files_.journal, [&](std::string_view record) { restored.emplace_back(record); });
+      if (recovery.torn_tail) {
+        spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.", files_.journal,
+                     recovery.torn_bytes);
+      }
+      if (recovery.damaged_regions > 0) {
+        spdlog::warn("{}: {} bytes in {} places are damaged; the calls recorded there are checked again.", files_.journal,
+                     recovery.damaged_bytes, recovery.damaged_regions);
+      }
+      return journal::Writer::resume(files_.journal, recovery.valid_size);
+    }
+    // The files of a tool that keeps no journal: what its result file holds is finished.
+    ImportedCsv imported = import_csv(files_.result, files_.details, config_.precision);
+    for (const std::string& note : imported.notes) spdlog::warn("{}", note);
+    std::unordered_map<std::string_view, std::uint32_t> tasks;
+    for (std::uint32_t task = 0; task < plan_.size(); ++task) tasks.emplace(plan_.view().name(task), task);
+    journal::Writer writer = journal::Writer::create(files_.journal, journal_metadata(plan_, options_, backend_.name));
+    for (ApiResult& result : imported.results) {
+      const auto task = tasks.find(result.name);
+      if (task == tasks.end()) {
+        spdlog::warn("{}: {} is not in the dump and is dropped.", files_.result, result.name);
+        continue;
+      }
+      result.task = task->second;
+      restored.push_back(encode(result));
+      writer.append(restored.back());
+    }
+    writer.flush();
+    return writer;
+  }
+
+  int supervise(ResultStore& results, journal::Writer& journal) {
+    SupervisorOptions supervision;
+    supervision.devices = options_.devices;
+    supervision.threads = spread_threads(options_);
+    supervision.task_timeout = options_.task_timeout;
+    supervision.memory_budget = memory_budget(options_.memory);
+    supervision.processors = std::max(1U, std::thread::hardware_concurrency());
+    supervision.check.materialise.seed = options_.seed;
+    if (plan_.real_data()) {
+      supervision.check.materialise.data_root = std::filesystem::path(options_.api_info).parent_path() / "dump_tensor_data";
+    }
+    supervision.check.compare.policy = options_.standard == StandardPolicy::current ? Policy::current : Policy::per_api;
+    supervision.check.compare.compat_msprobe = options_.compat_msprobe;
+    supervision.check.compare.quantization_apis = config_.quantization_api_list;
+    supervision.check.error_data = error_data_;
+    supervision.stream = options_.seed_mode == SeedMode::stream;
+    supervision.make_device = backend_.make_device;
+    supervision.in_child = [&journal] { journal.close_in_child(); };
+    announce(results, supervision);
+
+    RunEnd end = RunEnd::no_devices;
+    try {
+      Supervisor supervisor(plan_, supervision, results, *view_);
+      end = supervisor.run();
+      results.finish();
+    } catch (const journal::WriteError& error) {
+      return stopped(results, error.what());
+    } catch (const WriteError& error) {
+      return stopped(results, error.what());
+    }
+    return close(results, end);
+  }
+
+  void announce(const ResultStore& results, const SupervisorOptions& supervision) const {
+    spdlog::info("start acc_check test");
+    if (options_.backend == "auto") {
+      spdlog::info("Device under test: {} (no NPU or GPU backend is installed, so the simulated device is taken).", backend_.name);
+    } else {
+      spdlog::info("Device under test: {}.", backend_.name);
+    }
+    spdlog::info("acc_check task result will be saved in {}", files_.result);
+    spdlog::info("acc_check task details will be saved in {}", files_.details);
+    if (!error_data_.empty()) spdlog::info("acc_check task error_data will be saved in {}", error_data_);
+    if (results.restored() > 0) {
+      spdlog::info("{} of {} calls were finished by the earlier run.", results.restored(), plan_.size());
+    }
+    RunStarted event;
+    event.api_info = options_.api_info;
+    event.result_path = files_.result;
+    event.details_path = files_.details;
+    event.journal_path = files_.journal;
+    event.backend = backend_.name;
+    event.devices = options_.devices;
+    for (const std::size_t threads : supervision.threads) event.threads += static_cast<int>(threads);
+    event.total = plan_.size();
+    event.resumed = results.restored();
+    view_->run_started(event);
+  }
+
+  RunFinished finished_event(const ResultStore& results, bool complete, int code) const {
+    RunFinished event;
+    event.complete = complete;
+    event.exit_code = code;
+    event.elapsed = steady_seconds() - started_;
+    event.done = results.done();
+    event.total = plan_.size();
+    event.counts = results.summary().counts();
+    if (!complete) event.resume_command = resume_command(options_, files_.result);
+    return event;
+  }
+
+  // A file could not be written: everything committed before stands, and the run can be continued.
+  int stopped(const ResultStore& results, const std::string& cause) const {
+    spdlog::error("{}", cause);
+    view_->run_finished(finished_event(results, false, exit_incomplete));
+    print_resume_line();
+    return exit_incomplete;
+  }
+
+  int close(const ResultStore& results, RunEnd end) {
+    const bool complete = end == RunEnd::complete;
+    const VerdictCounts& counts = results.summary().counts();
+    int code = complete ? exit_completed : exit_incomplete;
+    if (complete && ((options_.fail_on == FailOn::error && counts.error > 0) ||
+                     (options_.fail_on == FailOn::warning && counts.error + counts.warning > 0))) {
+      code = exit_fail_on;
+    }
+    view_->run_finished(finished_event(results, complete, code));
+    if (options_.message_format == MessageFormat::human) {
+      if (complete) {
+        spdlog::info("acc_check task result csv is saved in {}", files_.result);
+        spdlog::info("acc_check task details csv is saved in {}", files_.details);
+        spdlog::info("Successfully completed acc_check/multi_acc_check.");
+      }
+      print_times(results);
+      if (options_.summary.value_or(isatty(STDOUT_FILENO) != 0)) {
+        std::cout << results.summary().text(reproduce_command(options_)) << std::flush;
+      }
+    }
+    if (end == RunEnd::no_devices) spdlog::error("No device is left to run on.");
+    if (!complete) print_resume_line();
+    return code;
+  }
+
+  void print_resume_line() const {
+    if (options_.message_format != MessageFormat::human) return;
+    spdlog::warn("The acc_check task has not been completed. Continue it with: {}", resume_command(options_, files_.result));
+  }
+
+  void print_times(const ResultStore& results) const {
+    const PhaseTimes& times = results.times();
+    const auto seconds = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; };
+    spdlog::debug("seconds: plan {:.3f}; all threads: materialise {:.3f}, device {:.3f}, benchmark {:.3f}, compare {:.3f}; journal "
+                  "{:.3f}, CSV {:.3f}; whole run {:.3f}",
+                  plan_seconds_, seconds(times.materialise), seconds(times.device), seconds(times.benchmark),
+                  seconds(times.compare), seconds(results.journal_time()), seconds(results.csv_time()),
+                  steady_seconds() - started_);
+  }
+
+  const Options& options_;
+  Console console_;
+  std::unique_ptr<ProgressView> view_;
+  double started_;
+  double plan_seconds_ = 0;
+  Config config_;
+  Backend backend_;
+  Plan plan_;
+  RunFiles files_;
+  std::string error_data_;
+};
+
+}  // namespace
+
+int run_check(const Options& options) { return Run(options).execute(); }
+
+}  // namespace msrun

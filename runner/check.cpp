@@ -1,0 +1,187 @@
+#include "runner/check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "kernels/error.h"
+#include "runner/error_data.h"
+
+namespace msrun {
+namespace {
+
+// Adds the time from its construction to its destruction to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::uint64_t& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
+  ~Stopwatch() {
+    const auto elapsed = std::chrono::steady_clock::now() - start_;
+    total_ += static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::uint64_t& total_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// Outputs of tuple APIs that upstream differentiates (acc_check_pytorch.md 5.2); all others it refuses.
+std::optional<std::size_t> grad_index(std::string_view api) {
+  if (api == "topk" || api == "npu_fusion_attention") return 0;
+  return std::nullopt;
+}
+
+bool has_float8_input(const MaterialisedCall& call) {
+  bool found = false;
+  const auto look = [&](const Value& leaf) {
+    const Tensor* tensor = leaf.get<Tensor>();
+    found = found || (tensor != nullptr && is_float8(tensor->dtype()));
+  };
+  for (const Value& arg : call.args) for_each_leaf(arg, look);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  return found;
+}
+
+// A float32 result of a float8 call counts as float16 (6.11).
+Value narrow_float8_result(const Value& output) {
+  return transform_leaves(output, [](const Value& leaf) -> Value {
+    const Tensor* tensor = leaf.get<Tensor>();
+    return tensor != nullptr && tensor->dtype() == DType::float32 ? Value(tensor->to(DType::float16)) : leaf;
+  });
+}
+
+std::size_t tensors_in(const List& values) {
+  std::size_t count = 0;
+  for (const Value& value : values) for_each_leaf(value, [&](const Value& leaf) { count += leaf.is<Tensor>() ? 1 : 0; });
+  return count;
+}
+
+void skip_backward(ApiResult& result, const std::string& reason) {
+  result.backward = Status::skip;
+  DetailsRow row;
+  row.status = Status::skip;
+  row.message = reason;
+  result.backward_rows = {row};
+}
+
+class Check {
+ public:
+  Check(const ApiCall& recorded, Device& device, const CheckOptions& options, ApiResult& result)
+      : recorded_(recorded), device_(device), options_(options), result_(result) {}
+
+  void run() {
+    const std::optional<ApiName> name = ApiName::parse(recorded_.name);
+    const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
+    if (op == nullptr) throw SkipError("API " + recorded_.name + " not support for acc_check. SKIP.");
+    MaterialisedCall call;
+    {
+      const Stopwatch watch(result_.times.materialise);
+      call = materialise(recorded_, options_.materialise);
+    }
+    const std::optional<std::size_t> only_output = options_.compare.compat_msprobe ? grad_index(name->api) : std::nullopt;
+    Evaluation device;
+    {
+      const Stopwatch watch(result_.times.device);
+      device = device_.run(*op, call, only_output);
+    }
+    Evaluation bench;
+    {
+      const Stopwatch watch(result_.times.benchmark);
+      EvaluationOptions benchmark;
+      benchmark.benchmark = true;
+      benchmark.only_output = only_output;
+      bench = evaluate(*op, call, benchmark);
+    }
+    {
+      const Stopwatch watch(result_.times.compare);
+      compare(call, bench, device);
+    }
+    const bool suspicious = result_.forward != Status::pass || (result_.backward && *result_.backward != Status::pass);
+    if (suspicious && !options_.error_data.empty()) save_error_data(options_.error_data, call, bench, device);
+  }
+
+ private:
+  void compare(const MaterialisedCall& call, const Evaluation& bench, const Evaluation& device) {
+    const bool float8 = has_float8_input(call);
+    Comparison forward = compare_outputs(call.name, bench.output, float8 ? narrow_float8_result(device.output) : device.output,
+                                         float8, options_.compare, call.args.empty() ? nullptr : &call.args.front());
+    result_.forward = forward.status;
+    result_.forward_rows = std::move(forward.rows);
+    compare_backward(call, bench, device);
+    if (result_.forward == Status::skip && !result_.forward_rows.empty()) {
+      result_.message = result_.forward_rows.front().message;
+    } else if (result_.backward == Status::skip && !result_.backward_rows.empty()) {
+      result_.message = result_.backward_rows.front().message;
+    }
+  }
+
+  void compare_backward(const MaterialisedCall& call, const Evaluation& bench, const Evaluation& device) {
+    std::string message = call.backward.message;
+    const bool tuple = bench.output.is<List>();
+    if (options_.compare.compat_msprobe && tuple && call.backward.run && !grad_index(call.parts.api)) {
+      message += "Multiple backward is not supported.";
+    }
+    if (!message.empty()) {
+      skip_backward(result_, message);
+      return;
+    }
+    if (!call.backward.run || bench.output.is_none()) return;
+    const std::string& problem = bench.backward_problem.empty() ? device.backward_problem : bench.backward_problem;
+    if (!problem.empty()) {
+      skip_backward(result_, problem);
+      return;
+    }
+    // Upstream looks at positional tensors only; keyword tensors count where they have a gradient.
+    const std::size_t positional = tensors_in(call.args);
+    const auto gradients_of = [&](const Evaluation& side) {
+      List gradients(side.gradients.begin(), side.gradients.begin() + static_cast<std::ptrdiff_t>(std::min(positional, side.gradients.size())));
+      if (options_.compare.compat_msprobe) return gradients;
+      for (std::size_t i = positional; i < side.gradients.size(); ++i) {
+        if (!side.gradients[i].is_none()) gradients.push_back(side.gradients[i]);
+      }
+      return gradients;
+    };
+    std::optional<Comparison> backward =
+        compare_gradients(call.name, gradients_of(bench), gradients_of(device), has_float8_input(call), options_.compare);
+    if (!backward) return;
+    result_.backward = backward->status;
+    result_.backward_rows = std::move(backward->rows);
+    for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
+      std::string& row_message = result_.backward_rows[i].message;
+      if (i >= positional) row_message += "Gradient of a keyword argument, which msProbe does not compare.\n";
+      if (tuple && !grad_index(call.parts.api)) row_message += "Gradient through several outputs, which msProbe does not compare.\n";
+    }
+  }
+
+  const ApiCall& recorded_;
+  Device& device_;
+  const CheckOptions& options_;
+  ApiResult& result_;
+};
+
+}  // namespace
+
+ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std::int32_t device_id,
+                    const CheckOptions& options) {
+  ApiResult result;
+  result.task = task;
+  result.name = call.name;
+  result.device = device_id;
+  std::string reason;
+  try {
+    Check(call, device, options, result).run();
+    return result;
+  } catch (const SkipError& error) {
+    reason = error.what();
+  } catch (const std::bad_alloc&) {
+    reason = "Not enough memory to run the call.";
+  }
+  if (reason.empty()) reason = "The call could not be run.";
+  ApiResult skipped = skip_result(task, call.name, reason);
+  skipped.device = device_id;
+  skipped.times = result.times;
+  return skipped;
+}
+
+}  // namespace msrun

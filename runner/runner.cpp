@@ -1,0 +1,188 @@
+#include "runner/runner.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "kernels/api/call_codec.h"
+
+namespace msrun {
+namespace {
+
+// Read by the signal handler to say which thread, and so which task, the process died of.
+thread_local WorkerSlot* this_thread_slot = nullptr;
+
+extern "C" void note_fatal_signal(int signal_number) {
+  if (this_thread_slot != nullptr) this_thread_slot->fatal_signal.store(static_cast<std::uint32_t>(signal_number));
+  // SA_RESETHAND has restored the default action.
+  std::raise(signal_number);
+}
+
+void catch_fatal_signals() {
+  struct sigaction action {};
+  action.sa_handler = note_fatal_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER | SA_ONSTACK);
+  for (const int signal_number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal_number, &action, nullptr);
+}
+
+// A stack of its own for the handler, so that an overflow of the thread's stack is noted too.
+class SignalStack {
+ public:
+  SignalStack() {
+    stack_t stack{};
+    stack.ss_sp = memory_.data();
+    stack.ss_size = memory_.size();
+    sigaltstack(&stack, nullptr);
+  }
+  ~SignalStack() {
+    stack_t stack{};
+    stack.ss_flags = SS_DISABLE;
+    sigaltstack(&stack, nullptr);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  std::array<char, 16384> memory_;
+};
+
+std::uint64_t steady_nanoseconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+class Worker {
+ public:
+  Worker(const RunnerSetup& setup, std::size_t index, Device& device, std::atomic<std::size_t>& next_retry)
+      : setup_(setup),
+        slot_(setup.queue.slots[setup.first_slot + index]),
+        ring_(setup.queue.rings[setup.first_slot + index]),
+        device_(device),
+        next_retry_(next_retry),
+        check_(setup.check),
+        generator_(static_cast<std::uint32_t>(setup.check.materialise.seed)) {}
+
+  void run() {
+    const SignalStack stack;
+    this_thread_slot = &slot_;
+    while (setup_.queue.acquire_processor(slot_)) {
+      std::uint32_t task = 0;
+      if (!take(task)) break;
+      // Waiting for memory is waiting for others and does not count as time of this task.
+      slot_.since.store(0);
+      slot_.task.store(task);
+      if (!setup_.queue.admit(slot_, setup_.plan.tasks[task].memory)) break;
+      slot_.since.store(steady_nanoseconds());
+      const std::string record = encode(check(task));
+      setup_.queue.release(slot_);
+      send(record);
+      slot_.task.store(WorkerSlot::idle);
+    }
+    setup_.queue.release(slot_);
+    slot_.task.store(WorkerSlot::idle);
+  }
+
+ private:
+  bool take(std::uint32_t& task) {
+    const std::size_t retry = next_retry_.fetch_add(1);
+    if (retry < setup_.retries.size()) {
+      task = setup_.retries[retry];
+      return true;
+    }
+    return !setup_.alone && setup_.queue.take(task);
+  }
+
+  ApiResult check(std::uint32_t task) {
+    ApiCall call = decode_call(setup_.plan.call(task));
+    std::string_view gradients = setup_.plan.gradients(task);
+    if (!gradients.empty()) {
+      call.has_backward = true;
+      call.grad_inputs = *decode_value(gradients).get<List>();
+    }
+    if (setup_.stream) place_stream(setup_.plan.tasks[task].stream_word);
+    return check_api(call, task, device_, setup_.device_id, check_);
+  }
+
+  void place_stream(std::uint64_t word) {
+    if (generator_.position() > word) {
+      generator_ = MersenneTwister(static_cast<std::uint32_t>(setup_.check.materialise.seed));
+    }
+    generator_.discard(word - generator_.position());
+    check_.materialise.stream = &generator_;
+  }
+
+  void send(std::string_view record) {
+    const std::string framed = frame_record(record);
+    std::string_view rest = framed;
+    while (true) {
+      rest.remove_prefix(ring_.push(rest));
+      const std::uint64_t one = 1;
+      // The counter cannot overflow; a failed write only delays the supervisor to its next tick.
+      [[maybe_unused]] const ssize_t written = write(setup_.notify, &one, sizeof(one));
+      if (rest.empty()) return;
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+
+  const RunnerSetup& setup_;
+  WorkerSlot& slot_;
+  ResultRing& ring_;
+  Device& device_;
+  std::atomic<std::size_t>& next_retry_;
+  CheckOptions check_;
+  MersenneTwister generator_;
+};
+
+void tune_allocator() {
+  // Tensors of some megabytes come and go by the thousand: keep their pages instead of returning and faulting them in again.
+  mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+  mallopt(M_TOP_PAD, 1 << 20);
+}
+
+}  // namespace
+
+std::string frame_record(std::string_view record) {
+  const auto size = static_cast<std::uint32_t>(record.size());
+  std::string framed(reinterpret_cast<const char*>(&size), sizeof(size));
+  framed += record;
+  return framed;
+}
+
+bool unframe_record(std::string& received, std::size_t& consumed, std::string_view& record) {
+  std::uint32_t size = 0;
+  if (received.size() - consumed < sizeof(size)) return false;
+  std::memcpy(&size, received.data() + consumed, sizeof(size));
+  if (received.size() - consumed - sizeof(size) < size) return false;
+  record = std::string_view(received).substr(consumed + sizeof(size), size);
+  consumed += sizeof(size) + size;
+  return true;
+}
+
+void run_runner(const RunnerSetup& setup) {
+  tune_allocator();
+  catch_fatal_signals();
+  const std::unique_ptr<Device> device = setup.make_device();
+  std::atomic<std::size_t> next_retry{0};
+  const std::size_t threads = setup.alone ? 1 : setup.threads;
+  std::vector<std::thread> pool;
+  pool.reserve(threads);
+  for (std::size_t i = 0; i < threads; ++i) {
+    try {
+      pool.emplace_back([&, i] { Worker(setup, i, *device, next_retry).run(); });
+    } catch (const std::system_error&) {
+      // The host gives no more threads; with those that run the work goes on.
+      if (pool.empty()) throw;
+      break;
+    }
+  }
+  for (std::thread& thread : pool) thread.join();
+}
+
+}  // namespace msrun

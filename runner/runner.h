@@ -1,0 +1,40 @@
+// The runner: one process per device, forked by the supervisor. Its threads take tasks from the shared queue, check them and
+// send the results through their rings.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runner/check.h"
+#include "runner/shared/plan_view.h"
+#include "runner/shared/region.h"
+
+namespace msrun {
+
+struct RunnerSetup {
+  PlanView plan;
+  SharedQueue queue;
+  std::size_t first_slot = 0;  // slots and rings [first_slot, first_slot + threads) are this runner's
+  std::size_t threads = 1;
+  std::int32_t device_id = 0;
+  int notify = -1;  // eventfd: written when a ring has something
+  CheckOptions check;
+  // Data from torch's single stream: every thread advances a generator of its own to the task's place.
+  bool stream = false;
+  std::function<std::unique_ptr<Device>()> make_device;
+  // Tasks to run before those of the queue: what a dead runner left behind. With alone set, nothing else is run and one
+  // thread runs them one after the other.
+  std::vector<std::uint32_t> retries;
+  bool alone = false;
+};
+
+// Body of the forked process. Returns when the queue has run dry or the run is being stopped.
+void run_runner(const RunnerSetup& setup);
+
+// Frames one result for a ring: its length, then its bytes.
+std::string frame_record(std::string_view record);
+// Takes the first whole record off the front of received; false if there is none yet.
+bool unframe_record(std::string& received, std::size_t& consumed, std::string_view& record);
+
+}  // namespace msrun

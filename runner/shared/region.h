@@ -1,0 +1,99 @@
+// What supervisor and runners share: anonymous memory, inherited through fork. Nothing here has a name, so nothing stays behind
+// whoever is killed, and nothing here takes a lock, so nobody can die holding one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <boost/interprocess/anonymous_shared_memory.hpp>
+#include <boost/interprocess/mapped_region.hpp>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace msrun {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+// A byte ring with one producer thread and one consumer. Messages of any length pass through in pieces.
+class ResultRing {
+ public:
+  static constexpr std::uint64_t capacity = 1U << 18;
+
+  // Producer: copies as much as fits and returns how much that was.
+  std::size_t push(std::string_view bytes);
+  // Consumer: appends everything that is there to out (a std::string-like sink) and frees the space.
+  template <class Out>
+  void drain(Out& out) {
+    const std::uint64_t end = written_.load(std::memory_order_acquire);
+    std::uint64_t at = read_.load(std::memory_order_relaxed);
+    while (at < end) {
+      const std::uint64_t offset = at % capacity;
+      const std::uint64_t count = std::min(end - at, capacity - offset);
+      out.append(bytes_ + offset, count);
+      at += count;
+    }
+    read_.store(at, std::memory_order_release);
+  }
+  // While no producer runs.
+  void reset() {
+    written_.store(0);
+    read_.store(0);
+  }
+
+ private:
+  alignas(64) std::atomic<std::uint64_t> written_{0};
+  alignas(64) std::atomic<std::uint64_t> read_{0};
+  alignas(64) char bytes_[capacity];
+};
+
+// One worker thread of a runner, as the supervisor sees it.
+struct alignas(64) WorkerSlot {
+  static constexpr std::uint32_t idle = 0xFFFFFFFFU;
+  std::atomic<std::uint32_t> task{idle};       // what it is on
+  std::atomic<std::uint64_t> since{0};         // steady clock, nanoseconds; 0 before it has begun
+  std::atomic<std::uint64_t> memory{0};        // bytes admitted for the task
+  std::atomic<std::uint32_t> computing{0};     // 1 while it holds one of the processor tokens
+  std::atomic<std::uint32_t> fatal_signal{0};  // set by the thread that caught one, before the process dies of it
+};
+
+// The queue: task ids sorted by falling cost behind one cursor.
+struct alignas(64) QueueControl {
+  std::atomic<std::uint32_t> cursor{0};
+  std::uint32_t task_count = 0;
+  std::atomic<std::uint32_t> stop{0};  // no new tasks are taken
+  alignas(64) std::atomic<std::uint64_t> memory_in_use{0};
+  alignas(64) std::atomic<std::uint32_t> computing{0};
+  std::uint64_t memory_budget = 0;   // bytes
+  std::uint32_t processors = 1;      // tokens: threads that may compute at a time, on all devices together
+};
+
+// Views into the two regions. Trivially copyable; valid as long as the owner's mapping is.
+struct SharedQueue {
+  QueueControl* control = nullptr;
+  std::uint32_t* order = nullptr;
+  std::span<WorkerSlot> slots;
+  std::span<ResultRing> rings;
+
+  // The next task in order; nothing when the queue has run dry or the run is being stopped.
+  bool take(std::uint32_t& task) const;
+  // Waits for a processor token; false if the run is being stopped. More threads than processors would only compete for
+  // caches and memory.
+  bool acquire_processor(WorkerSlot& slot) const;
+  // Waits until bytes fit the budget beside what others hold, or nobody holds anything; false if the run is being stopped.
+  bool admit(WorkerSlot& slot, std::uint64_t bytes) const;
+  // Gives back token and memory; also called by the supervisor for the slots of a dead runner.
+  void release(WorkerSlot& slot) const;
+};
+
+// Owns the queue's memory. Create it before forking.
+class QueueMemory {
+ public:
+  QueueMemory(std::span<const std::uint32_t> order, std::size_t workers, std::uint64_t memory_budget, std::uint32_t processors);
+  SharedQueue view() const { return view_; }
+
+ private:
+  boost::interprocess::mapped_region region_;
+  SharedQueue view_;
+};
+
+}  // namespace msrun

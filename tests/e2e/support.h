@@ -1,0 +1,86 @@
+// Runs the real msrun and looks at what a user would see: exit code, output, files, processes.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace msrun::testing {
+
+namespace fs = std::filesystem;
+
+// A directory of its own, removed at the end of the test.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+struct Finished {
+  int exit_code = -1;  // 128 + signal if it was killed
+  std::string out;
+  std::string err;
+};
+
+// A running msrun. Killed, with everything below it, if the test ends first.
+class Process {
+ public:
+  // arguments without the program; environment entries "NAME=value" are added.
+  Process(const std::vector<std::string>& arguments, const fs::path& scratch, const std::vector<std::string>& environment = {});
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void signal(int number) const { ::kill(pid_, number); }
+  bool running();
+  Finished wait();
+  // Output so far.
+  std::string out() const;
+
+ private:
+  pid_t pid_ = -1;
+  int status_ = 0;
+  bool reaped_ = false;
+  fs::path out_;
+  fs::path err_;
+};
+
+Finished msrun(const std::vector<std::string>& arguments, const fs::path& scratch,
+               const std::vector<std::string>& environment = {});
+
+// Processes whose parent is pid, by name of the command.
+std::map<pid_t, std::string> children(pid_t pid);
+// Waits up to seconds for condition.
+bool eventually(double seconds, const std::function<bool()>& condition);
+
+std::string read_file(const fs::path& path);
+void write_file(const fs::path& path, const std::string& text);
+
+// The only file in directory whose name starts with prefix.
+fs::path only_file(const fs::path& directory, const std::string& prefix);
+
+using Rows = std::vector<std::vector<std::string>>;
+// All rows of a CSV, the header first.
+Rows read_csv(const fs::path& path);
+
+// First column of every row but the header.
+std::vector<std::string> names(const Rows& rows);
+
+fs::path dump(const std::string& name);
+fs::path golden(const std::string& name, const std::string& file);
+
+}  // namespace msrun::testing
