@@ -1,0 +1,161 @@
+#include "orchestrator/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "orchestrator/text.h"
+
+namespace msrun {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+VerdictCounts counts_of(Status forward, std::optional<Status> backward) {
+  VerdictCounts counts;
+  counts.add(forward, backward);
+  return counts;
+}
+
+constexpr auto pass = Status::pass;
+constexpr auto warning = Status::warning;
+constexpr auto error = Status::error;
+constexpr auto skip = Status::skip;
+
+TEST(VerdictCountsTest, EveryCallIsInOnePlace) {
+  for (const std::optional<Status> backward : {std::optional(pass), std::optional(warning), std::optional(error),
+                                               std::optional(skip), std::optional<Status>()}) {
+    for (const Status forward : {pass, warning, error, skip}) {
+      const VerdictCounts counts = counts_of(forward, backward);
+      EXPECT_EQ(counts.pass + counts.warning + counts.error + counts.skip, 1U);
+      EXPECT_EQ(counts.forward_error + counts.backward_error + counts.both_error, counts.error);
+    }
+    EXPECT_EQ(counts_of(skip, backward).skip, 1U);
+    EXPECT_EQ(counts_of(skip, backward).total(), 0U);
+  }
+}
+
+TEST(VerdictCountsTest, RulesOfThePreCheck) {
+  EXPECT_EQ(counts_of(pass, pass).pass, 1U);
+  EXPECT_EQ(counts_of(pass, skip).pass, 1U);
+  EXPECT_EQ(counts_of(pass, std::nullopt).pass, 1U);
+  EXPECT_EQ(counts_of(error, error).both_error, 1U);
+  EXPECT_EQ(counts_of(error, pass).forward_error, 1U);
+  EXPECT_EQ(counts_of(error, warning).forward_error, 1U);
+  EXPECT_EQ(counts_of(error, std::nullopt).forward_error, 1U);
+  EXPECT_EQ(counts_of(pass, error).backward_error, 1U);
+  EXPECT_EQ(counts_of(warning, error).backward_error, 1U);
+  EXPECT_EQ(counts_of(warning, pass).warning, 1U);
+  EXPECT_EQ(counts_of(pass, warning).warning, 1U);
+  EXPECT_EQ(counts_of(warning, skip).warning, 1U);
+}
+
+TEST(VerdictCountsTest, PassingRate) {
+  VerdictCounts counts;
+  EXPECT_EQ(counts.passing_rate(), "0%");
+  counts.add(skip, skip);
+  EXPECT_EQ(counts.passing_rate(), "0%");
+  counts.add(pass, pass);
+  EXPECT_EQ(counts.passing_rate(), "100.00%");
+  counts.add(error, pass);
+  counts.add(warning, pass);
+  EXPECT_EQ(counts.passing_rate(), "33.33%");
+}
+
+ApiResult result_of(const std::string& name, std::uint32_t task, Status forward, std::string message) {
+  ApiResult result;
+  result.name = name;
+  result.task = task;
+  result.forward = forward;
+  DetailsRow row;
+  row.status = Status::pass;
+  result.forward_rows.push_back(row);
+  row.status = forward;
+  row.message = std::move(message);
+  result.forward_rows.push_back(row);
+  return result;
+}
+
+TEST(SummaryTest, TableOfAnAllPassingRun) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 12; ++i) summary.add(result_of("Torch.add." + std::to_string(i), i, pass, ""));
+  EXPECT_EQ(summary.text("msrun -api_info d.json"),
+            "Overall Statistics\n"
+            "+------+---------+-------+--------------+------------+\n"
+            "| Pass | Warning | Error | Passing Rate | Skip Tests |\n"
+            "+------+---------+-------+--------------+------------+\n"
+            "|   12 |       0 |     0 |      100.00% |          0 |\n"
+            "+------+---------+-------+--------------+------------+\n"
+            "Detail Statistics\n"
+            "+---------------+----------------+-------------------------------+\n"
+            "| Forward Error | Backward Error | Both Forward & Backward Error |\n"
+            "+---------------+----------------+-------------------------------+\n"
+            "|             0 |              0 |                             0 |\n"
+            "+---------------+----------------+-------------------------------+\n");
+}
+
+TEST(SummaryTest, WorstApisErrorsFirstWithReasonAndCommand) {
+  Summary summary;
+  summary.add(result_of("Torch.add.0", 0, warning, "\nRMSE is over 1.\n\n"));
+  summary.add(result_of("Functional.conv2d.7", 9, error, "\ncosine is less than 0.99.\nsecond line\n"));
+  summary.add(result_of("Functional.conv2d.3", 5, error, "The first of its API."));
+  summary.add(result_of("Functional.conv2d.1", 2, warning, "only a warning"));
+  EXPECT_THAT(summary.text("msrun -api_info d.json"),
+              HasSubstr("APIs to look at first\n"
+                        "  error    Functional.conv2d.3 (Functional.conv2d in all: 2 errors, 1 warning)\n"
+                        "           forward.output.1: The first of its API.\n"
+                        "           msrun -api_info d.json --only Functional.conv2d.3\n"
+                        "  warning  Torch.add.0\n"
+                        "           forward.output.1: RMSE is over 1.\n"
+                        "           msrun -api_info d.json --only Torch.add.0\n"));
+}
+
+TEST(SummaryTest, OrderOfResultsDoesNotMatter) {
+  const std::vector<ApiResult> results{result_of("Torch.add.0", 0, warning, "a"),
+                                       result_of("Torch.add.1", 1, error, "b"), result_of("Torch.add.2", 2, error, "c"),
+                                       result_of("Torch.mul.0", 3, error, "d")};
+  Summary forth;
+  for (const ApiResult& result : results) forth.add(result);
+  Summary back;
+  for (auto at = results.rbegin(); at != results.rend(); ++at) back.add(*at);
+  EXPECT_EQ(forth.text("msrun"), back.text("msrun"));
+}
+
+TEST(SummaryTest, ReasonFallsBackToTheNumbers) {
+  Summary summary;
+  ApiResult result = result_of("Torch.add.0", 0, error, "");
+  result.forward_rows[1][Metric::cosine] = Cell::fp64(0.5);
+  result.forward_rows[1][Metric::max_abs_error] = Cell::fp32(1e-9);
+  summary.add(result);
+  ApiResult dropout;
+  dropout.name = "Functional.dropout.0";
+  dropout.task = 1;
+  dropout.forward = error;
+  summary.add(dropout);
+  EXPECT_THAT(summary.text("msrun"), HasSubstr("forward.output.1: cosine 0.5, max abs error 1e-09\n"));
+  EXPECT_THAT(summary.text("msrun"), HasSubstr("no details row says why"));
+}
+
+TEST(SummaryTest, AtMostTenApisAndNeverWiderThan120Columns) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 15; ++i) {
+    summary.add(result_of("Torch.api" + std::to_string(i) + std::string(90, 'x') + ".0", i, error,
+                          "中文" + std::string(200, 'm') + "\x1b[31m"));
+  }
+  const std::string text = summary.text("msrun -api_info " + std::string(80, 'p') + " --backend sim");
+  EXPECT_THAT(text, HasSubstr("and 5 more APIs; all are in the result file."));
+  EXPECT_THAT(text, HasSubstr(" \\\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  std::istringstream lines(text);
+  int listed = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(display_width(line), 120U) << line;
+    listed += line.starts_with("  error") ? 1 : 0;
+  }
+  EXPECT_EQ(listed, 10);
+}
+
+}  // namespace
+}  // namespace msrun
