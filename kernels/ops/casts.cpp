@@ -59,6 +59,9 @@ NAMES("cfloat", "Tensor: cfloat");
 OP("cdouble(Tensor input)", cast_operator<DType::complex128>);
 NAMES("cdouble", "Tensor: cdouble");
 
+OP("type(Tensor input, dtype dtype, bool non_blocking=False)", optional_cast);
+NAMES("type", "Tensor: type");
+
 OP("type_as(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return cast(args.var("input"), args.var("other").dtype()); });
 NAMES("type_as", "Tensor: type_as");
