@@ -299,16 +299,6 @@ Var soft_margin(const Var& x, const Var& y) {
       [](auto a, auto label, auto, auto g) { return -a * logistic(-label * a) * g; });
 }
 
-Var minimum(const Var& a, const Var& b) {
-  const auto share = [](auto own, auto other, auto g) {
-    return own < other ? g : own == other ? g / 2 : decltype(g){0};
-  };
-  return float_binary(
-      a, b, [](auto x, auto y) { return y < x ? y : x; },
-      [share](auto x, auto y, auto, auto g) { return share(x, y, g); },
-      [share](auto x, auto y, auto, auto g) { return share(y, x, g); });
-}
-
 Var triplet(const Var& anchor, const Var& positive, const Var& negative, double margin, double p, double epsilon,
             bool swap) {
   const auto distance = [&](const Var& a, const Var& b) {

@@ -85,7 +85,7 @@ TEST_P(GoldenDump, HasTheRowsOfMsprobe) {
 }
 
 INSTANTIATE_TEST_SUITE_P(AllDumps, GoldenDump, ::testing::ValuesIn(dumps()),
-                         [](const ::testing::TestParamInfo<std::string>& info) { return info.param; });
+                         [](const auto& parameter) { return parameter.param; });
 
 TEST(SimFault, TurnsExactlyItsFamily) {
   const TempDir scratch;
