@@ -19,6 +19,14 @@ Var shared_extremum(Extremum which, const Var& x, const Dims& axes, bool keepdim
                          {{x, [t = x.tensor(), y, axes](const Tensor& g) { return share_over_ties(t, y, g, axes); }}});
 }
 
+Value both_extrema(const Bound& args) {
+  const Var x = args.var("input");
+  const Dims axes = args.ints("dim");
+  const bool keepdim = args.flag("keepdim");
+  return List{shared_extremum(Extremum::minimum, x, axes, keepdim),
+              shared_extremum(Extremum::maximum, x, axes, keepdim)};
+}
+
 // The gradient goes to the index.
 Value indexed_extremum(Extremum which, const Bound& args) {
   const Var x = args.var("input");
@@ -26,18 +34,6 @@ Value indexed_extremum(Extremum which, const Bound& args) {
   const Tensor indices = extremum_index(which, x.tensor(), axis, true);
   const Dims shape = reduced_shape(x.shape(), {axis}, args.flag("keepdim"));
   return List{reshape(gather(x, axis, indices), shape), args.tape().constant(indices.reshape(shape))};
-}
-
-template <Extremum which>
-Var elementwise_extremum(const Var& a, const Var& b) {
-  const auto wins = [](auto x, auto y) { return which == Extremum::maximum ? x > y : x < y; };
-  const auto share = [wins](auto own, auto other, auto g) {
-    return wins(own, other) ? g : own == other ? g / 2 : decltype(g){0};
-  };
-  return binary(
-      a, b, [wins](auto x, auto y) { return wins(x, y) || x != x ? x : y; },
-      [share](auto x, auto y, auto, auto g) { return share(x, y, g); },
-      [share](auto x, auto y, auto, auto g) { return share(y, x, g); });
 }
 
 Value extremum_index_of(Extremum which, const Bound& args) {
@@ -156,18 +152,16 @@ Value quantile(const Bound& args, bool ignore_nan) {
 
 OP("max(Tensor input)",
    [](const Bound& args) -> Value { return shared_extremum(Extremum::maximum, args.var("input"), {}, false); });
-OP("max(Tensor input, Tensor other)", [](const Bound& args) -> Value {
-  return elementwise_extremum<Extremum::maximum>(args.var("input"), args.var("other"));
-});
+OP("max(Tensor input, Tensor other)",
+   [](const Bound& args) -> Value { return maximum(args.var("input"), args.var("other")); });
 OP("max(Tensor input, int dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return indexed_extremum(Extremum::maximum, args); });
 NAMES("max", "Torch: max; Tensor: max; Aten: max; Mint: max");
 
 OP("min(Tensor input)",
    [](const Bound& args) -> Value { return shared_extremum(Extremum::minimum, args.var("input"), {}, false); });
-OP("min(Tensor input, Tensor other)", [](const Bound& args) -> Value {
-  return elementwise_extremum<Extremum::minimum>(args.var("input"), args.var("other"));
-});
+OP("min(Tensor input, Tensor other)",
+   [](const Bound& args) -> Value { return minimum(args.var("input"), args.var("other")); });
 OP("min(Tensor input, int dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return indexed_extremum(Extremum::minimum, args); });
 NAMES("min", "Torch: min; Tensor: min; Aten: min; Mint: min");
@@ -182,14 +176,13 @@ OP("amin(Tensor input, int[]? dim=[], bool keepdim=False)", [](const Bound& args
 });
 NAMES("amin", "Torch: amin; Tensor: amin; Aten: amin");
 
-OP("aminmax(Tensor input, *, int? dim=None, bool keepdim=False)", [](const Bound& args) -> Value {
-  const Var x = args.var("input");
-  const Dims axes = args.ints("dim");
-  const bool keepdim = args.flag("keepdim");
-  return List{shared_extremum(Extremum::minimum, x, axes, keepdim),
-              shared_extremum(Extremum::maximum, x, axes, keepdim)};
-});
+OP("aminmax(Tensor input, *, int? dim=None, bool keepdim=False)",
+   [](const Bound& args) -> Value { return both_extrema(args); });
 NAMES("aminmax", "Torch: aminmax; Tensor: aminmax; Aten: aminmax");
+
+OP("_aminmax(Tensor input, int? dim=None, bool keepdim=False)",
+   [](const Bound& args) -> Value { return both_extrema(args); });
+NAMES("_aminmax", "Torch: _aminmax");
 
 OP("argmax(Tensor input, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return extremum_index_of(Extremum::maximum, args); });

@@ -378,9 +378,6 @@ Var gather(const Var& x, std::int64_t axis, const Tensor& index) {
   return take(x, share(gather_selection(x.shape(), axis, index)));
 }
 
-OP("where(Tensor condition)",
-   [](const Bound& args) -> Value { return coordinates_by_axis(args.tape(), args.var("condition").tensor()); });
-
 OP("nonzero(Tensor input, *, bool as_tuple=False)", [](const Bound& args) -> Value {
   const Tensor x = args.var("input").tensor();
   if (args.flag("as_tuple")) return coordinates_by_axis(args.tape(), x);

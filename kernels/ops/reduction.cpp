@@ -361,6 +361,17 @@ OP("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)
    [](const Bound& args) -> Value { return sum(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
 NAMES("sum", "Torch: sum; Tensor: sum; Aten: sum; Mint: sum");
 
+OP("sum_to_size(Tensor input, int[]... size)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  const Dims shape = args.ints("size");
+  if (!(broadcast_shapes(shape, x.shape()) == x.shape())) {
+    throw SkipError("sum_to_size: shape " + tuple_text(x.shape()) + " does not reduce to " + tuple_text(shape) + ".");
+  }
+  return x.tape().record(sum_to(x.tensor(), shape),
+                         {{x, [from = x.shape()](const Tensor& g) { return g.expand(from); }}});
+});
+NAMES("sum_to_size", "Tensor: sum_to_size");
+
 OP("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return nansum(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
 NAMES("nansum", "Torch: nansum; Tensor: nansum; Aten: nansum");

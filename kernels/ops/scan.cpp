@@ -1,8 +1,7 @@
 // Running sums, products and extrema along an axis, and differences of neighbours.
-#include <array>
 #include <cmath>
 #include <limits>
-#include <memory>
+#include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
@@ -233,6 +232,20 @@ Var logcumsumexp(const Var& x, std::int64_t axis) {
                            }}});
 }
 
+// Differences of neighbours, n times; of bools, whether they differ.
+Var diff(Var x, std::int64_t n, std::int64_t axis) {
+  if (x.rank() == 0) throw SkipError("diff needs a tensor with at least one dimension.");
+  if (n < 0) throw SkipError("diff: n must not be negative.");
+  for (; n > 0 && x.size(axis) > 0; --n) {
+    const std::int64_t length = x.size(axis) - 1;
+    const Var later = slice(x, axis, 1, length);
+    const Var earlier = slice(x, axis, 0, length);
+    x = x.dtype() == DType::boolean ? predicate(later, earlier, [](auto a, auto b) { return a != b; })
+                                    : sub(later, earlier);
+  }
+  return x;
+}
+
 }  // namespace
 
 OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
@@ -258,5 +271,17 @@ NAMES("cummin", "Torch: cummin; Tensor: cummin; Aten: cummin; Mint: cummin");
 OP("logcumsumexp(Tensor input, int dim)",
    [](const Bound& args) -> Value { return logcumsumexp(args.var("input"), args.integer("dim")); });
 NAMES("logcumsumexp", "Torch: logcumsumexp; Tensor: logcumsumexp; Aten: logcumsumexp");
+
+OP("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)",
+   [](const Bound& args) -> Value {
+     Raised raised;
+     std::vector<Var> parts;
+     if (args.given("prepend")) parts.push_back(raised(args.var("prepend")));
+     parts.push_back(raised(args.var("input")));
+     if (args.given("append")) parts.push_back(raised(args.var("append")));
+     const std::int64_t axis = args.integer("dim");
+     return raised.back(diff(parts.size() == 1 ? parts[0] : cat(parts, axis), args.integer("n"), axis));
+   });
+NAMES("diff", "Torch: diff; Tensor: diff");
 
 }  // namespace msrun

@@ -204,7 +204,7 @@ NAMES("unique", "Torch: unique; Tensor: unique; Mint: unique");
 
 OP("unique_dim(Tensor input, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)",
    [](const Bound& args) -> Value { return unique_values(args, false, true); });
-NAMES("unique_dim", "Torch: unique_dim; Aten: unique_dim");
+NAMES("unique_dim", "Torch: unique_dim");
 
 OP("unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None)",
    [](const Bound& args) -> Value { return unique_values(args, true, false); });

@@ -128,9 +128,6 @@ TEST(Indexing, PlacesOfNonzeros) {
   EXPECT_THAT(run("nonzero", {m}, {{"as_tuple", true}}, 1), ElementsAre(1, 0, 2));
   EXPECT_THAT(run("nonzero", {float64({3}, {0, -0.5, 0})}), ElementsAre(1));
   EXPECT_EQ(shape_of("Torch", "nonzero", {float64({}, {2})}), (Dims{1, 0}));
-  Tape tape;
-  const Value columns = find_canonical("where")->call({tape.constant(m)}, {}, tape);
-  EXPECT_THAT(values(columns.get<List>()->at(0).get<Var>()->tensor()), ElementsAre(0, 1, 1));
 }
 
 TEST(Indexing, OneHot) {

@@ -251,6 +251,25 @@ TEST(Scan, LogCumSumExpIsStable) {
   EXPECT_THAT(gradient("logcumsumexp", {float64({3}, {-inf, 1000, -1000}), std::int64_t{0}}), ElementsAre(0, 2, 0));
 }
 
+TEST(Scan, Differences) {
+  const Tensor x = float64({4}, {1, 4, 2, 7});
+  EXPECT_THAT(run("diff", {x}), ElementsAre(3, -2, 5));
+  EXPECT_THAT(run("diff", {x, std::int64_t{2}}), ElementsAre(-5, 7));
+  EXPECT_THAT(run("diff", {x, std::int64_t{9}}), ElementsAre());
+  EXPECT_THAT(run("diff", {x}, {{"prepend", float64({1}, {0})}, {"append", float64({1}, {7})}}),
+              ElementsAre(1, 3, -2, 5, 0));
+  EXPECT_THAT(run("diff", {int64({3}, {1, 0, 0}).to(DType::boolean)}), ElementsAre(1, 0));
+  EXPECT_THROW(run("diff", {float64({}, {1})}), SkipError);
+  check_gradients("Torch", "diff", {uniform({3, 4}, -1, 1, 17), std::int64_t{2}, std::int64_t{0}});
+}
+
+TEST(Reduction, SumToSize) {
+  const Tensor x = float64({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_THAT(forward("Tensor", "sum_to_size", {x, ints({2, 1})}), ElementsAre(6, 15));
+  EXPECT_THROW(forward("Tensor", "sum_to_size", {x, ints({2, 2})}), SkipError);
+  check_gradients("Tensor", "sum_to_size", {x, std::int64_t{3}});
+}
+
 TEST(Counting, QuantifiersAndCounts) {
   const Tensor x = float64({2, 3}, {0, 1, nan_value, 0, 0, 0});
   EXPECT_THAT(run("any", {x, std::int64_t{1}}), ElementsAre(1, 0));
