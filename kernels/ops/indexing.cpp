@@ -125,7 +125,8 @@ Var multiply_at(const Var& x, const SharedSelection& selection, const Var& value
   const auto run = [&](auto one) {
     using T = decltype(one);
     const T* factor = factors.data<T>();
-    for (const std::int64_t at : selection->starts) result.mutable_data<T>()[at] *= *factor++;
+    T* to = result.mutable_data<T>();
+    for (const std::int64_t at : selection->starts) to[at] = wrapping_mul(to[at], *factor++);
   };
   switch (wide) {
     case DType::float32:

@@ -133,16 +133,6 @@ void sum_into(const ReductionView& view, const Arithmetic& arithmetic, T* target
   }
 }
 
-// Integers wrap around, as torch's do.
-template <class T>
-T product(T a, T b) {
-  if constexpr (std::is_same_v<T, std::int64_t>) {
-    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  } else {
-    return a * b;
-  }
-}
-
 template <class T>
 void prod_into(const ReductionView& view, T* target) {
   const Tensor wide = view.tensor.to(wide_dtype(view.tensor.dtype()));
@@ -151,7 +141,7 @@ void prod_into(const ReductionView& view, T* target) {
   for (std::int64_t o = 0; o < view.outer; ++o) {
     T* row = target + o * view.inner;
     for (std::int64_t r = 0; r < view.extent; ++r, from += view.inner) {
-      for (std::int64_t i = 0; i < view.inner; ++i) row[i] = product(row[i], from[i]);
+      for (std::int64_t i = 0; i < view.inner; ++i) row[i] = wrapping_mul(row[i], from[i]);
     }
   }
 }

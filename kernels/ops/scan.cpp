@@ -107,22 +107,18 @@ Tensor running_product(const Tensor& x, std::int64_t axis) {
   const DType wide = wide_dtype(x.dtype());
   const Tensor source = x.to(wide);
   Tensor result(wide, x.shape());
-  const auto run = [&](auto one) {
-    using Accumulator = decltype(one);
-    using T = std::conditional_t<std::is_same_v<Accumulator, std::uint64_t>, std::int64_t, Accumulator>;
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
     for_each_line<T>(
         axis,
         [](std::int64_t extent, auto from, auto to) {
-          Accumulator product{1};
-          for (std::int64_t i = 0; i < extent; ++i) {
-            product *= static_cast<Accumulator>(from[i]);
-            to[i] = static_cast<T>(product);
-          }
+          T product{1};
+          for (std::int64_t i = 0; i < extent; ++i) to[i] = product = wrapping_mul(product, from[i]);
         },
         source, result);
     return is_floating(x.dtype()) ? result.to(x.dtype()) : result;
   };
-  return wide == DType::int64 ? run(std::uint64_t{1}) : visit_floats(wide, run);
+  return wide == DType::int64 ? run(std::int64_t{}) : visit_floats(wide, run);
 }
 
 // dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too.

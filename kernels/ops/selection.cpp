@@ -102,7 +102,7 @@ void add_runs(const Selection& selection, const T* values, T alpha, bool round_t
         continue;
       }
     }
-    for (std::int64_t i = 0; i < selection.run; ++i) to[i] += alpha * values[i];
+    for (std::int64_t i = 0; i < selection.run; ++i) to[i] = wrapping_add(to[i], wrapping_mul(alpha, values[i]));
     values += selection.run;
   }
 }
