@@ -1,5 +1,6 @@
-// Distances between all pairs of rows.
+// Distances between rows: of all pairs, and of corresponding ones.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -179,6 +180,17 @@ Var cdist(const Var& a, const Var& b, double p) {
 OP("cdist(Tensor x1, Tensor x2, float p=2.0, any compute_mode=None)",
    [](const Bound& args) -> Value { return cdist(args.var("x1"), args.var("x2"), args.real("p")); });
 NAMES("cdist", "Torch: cdist");
+
+// The p-norm of x1 - x2 + eps along the last axis.
+OP("pairwise_distance(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False)",
+   [](const Bound& args) -> Value {
+     Raised raised;
+     const Var x1 = raised(args.var("x1"));
+     const Var x2 = raised(args.var("x2"));
+     const Var difference = add(sub(x1, x2), args.real("eps"));
+     return raised.back(vector_norm(difference, args.real("p"), Dims{-1}, args.flag("keepdim")));
+   });
+NAMES("pairwise_distance", "Functional: pairwise_distance; Torch: pairwise_distance; Aten: pairwise_distance");
 
 }  // namespace
 }  // namespace msrun

@@ -6,9 +6,8 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
-#include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
-#include "kernels/ops/reduce.h"
+#include "kernels/ops/layout.h"
 
 namespace msrun {
 namespace {
@@ -30,39 +29,21 @@ std::int64_t position(const Labels& labels, Label label) {
   return std::find(labels.begin(), labels.end(), label) - labels.begin();
 }
 
-Var sum_axes(const Var& x, const Dims& axes) {
-  if (axes.empty()) return x;
-  Tensor result = sum(x.tensor(), axes, false, x.arithmetic());
-  Dims keep = x.shape();
-  for (const std::int64_t axis : axes) keep[static_cast<std::size_t>(axis)] = 1;
-  return x.tape().record(result,
-                         {{x, [keep, shape = x.shape()](const Tensor& g) { return g.reshape(keep).expand(shape); }}});
-}
-
 // The diagonal of two axes of equal size, in the place of the first.
 Var diagonal(const Var& x, std::size_t first, std::size_t second) {
-  const Tensor& tensor = x.tensor();
-  Dims shape = tensor.shape();
-  Dims strides = tensor.strides();
-  if (shape[first] != shape[second]) throw SkipError("einsum: a repeated subscript has axes of different sizes.");
-  strides[first] += strides[second];
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(second));
-  strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(second));
-  return x.tape().record(tensor.with_strides(shape, strides, 0),
-                         {{x, [full = x.shape(), first, second](const Tensor& g) {
-                             Dims spread = g.shape();
-                             spread.insert(spread.begin() + static_cast<std::ptrdiff_t>(second), 1);
-                             const Tensor values = g.reshape(spread).expand(full);
-                             const auto counter = [&](std::size_t axis) {
-                               Tensor index(DType::int64, Dims{full[axis]});
-                               for (std::int64_t i = 0; i < full[axis]; ++i) index.mutable_data<std::int64_t>()[i] = i;
-                               Dims along(full.size(), 1);
-                               along[axis] = full[axis];
-                               return index.reshape(along);
-                             };
-                             // Indices are compared in floating point: exact below 2^24, and no axis pair is that long.
-                             return map(g.dtype(), values, counter(first), counter(second),
-                                        [](auto value, auto i, auto j) { return i == j ? value : decltype(value){0}; });
+  const auto view_of = [first, second](const Dims& full, const Dims& full_strides) {
+    Placement view{full, full_strides};
+    view.strides[first] += view.strides[second];
+    view.shape.erase(view.shape.begin() + static_cast<std::ptrdiff_t>(second));
+    view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(second));
+    return view;
+  };
+  if (x.shape()[first] != x.shape()[second])
+    throw SkipError("einsum: a repeated subscript has axes of different sizes.");
+  const Placement view = view_of(x.shape(), x.tensor().strides());
+  return x.tape().record(x.tensor().with_strides(view.shape, view.strides, 0),
+                         {{x, [view_of, full = x.shape()](const Tensor& g) {
+                             return embed(full, view_of(full, row_major_strides(full)).strides, 0, g);
                            }}});
 }
 
@@ -92,7 +73,7 @@ Operand reduced(const Operand& operand, const Labels& kept) {
       axes.push_back(static_cast<std::int64_t>(i));
     }
   }
-  return {sum_axes(operand.var, axes), labels};
+  return {axes.empty() ? operand.var : sum(operand.var, axes, false), labels};
 }
 
 std::int64_t size_of_label(const Operand& operand, Label label) {

@@ -1,0 +1,73 @@
+// Scaled dot-product attention over heads, below the tape: what npu_fusion_attention and scaled_dot_product_attention
+// share.
+//
+// Scores exist for a block of the query rows of one head at a time, never for the whole batch; the backward pass
+// computes them again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "kernels/autograd/tape.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// Which keys j a query row i may attend to: i + offset - before <= j, and j <= i + offset + after or j < prefix.
+struct Band {
+  static constexpr std::int64_t unlimited = std::int64_t{1} << 40;
+  std::int64_t offset = 0;
+  std::int64_t before = unlimited;
+  std::int64_t after = unlimited;
+  std::int64_t prefix = 0;
+};
+
+// Query rows that attend to keys of the same batch entry or packed sequence, for all heads.
+struct AttentionSegment {
+  std::int64_t batch = 0;
+  std::int64_t first_row = 0;
+  std::int64_t rows = 0;
+  std::int64_t first_key = 0;
+  std::int64_t keys = 0;
+  Band band;
+};
+
+struct AttentionOptions {
+  double scale = 1;
+  double bias_scale = 1;     // scores are scale * q k + bias_scale * bias
+  bool mask_removes = true;  // a mask byte that is not 0 removes the key (true) or keeps it (false)
+};
+
+// A view of a contiguous tensor as (batch, heads, length, size).
+using HeadsView = std::function<Tensor(const Tensor&)>;
+
+struct AttentionInputs {
+  Var query;
+  Var key;  // the number of query heads is a multiple of that of key heads; neighbouring heads share one
+  Var value;
+  std::optional<Var> bias;  // broadcasts to (batch, heads, rows, keys)
+  std::optional<Var> sink;  // (heads): the score of one more key without a value
+  Tensor mask;              // undefined, or bool or uint8 (batch, heads, rows, keys), with any strides
+  HeadsView query_view;
+  HeadsView key_view;
+  HeadsView value_view;
+  HeadsView output_view;
+  Dims output_shape;
+  std::vector<AttentionSegment> segments;  // bias and mask of a segment start at row and key 0 of its batch entry
+  AttentionOptions options;
+};
+
+struct AttentionOutputs {
+  Var output;  // rows without keys are zero
+  // In the compute dtype, (batch, heads, rows): the largest score and the sum of exp(score - max); zero for rows
+  // without keys.
+  Tensor max;
+  Tensor sum;
+};
+
+// Throws SkipError where the shapes of the views do not fit each other.
+AttentionOutputs attention(const AttentionInputs& inputs);
+
+}  // namespace msrun

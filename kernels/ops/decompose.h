@@ -1,0 +1,44 @@
+// Decompositions of matrices in the last two axes, below the tape. Tensors are float32 or float64; leading axes are a
+// batch. Eigen computes them on one thread; no Eigen type is visible here.
+#pragma once
+
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// Throws SkipError unless the last two axes are equal.
+void require_square(const Tensor& a, const char* who);
+
+// Throws SkipError for a singular matrix.
+Tensor inverse(const Tensor& a);
+
+// X with A X = B. The batch axes of a and b are the same. Throws SkipError for a singular matrix.
+Tensor solve(const Tensor& a, const Tensor& b);
+
+// The determinant as sign * exp(logarithm); 0 and -inf for a singular matrix.
+struct Determinant {
+  Tensor value;
+  Tensor sign;
+  Tensor logarithm;  // of the absolute value
+};
+Determinant determinant(const Tensor& a);
+
+// L with L L^T = A, of the lower triangle of A. Throws SkipError if A is not positive definite.
+Tensor cholesky(const Tensor& a);
+
+// A = U diag(s) V^T with falling s. With `full` U and V are square, else they have min(rows, columns) columns.
+struct SingularValues {
+  Tensor u;
+  Tensor s;
+  Tensor v;
+};
+SingularValues singular_values(const Tensor& a, bool full);
+
+// A = Q R. With `full` Q is square, else it has min(rows, columns) columns.
+struct Orthogonal {
+  Tensor q;
+  Tensor r;
+};
+Orthogonal qr(const Tensor& a, bool full);
+
+}  // namespace msrun
