@@ -1,7 +1,9 @@
 #include "kernels/io/dump_json.h"
 
+#include <algorithm>
 #include <memory>
 
+#include "kernels/api/api_call.h"
 #include "kernels/io/dump_value.h"
 #include "kernels/io/file.h"
 #include "kernels/io/json_tree.h"
@@ -48,12 +50,19 @@ bool is_truthy(const JsonNode& node) {
   }
 }
 
+struct EntryKeys {
+  std::string_view args;
+  std::string_view kwargs;
+};
+constexpr EntryKeys dump_keys{"input_args", "input_kwargs"};
+constexpr EntryKeys att_keys{"args", "kwargs"};
+
 // Reads the value of one entry.
 class EntryReader {
  public:
   EntryReader(JsonReader& reader, bool& saw_mindspore) : reader_(reader), saw_mindspore_(saw_mindspore) {}
 
-  DumpEntry read() {
+  DumpEntry read(const EntryKeys& keys) {
     DumpEntry entry;
     const std::size_t outside = reader_.depth();
     const JsonEvent event = reader_.next();
@@ -63,10 +72,10 @@ class EntryReader {
       return entry;
     }
     while (reader_.next() == JsonEvent::key) {
-      if (reader_.text() == "input_args") {
-        entry.has_args = read_list("input_args", entry.args, entry.problem);
-      } else if (reader_.text() == "input_kwargs") {
-        entry.has_kwargs = read_dict("input_kwargs", entry.kwargs, entry.problem);
+      if (reader_.text() == keys.args) {
+        entry.has_args = read_list(keys.args, entry.args, entry.problem);
+      } else if (reader_.text() == keys.kwargs) {
+        entry.has_kwargs = read_dict(keys.kwargs, entry.kwargs, entry.problem);
       } else if (reader_.text() == "input") {
         entry.has_grad_inputs = read_list("input", entry.grad_inputs, entry.problem);
       } else if (reader_.text() == "output") {
@@ -75,6 +84,13 @@ class EntryReader {
         reader_.skip_value();
       }
     }
+    return entry;
+  }
+
+  // An entry that is the bare list of gradients.
+  DumpEntry read_gradients() {
+    DumpEntry entry;
+    entry.has_grad_inputs = read_list("The entry", entry.grad_inputs, entry.problem);
     return entry;
   }
 
@@ -130,12 +146,54 @@ class EntryReader {
   JsonTree tree_;
 };
 
+// acc_check_pytorch.md 3.1. The overflow dumps of the older tool join all parts by underscores, of which the API's own
+// name may have some too.
+std::string att_entry_name(std::string_view name, Direction direction) {
+  const std::string_view suffix = direction == Direction::forward ? "forward" : "backward";
+  std::string base(name);
+  if (name.find_first_of("*.") != std::string_view::npos) {
+    std::replace(base.begin(), base.end(), '*', '.');
+  } else if (name.ends_with(suffix)) {
+    base.resize(base.size() - suffix.size());
+    if (base.ends_with('_')) base.pop_back();
+    const std::size_t first = base.find('_');
+    const std::size_t last = base.rfind('_');
+    if (first != last) base[first] = base[last] = '.';
+  }
+  return base.append(".").append(suffix);
+}
+
+void read_att_file(const std::string& path, Direction direction, const DumpReader::OnEntry& on_entry,
+                   DumpHeader& header) {
+  JsonReader reader(path, file_source(path));
+  const JsonEvent top = reader.next();
+  if (top != JsonEvent::begin_object) {
+    throw UserError(path + ": the top level must be an object, found " + std::string(kind_name(top)));
+  }
+  const auto note_files = [&](const Value& value) {
+    const auto* spec = value.get<std::shared_ptr<const TensorSpec>>();
+    header.real_data = header.real_data || (spec != nullptr && !(*spec)->data_path.empty());
+  };
+  bool saw_mindspore = false;
+  EntryReader entries(reader, saw_mindspore);
+  while (reader.next() == JsonEvent::key) {
+    header.has_data = true;
+    const std::string name = att_entry_name(reader.text(), direction);
+    DumpEntry entry = direction == Direction::forward ? entries.read(att_keys) : entries.read_gradients();
+    for_each_leaf(entry.args, note_files);
+    for_each_leaf(entry.kwargs, note_files);
+    for_each_leaf(entry.grad_inputs, note_files);
+    on_entry(name, std::move(entry));
+  }
+  reader.next();  // nothing but white space may follow
+}
+
 }  // namespace
 
 DumpReader::DumpReader(const std::string& path) : DumpReader(path, file_source(path)) {}
 
-DumpReader::DumpReader(const std::string& name, JsonReader::Source source)
-    : name_(name), reader_(name, std::move(source)) {}
+DumpReader::DumpReader(const std::string& name, JsonReader::Source source, std::size_t chunk)
+    : name_(name), reader_(name, std::move(source), chunk) {}
 
 DumpHeader DumpReader::read(const OnEntry& on_entry) {
   const auto reject = [&](const std::string& reason) {
@@ -194,8 +252,19 @@ void DumpReader::read_data(const OnEntry& on_entry, DumpHeader& header) {
       continue;
     }
     entry_name = reader_.text();
-    on_entry(entry_name, entries.read());
+    on_entry(entry_name, entries.read(dump_keys));
   }
+}
+
+DumpHeader read_att_pair(const std::string& forward_path, const std::string& backward_path,
+                         const DumpReader::OnEntry& on_entry) {
+  DumpHeader header;
+  header.framework = "pytorch";
+  header.level = "L1";
+  read_att_file(forward_path, Direction::forward, on_entry, header);
+  if (!backward_path.empty()) read_att_file(backward_path, Direction::backward, on_entry, header);
+  header.task = header.real_data ? "tensor" : "statistics";
+  return header;
 }
 
 }  // namespace msrun

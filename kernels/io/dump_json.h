@@ -40,8 +40,8 @@ class DumpReader {
 
   // Throws UserError if path cannot be read or is empty.
   explicit DumpReader(const std::string& path);
-  // Reads from source; name stands in messages.
-  DumpReader(const std::string& name, JsonReader::Source source);
+  // Reads from source, chunk bytes at a time; name stands in messages.
+  DumpReader(const std::string& name, JsonReader::Source source, std::size_t chunk = JsonReader::default_chunk);
 
   // Call once. Hands every entry of `data` to on_entry but those whose name contains "Module"; name is valid during
   // that call. An entry name may come again: the later entry replaces the earlier, at the place of the earlier. The
@@ -56,5 +56,11 @@ class DumpReader {
   JsonReader reader_;
   bool saw_mindspore_ = false;
 };
+
+// The two files of the older tool (acc_check_pytorch.md 3.1), all forward entries first, as if they were one dump.json:
+// "Functional*relu*0" and "Functional_relu_0_forward" become "Functional.relu.0.forward". backward_path may be empty.
+// The header says real data if any tensor has a datapath. Throws UserError as DumpReader does.
+DumpHeader read_att_pair(const std::string& forward_path, const std::string& backward_path,
+                         const DumpReader::OnEntry& on_entry);
 
 }  // namespace msrun

@@ -42,8 +42,10 @@ class JsonReader {
   // Bytes of one string or number.
   static constexpr std::size_t max_token = std::size_t{64} << 20;
 
+  static constexpr std::size_t default_chunk = std::size_t{1} << 20;
+
   // name stands at the head of error messages. chunk: bytes that are read at a time.
-  JsonReader(std::string name, Source source, std::size_t chunk = std::size_t{1} << 20);
+  JsonReader(std::string name, Source source, std::size_t chunk = default_chunk);
 
   // Every member that reads throws UserError "NAME: line L, column C: expected ..., found ... (byte B)" at the first
   // byte that breaks the rules; lines and columns (in bytes) count from 1, B from 0. After that the reader is of no

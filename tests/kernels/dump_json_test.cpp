@@ -351,6 +351,41 @@ TEST(DumpJson, RefusesFilesItCannotRead) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(DumpJson, ReadsThePairOfFilesOfTheOlderTool) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "att_test";
+  std::filesystem::create_directories(folder);
+  const std::string forward = (folder / "forward_info_1.json").string();
+  const std::string backward = (folder / "backward_info_1.json").string();
+  std::ofstream(forward) << R"({
+"Functional*relu*0": {"args": [{"type":"torch.Tensor","dtype":"torch.float32","shape":[2,3],"Max":1.5,"Min":-1.0,
+                       "requires_grad":true}], "kwargs": {"inplace": {"type":"bool","value":false}}},
+"Functional.conv2d.0": {"args": [{"type":"torch.Tensor","datapath":"forward_real_data/x.pt","requires_grad":false}]},
+"Tensor___add___3_forward": {"args": 1}
+})";
+  std::ofstream(backward) << R"({"Functional*relu*0": [{"type":"torch.Tensor","dtype":"torch.float32","shape":[2,3]}],
+                                 "Tensor*__add__*3": {}})";
+  std::vector<std::string> lines;
+  const auto keep = [&](std::string_view name, DumpEntry&& entry) {
+    lines.push_back(std::string(name) + " " + show(entry.args) + show(entry.kwargs) + show(entry.grad_inputs) +
+                    entry.problem);
+  };
+  const DumpHeader header = read_att_pair(forward, backward, keep);
+  EXPECT_THAT(lines,
+              testing::ElementsAre(
+                  "Functional.relu.0.forward [tensor torch.float32 [2 3 ] max 1.5 min -1 grad]{inplace: False}[]",
+                  "Functional.conv2d.0.forward [tensor  [] path forward_real_data/x.pt]{}[]",
+                  "Tensor.__add__.3.forward []{}[]args must be a list, found a number.",
+                  "Functional.relu.0.backward []{}[tensor torch.float32 [2 3 ]]",
+                  "Tensor.__add__.3.backward []{}[]The entry must be a list, found an object."));
+  EXPECT_EQ(header.framework, "pytorch");
+  EXPECT_EQ(header.task, "tensor");
+  EXPECT_TRUE(header.real_data);
+  lines.clear();
+  read_att_pair(forward, "", keep);
+  EXPECT_EQ(lines.size(), 3U);
+  std::filesystem::remove_all(folder);
+}
+
 // What the tree of a real dump must be, from another parser.
 std::string expected(const ordered_json& json) {
   if (json.is_null()) return "None";

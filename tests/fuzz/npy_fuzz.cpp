@@ -1,0 +1,17 @@
+// Any bytes as an .npy file: a tensor all of whose elements can be read, or one SkipError.
+#include <cstdint>
+
+#include "kernels/error.h"
+#include "kernels/io/npy.h"
+#include "tests/fuzz/support.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace msrun;
+  const MemoryFile file(data, size);
+  try {
+    const Tensor tensor = read_npy(file.path());
+    if (!is_complex(tensor.dtype())) tensor.to(DType::float64);
+  } catch (const SkipError&) {
+  }
+  return 0;
+}
