@@ -4,33 +4,33 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <Eigen/QR>
-#include <Eigen/SVD>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "kernels/error.h"
-#include "kernels/ops/rows.h"
 
 namespace msrun {
 namespace {
 
-template <class T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+// Decompositions run in float64 for both dtypes: the float32 result is the rounded one, and there is one set of
+// templates.
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Columns = Eigen::MatrixXd;
 
-template <class T>
-Eigen::Map<const Matrix<T>> matrix(const Tensor& tensor, std::int64_t index) {
+Eigen::Map<const Matrix> matrix(const Tensor& tensor, std::int64_t index) {
   const std::int64_t rows = tensor.size(-2);
   const std::int64_t columns = tensor.size(-1);
-  return {tensor.data<T>() + index * rows * columns, rows, columns};
+  return {tensor.data<double>() + index * rows * columns, rows, columns};
 }
 
-template <class T>
-Eigen::Map<Matrix<T>> matrix(Tensor& tensor, std::int64_t index) {
+Eigen::Map<Matrix> matrix(Tensor& tensor, std::int64_t index) {
   const std::int64_t rows = tensor.size(-2);
   const std::int64_t columns = tensor.size(-1);
-  return {tensor.mutable_data<T>() + index * rows * columns, rows, columns};
+  return {tensor.mutable_data<double>() + index * rows * columns, rows, columns};
 }
 
 Dims batch_of(const Tensor& a) {
@@ -43,13 +43,9 @@ Dims with(Dims batch, std::initializer_list<std::int64_t> sizes) {
   return batch;
 }
 
-// Calls f(T{}, index) for every matrix of the batch; there is nothing to do for empty matrices.
-template <class F>
-void for_each_matrix(const Tensor& a, F&& f) {
-  visit_compute(a.dtype(), [&](auto element) {
-    for (std::int64_t index = 0; index < element_count(batch_of(a)); ++index) f(element, index);
-  });
-}
+std::int64_t matrix_count(const Tensor& a) { return element_count(batch_of(a)); }
+
+Tensor wide(const Tensor& tensor) { return tensor.to(DType::float64).contiguous(); }
 
 template <class Factors>
 void require_regular(const Factors& factors, const char* who) {
@@ -59,6 +55,81 @@ void require_regular(const Factors& factors, const char* who) {
     throw SkipError(std::string(who) + ": The diagonal element " + std::to_string(i + 1) +
                     " is zero, the input matrix is singular.");
   }
+}
+
+// Singular values by one-sided Jacobi rotations: columns of the matrix are rotated in pairs until all are orthogonal.
+// The matrix has at least as many rows as columns.
+struct Jacobi {
+  Columns left;  // orthonormal in its first `rank` columns, zero in the others
+  Eigen::VectorXd values;
+  Columns right;
+  Eigen::Index rank = 0;
+
+  explicit Jacobi(Columns a) : values(a.cols()), right(Columns::Identity(a.cols(), a.cols())) {
+    const Eigen::Index n = a.cols();
+    const double largest = a.cwiseAbs().maxCoeff();
+    // Scaled, so that squares neither overflow nor vanish.
+    const double scale = largest > 0 ? largest : 1;
+    a /= scale;
+    constexpr int most_sweeps = 60;
+    bool rotated = true;
+    for (int sweep = 0; rotated && sweep < most_sweeps; ++sweep) {
+      rotated = false;
+      for (Eigen::Index p = 0; p + 1 < n; ++p) {
+        for (Eigen::Index q = p + 1; q < n; ++q) rotated = rotate(a, p, q) || rotated;
+      }
+    }
+    std::vector<Eigen::Index> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), Eigen::Index{0});
+    const Eigen::VectorXd lengths = a.colwise().norm();
+    std::stable_sort(order.begin(), order.end(),
+                     [&](Eigen::Index i, Eigen::Index j) { return lengths[i] > lengths[j]; });
+    left = Columns::Zero(a.rows(), n);
+    const Columns rotations = right;
+    for (Eigen::Index i = 0; i < n; ++i) {
+      const Eigen::Index from = order[static_cast<std::size_t>(i)];
+      values[i] = lengths[from] * scale;
+      right.col(i) = rotations.col(from);
+      if (lengths[from] <= std::numeric_limits<double>::min()) continue;
+      left.col(i) = a.col(from) / lengths[from];
+      rank = i + 1;
+    }
+  }
+
+ private:
+  // Makes columns p and q orthogonal; false if they already are, to working precision.
+  bool rotate(Columns& a, Eigen::Index p, Eigen::Index q) {
+    const double alpha = a.col(p).squaredNorm();
+    const double beta = a.col(q).squaredNorm();
+    const double gamma = a.col(p).dot(a.col(q));
+    if (std::abs(gamma) <= std::numeric_limits<double>::epsilon() * std::sqrt(alpha * beta)) return false;
+    const double zeta = (beta - alpha) / (2 * gamma);
+    const double tangent = std::copysign(1 / (std::abs(zeta) + std::hypot(1.0, zeta)), zeta);
+    const double cosine = 1 / std::hypot(1.0, tangent);
+    const double sine = cosine * tangent;
+    for (Columns* m : {&a, &right}) {
+      double* x = m->col(p).data();
+      double* y = m->col(q).data();
+      for (Eigen::Index i = 0; i < m->rows(); ++i) {
+        const double xi = x[i];
+        x[i] = cosine * xi - sine * y[i];
+        y[i] = sine * xi + cosine * y[i];
+      }
+    }
+    return true;
+  }
+};
+
+// `count` orthonormal columns, the first `rank` of which are those given.
+Columns completed(const Columns& given, Eigen::Index count, Eigen::Index rank) {
+  Columns result(given.rows(), count);
+  result.leftCols(rank) = given.leftCols(rank);
+  if (rank == count) return result;
+  const Matrix basis = given.leftCols(rank);
+  const Eigen::HouseholderQR<Matrix> factors(basis);
+  const Matrix all = factors.householderQ() * Matrix::Identity(given.rows(), count);
+  result.rightCols(count - rank) = all.rightCols(count - rank);
+  return result;
 }
 
 }  // namespace
@@ -71,78 +142,74 @@ void require_square(const Tensor& a, const char* who) {
 
 Tensor inverse(const Tensor& input) {
   require_square(input, "inverse");
-  const Tensor a = input.contiguous();
+  const Tensor a = wide(input);
   Tensor result(a.dtype(), a.shape());
-  if (a.numel() == 0) return result;
-  for_each_matrix(a, [&](auto element, std::int64_t index) {
-    using T = decltype(element);
-    const Eigen::PartialPivLU<Matrix<T>> factors(matrix<T>(a, index));
+  if (a.numel() == 0) return result.to(input.dtype());
+  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+    const Eigen::PartialPivLU<Matrix> factors(matrix(a, index));
     require_regular(factors, "inverse");
-    matrix<T>(result, index) = factors.inverse();
-  });
-  return result;
+    matrix(result, index) = factors.inverse();
+  }
+  return result.to(input.dtype());
 }
 
 Tensor solve(const Tensor& left, const Tensor& right) {
   require_square(left, "solve");
-  const Tensor a = left.contiguous();
-  const Tensor b = right.contiguous();
+  const Tensor a = wide(left);
+  const Tensor b = wide(right);
   Tensor result(b.dtype(), b.shape());
-  if (b.numel() == 0) return result;
-  for_each_matrix(a, [&](auto element, std::int64_t index) {
-    using T = decltype(element);
-    const Eigen::PartialPivLU<Matrix<T>> factors(matrix<T>(a, index));
+  if (b.numel() == 0) return result.to(right.dtype());
+  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+    const Eigen::PartialPivLU<Matrix> factors(matrix(a, index));
     require_regular(factors, "solve");
-    matrix<T>(result, index) = factors.solve(matrix<T>(b, index));
-  });
-  return result;
+    matrix(result, index) = factors.solve(matrix(b, index));
+  }
+  return result.to(right.dtype());
 }
 
 Determinant determinant(const Tensor& input) {
   require_square(input, "det");
-  const Tensor a = input.contiguous();
+  const Tensor a = wide(input);
   const Dims batch = batch_of(a);
   Determinant result{Tensor(a.dtype(), batch), Tensor(a.dtype(), batch), Tensor(a.dtype(), batch)};
-  for_each_matrix(a, [&](auto element, std::int64_t index) {
-    using T = decltype(element);
-    T value = 1;
-    T sign = 1;
-    T logarithm = 0;
+  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+    double value = 1;
+    double sign = 1;
+    double logarithm = 0;
     if (a.size(-1) > 0) {
-      const Eigen::PartialPivLU<Matrix<T>> factors(matrix<T>(a, index));
-      value = sign = static_cast<T>(factors.permutationP().determinant());
+      const Eigen::PartialPivLU<Matrix> factors(matrix(a, index));
+      value = sign = static_cast<double>(factors.permutationP().determinant());
       for (Eigen::Index i = 0; i < factors.matrixLU().rows(); ++i) {
-        const T pivot = factors.matrixLU()(i, i);
+        const double pivot = factors.matrixLU()(i, i);
         value *= pivot;
-        sign *= static_cast<T>((pivot > 0) - (pivot < 0));
+        sign *= static_cast<double>((pivot > 0) - (pivot < 0));
         logarithm += std::log(std::abs(pivot));
       }
     }
-    result.value.mutable_data<T>()[index] = value;
-    result.sign.mutable_data<T>()[index] = sign;
-    result.logarithm.mutable_data<T>()[index] = logarithm;
-  });
-  return result;
+    result.value.mutable_data<double>()[index] = value;
+    result.sign.mutable_data<double>()[index] = sign;
+    result.logarithm.mutable_data<double>()[index] = logarithm;
+  }
+  return {result.value.to(input.dtype()), result.sign.to(input.dtype()), result.logarithm.to(input.dtype())};
 }
 
 Tensor cholesky(const Tensor& input) {
   require_square(input, "cholesky");
-  const Tensor a = input.contiguous();
+  const Tensor a = wide(input);
   Tensor result(a.dtype(), a.shape());
-  if (a.numel() == 0) return result;
-  for_each_matrix(a, [&](auto element, std::int64_t index) {
-    using T = decltype(element);
-    const Eigen::LLT<Matrix<T>> factors(matrix<T>(a, index));
+  if (a.numel() == 0) return result.to(input.dtype());
+  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+    const Eigen::LLT<Matrix> factors(matrix(a, index));
     if (factors.info() != Eigen::Success) {
       throw SkipError("cholesky: The factorization could not be completed because the input is not positive-definite.");
     }
-    matrix<T>(result, index) = factors.matrixL();
-  });
-  return result;
+    matrix(result, index) = factors.matrixL();
+  }
+  return result.to(input.dtype());
 }
 
 SingularValues singular_values(const Tensor& input, bool full) {
-  const Tensor a = input.contiguous();
+  const Tensor a = wide(input);
   const Dims batch = batch_of(a);
   const std::int64_t rows = a.size(-2);
   const std::int64_t columns = a.size(-1);
@@ -150,37 +217,36 @@ SingularValues singular_values(const Tensor& input, bool full) {
   SingularValues result{Tensor::zeros(a.dtype(), with(batch, {rows, full ? rows : count})),
                         Tensor(a.dtype(), with(batch, {count})),
                         Tensor::zeros(a.dtype(), with(batch, {columns, full ? columns : count}))};
-  if (a.numel() == 0) return result;
-  for_each_matrix(a, [&](auto element, std::int64_t index) {
-    using T = decltype(element);
-    const auto source = matrix<T>(a, index);
+  if (a.numel() == 0) return {result.u.to(input.dtype()), result.s.to(input.dtype()), result.v.to(input.dtype())};
+  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+    const auto source = matrix(a, index);
     if (!source.allFinite()) throw SkipError("svd: the input contains infinite or NaN elements.");
-    const unsigned options =
-        full ? Eigen::ComputeFullU | Eigen::ComputeFullV : Eigen::ComputeThinU | Eigen::ComputeThinV;
-    const Eigen::BDCSVD<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>> svd(source, options);
-    matrix<T>(result.u, index) = svd.matrixU();
-    matrix<T>(result.v, index) = svd.matrixV();
-    std::copy_n(svd.singularValues().data(), count, result.s.mutable_data<T>() + index * count);
-  });
-  return result;
+    // The tall form of the matrix has the factors of the wide one with their roles exchanged.
+    const bool tall = rows >= columns;
+    const Jacobi factors(tall ? Columns(source) : Columns(source.transpose()));
+    const Columns left = completed(factors.left, full ? std::max(rows, columns) : count, factors.rank);
+    matrix(tall ? result.u : result.v, index) = left;
+    matrix(tall ? result.v : result.u, index) = factors.right;
+    std::copy_n(factors.values.data(), count, result.s.mutable_data<double>() + index * count);
+  }
+  return {result.u.to(input.dtype()), result.s.to(input.dtype()), result.v.to(input.dtype())};
 }
 
 Orthogonal qr(const Tensor& input, bool full) {
-  const Tensor a = input.contiguous();
+  const Tensor a = wide(input);
   const Dims batch = batch_of(a);
   const std::int64_t rows = a.size(-2);
   const std::int64_t columns = a.size(-1);
   const std::int64_t count = full ? rows : std::min(rows, columns);
   Orthogonal result{Tensor::zeros(a.dtype(), with(batch, {rows, count})),
                     Tensor::zeros(a.dtype(), with(batch, {count, columns}))};
-  if (a.numel() == 0) return result;
-  for_each_matrix(a, [&](auto element, std::int64_t index) {
-    using T = decltype(element);
-    const Eigen::HouseholderQR<Matrix<T>> factors(matrix<T>(a, index));
-    matrix<T>(result.q, index) = factors.householderQ() * Matrix<T>::Identity(rows, count);
-    matrix<T>(result.r, index) = factors.matrixQR().topRows(count).template triangularView<Eigen::Upper>();
-  });
-  return result;
+  if (a.numel() == 0) return {result.q.to(input.dtype()), result.r.to(input.dtype())};
+  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+    const Eigen::HouseholderQR<Matrix> factors(matrix(a, index));
+    matrix(result.q, index) = factors.householderQ() * Matrix::Identity(rows, count);
+    matrix(result.r, index) = factors.matrixQR().topRows(count).triangularView<Eigen::Upper>();
+  }
+  return {result.q.to(input.dtype()), result.r.to(input.dtype())};
 }
 
 }  // namespace msrun
