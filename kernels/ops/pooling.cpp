@@ -181,14 +181,6 @@ struct Average {
   }
 };
 
-template <class T>
-T add_step(T total, T value, bool half_steps) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (half_steps) return to_float(to_half(total + value));
-  }
-  return total + value;
-}
-
 Tensor average_forward(const Tensor& input, const Average& average, bool half_steps) {
   const Tensor x = to_compute(input);
   const Geometry& geometry = average.geometry;

@@ -86,4 +86,13 @@ T row_max(const T* x, std::int64_t count) {
   return result;
 }
 
+// total + value, rounded to float16 if half_steps says so and T is float.
+template <class T>
+T add_step(T total, T value, bool half_steps) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (half_steps) return to_float(to_half(total + value));
+  }
+  return total + value;
+}
+
 }  // namespace msrun
