@@ -1,5 +1,6 @@
 #include "orchestrator/run.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -273,6 +274,7 @@ class Run {
     try {
       Supervisor supervisor(plan_, supervision, results, *view_);
       end = supervisor.run();
+      runners_peak_ = supervisor.runners_peak();
       results.finish();
     } catch (const journal::WriteError& error) {
       return stopped(results, error.what());
@@ -308,6 +310,19 @@ class Run {
     view_->run_started(event);
   }
 
+  RunCosts costs(const ResultStore& results) const {
+    RunCosts costs;
+    costs.plan_seconds = plan_seconds_;
+    costs.phases = results.times();
+    costs.journal_time = results.journal_time();
+    costs.csv_time = results.csv_time();
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    costs.supervisor_peak = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+    costs.runners_peak = runners_peak_;
+    return costs;
+  }
+
   RunFinished finished_event(const ResultStore& results, bool complete, int code) const {
     RunFinished event;
     event.complete = complete;
@@ -316,6 +331,7 @@ class Run {
     event.done = results.done();
     event.total = plan_.size();
     event.counts = results.summary().counts();
+    event.costs = costs(results);
     if (!complete) event.resume_command = resume_command(options_, files_.result);
     return event;
   }
@@ -373,6 +389,7 @@ class Run {
   std::unique_ptr<ProgressView> view_;
   double started_;
   double plan_seconds_ = 0;
+  std::uint64_t runners_peak_ = 0;
   Config config_;
   Backend backend_;
   Plan plan_;

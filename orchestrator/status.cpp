@@ -131,10 +131,7 @@ class JsonView : public ProgressView {
     line["forward"] = status_text(result.forward);
     line["backward"] = result.backward ? Json(status_text(*result.backward)) : Json(nullptr);
     line["message"] = result.message;
-    line["seconds"] = {{"materialise", seconds(result.times.materialise)},
-                       {"device", seconds(result.times.device)},
-                       {"benchmark", seconds(result.times.benchmark)},
-                       {"compare", seconds(result.times.compare)}};
+    line["seconds"] = phases(result.times);
     print(line);
   }
 
@@ -178,12 +175,24 @@ class JsonView : public ProgressView {
     line["backward_error"] = event.counts.backward_error;
     line["both_error"] = event.counts.both_error;
     line["elapsed_seconds"] = event.elapsed;
+    line["seconds"] = phases(event.costs.phases);
+    line["seconds"]["plan"] = event.costs.plan_seconds;
+    line["seconds"]["journal"] = seconds(event.costs.journal_time);
+    line["seconds"]["csv"] = seconds(event.costs.csv_time);
+    line["peak_bytes"] = {{"supervisor", event.costs.supervisor_peak}, {"runners", event.costs.runners_peak}};
     line["resume_command"] = event.resume_command.empty() ? Json(nullptr) : Json(event.resume_command);
     print(line);
   }
 
  private:
   static double seconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+  static Json phases(const PhaseTimes& times) {
+    return {{"materialise", seconds(times.materialise)},
+            {"device", seconds(times.device)},
+            {"benchmark", seconds(times.benchmark)},
+            {"compare", seconds(times.compare)}};
+  }
 
   static void add_counts(Json& line, const VerdictCounts& counts) {
     line["pass"] = counts.pass;

@@ -58,6 +58,17 @@ struct RunnerDied {
   bool retried = false;            // else they are recorded as SKIP
 };
 
+// What a run took, by its parts.
+struct RunCosts {
+  double plan_seconds = 0;
+  PhaseTimes phases;               // sums over all threads
+  std::uint64_t journal_time = 0;  // nanoseconds
+  std::uint64_t csv_time = 0;      // nanoseconds
+  // Largest resident sizes in bytes: of this process, and of the devices' runners together.
+  std::uint64_t supervisor_peak = 0;
+  std::uint64_t runners_peak = 0;
+};
+
 struct RunFinished {
   bool complete = false;
   int exit_code = 0;
@@ -65,6 +76,7 @@ struct RunFinished {
   std::uint64_t done = 0;
   std::uint64_t total = 0;
   VerdictCounts counts;
+  RunCosts costs;
   std::string resume_command;  // empty if complete
 };
 

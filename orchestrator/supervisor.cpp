@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -268,7 +269,9 @@ std::vector<std::uint32_t> Supervisor::unfinished_tasks(const Runner& runner) co
 
 void Supervisor::on_runner_exit(Runner& runner) {
   int wait_status = 0;
-  if (waitpid(runner.pid, &wait_status, WNOHANG) != runner.pid) return;
+  rusage usage{};
+  if (wait4(runner.pid, &wait_status, WNOHANG, &usage) != runner.pid) return;
+  runner.peak = std::max(runner.peak, static_cast<std::uint64_t>(usage.ru_maxrss) * 1024);
   epoll_ctl(epoll_, EPOLL_CTL_DEL, runner.pidfd, nullptr);
   close(runner.pidfd);
   drain(runner);
@@ -410,6 +413,12 @@ void Supervisor::record_rule_skips() {
     if (results_.is_done(task) || plan_.view().tasks[task].skip_size == 0) continue;
     results_.add(skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task))));
   }
+}
+
+std::uint64_t Supervisor::runners_peak() const {
+  std::uint64_t total = 0;
+  for (const Runner& runner : runners_) total += runner.peak;
+  return total;
 }
 
 ProgressState Supervisor::progress_state() const {

@@ -46,6 +46,9 @@ class Supervisor {
   // throws.
   RunEnd run();
 
+  // Largest resident sizes in bytes of the runners that have ended, added up over the devices.
+  std::uint64_t runners_peak() const;
+
  private:
   struct Runner {
     int device = 0;
@@ -58,6 +61,7 @@ class Supervisor {
     std::vector<std::uint32_t> retries;      // given to it at its start
     std::vector<std::uint32_t> timed_out;    // why the supervisor killed it
     std::uint32_t failures = 0;
+    std::uint64_t peak = 0;  // resident bytes, of the largest of its processes
     bool given_up = false;
   };
 

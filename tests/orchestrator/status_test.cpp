@@ -117,6 +117,11 @@ TEST(JsonViewTest, OneObjectPerLine) {
   RunFinished finished;
   finished.exit_code = 3;
   finished.resume_command = "msrun -csv_path x";
+  finished.costs.plan_seconds = 0.25;
+  finished.costs.phases.compare = 3000000000;
+  finished.costs.csv_time = 500000000;
+  finished.costs.supervisor_peak = 4096;
+  finished.costs.runners_peak = 8192;
   view->run_finished(finished);
 
   std::istringstream text(out.str());
@@ -137,6 +142,10 @@ TEST(JsonViewTest, OneObjectPerLine) {
   EXPECT_EQ(lines[4]["action"], "retry");
   EXPECT_EQ(lines[5]["exit_code"], 3);
   EXPECT_EQ(lines[5]["resume_command"], "msrun -csv_path x");
+  EXPECT_EQ(lines[5]["seconds"]["plan"], 0.25);
+  EXPECT_EQ(lines[5]["seconds"]["compare"], 3);
+  EXPECT_EQ(lines[5]["seconds"]["csv"], 0.5);
+  EXPECT_EQ(lines[5]["peak_bytes"], nlohmann::json({{"supervisor", 4096}, {"runners", 8192}}));
 }
 
 class LogLines : public testing::Test {
