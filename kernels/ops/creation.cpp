@@ -96,7 +96,10 @@ Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype) {
 
 // Coordinates of the lower or upper triangle, row by row.
 Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset, bool lower) {
-  if (rows < 0 || columns < 0) throw SkipError("The sizes of a triangle must not be negative.");
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  if (rows < 0 || columns < 0 || rows > limit || columns > limit) {
+    throw SkipError("The sizes of a triangle must not be negative or larger than 2^31.");
+  }
   offset = std::clamp(offset, -rows, columns);
   // The columns of a row that belong to the triangle are [first, last).
   const auto first = [&](std::int64_t row) { return lower ? 0 : std::clamp<std::int64_t>(row + offset, 0, columns); };

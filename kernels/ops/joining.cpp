@@ -19,6 +19,11 @@ std::vector<std::int64_t> long_list(const Bound& args, std::string_view name) {
   return result;
 }
 
+// Tensors without elements may have any size along the other axes.
+void refuse_too_many(std::int64_t pieces) {
+  if (pieces > std::int64_t{1} << 24) throw SkipError("The tensor would fall into too many pieces.");
+}
+
 List as_list(const std::vector<Var>& parts) { return {parts.begin(), parts.end()}; }
 
 Var at_least(const Var& x, std::int64_t rank) {
@@ -90,8 +95,10 @@ List split_every(const Var& x, std::int64_t size, std::int64_t axis) {
   if (x.rank() == 0) throw SkipError("split expects at least a 1-dimensional tensor.");
   const std::int64_t extent = x.size(axis);
   if (size < 0 || (size == 0 && extent != 0)) throw SkipError("split expects split_size to be positive.");
+  if (size > 0) refuse_too_many(extent / size);
   std::vector<std::int64_t> sizes;
-  for (std::int64_t start = 0; start < extent; start += size) sizes.push_back(std::min(size, extent - start));
+  for (std::int64_t start = 0; start < extent; start += std::min(size, extent - start))
+    sizes.push_back(std::min(size, extent - start));
   if (extent == 0) sizes.push_back(0);
   return split_sizes(x, sizes, axis);
 }
@@ -107,8 +114,9 @@ List chunk(const Var& x, std::int64_t chunks, std::int64_t axis) {
 List split_sections(const Var& x, std::int64_t sections, std::int64_t axis) {
   if (x.rank() == 0) throw SkipError("tensor_split expects at least a 1-dimensional tensor.");
   const std::int64_t extent = x.size(axis);
-  if (sections < 1 || sections > std::max<std::int64_t>(extent, 1 << 16)) {
-    throw SkipError("tensor_split: the number of sections must be larger than 0 and not absurdly large.");
+  refuse_too_many(sections);
+  if (sections < 1) {
+    throw SkipError("tensor_split: the number of sections must be larger than 0.");
   }
   std::vector<std::int64_t> sizes;
   for (std::int64_t i = 0; i < sections; ++i) sizes.push_back(extent / sections + (i < extent % sections ? 1 : 0));
@@ -158,6 +166,7 @@ Value axis_split(const Bound& args) {
 
 List unbind(const Var& x, std::int64_t axis) {
   if (x.rank() == 0) throw SkipError("unbind expects at least a 1-dimensional tensor.");
+  refuse_too_many(x.size(axis));
   List parts;
   for (std::int64_t i = 0; i < x.size(axis); ++i) parts.emplace_back(select(x, axis, i));
   return parts;
@@ -206,6 +215,7 @@ Var repeat_interleave(const Var& input, const Var& repeats, std::optional<std::i
   if (is_floating(repeats.dtype()) || repeats.rank() > 1) {
     throw SkipError("repeat_interleave: repeats must be an integer or a vector of integers.");
   }
+  refuse_too_many(x.numel() == 0 ? x.size(axis) : 0);
   const auto extent = static_cast<std::size_t>(x.size(axis));
   if (repeats.numel() == 1) {
     return repeat_runs(x, axis, std::vector<std::int64_t>(extent, repeats.tensor().int_item()));

@@ -220,6 +220,7 @@ Tensor repeat_elements(const Tensor& x, std::int64_t axis, const std::vector<std
   const AxisSplit split = split_at(shape, at);
   shape[at] = total;
   Tensor result(x.dtype(), shape);
+  if (result.numel() == 0) return result;
   const Tensor source = x.contiguous();
   const std::int64_t run = split.inner * static_cast<std::int64_t>(size_of(x.dtype()));
   auto* target = result.mutable_data<std::byte>();
@@ -241,6 +242,7 @@ Tensor sum_runs(const Tensor& x, std::int64_t axis, const std::vector<std::int64
   shape[at] = static_cast<std::int64_t>(counts.size());
   const DType compute = sum_dtype(x.dtype());
   Tensor result = Tensor::zeros(compute, shape);
+  if (x.numel() == 0) return result.to(x.dtype());
   const Tensor source = x.to(compute).contiguous();
   visit_sum_type(compute, [&](auto zero) {
     using T = decltype(zero);

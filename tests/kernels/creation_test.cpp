@@ -64,6 +64,7 @@ TEST(Creation, Matrices) {
   EXPECT_THAT(forward("Torch", "eye", {two, three}), ElementsAre(1, 0, 0, 0, 1, 0));
   EXPECT_THAT(forward("Torch", "tril_indices", {two, three}), ElementsAre(0, 1, 1, 0, 0, 1));
   EXPECT_THAT(forward("Torch", "triu_indices", {two, three, std::int64_t{1}}), ElementsAre(0, 0, 1, 1, 2, 2));
+  EXPECT_THROW(forward("Torch", "tril_indices", {std::int64_t{1} << 60, two}), SkipError);
   EXPECT_EQ(make("Torch", "tril_indices", {two, three, std::int64_t{-100}}).shape(), (Dims{2, 0}));
 }
 

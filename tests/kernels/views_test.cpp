@@ -188,6 +188,11 @@ TEST(Joining, Splitting) {
   check_gradients("Torch", "unbind", {uniform({2, 3}, -1, 1, 1), one}, {}, 1);
   // More pieces than a tensor can have dimensions.
   EXPECT_EQ(output_count("Torch", "split", {counted({40}), List(40, Value(one))}), 40U);
+  // Without elements an axis may be as long as one likes.
+  const Tensor hollow = Tensor::zeros(DType::float64, Dims{std::int64_t{1} << 40, 0});
+  EXPECT_THROW(forward("Torch", "unbind", {hollow}), SkipError);
+  EXPECT_THROW(forward("Torch", "split", {hollow, one}), SkipError);
+  EXPECT_TRUE(forward("Torch", "repeat_interleave", {counted({2, 0}), std::int64_t{1} << 40, std::int64_t{0}}).empty());
   EXPECT_THROW(forward("Torch", "split", {x, ints({2, 4})}), SkipError);
   EXPECT_THROW(forward("Torch", "split", {x, std::int64_t{0}}), SkipError);
   EXPECT_THROW(forward("Torch", "chunk", {x, std::int64_t{0}}), SkipError);
