@@ -7,8 +7,7 @@
 
 namespace msrun {
 
-// Writes <directory>/<name>.forward.input.<n>.pt and so on. A file that cannot be written is reported on the log of the
-// caller by a UserError.
+// Writes <directory>/<name>.forward.input.<n>.pt and so on. Throws FileError if a file cannot be written.
 void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
                      const Evaluation& device);
 

@@ -19,13 +19,24 @@ std::vector<std::string> dumps() {
   return result;
 }
 
-// APIs that msProbe skipped as a whole although they can be checked: their rows are more here.
+// APIs that msProbe skipped, as a whole or the backward, although they can be checked: their rows may be more here.
 std::set<std::string> skipped_by_golden(const Rows& result) {
   std::set<std::string> skipped;
   for (const auto& row : result) {
-    if (row.at(1) == "SKIP") skipped.insert(row[0]);
+    if (row.at(1) == "SKIP" || row.at(2) == "SKIP") skipped.insert(row[0]);
   }
   return skipped;
+}
+
+// APIs for which the golden device was no bfloat16 device at all: msProbe's reference of npu_fusion_attention works in float64,
+// and the golden file compares it with itself.
+std::set<std::string> in_float64(const Rows& details) {
+  std::set<std::string> apis;
+  for (const auto& row : details) {
+    const std::size_t at = row.at(0).rfind(".forward.output.");
+    if (at != std::string::npos && row.at(2) == "torch.float64") apis.insert(row[0].substr(0, at));
+  }
+  return apis;
 }
 
 bool belongs_to(const std::string& details_name, const std::set<std::string>& apis) {
@@ -41,9 +52,12 @@ std::vector<std::string> without(std::vector<std::string> rows, const std::set<s
   return rows;
 }
 
-int count_of(const Rows& rows, const std::string& status) {
+int count_of(const Rows& rows, const std::string& status, const std::set<std::string>& left_out) {
   int count = 0;
-  for (const auto& row : rows) count += static_cast<int>(row.at(1) == status) + static_cast<int>(row.at(2) == status);
+  for (const auto& row : rows) {
+    if (left_out.contains(row.at(0))) continue;
+    count += static_cast<int>(row.at(1) == status) + static_cast<int>(row.at(2) == status);
+  }
   return count;
 }
 
@@ -78,9 +92,12 @@ TEST_P(GoldenDump, HasTheRowsOfMsprobe) {
   }
   // Which results bfloat16 rounding pushes over a limit depends on the data; how many does not.
   if (!float32) {
-    EXPECT_LE(count_of(result, "error"), count_of(golden_result, "error"));
-    EXPECT_LE(count_of(result, "error") + count_of(result, "warning"),
-              count_of(golden_result, "error") + count_of(golden_result, "warning"));
+    std::set<std::string> left_out = more_here;
+    if (GetParam().find("bf16") != std::string::npos) left_out.merge(in_float64(golden_details));
+    const auto errors = [&](const Rows& rows) { return count_of(rows, "error", left_out); };
+    const auto warnings = [&](const Rows& rows) { return count_of(rows, "warning", left_out); };
+    EXPECT_LE(errors(result), errors(golden_result));
+    EXPECT_LE(errors(result) + warnings(result), errors(golden_result) + warnings(golden_result));
   }
 }
 
