@@ -13,6 +13,9 @@ template <class Run, class Gap>
 void walk(const Windows& w, std::int64_t channels, std::int64_t first, std::int64_t count, Run&& run, Gap&& gap) {
   const std::int64_t plane = w.input[1] * w.input[2];
   const std::int64_t volume = w.input_size();
+  const std::int64_t first_ow = first % w.output[2];
+  const std::int64_t first_oh = first / w.output[2] % w.output[1];
+  const std::int64_t first_od = first / w.output[2] / w.output[1];
   std::int64_t row = 0;
   for (std::int64_t channel = 0; channel < channels; ++channel) {
     for (std::int64_t kd = 0; kd < w.kernel[0]; ++kd) {
@@ -23,12 +26,11 @@ void walk(const Windows& w, std::int64_t channels, std::int64_t first, std::int6
           const std::int64_t step = w.stride[2];
           const std::int64_t low = shift >= 0 ? 0 : (-shift + step - 1) / step;
           const std::int64_t high = shift >= w.input[2] ? 0 : (w.input[2] - 1 - shift) / step + 1;
+          std::int64_t ow = first_ow;
+          std::int64_t oh = first_oh;
+          std::int64_t od = first_od;
           std::int64_t column = 0;
           while (column < count) {
-            const std::int64_t position = first + column;
-            const std::int64_t ow = position % w.output[2];
-            const std::int64_t oh = position / w.output[2] % w.output[1];
-            const std::int64_t od = position / w.output[2] / w.output[1];
             const std::int64_t length = std::min(w.output[2] - ow, count - column);
             const std::int64_t d = od * w.stride[0] - w.padding[0] + kd * w.dilation[0];
             const std::int64_t h = oh * w.stride[1] - w.padding[1] + kh * w.dilation[1];
@@ -42,6 +44,11 @@ void walk(const Windows& w, std::int64_t channels, std::int64_t first, std::int6
             }
             if (end < ow + length) gap(row, column + end - ow, ow + length - end);
             column += length;
+            ow = 0;
+            if (++oh == w.output[1]) {
+              oh = 0;
+              ++od;
+            }
           }
         }
       }
