@@ -15,25 +15,17 @@
 namespace msrun {
 namespace {
 
-// [N, C, d1...] as [N, d1..., C]; the classes of 1-d and 2-d inputs are last already.
+// [N, C, d1...] as rows of classes, [N, d1..., C], in the compute dtype; the classes of 1-d and 2-d inputs are last
+// already.
 Tensor classes_last(const Tensor& x) {
-  if (x.rank() < 3) return x;
-  Dims axes;
-  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
-    if (axis != 1) axes.push_back(axis);
-  }
-  axes.push_back(1);
-  return x.permute(axes);
+  const Tensor wide = to_compute(x);
+  if (x.rank() < 3 || x.numel() == 0) return wide;
+  return exchange_axes(wide, x.size(0), x.size(1), x.numel() / (x.size(0) * x.size(1)));
 }
 
 Tensor classes_back(const Tensor& rows, const Dims& shape) {
-  if (shape.size() < 3) return rows.reshape(shape);
-  Dims moved{shape[0]};
-  for (std::size_t i = 2; i < shape.size(); ++i) moved.push_back(shape[i]);
-  moved.push_back(shape[1]);
-  Dims axes{0, static_cast<std::int64_t>(shape.size()) - 1};
-  for (std::size_t i = 2; i < shape.size(); ++i) axes.push_back(static_cast<std::int64_t>(i) - 1);
-  return rows.reshape(moved).permute(axes);
+  if (shape.size() < 3 || rows.numel() == 0) return rows.reshape(shape);
+  return exchange_axes(rows, shape[0], rows.numel() / (shape[0] * shape[1]), shape[1]).reshape(shape);
 }
 
 std::int64_t class_count(const Var& x) {
@@ -123,11 +115,19 @@ T weight_total(const std::vector<std::int64_t>& indices, const std::vector<T>& w
   });
 }
 
+// e^(x - largest x) in out, with their sum.
 template <class T>
-T log_sum_exp(const T* x, std::int64_t count, bool half_steps, T* scratch) {
+struct Exponentials {
+  T largest = 0;
+  T sum = 0;
+  T log_sum() const { return largest + std::log(sum); }
+};
+
+template <class T>
+Exponentials<T> exponentials(const T* x, std::int64_t count, bool half_steps, T* out) {
   const T largest = row_max(x, count);
-  for (std::int64_t c = 0; c < count; ++c) scratch[c] = std::exp(x[c] - largest);
-  return largest + std::log(row_sum<T>(count, half_steps, [scratch](std::int64_t c) { return scratch[c]; }));
+  for (std::int64_t c = 0; c < count; ++c) out[c] = std::exp(x[c] - largest);
+  return {largest, row_sum<T>(count, half_steps, [out](std::int64_t c) { return out[c]; })};
 }
 
 // What cross entropy needs to know about one row: -sum_c factor_c * log_softmax(x)_c, where the factors of class
@@ -160,15 +160,15 @@ struct CrossEntropy {
 
   template <class T>
   std::vector<T> losses(const std::vector<T>& weights, std::int64_t rows) const {
-    const Tensor input = to_compute(classes_last(x));
-    const Tensor given = by_index() ? Tensor{} : classes_last(target).to(input.dtype()).contiguous();
+    const Tensor input = classes_last(x);
+    const Tensor given = by_index() ? Tensor{} : classes_last(target.to(input.dtype()));
     std::vector<T> result(static_cast<std::size_t>(rows));
     std::vector<T> scratch(static_cast<std::size_t>(classes));
     for (std::int64_t r = 0; r < rows; ++r) {
       const auto row = static_cast<std::size_t>(r);
       if (by_index() && indices[row] < 0) continue;
       const T* logits = input.data<T>() + r * classes;
-      const T normaliser = log_sum_exp(logits, classes, half_steps, scratch.data());
+      const T normaliser = exponentials(logits, classes, half_steps, scratch.data()).log_sum();
       if (by_index() && smoothing == 0) {
         const auto index = static_cast<std::size_t>(indices[row]);
         result[row] = weights[index] * (normaliser - logits[index]);
@@ -184,8 +184,8 @@ struct CrossEntropy {
   // Gradients of the logits and, if asked for, of the probabilities.
   template <class T>
   std::vector<Tensor> backward(const Tensor& gradient, double scale, bool of_target) const {
-    const Tensor input = to_compute(classes_last(x));
-    const Tensor given = by_index() ? Tensor{} : classes_last(target).to(input.dtype()).contiguous();
+    const Tensor input = classes_last(x);
+    const Tensor given = by_index() ? Tensor{} : classes_last(target.to(input.dtype()));
     const Tensor g = element_gradients(gradient, element_shape, input.dtype());
     const std::vector<T> weights = class_weights<T>(weight, classes);
     Tensor of_x(input.dtype(), input.shape());
@@ -200,14 +200,16 @@ struct CrossEntropy {
         continue;
       }
       const T upstream = g.data<T>()[r] * static_cast<T>(scale);
-      const T normaliser = log_sum_exp(logits, classes, half_steps, scratch.data());
+      const Exponentials<T> exponential = exponentials(logits, classes, half_steps, out);
       factors(row, by_index() ? nullptr : given.data<T>() + r * classes, weights, scratch.data());
       const T* f = scratch.data();
       const T total = row_sum<T>(classes, half_steps, [f](std::int64_t c) { return f[c]; });
-      for (std::int64_t c = 0; c < classes; ++c) out[c] = upstream * (total * std::exp(logits[c] - normaliser) - f[c]);
+      const T share = total / exponential.sum;
+      for (std::int64_t c = 0; c < classes; ++c) out[c] = upstream * (share * out[c] - f[c]);
       if (!of_target) continue;
       T* to = of_probabilities.mutable_data<T>() + r * classes;
       const T peak = static_cast<T>(1 - smoothing);
+      const T normaliser = exponential.log_sum();
       for (std::int64_t c = 0; c < classes; ++c) {
         to[c] = upstream * peak * weights[static_cast<std::size_t>(c)] * (normaliser - logits[c]);
       }

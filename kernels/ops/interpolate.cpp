@@ -139,6 +139,24 @@ Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
 template <class T, bool transposed>
 void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std::int64_t inner, bool half_steps) {
   const std::vector<T> weight(taps.weight.begin(), taps.weight.end());
+  if (inner == 1 && !half_steps) {
+    for (std::int64_t block = 0; block < outer; ++block) {
+      const T* source = from + block * (transposed ? taps.out : taps.in);
+      T* target = to + block * (transposed ? taps.in : taps.out);
+      const std::int64_t* index = taps.index.data();
+      const T* w = weight.data();
+      for (std::int64_t o = 0; o < taps.out; ++o, index += taps.count, w += taps.count) {
+        for (std::int64_t k = 0; k < taps.count; ++k) {
+          if constexpr (transposed) {
+            target[index[k]] += w[k] * source[o];
+          } else if (w[k] != T{0}) {  // an infinite neighbour without weight does not count
+            target[o] += w[k] * source[index[k]];
+          }
+        }
+      }
+    }
+    return;
+  }
   for (std::int64_t block = 0; block < outer; ++block) {
     const T* source = from + block * (transposed ? taps.out : taps.in) * inner;
     T* target = to + block * (transposed ? taps.in : taps.out) * inner;

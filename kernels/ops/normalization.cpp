@@ -224,16 +224,25 @@ struct Normalised {
   Tensor rstd;
 };
 
-// rows_first exchanges the first two axes, which brings the channels of batch norm to the front and back again.
-Tensor exchanged(const Tensor& tensor, bool rows_first) { return rows_first ? tensor.transpose(0, 1) : tensor; }
+// channels_first brings the channels of batch norm, axis 1, to the front: [N, C, ...] as [C, N, space].
+Tensor rows_of(const Tensor& tensor, bool channels_first) {
+  if (!channels_first || tensor.numel() == 0) return tensor;
+  return tensor.reshape(Dims{tensor.size(0), tensor.size(1), -1}).transpose(0, 1);
+}
+
+Tensor from_rows(const Tensor& rows, bool channels_first, const Dims& shape) {
+  if (!channels_first || rows.numel() == 0) return rows.reshape(shape);
+  return rows.transpose(0, 1).reshape(shape);
+}
 
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias,
-                     const Layout& layout, bool rows_first = false, const Tensor& mean = {}, const Tensor& rstd = {}) {
+                     const Layout& layout, bool channels_first = false, const Tensor& mean = {},
+                     const Tensor& rstd = {}) {
   const DType wide = compute_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) {
     return tensor.defined() ? tensor.to(wide).contiguous() : tensor;
   };
-  Operands operands{prepare(exchanged(x.tensor(), rows_first)), prepare(weight ? weight->tensor() : Tensor{}),
+  Operands operands{prepare(rows_of(x.tensor(), channels_first)), prepare(weight ? weight->tensor() : Tensor{}),
                     prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
   const Tensor y = visit_compute(wide, [&](auto element) { return forward<decltype(element)>(operands, layout); });
   operands.x = {};  // not kept: the backward pass reads the input again
@@ -241,17 +250,17 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
   const auto vjp = [=, x = x.tensor(), weight_shape = weight ? weight->shape() : Dims{},
                     bias_shape = bias ? bias->shape() : Dims{}](const Tensor& gradient) {
     Operands saved = operands;
-    saved.x = prepare(exchanged(x, rows_first));
-    const Tensor g = prepare(exchanged(gradient, rows_first));
+    saved.x = prepare(rows_of(x, channels_first));
+    const Tensor g = prepare(rows_of(gradient, channels_first));
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
     const Gradients all =
         visit_compute(wide, [&](auto element) { return backward<decltype(element)>(saved, g, layout, parameters); });
-    std::vector<Tensor> result{exchanged(all.x, rows_first), {}, {}};
+    std::vector<Tensor> result{from_rows(all.x, channels_first, x.shape()), {}, {}};
     if (weight && parameters) result[1] = all.weight.reshape(weight_shape);
     if (bias && parameters) result[2] = all.bias.reshape(bias_shape);
     return result;
   };
-  const Tensor stored = exchanged(y, rows_first).to(x.dtype()).contiguous();
+  const Tensor stored = from_rows(y, channels_first, x.shape()).to(x.dtype());
   return {x.tape().record(stored, {x, weight.value_or(Var{}), bias.value_or(Var{})}, vjp), operands.mean,
           operands.rstd};
 }

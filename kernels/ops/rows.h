@@ -4,6 +4,7 @@
 // logarithm of the length; with the device's fp16 accumulation every addition is rounded to float16 instead.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -93,6 +94,29 @@ T add_step(T total, T value, bool half_steps) {
     if (half_steps) return to_float(to_half(total + value));
   }
   return total + value;
+}
+
+// [outer, rows, columns] as [outer, columns, rows], both row-major in a compute dtype. In tiles, so that neither side
+// jumps through memory.
+inline Tensor exchange_axes(const Tensor& tensor, std::int64_t outer, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t tile = 32;
+  Tensor result(tensor.dtype(), {outer, columns, rows});
+  visit_compute(tensor.dtype(), [&](auto element) {
+    using T = decltype(element);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      const T* from = tensor.data<T>() + o * rows * columns;
+      T* to = result.mutable_data<T>() + o * rows * columns;
+      for (std::int64_t row = 0; row < rows; row += tile) {
+        for (std::int64_t column = 0; column < columns; column += tile) {
+          const std::int64_t last_row = std::min(row + tile, rows);
+          for (std::int64_t c = column; c < std::min(column + tile, columns); ++c) {
+            for (std::int64_t r = row; r < last_row; ++r) to[c * rows + r] = from[r * columns + c];
+          }
+        }
+      }
+    }
+  });
+  return result;
 }
 
 }  // namespace msrun

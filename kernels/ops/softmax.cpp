@@ -48,40 +48,56 @@ void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form fo
   }
 }
 
-// The tensor with `axis` last, row-major in the compute dtype; its own inverse but for the copy.
-Tensor axis_last(const Tensor& tensor, std::int64_t axis) {
-  return to_compute(tensor.rank() > 1 ? tensor.transpose(axis, -1) : tensor);
+// A shape around the axis that is reduced.
+struct Extents {
+  std::int64_t outer = 1;
+  std::int64_t count = 1;
+  std::int64_t inner = 1;
+};
+
+Extents extents_of(const Dims& shape, std::int64_t axis) {
+  if (shape.empty()) return {};
+  const auto at = static_cast<std::size_t>(axis);
+  return {element_count(std::span(shape.data(), at)), shape[at],
+          element_count(std::span(shape.data() + at + 1, shape.size() - at - 1))};
 }
 
-Tensor axis_back(const Tensor& tensor, std::int64_t axis, DType dtype) {
-  return (tensor.rank() > 1 ? tensor.transpose(axis, -1) : tensor).to(dtype).contiguous();
+// Rows along the axis, in the compute dtype.
+Tensor rows_of(const Tensor& tensor, const Extents& extents) {
+  const Tensor wide = to_compute(tensor);
+  return extents.inner == 1 ? wide : exchange_axes(wide, extents.outer, extents.count, extents.inner);
+}
+
+Tensor from_rows(const Tensor& rows, const Extents& extents, const Dims& shape, DType dtype) {
+  const Tensor ordered = extents.inner == 1 ? rows : exchange_axes(rows, extents.outer, extents.inner, extents.count);
+  return ordered.reshape(shape).to(dtype);
 }
 
 Tensor forward(const Tensor& input, std::int64_t axis, Form form, bool half_steps) {
-  const Tensor x = axis_last(input, axis);
+  const Extents extents = extents_of(input.shape(), axis);
+  const Tensor x = rows_of(input, extents);
   Tensor y(x.dtype(), x.shape());
-  const std::int64_t count = input.rank() == 0 ? 1 : x.size(-1);
   visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
-    for (std::int64_t at = 0; at < x.numel(); at += count) {
-      forward_row(x.data<T>() + at, y.mutable_data<T>() + at, count, form, half_steps);
+    for (std::int64_t at = 0; at < x.numel(); at += extents.count) {
+      forward_row(x.data<T>() + at, y.mutable_data<T>() + at, extents.count, form, half_steps);
     }
   });
-  return axis_back(y, axis, input.dtype());
+  return from_rows(y, extents, input.shape(), input.dtype());
 }
 
 Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form, bool half_steps) {
-  const Tensor y = axis_last(output, axis);
-  const Tensor g = axis_last(gradient.to(y.dtype()), axis);
+  const Extents extents = extents_of(output.shape(), axis);
+  const Tensor y = rows_of(output, extents);
+  const Tensor g = rows_of(gradient.to(y.dtype()), extents);
   Tensor result(y.dtype(), y.shape());
-  const std::int64_t count = output.rank() == 0 ? 1 : y.size(-1);
   visit_compute(y.dtype(), [&](auto element) {
     using T = decltype(element);
-    for (std::int64_t at = 0; at < y.numel(); at += count) {
-      backward_row(y.data<T>() + at, g.data<T>() + at, result.mutable_data<T>() + at, count, form, half_steps);
+    for (std::int64_t at = 0; at < y.numel(); at += extents.count) {
+      backward_row(y.data<T>() + at, g.data<T>() + at, result.mutable_data<T>() + at, extents.count, form, half_steps);
     }
   });
-  return axis_back(result, axis, output.dtype());
+  return from_rows(result, extents, output.shape(), output.dtype());
 }
 
 Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
