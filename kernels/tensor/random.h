@@ -29,7 +29,8 @@ class Philox final : public RandomWords {
   void fill(std::span<std::uint32_t> words) override;
 
  private:
-  void generate();
+  // The next 64 words.
+  void generate(std::uint32_t* words);
   std::uint64_t key_;
   std::uint64_t counter_ = 0;
   std::size_t used_ = 64;
