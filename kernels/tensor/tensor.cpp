@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <type_traits>
 
 #include "kernels/error.h"
 #include "kernels/tensor/convert.h"
@@ -55,8 +56,19 @@ void convert_rows(const Tensor& source, DType dtype, std::byte* target) {
   const std::int64_t stride = source.shape().empty() ? 1 : source.strides().back();
   const auto from_size = static_cast<std::int64_t>(size_of(source.dtype()));
   const auto to_size = static_cast<std::int64_t>(size_of(dtype));
+  constexpr DType own = std::is_same_v<T, float>    ? DType::float32
+                        : std::is_same_v<T, double> ? DType::float64
+                                                    : DType::int64;
   std::array<T, block> buffer;
   for_each_row(source, [&](std::int64_t offset, std::int64_t position) {
+    if (dtype == own) {
+      load_run<T>(source.dtype(), source.raw() + offset * from_size, stride, row, reinterpret_cast<T*>(target) + position);
+      return;
+    }
+    if (source.dtype() == own && stride == 1) {
+      store_run<T>(dtype, source.data<T>() + offset, row, target + position * to_size);
+      return;
+    }
     for (std::int64_t start = 0; start < row; start += block) {
       const std::int64_t count = std::min(block, row - start);
       load_run<T>(source.dtype(), source.raw() + (offset + start * stride) * from_size, stride, count, buffer.data());
