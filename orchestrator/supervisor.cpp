@@ -250,6 +250,8 @@ void Supervisor::drain(Runner& runner) {
 }
 
 void Supervisor::collect() {
+  // Before the rings are read: a result that comes later announces itself again.
+  queue_.control->results_waiting.exchange(0);
   for (Runner& runner : runners_) {
     if (runner.pid > 0) drain(runner);
   }
@@ -351,6 +353,8 @@ void Supervisor::record_death(std::uint32_t task, int device, const std::string&
 
 void Supervisor::on_tick() {
   const double now = steady_seconds();
+  // A runner that died at the wrong moment may have left results unannounced.
+  if (queue_.control->results_waiting.load() != 0) results_pending_ = true;
   for (Runner& runner : runners_) {
     if (runner.pid < 0 || options_.task_timeout <= 0 || !runner.timed_out.empty()) continue;
     for (std::size_t i = 0; i < runner.threads; ++i) {

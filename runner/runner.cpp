@@ -122,9 +122,11 @@ class Worker {
     std::string_view rest = framed;
     while (true) {
       rest.remove_prefix(ring_.push(rest));
-      const std::uint64_t one = 1;
-      // The counter cannot overflow; a failed write only delays the supervisor to its next tick.
-      [[maybe_unused]] const ssize_t written = write(setup_.notify, &one, sizeof(one));
+      if (setup_.queue.control->results_waiting.exchange(1) == 0) {
+        const std::uint64_t one = 1;
+        // The counter cannot overflow; a failed write only delays the supervisor to its next tick.
+        [[maybe_unused]] const ssize_t written = write(setup_.notify, &one, sizeof(one));
+      }
       if (rest.empty()) return;
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }

@@ -61,6 +61,9 @@ struct alignas(64) QueueControl {
   std::atomic<std::uint32_t> cursor{0};
   std::uint32_t task_count = 0;
   std::atomic<std::uint32_t> stop{0};  // no new tasks are taken
+  // 1 from the first result after the supervisor emptied the rings until it empties them again: only that first result
+  // wakes it.
+  alignas(64) std::atomic<std::uint32_t> results_waiting{0};
   alignas(64) std::atomic<std::uint64_t> memory_in_use{0};
   alignas(64) std::atomic<std::uint32_t> computing{0};
   std::uint64_t memory_budget = 0;   // bytes
