@@ -32,6 +32,7 @@ std::int64_t class_count(const Var& x) {
   if (x.rank() == 0) throw SkipError("The loss expects an input of at least one dimension.");
   if (!is_floating(x.dtype()))
     throw SkipError("The loss is not defined for inputs of dtype " + std::string(name(x.dtype())) + ".");
+  require_bounded(x.shape());
   return x.rank() == 1 ? x.size(0) : x.size(1);
 }
 
@@ -389,6 +390,7 @@ Value multilabel_margin_loss(const Bound& args, bool legacy_flags) {
   if (x.rank() > 2 || target.shape() != x.shape() || !is_floating(x.dtype())) {
     throw SkipError("multilabel_margin_loss expects an input of one or two dimensions and a target of the same shape.");
   }
+  require_bounded(x.shape());
   const std::int64_t classes = x.size(-1);
   for (std::int64_t i = 0; i < target.numel(); ++i) {
     const std::int64_t index = target.data<std::int64_t>()[i];

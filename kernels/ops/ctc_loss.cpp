@@ -174,6 +174,7 @@ Var ctc_loss(const Bound& args) {
   if ((x.rank() != 2 && x.rank() != 3) || !is_floating(x.dtype())) {
     throw SkipError("ctc_loss expects log_probs of two or three dimensions.");
   }
+  require_bounded(x.shape());
   const bool batched = x.rank() == 3;
   const Problem problem = make_problem(args, x.tensor(), batched);
   const Reduction reduction = reduction_of(args, false);

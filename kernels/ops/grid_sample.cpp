@@ -231,6 +231,9 @@ Var grid_sample(const Var& x, const Var& grid, Sampling sampling) {
     if (x.shape()[i + 2] < 1) throw SkipError("grid_sample expects an input with non-empty spatial dimensions.");
     shape.push_back(grid.shape()[i + 1]);
   }
+  require_bounded(x.shape());
+  require_bounded(grid.shape());
+  require_bounded(shape);
   sampling.positions = element_count(std::span(shape.data() + 2, sampling.spatial));
   sampling.half_steps = x.arithmetic().fp16_accumulation;
   const DType wide = compute_dtype(x.dtype());
@@ -331,6 +334,7 @@ Var affine_grid(const Var& theta, const Dims& size, bool align_corners) {
     shape.push_back(size[i]);
   }
   shape.push_back(spatial);
+  require_bounded(shape);
   const DType wide = compute_dtype(theta.dtype());
   Tensor grid(wide, shape);
   BaseGrid base;

@@ -268,6 +268,7 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
 void require_floating(const Var& x, const char* what) {
   if (!is_floating(x.dtype()))
     throw SkipError(std::string(what) + " is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
+  require_bounded(x.shape());
 }
 
 void require_count(const std::optional<Var>& parameter, std::int64_t count, const char* what) {

@@ -56,6 +56,7 @@ Geometry start_geometry(const Tensor& x, std::size_t spatial) {
                     std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2) + " dimensions, not shape " +
                     tuple_text(x.shape()) + ".");
   }
+  require_bounded(x.shape());
   Geometry geometry;
   geometry.result_shape = x.shape();
   for (std::size_t i = 0; i < rank - spatial; ++i) geometry.planes *= x.shape()[i];
@@ -413,6 +414,7 @@ Var unpool(const Var& x, const Tensor& index_tensor, std::size_t spatial, const 
   }
   if (output_size.size() != spatial)
     throw SkipError("max_unpool: output_size must have " + std::to_string(spatial) + " sizes.");
+  require_bounded(x.shape());
   Dims shape = x.shape();
   std::int64_t planes = 1;
   for (std::size_t i = 0; i < rank - spatial; ++i) planes *= shape[i];

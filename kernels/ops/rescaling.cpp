@@ -107,6 +107,7 @@ Var local_response_norm(const Bound& args) {
     throw SkipError("local_response_norm expects a floating point input of 3 or more dimensions, not " +
                     tuple_text(x.shape()) + ".");
   }
+  require_bounded(x.shape());
   LocalResponse response{args.integer("size"), args.real("alpha"), args.real("beta"), args.real("k")};
   if (response.size < 1) throw SkipError("local_response_norm: size must be positive.");
   response.samples = x.size(0);

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <type_traits>
 
+#include "kernels/error.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -24,6 +26,19 @@ inline Tensor to_compute(const Tensor& tensor) { return tensor.to(compute_dtype(
 template <class F>
 decltype(auto) visit_compute(DType dtype, F&& f) {
   return dtype == DType::float64 ? f(double{}) : f(float{});
+}
+
+// A tensor without elements may have any size along its other axes: refuses those that would make loops and tables over
+// single axes absurdly long. Throws SkipError.
+inline void require_bounded(const Dims& shape) {
+  constexpr std::int64_t limit = std::int64_t{1} << 24;
+  if (element_count(shape) > 0) return;
+  std::int64_t product = 1;
+  for (const std::int64_t size : shape) {
+    if (size > limit || (product *= std::max<std::int64_t>(size, 1)) > limit) {
+      throw SkipError("An empty tensor of shape " + tuple_text(shape) + " is not supported here.");
+    }
+  }
 }
 
 namespace rows_detail {
@@ -101,6 +116,7 @@ T add_step(T total, T value, bool half_steps) {
 inline Tensor exchange_axes(const Tensor& tensor, std::int64_t outer, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t tile = 32;
   Tensor result(tensor.dtype(), {outer, columns, rows});
+  if (result.numel() == 0) return result;
   visit_compute(tensor.dtype(), [&](auto element) {
     using T = decltype(element);
     for (std::int64_t o = 0; o < outer; ++o) {

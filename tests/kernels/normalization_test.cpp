@@ -179,6 +179,18 @@ TEST(Normalisation, EmptyInputs) {
   EXPECT_THAT(all[1], ElementsAre(0, 0, 0));
 }
 
+TEST(Normalisation, RefusesAbsurdShapesWithoutElements) {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  EXPECT_THROW(forward("Functional", "layer_norm", {Tensor(DType::float64, {0, huge}), List{huge}}), SkipError);
+  EXPECT_THROW(forward("Functional", "group_norm", {Tensor(DType::float64, {0, huge}), std::int64_t{2}}), SkipError);
+  EXPECT_THROW(
+      forward("Functional", "cross_entropy", {Tensor(DType::float64, {huge, 0}), Tensor(DType::float64, {huge, 0})}),
+      SkipError);
+  EXPECT_THROW(forward("Functional", "avg_pool2d", {Tensor(DType::float64, {huge, huge, 0, 4}), std::int64_t{2}}),
+               SkipError);
+  EXPECT_TRUE(forward("Functional", "softmax", {Tensor(DType::float64, {huge, 0, 4}), std::int64_t{1}}).empty());
+}
+
 TEST(Normalisation, Float16AccumulationShows) {
   const Tensor x = Tensor::full(DType::float32, Dims{1, 4096}, 1);
   std::vector<Var> leaves;
