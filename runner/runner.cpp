@@ -141,7 +141,9 @@ class Worker {
   MersenneTwister generator_;
 };
 
-void tune_allocator() {
+void tune_allocator(std::uint32_t processors) {
+  // No more pools than threads that compute at a time: what one thread has freed, the next one is to use.
+  mallopt(M_ARENA_MAX, static_cast<int>(processors));
   // Tensors of some megabytes come and go by the thousand: keep their pages instead of returning and faulting them in again.
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
@@ -168,7 +170,7 @@ bool unframe_record(std::string& received, std::size_t& consumed, std::string_vi
 }
 
 void run_runner(const RunnerSetup& setup) {
-  tune_allocator();
+  tune_allocator(setup.queue.control->processors);
   catch_fatal_signals();
   const std::unique_ptr<Device> device = setup.make_device();
   std::atomic<std::size_t> next_retry{0};

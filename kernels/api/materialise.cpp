@@ -67,6 +67,12 @@ void adapt(const ApiName& name, List& args, Dict& kwargs) {
       args[0] = SpecPtr(std::move(changed));
     }
   }
+  if (name.api == "rms_norm" && args.size() < 4 && !args.empty()) {
+    // Without eps the operator takes the epsilon of its input's dtype; the raised benchmark must take the same.
+    const TensorSpec* input = spec_of(args[0]);
+    const bool given = std::any_of(kwargs.begin(), kwargs.end(), [](const auto& entry) { return entry.first == "eps"; });
+    if (input != nullptr && !given) kwargs.emplace_back("eps", epsilon(parse_dtype(input->dtype).value_or(DType::float32)));
+  }
   if (name.api == "npu_fusion_attention") {
     std::int64_t sparse_mode = 0;
     for (const auto& [key, value] : kwargs) {

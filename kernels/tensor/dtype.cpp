@@ -114,6 +114,17 @@ double max_finite(DType dtype) {
   }
 }
 
+double epsilon(DType dtype) {
+  switch (dtype) {
+    case DType::float16: return 0x1p-10;
+    case DType::bfloat16: return 0x1p-7;
+    case DType::float64: return 0x1p-52;
+    case DType::float8_e4m3fn: return 0x1p-3;
+    case DType::float8_e5m2: return 0x1p-2;
+    default: return 0x1p-23;
+  }
+}
+
 DType promote(DType a, DType b) {
   if (a == b) return a;
   if (is_complex(a) || is_complex(b)) {

@@ -52,6 +52,9 @@ bool is_float8(DType dtype);
 // Largest finite value of a floating dtype.
 double max_finite(DType dtype);
 
+// Distance from 1 to the next larger value of a floating dtype.
+double epsilon(DType dtype);
+
 // torch's result dtype of two tensor operands of the same category of dimensionality.
 DType promote(DType a, DType b);
 
