@@ -1,6 +1,7 @@
 // Convolutions as matrix products: the windows of the input are laid out as columns, a bounded panel at a time. A
 // transposed convolution is the gradient of a convolution with respect to its input (api_inventory.md section 3, conv).
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "kernels/api/operators.h"
@@ -14,7 +15,8 @@
 namespace msrun {
 namespace {
 
-constexpr std::int64_t panel_bytes = std::int64_t{4} << 20;
+// Fits the second-level cache beside the operands of the product.
+constexpr std::int64_t panel_bytes = std::int64_t{512} << 10;
 
 // A convolution of x [batch, channels_in, input] with w [channels_out, channels_in / groups, kernel].
 struct Convolution {
@@ -49,6 +51,23 @@ void for_each_panel(const Convolution& c, F&& f) {
   }
 }
 
+// Memory for one panel at a time, not initialised.
+template <class T>
+class PanelStorage {
+ public:
+  T* reserve(std::int64_t count) {
+    if (count > size_) {
+      values_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
+      size_ = count;
+    }
+    return values_.get();
+  }
+
+ private:
+  std::unique_ptr<T[]> values_;
+  std::int64_t size_ = 0;
+};
+
 // The columns of one panel: the input itself where every window is one element.
 template <class T>
 class Columns {
@@ -56,14 +75,14 @@ class Columns {
   explicit Columns(const Convolution& c) : c_(c) {}
   MatrixView<T> of(const T* input, std::int64_t first, std::int64_t count) {
     if (c_.windows.is_identity()) return {input, c_.column_length(), count, count, 1};
-    storage_.resize(static_cast<std::size_t>(c_.column_length() * count));
-    windows_to_columns(c_.windows, c_.in_per_group(), input, first, count, storage_.data());
-    return {storage_.data(), c_.column_length(), count, count, 1};
+    T* columns = storage_.reserve(c_.column_length() * count);
+    windows_to_columns(c_.windows, c_.in_per_group(), input, first, count, columns);
+    return {columns, c_.column_length(), count, count, 1};
   }
 
  private:
   const Convolution& c_;
-  std::vector<T> storage_;
+  PanelStorage<T> storage_;
 };
 
 // y = x * w
@@ -84,7 +103,7 @@ void convolve_transposed(const Convolution& c, const T* g, const T* w, T* x, con
   const std::int64_t positions = c.windows.output_size();
   const bool identity = c.windows.is_identity();
   if (!identity || c.out_per_group() == 0) std::fill_n(x, c.batch * c.channels_in * c.windows.input_size(), T{});
-  std::vector<T> storage;
+  PanelStorage<T> storage;
   for_each_panel<T>(
       c, [&](std::int64_t at_x, std::int64_t at_y, std::int64_t at_w, std::int64_t first, std::int64_t count) {
         const MatrixView<T> weights{w + at_w, c.out_per_group(), c.column_length(), c.column_length(), 1};
@@ -93,9 +112,9 @@ void convolve_transposed(const Convolution& c, const T* g, const T* w, T* x, con
           gemm(weights.transposed(), gradient, x + at_x, positions, false, arithmetic);
           return;
         }
-        storage.resize(static_cast<std::size_t>(c.column_length() * count));
-        gemm(weights.transposed(), gradient, storage.data(), count, false, arithmetic);
-        add_columns_to_windows(c.windows, c.in_per_group(), storage.data(), first, count, x + at_x,
+        T* columns = storage.reserve(c.column_length() * count);
+        gemm(weights.transposed(), gradient, columns, count, false, arithmetic);
+        add_columns_to_windows(c.windows, c.in_per_group(), columns, first, count, x + at_x,
                                std::is_same_v<T, float> && arithmetic.fp16_accumulation);
       });
 }
