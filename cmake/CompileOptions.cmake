@@ -5,9 +5,9 @@ target_compile_options(msrun_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast
   -Woverloaded-virtual -Werror -fno-math-errno -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC 12 reports these for code inlined from the standard library and Eigen where nothing is wrong.
+  # GCC 12 reports these for code inlined from the standard library, Eigen and its own intrinsics headers where nothing is wrong.
   target_compile_options(msrun_options INTERFACE
-    -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
+    -Wno-uninitialized -Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread -Wno-restrict)
 endif()
 if(MSRUN_SANITIZE)
   add_compile_options(-fsanitize=${MSRUN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
