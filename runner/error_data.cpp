@@ -1,9 +1,20 @@
 #include "runner/error_data.h"
 
+#include <algorithm>
+
 #include "kernels/io/pt_file.h"
 
 namespace msrun {
 namespace {
+
+// Foreign text as part of a file name: it may neither lead elsewhere nor make the name longer than a file system takes.
+std::string harmless(std::string text, std::size_t longest) {
+  text.resize(std::min(text.size(), longest));
+  for (char& c : text) {
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
+  }
+  return text;
+}
 
 // n counts every leaf, depth first; only tensors are written.
 void save_tree(const std::filesystem::path& directory, const std::string& prefix, const Value& tree, int& n) {
@@ -29,11 +40,11 @@ void save_list(const std::filesystem::path& directory, const std::string& prefix
 
 void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
                      const Evaluation& device) {
-  const std::string& name = call.name;
+  const std::string name = harmless(call.name, 120);
   save_list(directory, name + ".forward.input", call.args, nullptr, call.parts.api);
   for (const auto& [key, value] : call.kwargs) {
     int n = 0;
-    save_tree(directory, name + ".forward.input.kwargs." + key, value, n);
+    save_tree(directory, name + ".forward.input.kwargs." + harmless(key, 80), value, n);
   }
   save_list(directory, name + ".forward.output.bench", {bench.output}, nullptr, call.parts.api);
   save_list(directory, name + ".forward.output.device", {device.output}, nullptr, call.parts.api);

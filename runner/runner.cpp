@@ -3,14 +3,17 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 #include "kernels/api/call_codec.h"
+#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
@@ -79,9 +82,10 @@ class Worker {
       slot_.task.store(task);
       if (!setup_.queue.admit(slot_, setup_.plan.tasks[task].memory)) break;
       slot_.since.store(steady_nanoseconds());
-      const std::string record = encode(check(task));
+      const std::optional<ApiResult> result = check_in_memory(task);
+      if (!result) break;
       setup_.queue.release(slot_);
-      send(record);
+      send(encode(*result));
       slot_.task.store(WorkerSlot::idle);
     }
     setup_.queue.release(slot_);
@@ -96,6 +100,26 @@ class Worker {
       return true;
     }
     return !setup_.alone && setup_.queue.take(task);
+  }
+
+  // First with a fair share of the memory; a call whose outputs are far beyond the estimate is run again with all of
+  // it, while no other call holds any. Nothing if the run is being stopped.
+  std::optional<ApiResult> check_in_memory(std::uint32_t task) {
+    const QueueControl& control = *setup_.queue.control;
+    const std::uint64_t at_a_time = std::min<std::uint64_t>(control.processors, setup_.queue.slots.size());
+    const std::uint64_t share = std::max(control.memory_budget / at_a_time, 2 * setup_.plan.tasks[task].memory);
+    {
+      const TensorMemoryScope scope(std::min(share, control.memory_budget));
+      ApiResult result = check(task);
+      if (!scope.exceeded() || share >= control.memory_budget) return result;
+    }
+    setup_.queue.release(slot_);
+    slot_.since.store(0);
+    if (!setup_.queue.acquire_processor(slot_) || !setup_.queue.admit(slot_, control.memory_budget))
+      return std::nullopt;
+    slot_.since.store(steady_nanoseconds());
+    const TensorMemoryScope scope(control.memory_budget);
+    return check(task);
   }
 
   ApiResult check(std::uint32_t task) {

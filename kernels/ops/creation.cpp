@@ -6,6 +6,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/operator_forms.h"
+#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
@@ -106,12 +107,18 @@ Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t of
   const auto last = [&](std::int64_t row) {
     return lower ? std::clamp<std::int64_t>(row + offset + 1, 0, columns) : columns;
   };
+  // The rows that have such columns, so that every step of the loops below has something to store.
+  const std::int64_t first_row = lower && columns > 0 ? std::max<std::int64_t>(0, -offset) : 0;
+  const std::int64_t last_row = columns == 0 ? 0 : lower ? rows : std::min(rows, columns - offset);
   std::int64_t count = 0;
-  for (std::int64_t row = 0; row < rows; ++row) count += last(row) - first(row);
+  for (std::int64_t row = first_row; row < last_row; ++row) {
+    count += last(row) - first(row);
+    check_tensor_memory(static_cast<std::size_t>(count) * 2 * sizeof(std::int64_t));
+  }
   Tensor result(DType::int64, Dims{2, count});
   auto* row_of = result.mutable_data<std::int64_t>();
   std::int64_t* column_of = row_of + count;
-  for (std::int64_t row = 0; row < rows; ++row) {
+  for (std::int64_t row = first_row; row < last_row; ++row) {
     for (std::int64_t column = first(row); column < last(row); ++column) {
       *row_of++ = row;
       *column_of++ = column;

@@ -12,6 +12,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/rows.h"
+#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
@@ -104,6 +105,8 @@ Geometry sliding_windows(const Tensor& x, std::size_t spatial, const Options& op
   for (std::size_t i = 3 - spatial; i < 3; ++i) {
     PoolAxis& axis = geometry.axes[i];
     axis.windows.clear();
+    check_tensor_memory(static_cast<std::size_t>(axis.out) * sizeof(Window));
+    axis.windows.reserve(static_cast<std::size_t>(axis.out));
     for (std::int64_t o = 0; o < axis.out; ++o) {
       const std::int64_t start = o * sizes[i].stride - sizes[i].padding;
       const std::int64_t stop = start + axis.step * (sizes[i].kernel - 1) + 1;
@@ -137,6 +140,8 @@ Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& out
   for (std::size_t i = 3 - spatial; i < 3; ++i) {
     PoolAxis& axis = geometry.axes[i];
     axis.windows.clear();
+    check_tensor_memory(static_cast<std::size_t>(axis.out) * sizeof(Window));
+    axis.windows.reserve(static_cast<std::size_t>(axis.out));
     for (std::int64_t o = 0; o < axis.out; ++o) {
       const std::int64_t start = o * axis.in / axis.out;
       const std::int64_t stop = ((o + 1) * axis.in + axis.out - 1) / axis.out;

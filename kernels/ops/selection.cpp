@@ -7,9 +7,16 @@
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
+
+// Indices may broadcast to any number of runs.
+void reserve_starts(Selection& selection, std::int64_t count) {
+  check_tensor_memory(static_cast<std::size_t>(count) * sizeof(std::int64_t));
+  selection.starts.reserve(static_cast<std::size_t>(count));
+}
 
 template <class F>
 void visit_size(DType dtype, F f) {
@@ -146,7 +153,7 @@ Selection gather_selection(const Dims& shape, std::int64_t axis, const Tensor& i
   Dims strides = row_major_strides(sizes);
   const std::int64_t stride = strides[along];
   strides[along] = 0;
-  selection.starts.reserve(static_cast<std::size_t>(values.numel()));
+  reserve_starts(selection, values.numel());
   const auto* from = values.data<std::int64_t>();
   for_each_offset(counts, strides, [&](std::int64_t offset) {
     selection.starts.push_back(offset + checked_index(*from++, sizes[along], false) * stride);
@@ -172,7 +179,7 @@ Selection slices_selection(const Dims& shape, std::int64_t axis, const Tensor& i
   }
   if (shape.empty() && count != 1) throw SkipError("A 0-d tensor takes an index of one element.");
   if (selection.run == 0) return selection;
-  selection.starts.reserve(static_cast<std::size_t>(outer * count));
+  reserve_starts(selection, outer * count);
   for (std::int64_t o = 0; o < outer; ++o) {
     for (const std::int64_t at : checked) selection.starts.push_back((o * sizes[along] + at) * selection.run);
   }
@@ -187,7 +194,7 @@ Selection view_selection(const Tensor& source, const Tensor& view) {
   Dims strides = view.strides();
   selection.run = split_run(shape, strides);
   const std::int64_t base = offset_in(source, view);
-  selection.starts.reserve(static_cast<std::size_t>(element_count(shape)));
+  reserve_starts(selection, element_count(shape));
   for_each_offset(shape, strides, [&](std::int64_t offset) { selection.starts.push_back(base + offset); });
   return selection;
 }
@@ -238,7 +245,7 @@ Selection advanced_selection(const Tensor& source, const Tensor& view, std::span
   const std::int64_t total = element_count(selection.shape);
   if (total == 0) return selection;
   selection.run = split_run(after_shape, after_strides);
-  selection.starts.reserve(static_cast<std::size_t>(total / selection.run));
+  reserve_starts(selection, total / selection.run);
   const std::int64_t base = offset_in(source, view);
   for_each_offset(before_shape, before_strides, [&](std::int64_t before) {
     for (const std::int64_t offset : offsets) {

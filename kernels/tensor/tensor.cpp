@@ -9,6 +9,7 @@
 
 #include "kernels/error.h"
 #include "kernels/tensor/convert.h"
+#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
@@ -19,9 +20,16 @@ constexpr std::int64_t block = 1024;
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   // One spare cache line, so that vector loops may read a full register past the end.
   const std::size_t size = (bytes + 2 * alignment - 1) / alignment * alignment;
+  take_tensor_memory(size);
   void* memory = std::aligned_alloc(alignment, size);
-  if (memory == nullptr) throw SkipError("Not enough memory for a tensor of " + std::to_string(bytes) + " bytes.");
-  return {static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); }};
+  if (memory == nullptr) {
+    give_tensor_memory(size);
+    throw SkipError("Not enough memory for a tensor of " + std::to_string(bytes) + " bytes.");
+  }
+  return {static_cast<std::byte*>(memory), [size](std::byte* p) {
+            std::free(p);
+            give_tensor_memory(size);
+          }};
 }
 
 std::string size_list(std::span<const std::int64_t> shape) {

@@ -1,0 +1,51 @@
+#include "kernels/tensor/memory.h"
+
+#include <limits>
+#include <string>
+
+#include "kernels/error.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+struct Account {
+  // Below zero if the thread has freed what it did not create within the scope.
+  std::int64_t used = 0;
+  std::int64_t limit = no_limit;
+  bool exceeded = false;
+};
+
+thread_local Account account;
+
+}  // namespace
+
+TensorMemoryScope::TensorMemoryScope(std::uint64_t bytes) {
+  account.used = 0;
+  account.limit = bytes < static_cast<std::uint64_t>(no_limit) ? static_cast<std::int64_t>(bytes) : no_limit;
+  account.exceeded = false;
+}
+
+TensorMemoryScope::~TensorMemoryScope() { account.limit = no_limit; }
+
+bool TensorMemoryScope::exceeded() const { return account.exceeded; }
+
+void check_tensor_memory(std::size_t bytes) {
+  // Sizes of tensors are below 2^63, and so is a sum that passed this check before.
+  if (account.limit != no_limit && static_cast<std::int64_t>(bytes) > account.limit - account.used) {
+    account.exceeded = true;
+    throw SkipError("The call needs more than the " + std::to_string(account.limit >> 20) +
+                    " MiB of memory that --memory allows: a tensor of " + std::to_string(bytes) +
+                    " bytes is too much.");
+  }
+}
+
+void take_tensor_memory(std::size_t bytes) {
+  check_tensor_memory(bytes);
+  account.used += static_cast<std::int64_t>(bytes);
+}
+
+void give_tensor_memory(std::size_t bytes) noexcept { account.used -= static_cast<std::int64_t>(bytes); }
+
+}  // namespace msrun

@@ -1,0 +1,32 @@
+// How much memory the tensors of a thread may hold. A call that was recorded or typed wrongly can ask for any amount
+// ("repeat 2^40 times"); the host grants it and kills the process when it is used. Whoever runs calls sets a limit, and
+// the tensor over the limit is refused with a SkipError instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace msrun {
+
+// While it lives, tensors that the calling thread creates and has not freed take at most `bytes` together. Scopes of
+// one thread do not nest.
+class TensorMemoryScope {
+ public:
+  explicit TensorMemoryScope(std::uint64_t bytes);
+  ~TensorMemoryScope();
+  TensorMemoryScope(const TensorMemoryScope&) = delete;
+  TensorMemoryScope& operator=(const TensorMemoryScope&) = delete;
+
+  // A tensor was refused, whether or not the call went on without it.
+  bool exceeded() const;
+};
+
+// For the storage of tensors. Counts bytes for the calling thread; throws SkipError where that would exceed its limit.
+void take_tensor_memory(std::size_t bytes);
+// Throws where take_tensor_memory would: for what an operator keeps beside its tensors and the arguments of the call
+// size.
+void check_tensor_memory(std::size_t bytes);
+// The thread that frees need not be the one that took: its own count goes down.
+void give_tensor_memory(std::size_t bytes) noexcept;
+
+}  // namespace msrun
