@@ -23,6 +23,9 @@ constexpr std::array<std::string_view, 7> never_run{
 
 constexpr std::int64_t max_rank_or_step = 1000000;
 
+// It is held in memory as a whole, at many times its size.
+constexpr std::uint64_t max_config_bytes = std::uint64_t{1} << 20;
+
 std::optional<std::int64_t> parse_count(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -114,10 +117,16 @@ class Checker {
 };
 
 json parse_file(const std::string& path) {
-  check_input_file(path, {".json"}, max_json_bytes);
+  check_input_file(path, {".json"}, max_config_bytes);
   std::ifstream file(path, std::ios::binary);
-  json root = json::parse(file, nullptr, false);
-  if (root.is_discarded()) throw UserError("load json file \"" + path + "\" failed.");
+  json root;
+  try {
+    root = json::parse(file);
+  } catch (const json::parse_error& error) {
+    throw UserError("load json file \"" + path + "\" failed: it is not valid JSON at byte " + std::to_string(error.byte) + ".");
+  } catch (const json::exception&) {
+    throw UserError("load json file \"" + path + "\" failed: a number is too large.");
+  }
   if (!root.is_object()) throw UserError(path + ": the top level must be an object");
   return root;
 }

@@ -164,13 +164,13 @@ class Builder {
   }
 
   void add_forward(std::string_view base, DumpEntry&& content) {
-    const std::string name(base);
-    if (is_formula(name)) {
-      throw UserError(path_ + ": api name contains special characters, please check! The entry is '" + printable(name) + "'.");
+    if (is_formula(base)) {
+      throw UserError(path_ + ": api name contains special characters, please check! The entry is '" + printable(base) + "'.");
     }
+    const std::string name = printable(base);
     if (!is_wanted(name)) return;
     PlanRecord record;
-    std::string reason = options_.skip_reason(name);
+    std::string reason = name == base ? options_.skip_reason(name) : "The API name contains control characters.";
     if (reason.empty() && !content.problem.empty()) reason = content.problem;
     if (reason.empty()) {
       ApiCall call;
@@ -273,9 +273,13 @@ struct Volume {
   double bytes = 0;
 };
 
+// At most 1e30, so that products of two such counts stay finite.
 double elements_of(const TensorSpec& spec) {
   double count = 1;
-  for (const std::int64_t size : spec.shape) count *= static_cast<double>(std::max<std::int64_t>(size, 0));
+  for (const std::int64_t size : spec.shape) {
+    if (size <= 0) return 0;
+    count = std::min(count * static_cast<double>(size), 1e30);
+  }
   return count;
 }
 
@@ -334,7 +338,7 @@ CostEstimate estimate_cost(const ApiCall& call) {
   const double passes = call.has_backward ? 3 : 1;
   CostEstimate estimate;
   // Some twenty nanoseconds per element for data, two runs and the comparison; 0.02 ns per multiply-add and run.
-  estimate.work = 20000 + 20 * (inputs.elements + gradients.elements) + 0.04 * products * passes;
+  estimate.work = std::min(20000 + 20 * (inputs.elements + gradients.elements) + 0.04 * products * passes, 1e30);
   // The inputs in both precisions with gradients, outputs about as large as their gradients or the inputs, and the float32
   // copies that half operands are computed in.
   const double outputs = gradients.bytes > 0 ? gradients.bytes : inputs.bytes;
