@@ -1,4 +1,5 @@
 // The msrun command.
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -33,6 +34,9 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file that may not grow is a failed write like that to a full disk, and a run goes on without whoever read its output.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   try {
     return run(argc, argv);
   } catch (const msrun::UserError& error) {

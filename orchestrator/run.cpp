@@ -88,17 +88,19 @@ json fingerprint(const Plan& plan, const Options& options) {
 }
 
 std::string journal_metadata(const Plan& plan, const Options& options, const std::string& backend) {
+  // A path may hold bytes that are not UTF-8.
   const json metadata{{"program", "msrun"},
                       {"fingerprint", fingerprint(plan, options)},
                       {"api_info", options.api_info},
                       {"backend", backend},
                       {"sim_faults", options.sim_faults}};
-  return metadata.dump();
+  return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 void require_same_run(const std::string& metadata, const json& expected, const std::string& journal) {
   const json recorded = json::parse(metadata, nullptr, false);
-  if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint")) {
+  if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
+      !recorded["fingerprint"].is_object()) {
     throw UserError(journal + ": its header does not say which run it belongs to.");
   }
   std::string differences;
@@ -110,6 +112,31 @@ void require_same_run(const std::string& metadata, const json& expected, const s
   if (!differences.empty()) {
     throw UserError("-csv_path: the run in " + journal + " cannot be continued with this dump and these options; different are " +
                     differences + ".");
+  }
+}
+
+// A file that this run has created and removes again unless it comes to start.
+class NewFile {
+ public:
+  NewFile() = default;
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove(path_, ignored);
+  }
+  void created(const std::string& path) { path_ = path; }
+  void keep() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+ApiResult restored_result(const std::string& record, const std::string& journal) {
+  try {
+    return decode_result(record);
+  } catch (const std::runtime_error& error) {
+    throw UserError(journal + ": a record cannot be read: " + error.what());
   }
 }
 
@@ -152,6 +179,7 @@ class Run {
       prepare_output_directory(options_.out_path);
       files_ = fresh_files();
     }
+    const HeldSignals held;
     if (options_.save_error_data) {
       error_data_ = error_data_directory(config_.error_data_path, files_.stamp);
       prepare_output_directory(error_data_);
@@ -162,15 +190,19 @@ class Run {
       journal.emplace(reopen_journal(restored));
     } else {
       journal.emplace(journal::Writer::create(files_.journal, journal_metadata(plan_, options_, backend_.name)));
+      new_journal_.created(files_.journal);
     }
     ResultStore results(plan_.size(), options_.devices, files_, {config_.precision, options_.english_titles}, *journal, *view_);
-    for (const std::string& record : restored) results.restore(decode_result(record), record);
+    for (const std::string& record : restored) results.restore(restored_result(record, files_.journal), record);
     restored = {};
-    if (resumed) {
-      results.rewrite_and_open_csvs();
-    } else {
-      results.open_fresh_csvs();
+    try {
+      resumed ? results.rewrite_and_open_csvs() : results.open_fresh_csvs();
+    } catch (const WriteError& error) {
+      if (!resumed) throw;
+      new_journal_.keep();
+      return stopped(results, error.what());
     }
+    new_journal_.keep();
     return supervise(results, *journal);
   }
 
@@ -236,6 +268,7 @@ class Run {
     std::unordered_map<std::string_view, std::uint32_t> tasks;
     for (std::uint32_t task = 0; task < plan_.size(); ++task) tasks.emplace(plan_.view().name(task), task);
     journal::Writer writer = journal::Writer::create(files_.journal, journal_metadata(plan_, options_, backend_.name));
+    new_journal_.created(files_.journal);
     for (ApiResult& result : imported.results) {
       const auto task = tasks.find(result.name);
       if (task == tasks.end()) {
@@ -279,6 +312,9 @@ class Run {
     } catch (const journal::WriteError& error) {
       return stopped(results, error.what());
     } catch (const WriteError& error) {
+      return stopped(results, error.what());
+    } catch (const std::system_error& error) {
+      // No process could be started, or no memory or descriptor was left for it.
       return stopped(results, error.what());
     }
     return close(results, end);
@@ -395,6 +431,7 @@ class Run {
   Plan plan_;
   RunFiles files_;
   std::string error_data_;
+  NewFile new_journal_;
 };
 
 }  // namespace

@@ -47,6 +47,7 @@ sigset_t handled_signals() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -73,6 +74,19 @@ std::vector<bool> finished_tasks(const Plan& plan, const ResultStore& results) {
 }
 
 }  // namespace
+
+HeldSignals::HeldSignals() {
+  const sigset_t handled = handled_signals();
+  checked(sigprocmask(SIG_BLOCK, &handled, &before_), "sigprocmask");
+}
+
+HeldSignals::~HeldSignals() {
+  const sigset_t handled = handled_signals();
+  const timespec no_wait{};
+  while (sigtimedwait(&handled, nullptr, &no_wait) > 0) {
+  }
+  sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
 
 Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, ResultStore& results, ProgressView& view)
     : plan_(plan),
@@ -112,9 +126,7 @@ Supervisor::~Supervisor() {
 
 RunEnd Supervisor::run() {
   started_ = steady_seconds();
-  const sigset_t handled = handled_signals();
-  sigset_t before;
-  checked(sigprocmask(SIG_BLOCK, &handled, &before), "sigprocmask");
+  const HeldSignals held;
   epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
   const auto watch = [&](int descriptor, std::uint64_t tag) {
     epoll_event event{};
@@ -123,6 +135,7 @@ RunEnd Supervisor::run() {
     checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
   };
   // Tags: signals, timer, then for runner i: 2 + 2i its results, 3 + 2i its end.
+  const sigset_t handled = handled_signals();
   signals_ = checked(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
   watch(signals_, 0);
   timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), "timerfd_create");
@@ -167,7 +180,6 @@ RunEnd Supervisor::run() {
   }
   collect();
   view_.progress(progress_state());
-  sigprocmask(SIG_SETMASK, &before, nullptr);
   if (results_.done() == plan_.size()) return RunEnd::complete;
   return interrupts_ > 0 ? RunEnd::interrupted : RunEnd::no_devices;
 }
@@ -212,8 +224,9 @@ void Supervisor::become_runner(const Runner& runner, bool alone) {
   try {
     if (options_.in_child) options_.in_child();
     prctl(PR_SET_NAME, ("msrun-dev" + std::to_string(runner.device)).c_str());
-    // Ctrl-C on the terminal reaches the whole process group; what it means is the supervisor's to say.
+    // Ctrl-C on the terminal and its closing reach the whole process group; what they mean is the supervisor's to say.
     std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGHUP, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
     const sigset_t handled = handled_signals();
     sigprocmask(SIG_UNBLOCK, &handled, nullptr);
@@ -373,7 +386,7 @@ void Supervisor::on_tick() {
 void Supervisor::on_signal() {
   signalfd_siginfo info{};
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
-    const bool terminate = info.ssi_signo == SIGTERM;
+    const bool terminate = info.ssi_signo != SIGINT;
     if (++interrupts_ == 1) {
       request_stop();
       if (terminate) stop_requested_ = steady_seconds();

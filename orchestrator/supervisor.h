@@ -4,6 +4,7 @@
 // child processes is here.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -31,6 +32,19 @@ struct SupervisorOptions {
   std::function<std::unique_ptr<Device>()> make_device;
   // Called in a forked child before anything else: closes what the child must not hold.
   std::function<void()> in_child;
+};
+
+// Holds SIGINT, SIGTERM and SIGHUP back, so that files are opened and completed without being interrupted; a Supervisor that
+// runs meanwhile acts on them. What nobody acted on by the end is dropped: there is nothing left to stop.
+class HeldSignals {
+ public:
+  HeldSignals();
+  ~HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 enum class RunEnd : std::uint8_t { complete, interrupted, no_devices };
