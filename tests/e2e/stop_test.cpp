@@ -1,0 +1,157 @@
+// Runs that are stopped from outside: signals and a disk that fills up. What is finished is kept, nothing else is left,
+// and the run can be continued to the files of an undisturbed one.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "tests/e2e/untouched.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Stop : public Untouched {
+ protected:
+  std::vector<std::string> arguments(const fs::path& out) const {
+    return {"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", out};
+  }
+
+  // A run of 84 calls that is busy with one that never ends. It is among the four smallest, so nearly all others come
+  // first.
+  std::unique_ptr<Process> busy_run(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = arguments(out());
+    words.insert(words.end(), {"--sim-fault", "Tensor.__mul__.0=hang"});
+    words.insert(words.end(), more.begin(), more.end());
+    auto run = std::make_unique<Process>(words, scratch_.path());
+    EXPECT_TRUE(eventually(20, [&] { return fs::exists(out()) && finished_calls() >= 80; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    return run;
+  }
+
+  std::size_t finished_calls() const {
+    std::size_t rows = 0;
+    for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
+      if (entry.path().filename().string().starts_with("accuracy_checking_result_") &&
+          entry.path().extension() == ".csv") {
+        const std::size_t all = read_csv(entry.path()).size();
+        rows = all > 0 ? all - 1 : 0;
+      }
+    }
+    return rows;
+  }
+
+  static std::string last_line(std::string text) {
+    while (text.ends_with('\n')) text.pop_back();
+    return text.substr(text.rfind('\n') + 1);
+  }
+
+  void expect_stopped(const Finished& finished) const {
+    EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
+    EXPECT_THAT(last_line(finished.out), HasSubstr("Continue it with: msrun"));
+    EXPECT_THAT(last_line(finished.out), HasSubstr(only_file(out(), "accuracy_checking_result_").string()));
+    expect_only_result_files();
+  }
+
+  void expect_continues_to_the_end() {
+    const fs::path result = only_file(out(), "accuracy_checking_result_");
+    const Finished finished =
+        msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-csv_path", result}, scratch_.path());
+    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    ASSERT_EQ(msrun(arguments(scratch_ / "whole"), scratch_.path()).exit_code, 0);
+    for (const char* prefix : {"accuracy_checking_result_", "accuracy_checking_details_"}) {
+      EXPECT_EQ(read_file(only_file(out(), prefix)), read_file(only_file(scratch_ / "whole", prefix)));
+    }
+  }
+};
+
+double seconds_until_end(Process& run) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(eventually(30, [&] { return !run.running(); }));
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// The call in flight is waited for, up to its time limit.
+TEST_F(Stop, ByCtrlC) {
+  const auto run = busy_run({"--task-timeout", "3"});
+  run->signal(SIGINT);
+  seconds_until_end(*run);
+  const Finished finished = run->wait();
+  expect_stopped(finished);
+  EXPECT_THAT(finished.out, HasSubstr("press Ctrl-C again"));
+  expect_continues_to_the_end();
+}
+
+TEST_F(Stop, ByCtrlCTwiceAtOnce) {
+  const auto run = busy_run();
+  run->signal(SIGINT);
+  ASSERT_TRUE(eventually(10, [&] { return run->out().find("press Ctrl-C again") != std::string::npos; }));
+  EXPECT_TRUE(run->running());
+  run->signal(SIGINT);
+  EXPECT_LT(seconds_until_end(*run), 2);
+  expect_stopped(run->wait());
+}
+
+// Whoever sends SIGTERM sends SIGKILL some seconds later: the calls in flight are not waited for that long.
+TEST_F(Stop, BySigterm) {
+  const auto run = busy_run();
+  run->signal(SIGTERM);
+  EXPECT_LT(seconds_until_end(*run), 9);
+  expect_stopped(run->wait());
+}
+
+TEST_F(Stop, ByAClosedTerminal) {
+  const auto run = busy_run();
+  for (const auto& [pid, name] : children(run->pid())) ::kill(pid, SIGHUP);
+  run->signal(SIGHUP);
+  run->signal(SIGTERM);
+  EXPECT_LT(seconds_until_end(*run), 2);
+  expect_stopped(run->wait());
+}
+
+// A file that may not grow is to a program what a full disk is.
+TEST_F(Stop, ByAFullDisk) {
+  {
+    const InheritedLimit disk(RLIMIT_FSIZE, 12000);
+    const Finished finished = msrun(arguments(out()), scratch_.path());
+    expect_stopped(finished);
+    EXPECT_THAT(finished.out, HasSubstr("accuracy_checking_details_"));
+    EXPECT_THAT(finished.out, HasSubstr("File too large"));
+    EXPECT_GT(finished_calls(), 0U);
+    // No room to continue either: what is there stays.
+    const Finished again = msrun(
+        {"-api_info", dump("llama_bf16"), "-csv_path", only_file(out(), "accuracy_checking_result_")}, scratch_.path());
+    expect_stopped(again);
+  }
+  expect_continues_to_the_end();
+}
+
+// Then there is nothing to continue: as if it had not been started.
+TEST_F(Stop, ByADiskThatIsFullBeforeTheStart) {
+  fs::create_directory(out());
+  // Less than any header needs, then less than the title row of the details file.
+  for (rlim_t room = 0; room < 380; room += 20) {
+    const InheritedLimit disk(RLIMIT_FSIZE, room);
+    const Finished finished = msrun(arguments(out()), scratch_.path());
+    EXPECT_EQ(finished.exit_code, 2) << finished.out << finished.err;
+    // The line itself is in a file.
+    EXPECT_EQ(finished.err.substr(0, 7), std::string("msrun: ").substr(0, room));
+    EXPECT_TRUE(fs::is_empty(out())) << "a file of a run that never started is left";
+  }
+}
+
+// Whoever reads the output may go away; the run does not depend on it.
+TEST_F(Stop, NotByAReaderThatGoesAway) {
+  const std::string program = std::string(BINARY_DIR) + "/msrun";
+  const std::string command =
+      program + " -api_info " + dump("cnn_fp32").string() + " -o " + out().string() +
+      " --message-format json 2>/dev/null | head -c 10 > /dev/null; test \"${PIPESTATUS[0]}\" = 0";
+  EXPECT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
+  EXPECT_EQ(finished_calls(), 50U);
+}
+
+}  // namespace
+}  // namespace msrun::testing
