@@ -72,10 +72,12 @@ void append_csv_field(std::string& out, std::string_view field) {
     return;
   }
   out += '"';
-  for (const char c : field) {
-    if (c == '"') out += '"';
-    out += c;
+  for (std::size_t quote = field.find('"'); quote != std::string_view::npos; quote = field.find('"')) {
+    out += field.substr(0, quote + 1);
+    out += '"';
+    field.remove_prefix(quote + 1);
   }
+  out += field;
   out += '"';
 }
 
