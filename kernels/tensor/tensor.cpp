@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -18,16 +19,18 @@ constexpr std::size_t alignment = 64;
 constexpr std::int64_t block = 1024;
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
-  // One spare cache line, so that vector loops may read a full register past the end.
-  const std::size_t size = (bytes + 2 * alignment - 1) / alignment * alignment;
+  // One spare cache line for the alignment, which aligned_alloc pays for with a search of its own, and one so that vector
+  // loops may read a full register past the end.
+  const std::size_t size = bytes + 2 * alignment;
   take_tensor_memory(size);
-  void* memory = std::aligned_alloc(alignment, size);
+  void* memory = std::malloc(size);
   if (memory == nullptr) {
     give_tensor_memory(size);
     throw SkipError("Not enough memory for a tensor of " + std::to_string(bytes) + " bytes.");
   }
-  return {static_cast<std::byte*>(memory), [size](std::byte* p) {
-            std::free(p);
+  const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % alignment;
+  return {static_cast<std::byte*>(memory) + (alignment - misaligned) % alignment, [memory, size](std::byte*) {
+            std::free(memory);
             give_tensor_memory(size);
           }};
 }
