@@ -95,7 +95,7 @@ TEST_F(ConfigFile, CommonKeysAreChecked) {
 TEST_F(ConfigFile, FileIsChecked) {
   EXPECT_THAT(refusal("{"), HasSubstr("load json file \""));
   EXPECT_THAT(refusal("\xFF\xFE{}"), HasSubstr("load json file \""));
-  EXPECT_THAT(refusal(""), HasSubstr("failed."));
+  EXPECT_THAT(refusal(""), HasSubstr("not valid JSON at byte 1"));
   EXPECT_EQ(refusal("[]"), "the top level must be an object");
   EXPECT_THAT(error_of<UserError>([&] { load_config(folder_.file("none.json"), is_supported); }),
               HasSubstr("does not exist."));
