@@ -1,6 +1,6 @@
-// The errors of the whole program. What the user can mend is a UserError, caught once in main: one line, exit code 2. What
-// one API cannot do is a SkipError: the pre-check turns it into a SKIP row whose Message is what() and goes on. Anything
-// else is our bug.
+// The errors of the whole program. What the user can mend is a UserError, caught once in main: one line, exit code 2.
+// What one API cannot do is a SkipError: the pre-check turns it into a SKIP row whose Message is what() and goes on.
+// Anything else is our bug.
 #pragma once
 
 #include <stdexcept>

@@ -123,7 +123,8 @@ json parse_file(const std::string& path) {
   try {
     root = json::parse(file);
   } catch (const json::parse_error& error) {
-    throw UserError("load json file \"" + path + "\" failed: it is not valid JSON at byte " + std::to_string(error.byte) + ".");
+    throw UserError("load json file \"" + path + "\" failed: it is not valid JSON at byte " +
+                    std::to_string(error.byte) + ".");
   } catch (const json::exception&) {
     throw UserError("load json file \"" + path + "\" failed: a number is too large.");
   }

@@ -28,7 +28,8 @@ class Source {
     return reader_.next(row);
   }
 
-  // Whether next(), when it found no title row, stopped at the start of one: what a writer leaves that is killed at once.
+  // Whether next(), when it found no title row, stopped at the start of one: what a writer leaves that is killed at
+  // once.
   bool begins(const std::string& title_row) const { return title_row.starts_with(bytes_); }
 
   [[noreturn]] void fail(const std::string& text) const {

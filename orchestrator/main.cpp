@@ -23,7 +23,8 @@ int run(int argc, const char* const* argv) {
     return msrun::exit_completed;
   }
   if (!options.forward.empty()) {
-    throw msrun::UserError("-forward: recordings of the older api_accuracy_checker cannot be read yet; give a dump.json with -api_info.");
+    throw msrun::UserError(
+        "-forward: recordings of the older api_accuracy_checker cannot be read yet; give a dump.json with -api_info.");
   }
   if (options.command == msrun::Command::run_overflow_check) {
     throw msrun::UserError("run_overflow_check is not available yet.");
@@ -34,7 +35,8 @@ int run(int argc, const char* const* argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A file that may not grow is a failed write like that to a full disk, and a run goes on without whoever read its output.
+  // A file that may not grow is a failed write like that to a full disk, and a run goes on without whoever read its
+  // output.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
   try {

@@ -131,8 +131,8 @@ class Builder {
                        " are neither forward nor backward and are left out; the first is '" + first_unknown_ + "'.");
     }
     if (duplicates_ > 0) {
-      result.push_back(std::to_string(duplicates_) + " entries of " + path_ + " occur twice; the later one counts. The first is '" +
-                       first_duplicate_ + "'.");
+      result.push_back(std::to_string(duplicates_) + " entries of " + path_ +
+                       " occur twice; the later one counts. The first is '" + first_duplicate_ + "'.");
     }
     return result;
   }
@@ -158,14 +158,15 @@ class Builder {
   }
 
   bool is_wanted(const std::string& name) const {
-    return options_.only.empty() || std::any_of(options_.only.begin(), options_.only.end(), [&](const std::string& pattern) {
-             return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
-           });
+    return options_.only.empty() ||
+           std::any_of(options_.only.begin(), options_.only.end(),
+                       [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
   }
 
   void add_forward(std::string_view base, DumpEntry&& content) {
     if (is_formula(base)) {
-      throw UserError(path_ + ": api name contains special characters, please check! The entry is '" + printable(base) + "'.");
+      throw UserError(path_ + ": api name contains special characters, please check! The entry is '" + printable(base) +
+                      "'.");
     }
     const std::string name = printable(base);
     if (!is_wanted(name)) return;
@@ -339,8 +340,8 @@ CostEstimate estimate_cost(const ApiCall& call) {
   CostEstimate estimate;
   // Some twenty nanoseconds per element for data, two runs and the comparison; 0.02 ns per multiply-add and run.
   estimate.work = std::min(20000 + 20 * (inputs.elements + gradients.elements) + 0.04 * products * passes, 1e30);
-  // The inputs in both precisions with gradients, outputs about as large as their gradients or the inputs, and the float32
-  // copies that half operands are computed in.
+  // The inputs in both precisions with gradients, outputs about as large as their gradients or the inputs, and the
+  // float32 copies that half operands are computed in.
   const double outputs = gradients.bytes > 0 ? gradients.bytes : inputs.bytes;
   const double bytes = (call.has_backward ? 7 : 4) * inputs.bytes + (call.has_backward ? 6 : 4) * outputs;
   estimate.memory = static_cast<std::uint64_t>(std::min(bytes, 0x1p62)) + (1U << 20);
@@ -361,7 +362,8 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
   const std::vector<PlanRecord>& records = builder.records();
   if (records.size() >= UINT32_MAX) throw UserError(path + ": more calls than can be planned.");
   const std::size_t record_bytes = records.size() * sizeof(PlanRecord);
-  plan.region_ = boost::interprocess::anonymous_shared_memory(std::max<std::size_t>(record_bytes + builder.bytes().size(), 1));
+  plan.region_ =
+      boost::interprocess::anonymous_shared_memory(std::max<std::size_t>(record_bytes + builder.bytes().size(), 1));
   auto* at = static_cast<char*>(plan.region_.get_address());
   std::copy(records.begin(), records.end(), reinterpret_cast<PlanRecord*>(at));
   std::copy(builder.bytes().begin(), builder.bytes().end(), at + record_bytes);
@@ -371,7 +373,8 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
   plan.fingerprint_ = 0xCBF29CE484222325U;
   for (std::uint32_t task = 0; task < records.size(); ++task) {
     const PlanView& view = plan.view_;
-    for (const std::string_view part : {view.name(task), view.call(task), view.gradients(task), view.skip_reason(task)}) {
+    for (const std::string_view part :
+         {view.name(task), view.call(task), view.gradients(task), view.skip_reason(task)}) {
       plan.fingerprint_ = hash_bytes(part, plan.fingerprint_);
     }
   }

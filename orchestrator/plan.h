@@ -1,5 +1,5 @@
-// The plan: what is to be checked, made in one pass over dump.json. Forward entries are paired with their backward, filtered,
-// costed, and laid out as one immutable blob that the runners share.
+// The plan: what is to be checked, made in one pass over dump.json. Forward entries are paired with their backward,
+// filtered, costed, and laid out as one immutable blob that the runners share.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -49,8 +49,8 @@ class Plan {
   std::vector<std::string> warnings_;
 };
 
-// What a call costs: processor work in units of about a nanosecond on one core, and bytes at its peak. Estimates from the
-// recorded shapes.
+// What a call costs: processor work in units of about a nanosecond on one core, and bytes at its peak. Estimates from
+// the recorded shapes.
 struct CostEstimate {
   double work = 0;
   std::uint64_t memory = 0;

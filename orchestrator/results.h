@@ -1,5 +1,5 @@
-// The results of a run as they come in: journalled first, then shown in the CSVs, counted, and kept for the final rewrite in
-// dump order.
+// The results of a run as they come in: journalled first, then shown in the CSVs, counted, and kept for the final
+// rewrite in dump order.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace msrun {
 
 class ResultStore {
  public:
-  // tasks: number of calls in the plan. devices: with more than one, every device also gets a pair of CSVs of its own. All
-  // references must outlive the store.
+  // tasks: number of calls in the plan. devices: with more than one, every device also gets a pair of CSVs of its own.
+  // All references must outlive the store.
   ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles files, CsvStyle style, journal::Writer& journal,
               ProgressView& view);
 

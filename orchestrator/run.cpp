@@ -15,8 +15,8 @@
 #include <thread>
 #include <unordered_map>
 
-#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
+#include <nlohmann/json.hpp>
 
 #include "journal/error.h"
 #include "journal/reader.h"
@@ -60,7 +60,8 @@ std::uint64_t available_memory() {
 }
 
 std::uint64_t memory_budget(const MemoryLimit& limit) {
-  return limit.bytes > 0 ? limit.bytes : static_cast<std::uint64_t>(static_cast<double>(available_memory()) * limit.share);
+  return limit.bytes > 0 ? limit.bytes
+                         : static_cast<std::uint64_t>(static_cast<double>(available_memory()) * limit.share);
 }
 
 std::vector<std::size_t> spread_threads(const Options& options) {
@@ -77,7 +78,8 @@ std::string hexadecimal(std::uint64_t value) {
   return text.data();
 }
 
-// What must be equal for a journal to be continued: the dump and everything that changes a result. The rest is there to read.
+// What must be equal for a journal to be continued: the dump and everything that changes a result. The rest is there to
+// read.
 json fingerprint(const Plan& plan, const Options& options) {
   return {{"dump", hexadecimal(plan.fingerprint())},
           {"calls", plan.size()},
@@ -110,8 +112,8 @@ void require_same_run(const std::string& metadata, const json& expected, const s
     differences += (differences.empty() ? "" : ", ") + key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
   }
   if (!differences.empty()) {
-    throw UserError("-csv_path: the run in " + journal + " cannot be continued with this dump and these options; different are " +
-                    differences + ".");
+    throw UserError("-csv_path: the run in " + journal +
+                    " cannot be continued with this dump and these options; different are " + differences + ".");
   }
 }
 
@@ -192,7 +194,8 @@ class Run {
       journal.emplace(journal::Writer::create(files_.journal, journal_metadata(plan_, options_, backend_.name)));
       new_journal_.created(files_.journal);
     }
-    ResultStore results(plan_.size(), options_.devices, files_, {config_.precision, options_.english_titles}, *journal, *view_);
+    ResultStore results(plan_.size(), options_.devices, files_, {config_.precision, options_.english_titles}, *journal,
+                        *view_);
     for (const std::string& record : restored) results.restore(restored_result(record, files_.journal), record);
     restored = {};
     try {
@@ -224,7 +227,8 @@ class Run {
     if (options_.filter_api) spdlog::info("Start filtering the api in the api_info_file.");
     plan_ = Plan::read(options_.api_info, plan_options);
     plan_seconds_ = steady_seconds() - start;
-    if (options_.filter_api) spdlog::info("Finish filtering the api in the api_info_file: {} repeated calls are left out.", plan_.filtered());
+    if (options_.filter_api)
+      spdlog::info("Finish filtering the api in the api_info_file: {} repeated calls are left out.", plan_.filtered());
     for (const std::string& warning : plan_.warnings()) spdlog::warn("{}", warning);
     if (plan_.size() == 0) {
       spdlog::warn(options_.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
@@ -248,17 +252,17 @@ class Run {
   journal::Writer reopen_journal(std::vector<std::string>& restored) {
     std::error_code ignored;
     if (std::filesystem::exists(files_.journal, ignored)) {
-      require_same_run(journal::read_header(*journal::open_source(files_.journal)).metadata, fingerprint(plan_, options_),
-                       files_.journal);
+      require_same_run(journal::read_header(*journal::open_source(files_.journal)).metadata,
+                       fingerprint(plan_, options_), files_.journal);
       const journal::Recovery recovery =
           journal::read(files_.journal, [&](std::string_view record) { restored.emplace_back(record); });
       if (recovery.torn_tail) {
-        spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.", files_.journal,
-                     recovery.torn_bytes);
+        spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.",
+                     files_.journal, recovery.torn_bytes);
       }
       if (recovery.damaged_regions > 0) {
-        spdlog::warn("{}: {} bytes in {} places are damaged; the calls recorded there are checked again.", files_.journal,
-                     recovery.damaged_bytes, recovery.damaged_regions);
+        spdlog::warn("{}: {} bytes in {} places are damaged; the calls recorded there are checked again.",
+                     files_.journal, recovery.damaged_bytes, recovery.damaged_regions);
       }
       return journal::Writer::resume(files_.journal, recovery.valid_size);
     }
@@ -292,7 +296,8 @@ class Run {
     supervision.processors = std::max(1U, std::thread::hardware_concurrency());
     supervision.check.materialise.seed = options_.seed;
     if (plan_.real_data()) {
-      supervision.check.materialise.data_root = std::filesystem::path(options_.api_info).parent_path() / "dump_tensor_data";
+      supervision.check.materialise.data_root =
+          std::filesystem::path(options_.api_info).parent_path() / "dump_tensor_data";
     }
     supervision.check.compare.policy = options_.standard == StandardPolicy::current ? Policy::current : Policy::per_api;
     supervision.check.compare.compat_msprobe = options_.compat_msprobe;
@@ -323,7 +328,8 @@ class Run {
   void announce(const ResultStore& results, const SupervisorOptions& supervision) const {
     spdlog::info("start acc_check test");
     if (options_.backend == "auto") {
-      spdlog::info("Device under test: {} (no NPU or GPU backend is installed, so the simulated device is taken).", backend_.name);
+      spdlog::info("Device under test: {} (no NPU or GPU backend is installed, so the simulated device is taken).",
+                   backend_.name);
     } else {
       spdlog::info("Device under test: {}.", backend_.name);
     }
@@ -407,17 +413,20 @@ class Run {
 
   void print_resume_line() const {
     if (options_.message_format != MessageFormat::human) return;
-    spdlog::warn("The acc_check task has not been completed. Continue it with: {}", resume_command(options_, files_.result));
+    spdlog::warn("The acc_check task has not been completed. Continue it with: {}",
+                 resume_command(options_, files_.result));
   }
 
   void print_times(const ResultStore& results) const {
     const PhaseTimes& times = results.times();
     const auto seconds = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; };
-    spdlog::debug("seconds: plan {:.3f}; all threads: materialise {:.3f}, device {:.3f}, benchmark {:.3f}, compare {:.3f}; journal "
-                  "{:.3f}, CSV {:.3f}; whole run {:.3f}",
-                  plan_seconds_, seconds(times.materialise), seconds(times.device), seconds(times.benchmark),
-                  seconds(times.compare), seconds(results.journal_time()), seconds(results.csv_time()),
-                  steady_seconds() - started_);
+    spdlog::debug(
+        "seconds: plan {:.3f}; all threads: materialise {:.3f}, device {:.3f}, benchmark {:.3f}, compare {:.3f}; "
+        "journal "
+        "{:.3f}, CSV {:.3f}; whole run {:.3f}",
+        plan_seconds_, seconds(times.materialise), seconds(times.device), seconds(times.benchmark),
+        seconds(times.compare), seconds(results.journal_time()), seconds(results.csv_time()),
+        steady_seconds() - started_);
   }
 
   const Options& options_;

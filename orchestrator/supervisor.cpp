@@ -320,8 +320,8 @@ void Supervisor::on_runner_exit(Runner& runner) {
 }
 
 void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status) {
-  // The thread that caught the signal, or the calls over their time, are to blame; of a process that was killed from outside
-  // every call in flight may be.
+  // The thread that caught the signal, or the calls over their time, are to blame; of a process that was killed from
+  // outside every call in flight may be.
   std::vector<std::uint32_t> suspects = runner.timed_out;
   for (std::size_t i = 0; suspects.empty() && i < runner.threads; ++i) {
     const WorkerSlot& slot = queue_.slots[runner.first_slot + i];
@@ -357,9 +357,10 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
 }
 
 void Supervisor::record_death(std::uint32_t task, int device, const std::string& how) {
-  ApiResult result = skip_result(task, std::string(plan_.view().name(task)),
-                                 "The runner of device " + std::to_string(device) + " died while running this API: " + how +
-                                     ", attempt " + std::to_string(attempts_[task]) + ".");
+  ApiResult result =
+      skip_result(task, std::string(plan_.view().name(task)),
+                  "The runner of device " + std::to_string(device) + " died while running this API: " + how +
+                      ", attempt " + std::to_string(attempts_[task]) + ".");
   result.device = device;
   results_.add(result);
 }

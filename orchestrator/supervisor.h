@@ -1,7 +1,8 @@
-// The supervisor: forks one runner per device, collects their results, replaces those that die or hang, and stops when told to.
+// The supervisor: forks one runner per device, collects their results, replaces those that die or hang, and stops when
+// told to.
 //
-// One thread and one event loop, so that it may fork at any time and can be read from top to bottom. All handling of signals and
-// child processes is here.
+// One thread and one event loop, so that it may fork at any time and can be read from top to bottom. All handling of
+// signals and child processes is here.
 #pragma once
 
 #include <signal.h>
@@ -21,9 +22,9 @@ namespace msrun {
 
 struct SupervisorOptions {
   std::vector<int> devices;
-  std::vector<std::size_t> threads;  // per device, in the order of devices
-  double task_timeout = 0;           // seconds; 0: no limit
-  std::uint32_t retries = 2;         // after the first attempt; the last one runs alone
+  std::vector<std::size_t> threads;       // per device, in the order of devices
+  double task_timeout = 0;                // seconds; 0: no limit
+  std::uint32_t retries = 2;              // after the first attempt; the last one runs alone
   std::uint32_t max_device_failures = 3;  // deaths of a runner that was on no task, before its device is given up
   std::uint64_t memory_budget = 0;        // bytes
   std::uint32_t processors = 1;
@@ -34,8 +35,8 @@ struct SupervisorOptions {
   std::function<void()> in_child;
 };
 
-// Holds SIGINT, SIGTERM and SIGHUP back, so that files are opened and completed without being interrupted; a Supervisor that
-// runs meanwhile acts on them. What nobody acted on by the end is dropped: there is nothing left to stop.
+// Holds SIGINT, SIGTERM and SIGHUP back, so that files are opened and completed without being interrupted; a Supervisor
+// that runs meanwhile acts on them. What nobody acted on by the end is dropped: there is nothing left to stop.
 class HeldSignals {
  public:
   HeldSignals();
@@ -56,8 +57,8 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Runs all tasks that have no result yet. When it returns or throws, no runner is left. Throws what ResultStore::commit
-  // throws.
+  // Runs all tasks that have no result yet. When it returns or throws, no runner is left. Throws what
+  // ResultStore::commit throws.
   RunEnd run();
 
   // Largest resident sizes in bytes of the runners that have ended, added up over the devices.
@@ -71,9 +72,9 @@ class Supervisor {
     pid_t pid = -1;
     int pidfd = -1;
     int notify = -1;
-    std::vector<std::string> received;       // per ring: bytes not yet complete as a record
-    std::vector<std::uint32_t> retries;      // given to it at its start
-    std::vector<std::uint32_t> timed_out;    // why the supervisor killed it
+    std::vector<std::string> received;     // per ring: bytes not yet complete as a record
+    std::vector<std::uint32_t> retries;    // given to it at its start
+    std::vector<std::uint32_t> timed_out;  // why the supervisor killed it
     std::uint32_t failures = 0;
     std::uint64_t peak = 0;  // resident bytes, of the largest of its processes
     bool given_up = false;
@@ -106,8 +107,8 @@ class Supervisor {
   std::vector<std::uint8_t> attempts_;          // deaths a task is blamed for
   std::vector<std::uint32_t> waiting_retries_;  // to be given to the next runner that starts
   std::vector<std::uint32_t> waiting_alone_;    // each needs a runner of its own
-  std::vector<double> work_before_;  // by place in the queue: work of all places before it
-  double started_ = 0;  // steady seconds
+  std::vector<double> work_before_;             // by place in the queue: work of all places before it
+  double started_ = 0;                          // steady seconds
   double stop_requested_ = 0;
   int epoll_ = -1;
   int signals_ = -1;

@@ -52,7 +52,8 @@ Value narrow_float8_result(const Value& output) {
   });
 }
 
-// Behind its first output npu_fusion_attention returns what its own backward needs: softmax statistics and generator state.
+// Behind its first output npu_fusion_attention returns what its own backward needs: softmax statistics and generator
+// state.
 Value compared_output(const Value& output, std::string_view api) {
   const List* list = output.get<List>();
   return api == "npu_fusion_attention" && list != nullptr && !list->empty() ? list->front() : output;
@@ -60,7 +61,8 @@ Value compared_output(const Value& output, std::string_view api) {
 
 std::size_t tensors_in(const List& values) {
   std::size_t count = 0;
-  for (const Value& value : values) for_each_leaf(value, [&](const Value& leaf) { count += leaf.is<Tensor>() ? 1 : 0; });
+  for (const Value& value : values)
+    for_each_leaf(value, [&](const Value& leaf) { count += leaf.is<Tensor>() ? 1 : 0; });
   return count;
 }
 
@@ -86,7 +88,8 @@ class Check {
       const Stopwatch watch(result_.times.materialise);
       call = materialise(recorded_, options_.materialise);
     }
-    const std::optional<std::size_t> only_output = options_.compare.compat_msprobe ? grad_index(name->api) : std::nullopt;
+    const std::optional<std::size_t> only_output =
+        options_.compare.compat_msprobe ? grad_index(name->api) : std::nullopt;
     Evaluation device;
     {
       const Stopwatch watch(result_.times.device);
@@ -113,8 +116,9 @@ class Check {
     const bool float8 = has_float8_input(call);
     const Value bench_output = compared_output(bench.output, call.parts.api);
     const Value device_output = compared_output(device.output, call.parts.api);
-    Comparison forward = compare_outputs(call.name, bench_output, float8 ? narrow_float8_result(device_output) : device_output,
-                                         float8, options_.compare, call.args.empty() ? nullptr : &call.args.front());
+    Comparison forward =
+        compare_outputs(call.name, bench_output, float8 ? narrow_float8_result(device_output) : device_output, float8,
+                        options_.compare, call.args.empty() ? nullptr : &call.args.front());
     result_.forward = forward.status;
     result_.forward_rows = std::move(forward.rows);
     compare_backward(call, bench, device);
@@ -153,22 +157,24 @@ class Check {
     // Upstream looks at positional tensors only; keyword tensors count where they have a gradient.
     const std::size_t positional = tensors_in(call.args);
     const auto gradients_of = [&](const Evaluation& side) {
-      List gradients(side.gradients.begin(), side.gradients.begin() + static_cast<std::ptrdiff_t>(std::min(positional, side.gradients.size())));
+      List gradients(side.gradients.begin(),
+                     side.gradients.begin() + static_cast<std::ptrdiff_t>(std::min(positional, side.gradients.size())));
       if (options_.compare.compat_msprobe) return gradients;
       for (std::size_t i = positional; i < side.gradients.size(); ++i) {
         if (!side.gradients[i].is_none()) gradients.push_back(side.gradients[i]);
       }
       return gradients;
     };
-    std::optional<Comparison> backward =
-        compare_gradients(call.name, gradients_of(bench), gradients_of(device), has_float8_input(call), options_.compare);
+    std::optional<Comparison> backward = compare_gradients(call.name, gradients_of(bench), gradients_of(device),
+                                                           has_float8_input(call), options_.compare);
     if (!backward) return;
     result_.backward = backward->status;
     result_.backward_rows = std::move(backward->rows);
     for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
       std::string& row_message = result_.backward_rows[i].message;
       if (i >= positional) row_message += "Gradient of a keyword argument, which msProbe does not compare.\n";
-      if (tuple && !grad_index(call.parts.api)) row_message += "Gradient through several outputs, which msProbe does not compare.\n";
+      if (tuple && !grad_index(call.parts.api))
+        row_message += "Gradient through several outputs, which msProbe does not compare.\n";
     }
   }
 

@@ -17,7 +17,9 @@ struct CheckOptions {
   std::filesystem::path error_data;
 };
 
-// Everything that goes wrong with this call alone becomes a SKIP with the reason. task and device_id are copied to the result.
-ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std::int32_t device_id, const CheckOptions& options);
+// Everything that goes wrong with this call alone becomes a SKIP with the reason. task and device_id are copied to the
+// result.
+ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std::int32_t device_id,
+                    const CheckOptions& options);
 
 }  // namespace msrun

@@ -19,13 +19,14 @@ std::string harmless(std::string text, std::size_t longest) {
 // n counts every leaf, depth first; only tensors are written.
 void save_tree(const std::filesystem::path& directory, const std::string& prefix, const Value& tree, int& n) {
   for_each_leaf(tree, [&](const Value& leaf) {
-    if (const Tensor* tensor = leaf.get<Tensor>()) write_pt((directory / (prefix + "." + std::to_string(n) + ".pt")).string(), *tensor);
+    if (const Tensor* tensor = leaf.get<Tensor>())
+      write_pt((directory / (prefix + "." + std::to_string(n) + ".pt")).string(), *tensor);
     ++n;
   });
 }
 
-void save_list(const std::filesystem::path& directory, const std::string& prefix, const List& values, const RaisePlan* raised,
-               std::string_view api) {
+void save_list(const std::filesystem::path& directory, const std::string& prefix, const List& values,
+               const RaisePlan* raised, std::string_view api) {
   int n = 0;
   for (const Value& value : values) {
     const Value saved = raised == nullptr ? value : transform_leaves(value, [&](const Value& leaf) -> Value {

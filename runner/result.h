@@ -20,12 +20,12 @@ struct PhaseTimes {
 };
 
 struct ApiResult {
-  std::uint32_t task = 0;         // place of the call in the dump, counting forward entries from 0
-  std::string name;               // "Functional.relu.0", as in the result file
-  std::int32_t device = -1;       // the -d id it ran on; -1 if it ran on none (SKIP by rule)
+  std::uint32_t task = 0;    // place of the call in the dump, counting forward entries from 0
+  std::string name;          // "Functional.relu.0", as in the result file
+  std::int32_t device = -1;  // the -d id it ran on; -1 if it ran on none (SKIP by rule)
   Status forward = Status::skip;
   std::optional<Status> backward;  // nothing: one space in the result file
-  std::string message;            // fourth field of the result row, written where forward or backward is SKIP
+  std::string message;             // fourth field of the result row, written where forward or backward is SKIP
   std::vector<DetailsRow> forward_rows;
   std::vector<DetailsRow> backward_rows;
   PhaseTimes times;

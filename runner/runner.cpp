@@ -168,7 +168,8 @@ class Worker {
 void tune_allocator(std::uint32_t processors) {
   // No more pools than threads that compute at a time: what one thread has freed, the next one is to use.
   mallopt(M_ARENA_MAX, static_cast<int>(processors));
-  // Tensors of some megabytes come and go by the thousand: keep their pages instead of returning and faulting them in again.
+  // Tensors of some megabytes come and go by the thousand: keep their pages instead of returning and faulting them in
+  // again.
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   mallopt(M_TOP_PAD, 1 << 20);

@@ -1,5 +1,5 @@
-// The runner: one process per device, forked by the supervisor. Its threads take tasks from the shared queue, check them and
-// send the results through their rings.
+// The runner: one process per device, forked by the supervisor. Its threads take tasks from the shared queue, check
+// them and send the results through their rings.
 #pragma once
 
 #include <functional>

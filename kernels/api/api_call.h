@@ -20,14 +20,14 @@ struct ApiName {
   static std::optional<ApiName> parse(std::string_view full);
 };
 
-// The direction is the last dot-separated segment of an entry name; nothing if that is neither "forward" nor "backward".
-// base receives the name without it.
+// The direction is the last dot-separated segment of an entry name; nothing if that is neither "forward" nor
+// "backward". base receives the name without it.
 std::optional<Direction> split_direction(std::string_view entry, std::string_view& base);
 
 struct ApiCall {
-  std::string name;  // "Functional.conv2d.3"
-  List args;         // input_args
-  Dict kwargs;       // input_kwargs
+  std::string name;          // "Functional.conv2d.3"
+  List args;                 // input_args
+  Dict kwargs;               // input_kwargs
   std::string output_dtype;  // dtype text of output[0] in the dump; empty if there is none
   bool has_backward = false;
   List grad_inputs;  // input of the backward entry: gradients of the outputs

@@ -31,7 +31,8 @@ class SideBuilder {
 
  private:
   Var input(const Tensor& tensor) {
-    if (is_complex(tensor.dtype())) throw SkipError("Dtype is not supported: " + std::string(torch_name(tensor.dtype())));
+    if (is_complex(tensor.dtype()))
+      throw SkipError("Dtype is not supported: " + std::string(torch_name(tensor.dtype())));
     const bool differentiate =
         call_.backward.run && inputs_.size() < call_.requires_grad.size() && call_.requires_grad[inputs_.size()];
     Var var = differentiate && is_floating(tensor.dtype()) ? tape_.leaf(tensor) : tape_.constant(tensor);

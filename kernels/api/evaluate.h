@@ -12,7 +12,8 @@ namespace msrun {
 struct Evaluation {
   // What the call returned; tensor leaves are Tensors.
   Value output;
-  // One per tensor in args, then one per tensor in kwargs, depth first: Tensor, or None where no gradient was asked for.
+  // One per tensor in args, then one per tensor in kwargs, depth first: Tensor, or None where no gradient was asked
+  // for.
   List gradients;
   // Why the backward could not be run although it was asked for; empty otherwise.
   std::string backward_problem;

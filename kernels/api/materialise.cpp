@@ -70,8 +70,10 @@ void adapt(const ApiName& name, List& args, Dict& kwargs) {
   if (name.api == "rms_norm" && args.size() < 4 && !args.empty()) {
     // Without eps the operator takes the epsilon of its input's dtype; the raised benchmark must take the same.
     const TensorSpec* input = spec_of(args[0]);
-    const bool given = std::any_of(kwargs.begin(), kwargs.end(), [](const auto& entry) { return entry.first == "eps"; });
-    if (input != nullptr && !given) kwargs.emplace_back("eps", epsilon(parse_dtype(input->dtype).value_or(DType::float32)));
+    const bool given =
+        std::any_of(kwargs.begin(), kwargs.end(), [](const auto& entry) { return entry.first == "eps"; });
+    if (input != nullptr && !given)
+      kwargs.emplace_back("eps", epsilon(parse_dtype(input->dtype).value_or(DType::float32)));
   }
   if (name.api == "npu_fusion_attention") {
     std::int64_t sparse_mode = 0;
@@ -80,7 +82,8 @@ void adapt(const ApiName& name, List& args, Dict& kwargs) {
     }
     for (auto& [key, value] : kwargs) {
       const TensorSpec* mask = spec_of(value);
-      if (key != "atten_mask" || mask == nullptr || !mask->data_name.empty() || sparse_mode < 2 || sparse_mode > 4) continue;
+      if (key != "atten_mask" || mask == nullptr || !mask->data_name.empty() || sparse_mode < 2 || sparse_mode > 4)
+        continue;
       // The compressed mask of these modes is always the same 2048 x 2048 triangle.
       constexpr std::int64_t size = 2048;
       Tensor triangle(DType::boolean, {size, size});
@@ -101,7 +104,8 @@ class Builder {
   Value build(const Value& value, const std::string& path) {
     if (const List* list = value.get<List>()) {
       List result;
-      for (std::size_t i = 0; i < list->size(); ++i) result.push_back(build((*list)[i], path + "." + std::to_string(i)));
+      for (std::size_t i = 0; i < list->size(); ++i)
+        result.push_back(build((*list)[i], path + "." + std::to_string(i)));
       return result;
     }
     if (const Dict* dict = value.get<Dict>()) {
@@ -221,7 +225,8 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   // Keyword arguments first: the order in which torch's stream is consumed.
   Builder builder(call, options, rules);
   for (const auto& [key, value] : kwargs) result.kwargs.emplace_back(key, builder.build(value, "kwargs." + key));
-  for (std::size_t i = 0; i < args.size(); ++i) result.args.push_back(builder.build(args[i], "args." + std::to_string(i)));
+  for (std::size_t i = 0; i < args.size(); ++i)
+    result.args.push_back(builder.build(args[i], "args." + std::to_string(i)));
   if (result.backward.run) build_gradients(call, options, result);
   return result;
 }

@@ -12,15 +12,15 @@ namespace msrun {
 
 struct MaterialiseOptions {
   std::uint64_t seed = 1234;
-  // Set: random data come from this one stream, as in torch; the caller keeps it at the call's place. Otherwise every argument has
-  // a generator of its own, keyed by seed, API and argument.
+  // Set: random data come from this one stream, as in torch; the caller keeps it at the call's place. Otherwise every
+  // argument has a generator of its own, keyed by seed, API and argument.
   MersenneTwister* stream = nullptr;
   // Directory of the tensor files; empty if the dump has none.
   std::filesystem::path data_root;
 };
 
-// Whether the backward of a call is run, by the rules of 5.2 that depend on the call alone. A message makes the backward column
-// SKIP.
+// Whether the backward of a call is run, by the rules of 5.2 that depend on the call alone. A message makes the
+// backward column SKIP.
 struct BackwardPlan {
   bool run = false;
   std::string message;
@@ -30,7 +30,7 @@ BackwardPlan plan_backward(const ApiCall& call, const ApiName& name);
 struct MaterialisedCall {
   std::string name;
   ApiName parts;
-  List args;    // tensor leaves are Tensors
+  List args;  // tensor leaves are Tensors
   Dict kwargs;
   // One per tensor in args, then one per tensor in kwargs, depth first.
   std::vector<bool> requires_grad;

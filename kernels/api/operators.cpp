@@ -11,7 +11,8 @@ namespace {
 
 struct Table {
   std::map<std::string, Operator, std::less<>> operators;
-  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>> names;  // type -> api -> canonical
+  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>
+      names;  // type -> api -> canonical
 
   Operator& get(const std::string& name) { return operators.try_emplace(name, name).first->second; }
 };

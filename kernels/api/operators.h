@@ -5,8 +5,8 @@
 //   OP("relu(Tensor input, bool inplace=False)", [](const Bound& args) -> Value { return relu(args.var("input")); });
 //   NAMES("relu", "Functional: relu relu_; Torch: relu relu_; Tensor: relu relu_; Aten: relu relu_");
 //
-// Several OPs with one name are overloads, tried in the order of registration. In-place forms are names of the functional
-// operator: it returns what the first argument becomes.
+// Several OPs with one name are overloads, tried in the order of registration. In-place forms are names of the
+// functional operator: it returns what the first argument becomes.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ class Operator {
  public:
   explicit Operator(std::string operator_name) : name(std::move(operator_name)) {}
 
-  // Evaluates the first overload that the arguments fit. Tensor leaves are Vars of tape. Throws SkipError if none fits, or
-  // from the operator. Outputs: Var, number, None, List.
+  // Evaluates the first overload that the arguments fit. Tensor leaves are Vars of tape. Throws SkipError if none fits,
+  // or from the operator. Outputs: Var, number, None, List.
   Value call(const List& args, const Dict& kwargs, Tape& tape) const;
 
   std::string name;  // canonical: "relu"
@@ -65,7 +65,8 @@ struct NamesRegistration {
 
 #define MSRUN_CONCAT_INNER(a, b) a##b
 #define MSRUN_CONCAT(a, b) MSRUN_CONCAT_INNER(a, b)
-#define OP(...) static const ::msrun::OperatorRegistration MSRUN_CONCAT(operator_registration_, __COUNTER__)(__VA_ARGS__)
+#define OP(...) \
+  static const ::msrun::OperatorRegistration MSRUN_CONCAT(operator_registration_, __COUNTER__)(__VA_ARGS__)
 #define NAMES(...) static const ::msrun::NamesRegistration MSRUN_CONCAT(names_registration_, __COUNTER__)(__VA_ARGS__)
 
 }  // namespace msrun

@@ -24,7 +24,8 @@ Tensor raise(const Tensor& tensor, const RaisePlan& plan, std::string_view api);
 // A gradient is raised by itself: half to float32, float32 to float64; with conv1d and conv2d float32 stays.
 Tensor raise_gradient(const Tensor& gradient, std::string_view api);
 
-// The dtype that the device casts to for operators that autocast lowers; nothing: no autocast. output_dtype is the dump's.
+// The dtype that the device casts to for operators that autocast lowers; nothing: no autocast. output_dtype is the
+// dump's.
 std::optional<DType> autocast_dtype(const RaisePlan& plan, std::string_view output_dtype);
 
 // What autocast does to the floating inputs of an operator, by torch's lists.

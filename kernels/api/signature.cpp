@@ -88,7 +88,8 @@ Parameter parse_parameter(std::string_view text) {
     text = trim(text.substr(0, equals));
   }
   const std::size_t space = text.rfind(' ');
-  if (space == std::string_view::npos) throw std::logic_error("a parameter needs a type and a name: " + std::string(text));
+  if (space == std::string_view::npos)
+    throw std::logic_error("a parameter needs a type and a name: " + std::string(text));
   parameter.name = text.substr(space + 1);
   std::string_view type = trim(text.substr(0, space));
   parameter.rest = take_suffix(type, "...");
@@ -109,15 +110,24 @@ bool is_index_tensor(const Value& value) {
 
 bool element_fits(Parameter::Kind kind, const Value& value) {
   switch (kind) {
-    case Parameter::Kind::tensor: return is_tensor(value);
-    case Parameter::Kind::operand: return is_tensor(value) || is_number(value);
-    case Parameter::Kind::scalar: return is_number(value);
-    case Parameter::Kind::integer: return value.is<std::int64_t>() || value.is<bool>() || is_index_tensor(value);
-    case Parameter::Kind::real: return is_number(value);
-    case Parameter::Kind::boolean: return value.is<bool>() || value.is<std::int64_t>();
-    case Parameter::Kind::text: return value.is<std::string>();
-    case Parameter::Kind::dtype: return value.is<DType>();
-    case Parameter::Kind::any: break;
+    case Parameter::Kind::tensor:
+      return is_tensor(value);
+    case Parameter::Kind::operand:
+      return is_tensor(value) || is_number(value);
+    case Parameter::Kind::scalar:
+      return is_number(value);
+    case Parameter::Kind::integer:
+      return value.is<std::int64_t>() || value.is<bool>() || is_index_tensor(value);
+    case Parameter::Kind::real:
+      return is_number(value);
+    case Parameter::Kind::boolean:
+      return value.is<bool>() || value.is<std::int64_t>();
+    case Parameter::Kind::text:
+      return value.is<std::string>();
+    case Parameter::Kind::dtype:
+      return value.is<DType>();
+    case Parameter::Kind::any:
+      break;
   }
   return true;
 }
@@ -133,9 +143,9 @@ bool fits(const Parameter& parameter, const Value& value) {
 }
 
 bool is_neutral_keyword(std::string_view name) {
-  static constexpr std::array<std::string_view, 9> names{"device",       "layout",        "pin_memory", "requires_grad",
-                                                         "non_blocking", "memory_format", "out",        "generator",
-                                                         "inplace"};
+  static constexpr std::array<std::string_view, 9> names{"device",        "layout",       "pin_memory",
+                                                         "requires_grad", "non_blocking", "memory_format",
+                                                         "out",           "generator",    "inplace"};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -207,7 +217,8 @@ std::optional<std::vector<Value>> Signature::bind(const List& args, const Dict& 
     }
     if (const Unsupported* unsupported = values[i].get<Unsupported>()) throw SkipError(unsupported->reason);
     if (!fits(parameter, values[i])) {
-      problem = name_ + "(): argument '" + parameter.name + "' does not take a value of type " + python_type(values[i]) + ".";
+      problem =
+          name_ + "(): argument '" + parameter.name + "' does not take a value of type " + python_type(values[i]) + ".";
       return std::nullopt;
     }
   }
@@ -223,8 +234,8 @@ const Value& Bound::value(std::string_view name) const {
 }
 
 void Bound::wrong(std::string_view name, std::string_view expected) const {
-  throw SkipError(signature_.name() + "(): argument '" + std::string(name) + "' must be " + std::string(expected) + ", not " +
-                  python_type(value(name)) + ".");
+  throw SkipError(signature_.name() + "(): argument '" + std::string(name) + "' must be " + std::string(expected) +
+                  ", not " + python_type(value(name)) + ".");
 }
 
 namespace {

@@ -4,9 +4,10 @@
 //   max(Tensor input, int dim, bool keepdim=False)
 //   permute(Tensor input, int[]... dims)
 //
-// Types: Tensor; Operand (a tensor or a number); Scalar, int, float, bool, str; dtype; any. "[]" a list of it (a single value
-// is accepted as a list of one), "?" may be None, "..." takes the remaining positional arguments, given one by one or as one
-// list. Parameters after "*" are keyword-only. Defaults: None, True, False, numbers, 'text', [] and (n, n).
+// Types: Tensor; Operand (a tensor or a number); Scalar, int, float, bool, str; dtype; any. "[]" a list of it (a single
+// value is accepted as a list of one), "?" may be None, "..." takes the remaining positional arguments, given one by
+// one or as one list. Parameters after "*" are keyword-only. Defaults: None, True, False, numbers, 'text', [] and (n,
+// n).
 #pragma once
 
 #include <memory>
@@ -40,10 +41,10 @@ class Signature {
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::string& text() const { return text_; }
 
-  // One value per parameter. Unknown keywords, missing or surplus arguments and values of the wrong kind give nothing and set
-  // problem to a sentence. `self` is accepted for the first parameter, `axis` and `keepdims` for `dim` and `keepdim`; the
-  // keywords that do not change a value (`device`, `layout`, `pin_memory`, `requires_grad`, `non_blocking`, `memory_format`,
-  // `out`, `generator`, `inplace`) are ignored where the signature does not name them.
+  // One value per parameter. Unknown keywords, missing or surplus arguments and values of the wrong kind give nothing
+  // and set problem to a sentence. `self` is accepted for the first parameter, `axis` and `keepdims` for `dim` and
+  // `keepdim`; the keywords that do not change a value (`device`, `layout`, `pin_memory`, `requires_grad`,
+  // `non_blocking`, `memory_format`, `out`, `generator`, `inplace`) are ignored where the signature does not name them.
   std::optional<std::vector<Value>> bind(const List& args, const Dict& kwargs, std::string& problem) const;
 
  private:
@@ -52,8 +53,8 @@ class Signature {
   std::vector<Parameter> parameters_;
 };
 
-// The arguments of one call as an operator sees them: by parameter name. Asking for a name that the signature does not have
-// is a std::logic_error.
+// The arguments of one call as an operator sees them: by parameter name. Asking for a name that the signature does not
+// have is a std::logic_error.
 class Bound {
  public:
   Bound(const Signature& signature, std::vector<Value> values, Tape& tape)

@@ -1,7 +1,8 @@
-// Value: one argument or output of an API call, as a tree of everything that dump.json can hold (acc_check_pytorch.md 2.5, 2.6).
+// Value: one argument or output of an API call, as a tree of everything that dump.json can hold
+// (acc_check_pytorch.md 2.5, 2.6).
 //
-// A leaf that stands for a tensor is a TensorSpec as recorded, a Tensor once it is materialised, and a Var while operators
-// run on it.
+// A leaf that stands for a tensor is a TensorSpec as recorded, a Tensor once it is materialised, and a Var while
+// operators run on it.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,7 @@ struct Unsupported {
 };
 
 class Value;
-using List = std::vector<Value>;                         // list, tuple, torch.Size
+using List = std::vector<Value>;                          // list, tuple, torch.Size
 using Dict = std::vector<std::pair<std::string, Value>>;  // in recorded order
 
 class Value {
@@ -66,8 +67,8 @@ class Value {
 
   Value() = default;
   template <class T>
-    requires std::is_constructible_v<Variant, T&&> && (!std::is_same_v<std::remove_cvref_t<T>, Value>)
-  Value(T&& value) : variant_(std::forward<T>(value)) {}  // NOLINT: a value is any of its alternatives
+  requires std::is_constructible_v<Variant, T&&> &&(!std::is_same_v<std::remove_cvref_t<T>, Value>)Value(T&& value)
+      : variant_(std::forward<T>(value)) {}  // NOLINT: a value is any of its alternatives
 
   template <class T>
   bool is() const {

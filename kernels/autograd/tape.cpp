@@ -9,11 +9,18 @@ namespace {
 Tensor flush_subnormals(const Tensor& tensor) {
   double smallest_normal = 0;
   switch (tensor.dtype()) {
-    case DType::float16: smallest_normal = 0x1p-14; break;
+    case DType::float16:
+      smallest_normal = 0x1p-14;
+      break;
     case DType::bfloat16:
-    case DType::float32: smallest_normal = 0x1p-126; break;
-    case DType::float64: smallest_normal = 0x1p-1022; break;
-    default: return tensor;
+    case DType::float32:
+      smallest_normal = 0x1p-126;
+      break;
+    case DType::float64:
+      smallest_normal = 0x1p-1022;
+      break;
+    default:
+      return tensor;
   }
   return map(tensor.dtype(), tensor, [smallest_normal](auto x) {
     using T = decltype(x);
@@ -85,9 +92,8 @@ void Tape::accumulate(std::int32_t node, const Tensor& gradient) {
   Node& target = nodes_[static_cast<std::size_t>(node)];
   if (gradient.shape() != target.shape) throw std::logic_error("a VJP returned a gradient of the wrong shape");
   const Tensor cast = gradient.to(target.dtype);
-  target.gradient = target.gradient.defined()
-                        ? map(target.dtype, target.gradient, cast, [](auto a, auto b) { return a + b; })
-                        : cast;
+  target.gradient =
+      target.gradient.defined() ? map(target.dtype, target.gradient, cast, [](auto a, auto b) { return a + b; }) : cast;
 }
 
 void Tape::backward(const Var& output, const Tensor& gradient) {

@@ -1,7 +1,8 @@
 // Reverse-mode differentiation over tensors: a Tape records what was computed from what, and walks it backwards.
 //
-// A Var is a tensor on a tape. Operators compute new Vars and, where an input requires a gradient, record a vector-Jacobian
-// product (VJP). The gradient of a Var has its dtype and shape. VJPs work on plain tensors: second derivatives do not exist.
+// A Var is a tensor on a tape. Operators compute new Vars and, where an input requires a gradient, record a
+// vector-Jacobian product (VJP). The gradient of a Var has its dtype and shape. VJPs work on plain tensors: second
+// derivatives do not exist.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace msrun {
 
-// How the operators of one tape compute. The default is what a sound device does: storage in the tensor's dtype, float32
-// (float64 for float64) in between. The rest describes faulty or approximate hardware.
+// How the operators of one tape compute. The default is what a sound device does: storage in the tensor's dtype,
+// float32 (float64 for float64) in between. The rest describes faulty or approximate hardware.
 struct Arithmetic {
   bool fp16_accumulation = false;  // sums of products and reductions are rounded to float16 after every addition
   bool hf32_inputs = false;        // float32 operands of matrix products and convolutions keep 11 fraction bits
@@ -77,8 +78,8 @@ class Tape {
   // A tensor whose gradient will be asked for. dtype must be floating.
   Var leaf(Tensor tensor);
 
-  // The result of an operator. It requires a gradient if an input of the edges does; subnormals are flushed here where the
-  // arithmetic says so.
+  // The result of an operator. It requires a gradient if an input of the edges does; subnormals are flushed here where
+  // the arithmetic says so.
   Var record(Tensor value, std::vector<Edge> edges);
   Var record(Tensor value, std::vector<Var> inputs, JointVjp vjp);
 

@@ -9,8 +9,8 @@
 
 namespace msrun {
 
-// Reads count elements of dtype at source, stride elements apart (0 repeats one element), as T (float, double or int64).
-// Integers narrow to float by rounding; floats convert to int64 by truncation.
+// Reads count elements of dtype at source, stride elements apart (0 repeats one element), as T (float, double or
+// int64). Integers narrow to float by rounding; floats convert to int64 by truncation.
 template <class T>
 void load_run(DType dtype, const std::byte* source, std::int64_t stride, std::int64_t count, T* target);
 

@@ -35,9 +35,9 @@ struct Alias {
 };
 
 constexpr std::array aliases{
-    Alias{"float", DType::float32},      Alias{"double", DType::float64},   Alias{"half", DType::float16},
-    Alias{"long", DType::int64},         Alias{"int", DType::int32},        Alias{"short", DType::int16},
-    Alias{"cfloat", DType::complex64},   Alias{"cdouble", DType::complex128},
+    Alias{"float", DType::float32},    Alias{"double", DType::float64},     Alias{"half", DType::float16},
+    Alias{"long", DType::int64},       Alias{"int", DType::int32},          Alias{"short", DType::int16},
+    Alias{"cfloat", DType::complex64}, Alias{"cdouble", DType::complex128},
 };
 
 constexpr std::string_view prefix = "torch.";
@@ -105,23 +105,35 @@ bool is_floating(DType dtype) { return dtype >= DType::float16 && dtype <= DType
 
 double max_finite(DType dtype) {
   switch (dtype) {
-    case DType::float16: return 65504;
-    case DType::bfloat16: return 3.3895313892515355e38;
-    case DType::float64: return std::numeric_limits<double>::max();
-    case DType::float8_e4m3fn: return 448;
-    case DType::float8_e5m2: return 57344;
-    default: return static_cast<double>(std::numeric_limits<float>::max());
+    case DType::float16:
+      return 65504;
+    case DType::bfloat16:
+      return 3.3895313892515355e38;
+    case DType::float64:
+      return std::numeric_limits<double>::max();
+    case DType::float8_e4m3fn:
+      return 448;
+    case DType::float8_e5m2:
+      return 57344;
+    default:
+      return static_cast<double>(std::numeric_limits<float>::max());
   }
 }
 
 double epsilon(DType dtype) {
   switch (dtype) {
-    case DType::float16: return 0x1p-10;
-    case DType::bfloat16: return 0x1p-7;
-    case DType::float64: return 0x1p-52;
-    case DType::float8_e4m3fn: return 0x1p-3;
-    case DType::float8_e5m2: return 0x1p-2;
-    default: return 0x1p-23;
+    case DType::float16:
+      return 0x1p-10;
+    case DType::bfloat16:
+      return 0x1p-7;
+    case DType::float64:
+      return 0x1p-52;
+    case DType::float8_e4m3fn:
+      return 0x1p-3;
+    case DType::float8_e5m2:
+      return 0x1p-2;
+    default:
+      return 0x1p-23;
   }
 }
 

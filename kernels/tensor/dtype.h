@@ -58,7 +58,8 @@ double epsilon(DType dtype);
 // torch's result dtype of two tensor operands of the same category of dimensionality.
 DType promote(DType a, DType b);
 
-// IEEE binary16 in 16 bits. Conversion from float rounds to nearest even, overflow gives infinity, NaN stays a quiet NaN.
+// IEEE binary16 in 16 bits. Conversion from float rounds to nearest even, overflow gives infinity, NaN stays a quiet
+// NaN.
 struct Half {
   std::uint16_t bits;
 };
@@ -89,7 +90,8 @@ inline BFloat16 to_bfloat16(float value) {
 inline float to_float(Half value) {
   const std::uint32_t sign = static_cast<std::uint32_t>(value.bits & 0x8000U) << 16;
   const std::uint32_t magnitude = static_cast<std::uint32_t>(value.bits & 0x7FFFU) << 13;
-  // Scaling by 2^112 moves the exponent bias from 15 to 127 and normalises subnormals; infinities and NaN keep the all-ones exponent.
+  // Scaling by 2^112 moves the exponent bias from 15 to 127 and normalises subnormals; infinities and NaN keep the
+  // all-ones exponent.
   const float scaled = std::bit_cast<float>(magnitude) * 0x1p112F;
   const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
   const std::uint32_t special = magnitude | 0x7F800000U;
@@ -120,20 +122,34 @@ Float8E5M2 to_float8_e5m2(float value);
 template <class F>
 decltype(auto) visit_dtype(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::boolean: return f(bool{});
-    case DType::uint8: return f(std::uint8_t{});
-    case DType::int8: return f(std::int8_t{});
-    case DType::int16: return f(std::int16_t{});
-    case DType::int32: return f(std::int32_t{});
-    case DType::int64: return f(std::int64_t{});
-    case DType::float16: return f(Half{});
-    case DType::bfloat16: return f(BFloat16{});
-    case DType::float32: return f(float{});
-    case DType::float64: return f(double{});
-    case DType::float8_e4m3fn: return f(Float8E4M3{});
-    case DType::float8_e5m2: return f(Float8E5M2{});
-    case DType::complex64: return f(std::complex<float>{});
-    case DType::complex128: break;
+    case DType::boolean:
+      return f(bool{});
+    case DType::uint8:
+      return f(std::uint8_t{});
+    case DType::int8:
+      return f(std::int8_t{});
+    case DType::int16:
+      return f(std::int16_t{});
+    case DType::int32:
+      return f(std::int32_t{});
+    case DType::int64:
+      return f(std::int64_t{});
+    case DType::float16:
+      return f(Half{});
+    case DType::bfloat16:
+      return f(BFloat16{});
+    case DType::float32:
+      return f(float{});
+    case DType::float64:
+      return f(double{});
+    case DType::float8_e4m3fn:
+      return f(Float8E4M3{});
+    case DType::float8_e5m2:
+      return f(Float8E5M2{});
+    case DType::complex64:
+      return f(std::complex<float>{});
+    case DType::complex128:
+      break;
   }
   return f(std::complex<double>{});
 }

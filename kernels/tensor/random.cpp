@@ -158,7 +158,8 @@ void fill_uniform(Tensor& tensor, const Bounds& bounds, RandomWords& words, Rang
     } else {
       // torch rounds the scalars to the dtype of the tensor before it computes in float.
       const bool torch_scalars = rule == RangeRule::torch && is_half(dtype);
-      const T factor = torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(scale))) : static_cast<T>(scale);
+      const T factor =
+          torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(scale))) : static_cast<T>(scale);
       const T offset = torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(low))) : static_cast<T>(low);
       for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] *= factor;
       if constexpr (std::is_same_v<T, float>) round_run(dtype, values.data(), count);
@@ -201,12 +202,13 @@ void fill_integers(Tensor& tensor, std::int64_t low, std::int64_t high, RandomWo
     const std::int64_t size = std::min(block, tensor.numel() - start);
     words.fill(std::span(raw.data(), static_cast<std::size_t>(narrow ? size : 2 * size)));
     for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) {
-      const std::uint64_t bits =
-          narrow ? raw[i] % static_cast<std::uint32_t>(count) : (static_cast<std::uint64_t>(raw[2 * i]) << 32) | raw[2 * i + 1];
+      const std::uint64_t bits = narrow ? raw[i] % static_cast<std::uint32_t>(count)
+                                        : (static_cast<std::uint64_t>(raw[2 * i]) << 32) | raw[2 * i + 1];
       const std::uint64_t offset = narrow || count == 0 ? bits : bits % count;
       values[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
     }
-    store_run<std::int64_t>(tensor.dtype(), values.data(), size, target + start * static_cast<std::int64_t>(size_of(tensor.dtype())));
+    store_run<std::int64_t>(tensor.dtype(), values.data(), size,
+                            target + start * static_cast<std::int64_t>(size_of(tensor.dtype())));
   }
 }
 
@@ -235,7 +237,8 @@ void fix_ends(Tensor& tensor, const Bounds& bounds) {
   if (std::isinf(bounds.recorded_low)) set_element(tensor, 0, bounds.recorded_low);
 }
 
-Tensor float_tensor(DType dtype, std::span<const std::int64_t> shape, const Bounds& bounds, RandomWords& words, RangeRule rule) {
+Tensor float_tensor(DType dtype, std::span<const std::int64_t> shape, const Bounds& bounds, RandomWords& words,
+                    RangeRule rule) {
   if (std::isnan(bounds.high)) return Tensor::full(dtype, shape, bounds.high);
   if (fills_without_drawing(bounds)) {
     // Everything is infinite but the last slice along the first axis.
@@ -271,8 +274,8 @@ Tensor bool_tensor(std::span<const std::int64_t> shape, const Bounds& bounds, Ra
 
 }  // namespace
 
-// Ten rounds for sixteen consecutive counters. A counter's four words are held in the lower halves of 64-bit lanes, where the
-// processor multiplies 32 by 32 bits; what is left in the upper halves never reaches a lower one.
+// Ten rounds for sixteen consecutive counters. A counter's four words are held in the lower halves of 64-bit lanes,
+// where the processor multiplies 32 by 32 bits; what is left in the upper halves never reaches a lower one.
 void Philox::generate(std::uint32_t* words) {
   constexpr std::size_t counters = 16;
   constexpr std::size_t step = std::min(counters, 2 * lanes);
@@ -325,7 +328,8 @@ void Philox::fill(std::span<std::uint32_t> words) {
       used_ = 0;
     }
     const std::size_t count = std::min(rest, group_.size() - used_);
-    std::copy_n(group_.begin() + static_cast<std::ptrdiff_t>(used_), count, words.begin() + static_cast<std::ptrdiff_t>(done));
+    std::copy_n(group_.begin() + static_cast<std::ptrdiff_t>(used_), count,
+                words.begin() + static_cast<std::ptrdiff_t>(done));
     used_ += count;
     done += count;
   }

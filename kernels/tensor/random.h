@@ -1,7 +1,8 @@
-// Random tensor data: where random words come from, and how recorded statistics become tensors (acc_check_pytorch.md 6.1, 6.3).
+// Random tensor data: where random words come from, and how recorded statistics become tensors
+// (acc_check_pytorch.md 6.1, 6.3).
 //
-// Two sources of words. Philox is counter-based: its words depend on a key only, so the data of an argument depend neither on
-// order nor on threads. MersenneTwister is torch's CPU generator, one stream for a whole run.
+// Two sources of words. Philox is counter-based: its words depend on a key only, so the data of an argument depend
+// neither on order nor on threads. MersenneTwister is torch's CPU generator, one stream for a whole run.
 #pragma once
 
 #include <array>
@@ -21,8 +22,8 @@ class RandomWords {
   virtual void fill(std::span<std::uint32_t> words) = 0;
 };
 
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), sixteen counters at a time: words 0-15 of a
-// group of 64 are the first words of sixteen consecutive counters, and so on.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"), sixteen counters at a time: words 0-15
+// of a group of 64 are the first words of sixteen consecutive counters, and so on.
 class Philox final : public RandomWords {
  public:
   explicit Philox(std::uint64_t key) : key_(key) {}
@@ -56,8 +57,8 @@ class MersenneTwister final : public RandomWords {
 // Key of an argument's data in per-API seeding: seed, "Functional.relu.0", "args.0.1".
 std::uint64_t random_key(std::uint64_t seed, std::string_view api, std::string_view argument);
 
-// Value range of a tensor as the dumper recorded it. min and max are the extrema, the _finite ones those over the finite elements
-// where the dump has them.
+// Value range of a tensor as the dumper recorded it. min and max are the extrema, the _finite ones those over the
+// finite elements where the dump has them.
 struct ValueRange {
   std::optional<double> min;
   std::optional<double> max;
@@ -65,12 +66,12 @@ struct ValueRange {
   std::optional<double> max_finite;
 };
 
-// Whether the scale max - min is computed as torch does, so that float16 from -65504 to 65504 overflows to infinity (upstream), or
-// in double with the result clamped to the finite range.
+// Whether the scale max - min is computed as torch does, so that float16 from -65504 to 65504 overflows to infinity
+// (upstream), or in double with the result clamped to the finite range.
 enum class RangeRule : std::uint8_t { finite, torch };
 
-// A tensor of dtype with uniform values between the recorded extrema, which appear as its first and last element. Complex dtypes
-// and missing statistics throw SkipError. Rules: acc_check_pytorch.md 6.3.
+// A tensor of dtype with uniform values between the recorded extrema, which appear as its first and last element.
+// Complex dtypes and missing statistics throw SkipError. Rules: acc_check_pytorch.md 6.3.
 Tensor random_tensor(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range, RandomWords& words,
                      RangeRule rule = RangeRule::finite);
 

@@ -19,8 +19,8 @@ constexpr std::size_t alignment = 64;
 constexpr std::int64_t block = 1024;
 
 std::shared_ptr<std::byte> allocate(std::size_t bytes) {
-  // One spare cache line for the alignment, which aligned_alloc pays for with a search of its own, and one so that vector
-  // loops may read a full register past the end.
+  // One spare cache line for the alignment, which aligned_alloc pays for with a search of its own, and one so that
+  // vector loops may read a full register past the end.
   const std::size_t size = bytes + 2 * alignment;
   take_tensor_memory(size);
   void* memory = std::malloc(size);
@@ -73,7 +73,8 @@ void convert_rows(const Tensor& source, DType dtype, std::byte* target) {
   std::array<T, block> buffer;
   for_each_row(source, [&](std::int64_t offset, std::int64_t position) {
     if (dtype == own) {
-      load_run<T>(source.dtype(), source.raw() + offset * from_size, stride, row, reinterpret_cast<T*>(target) + position);
+      load_run<T>(source.dtype(), source.raw() + offset * from_size, stride, row,
+                  reinterpret_cast<T*>(target) + position);
       return;
     }
     if (source.dtype() == own && stride == 1) {
@@ -111,11 +112,16 @@ void copy_rows(const Tensor& source, std::byte* target) {
     });
   };
   switch (size) {
-    case 1: return copy_strided(std::uint8_t{});
-    case 2: return copy_strided(std::uint16_t{});
-    case 4: return copy_strided(std::uint32_t{});
-    case 8: return copy_strided(std::uint64_t{});
-    default: return copy_strided(std::complex<double>{});
+    case 1:
+      return copy_strided(std::uint8_t{});
+    case 2:
+      return copy_strided(std::uint16_t{});
+    case 4:
+      return copy_strided(std::uint32_t{});
+    case 8:
+      return copy_strided(std::uint64_t{});
+    default:
+      return copy_strided(std::complex<double>{});
   }
 }
 
@@ -317,7 +323,8 @@ Tensor Tensor::unsqueeze(std::int64_t axis) const {
   const auto at = static_cast<std::ptrdiff_t>(normalize_axis(axis, rank() + 1));
   Dims shape = shape_;
   Dims strides = strides_;
-  const std::int64_t stride = at < rank() ? shape[static_cast<std::size_t>(at)] * strides[static_cast<std::size_t>(at)] : 1;
+  const std::int64_t stride =
+      at < rank() ? shape[static_cast<std::size_t>(at)] * strides[static_cast<std::size_t>(at)] : 1;
   shape.insert(shape.begin() + at, 1);
   strides.insert(strides.begin() + at, stride);
   return with_strides(shape, strides, 0);
@@ -337,13 +344,15 @@ Tensor Tensor::reshape(std::span<const std::int64_t> shape) const {
     if (sizes[i] == -1 && unknown < 0) {
       unknown = static_cast<std::ptrdiff_t>(i);
     } else if (sizes[i] < 0 || __builtin_mul_overflow(known, sizes[i], &known)) {
-      throw SkipError("Shape " + size_list(shape) + " is invalid for a tensor of " + std::to_string(numel_) + " elements.");
+      throw SkipError("Shape " + size_list(shape) + " is invalid for a tensor of " + std::to_string(numel_) +
+                      " elements.");
     }
   }
   if (unknown >= 0 && known > 0) sizes[static_cast<std::size_t>(unknown)] = numel_ / known;
   if (unknown >= 0 && known == 0) throw SkipError("reshape cannot infer a size of an empty tensor.");
   if (element_count(sizes) != numel_) {
-    throw SkipError("Shape " + size_list(shape) + " is invalid for a tensor of " + std::to_string(numel_) + " elements.");
+    throw SkipError("Shape " + size_list(shape) + " is invalid for a tensor of " + std::to_string(numel_) +
+                    " elements.");
   }
   const Tensor source = contiguous();
   return source.with_strides(sizes, row_major_strides(sizes), 0);

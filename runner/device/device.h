@@ -17,8 +17,8 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // Runs the forward and, where the call asks for it, the backward. Called from several threads at once. Throws SkipError where
-  // the device cannot run the call.
+  // Runs the forward and, where the call asks for it, the backward. Called from several threads at once. Throws
+  // SkipError where the device cannot run the call.
   virtual Evaluation run(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) = 0;
 };
 

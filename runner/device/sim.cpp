@@ -19,9 +19,12 @@ struct KindName {
 };
 
 constexpr std::array kind_names{
-    KindName{"acc-fp16", SimFault::Kind::fp16_accumulation}, KindName{"hf32", SimFault::Kind::hf32_inputs},
-    KindName{"ftz", SimFault::Kind::flush_subnormals},       KindName{"wrong-element", SimFault::Kind::wrong_element},
-    KindName{"wrong-block", SimFault::Kind::wrong_block},    KindName{"hang", SimFault::Kind::hang},
+    KindName{"acc-fp16", SimFault::Kind::fp16_accumulation},
+    KindName{"hf32", SimFault::Kind::hf32_inputs},
+    KindName{"ftz", SimFault::Kind::flush_subnormals},
+    KindName{"wrong-element", SimFault::Kind::wrong_element},
+    KindName{"wrong-block", SimFault::Kind::wrong_block},
+    KindName{"hang", SimFault::Kind::hang},
     KindName{"crash", SimFault::Kind::crash},
 };
 
@@ -61,14 +64,26 @@ class SimDevice final : public Device {
     for (const SimFault& fault : faults_) {
       if (fnmatch(fault.pattern.c_str(), call.name.c_str(), 0) != 0) continue;
       switch (fault.kind) {
-        case SimFault::Kind::fp16_accumulation: options.arithmetic.fp16_accumulation = true; break;
-        case SimFault::Kind::hf32_inputs: options.arithmetic.hf32_inputs = true; break;
-        case SimFault::Kind::flush_subnormals: options.arithmetic.flush_subnormals = true; break;
-        case SimFault::Kind::wrong_element: wrong_element = true; break;
-        case SimFault::Kind::wrong_block: wrong_block = true; break;
+        case SimFault::Kind::fp16_accumulation:
+          options.arithmetic.fp16_accumulation = true;
+          break;
+        case SimFault::Kind::hf32_inputs:
+          options.arithmetic.hf32_inputs = true;
+          break;
+        case SimFault::Kind::flush_subnormals:
+          options.arithmetic.flush_subnormals = true;
+          break;
+        case SimFault::Kind::wrong_element:
+          wrong_element = true;
+          break;
+        case SimFault::Kind::wrong_block:
+          wrong_block = true;
+          break;
         case SimFault::Kind::hang:
           while (true) pause();
-        case SimFault::Kind::crash: std::raise(SIGSEGV); break;
+        case SimFault::Kind::crash:
+          std::raise(SIGSEGV);
+          break;
       }
     }
     Evaluation result = evaluate(op, call, options);
@@ -96,8 +111,8 @@ SimFault parse_sim_fault(std::string_view text) {
   }
   std::string known;
   for (const KindName& entry : kind_names) known += (known.empty() ? "" : ", ") + std::string(entry.text);
-  throw UserError("--sim-fault " + std::string(text) + ": expected PATTERN=FAULT, for example 'Torch.matmul.*=acc-fp16'; faults are " +
-                  known + ".");
+  throw UserError("--sim-fault " + std::string(text) +
+                  ": expected PATTERN=FAULT, for example 'Torch.matmul.*=acc-fp16'; faults are " + known + ".");
 }
 
 std::unique_ptr<Device> make_sim_device(std::vector<SimFault> faults) {

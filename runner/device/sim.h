@@ -1,5 +1,5 @@
-// The simulated NPU: msrun's operators in the device's arithmetic (storage in the API's dtype, float32 accumulation), with
-// fault models to see that detection works.
+// The simulated NPU: msrun's operators in the device's arithmetic (storage in the API's dtype, float32 accumulation),
+// with fault models to see that detection works.
 #pragma once
 
 #include <string>

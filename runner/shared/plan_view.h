@@ -28,7 +28,9 @@ struct PlanView {
   std::string_view name(std::uint32_t task) const { return text(tasks[task].name_offset, tasks[task].name_size); }
   std::string_view call(std::uint32_t task) const { return text(tasks[task].call_offset, tasks[task].call_size); }
   std::string_view gradients(std::uint32_t task) const { return text(tasks[task].grad_offset, tasks[task].grad_size); }
-  std::string_view skip_reason(std::uint32_t task) const { return text(tasks[task].skip_offset, tasks[task].skip_size); }
+  std::string_view skip_reason(std::uint32_t task) const {
+    return text(tasks[task].skip_offset, tasks[task].skip_size);
+  }
 
  private:
   std::string_view text(std::uint64_t offset, std::uint32_t size) const { return {bytes + offset, size}; }

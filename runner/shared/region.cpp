@@ -58,8 +58,8 @@ bool SharedQueue::admit(WorkerSlot& slot, std::uint64_t bytes) const {
   while (true) {
     if (control->stop.load(std::memory_order_relaxed) != 0) return false;
     if (in_use == 0 || in_use + bytes <= control->memory_budget) {
-      // The slot first: if this process dies in between, the supervisor gives back at most what was never taken, and the
-      // budget is a limit for planning, not an account that must balance to the byte.
+      // The slot first: if this process dies in between, the supervisor gives back at most what was never taken, and
+      // the budget is a limit for planning, not an account that must balance to the byte.
       slot.memory.store(bytes);
       if (control->memory_in_use.compare_exchange_weak(in_use, in_use + bytes)) return true;
       slot.memory.store(0);
@@ -82,8 +82,7 @@ QueueMemory::QueueMemory(std::span<const std::uint32_t> order, std::size_t worke
                          std::uint32_t processors) {
   const auto aligned = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
   const std::size_t order_bytes = aligned(order.size() * sizeof(std::uint32_t));
-  const std::size_t total =
-      sizeof(QueueControl) + order_bytes + workers * (sizeof(WorkerSlot) + sizeof(ResultRing));
+  const std::size_t total = sizeof(QueueControl) + order_bytes + workers * (sizeof(WorkerSlot) + sizeof(ResultRing));
   region_ = boost::interprocess::anonymous_shared_memory(total);
   auto* at = static_cast<std::byte*>(region_.get_address());
   view_.control = new (at) QueueControl;

@@ -1,5 +1,5 @@
-// What supervisor and runners share: anonymous memory, inherited through fork. Nothing here has a name, so nothing stays behind
-// whoever is killed, and nothing here takes a lock, so nobody can die holding one.
+// What supervisor and runners share: anonymous memory, inherited through fork. Nothing here has a name, so nothing
+// stays behind whoever is killed, and nothing here takes a lock, so nobody can die holding one.
 #pragma once
 
 #include <algorithm>
@@ -66,8 +66,8 @@ struct alignas(64) QueueControl {
   alignas(64) std::atomic<std::uint32_t> results_waiting{0};
   alignas(64) std::atomic<std::uint64_t> memory_in_use{0};
   alignas(64) std::atomic<std::uint32_t> computing{0};
-  std::uint64_t memory_budget = 0;   // bytes
-  std::uint32_t processors = 1;      // tokens: threads that may compute at a time, on all devices together
+  std::uint64_t memory_budget = 0;  // bytes
+  std::uint32_t processors = 1;     // tokens: threads that may compute at a time, on all devices together
 };
 
 // Views into the two regions. Trivially copyable; valid as long as the owner's mapping is.
@@ -82,7 +82,8 @@ struct SharedQueue {
   // Waits for a processor token; false if the run is being stopped. More threads than processors would only compete for
   // caches and memory.
   bool acquire_processor(WorkerSlot& slot) const;
-  // Waits until bytes fit the budget beside what others hold, or nobody holds anything; false if the run is being stopped.
+  // Waits until bytes fit the budget beside what others hold, or nobody holds anything; false if the run is being
+  // stopped.
   bool admit(WorkerSlot& slot, std::uint64_t bytes) const;
   // Gives back token and memory; also called by the supervisor for the slots of a dead runner.
   void release(WorkerSlot& slot) const;
@@ -91,7 +92,8 @@ struct SharedQueue {
 // Owns the queue's memory. Create it before forking.
 class QueueMemory {
  public:
-  QueueMemory(std::span<const std::uint32_t> order, std::size_t workers, std::uint64_t memory_budget, std::uint32_t processors);
+  QueueMemory(std::span<const std::uint32_t> order, std::size_t workers, std::uint64_t memory_budget,
+              std::uint32_t processors);
   SharedQueue view() const { return view_; }
 
  private:

@@ -1,5 +1,5 @@
-// Every sample dump against the files that msProbe wrote for it (tests/data/golden: torch 1.13 on the CPU in the place of the
-// device). Row names, order and SKIPs are compared; digits are not, because the random data differ.
+// Every sample dump against the files that msProbe wrote for it (tests/data/golden: torch 1.13 on the CPU in the place
+// of the device). Row names, order and SKIPs are compared; digits are not, because the random data differ.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -28,8 +28,8 @@ std::set<std::string> skipped_by_golden(const Rows& result) {
   return skipped;
 }
 
-// APIs for which the golden device was no bfloat16 device at all: msProbe's reference of npu_fusion_attention works in float64,
-// and the golden file compares it with itself.
+// APIs for which the golden device was no bfloat16 device at all: msProbe's reference of npu_fusion_attention works in
+// float64, and the golden file compares it with itself.
 std::set<std::string> in_float64(const Rows& details) {
   std::set<std::string> apis;
   for (const auto& row : details) {
@@ -65,7 +65,8 @@ class GoldenDump : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenDump, HasTheRowsOfMsprobe) {
   const TempDir scratch;
-  const Finished run = msrun({"-api_info", dump(GetParam()), "-n", "4", "-d", "0", "1", "-o", scratch / "out"}, scratch.path());
+  const Finished run =
+      msrun({"-api_info", dump(GetParam()), "-n", "4", "-d", "0", "1", "-o", scratch / "out"}, scratch.path());
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
   const Rows result = read_csv(only_file(scratch / "out", "accuracy_checking_result_"));
   const Rows details = read_csv(only_file(scratch / "out", "accuracy_checking_details_"));
@@ -106,8 +107,8 @@ INSTANTIATE_TEST_SUITE_P(AllDumps, GoldenDump, ::testing::ValuesIn(dumps()),
 
 TEST(SimFault, TurnsExactlyItsFamily) {
   const TempDir scratch;
-  const Finished run = msrun({"-api_info", dump("llama_fp32"), "-n", "2", "-d", "0", "-o", scratch / "out", "--sim-fault",
-                              "Torch.matmul.*=wrong-block"},
+  const Finished run = msrun({"-api_info", dump("llama_fp32"), "-n", "2", "-d", "0", "-o", scratch / "out",
+                              "--sim-fault", "Torch.matmul.*=wrong-block"},
                              scratch.path());
   ASSERT_EQ(run.exit_code, 0) << run.err;
   int matmuls = 0;
@@ -123,8 +124,8 @@ TEST(SimFault, TurnsExactlyItsFamily) {
 
 TEST(SimFault, HalfPrecisionAccumulationIsFound) {
   const TempDir scratch;
-  const Finished run = msrun({"-api_info", dump("llama_fp32"), "-n", "2", "-d", "0", "-o", scratch / "out", "--sim-fault",
-                              "Functional.linear.*=acc-fp16", "--fail-on", "error"},
+  const Finished run = msrun({"-api_info", dump("llama_fp32"), "-n", "2", "-d", "0", "-o", scratch / "out",
+                              "--sim-fault", "Functional.linear.*=acc-fp16", "--fail-on", "error"},
                              scratch.path());
   EXPECT_EQ(run.exit_code, 1) << run.err;
   const Rows result = read_csv(only_file(scratch / "out", "accuracy_checking_result_"));

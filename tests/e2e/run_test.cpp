@@ -14,8 +14,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-std::string result_text(const fs::path& directory) { return read_file(only_file(directory, "accuracy_checking_result_")); }
-std::string details_text(const fs::path& directory) { return read_file(only_file(directory, "accuracy_checking_details_")); }
+std::string result_text(const fs::path& directory) {
+  return read_file(only_file(directory, "accuracy_checking_result_"));
+}
+std::string details_text(const fs::path& directory) {
+  return read_file(only_file(directory, "accuracy_checking_details_"));
+}
 
 std::size_t lines(const fs::path& path) {
   const std::string text = read_file(path);
@@ -56,7 +60,9 @@ TEST(Run, FilesDoNotDependOnThreadsAndDevices) {
     const fs::path one = scratch / (std::string(name) + "_one");
     const fs::path many = scratch / (std::string(name) + "_many");
     ASSERT_EQ(msrun({"-api_info", dump(name), "-n", "1", "-d", "0", "-o", one}, scratch.path()).exit_code, 0);
-    ASSERT_EQ(msrun({"-api_info", dump(name), "-n", "32", "-d", "0", "1", "2", "3", "-o", many}, scratch.path()).exit_code, 0);
+    ASSERT_EQ(
+        msrun({"-api_info", dump(name), "-n", "32", "-d", "0", "1", "2", "3", "-o", many}, scratch.path()).exit_code,
+        0);
     EXPECT_EQ(result_text(one), result_text(many)) << name;
     EXPECT_EQ(details_text(one), details_text(many)) << name;
   }
@@ -64,7 +70,9 @@ TEST(Run, FilesDoNotDependOnThreadsAndDevices) {
 
 TEST(Run, EveryDeviceHasItsShareOfTheRows) {
   const TempDir scratch;
-  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "2", "5", "-o", scratch / "out"}, scratch.path()).exit_code, 0);
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "2", "5", "-o", scratch / "out"}, scratch.path())
+                .exit_code,
+            0);
   const Rows all = read_csv(only_file(scratch / "out", "accuracy_checking_result_"));
   Rows joined;
   for (const char* device : {"device2", "device5"}) {
@@ -99,7 +107,8 @@ class Resume : public ::testing::Test {
     run.signal(SIGKILL);
     run.wait();
     EXPECT_TRUE(eventually(10, [&] {
-      return std::none_of(runners.begin(), runners.end(), [](const auto& runner) { return ::kill(runner.first, 0) == 0; });
+      return std::none_of(runners.begin(), runners.end(),
+                          [](const auto& runner) { return ::kill(runner.first, 0) == 0; });
     })) << "a runner outlived its supervisor";
     EXPECT_LT(lines(result), 85U);
     return result;
@@ -110,10 +119,12 @@ class Resume : public ::testing::Test {
 
 TEST_F(Resume, AfterTheSupervisorWasKilledGivesTheSameFiles) {
   const fs::path whole = scratch_ / "whole";
-  ASSERT_EQ(msrun({"-api_info", dump("llama_mid_bf16"), "-n", "2", "-d", "0", "-o", whole}, scratch_.path()).exit_code, 0);
+  ASSERT_EQ(msrun({"-api_info", dump("llama_mid_bf16"), "-n", "2", "-d", "0", "-o", whole}, scratch_.path()).exit_code,
+            0);
   const fs::path cut = scratch_ / "cut";
   const fs::path result = killed_run(cut);
-  const Finished resumed = msrun({"-api_info", dump("llama_mid_bf16"), "-n", "4", "-d", "0", "-csv_path", result}, scratch_.path());
+  const Finished resumed =
+      msrun({"-api_info", dump("llama_mid_bf16"), "-n", "4", "-d", "0", "-csv_path", result}, scratch_.path());
   ASSERT_EQ(resumed.exit_code, 0) << resumed.out << resumed.err;
   EXPECT_THAT(resumed.out, HasSubstr("calls were finished by the earlier run"));
   EXPECT_EQ(result_text(cut), result_text(whole));
@@ -141,7 +152,8 @@ TEST_F(Resume, OfAFinishedRunChangesNothing) {
   ASSERT_EQ(msrun({"-api_info", dump("vit_fp32"), "-o", out}, scratch_.path()).exit_code, 0);
   const std::string result = result_text(out);
   const std::string details = details_text(out);
-  const Finished again = msrun({"-api_info", dump("vit_fp32"), "-csv_path", only_file(out, "accuracy_checking_result_")}, scratch_.path());
+  const Finished again =
+      msrun({"-api_info", dump("vit_fp32"), "-csv_path", only_file(out, "accuracy_checking_result_")}, scratch_.path());
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(result_text(out), result);
   EXPECT_EQ(details_text(out), details);
@@ -151,10 +163,13 @@ TEST_F(Resume, RefusesAnotherDump) {
   const fs::path out = scratch_ / "out";
   ASSERT_EQ(msrun({"-api_info", dump("vit_fp32"), "-o", out}, scratch_.path()).exit_code, 0);
   const std::string result = result_text(out);
-  const Finished other = msrun({"-api_info", dump("cnn_fp32"), "-csv_path", only_file(out, "accuracy_checking_result_")}, scratch_.path());
+  const Finished other =
+      msrun({"-api_info", dump("cnn_fp32"), "-csv_path", only_file(out, "accuracy_checking_result_")}, scratch_.path());
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.err, HasSubstr("dump"));
-  const Finished seed = msrun({"-api_info", dump("vit_fp32"), "--seed", "5", "-csv_path", only_file(out, "accuracy_checking_result_")}, scratch_.path());
+  const Finished seed =
+      msrun({"-api_info", dump("vit_fp32"), "--seed", "5", "-csv_path", only_file(out, "accuracy_checking_result_")},
+            scratch_.path());
   EXPECT_EQ(seed.exit_code, 2);
   EXPECT_THAT(seed.err, HasSubstr("seed (1234 then, 5 now)"));
   EXPECT_EQ(result_text(out), result);
@@ -163,11 +178,12 @@ TEST_F(Resume, RefusesAnotherDump) {
 TEST(Death, OfARunnerIsRetriedThenRecorded) {
   const TempDir scratch;
   const fs::path whole = scratch / "whole";
-  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", whole}, scratch.path()).exit_code, 0);
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", whole}, scratch.path()).exit_code,
+            0);
   const fs::path out = scratch / "out";
-  const Finished run = msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", out, "--sim-fault",
-                              "Functional.silu.*=crash"},
-                             scratch.path());
+  const Finished run = msrun(
+      {"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", out, "--sim-fault", "Functional.silu.*=crash"},
+      scratch.path());
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
   const Rows sound = read_csv(only_file(whole, "accuracy_checking_result_"));
   const Rows rows = read_csv(only_file(out, "accuracy_checking_result_"));
@@ -204,7 +220,8 @@ TEST(Death, ByTimeOutIsRecorded) {
 
 TEST(Messages, JsonLinesTellTheWholeRun) {
   const TempDir scratch;
-  const Finished run = msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--message-format", "json"}, scratch.path());
+  const Finished run =
+      msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--message-format", "json"}, scratch.path());
   ASSERT_EQ(run.exit_code, 0);
   std::istringstream text(run.out);
   std::string line;
@@ -221,13 +238,20 @@ TEST(Messages, JsonLinesTellTheWholeRun) {
 
 TEST(Messages, FailOnDecidesTheExitCode) {
   const TempDir scratch;
-  EXPECT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "a", "--fail-on", "error"}, scratch.path()).exit_code, 0);
-  EXPECT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "b", "--fail-on", "warning"}, scratch.path()).exit_code, 1);
+  EXPECT_EQ(
+      msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "a", "--fail-on", "error"}, scratch.path()).exit_code, 0);
+  EXPECT_EQ(
+      msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "b", "--fail-on", "warning"}, scratch.path()).exit_code,
+      1);
 }
 
 TEST(Selection, OnlyRunsWhatIsAsked) {
   const TempDir scratch;
-  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "--only", "Functional.silu.*", "--only", "Torch.matmul.0"}, scratch.path()).exit_code, 0);
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "--only", "Functional.silu.*", "--only",
+                   "Torch.matmul.0"},
+                  scratch.path())
+                .exit_code,
+            0);
   EXPECT_THAT(names(read_csv(only_file(scratch / "out", "accuracy_checking_result_"))),
               ::testing::ElementsAre("Torch.matmul.0", "Functional.silu.0", "Functional.silu.1"));
 }
@@ -235,7 +259,10 @@ TEST(Selection, OnlyRunsWhatIsAsked) {
 TEST(Selection, WhiteAndBlackListSkipTheRest) {
   const TempDir scratch;
   write_file(scratch / "config.json", R"({"acc_check": {"white_list": ["silu", "matmul"], "black_list": ["matmul"]}})");
-  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "-config", scratch / "config.json"}, scratch.path()).exit_code, 0);
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "-config", scratch / "config.json"},
+                  scratch.path())
+                .exit_code,
+            0);
   for (const auto& row : read_csv(only_file(scratch / "out", "accuracy_checking_result_"))) {
     if (row[0] == "API name") continue;
     if (row[0].starts_with("Functional.silu.")) {
@@ -250,23 +277,29 @@ TEST(Selection, WhiteAndBlackListSkipTheRest) {
 TEST(ErrorData, HoldsTheTensorsOfCallsThatDoNotPass) {
   const TempDir scratch;
   write_file(scratch / "config.json", R"({"acc_check": {"error_data_path": ")" + scratch.path().string() + R"("}})");
-  ASSERT_EQ(msrun({"-api_info", dump("llama_fp32"), "-o", scratch / "out", "-save_error_data", "-config", scratch / "config.json",
-                   "--only", "Functional.silu.*", "--sim-fault", "Functional.silu.0=wrong-block"},
-                  scratch.path()).exit_code,
-            0);
+  ASSERT_EQ(
+      msrun({"-api_info", dump("llama_fp32"), "-o", scratch / "out", "-save_error_data", "-config",
+             scratch / "config.json", "--only", "Functional.silu.*", "--sim-fault", "Functional.silu.0=wrong-block"},
+            scratch.path())
+          .exit_code,
+      0);
   const fs::path directory = only_file(scratch.path(), "ut_error_data");
   std::vector<std::string> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) files.push_back(entry.path().filename());
-  EXPECT_THAT(files, ::testing::UnorderedElementsAre(
-                         "Functional.silu.0.forward.input.0.pt", "Functional.silu.0.forward.output.bench.0.pt",
-                         "Functional.silu.0.forward.output.device.0.pt", "Functional.silu.0.backward.input.0.pt",
-                         "Functional.silu.0.backward.output.bench.0.pt", "Functional.silu.0.backward.output.device.0.pt"));
+  EXPECT_THAT(files,
+              ::testing::UnorderedElementsAre(
+                  "Functional.silu.0.forward.input.0.pt", "Functional.silu.0.forward.output.bench.0.pt",
+                  "Functional.silu.0.forward.output.device.0.pt", "Functional.silu.0.backward.input.0.pt",
+                  "Functional.silu.0.backward.output.bench.0.pt", "Functional.silu.0.backward.output.device.0.pt"));
 }
 
 TEST(SeedModes, StreamIsDeterministicToo) {
   const TempDir scratch;
   for (const auto& [name, threads] : {std::pair{"a", "1"}, std::pair{"b", "8"}}) {
-    ASSERT_EQ(msrun({"-api_info", dump("cnn_fp32"), "-n", threads, "--seed-mode", "stream", "-o", scratch / name}, scratch.path()).exit_code, 0);
+    ASSERT_EQ(msrun({"-api_info", dump("cnn_fp32"), "-n", threads, "--seed-mode", "stream", "-o", scratch / name},
+                    scratch.path())
+                  .exit_code,
+              0);
   }
   EXPECT_EQ(details_text(scratch / "a"), details_text(scratch / "b"));
   ASSERT_EQ(msrun({"-api_info", dump("cnn_fp32"), "-o", scratch / "c"}, scratch.path()).exit_code, 0);

@@ -39,7 +39,8 @@ struct Finished {
 class Process {
  public:
   // arguments without the program; environment entries "NAME=value" are added.
-  Process(const std::vector<std::string>& arguments, const fs::path& scratch, const std::vector<std::string>& environment = {});
+  Process(const std::vector<std::string>& arguments, const fs::path& scratch,
+          const std::vector<std::string>& environment = {});
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

@@ -68,7 +68,8 @@ inline std::vector<double> forward(const std::string& type, const std::string& a
 
 // Gradients of all float64 tensor arguments for the cotangent `gradient` (all ones if undefined).
 inline std::vector<std::vector<double>> gradients(const std::string& type, const std::string& api, const List& args,
-                                                  const Dict& kwargs = {}, Tensor gradient = {}, std::size_t output = 0) {
+                                                  const Dict& kwargs = {}, Tensor gradient = {},
+                                                  std::size_t output = 0) {
   Tape tape;
   std::vector<Var> leaves;
   const Var result = call(type, api, args, kwargs, tape, leaves, output);
@@ -82,8 +83,8 @@ inline std::vector<std::vector<double>> gradients(const std::string& type, const
   return all;
 }
 
-// Every gradient element against (f(x + h) - f(x - h)) / 2h, weighted by a random cotangent. Leaves listed in `skip` (by
-// depth-first index) are not differentiated.
+// Every gradient element against (f(x + h) - f(x - h)) / 2h, weighted by a random cotangent. Leaves listed in `skip`
+// (by depth-first index) are not differentiated.
 inline void check_gradients(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {},
                             std::size_t output = 0, double tolerance = 1e-6, std::vector<std::size_t> skip = {}) {
   Tape tape;

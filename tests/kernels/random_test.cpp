@@ -42,7 +42,8 @@ TEST(MersenneTwister, FirstWordsOfSeed1234) {
   MersenneTwister generator(1234);
   std::vector<std::uint32_t> words(6);
   generator.fill(words);
-  EXPECT_THAT(words, ::testing::ElementsAre(822569775U, 2137449171U, 2671936806U, 3512589365U, 1880026316U, 2629000564U));
+  EXPECT_THAT(words,
+              ::testing::ElementsAre(822569775U, 2137449171U, 2671936806U, 3512589365U, 1880026316U, 2629000564U));
 }
 
 TEST(MersenneTwister, DiscardSkipsWords) {
@@ -90,8 +91,10 @@ TEST(RandomKey, SeparatesNamesAndArguments) {
 TEST(RandomTensor, MeasuredTable) {
   expect_near(torch_values(DType::float32, {2, 3}, {-1, 1.5, {}, {}}),
               {-1, 0.004746437, -0.35038954, -0.08339667, -0.85424817, 1.5});
-  expect_near(torch_values(DType::float16, {2, 3}, {-1, 1.5, {}, {}}), {-1, -0.1171875, 0.609375, 0.31445312, 0.49902344, 1.5});
-  expect_near(torch_values(DType::bfloat16, {6}, {-1, 1.5, {}, {}}), {-1, 1.0625, -0.62890625, -0.484375, 0.9921875, 1.5});
+  expect_near(torch_values(DType::float16, {2, 3}, {-1, 1.5, {}, {}}),
+              {-1, -0.1171875, 0.609375, 0.31445312, 0.49902344, 1.5});
+  expect_near(torch_values(DType::bfloat16, {6}, {-1, 1.5, {}, {}}),
+              {-1, 1.0625, -0.62890625, -0.484375, 0.9921875, 1.5});
   expect_near(torch_values(DType::float64, {4}, {-1, 1.5, {}, {}}), {-1, -0.8031153466, 0.1660154010, 1.5}, 1e-9);
   expect_near(torch_values(DType::float32, {}, {-1, 1.5, {}, {}}), {1.5});
   expect_near(torch_values(DType::float32, {3}, {nan, nan, {}, {}}), {nan, nan, nan});

@@ -82,8 +82,9 @@ TEST_F(PlanTest, LaterDuplicateWinsAtTheFirstPosition) {
 }
 
 TEST_F(PlanTest, BadEntriesAndUnsupportedTypesAreSkippedWithAReason) {
-  const Plan result = plan(R"({"Distributed.all_reduce.0.forward":)" + forward(tensor("[2]")) +
-                           R"(,"Torch.exp.0.forward":{"input_args":7},"Torch.sin.0.forward":)" + forward(tensor("[2]")) + "}");
+  const Plan result =
+      plan(R"({"Distributed.all_reduce.0.forward":)" + forward(tensor("[2]")) +
+           R"(,"Torch.exp.0.forward":{"input_args":7},"Torch.sin.0.forward":)" + forward(tensor("[2]")) + "}");
   EXPECT_EQ(result.view().skip_reason(0), "API Distributed.all_reduce.0 not support for acc_check. SKIP.");
   EXPECT_THAT(std::string(result.view().skip_reason(1)), HasSubstr("input_args"));
   EXPECT_EQ(result.view().skip_reason(2), "");
@@ -95,12 +96,16 @@ TEST_F(PlanTest, FormulaNamesStopTheRun) {
     const std::string data = std::string(R"({")") + name + R"(.0.forward":)" + forward(tensor("[2]")) + "}";
     EXPECT_THROW(plan(data), UserError) << name;
   }
-  EXPECT_EQ(plan(R"({"a-b.c.0.forward":)" + forward(tensor("[2]")) + R"(,"a;b.c.0.forward":)" + forward(tensor("[2]")) + "}").size(), 2U);
+  EXPECT_EQ(
+      plan(R"({"a-b.c.0.forward":)" + forward(tensor("[2]")) + R"(,"a;b.c.0.forward":)" + forward(tensor("[2]")) + "}")
+          .size(),
+      2U);
 }
 
 TEST_F(PlanTest, OrderIsByFallingCostOrByDump) {
-  const Plan result = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.1.forward":)" +
-                           forward(tensor("[4000,4000]")) + R"(,"Torch.exp.2.forward":)" + forward(tensor("[400]")) + "}");
+  const Plan result =
+      plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.1.forward":)" +
+           forward(tensor("[4000,4000]")) + R"(,"Torch.exp.2.forward":)" + forward(tensor("[400]")) + "}");
   EXPECT_THAT(result.order(std::vector<bool>(3), false), ElementsAre(1U, 2U, 0U));
   EXPECT_THAT(result.order(std::vector<bool>(3), true), ElementsAre(0U, 1U, 2U));
   EXPECT_THAT(result.order({true, false, true}, false), ElementsAre(1U));
@@ -118,8 +123,9 @@ TEST_F(PlanTest, FilterDropsRepeatedCalls) {
   options_.filter_duplicates = true;
   const std::string data = R"({"Torch.add.0.forward":)" + forward(tensor("[4]", 1)) + R"(,"Torch.add.1.forward":)" +
                            forward(tensor("[4]", 2)) + R"(,"Torch.add.2.forward":)" + forward(tensor("[4]", 1, 0.25)) +
-                           R"(,"Torch.cat.0.forward":)" + forward("[" + tensor("[4]") + "]") + R"(,"Torch.cat.1.forward":)" +
-                           forward("[" + tensor("[4]") + "," + tensor("[4]") + "]") + "}";
+                           R"(,"Torch.cat.0.forward":)" + forward("[" + tensor("[4]") + "]") +
+                           R"(,"Torch.cat.1.forward":)" + forward("[" + tensor("[4]") + "," + tensor("[4]") + "]") +
+                           "}";
   const Plan intent = plan(data);
   EXPECT_THAT(names(intent), ElementsAre("Torch.add.0", "Torch.cat.0", "Torch.cat.1"));
   EXPECT_EQ(intent.filtered(), 2U);
