@@ -168,13 +168,19 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   temporary_ = path_ + ".tmp";
   unlink(temporary_.c_str());
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0) fail("cannot be created");
+  if (descriptor_ < 0) {
+    const std::string reason = errno_text();
+    throw WriteError("The file " + path_ + " cannot be created: " + reason);
+  }
 }
 
-AtomicFile::~AtomicFile() {
-  if (descriptor_ < 0) return;
-  close(descriptor_);
-  unlink(temporary_.c_str());
+AtomicFile::~AtomicFile() { abandon(); }
+
+void AtomicFile::abandon() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  temporary_.clear();
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -195,26 +201,17 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
-  if (fsync(descriptor_) != 0) fail("cannot be flushed to the disk");
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be replaced");
-  close(descriptor_);
+  // Some filesystems report only here that a write has failed.
+  const int closed = close(descriptor_);
   descriptor_ = -1;
-  // The rename itself is durable once the directory is; a filesystem that cannot do this is no reason to fail.
-  const std::string directory = fs::path(path_).parent_path().string();
-  const int folder = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    fsync(folder);
-    close(folder);
-  }
+  if (closed != 0) fail("cannot be written");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be replaced");
+  temporary_.clear();
 }
 
 void AtomicFile::fail(const char* action) {
   const std::string reason = errno_text();
-  if (descriptor_ >= 0) {
-    close(descriptor_);
-    unlink(temporary_.c_str());
-    descriptor_ = -1;
-  }
+  abandon();
   throw WriteError("The file " + path_ + " " + action + ": " + reason);
 }
 
