@@ -8,6 +8,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/rows.h"
+#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
@@ -82,6 +83,7 @@ Padding make_padding(const Dims& input_shape, const Dims& pad, Mode mode) {
   }
   if (element_count(padding.shape) == 0) return padding;
   for (std::size_t axis = 0; axis < rank; ++axis) {
+    check_tensor_memory(static_cast<std::size_t>(padding.shape[axis]) * sizeof(std::int64_t));
     std::vector<std::int64_t>& table = padding.sources.emplace_back(static_cast<std::size_t>(padding.shape[axis]));
     for (std::size_t o = 0; o < table.size(); ++o) {
       table[o] = source_of(mode, static_cast<std::int64_t>(o) - before[axis], input_shape[axis]);

@@ -138,6 +138,8 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
       throw SkipError("Shape " + size_list(shape) + " has too many elements.");
     }
   }
+  // Operators walk the other axes of an empty tensor: no farther than if there were something to store.
+  if (empty) check_tensor_memory(static_cast<std::size_t>(count));
   return empty ? 0 : count;
 }
 

@@ -159,6 +159,9 @@ TEST_F(BadEntries, ArgumentsThatDoNotFit) {
       {"Functional.max_pool2d.0", entry({image, integer(-3)})},
       {"Functional.max_pool2d.1", entry({image, integer(3), integer(0)})},
       {"Functional.adaptive_avg_pool2d.0", entry({image, Json::array({integer(2147483647), integer(3)})})},
+      {"Functional.pad.0", entry({image, Json::array({integer(2147483647), integer(0)})})},
+      {"Functional.pad.1", entry({image, Json::array({integer(huge), integer(huge)})})},
+      {"Functional.interpolate.0", entry({image, Json::array({integer(1 << 30), integer(1 << 30)})})},
       {"Functional.embedding.0", entry({indices, tensor({4, 4})})},
       {"Torch.gather.0", entry({tensor({2, 3}), integer(1), indices})},
       {"Torch.index_select.0", entry({tensor({2, 3}), integer(0), tensor({2}, "torch.int64", 7, 9)})},
@@ -175,13 +178,14 @@ TEST_F(BadEntries, ArgumentsThatDoNotFit) {
       {"Torch.tril_indices.0", entry({integer(huge), integer(1)})},
       {"Torch.matmul.0", entry({tensor({2, 3}), tensor({4, 5})})},
       {"Torch.matmul.1", entry({tensor({1 << 20, 0}), tensor({0, 1 << 20})})},
+      {"Torch.cumsum.0", entry({tensor({huge, 0}), integer(1)})},
       {"Torch.add.0", entry({tensor({2, 3}), tensor({4})})},
       {"Torch.cat.0", entry({Json::array({tensor({2, 3}), tensor({4})}), integer(0)})},
       {"Torch.sum.0", entry({tensor({2, 3}), integer(5)})},
       {"Functional.relu.0", entry({Json("text")})},
       {"Functional.relu.1", entry({tensor({2}), tensor({2}), tensor({2})})},
   });
-  EXPECT_EQ(rows.size(), 32U);
+  EXPECT_EQ(rows.size(), 36U);
   for (const auto& [name, row] : rows) {
     if (name.ends_with("first") || name.ends_with("last")) continue;
     EXPECT_EQ(row.at(1), "SKIP") << name;

@@ -38,6 +38,15 @@ TEST(TensorMemory, IsCheckedWithoutBeingTaken) {
   EXPECT_TRUE(scope.exceeded());
 }
 
+TEST(TensorMemory, BoundsTheOtherSizesOfAnEmptyTensor) {
+  const TensorMemoryScope scope(1 << 20);
+  EXPECT_NO_THROW(Tensor(DType::float32, {1000, 0, 1000}));
+  EXPECT_THROW(Tensor(DType::float32, {std::int64_t{1} << 40, 0}), SkipError);
+  const Tensor empty(DType::float32, {1, 0});
+  const Dims wide{std::int64_t{1} << 40, 0};
+  EXPECT_THROW(empty.expand(wide), SkipError);
+}
+
 TEST(TensorMemory, IsNotLimitedOutside) {
   { const TensorMemoryScope scope(1); }
   EXPECT_NO_THROW(Tensor(DType::float32, {1'000'000}));
