@@ -4,6 +4,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/layout.h"
 
@@ -11,8 +12,8 @@ namespace msrun {
 namespace {
 
 template <class T>
-T logistic(T x) {
-  return 1 / (1 + std::exp(-x));
+[[gnu::always_inline]] inline T logistic(T x) {
+  return 1 / (1 + exponential(-x));
 }
 
 struct Halves {

@@ -4,6 +4,7 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/operator_forms.h"
 
@@ -12,15 +13,15 @@ namespace {
 
 // 1 / (1 + e^-x) without overflow on either side.
 template <class T>
-T logistic(T x) {
-  const T decay = std::exp(-std::abs(x));
+[[gnu::always_inline]] inline T logistic(T x) {
+  const T decay = exponential(-std::abs(x));
   return is_nan(x) ? x : (x >= 0 ? 1 : decay) / (1 + decay);
 }
 
 // ln(1 + e^x).
 template <class T>
-T log_one_plus_exp(T x) {
-  return (x > 0 ? x : T{0}) + std::log1p(std::exp(-std::abs(x)));
+[[gnu::always_inline]] inline T log_one_plus_exp(T x) {
+  return (x > 0 ? x : T{0}) + std::log1p(exponential(-std::abs(x)));
 }
 
 Var relu(const Var& x) {
@@ -62,7 +63,7 @@ Var elu(const Var& x, double alpha, double scale, double input_scale) {
       },
       [=](auto a, auto, auto g) {
         using T = decltype(a);
-        const T slope = static_cast<T>(alpha * scale * input_scale) * std::exp(static_cast<T>(input_scale) * a);
+        const T slope = static_cast<T>(alpha * scale * input_scale) * exponential(static_cast<T>(input_scale) * a);
         return g * (a > 0 ? static_cast<T>(scale) : slope);
       });
 }
@@ -114,7 +115,7 @@ Var gelu(const Var& x) {
       [](auto a, auto, auto g) {
         using T = decltype(a);
         const T below = T{0.5} * (1 + std::erf(a * static_cast<T>(1 / std::numbers::sqrt2)));
-        const T density = std::exp(T{-0.5} * a * a) * static_cast<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+        const T density = exponential(T{-0.5} * a * a) * static_cast<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
         return g * (below + a * density);
       });
 }
@@ -127,12 +128,12 @@ Var gelu_tanh(const Var& x) {
       [](auto a) {
         using T = decltype(a);
         const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
-        return T{0.5} * a * (1 + std::tanh(inner));
+        return T{0.5} * a * (1 + hyperbolic_tangent(inner));
       },
       [](auto a, auto, auto g) {
         using T = decltype(a);
         const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
-        const T bend = std::tanh(inner);
+        const T bend = hyperbolic_tangent(inner);
         const T slope = static_cast<T>(sqrt_2_over_pi) * (1 + static_cast<T>(3 * 0.044715) * a * a);
         return g * (T{0.5} * (1 + bend) + T{0.5} * a * (1 - bend * bend) * slope);
       });
@@ -146,9 +147,9 @@ Var gelu_as(const Var& x, const std::string& approximate) {
 
 Var mish(const Var& x) {
   return unary(
-      x, [](auto a) { return a * std::tanh(log_one_plus_exp(a)); },
+      x, [](auto a) { return a * hyperbolic_tangent(log_one_plus_exp(a)); },
       [](auto a, auto, auto g) {
-        const auto bend = std::tanh(log_one_plus_exp(a));
+        const auto bend = hyperbolic_tangent(log_one_plus_exp(a));
         return g * (bend + a * (1 - bend * bend) * logistic(a));
       });
 }
@@ -207,9 +208,9 @@ Var softshrink(const Var& x, double lambda) {
 
 Var tanhshrink(const Var& x) {
   return unary(
-      x, [](auto a) { return a - std::tanh(a); },
+      x, [](auto a) { return a - hyperbolic_tangent(a); },
       [](auto a, auto, auto g) {
-        const auto bend = std::tanh(a);
+        const auto bend = hyperbolic_tangent(a);
         return g * bend * bend;
       });
 }
@@ -251,7 +252,7 @@ Var sigmoid(const Var& x) {
 
 Var tanh(const Var& x) {
   return unary(
-      x, [](auto a) { return std::tanh(a); }, [](auto, auto y, auto g) { return g * (1 - y * y); });
+      x, [](auto a) { return hyperbolic_tangent(a); }, [](auto, auto y, auto g) { return g * (1 - y * y); });
 }
 
 Var silu(const Var& x) {

@@ -4,6 +4,7 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/operator_forms.h"
 
@@ -236,7 +237,7 @@ Var rsqrt(const Var& x) {
 
 Var exp(const Var& x) {
   return unary(
-      x, [](auto a) { return std::exp(a); }, [](auto, auto y, auto g) { return g * y; });
+      x, [](auto a) { return exponential(a); }, [](auto, auto y, auto g) { return g * y; });
 }
 
 Var log(const Var& x) {

@@ -9,6 +9,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/loss.h"
 #include "kernels/ops/rows.h"
 
@@ -127,7 +128,7 @@ struct Exponentials {
 template <class T>
 Exponentials<T> exponentials(const T* x, std::int64_t count, bool half_steps, T* out) {
   const T largest = row_max(x, count);
-  for (std::int64_t c = 0; c < count; ++c) out[c] = std::exp(x[c] - largest);
+  for (std::int64_t c = 0; c < count; ++c) out[c] = exponential(x[c] - largest);
   return {largest, row_sum<T>(count, half_steps, [out](std::int64_t c) { return out[c]; })};
 }
 

@@ -1,136 +1,18 @@
-// Convolutions as matrix products: the windows of the input are laid out as columns, a bounded panel at a time. A
-// transposed convolution is the gradient of a convolution with respect to its input (api_inventory.md section 3, conv).
+// Convolution operators and their gradients. A transposed convolution is the gradient of a convolution with respect to
+// its input (api_inventory.md section 3, conv).
 #include <algorithm>
-#include <memory>
 #include <string>
 
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
+#include "kernels/ops/convolution.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/reduce.h"
-#include "kernels/ops/window.h"
 
 namespace msrun {
 namespace {
-
-// Fits the second-level cache beside the operands of the product.
-constexpr std::int64_t panel_bytes = std::int64_t{512} << 10;
-
-// A convolution of x [batch, channels_in, input] with w [channels_out, channels_in / groups, kernel].
-struct Convolution {
-  Windows windows;
-  std::int64_t batch = 1;
-  std::int64_t channels_in = 1;
-  std::int64_t channels_out = 1;
-  std::int64_t groups = 1;
-
-  std::int64_t in_per_group() const { return channels_in / groups; }
-  std::int64_t out_per_group() const { return channels_out / groups; }
-  std::int64_t column_length() const { return in_per_group() * windows.kernel_size(); }
-};
-
-// Calls f(x, y, w, first, count) for every panel of windows of every image and group: x and y are offsets of the
-// group's channels in input and output, w that of its weights.
-template <class T, class F>
-void for_each_panel(const Convolution& c, F&& f) {
-  const std::int64_t positions = c.windows.output_size();
-  const std::int64_t bytes_per_column =
-      std::max<std::int64_t>(c.column_length(), 1) * static_cast<std::int64_t>(sizeof(T));
-  const std::int64_t panel =
-      c.windows.is_identity() ? positions : std::clamp<std::int64_t>(panel_bytes / bytes_per_column, 1, positions);
-  for (std::int64_t n = 0; n < c.batch; ++n) {
-    for (std::int64_t g = 0; g < c.groups; ++g) {
-      const std::int64_t x = (n * c.channels_in + g * c.in_per_group()) * c.windows.input_size();
-      const std::int64_t y = (n * c.channels_out + g * c.out_per_group()) * positions;
-      const std::int64_t w = g * c.out_per_group() * c.column_length();
-      for (std::int64_t first = 0; first < positions; first += panel)
-        f(x, y, w, first, std::min(panel, positions - first));
-    }
-  }
-}
-
-// Memory for one panel at a time, not initialised.
-template <class T>
-class PanelStorage {
- public:
-  T* reserve(std::int64_t count) {
-    if (count > size_) {
-      values_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(count));
-      size_ = count;
-    }
-    return values_.get();
-  }
-
- private:
-  std::unique_ptr<T[]> values_;
-  std::int64_t size_ = 0;
-};
-
-// The columns of one panel: the input itself where every window is one element.
-template <class T>
-class Columns {
- public:
-  explicit Columns(const Convolution& c) : c_(c) {}
-  MatrixView<T> of(const T* input, std::int64_t first, std::int64_t count) {
-    if (c_.windows.is_identity()) return {input, c_.column_length(), count, count, 1};
-    T* columns = storage_.reserve(c_.column_length() * count);
-    windows_to_columns(c_.windows, c_.in_per_group(), input, first, count, columns);
-    return {columns, c_.column_length(), count, count, 1};
-  }
-
- private:
-  const Convolution& c_;
-  PanelStorage<T> storage_;
-};
-
-// y = x * w
-template <class T>
-void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic) {
-  Columns<T> columns(c);
-  const std::int64_t positions = c.windows.output_size();
-  for_each_panel<T>(
-      c, [&](std::int64_t at_x, std::int64_t at_y, std::int64_t at_w, std::int64_t first, std::int64_t count) {
-        const MatrixView<T> weights{w + at_w, c.out_per_group(), c.column_length(), c.column_length(), 1};
-        gemm(weights, columns.of(x + at_x, first, count), y + at_y + first, positions, false, arithmetic);
-      });
-}
-
-// The gradient of x for the gradient g of y.
-template <class T>
-void convolve_transposed(const Convolution& c, const T* g, const T* w, T* x, const Arithmetic& arithmetic) {
-  const std::int64_t positions = c.windows.output_size();
-  const bool identity = c.windows.is_identity();
-  if (!identity || c.out_per_group() == 0) std::fill_n(x, c.batch * c.channels_in * c.windows.input_size(), T{});
-  PanelStorage<T> storage;
-  for_each_panel<T>(
-      c, [&](std::int64_t at_x, std::int64_t at_y, std::int64_t at_w, std::int64_t first, std::int64_t count) {
-        const MatrixView<T> weights{w + at_w, c.out_per_group(), c.column_length(), c.column_length(), 1};
-        const MatrixView<T> gradient{g + at_y + first, c.out_per_group(), count, positions, 1};
-        if (identity) {
-          gemm(weights.transposed(), gradient, x + at_x, positions, false, arithmetic);
-          return;
-        }
-        T* columns = storage.reserve(c.column_length() * count);
-        gemm(weights.transposed(), gradient, columns, count, false, arithmetic);
-        add_columns_to_windows(c.windows, c.in_per_group(), columns, first, count, x + at_x,
-                               std::is_same_v<T, float> && arithmetic.fp16_accumulation);
-      });
-}
-
-// The gradient of w for the gradient g of y.
-template <class T>
-void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic) {
-  Columns<T> columns(c);
-  const std::int64_t positions = c.windows.output_size();
-  std::fill_n(w, c.channels_out * c.column_length(), T{});
-  for_each_panel<T>(
-      c, [&](std::int64_t at_x, std::int64_t at_y, std::int64_t at_w, std::int64_t first, std::int64_t count) {
-        const MatrixView<T> gradient{g + at_y + first, c.out_per_group(), count, positions, 1};
-        gemm(gradient, columns.of(x + at_x, first, count).transposed(), w + at_w, c.column_length(), true, arithmetic);
-      });
-}
 
 enum class Part { forward, transposed, weight };
 
@@ -145,7 +27,7 @@ Tensor run(Part part, const Convolution& c, const Tensor& first, const Tensor& s
         convolve(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
         break;
       case Part::transposed:
-        convolve_transposed(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
+        convolve_for_input(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
         break;
       case Part::weight:
         convolve_for_weight(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);

@@ -6,6 +6,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/loss.h"
 #include "kernels/ops/rows.h"
 
@@ -51,12 +52,12 @@ namespace {
 // ln(1 + e^z) without overflow.
 template <class T>
 T log_one_plus_exp(T z) {
-  return std::max(z, T{0}) + std::log1p(std::exp(-std::abs(z)));
+  return std::max(z, T{0}) + std::log1p(exponential(-std::abs(z)));
 }
 
 template <class T>
-T logistic(T x) {
-  const T e = std::exp(-std::abs(x));
+[[gnu::always_inline]] inline T logistic(T x) {
+  const T e = exponential(-std::abs(x));
   return x >= T{0} ? T{1} / (T{1} + e) : e / (T{1} + e);
 }
 
@@ -146,7 +147,8 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
   }
   if (!positive_weight) {
     return float_binary(
-        x, t, [](auto z, auto y) { return std::max(z, decltype(z){0}) - z * y + std::log1p(std::exp(-std::abs(z))); },
+        x, t,
+        [](auto z, auto y) { return std::max(z, decltype(z){0}) - z * y + std::log1p(exponential(-std::abs(z))); },
         [](auto z, auto y, auto, auto g) { return (logistic(z) - y) * g; },
         [](auto z, auto, auto, auto g) { return -z * g; });
   }
@@ -165,9 +167,9 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
 Var divergence(const Var& x, const Var& t, bool log_target) {
   if (log_target) {
     return float_binary(
-        x, t, [](auto a, auto b) { return std::exp(b) * (b - a); },
-        [](auto, auto b, auto, auto g) { return -std::exp(b) * g; },
-        [](auto a, auto b, auto, auto g) { return std::exp(b) * (b - a + 1) * g; });
+        x, t, [](auto a, auto b) { return exponential(b) * (b - a); },
+        [](auto, auto b, auto, auto g) { return -exponential(b) * g; },
+        [](auto a, auto b, auto, auto g) { return exponential(b) * (b - a + 1) * g; });
   }
   return float_binary(
       x, t, [](auto a, auto b) { return b == 0 ? b : b * (std::log(b) - a); },
@@ -185,8 +187,8 @@ Var poisson(const Var& x, const Var& t, bool log_input, bool full, double epsilo
   const auto target_slope = [full](auto b) { return full && b > 1 ? std::log(b) + 1 / (2 * b) : decltype(b){0}; };
   if (log_input) {
     return float_binary(
-        x, t, [full](auto a, auto b) { return std::exp(a) - b * a + (full ? stirling(b) : decltype(b){0}); },
-        [](auto a, auto b, auto, auto g) { return (std::exp(a) - b) * g; },
+        x, t, [full](auto a, auto b) { return exponential(a) - b * a + (full ? stirling(b) : decltype(b){0}); },
+        [](auto a, auto b, auto, auto g) { return (exponential(a) - b) * g; },
         [target_slope](auto a, auto b, auto, auto g) { return (target_slope(b) - a) * g; });
   }
   return float_binary(

@@ -6,6 +6,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/reduce.h"
 
@@ -47,15 +48,15 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
   // Infinite maxima are not subtracted: inf - inf would hide the answer.
   const Tensor shift = map(wide, extremum(Extremum::maximum, x.tensor(), axes, true),
                            [](auto m) { return std::isinf(m) ? decltype(m){0} : m; });
-  const Tensor total = sum_unrounded(map(wide, x.tensor(), shift, [](auto v, auto m) { return std::exp(v - m); }), axes,
-                                     true, x.arithmetic());
+  const Tensor total = sum_unrounded(map(wide, x.tensor(), shift, [](auto v, auto m) { return exponential(v - m); }),
+                                     axes, true, x.arithmetic());
   const Tensor y = map(wide, total, shift, [](auto s, auto m) { return std::log(s) + m; });
   return x.tape().record(
       as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
       {{x, [t = x.tensor(), y, axes](const Tensor& g) {
           return map(t.dtype(), t, y, expand_reduced(g, t.shape(), axes), [](auto v, auto s, auto gradient) {
             using T = decltype(v);
-            return s == -std::numeric_limits<T>::infinity() ? T{0} : gradient * std::exp(v - s);
+            return s == -std::numeric_limits<T>::infinity() ? T{0} : gradient * exponential(v - s);
           });
         }}});
 }

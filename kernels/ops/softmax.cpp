@@ -4,6 +4,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/rows.h"
 
@@ -27,7 +28,7 @@ void forward_row(const T* x, T* y, std::int64_t count, Form form, bool half_step
       return;
     }
   }
-  for (std::int64_t i = 0; i < count; ++i) y[i] = std::exp(x[i] - largest);
+  for (std::int64_t i = 0; i < count; ++i) y[i] = exponential(x[i] - largest);
   const T total = row_sum<T>(count, half_steps, [y](std::int64_t i) { return y[i]; });
   if (form == Form::logarithm) {
     const T log_total = std::log(total);
@@ -41,7 +42,7 @@ template <class T>
 void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form form, bool half_steps) {
   if (form == Form::logarithm) {
     const T total = row_sum<T>(count, half_steps, [g](std::int64_t i) { return g[i]; });
-    for (std::int64_t i = 0; i < count; ++i) result[i] = g[i] - std::exp(y[i]) * total;
+    for (std::int64_t i = 0; i < count; ++i) result[i] = g[i] - exponential(y[i]) * total;
   } else {
     const T total = row_sum<T>(count, half_steps, [g, y](std::int64_t i) { return g[i] * y[i]; });
     for (std::int64_t i = 0; i < count; ++i) result[i] = y[i] * (g[i] - total);

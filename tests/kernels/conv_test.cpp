@@ -1,7 +1,11 @@
 // Convolutions, transposed convolutions, fold and unfold against their definitions.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <random>
+
 #include "kernels/error.h"
+#include "kernels/tensor/memory.h"
 #include "tests/kernels/gradient_check.h"
 
 namespace msrun {
@@ -75,12 +79,80 @@ TEST(Conv2d, AgreesWithTheDefinition) {
   }
 }
 
-TEST(Conv2d, SeveralPanelsOfColumns) {
-  // 512 channels of 3x3: a column has 4608 elements, so that the 900 windows do not fit one panel.
+TEST(Conv2d, LongSumsAndSeveralBlocks) {
+  // 4608 terms of a sum, more than are added up at once; 900 positions, more than one block.
   const Tensor x = uniform({1, 512, 30, 30}, -1, 1, 1);
   const Tensor w = uniform({2, 512, 3, 3}, -1, 1, 2);
   expect_near(forward("Torch", "conv2d", {x, w, None{}, std::int64_t{1}, std::int64_t{1}}),
               naive_conv2d(x, w, {1, 1, 1, 1}), 1e-11);
+}
+
+double dot(const Values& a, const Values& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double total = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) total += a[i] * b[i];
+  return total;
+}
+
+// A convolution is linear in x and in w, so that its gradients are its adjoints: <dx, x'> = <g, conv(x', w)> for any
+// x'.
+TEST(Conv2d, RandomGeometries) {
+  std::mt19937_64 random(std::random_device{}());
+  const std::uint64_t seed = random();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  random.seed(seed);
+  const auto between = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  int run = 0;
+  while (run < 150) {
+    const Case2d c{between(1, 4), between(0, 5), between(1, 4), between(1, 3)};
+    const Dims kernel{between(1, 5), between(1, 5)};
+    const Dims size{between(1, 19), between(1, 40)};
+    const auto fits = [&](std::size_t axis) { return size[axis] + 2 * c.padding > c.dilation * (kernel[axis] - 1); };
+    if (!fits(0) || !fits(1)) continue;
+    ++run;
+    const Dims x_shape{between(1, 3), c.groups * between(1, 5), size[0], size[1]};
+    const Dims w_shape{c.groups * between(1, 9), x_shape[1] / c.groups, kernel[0], kernel[1]};
+    const Tensor x = uniform(x_shape, -1, 1, random());
+    const Tensor w = uniform(w_shape, -1, 1, random());
+    const Dict kwargs{{"stride", c.stride}, {"padding", c.padding}, {"dilation", c.dilation}, {"groups", c.groups}};
+    SCOPED_TRACE("x " + tuple_text(x_shape) + " w " + tuple_text(w_shape) + " stride " + std::to_string(c.stride) +
+                 " padding " + std::to_string(c.padding) + " dilation " + std::to_string(c.dilation) + " groups " +
+                 std::to_string(c.groups));
+    Tape tape;
+    std::vector<Var> leaves;
+    const Tensor y = call("Functional", "conv2d", {x, w}, kwargs, tape, leaves).tensor();
+    expect_near(values(y), naive_conv2d(x, w, c), 1e-12);
+    const Tensor g = uniform(y.shape(), -1, 1, random());
+    const std::vector<Values> gradient = gradients("Functional", "conv2d", {x, w}, kwargs, g);
+    const Tensor other_x = uniform(x_shape, -1, 1, random());
+    const Tensor other_w = uniform(w_shape, -1, 1, random());
+    EXPECT_NEAR(dot(gradient[0], values(other_x)), dot(values(g), naive_conv2d(other_x, w, c)), 1e-10);
+    EXPECT_NEAR(dot(gradient[1], values(other_w)), dot(values(g), naive_conv2d(x, other_w, c)), 1e-10);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Conv2d, AnInfinityStaysWithTheWindowsThatCoverIt) {
+  Values data(35, 1.0);
+  data[0] = std::numeric_limits<double>::infinity();  // the first element of a row: only the left kernel column sees it
+  const Tensor x = float64({1, 1, 5, 7}, data);
+  const Tensor w = float64({1, 1, 1, 3}, {1, 1, 1});
+  const std::vector<Values> gradient = gradients("Functional", "conv2d", {x, w});
+  EXPECT_EQ(gradient[1], (Values{std::numeric_limits<double>::infinity(), 25, 25}));
+}
+
+TEST(Conv2d, EmptyBatch) {
+  EXPECT_EQ(forward("Functional", "conv2d", {float64({0, 2, 5, 5}, {}), uniform({3, 2, 3, 3}, -1, 1, 1)}), Values{});
+}
+
+TEST(Conv2d, RefusesAPaddedInputBeyondAnyMemory) {
+  const TensorMemoryScope scope(std::uint64_t{1} << 30);
+  const std::int64_t far = std::int64_t{1} << 31;
+  EXPECT_THROW(forward("Functional", "conv2d", {uniform({1, 1, 4, 4}, -1, 1, 1), uniform({1, 1, 2, 2}, -1, 1, 2)},
+                       {{"padding", far / 2}, {"dilation", far}}),
+               SkipError);
 }
 
 TEST(Conv2d, Gradients) {

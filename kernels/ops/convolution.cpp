@@ -1,0 +1,754 @@
+#include "kernels/ops/convolution.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/ops/gemm.h"
+#include "kernels/tensor/dims.h"
+#include "kernels/tensor/dtype.h"
+#include "kernels/tensor/memory.h"
+
+namespace msrun {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr std::int64_t vector_bytes = 64;
+constexpr bool many_registers = true;
+#elif defined(__AVX__)
+constexpr std::int64_t vector_bytes = 32;
+constexpr bool many_registers = false;
+#else
+constexpr std::int64_t vector_bytes = 16;
+#if defined(__aarch64__)
+constexpr bool many_registers = true;
+#else
+constexpr bool many_registers = false;
+#endif
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(vector_bytes)));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+template <class T>
+constexpr std::int64_t lanes = vector_bytes / static_cast<std::int64_t>(sizeof(T));
+
+template <class T>
+Vector<T> load(const T* from) {
+  Vector<T> result;
+  std::memcpy(&result, from, sizeof result);
+  return result;
+}
+
+template <class T>
+T sum_of_lanes(Vector<T> v) {
+  std::array<T, static_cast<std::size_t>(lanes<T>)> values;
+  std::memcpy(values.data(), &v, sizeof v);
+  for (std::size_t width = values.size() / 2; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) values[i] += values[i + width];
+  }
+  return values[0];
+}
+
+inline float round_to_half(float value) { return to_float(to_half(value)); }
+inline double round_to_half(double value) { return value; }
+
+// Terms of a sum that are added up in registers before they join the result.
+constexpr std::int64_t terms_at_once = 256;
+// Elements of a copied input that are worked on together: they stay in the second-level cache.
+constexpr std::int64_t block_bytes = std::int64_t{512} << 10;
+// Positions that share the registers of one pass.
+constexpr std::int64_t widest = 3;
+// Rows (output channels) that do.
+constexpr std::int64_t tallest = many_registers ? 8 : 4;
+
+// Zeroed storage beside the tensors of the call.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t count) {
+    check_tensor_memory(static_cast<std::size_t>(element_count(Dims{count, sizeof(T)})));
+    values_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
+  }
+  T* data() { return values_.get(); }
+
+ private:
+  std::unique_ptr<T[]> values_;
+};
+
+// One axis of a copy in which element `at` lies at place (at + shift) / step of copy (at + shift) % step. Only the
+// copies in `phases` exist.
+struct Axis {
+  std::int64_t size = 1;  // elements of the source
+  std::int64_t step = 1;
+  std::int64_t shift = 0;  // may be negative
+  std::int64_t pitch = 1;  // places of each copy
+  std::vector<std::int64_t> phases{0};
+
+  std::int64_t slot_of(std::int64_t phase) const {
+    return std::lower_bound(phases.begin(), phases.end(), phase) - phases.begin();
+  }
+  // The elements first, first + step, ... that lie in a copy: places [begin, end).
+  struct Range {
+    std::int64_t begin;
+    std::int64_t end;
+    std::int64_t first;
+  };
+  Range range(std::int64_t phase) const {
+    // place * step + phase - shift in [0, size)
+    const std::int64_t low = shift - phase;
+    const std::int64_t begin = std::clamp<std::int64_t>(low > 0 ? (low + step - 1) / step : 0, 0, pitch);
+    const std::int64_t high = size + shift - phase;  // first place * step beyond
+    const std::int64_t end = std::clamp<std::int64_t>(high > 0 ? (high + step - 1) / step : 0, begin, pitch);
+    return {begin, end, begin * step + phase - shift};
+  }
+};
+
+// A copy of `channels` channels of `images` images: [channel, phases, image, pitches]. Places outside of the source
+// hold zeros.
+template <class T>
+class Copy {
+ public:
+  Copy(const std::array<Axis, 3>& axes, std::int64_t channels, std::int64_t images)
+      : axes_(axes), channels_(channels), images_(images) {
+    image_ = element_count(Dims{axes[0].pitch, axes[1].pitch, axes[2].pitch});
+    const auto count = [](const Axis& axis) { return static_cast<std::int64_t>(axis.phases.size()); };
+    phase_ = image_ * images;
+    channel_ = phase_ * count(axes[0]) * count(axes[1]) * count(axes[2]);
+    // What vectors read beyond the last place.
+    constexpr std::int64_t slack = widest * lanes<T>;
+    storage_.emplace(element_count(Dims{channels, count(axes[0]), count(axes[1]), count(axes[2]), images, image_}) +
+                     slack);
+  }
+
+  // Source images are image_stride elements apart, their channels densely behind one another.
+  void fill(const T* source, std::int64_t image_stride, std::int64_t images) {
+    const std::int64_t volume = axes_[0].size * axes_[1].size * axes_[2].size;
+    for (std::int64_t channel = 0; channel < channels_; ++channel) {
+      T* target = storage_->data() + channel * channel_;
+      for (const std::int64_t z : axes_[0].phases) {
+        for (const std::int64_t y : axes_[1].phases) {
+          for (const std::int64_t x : axes_[2].phases) {
+            for (std::int64_t n = 0; n < images; ++n) {
+              fill_image(source + n * image_stride + channel * volume, target + n * image_, z, y, x);
+            }
+            target += phase_;
+          }
+        }
+      }
+    }
+  }
+
+  // Where element 0 of place 0 of a channel and of the given phase (per axis) is, in elements from data().
+  std::int64_t offset(std::int64_t channel, const Spatial& phase, const Spatial& place) const {
+    std::int64_t slot = axes_[0].slot_of(phase[0]);
+    slot = slot * static_cast<std::int64_t>(axes_[1].phases.size()) + axes_[1].slot_of(phase[1]);
+    slot = slot * static_cast<std::int64_t>(axes_[2].phases.size()) + axes_[2].slot_of(phase[2]);
+    return channel * channel_ + slot * phase_ + (place[0] * axes_[1].pitch + place[1]) * axes_[2].pitch + place[2];
+  }
+
+  const T* data() const { return storage_->data(); }
+  T* data() { return storage_->data(); }
+  std::int64_t image() const { return image_; }
+  std::int64_t size() const { return channel_ * channels_; }
+
+ private:
+  void fill_image(const T* source, T* target, std::int64_t z, std::int64_t y, std::int64_t x) {
+    const Axis::Range planes = axes_[0].range(z);
+    const Axis::Range rows = axes_[1].range(y);
+    const Axis::Range columns = axes_[2].range(x);
+    const std::int64_t step = axes_[2].step;
+    const std::int64_t length = columns.end - columns.begin;
+    for (std::int64_t d = planes.begin; d < planes.end; ++d) {
+      const T* plane = source + (planes.first + (d - planes.begin) * axes_[0].step) * axes_[1].size * axes_[2].size;
+      for (std::int64_t h = rows.begin; h < rows.end; ++h) {
+        const T* from = plane + (rows.first + (h - rows.begin) * axes_[1].step) * axes_[2].size + columns.first;
+        T* to = target + (d * axes_[1].pitch + h) * axes_[2].pitch + columns.begin;
+        if (step == 1) {
+          std::copy_n(from, length, to);
+        } else {
+          for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * step];
+        }
+      }
+    }
+  }
+
+  std::array<Axis, 3> axes_;
+  std::int64_t channels_;
+  std::int64_t images_;
+  std::int64_t image_ = 1;    // elements of one image
+  std::int64_t phase_ = 1;    // of one phase of all images
+  std::int64_t channel_ = 1;  // of one channel
+  std::optional<Scratch<T>> storage_;
+};
+
+// result[r][p] += sum over k of weights[k * R + r] * input[offsets[k] + p] for R rows and V vectors of positions.
+template <class T, int R, int V>
+void add_tile(const T* input, const std::int64_t* offsets, const T* weights, std::int64_t terms, T* result,
+              std::int64_t pitch) {
+  Vector<T> sums[R][V] = {};
+  for (std::int64_t k = 0; k < terms; ++k) {
+    const T* from = input + offsets[k];
+    Vector<T> values[V];
+    for (int v = 0; v < V; ++v) values[v] = load(from + v * lanes<T>);
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < V; ++v) sums[r][v] += weights[k * R + r] * values[v];
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) {
+      T* to = result + r * pitch + v * lanes<T>;
+      const Vector<T> total = load(to) + sums[r][v];
+      std::memcpy(to, &total, sizeof total);
+    }
+  }
+}
+
+template <class T, int R>
+void add_rows(const T* input, const std::int64_t* offsets, const T* weights, std::int64_t terms, T* result,
+              std::int64_t positions, std::int64_t pitch) {
+  std::int64_t p = 0;
+  for (; p + (widest - 1) * lanes<T> < positions; p += widest * lanes<T>)
+    add_tile<T, R, widest>(input + p, offsets, weights, terms, result + p, pitch);
+  for (; p < positions; p += lanes<T>) add_tile<T, R, 1>(input + p, offsets, weights, terms, result + p, pitch);
+}
+
+// Rows of weights [rows, terms] for add_tile: the rows of a tile beside one another, tiles behind one another in pieces
+// of terms_at_once terms.
+template <class T>
+class PackedWeights {
+ public:
+  // weight(row, term) gives an element.
+  template <class F>
+  PackedWeights(std::int64_t rows, std::int64_t terms, F&& weight)
+      : rows_(rows), terms_(terms), storage_(rows * terms) {
+    T* to = storage_.data();
+    for_each_tile([&](std::int64_t first, std::int64_t height, std::int64_t from, std::int64_t count) {
+      for (std::int64_t k = from; k < from + count; ++k) {
+        for (std::int64_t r = first; r < first + height; ++r) *to++ = weight(r, k);
+      }
+    });
+  }
+
+  // Calls f(first row, rows, first term, terms) for every tile in the order of memory.
+  template <class F>
+  void for_each_tile(F&& f) const {
+    for (std::int64_t from = 0; from < terms_; from += terms_at_once) {
+      const std::int64_t count = std::min(terms_at_once, terms_ - from);
+      for (std::int64_t row = 0; row < rows_;) {
+        std::int64_t height = tallest;
+        while (height > rows_ - row) height /= 2;
+        f(row, height, from, count);
+        row += height;
+      }
+    }
+  }
+
+  const T* data() { return storage_.data(); }
+
+ private:
+  std::int64_t rows_;
+  std::int64_t terms_;
+  Scratch<T> storage_;
+};
+
+// result [rows, pitch] = weights * input at offsets, for `positions` positions; whole vectors of the result are
+// written.
+template <class T>
+void multiply(PackedWeights<T>& weights, const T* input, const std::int64_t* offsets, T* result, std::int64_t rows,
+              std::int64_t positions, std::int64_t pitch) {
+  std::fill_n(result, rows * pitch, T{});
+  const T* packed = weights.data();
+  weights.for_each_tile([&](std::int64_t row, std::int64_t height, std::int64_t from, std::int64_t count) {
+    const auto run = [&]<int R>(std::integral_constant<int, R>) {
+      add_rows<T, R>(input, offsets + from, packed, count, result + row * pitch, positions, pitch);
+    };
+    if (height == 8) {
+      if constexpr (tallest == 8) run(std::integral_constant<int, 8>{});
+    } else if (height == 4) {
+      run(std::integral_constant<int, 4>{});
+    } else if (height == 2) {
+      run(std::integral_constant<int, 2>{});
+    } else {
+      run(std::integral_constant<int, 1>{});
+    }
+    packed += height * count;
+  });
+}
+
+// The same with every partial sum rounded to float16.
+template <class T>
+void multiply_rounding_to_half(PackedWeights<T>& weights, const T* input, const std::int64_t* offsets, T* result,
+                               std::int64_t rows, std::int64_t positions, std::int64_t pitch) {
+  std::fill_n(result, rows * pitch, T{});
+  const T* packed = weights.data();
+  weights.for_each_tile([&](std::int64_t row, std::int64_t height, std::int64_t from, std::int64_t count) {
+    for (std::int64_t k = 0; k < count; ++k) {
+      const T* values = input + offsets[from + k];
+      for (std::int64_t r = 0; r < height; ++r) {
+        const T factor = *packed++;
+        T* sums = result + (row + r) * pitch;
+        for (std::int64_t p = 0; p < positions; ++p) sums[p] = round_to_half(sums[p] + factor * values[p]);
+      }
+    }
+  });
+}
+
+// Positions of the result that multiply works on together.
+template <class T>
+constexpr std::int64_t position_block = 10 * widest* lanes<T>;
+
+// Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count).
+template <class T, class F>
+void multiply_in_blocks(PackedWeights<T>& weights, std::int64_t rows, const T* input,
+                        const std::vector<std::int64_t>& offsets, std::int64_t positions, bool half, Scratch<T>& result,
+                        F&& take) {
+  constexpr std::int64_t pitch = position_block<T>;
+  for (std::int64_t first = 0; first < positions; first += pitch) {
+    const std::int64_t count = std::min(pitch, positions - first);
+    if (half) {
+      multiply_rounding_to_half(weights, input + first, offsets.data(), result.data(), rows, count, pitch);
+    } else {
+      multiply(weights, input + first, offsets.data(), result.data(), rows, count, pitch);
+    }
+    take(result.data(), pitch, first, count);
+  }
+}
+
+// Calls f(place of the first result element, block element, count) for every stretch of a block of flat positions that
+// belongs to the result: image n, row (z, y), columns [x, x + count).
+template <class F>
+void for_each_stretch(std::int64_t first, std::int64_t count, const Spatial& pitch, const Spatial& extent, F&& f) {
+  const std::int64_t image = pitch[0] * pitch[1] * pitch[2];
+  std::int64_t p = first;
+  while (p < first + count) {
+    const std::int64_t x = p % pitch[2];
+    const std::int64_t y = p / pitch[2] % pitch[1];
+    const std::int64_t z = p / (pitch[2] * pitch[1]) % pitch[0];
+    const std::int64_t row_end = p - x + pitch[2];
+    if (x < extent[2] && y < extent[1] && z < extent[0]) {
+      const std::int64_t length = std::min(extent[2] - x, first + count - p);
+      f(p / image, Spatial{z, y, x}, p - first, length);
+    }
+    p = row_end;
+  }
+}
+
+// Flat positions from the first to the last result element.
+std::int64_t flat_positions(std::int64_t images, const Spatial& pitch, const Spatial& extent) {
+  return (((images - 1) * pitch[0] + extent[0] - 1) * pitch[1] + extent[1] - 1) * pitch[2] + extent[2];
+}
+
+Spatial pitches(const std::array<Axis, 3>& axes) { return {axes[0].pitch, axes[1].pitch, axes[2].pitch}; }
+
+// The input as windows see it: one copy per residue of the stride that a kernel element falls on.
+std::array<Axis, 3> input_axes(const Windows& w) {
+  std::array<Axis, 3> axes;
+  for (std::size_t a = 0; a < 3; ++a) {
+    Axis& axis = axes[a];
+    axis.size = w.input[a];
+    axis.step = w.stride[a];
+    axis.shift = w.padding[a];
+    axis.pitch = w.output[a] + (w.kernel[a] - 1) * w.dilation[a] / w.stride[a];
+    axis.phases.clear();
+    for (std::int64_t k = 0; k < w.kernel[a]; ++k) axis.phases.push_back(k * w.dilation[a] % w.stride[a]);
+    std::sort(axis.phases.begin(), axis.phases.end());
+    axis.phases.erase(std::unique(axis.phases.begin(), axis.phases.end()), axis.phases.end());
+  }
+  return axes;
+}
+
+// Images whose copies are worked on together.
+template <class T>
+std::int64_t images_at_once(const Convolution& c, const std::array<Axis, 3>& axes, std::int64_t channels) {
+  std::int64_t bytes = channels * static_cast<std::int64_t>(sizeof(T));
+  for (const Axis& axis : axes) bytes = std::min(block_bytes, bytes * axis.pitch * std::ssize(axis.phases));
+  return std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(bytes, 1), 1,
+                                  std::max<std::int64_t>(c.batch, 1));
+}
+
+// Offset of every factor of a sum: channel by channel, kernel positions in order.
+template <class T>
+std::vector<std::int64_t> window_offsets(const Convolution& c, const Copy<T>& input) {
+  const Windows& w = c.windows;
+  std::vector<std::int64_t> offsets;
+  offsets.reserve(static_cast<std::size_t>(c.column_length()));
+  for (std::int64_t channel = 0; channel < c.in_per_group(); ++channel) {
+    for (std::int64_t z = 0; z < w.kernel[0]; ++z) {
+      for (std::int64_t y = 0; y < w.kernel[1]; ++y) {
+        for (std::int64_t x = 0; x < w.kernel[2]; ++x) {
+          const Spatial at{z * w.dilation[0], y * w.dilation[1], x * w.dilation[2]};
+          Spatial phase;
+          Spatial place;
+          for (std::size_t a = 0; a < 3; ++a) {
+            phase[a] = at[a] % w.stride[a];
+            place[a] = at[a] / w.stride[a];
+          }
+          offsets.push_back(input.offset(channel, phase, place));
+        }
+      }
+    }
+  }
+  return offsets;
+}
+
+// Calls f(first image, images) block by block.
+template <class F>
+void for_each_block(std::int64_t batch, std::int64_t images, F&& f) {
+  for (std::int64_t n = 0; n < batch; n += images) f(n, std::min(images, batch - n));
+}
+
+// A residue class of input elements along one axis: at + padding = place * stride + residue. They meet the kernel
+// elements k with k * dilation = jump * stride + residue, at output place - jump.
+struct Residue {
+  std::int64_t first_place = 0;
+  std::int64_t places = 0;
+  std::int64_t first_element = 0;
+  std::vector<std::int64_t> kernel;
+  std::vector<std::int64_t> jumps;
+};
+
+std::vector<Residue> residues(const Windows& w, std::size_t a) {
+  std::vector<Residue> result;
+  std::vector<std::int64_t> seen;
+  for (std::int64_t k = 0; k < w.kernel[a]; ++k) {
+    const std::int64_t residue = k * w.dilation[a] % w.stride[a];
+    const std::int64_t jump = k * w.dilation[a] / w.stride[a];
+    const auto at = std::find(seen.begin(), seen.end(), residue);
+    if (at != seen.end()) {
+      Residue& known = result[static_cast<std::size_t>(at - seen.begin())];
+      known.kernel.push_back(k);
+      known.jumps.push_back(jump);
+      continue;
+    }
+    Residue fresh;
+    const std::int64_t low = w.padding[a] - residue;
+    fresh.first_place = low > 0 ? (low + w.stride[a] - 1) / w.stride[a] : 0;
+    fresh.first_element = fresh.first_place * w.stride[a] + residue - w.padding[a];
+    fresh.places = fresh.first_element < w.input[a] ? (w.input[a] - 1 - fresh.first_element) / w.stride[a] + 1 : 0;
+    fresh.kernel.push_back(k);
+    fresh.jumps.push_back(jump);
+    seen.push_back(residue);
+    result.push_back(fresh);
+  }
+  std::erase_if(result, [](const Residue& r) { return r.places == 0; });
+  return result;
+}
+
+// An output gradient with the zeros around it that the residue classes of its axis reach.
+Axis gradient_axis(const Windows& w, std::size_t a, const std::vector<Residue>& classes) {
+  Axis axis;
+  axis.size = w.output[a];
+  std::int64_t lowest = 0;
+  std::int64_t beyond = axis.size;
+  for (const Residue& r : classes) {
+    lowest = std::min(lowest, r.first_place - *std::max_element(r.jumps.begin(), r.jumps.end()));
+    beyond = std::max(beyond, r.first_place + r.places - *std::min_element(r.jumps.begin(), r.jumps.end()));
+  }
+  axis.shift = -lowest;
+  axis.pitch = beyond - lowest;
+  return axis;
+}
+
+template <class T>
+bool all_finite(const T* values, std::int64_t count) {
+  using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
+  constexpr Bits exponent = std::is_same_v<T, float> ? Bits{0x7F800000} : static_cast<Bits>(0x7FF0000000000000);
+  Bits found = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    found |= static_cast<Bits>((std::bit_cast<Bits>(values[i]) & exponent) == exponent);
+  return found == 0;
+}
+
+// sums[r][t] += sum over p < count of g[r * g_pitch + p] * input[offsets[t] + p].
+template <class T, int R, int N>
+void add_dot_products(const T* g, std::int64_t g_pitch, const T* input, const std::int64_t* offsets, std::int64_t count,
+                      T* sums, std::int64_t sums_pitch) {
+  Vector<T> totals[R][N] = {};
+  const T* from[N];
+  for (int t = 0; t < N; ++t) from[t] = input + offsets[t];
+  std::int64_t p = 0;
+  for (; p + lanes<T> <= count; p += lanes<T>) {
+    Vector<T> left[R];
+    for (int r = 0; r < R; ++r) left[r] = load(g + r * g_pitch + p);
+    for (int t = 0; t < N; ++t) {
+      const Vector<T> right = load(from[t] + p);
+      for (int r = 0; r < R; ++r) totals[r][t] += left[r] * right;
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int t = 0; t < N; ++t) {
+      T total = sum_of_lanes<T>(totals[r][t]);
+      for (std::int64_t i = p; i < count; ++i) total += g[r * g_pitch + i] * from[t][i];
+      sums[r * sums_pitch + t] += total;
+    }
+  }
+}
+
+constexpr int dot_rows = many_registers ? 4 : 2;
+constexpr int dot_terms = many_registers ? 6 : 4;
+
+// w [rows, terms] += g [rows, g_pitch] * input at offsets, over `count` positions.
+template <class T>
+void add_weight_gradient(const T* g, std::int64_t g_pitch, std::int64_t rows, const T* input,
+                         const std::vector<std::int64_t>& offsets, std::int64_t count, T* w) {
+  const std::int64_t terms = std::ssize(offsets);
+  std::int64_t row = 0;
+  const auto run = [&]<int R>(std::integral_constant<int, R>) {
+    for (; row + R <= rows; row += R) {
+      const T* left = g + row * g_pitch;
+      T* sums = w + row * terms;
+      std::int64_t t = 0;
+      for (; t + dot_terms <= terms; t += dot_terms)
+        add_dot_products<T, R, dot_terms>(left, g_pitch, input, offsets.data() + t, count, sums + t, terms);
+      for (; t < terms; ++t)
+        add_dot_products<T, R, 1>(left, g_pitch, input, offsets.data() + t, count, sums + t, terms);
+    }
+  };
+  run(std::integral_constant<int, dot_rows>{});
+  run(std::integral_constant<int, 1>{});
+}
+
+template <class T>
+void add_weight_gradient_rounding_to_half(const T* g, std::int64_t g_pitch, std::int64_t rows, const T* input,
+                                          const std::vector<std::int64_t>& offsets, std::int64_t count, T* w) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    T* sums = w + row * std::ssize(offsets);
+    for (std::int64_t p = 0; p < count; ++p) {
+      const T factor = g[row * g_pitch + p];
+      for (std::size_t k = 0; k < offsets.size(); ++k)
+        sums[k] = round_to_half(sums[k] + factor * input[offsets[k] + p]);
+    }
+  }
+}
+
+bool rounds_to_half(const Arithmetic& arithmetic, bool is_float) { return is_float && arithmetic.fp16_accumulation; }
+
+// Windows of one element: plain products of every image.
+enum class Product { output, input, weight };
+template <class T>
+void multiply_images(Product product, const Convolution& c, const T* a, const T* b, T* result,
+                     const Arithmetic& arithmetic) {
+  const std::int64_t positions = c.windows.output_size();
+  const std::int64_t in = c.in_per_group();
+  const std::int64_t out = c.out_per_group();
+  if (product == Product::weight) std::fill_n(result, c.channels_out * in, T{});
+  for (std::int64_t n = 0; n < c.batch; ++n) {
+    for (std::int64_t group = 0; group < c.groups; ++group) {
+      const std::int64_t at_x = (n * c.channels_in + group * in) * positions;
+      const std::int64_t at_y = (n * c.channels_out + group * out) * positions;
+      const std::int64_t at_w = group * out * in;
+      switch (product) {
+        case Product::output:
+          gemm<T>({b + at_w, out, in, in, 1}, {a + at_x, in, positions, positions, 1}, result + at_y, positions, false,
+                  arithmetic);
+          break;
+        case Product::input:
+          gemm<T>(MatrixView<T>{b + at_w, out, in, in, 1}.transposed(), {a + at_y, out, positions, positions, 1},
+                  result + at_x, positions, false, arithmetic);
+          break;
+        case Product::weight:
+          gemm<T>({b + at_y, out, positions, positions, 1},
+                  MatrixView<T>{a + at_x, in, positions, positions, 1}.transposed(), result + at_w, in, true,
+                  arithmetic);
+          break;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic) {
+  if (c.windows.is_identity()) return multiply_images(Product::output, c, x, w, y, arithmetic);
+  const std::array<Axis, 3> axes = input_axes(c.windows);
+  const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group());
+  Copy<T> input(axes, c.in_per_group(), images);
+  const std::vector<std::int64_t> offsets = window_offsets(c, input);
+  const Spatial pitch = pitches(axes);
+  const Spatial& extent = c.windows.output;
+  const std::int64_t rows = c.out_per_group();
+  const std::int64_t terms = c.column_length();
+  const std::int64_t y_channel = c.windows.output_size();
+  const std::int64_t x_image = c.channels_in * c.windows.input_size();
+  Scratch<T> result(rows * position_block<T>);
+  for (std::int64_t group = 0; group < c.groups; ++group) {
+    const T* group_w = w + group * rows * terms;
+    PackedWeights<T> weights(rows, terms, [&](std::int64_t r, std::int64_t k) { return group_w[r * terms + k]; });
+    for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
+      input.fill(x + n * x_image + group * c.in_per_group() * c.windows.input_size(), x_image, count);
+      T* group_y = y + (n * c.channels_out + group * rows) * y_channel;
+      multiply_in_blocks<T>(weights, rows, input.data(), offsets, flat_positions(count, pitch, extent),
+                            rounds_to_half(arithmetic, std::is_same_v<T, float>), result,
+                            [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
+                              for_each_stretch(
+                                  first, length, pitch, extent,
+                                  [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
+                                    T* to = group_y + image * c.channels_out * y_channel +
+                                            (at[0] * extent[1] + at[1]) * extent[2] + at[2];
+                                    for (std::int64_t r = 0; r < rows; ++r)
+                                      std::copy_n(block + r * block_pitch + from, stretch, to + r * y_channel);
+                                  });
+                            });
+    });
+  }
+}
+
+template <class T>
+void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, const Arithmetic& arithmetic) {
+  if (c.windows.is_identity()) return multiply_images(Product::input, c, g, w, x, arithmetic);
+  const Windows& windows = c.windows;
+  std::array<std::vector<Residue>, 3> classes;
+  std::array<Axis, 3> axes;
+  for (std::size_t a = 0; a < 3; ++a) {
+    classes[a] = residues(windows, a);
+    axes[a] = gradient_axis(windows, a, classes[a]);
+  }
+  const std::int64_t rows = c.in_per_group();
+  const std::int64_t outs = c.out_per_group();
+  const std::int64_t x_channel = windows.input_size();
+  const std::int64_t x_image = c.channels_in * x_channel;
+  const std::int64_t g_image = c.channels_out * windows.output_size();
+  // Elements that no window covers, or only windows of other residues.
+  std::fill_n(x, c.batch * x_image, T{});
+  const std::int64_t images = images_at_once<T>(c, axes, outs);
+  Copy<T> gradient(axes, outs, images);
+  const Spatial pitch = pitches(axes);
+  Scratch<T> result(rows * position_block<T>);
+
+  const auto run_class = [&](const Residue& z, const Residue& y, const Residue& x_class, std::int64_t group,
+                             std::int64_t n, std::int64_t count) {
+    const std::array<const Residue*, 3> of{&z, &y, &x_class};
+    const Spatial extent{z.places, y.places, x_class.places};
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int64_t> kernel;
+    for (std::size_t i = 0; i < z.jumps.size(); ++i) {
+      for (std::size_t j = 0; j < y.jumps.size(); ++j) {
+        for (std::size_t k = 0; k < x_class.jumps.size(); ++k) {
+          const std::array<std::size_t, 3> at{i, j, k};
+          Spatial place;
+          for (std::size_t a = 0; a < 3; ++a) place[a] = of[a]->first_place - of[a]->jumps[at[a]] + axes[a].shift;
+          offsets.push_back(gradient.offset(0, {0, 0, 0}, place));
+          kernel.push_back((z.kernel[i] * windows.kernel[1] + y.kernel[j]) * windows.kernel[2] + x_class.kernel[k]);
+        }
+      }
+    }
+    const std::int64_t per_channel = std::ssize(kernel);
+    for (std::int64_t channel = 1; channel < outs; ++channel) {
+      for (std::int64_t k = 0; k < per_channel; ++k)
+        offsets.push_back(offsets[static_cast<std::size_t>(k)] + gradient.offset(channel, {0, 0, 0}, {0, 0, 0}));
+    }
+    const std::int64_t kernel_size = windows.kernel_size();
+    const T* group_w = w + group * outs * rows * kernel_size;
+    PackedWeights<T> weights(rows, outs * per_channel, [&](std::int64_t r, std::int64_t k) {
+      return group_w[(k / per_channel * rows + r) * kernel_size + kernel[static_cast<std::size_t>(k % per_channel)]];
+    });
+    T* group_x = x + n * x_image + group * rows * x_channel;
+    multiply_in_blocks<T>(weights, rows, gradient.data(), offsets, flat_positions(count, pitch, extent),
+                          rounds_to_half(arithmetic, std::is_same_v<T, float>), result,
+                          [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
+                            for_each_stretch(
+                                first, length, pitch, extent,
+                                [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
+                                  Spatial element;
+                                  for (std::size_t a = 0; a < 3; ++a)
+                                    element[a] = of[a]->first_element + at[a] * windows.stride[a];
+                                  T* to = group_x + image * x_image +
+                                          (element[0] * windows.input[1] + element[1]) * windows.input[2] + element[2];
+                                  for (std::int64_t r = 0; r < rows; ++r) {
+                                    const T* values = block + r * block_pitch + from;
+                                    T* target = to + r * x_channel;
+                                    const std::int64_t step = windows.stride[2];
+                                    if (step == 1) {
+                                      std::copy_n(values, stretch, target);
+                                    } else {
+                                      for (std::int64_t i = 0; i < stretch; ++i) target[i * step] = values[i];
+                                    }
+                                  }
+                                });
+                          });
+  };
+
+  for (std::int64_t group = 0; group < c.groups; ++group) {
+    for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
+      gradient.fill(g + n * g_image + group * outs * windows.output_size(), g_image, count);
+      for (const Residue& z : classes[0]) {
+        for (const Residue& y : classes[1]) {
+          for (const Residue& x_class : classes[2]) run_class(z, y, x_class, group, n, count);
+        }
+      }
+    });
+  }
+}
+
+template <class T>
+void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic) {
+  if (c.windows.is_identity()) return multiply_images(Product::weight, c, x, g, w, arithmetic);
+  const std::array<Axis, 3> axes = input_axes(c.windows);
+  const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group() + c.out_per_group());
+  Copy<T> input(axes, c.in_per_group(), images);
+  // The output gradient at the flat positions of the input, zeros between.
+  std::array<Axis, 3> gradient_axes;
+  for (std::size_t a = 0; a < 3; ++a) {
+    gradient_axes[a].size = c.windows.output[a];
+    gradient_axes[a].pitch = axes[a].pitch;
+  }
+  Copy<T> gradient(gradient_axes, c.out_per_group(), images);
+  const std::vector<std::int64_t> offsets = window_offsets(c, input);
+  const Spatial pitch = pitches(axes);
+  const std::int64_t rows = c.out_per_group();
+  const std::int64_t x_image = c.channels_in * c.windows.input_size();
+  const std::int64_t g_image = c.channels_out * c.windows.output_size();
+  const std::int64_t g_pitch = gradient.image() * images;
+  const bool half = rounds_to_half(arithmetic, std::is_same_v<T, float>);
+  std::fill_n(w, c.channels_out * c.column_length(), T{});
+  for (std::int64_t group = 0; group < c.groups; ++group) {
+    T* group_w = w + group * rows * c.column_length();
+    for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
+      input.fill(x + n * x_image + group * c.in_per_group() * c.windows.input_size(), x_image, count);
+      gradient.fill(g + n * g_image + group * rows * c.windows.output_size(), g_image, count);
+      const auto add = [&](std::int64_t first, std::int64_t length) {
+        if (half) {
+          add_weight_gradient_rounding_to_half(gradient.data() + first, g_pitch, rows, input.data() + first, offsets,
+                                               length, group_w);
+        } else {
+          add_weight_gradient(gradient.data() + first, g_pitch, rows, input.data() + first, offsets, length, group_w);
+        }
+      };
+      const std::int64_t positions = flat_positions(count, pitch, c.windows.output);
+      // Zero times infinity would be NaN in the positions between the rows.
+      const bool flat = all_finite(input.data(), input.size());
+      constexpr std::int64_t block = 2048;
+      for (std::int64_t first = 0; first < positions; first += block) {
+        const std::int64_t length = std::min(block, positions - first);
+        if (flat) {
+          add(first, length);
+        } else {
+          for_each_stretch(first, length, pitch, c.windows.output,
+                           [&](std::int64_t, const Spatial&, std::int64_t from, std::int64_t stretch) {
+                             add(first + from, stretch);
+                           });
+        }
+      }
+    });
+  }
+}
+
+#define MSRUN_CONVOLUTIONS(T)                                                                         \
+  template void convolve<T>(const Convolution&, const T*, const T*, T*, const Arithmetic&);           \
+  template void convolve_for_input<T>(const Convolution&, const T*, const T*, T*, const Arithmetic&); \
+  template void convolve_for_weight<T>(const Convolution&, const T*, const T*, T*, const Arithmetic&);
+MSRUN_CONVOLUTIONS(float)
+MSRUN_CONVOLUTIONS(double)
+#undef MSRUN_CONVOLUTIONS
+
+}  // namespace msrun
