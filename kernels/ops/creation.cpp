@@ -113,7 +113,7 @@ Tensor triangle_indices(std::int64_t rows, std::int64_t columns, std::int64_t of
   std::int64_t count = 0;
   for (std::int64_t row = first_row; row < last_row; ++row) {
     count += last(row) - first(row);
-    check_tensor_memory(static_cast<std::size_t>(count) * 2 * sizeof(std::int64_t));
+    check_tensor_memory(static_cast<std::size_t>(count), 2 * sizeof(std::int64_t));
   }
   Tensor result(DType::int64, Dims{2, count});
   auto* row_of = result.mutable_data<std::int64_t>();

@@ -285,7 +285,7 @@ Value grid_sampler(const Bound& args) {
 
 // Coordinates -1 ... 1 of the elements along an axis, as grid_sample reads them.
 std::vector<double> base_coordinates(std::int64_t size, bool align_corners) {
-  check_tensor_memory(static_cast<std::size_t>(size) * sizeof(double));
+  check_tensor_memory(static_cast<std::size_t>(size), sizeof(double));
   std::vector<double> result(static_cast<std::size_t>(size));
   for (std::int64_t i = 0; i < size; ++i) {
     const double at = static_cast<double>(2 * i);

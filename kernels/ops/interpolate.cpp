@@ -31,7 +31,7 @@ struct Taps {
 
 Taps make_taps(std::int64_t in, std::int64_t out, std::int64_t count) {
   if (count > (std::int64_t{1} << 28) / out) throw SkipError("Interpolation: the filter is too wide for this size.");
-  check_tensor_memory(static_cast<std::size_t>(out * count) * (sizeof(std::int64_t) + sizeof(double)));
+  check_tensor_memory(static_cast<std::size_t>(out * count), sizeof(std::int64_t) + sizeof(double));
   Taps taps{in, out, count, {}, {}};
   taps.index.resize(static_cast<std::size_t>(out * count));
   taps.weight.resize(static_cast<std::size_t>(out * count));

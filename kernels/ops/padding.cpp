@@ -1,5 +1,6 @@
 // Padding of the last axes by a constant, reflection, repetition of the edge, or wrapping around; negative sizes crop
 // (api_inventory.md 3, shape/view). Every axis has a table of the input element that each output element comes from.
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -62,7 +63,8 @@ Padding make_padding(const Dims& input_shape, const Dims& pad, Mode mode) {
     const std::int64_t size = input_shape[axis];
     const std::int64_t left = pad[2 * i];
     const std::int64_t right = pad[2 * i + 1];
-    if (std::abs(left) > limit || std::abs(right) > limit) throw SkipError("Padding: a size is out of range.");
+    if (std::min(left, right) < -limit || std::max(left, right) > limit)
+      throw SkipError("Padding: a size is out of range.");
     const bool fits = mode == Mode::constant || (mode == Mode::reflect && left < size && right < size) ||
                       (mode == Mode::replicate && size > 0) ||
                       (mode == Mode::circular && left <= size && right <= size);
@@ -83,7 +85,7 @@ Padding make_padding(const Dims& input_shape, const Dims& pad, Mode mode) {
   }
   if (element_count(padding.shape) == 0) return padding;
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    check_tensor_memory(static_cast<std::size_t>(padding.shape[axis]) * sizeof(std::int64_t));
+    check_tensor_memory(static_cast<std::size_t>(padding.shape[axis]), sizeof(std::int64_t));
     std::vector<std::int64_t>& table = padding.sources.emplace_back(static_cast<std::size_t>(padding.shape[axis]));
     for (std::size_t o = 0; o < table.size(); ++o) {
       table[o] = source_of(mode, static_cast<std::int64_t>(o) - before[axis], input_shape[axis]);

@@ -105,7 +105,7 @@ Geometry sliding_windows(const Tensor& x, std::size_t spatial, const Options& op
   for (std::size_t i = 3 - spatial; i < 3; ++i) {
     PoolAxis& axis = geometry.axes[i];
     axis.windows.clear();
-    check_tensor_memory(static_cast<std::size_t>(axis.out) * sizeof(Window));
+    check_tensor_memory(static_cast<std::size_t>(axis.out), sizeof(Window));
     axis.windows.reserve(static_cast<std::size_t>(axis.out));
     for (std::int64_t o = 0; o < axis.out; ++o) {
       const std::int64_t start = o * sizes[i].stride - sizes[i].padding;
@@ -140,7 +140,7 @@ Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& out
   for (std::size_t i = 3 - spatial; i < 3; ++i) {
     PoolAxis& axis = geometry.axes[i];
     axis.windows.clear();
-    check_tensor_memory(static_cast<std::size_t>(axis.out) * sizeof(Window));
+    check_tensor_memory(static_cast<std::size_t>(axis.out), sizeof(Window));
     axis.windows.reserve(static_cast<std::size_t>(axis.out));
     for (std::int64_t o = 0; o < axis.out; ++o) {
       const std::int64_t start = o * axis.in / axis.out;

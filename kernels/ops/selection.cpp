@@ -14,7 +14,7 @@ namespace {
 
 // Indices may broadcast to any number of runs.
 void reserve_starts(Selection& selection, std::int64_t count) {
-  check_tensor_memory(static_cast<std::size_t>(count) * sizeof(std::int64_t));
+  check_tensor_memory(static_cast<std::size_t>(count), sizeof(std::int64_t));
   selection.starts.reserve(static_cast<std::size_t>(count));
 }
 

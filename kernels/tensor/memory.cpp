@@ -23,7 +23,8 @@ thread_local Account account;
 
 TensorMemoryScope::TensorMemoryScope(std::uint64_t bytes) {
   account.used = 0;
-  account.limit = bytes < static_cast<std::uint64_t>(no_limit) ? static_cast<std::int64_t>(bytes) : no_limit;
+  // Half of the range is left for what `used` may be below zero.
+  account.limit = bytes < std::uint64_t{1} << 62 ? static_cast<std::int64_t>(bytes) : no_limit;
   account.exceeded = false;
 }
 
@@ -31,9 +32,12 @@ TensorMemoryScope::~TensorMemoryScope() { account.limit = no_limit; }
 
 bool TensorMemoryScope::exceeded() const { return account.exceeded; }
 
-void check_tensor_memory(std::size_t bytes) {
-  // Sizes of tensors are below 2^63, and so is a sum that passed this check before.
-  if (account.limit != no_limit && static_cast<std::int64_t>(bytes) > account.limit - account.used) {
+void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
+  if (account.limit == no_limit) return;
+  std::size_t bytes = 0;
+  if (__builtin_mul_overflow(count, bytes_each, &bytes)) bytes = std::numeric_limits<std::size_t>::max();
+  const std::int64_t left = account.limit - account.used;
+  if (left < 0 || bytes > static_cast<std::size_t>(left)) {
     account.exceeded = true;
     throw SkipError("The call needs more than the " + std::to_string(account.limit >> 20) +
                     " MiB of memory that --memory allows: a tensor of " + std::to_string(bytes) +

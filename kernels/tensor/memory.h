@@ -23,9 +23,9 @@ class TensorMemoryScope {
 
 // For the storage of tensors. Counts bytes for the calling thread; throws SkipError where that would exceed its limit.
 void take_tensor_memory(std::size_t bytes);
-// Throws where take_tensor_memory would: for what an operator keeps beside its tensors and the arguments of the call
-// size.
-void check_tensor_memory(std::size_t bytes);
+// Throws where take_tensor_memory would for count times bytes_each, whatever the product: for what an operator keeps
+// beside its tensors and the arguments of the call size.
+void check_tensor_memory(std::size_t count, std::size_t bytes_each = 1);
 // The thread that frees need not be the one that took: its own count goes down.
 void give_tensor_memory(std::size_t bytes) noexcept;
 

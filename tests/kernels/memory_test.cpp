@@ -35,6 +35,9 @@ TEST(TensorMemory, IsCheckedWithoutBeingTaken) {
   EXPECT_NO_THROW(check_tensor_memory(1 << 20));
   EXPECT_FALSE(scope.exceeded());
   EXPECT_THROW(check_tensor_memory((1 << 20) + 1), SkipError);
+  // Products that 64 bits do not hold, and bytes that a signed number does not.
+  EXPECT_THROW(check_tensor_memory(std::size_t{1} << 61, 8), SkipError);
+  EXPECT_THROW(check_tensor_memory(~std::size_t{0}), SkipError);
   EXPECT_TRUE(scope.exceeded());
 }
 
