@@ -319,11 +319,14 @@ Tensor histogram(const Tensor& x, std::int64_t bins, double low, double high) {
   }
   if (!std::isfinite(low) || !std::isfinite(high)) throw SkipError("histc: the range of the data is not finite.");
   if (high < low) throw SkipError("histc: max must be larger than min.");
+  // Far from zero the range of one value is still empty, and that of the largest ones is infinite.
+  const double width = high - low;
+  if (!(width > 0 && std::isfinite(width))) throw SkipError("histc: the range of the data is too wide or too narrow.");
   Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
   auto* target = counts.mutable_data<std::int64_t>();
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
-    const auto bin = static_cast<std::int64_t>((from[i] - low) / (high - low) * static_cast<double>(bins));
+    const auto bin = static_cast<std::int64_t>((from[i] - low) / width * static_cast<double>(bins));
     ++target[std::min(bin, bins - 1)];
   }
   return counts.to(is_floating(x.dtype()) ? x.dtype() : DType::float32);
