@@ -15,7 +15,7 @@ namespace {
 // A list of any length; Bound::ints is for at most as many numbers as a tensor has dimensions.
 std::vector<std::int64_t> long_list(const Bound& args, std::string_view name) {
   std::vector<std::int64_t> result;
-  for (const double value : args.reals(name)) result.push_back(static_cast<std::int64_t>(value));
+  for (const double value : args.reals(name)) result.push_back(number_as<std::int64_t>(value));
   return result;
 }
 

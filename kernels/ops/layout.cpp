@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
 
 namespace msrun {
 namespace {
@@ -53,7 +54,10 @@ void add_strided(const Tensor& values, const Dims& strides, T* target) {
   Dims index(outer_axes);
   std::int64_t offset = 0;
   for (std::int64_t position = 0; position < values.numel(); position += row) {
-    for (std::int64_t i = 0; i < row; ++i) target[offset + i * stride] += from[position + i];
+    for (std::int64_t i = 0; i < row; ++i) {
+      T& sum = target[offset + i * stride];
+      sum = wrapping_add(sum, from[position + i]);
+    }
     for (std::size_t axis = outer_axes; axis-- > 0;) {
       offset += strides[axis];
       if (++index[axis] < shape[axis]) break;
@@ -251,7 +255,7 @@ Tensor sum_runs(const Tensor& x, std::int64_t axis, const std::vector<std::int64
     for (std::int64_t o = 0; o < split.outer; ++o) {
       for (const std::int64_t count : counts) {
         for (std::int64_t copy = 0; copy < count; ++copy, from += split.inner) {
-          for (std::int64_t i = 0; i < split.inner; ++i) target[i] += from[i];
+          for (std::int64_t i = 0; i < split.inner; ++i) target[i] = wrapping_add(target[i], from[i]);
         }
         target += split.inner;
       }

@@ -59,8 +59,8 @@ Var scaled_sum(const Var& c, const Var& product, double beta, double alpha) {
   }
   const auto combine = [alpha, beta](auto p, auto x) {
     using T = decltype(p);
-    const T scaled = alpha == 1 ? p : static_cast<T>(alpha) * p;
-    return beta == 0 ? scaled : scaled + (beta == 1 ? x : static_cast<T>(beta) * x);
+    const T scaled = alpha == 1 ? p : wrapping_mul(number_as<T>(alpha), p);
+    return beta == 0 ? scaled : wrapping_add(scaled, beta == 1 ? x : wrapping_mul(number_as<T>(beta), x));
   };
   const auto scaled_gradient = [](const Tensor& g, double factor) {
     return factor == 1 ? g : map(g.dtype(), g, [factor](auto x) { return x * static_cast<decltype(x)>(factor); });
@@ -296,7 +296,8 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   Tensor result = product(rows_of(as_operand(input, compute, arithmetic)), w.transpose(0, 1), compute, arithmetic);
   if (bias) {
     // Added to the unrounded product, so that a half result is rounded once.
-    result = map_as(compute_of(compute), dtype, result, bias->tensor(), [](auto y, auto b) { return y + b; });
+    result =
+        map_as(compute_of(compute), dtype, result, bias->tensor(), [](auto y, auto b) { return wrapping_add(y, b); });
   }
   std::vector<Var> inputs{x, weight};
   if (bias) inputs.push_back(*bias);

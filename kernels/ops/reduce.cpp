@@ -21,14 +21,14 @@ class PairwiseSum {
  public:
   void add(T value) {
     std::size_t level = 0;
-    for (std::uint64_t n = count_++; (n & 1) != 0; n >>= 1) value += partial_[level++];
+    for (std::uint64_t n = count_++; (n & 1) != 0; n >>= 1) value = wrapping_add(value, partial_[level++]);
     partial_[level] = value;
   }
   T total() const {
     T sum{};
     std::size_t level = 0;
     for (std::uint64_t n = count_; n != 0; n >>= 1, ++level) {
-      if ((n & 1) != 0) sum += partial_[level];
+      if ((n & 1) != 0) sum = wrapping_add(sum, partial_[level]);
     }
     return sum;
   }
@@ -45,14 +45,17 @@ T sum_block(const T* values, std::int64_t count) {
   std::array<T, lanes> sums{};
   std::int64_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[static_cast<std::size_t>(lane)] += values[i + lane];
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      T& sum = sums[static_cast<std::size_t>(lane)];
+      sum = wrapping_add(sum, values[i + lane]);
+    }
   }
   T total{};
-  for (; i < count; ++i) total += values[i];
+  for (; i < count; ++i) total = wrapping_add(total, values[i]);
   for (std::size_t width = lanes / 2; width > 0; width /= 2) {
-    for (std::size_t lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
+    for (std::size_t lane = 0; lane < width; ++lane) sums[lane] = wrapping_add(sums[lane], sums[lane + width]);
   }
-  return total + sums[0];
+  return wrapping_add(total, sums[0]);
 }
 
 template <class T>
@@ -68,6 +71,11 @@ void sum_contiguous(const ReductionView& view, T* result) {
     }
     result[o] = total.total();
   }
+}
+
+template <class T>
+void add_to(T* target, const T* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) target[i] = wrapping_add(target[i], values[i]);
 }
 
 // Row by row, in groups of rows whose sums are then added pairwise.
@@ -86,12 +94,11 @@ void sum_strided(const ReductionView& view, T* result) {
         for (std::int64_t r = row; r < std::min(row + group, view.extent); ++r) {
           load_run<T>(view.tensor.dtype(), view.tensor.raw() + ((o * view.extent + r) * view.inner + start) * size, 1,
                       count, values.data());
-          for (std::int64_t i = 0; i < count; ++i)
-            partial[static_cast<std::size_t>(i)] += values[static_cast<std::size_t>(i)];
+          add_to(partial.data(), values.data(), count);
         }
         std::size_t level = 0;
         for (std::uint64_t n = groups++; (n & 1) != 0; n >>= 1, ++level) {
-          for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) partial[i] += levels[level][i];
+          add_to(partial.data(), levels[level].data(), count);
         }
         if (level == levels.size()) levels.emplace_back();
         levels[level] = partial;
@@ -101,7 +108,7 @@ void sum_strided(const ReductionView& view, T* result) {
       std::size_t level = 0;
       for (std::uint64_t n = groups; n != 0; n >>= 1, ++level) {
         if ((n & 1) == 0) continue;
-        for (std::int64_t i = 0; i < count; ++i) target[i] += levels[level][static_cast<std::size_t>(i)];
+        add_to(target, levels[level].data(), count);
       }
     }
   }

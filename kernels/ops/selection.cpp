@@ -308,7 +308,7 @@ Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values
   Tensor result = x.dtype() == wide ? x.clone() : x.to(wide).contiguous();
   const auto add = [&](auto one) {
     using T = decltype(one);
-    add_runs<T>(selection, source.data<T>(), static_cast<T>(alpha), arithmetic.fp16_accumulation,
+    add_runs<T>(selection, source.data<T>(), number_as<T>(alpha), arithmetic.fp16_accumulation,
                 result.mutable_data<T>());
   };
   switch (wide) {
