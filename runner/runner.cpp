@@ -34,25 +34,23 @@ void catch_fatal_signals() {
   for (const int signal_number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(signal_number, &action, nullptr);
 }
 
-// A stack of its own for the handler, so that an overflow of the thread's stack is noted too.
+// A stack of its own for the handler, so that an overflow of the thread's stack is noted too. The one that was there
+// (sanitizers have their own) comes back at the end.
 class SignalStack {
  public:
   SignalStack() {
     stack_t stack{};
     stack.ss_sp = memory_.data();
     stack.ss_size = memory_.size();
-    sigaltstack(&stack, nullptr);
+    sigaltstack(&stack, &before_);
   }
-  ~SignalStack() {
-    stack_t stack{};
-    stack.ss_flags = SS_DISABLE;
-    sigaltstack(&stack, nullptr);
-  }
+  ~SignalStack() { sigaltstack(&before_, nullptr); }
   SignalStack(const SignalStack&) = delete;
   SignalStack& operator=(const SignalStack&) = delete;
 
  private:
   std::array<char, 16384> memory_;
+  stack_t before_{};
 };
 
 std::uint64_t steady_nanoseconds() {
