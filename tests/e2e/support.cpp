@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,19 +56,24 @@ Process::Process(const std::vector<std::string>& arguments, const fs::path& scra
 Process::~Process() {
   if (reaped_) return;
   ::kill(pid_, SIGKILL);
-  waitpid(pid_, &status_, 0);
+  reap(0);
 }
 
-bool Process::running() {
-  if (!reaped_ && waitpid(pid_, &status_, WNOHANG) == pid_) reaped_ = true;
-  return !reaped_;
+bool Process::reap(int flags) {
+  rusage usage{};
+  if (!reaped_ && wait4(pid_, &status_, flags, &usage) == pid_) {
+    reaped_ = true;
+    peak_ = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  }
+  return reaped_;
 }
+
+bool Process::running() { return !reap(WNOHANG); }
 
 Finished Process::wait() {
-  if (!reaped_) waitpid(pid_, &status_, 0);
-  reaped_ = true;
+  reap(0);
   const int code = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
-  return {code, read_file(out_), read_file(err_)};
+  return {code, read_file(out_), read_file(err_), peak_};
 }
 
 std::string Process::out() const { return read_file(out_); }

@@ -33,6 +33,7 @@ struct Finished {
   int exit_code = -1;  // 128 + signal if it was killed
   std::string out;
   std::string err;
+  std::uint64_t peak = 0;  // bytes its largest process had in memory
 };
 
 // A running msrun. Killed, with everything below it, if the test ends first.
@@ -53,8 +54,12 @@ class Process {
   std::string out() const;
 
  private:
+  // Whether it has ended, which is then noted; flags as for waitpid.
+  bool reap(int flags);
+
   pid_t pid_ = -1;
   int status_ = 0;
+  std::uint64_t peak_ = 0;
   bool reaped_ = false;
   fs::path out_;
   fs::path err_;

@@ -54,7 +54,7 @@ Untouched::~Untouched() {
   }
 }
 
-void Untouched::expect_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+Finished Untouched::expect_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
   std::string command;
   for (const std::string& argument : arguments) command += " " + argument;
   SCOPED_TRACE(command);
@@ -67,6 +67,7 @@ void Untouched::expect_refused(const std::vector<std::string>& arguments, const 
   EXPECT_TRUE(line.starts_with("msrun: ")) << line;
   for (const std::string& part : parts) EXPECT_THAT(line, HasSubstr(part));
   EXPECT_TRUE(before == snapshot(scratch_.path())) << "files were changed, made or removed";
+  return run;
 }
 
 std::string Untouched::write_dump(const std::string& text) {

@@ -39,8 +39,8 @@ class Untouched : public ::testing::Test {
   ~Untouched() override;
 
   // msrun with these arguments must end with exit code 2 and one line on stderr that holds all of parts, and must
-  // change nothing on disk.
-  void expect_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts);
+  // change nothing on disk. Returns the run for more questions.
+  Finished expect_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts);
   // A dump.json of its own with this text.
   std::string write_dump(const std::string& text);
 
