@@ -102,15 +102,15 @@ class Builder {
       : call_(call), options_(options), rules_(rules) {}
 
   Value build(const Value& value, const std::string& path) {
+    const std::string inside = path + ".";
     if (const List* list = value.get<List>()) {
       List result;
-      for (std::size_t i = 0; i < list->size(); ++i)
-        result.push_back(build((*list)[i], path + "." + std::to_string(i)));
+      for (std::size_t i = 0; i < list->size(); ++i) result.push_back(build((*list)[i], inside + std::to_string(i)));
       return result;
     }
     if (const Dict* dict = value.get<Dict>()) {
       Dict result;
-      for (const auto& [key, item] : *dict) result.emplace_back(key, build(item, path + "." + key));
+      for (const auto& [key, item] : *dict) result.emplace_back(key, build(item, inside + key));
       return result;
     }
     if (const Unsupported* unsupported = value.get<Unsupported>()) throw SkipError(unsupported->reason);

@@ -67,6 +67,7 @@ Var Tape::record(Tensor value, std::vector<Var> inputs, JointVjp vjp) {
   if (arithmetic_.flush_subnormals) value = flush_subnormals(value);
   bool differentiable = false;
   std::vector<std::int32_t> nodes;
+  nodes.reserve(inputs.size());
   for (const Var& input : inputs) {
     nodes.push_back(input.node_);
     differentiable = differentiable || input.requires_grad();
@@ -78,6 +79,7 @@ Var Tape::record(Tensor value, std::vector<Var> inputs, JointVjp vjp) {
 
 Var Tape::record(Tensor value, std::vector<Edge> edges) {
   std::vector<Var> inputs;
+  inputs.reserve(edges.size());
   for (const Edge& edge : edges) inputs.push_back(edge.input);
   return record(std::move(value), std::move(inputs), [edges = std::move(edges)](const Tensor& gradient) {
     std::vector<Tensor> gradients(edges.size());
@@ -106,16 +108,15 @@ void Tape::backward(const Var& output, const Tensor& gradient) {
   }
   accumulate(output.node_, gradient);
   for (std::int32_t node = output.node_; node >= 0; --node) {
-    // Taken out of the node, because the gradients of intermediate results are not needed once they are passed on.
-    const Node current = nodes_[static_cast<std::size_t>(node)];
+    Node& current = nodes_[static_cast<std::size_t>(node)];
     if (!current.vjp || !current.gradient.defined()) continue;
-    Tensor total = current.gradient;
+    // Taken out of the node, because the gradients of intermediate results are not needed once they are passed on.
+    Tensor total = std::exchange(current.gradient, {});
     if (arithmetic_.flush_subnormals) total = flush_subnormals(total);
     const std::vector<Tensor> gradients = current.vjp(total);
     for (std::size_t i = 0; i < gradients.size(); ++i) {
       if (current.inputs[i] >= 0 && gradients[i].defined()) accumulate(current.inputs[i], gradients[i]);
     }
-    nodes_[static_cast<std::size_t>(node)].gradient = {};
   }
 }
 

@@ -1,5 +1,8 @@
 // Operators that compute gradients of others: the forward operator is run on a tape of its own and differentiated
 // (api_inventory.md 4.16).
+#include <stdexcept>
+#include <string>
+
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
 #include "kernels/ops/functions.h"
@@ -29,7 +32,9 @@ std::vector<Var> gradients_of(const char* canonical, const Bound& args, const st
   arguments.insert(arguments.end(), rest.begin(), rest.end());
   const Value result = find_canonical(canonical)->call(arguments, {}, tape);
   const List* list = result.get<List>();
-  tape.backward(list == nullptr ? *result.get<Var>() : *list->at(0).get<Var>(), args.var(cotangent).tensor());
+  const Var* output = list == nullptr ? result.get<Var>() : list->at(0).get<Var>();
+  if (output == nullptr) throw std::logic_error(std::string(canonical) + " has no tensor to differentiate");
+  tape.backward(*output, args.var(cotangent).tensor());
   std::vector<Var> gradients;
   for (const Var& leaf : leaves) gradients.push_back(args.tape().constant(tape.gradient(leaf)));
   return gradients;
