@@ -46,6 +46,8 @@ TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
   for (const auto& [pid, name] : children(run.pid())) commands.push_back(name);
   EXPECT_THAT(commands, ::testing::UnorderedElementsAre("msrun-dev0", "msrun-dev1"));
   run.signal(SIGINT);
+  // Two at once would count as one.
+  ASSERT_TRUE(eventually(20, [&] { return run.out().find("press Ctrl-C again") != std::string::npos; }));
   run.signal(SIGINT);
   ASSERT_TRUE(eventually(20, [&] { return !run.running(); }));
   const Finished finished = run.wait();
