@@ -40,7 +40,11 @@ const std::vector<Flag>& flags() {
        "-backward, --backward_input_file FILE",
        "backward_info that belongs to it",
        "Input"},
-      {{"real_data_path"}, Takes::one_value, "-real_data_path DIR", "directory above forward_real_data", "Input"},
+      {{"real_data_path"},
+       Takes::one_value,
+       "-real_data_path DIR",
+       "directory above forward_real_data (default: of -forward)",
+       "Input"},
 
       {{"device", "d"}, Takes::values, "-d, --device ID...", "up to eight device ids of 0..7 (default 0)", "Running"},
       {{"num_splits", "n"},

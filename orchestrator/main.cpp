@@ -22,10 +22,6 @@ int run(int argc, const char* const* argv) {
     std::cout << msrun::list_apis_text();
     return msrun::exit_completed;
   }
-  if (!options.forward.empty()) {
-    throw msrun::UserError(
-        "-forward: recordings of the older api_accuracy_checker cannot be read yet; give a dump.json with -api_info.");
-  }
   if (options.command == msrun::Command::run_overflow_check) {
     throw msrun::UserError("run_overflow_check is not available yet.");
   }

@@ -108,7 +108,7 @@ class Builder {
     }
     if (*direction == Direction::forward) {
       add_forward(base, std::move(content));
-    } else {
+    } else if (!options_.forward_only) {
       backward_[std::string(base)] = put_gradients(std::move(content));
     }
   }
@@ -268,6 +268,66 @@ class Builder {
   std::uint64_t next_word_ = 0;
 };
 
+// Watches the entries of the older tool's two files go by: what makes each of them that file, and what makes them a
+// pair.
+class AttPair {
+ public:
+  AttPair(const std::string& forward, const std::string& backward) : forward_(forward), backward_(backward) {}
+
+  void see(std::string_view entry, const DumpEntry& content) {
+    std::string_view base;
+    if (split_direction(entry, base) == Direction::forward) {
+      forward_.see(base, content.has_args || content.has_kwargs);
+      names_.emplace(base);
+    } else {
+      backward_.see(base, content.has_grad_inputs);
+      if (names_.contains(std::string(base))) return;
+      ++unpaired_;
+      if (first_unpaired_.empty()) first_unpaired_ = printable(base);
+    }
+  }
+
+  // What is wrong with the files as a whole; a wrong entry among good ones is a SKIP.
+  void check() const {
+    forward_.check("is no object with args and kwargs, so this is no forward_info file");
+    backward_.check("is no list of gradients, so this is no backward_info file");
+    if (unpaired_ > 0 && unpaired_ == backward_.entries) {
+      throw UserError(backward_.path + ": entry '" + first_unpaired_ + "' and all others have no forward entry in " +
+                      forward_.path + "; the two files are not of one recording.");
+    }
+  }
+
+  std::vector<std::string> warnings() const {
+    if (unpaired_ == 0) return {};
+    return {"Entries of " + backward_.path + " that have no forward entry in " + forward_.path +
+            " and are left out: " + std::to_string(unpaired_) + "; the first is '" + first_unpaired_ + "'."};
+  }
+
+ private:
+  struct File {
+    explicit File(const std::string& file) : path(file) {}
+
+    void see(std::string_view base, bool well_formed) {
+      if (entries++ == 0) first = printable(base);
+      any_well_formed = any_well_formed || well_formed;
+    }
+    void check(const char* problem) const {
+      if (entries > 0 && !any_well_formed) throw UserError(path + ": entry '" + first + "' " + problem + ".");
+    }
+
+    const std::string& path;
+    std::size_t entries = 0;
+    bool any_well_formed = false;
+    std::string first;
+  };
+
+  File forward_;
+  File backward_;
+  std::unordered_set<std::string> names_;  // of the forward entries
+  std::size_t unpaired_ = 0;
+  std::string first_unpaired_;
+};
+
 // Elements and bytes of recorded tensors; in double, because recorded shapes may be absurd.
 struct Volume {
   double elements = 0;
@@ -359,26 +419,46 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
   plan.real_data_ = header.real_data;
   plan.filtered_ = builder.filtered();
   plan.warnings_ = builder.warnings();
-  const std::vector<PlanRecord>& records = builder.records();
+  plan.lay_out(builder.records(), builder.bytes(), path);
+  return plan;
+}
+
+Plan Plan::read_att(const std::string& forward, const std::string& backward, const PlanOptions& options) {
+  Builder builder(forward, options);
+  AttPair pair(forward, backward);
+  const DumpHeader header = read_att_pair(forward, backward, [&](std::string_view entry, DumpEntry&& content) {
+    pair.see(entry, content);
+    builder.add(entry, std::move(content));
+  });
+  pair.check();
+  builder.finish(header.real_data);
+
+  Plan plan;
+  plan.real_data_ = header.real_data;
+  plan.filtered_ = builder.filtered();
+  plan.warnings_ = builder.warnings();
+  for (std::string& warning : pair.warnings()) plan.warnings_.push_back(std::move(warning));
+  plan.lay_out(builder.records(), builder.bytes(), forward);
+  return plan;
+}
+
+void Plan::lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path) {
   if (records.size() >= UINT32_MAX) throw UserError(path + ": more calls than can be planned.");
   const std::size_t record_bytes = records.size() * sizeof(PlanRecord);
-  plan.region_ =
-      boost::interprocess::anonymous_shared_memory(std::max<std::size_t>(record_bytes + builder.bytes().size(), 1));
-  auto* at = static_cast<char*>(plan.region_.get_address());
+  region_ = boost::interprocess::anonymous_shared_memory(std::max<std::size_t>(record_bytes + bytes.size(), 1));
+  auto* at = static_cast<char*>(region_.get_address());
   std::copy(records.begin(), records.end(), reinterpret_cast<PlanRecord*>(at));
-  std::copy(builder.bytes().begin(), builder.bytes().end(), at + record_bytes);
-  plan.view_.tasks = {reinterpret_cast<const PlanRecord*>(at), records.size()};
-  plan.view_.bytes = at + record_bytes;
+  std::copy(bytes.begin(), bytes.end(), at + record_bytes);
+  view_.tasks = {reinterpret_cast<const PlanRecord*>(at), records.size()};
+  view_.bytes = at + record_bytes;
 
-  plan.fingerprint_ = 0xCBF29CE484222325U;
+  fingerprint_ = 0xCBF29CE484222325U;
   for (std::uint32_t task = 0; task < records.size(); ++task) {
-    const PlanView& view = plan.view_;
     for (const std::string_view part :
-         {view.name(task), view.call(task), view.gradients(task), view.skip_reason(task)}) {
-      plan.fingerprint_ = hash_bytes(part, plan.fingerprint_);
+         {view_.name(task), view_.call(task), view_.gradients(task), view_.skip_reason(task)}) {
+      fingerprint_ = hash_bytes(part, fingerprint_);
     }
   }
-  return plan;
 }
 
 std::vector<std::uint32_t> Plan::order(const std::vector<bool>& finished, bool dump_order) const {

@@ -1,5 +1,5 @@
-// The plan: what is to be checked, made in one pass over dump.json. Forward entries are paired with their backward,
-// filtered, costed, and laid out as one immutable blob that the runners share.
+// The plan: what is to be checked, made in one pass over dump.json or the older tool's pair of files. Forward entries
+// are paired with their backward, filtered, costed, and laid out as one immutable blob that the runners share.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -20,6 +20,7 @@ struct PlanOptions {
   bool filter_duplicates = false;
   bool filter_compat = false;  // msProbe's rule for duplicates (acc_check_pytorch.md 5.5)
   bool stream_words = false;   // fill PlanRecord::stream_word
+  bool forward_only = false;   // leave out the backward entries
 };
 
 class Plan {
@@ -27,8 +28,13 @@ class Plan {
   // Reads path. Throws UserError for a file that is not a PyTorch dump.
   static Plan read(const std::string& path, const PlanOptions& options);
 
+  // Reads forward_info and backward_info of the older tool (acc_check_pytorch.md 3.1); backward may be empty. Throws
+  // UserError for files that are not such a pair.
+  static Plan read_att(const std::string& forward, const std::string& backward, const PlanOptions& options);
+
   const PlanView& view() const { return view_; }
   std::size_t size() const { return view_.tasks.size(); }
+  // Tensors are in files.
   bool real_data() const { return real_data_; }
   // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
   std::uint64_t fingerprint() const { return fingerprint_; }
@@ -41,6 +47,9 @@ class Plan {
   std::vector<std::uint32_t> order(const std::vector<bool>& finished, bool dump_order) const;
 
  private:
+  // Copies what was built into shared memory; path stands in messages.
+  void lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path);
+
   boost::interprocess::mapped_region region_;
   PlanView view_;
   bool real_data_ = false;

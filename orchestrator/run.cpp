@@ -25,6 +25,7 @@
 #include "orchestrator/config.h"
 #include "orchestrator/results.h"
 #include "orchestrator/supervisor.h"
+#include "orchestrator/text.h"
 #include "runner/device/sim.h"
 
 namespace msrun {
@@ -45,6 +46,31 @@ std::string rule_skip(const std::string& full_name, const Config& config) {
     return "API " + name->api + " in black list or not in white list. SKIP.";
   }
   return find_operator(name->type, name->api) == nullptr ? unsupported : "";
+}
+
+void check_input(const Options& options) {
+  for (const std::string* path : {&options.api_info, &options.forward, &options.backward}) {
+    if (!path->empty()) check_input_file(*path, {".json"}, max_json_bytes);
+  }
+  std::error_code ignored;
+  if (!options.real_data_path.empty() && !std::filesystem::is_directory(options.real_data_path, ignored)) {
+    throw UserError("-real_data_path: " + sanitised(options.real_data_path) + " is not a directory.");
+  }
+}
+
+Plan read_plan(const Options& options, const PlanOptions& plan_options) {
+  return options.forward.empty() ? Plan::read(options.api_info, plan_options)
+                                 : Plan::read_att(options.forward, options.backward, plan_options);
+}
+
+// Where the tensor files of the recording are. The older tool recorded paths that are absolute, or begin at a directory
+// beside its two files.
+std::filesystem::path data_root(const Options& options) {
+  if (!options.real_data_path.empty()) return options.real_data_path;
+  const std::string& recording = options.forward.empty() ? options.api_info : options.forward;
+  const std::filesystem::path directory = std::filesystem::path(recording).parent_path();
+  if (options.forward.empty()) return directory / "dump_tensor_data";
+  return directory.empty() ? "." : directory;
 }
 
 std::uint64_t available_memory() {
@@ -94,6 +120,8 @@ std::string journal_metadata(const Plan& plan, const Options& options, const std
   const json metadata{{"program", "msrun"},
                       {"fingerprint", fingerprint(plan, options)},
                       {"api_info", options.api_info},
+                      {"forward", options.forward},
+                      {"backward", options.backward},
                       {"backend", backend},
                       {"sim_faults", options.sim_faults}};
   return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -216,7 +244,7 @@ class Run {
   }
 
   void make_plan() {
-    check_input_file(options_.api_info, {".json"}, max_json_bytes);
+    check_input(options_);
     PlanOptions plan_options;
     plan_options.skip_reason = [&](const std::string& name) { return rule_skip(name, config_); };
     plan_options.only = options_.only;
@@ -225,11 +253,14 @@ class Run {
     plan_options.stream_words = options_.seed_mode == SeedMode::stream;
     const double start = steady_seconds();
     if (options_.filter_api) spdlog::info("Start filtering the api in the api_info_file.");
-    plan_ = Plan::read(options_.api_info, plan_options);
+    plan_ = read_plan(options_, plan_options);
     plan_seconds_ = steady_seconds() - start;
     if (options_.filter_api)
       spdlog::info("Finish filtering the api in the api_info_file: {} repeated calls are left out.", plan_.filtered());
     for (const std::string& warning : plan_.warnings()) spdlog::warn("{}", warning);
+    if (!options_.forward.empty() && options_.backward.empty()) {
+      spdlog::warn("No -backward file is given: only the forward of each call is checked.");
+    }
     if (plan_.size() == 0) {
       spdlog::warn(options_.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
     }
@@ -296,8 +327,7 @@ class Run {
     supervision.processors = std::max(1U, std::thread::hardware_concurrency());
     supervision.check.materialise.seed = options_.seed;
     if (plan_.real_data()) {
-      supervision.check.materialise.data_root =
-          std::filesystem::path(options_.api_info).parent_path() / "dump_tensor_data";
+      supervision.check.materialise.data_root = data_root(options_);
     }
     supervision.check.compare.policy = options_.standard == StandardPolicy::current ? Policy::current : Policy::per_api;
     supervision.check.compare.compat_msprobe = options_.compat_msprobe;
@@ -340,7 +370,7 @@ class Run {
       spdlog::info("{} of {} calls were finished by the earlier run.", results.restored(), plan_.size());
     }
     RunStarted event;
-    event.api_info = options_.api_info;
+    event.api_info = options_.api_info.empty() ? options_.forward : options_.api_info;
     event.result_path = files_.result;
     event.details_path = files_.details;
     event.journal_path = files_.journal;

@@ -43,6 +43,8 @@ DType dtype_of(const TensorSpec& spec) {
 
 ValueRange range_of(const TensorSpec& spec) { return {spec.min, spec.max, spec.min_finite, spec.max_finite}; }
 
+bool has_file(const TensorSpec& spec) { return !spec.data_name.empty() || !spec.data_path.empty(); }
+
 const TensorSpec* spec_of(const Value& value) {
   const SpecPtr* spec = value.get<SpecPtr>();
   return spec == nullptr ? nullptr : spec->get();
@@ -82,8 +84,7 @@ void adapt(const ApiName& name, List& args, Dict& kwargs) {
     }
     for (auto& [key, value] : kwargs) {
       const TensorSpec* mask = spec_of(value);
-      if (key != "atten_mask" || mask == nullptr || !mask->data_name.empty() || sparse_mode < 2 || sparse_mode > 4)
-        continue;
+      if (key != "atten_mask" || mask == nullptr || has_file(*mask) || sparse_mode < 2 || sparse_mode > 4) continue;
       // The compressed mask of these modes is always the same 2048 x 2048 triangle.
       constexpr std::int64_t size = 2048;
       Tensor triangle(DType::boolean, {size, size});
@@ -125,8 +126,6 @@ class Builder {
     return rules_.hf32 && tensor.dtype() == DType::float32 ? round_to_hf32(tensor) : tensor;
   }
 
-  static bool has_file(const TensorSpec& spec) { return !spec.data_name.empty() || !spec.data_path.empty(); }
-
   Tensor load(const TensorSpec& spec) const {
     const std::string& file = spec.data_path.empty() ? spec.data_name : spec.data_path;
     if (options_.data_root.empty()) return load_missing(file);
@@ -151,14 +150,23 @@ class Builder {
   const Rules& rules_;
 };
 
-void collect_flags(const Value& value, bool allowed, std::vector<bool>& flags) {
-  for_each_leaf(value, [&](const Value& leaf) {
+// One flag per tensor; built is the value that recorded has become.
+void collect_flags(const Value& recorded, const Value& built, bool allowed, std::vector<bool>& flags) {
+  std::vector<DType> dtypes;
+  for_each_leaf(built, [&](const Value& leaf) {
+    if (const Tensor* tensor = leaf.get<Tensor>()) dtypes.push_back(tensor->dtype());
+  });
+  std::size_t place = 0;
+  for_each_leaf(recorded, [&](const Value& leaf) {
     if (const TensorSpec* spec = spec_of(leaf)) {
-      const std::optional<DType> dtype = parse_dtype(spec->dtype);
+      // Of a tensor in a file the older tool recorded no dtype.
+      const std::optional<DType> dtype = spec->dtype.empty() ? dtypes[place] : parse_dtype(spec->dtype);
       // A tensor that is not floating cannot require a gradient, whatever the dump says.
       flags.push_back(allowed && spec->requires_grad && dtype && (is_floating(*dtype) || is_complex(*dtype)));
+      ++place;
     } else if (leaf.is<Tensor>()) {
       flags.push_back(false);
+      ++place;
     }
   });
 }
@@ -217,16 +225,20 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   result.parts = *name;
   result.output_dtype = call.output_dtype;
   result.backward = plan_backward(call, *name);
-  const bool positional_gradients = !has_keyword(call, "out");
-  for (const Value& arg : args) collect_flags(arg, positional_gradients, result.requires_grad);
-  // Keyword tensors: those given directly, never those in a list.
-  for (const auto& [key, value] : kwargs) collect_flags(value, !value.is<List>(), result.requires_grad);
-
   // Keyword arguments first: the order in which torch's stream is consumed.
   Builder builder(call, options, rules);
   for (const auto& [key, value] : kwargs) result.kwargs.emplace_back(key, builder.build(value, "kwargs." + key));
   for (std::size_t i = 0; i < args.size(); ++i)
     result.args.push_back(builder.build(args[i], "args." + std::to_string(i)));
+
+  const bool positional_gradients = !has_keyword(call, "out");
+  for (std::size_t i = 0; i < args.size(); ++i)
+    collect_flags(args[i], result.args[i], positional_gradients, result.requires_grad);
+  // Keyword tensors: those given directly, never those in a list.
+  for (std::size_t i = 0; i < kwargs.size(); ++i) {
+    const Value& value = kwargs[i].second;
+    collect_flags(value, result.kwargs[i].second, !value.is<List>(), result.requires_grad);
+  }
   if (result.backward.run) build_gradients(call, options, result);
   return result;
 }
@@ -242,7 +254,7 @@ std::uint64_t stream_words(const ApiCall& call, bool real_data) {
   const auto count = [&](const Value& tree) {
     for_each_leaf(tree, [&](const Value& leaf) {
       const TensorSpec* spec = spec_of(leaf);
-      if (spec == nullptr || (real_data && !spec->data_name.empty())) return;
+      if (spec == nullptr || (real_data && has_file(*spec))) return;
       words += random_words_needed(converted(dtype_of(*spec), rules.conversion), spec->shape, range_of(*spec));
     });
   };

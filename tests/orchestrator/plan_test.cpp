@@ -151,5 +151,105 @@ TEST_F(PlanTest, StreamWordsFollowTheDump) {
   EXPECT_EQ(result.view().tasks[2].stream_word, 11U);
 }
 
+// The two files of the older tool.
+class AttPlanTest : public PlanTest {
+ protected:
+  std::string write(const char* name, const std::string& text) const {
+    const std::filesystem::path path = directory_ / name;
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  Plan plan_pair(const std::string& forward, const std::string& backward) const {
+    return Plan::read_att(write("forward_info_7.json", forward),
+                          backward.empty() ? "" : write("backward_info_7.json", backward), options_);
+  }
+  std::string refusal(const std::string& forward, const std::string& backward) const {
+    try {
+      plan_pair(forward, backward);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+  static std::string call(const std::string& args) { return R"({"args":[)" + args + R"(],"kwargs":{}})"; }
+};
+
+TEST_F(AttPlanTest, PairsByNameInTheOrderOfTheForwardFile) {
+  const Plan result =
+      plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + R"(,"Tensor*__add__*3":)" + call(tensor("[2]")) +
+                    R"(,"Functional_conv2d_1_forward":)" + call(tensor("[2]")) + R"(,"Torch.linalg.norm.0":)" +
+                    call(tensor("[2]")) + "}",
+                R"({"Functional_conv2d_1_backward":[)" + tensor("[2]") + R"(],"Torch*exp*0":[)" + tensor("[4]") + "]}");
+  EXPECT_THAT(names(result),
+              ElementsAre("Torch.exp.0", "Tensor.__add__.3", "Functional.conv2d.1", "Torch.linalg.norm.0"));
+  EXPECT_GT(result.view().tasks[0].grad_size, 0U);
+  EXPECT_EQ(result.view().tasks[1].grad_size, 0U);
+  EXPECT_GT(result.view().tasks[2].grad_size, 0U);
+  EXPECT_THAT(result.warnings(), ::testing::IsEmpty());
+  EXPECT_FALSE(result.real_data());
+}
+
+TEST_F(AttPlanTest, IsThePlanOfTheSameDump) {
+  const Plan old_form =
+      plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}", R"({"Torch*exp*0":[)" + tensor("[4]") + "]}");
+  const Plan dump = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.0.backward":)" +
+                         backward(tensor("[4]")) + "}");
+  EXPECT_EQ(old_form.fingerprint(), dump.fingerprint());
+  const Plan forward_alone = plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}", "");
+  EXPECT_EQ(forward_alone.size(), 1U);
+  EXPECT_NE(forward_alone.fingerprint(), dump.fingerprint());
+}
+
+TEST_F(AttPlanTest, FiltersAndListsApply) {
+  options_.only = {"Torch.*"};
+  const Plan result =
+      plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + R"(,"Tensor*add*0":)" + call(tensor("[4]")) + "}",
+                R"({"Tensor*add*0":[)" + tensor("[4]") + "]}");
+  EXPECT_THAT(names(result), ElementsAre("Torch.exp.0"));
+  // What --only leaves out is in the forward file all the same.
+  EXPECT_THAT(result.warnings(), ::testing::IsEmpty());
+}
+
+TEST_F(AttPlanTest, EntriesWithoutPartnerAreNamed) {
+  const Plan result = plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}",
+                                R"({"Torch*exp*0":[)" + tensor("[4]") + R"(],"Torch*sin*5":[)" + tensor("[4]") + "]}");
+  ASSERT_EQ(result.warnings().size(), 1U);
+  EXPECT_THAT(result.warnings()[0], HasSubstr("left out: 1;"));
+  EXPECT_THAT(result.warnings()[0], HasSubstr("backward_info_7.json"));
+  EXPECT_THAT(result.warnings()[0], HasSubstr("'Torch.sin.5'"));
+}
+
+TEST_F(AttPlanTest, FilesThatAreNoPairAreRefused) {
+  const std::string good_forward = R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}";
+  const std::string good_backward = R"({"Torch*exp*0":[)" + tensor("[4]") + "]}";
+  const std::string other_backward = R"({"Torch*sin*1":[)" + tensor("[4]") + "]}";
+  EXPECT_EQ(refusal(good_forward, good_backward), "accepted");
+  const std::string mixed_up = refusal(good_backward, good_forward);
+  EXPECT_THAT(mixed_up, HasSubstr("forward_info_7.json: entry 'Torch.exp.0' is no object with args and kwargs"));
+  EXPECT_THAT(refusal(good_forward, good_forward),
+              HasSubstr("backward_info_7.json: entry 'Torch.exp.0' is no list of gradients"));
+  const std::string mismatch = refusal(good_forward, other_backward);
+  EXPECT_THAT(mismatch, HasSubstr("backward_info_7.json: entry 'Torch.sin.1'"));
+  EXPECT_THAT(mismatch, HasSubstr("forward_info_7.json"));
+  EXPECT_THAT(refusal(R"({"task":"statistics","data":{}})", ""), HasSubstr("entry 'task'"));
+  EXPECT_THAT(refusal(good_forward, "[1"), HasSubstr("backward_info_7.json"));
+}
+
+TEST_F(AttPlanTest, FilesOfTensorsTakeNoRandomNumbers) {
+  options_.stream_words = true;
+  const std::string file = R"({"type":"torch.Tensor","datapath":"forward_real_data/x.pt","requires_grad":true})";
+  const Plan result =
+      plan_pair(R"({"Torch*exp*0":)" + call(file + "," + tensor("[4]")) + R"(,"Torch*exp*1":)" + call(file) + "}", "");
+  EXPECT_TRUE(result.real_data());
+  EXPECT_EQ(result.view().tasks[1].stream_word, 4U);
+}
+
+TEST_F(PlanTest, ForwardOnlyLeavesTheBackwardOut) {
+  options_.forward_only = true;
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.0.backward":)" +
+                           backward(tensor("[4]")) + "}");
+  EXPECT_EQ(result.view().tasks[0].grad_size, 0U);
+}
+
 }  // namespace
 }  // namespace msrun
