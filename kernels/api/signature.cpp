@@ -142,6 +142,9 @@ bool fits(const Parameter& parameter, const Value& value) {
   });
 }
 
+// Names that torch gives the first tensor of a function, whatever its documentation calls it.
+bool is_first_name(std::string_view name) { return name == "self" || name == "input"; }
+
 bool is_neutral_keyword(std::string_view name) {
   static constexpr std::array<std::string_view, 9> names{"device",        "layout",       "pin_memory",
                                                          "requires_grad", "non_blocking", "memory_format",
@@ -192,7 +195,7 @@ std::optional<std::vector<Value>> Signature::bind(const List& args, const Dict& 
     if (wanted == "keepdims") wanted = "keepdim";
     std::size_t at = 0;
     while (at < parameters_.size() && parameters_[at].name != wanted && parameters_[at].name != key) ++at;
-    if (at == parameters_.size() && key == "self" && !parameters_.empty()) at = 0;
+    if (at == parameters_.size() && is_first_name(key) && !parameters_.empty()) at = 0;
     if (at == parameters_.size()) {
       if (is_neutral_keyword(key)) continue;
       problem = name_ + "() got an unexpected keyword argument '" + key + "'.";

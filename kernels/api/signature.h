@@ -42,8 +42,8 @@ class Signature {
   const std::string& text() const { return text_; }
 
   // One value per parameter. Unknown keywords, missing or surplus arguments and values of the wrong kind give nothing
-  // and set problem to a sentence. `self` is accepted for the first parameter, `axis` and `keepdims` for `dim` and
-  // `keepdim`; the keywords that do not change a value (`device`, `layout`, `pin_memory`, `requires_grad`,
+  // and set problem to a sentence. `self` and `input` are accepted for the first parameter, `axis` and `keepdims` for
+  // `dim` and `keepdim`; the keywords that do not change a value (`device`, `layout`, `pin_memory`, `requires_grad`,
   // `non_blocking`, `memory_format`, `out`, `generator`, `inplace`) are ignored where the signature does not name them.
   std::optional<std::vector<Value>> bind(const List& args, const Dict& kwargs, std::string& problem) const;
 
