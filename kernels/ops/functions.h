@@ -53,6 +53,10 @@ Var select(const Var& x, std::int64_t axis, std::int64_t index);
 Var cat(const std::vector<Var>& parts, std::int64_t axis);
 Var stack(const std::vector<Var>& parts, std::int64_t axis);
 Var flip(const Var& x, const Dims& axes);
+// The elements on a diagonal of two axes, as the last axis.
+Var diagonal(const Var& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2);
+// Elements on and below (lower), or on and above a diagonal of the last two axes; zeros elsewhere.
+Var triangle(const Var& x, std::int64_t diagonal, bool lower);
 
 // reduction.cpp: axes empty means all.
 Var sum(const Var& x, const Dims& axes, bool keepdim);
@@ -75,6 +79,9 @@ Var sigmoid(const Var& x);
 Var tanh(const Var& x);
 Var softplus(const Var& x, double beta, double threshold);
 Var silu(const Var& x);
+
+// scan.cpp
+Var cumsum(const Var& x, std::int64_t axis);
 
 // indexing.cpp
 Var gather(const Var& x, std::int64_t axis, const Tensor& index);

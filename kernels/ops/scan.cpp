@@ -97,11 +97,15 @@ Tensor running_sum_vjp(const Tensor& g, std::int64_t axis, const Arithmetic& ari
   });
 }
 
+}  // namespace
+
 Var cumsum(const Var& x, std::int64_t axis) {
   return x.tape().record(
       running_sum(x.tensor(), axis, x.arithmetic()),
       {{x, [axis, arithmetic = x.arithmetic()](const Tensor& g) { return running_sum_vjp(g, axis, arithmetic); }}});
 }
+
+namespace {
 
 Tensor running_product(const Tensor& x, std::int64_t axis) {
   const DType wide = wide_dtype(x.dtype());

@@ -118,11 +118,15 @@ Var movedim(const Var& x, const Dims& source, const Dims& destination) {
   return permute(x, order);
 }
 
+}  // namespace
+
 Var diagonal(const Var& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   return strided_view(x, [=](const Dims& shape, const Dims& strides) {
     return diagonal_placement(shape, strides, offset, axis1, axis2);
   });
 }
+
+namespace {
 
 Var diag_embed(const Var& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
   const Tensor y = diag_embed(x.tensor(), offset, axis1, axis2);
@@ -191,10 +195,14 @@ Var rot90(const Var& x, std::int64_t turns, const Dims& axes) {
   }
 }
 
+}  // namespace
+
 Var triangle(const Var& x, std::int64_t diagonal, bool lower) {
   return x.tape().record(triangle(x.tensor(), diagonal, lower),
                          {{x, [=](const Tensor& g) { return triangle(g, diagonal, lower); }}});
 }
+
+namespace {
 
 // view(dtype): the bytes read as another dtype of which a whole number fits the last axis.
 Var reinterpret(const Var& x, DType dtype) {
@@ -422,6 +430,11 @@ OP("diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", [](const Bou
   return diagonal(args.var("A"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
 });
 NAMES("diagonal", "Torch: diagonal; Tensor: diagonal; Aten: diagonal diagonal_copy");
+
+OP("linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", [](const Bound& args) -> Value {
+  return diagonal(args.var("A"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
+});
+NAMES("linalg_diagonal", "Torch: linalg.diagonal");
 
 OP("diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", [](const Bound& args) -> Value {
   return diag_embed(args.var("input"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
