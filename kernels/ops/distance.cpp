@@ -10,6 +10,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/gemm.h"
+#include "kernels/ops/rows.h"
 
 namespace msrun {
 namespace {
@@ -176,6 +177,60 @@ Var cdist(const Var& a, const Var& b, double p) {
     return std::vector<Tensor>{sum_to(gradient_x, from_a), sum_to(gradient_y, from_b)};
   });
 }
+
+// Distances of rows i < j of one matrix, in the order (0, 1), (0, 2) ... (1, 2) ...
+template <class Visit>
+void for_each_row_pair(const Tensor& x, const Visit& visit) {
+  const std::int64_t rows = x.size(0);
+  const std::int64_t length = x.size(1);
+  std::int64_t at = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = i + 1; j < rows; ++j) visit(at++, i * length, j * length);
+  }
+}
+
+Var pdist(const Var& input, double p) {
+  if (input.rank() != 2) throw SkipError("pdist only supports 2D tensors, got: " + std::to_string(input.rank()) + "D.");
+  if (!is_floating(input.dtype())) throw SkipError("pdist only supports floating-point dtypes.");
+  if (!(p >= 0)) throw SkipError("pdist only supports non-negative p values.");
+  const Tensor x = to_compute(input.tensor());
+  const std::int64_t rows = x.size(0);
+  const std::int64_t length = x.size(1);
+  require_bounded(x.shape());
+  Tensor result(x.dtype(), {rows < 2 ? 0 : rows * (rows - 1) / 2});
+  visit_compute(x.dtype(), [&](auto element) {
+    using T = decltype(element);
+    with_norm<T>(p, [&](const auto& norm) {
+      for_each_row_pair(x, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+        result.mutable_data<T>()[at] = distance(norm, x.data<T>() + i, x.data<T>() + j, length);
+      });
+    });
+  });
+  return input.tape().record(result.to(input.dtype()),
+                             {{input, [=](const Tensor& gradient) {
+                                 const Tensor g = to_compute(gradient.to(x.dtype()));
+                                 Tensor of_x = Tensor::zeros(x.dtype(), x.shape());
+                                 visit_compute(x.dtype(), [&](auto element) {
+                                   using T = decltype(element);
+                                   T* target = of_x.mutable_data<T>();
+                                   with_norm<T>(p, [&](const auto& norm) {
+                                     for_each_row_pair(x, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+                                       for (std::int64_t k = 0; k < length; ++k) {
+                                         const T difference = x.data<T>()[i + k] - x.data<T>()[j + k];
+                                         const T slope = g.data<T>()[at] * norm.slope(difference, result.data<T>()[at]);
+                                         target[i + k] += slope;
+                                         target[j + k] -= slope;
+                                       }
+                                     });
+                                   });
+                                 });
+                                 return of_x;
+                               }}});
+}
+
+OP("pdist(Tensor input, float p=2.0)",
+   [](const Bound& args) -> Value { return pdist(args.var("input"), args.real("p")); });
+NAMES("pdist", "Functional: pdist; Torch: pdist; Aten: pdist");
 
 OP("cdist(Tensor x1, Tensor x2, float p=2.0, any compute_mode=None)",
    [](const Bound& args) -> Value { return cdist(args.var("x1"), args.var("x2"), args.real("p")); });
