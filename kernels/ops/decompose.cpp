@@ -1,4 +1,3 @@
-#define EIGEN_DONT_PARALLELIZE
 #include "kernels/ops/decompose.h"
 
 #include <Eigen/Cholesky>
@@ -12,40 +11,10 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/ops/matrices.h"
 
 namespace msrun {
 namespace {
-
-// Decompositions run in float64 for both dtypes: the float32 result is the rounded one, and there is one set of
-// templates.
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Columns = Eigen::MatrixXd;
-
-Eigen::Map<const Matrix> matrix(const Tensor& tensor, std::int64_t index) {
-  const std::int64_t rows = tensor.size(-2);
-  const std::int64_t columns = tensor.size(-1);
-  return {tensor.data<double>() + index * rows * columns, rows, columns};
-}
-
-Eigen::Map<Matrix> matrix(Tensor& tensor, std::int64_t index) {
-  const std::int64_t rows = tensor.size(-2);
-  const std::int64_t columns = tensor.size(-1);
-  return {tensor.mutable_data<double>() + index * rows * columns, rows, columns};
-}
-
-Dims batch_of(const Tensor& a) {
-  if (a.rank() < 2) throw SkipError("A matrix decomposition needs a tensor of at least 2 dimensions.");
-  return {a.shape().begin(), a.shape().end() - 2};
-}
-
-Dims with(Dims batch, std::initializer_list<std::int64_t> sizes) {
-  for (const std::int64_t size : sizes) batch.push_back(size);
-  return batch;
-}
-
-std::int64_t matrix_count(const Tensor& a) { return element_count(batch_of(a)); }
-
-Tensor wide(const Tensor& tensor) { return tensor.to(DType::float64).contiguous(); }
 
 template <class Factors>
 void require_regular(const Factors& factors, const char* who) {
@@ -60,12 +29,12 @@ void require_regular(const Factors& factors, const char* who) {
 // Singular values by one-sided Jacobi rotations: columns of the matrix are rotated in pairs until all are orthogonal.
 // The matrix has at least as many rows as columns.
 struct Jacobi {
-  Columns left;  // orthonormal in its first `rank` columns, zero in the others
+  ColumnMatrix left;  // orthonormal in its first `rank` columns, zero in the others
   Eigen::VectorXd values;
-  Columns right;
+  ColumnMatrix right;
   Eigen::Index rank = 0;
 
-  explicit Jacobi(Columns a) : values(a.cols()), right(Columns::Identity(a.cols(), a.cols())) {
+  explicit Jacobi(ColumnMatrix a) : values(a.cols()), right(ColumnMatrix::Identity(a.cols(), a.cols())) {
     const Eigen::Index n = a.cols();
     const double largest = a.cwiseAbs().maxCoeff();
     // Scaled, so that squares neither overflow nor vanish.
@@ -84,8 +53,8 @@ struct Jacobi {
     const Eigen::VectorXd lengths = a.colwise().norm();
     std::stable_sort(order.begin(), order.end(),
                      [&](Eigen::Index i, Eigen::Index j) { return lengths[i] > lengths[j]; });
-    left = Columns::Zero(a.rows(), n);
-    const Columns rotations = right;
+    left = ColumnMatrix::Zero(a.rows(), n);
+    const ColumnMatrix rotations = right;
     for (Eigen::Index i = 0; i < n; ++i) {
       const Eigen::Index from = order[static_cast<std::size_t>(i)];
       values[i] = lengths[from] * scale;
@@ -98,7 +67,7 @@ struct Jacobi {
 
  private:
   // Makes columns p and q orthogonal; false if they already are, to working precision.
-  bool rotate(Columns& a, Eigen::Index p, Eigen::Index q) {
+  bool rotate(ColumnMatrix& a, Eigen::Index p, Eigen::Index q) {
     const double alpha = a.col(p).squaredNorm();
     const double beta = a.col(q).squaredNorm();
     const double gamma = a.col(p).dot(a.col(q));
@@ -107,7 +76,7 @@ struct Jacobi {
     const double tangent = std::copysign(1 / (std::abs(zeta) + std::hypot(1.0, zeta)), zeta);
     const double cosine = 1 / std::hypot(1.0, tangent);
     const double sine = cosine * tangent;
-    for (Columns* m : {&a, &right}) {
+    for (ColumnMatrix* m : {&a, &right}) {
       double* x = m->col(p).data();
       double* y = m->col(q).data();
       for (Eigen::Index i = 0; i < m->rows(); ++i) {
@@ -121,13 +90,13 @@ struct Jacobi {
 };
 
 // `count` orthonormal columns, the first `rank` of which are those given.
-Columns completed(const Columns& given, Eigen::Index count, Eigen::Index rank) {
-  Columns result(given.rows(), count);
+ColumnMatrix completed(const ColumnMatrix& given, Eigen::Index count, Eigen::Index rank) {
+  ColumnMatrix result(given.rows(), count);
   result.leftCols(rank) = given.leftCols(rank);
   if (rank == count) return result;
-  const Matrix basis = given.leftCols(rank);
-  const Eigen::HouseholderQR<Matrix> factors(basis);
-  const Matrix all = factors.householderQ() * Matrix::Identity(given.rows(), count);
+  const RowMatrix basis = given.leftCols(rank);
+  const Eigen::HouseholderQR<RowMatrix> factors(basis);
+  const RowMatrix all = factors.householderQ() * RowMatrix::Identity(given.rows(), count);
   result.rightCols(count - rank) = all.rightCols(count - rank);
   return result;
 }
@@ -146,7 +115,7 @@ Tensor inverse(const Tensor& input) {
   Tensor result(a.dtype(), a.shape());
   if (a.numel() == 0) return result.to(input.dtype());
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
-    const Eigen::PartialPivLU<Matrix> factors(matrix(a, index));
+    const Eigen::PartialPivLU<RowMatrix> factors(matrix(a, index));
     require_regular(factors, "inverse");
     matrix(result, index) = factors.inverse();
   }
@@ -160,7 +129,7 @@ Tensor solve(const Tensor& left, const Tensor& right) {
   Tensor result(b.dtype(), b.shape());
   if (b.numel() == 0) return result.to(right.dtype());
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
-    const Eigen::PartialPivLU<Matrix> factors(matrix(a, index));
+    const Eigen::PartialPivLU<RowMatrix> factors(matrix(a, index));
     require_regular(factors, "solve");
     matrix(result, index) = factors.solve(matrix(b, index));
   }
@@ -177,7 +146,7 @@ Determinant determinant(const Tensor& input) {
     double sign = 1;
     double logarithm = 0;
     if (a.size(-1) > 0) {
-      const Eigen::PartialPivLU<Matrix> factors(matrix(a, index));
+      const Eigen::PartialPivLU<RowMatrix> factors(matrix(a, index));
       value = sign = static_cast<double>(factors.permutationP().determinant());
       for (Eigen::Index i = 0; i < factors.matrixLU().rows(); ++i) {
         const double pivot = factors.matrixLU()(i, i);
@@ -199,7 +168,7 @@ Tensor cholesky(const Tensor& input) {
   Tensor result(a.dtype(), a.shape());
   if (a.numel() == 0) return result.to(input.dtype());
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
-    const Eigen::LLT<Matrix> factors(matrix(a, index));
+    const Eigen::LLT<RowMatrix> factors(matrix(a, index));
     if (factors.info() != Eigen::Success) {
       throw SkipError("cholesky: The factorization could not be completed because the input is not positive-definite.");
     }
@@ -223,8 +192,8 @@ SingularValues singular_values(const Tensor& input, bool full) {
     if (!source.allFinite()) throw SkipError("svd: the input contains infinite or NaN elements.");
     // The tall form of the matrix has the factors of the wide one with their roles exchanged.
     const bool tall = rows >= columns;
-    const Jacobi factors(tall ? Columns(source) : Columns(source.transpose()));
-    const Columns left = completed(factors.left, full ? std::max(rows, columns) : count, factors.rank);
+    const Jacobi factors(tall ? ColumnMatrix(source) : ColumnMatrix(source.transpose()));
+    const ColumnMatrix left = completed(factors.left, full ? std::max(rows, columns) : count, factors.rank);
     matrix(tall ? result.u : result.v, index) = left;
     matrix(tall ? result.v : result.u, index) = factors.right;
     std::copy_n(factors.values.data(), count, result.s.mutable_data<double>() + index * count);
@@ -242,8 +211,8 @@ Orthogonal qr(const Tensor& input, bool full) {
                     Tensor::zeros(a.dtype(), with(batch, {count, columns}))};
   if (a.numel() == 0) return {result.q.to(input.dtype()), result.r.to(input.dtype())};
   for (std::int64_t index = 0; index < matrix_count(a); ++index) {
-    const Eigen::HouseholderQR<Matrix> factors(matrix(a, index));
-    matrix(result.q, index) = factors.householderQ() * Matrix::Identity(rows, count);
+    const Eigen::HouseholderQR<RowMatrix> factors(matrix(a, index));
+    matrix(result.q, index) = factors.householderQ() * RowMatrix::Identity(rows, count);
     matrix(result.r, index) = factors.matrixQR().topRows(count).triangularView<Eigen::Upper>();
   }
   return {result.q.to(input.dtype()), result.r.to(input.dtype())};

@@ -8,6 +8,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
+#include "kernels/ops/matrix_functions.h"
 #include "kernels/ops/reduce.h"
 
 namespace msrun {
@@ -283,26 +284,21 @@ Value vector_norm_of(const Bound& args, const char* order) {
   return vector_norm(as_requested(args), norm_order(args.value(order)), args.ints("dim"), args.flag("keepdim"));
 }
 
-// linalg.norm: a vector norm unless an order is given for two axes. Among the matrix norms those that need no singular
-// values.
+// linalg.norm: a vector norm unless an order is given for two axes.
 Value linalg_norm(const Bound& args) {
   const Var x = as_requested(args);
-  const bool keepdim = args.flag("keepdim");
   Dims axes = args.ints("dim");
   const bool matrix = args.given("ord") && (axes.size() == 2 || (axes.empty() && x.rank() == 2));
-  const std::string* text = args.value("ord").get<std::string>();
-  if (!matrix || (text != nullptr && *text == "fro")) return vector_norm_of(args, "ord");
-  const double order = norm_order(args.value("ord"));
-  if (order != 1 && order != -1 && !std::isinf(order)) {
-    throw SkipError("The matrix norm of order " + std::to_string(order) + " is not supported.");
-  }
-  if (axes.empty()) axes = {0, 1};
-  const std::int64_t summed = normalize_axis(std::isinf(order) ? axes[1] : axes[0], x.rank());
-  const std::int64_t searched = normalize_axis(std::isinf(order) ? axes[0] : axes[1], x.rank());
-  const Var sums = vector_norm(x, 1, {summed}, true);
-  const double infinity = std::numeric_limits<double>::infinity();
-  const Var y = vector_norm(sums, order > 0 ? infinity : -infinity, {searched}, true);
-  return reshape(y, reduced_shape(x.shape(), {summed, searched}, keepdim));
+  if (!matrix) return vector_norm_of(args, "ord");
+  return matrix_norm(x, args.value("ord"), axes.empty() ? Dims{0, 1} : axes, args.flag("keepdim"));
+}
+
+// torch.norm: the sum of powers over all axes that are reduced, whatever their number; 'nuc' is a matrix norm.
+Value plain_norm(const Bound& args) {
+  const std::string* text = args.value("p").get<std::string>();
+  if (text == nullptr || *text != "nuc") return vector_norm_of(args, "p");
+  const Dims axes = args.ints("dim");
+  return matrix_norm(as_requested(args), *text, axes.empty() ? Dims{-2, -1} : axes, args.flag("keepdim"));
 }
 
 Tensor histogram(const Tensor& x, std::int64_t bins, double low, double high) {
@@ -439,7 +435,7 @@ NAMES("count_nonzero", "Torch: count_nonzero; Tensor: count_nonzero; Aten: count
 
 // The keyword `ord` marks a call of linalg.norm, which the dumper calls by the same name (api_inventory.md 2.3).
 OP("norm(Tensor input, any p='fro', int[]? dim=None, bool keepdim=False, any out=None, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return vector_norm_of(args, "p"); });
+   [](const Bound& args) -> Value { return plain_norm(args); });
 OP("norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return linalg_norm(args); });
 NAMES("norm", "Torch: norm native_norm; Tensor: norm; Aten: norm; Mint: norm");
