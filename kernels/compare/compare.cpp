@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kernels/compare/freedom.h"
 #include "kernels/compare/metrics.h"
 #include "kernels/compare/ties.h"
 #include "kernels/error.h"
@@ -267,7 +268,12 @@ Comparison compare_outputs(std::string_view full_name, const Value& bench, const
   const std::string api = short_api_name(full_name);
   if (is_dropout(full_name)) return compare_dropout(bench, device, options);
   Walk walk(api, fp8_input, options);
-  walk.outputs(bench, device);
+  std::optional<Alignment> alignment;
+  if (!options.compat_msprobe) alignment = Alignment::find(api, bench, device, first_input);
+  walk.outputs(bench, alignment ? alignment->turned(device) : device);
+  for (std::size_t i = 0; alignment && i < walk.rows().size(); ++i) {
+    if (alignment->changes(i)) walk.rows()[i].message += alignment->message();
+  }
   if (!options.compat_msprobe) accept_ties(api, bench, device, first_input, walk.rows());
   return walk.finish();
 }

@@ -41,7 +41,8 @@ Comparison skipped(std::string reason);
 
 // Compares outputs. Leaves are Tensor or Var, Python scalars, text or None; lists and dicts may nest. fp8_input is set
 // when an input tensor of the API is float8. first_input, where given, is the call's first argument: with it an index
-// output is judged by the value it selects (decision 17). Throws SkipError for what cannot be compared at all, and
+// output is judged by the value it selects (decision 17), and vectors of a decomposition are brought to the
+// benchmark's choice of signs first (freedom.h). Throws SkipError for what cannot be compared at all, and
 // under compat wherever upstream's comparison raises: the whole API is SKIP then.
 Comparison compare_outputs(std::string_view full_name, const Value& bench, const Value& device, bool fp8_input,
                            const CompareOptions& options, const Value* first_input = nullptr);
