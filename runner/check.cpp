@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <new>
 
+#include "kernels/compare/freedom.h"
 #include "kernels/error.h"
 #include "runner/error_data.h"
 
@@ -101,6 +102,11 @@ class Check {
       EvaluationOptions benchmark;
       benchmark.benchmark = true;
       benchmark.only_output = only_output;
+      if (!options_.compare.compat_msprobe) {
+        benchmark.adjust_gradients = [&](const Value& output, const List& gradients) {
+          return gradients_of_same_choice(call, output, device.output, gradients);
+        };
+      }
       bench = evaluate(*op, call, benchmark);
     }
     {
@@ -112,6 +118,17 @@ class Check {
   }
 
  private:
+  // The gradients that ask the benchmark for the derivative the device was asked for, where their outputs differ by the
+  // freedom of a decomposition.
+  static List gradients_of_same_choice(const MaterialisedCall& call, const Value& bench, const Value& device,
+                                       const List& gradients) {
+    const Value* input = call.args.empty() ? nullptr : &call.args.front();
+    const auto alignment = Alignment::find(short_api_name(call.name), bench, device, input);
+    if (!alignment) return gradients;
+    const Value turned = alignment->turned(gradients);
+    return *turned.get<List>();
+  }
+
   void compare(const MaterialisedCall& call, const Evaluation& bench, const Evaluation& device) {
     const bool float8 = has_float8_input(call);
     const Value bench_output = compared_output(bench.output, call.parts.api);

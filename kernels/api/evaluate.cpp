@@ -49,7 +49,8 @@ class SideBuilder {
   std::vector<Var> inputs_;
 };
 
-void run_backward(const Value& output, const MaterialisedCall& call, const EvaluationOptions& options, Tape& tape) {
+void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients,
+                  const EvaluationOptions& options, Tape& tape) {
   List outputs;
   if (const List* list = output.get<List>()) {
     outputs = *list;
@@ -57,9 +58,9 @@ void run_backward(const Value& output, const MaterialisedCall& call, const Evalu
     outputs.push_back(output);
   }
   bool any = false;
-  for (std::size_t i = 0; i < outputs.size() && i < call.gradients.size(); ++i) {
+  for (std::size_t i = 0; i < outputs.size() && i < gradients.size(); ++i) {
     if (options.only_output && *options.only_output != i) continue;
-    const Tensor* gradient = call.gradients[i].get<Tensor>();
+    const Tensor* gradient = gradients[i].get<Tensor>();
     const Var* var = outputs[i].get<Var>();
     if (gradient == nullptr || var == nullptr) continue;
     // With several outputs those without a graph simply get no gradient; a single one must have it.
@@ -88,7 +89,9 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   });
   if (!call.backward.run || output.is_none()) return result;
   try {
-    run_backward(output, call, options, tape);
+    const bool adjust = static_cast<bool>(options.adjust_gradients);
+    run_backward(output, call, adjust ? options.adjust_gradients(result.output, call.gradients) : call.gradients,
+                 options, tape);
   } catch (const SkipError& error) {
     result.backward_problem = error.what();
     return result;

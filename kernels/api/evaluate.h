@@ -1,6 +1,7 @@
 // Evaluation of a materialised call with msrun's own operators: the benchmark, and the simulated device.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct EvaluationOptions {
   bool benchmark = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
   std::optional<std::size_t> only_output;
+  // Changes the gradients of the outputs once the outputs are known: where these are free up to a sign, a gradient
+  // belongs to one choice of it. Empty: they are taken as they are.
+  std::function<List(const Value& output, const List& gradients)> adjust_gradients;
 };
 
 // Throws SkipError where the forward cannot be evaluated. Re-entrant.
