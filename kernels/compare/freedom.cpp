@@ -238,13 +238,13 @@ bool right_vectors_are_rows(std::string_view api, const List& bench, const Tenso
   if (input == nullptr || input->rank() < 2 || is_complex(input->dtype())) return false;
   if (right.size(-1) != right.size(-2)) return right.size(-2) != input->size(-1);
   if (right.size(-1) != input->size(-1)) return false;
-  const auto first = [](const Tensor& tensor, Role role) { return Operand(tensor, role); };
-  const Operand u = first(*tensor_in(bench[0]), Role::columns);
-  const Operand s = first(*tensor_in(bench[1]), Role::values);
-  const Operand v = first(right, Role::columns);
-  const Operand a = first(*input, Role::columns);
+  const Operand u(*tensor_in(bench[0]), Role::columns);
+  const Operand s(*tensor_in(bench[1]), Role::values);
+  const Operand v(right, Role::columns);
+  const Operand a(*input, Role::columns);
   const Eigen::Index count = s.data.size(-1);
-  if (a.data.size(-2) != u.data.size(-2) || a.count() < 1) return false;
+  const bool fits = a.data.size(-2) == u.data.size(-2) && u.data.size(-1) >= count && v.data.size(-1) >= count;
+  if (!fits || std::min({a.count(), u.count(), s.count(), v.count()}) < 1) return false;
   const Matrix scaled = u.matrix(0).leftCols(count) * s.matrix(0).row(0).transpose().asDiagonal();
   const double as_columns = (scaled * v.matrix(0).leftCols(count).transpose() - a.matrix(0)).norm();
   const double as_rows = (scaled * v.matrix(0).topRows(count) - a.matrix(0)).norm();
@@ -260,7 +260,7 @@ std::vector<Role> roles_of(std::string_view api, Decomposition decomposition, co
       return {Role::columns, Role::values, right_vectors_are_rows(api, bench, input) ? Role::rows : Role::columns};
     case Decomposition::orthogonal:
       // Without Q (mode 'r') its tensor is empty.
-      if (bench.size() != 2 || !is_matrix(1)) return {};
+      if (bench.size() != 2 || !is_matrix(1) || tensor_in(bench[0])->rank() < 1) return {};
       return {is_matrix(0) ? Role::columns : Role::values, Role::rows};
     case Decomposition::symmetric:
       if (bench.size() != 2 || tensor_in(bench[0])->rank() < 1 || !is_matrix(1)) return {};
