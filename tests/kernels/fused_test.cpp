@@ -292,5 +292,46 @@ TEST(ConfusionTranspose, BothOrders) {
                   {uniform({2, 6}, -1, 1, 1), integers({2, 0, 1}), integers({2, 3, 2}), false});
 }
 
+// A list of the output, number by number.
+std::vector<double> fused_adam_w(const Dict& more, std::size_t list) {
+  Dict options{{"lr", 0.01}, {"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}, {"amsgrad", false}, {"maximize", false}};
+  for (const auto& [name, value] : more) {
+    const auto known = std::find_if(options.begin(), options.end(), [&](const auto& o) { return o.first == name; });
+    if (known != options.end()) options.erase(known);
+    options.emplace_back(name, value);
+  }
+  const List args{List{float64({2}, {1, 2})},       List{float64({2}, {0.5, -1})}, List{float64({2}, {0.1, 0.2})},
+                  List{float64({2}, {0.01, 0.04})}, List{float64({2}, {1, 0})},    List{float64({}, {1})}};
+  Tape tape;
+  std::vector<Var> leaves;
+  const Value bound = on_tape(args, tape, leaves);
+  const Value bound_options = on_tape(options, tape, leaves);
+  const Value result =
+      find_operator("Torch", "_fused_adamw_")->call(*bound.get<List>(), *bound_options.get<Dict>(), tape);
+  return values(result.get<List>()->at(list).get<List>()->at(0).get<Var>()->tensor());
+}
+
+// The worked example of npu_apply_adam_w at its first step.
+TEST(FusedAdamW, IsTheStepOfAdamW) {
+  const auto adam_w = [](double x, double m, double v, double g, double decay) {
+    const double m1 = 0.9 * m + 0.1 * g;
+    const double v1 = 0.999 * v + 0.001 * g * g;
+    return x * (1 - 0.01 * decay) - 0.01 / (1 - 0.9) * m1 / (std::sqrt(v1) / std::sqrt(1 - 0.999) + 1e-8);
+  };
+  const std::vector<double> expected{adam_w(1, 0.1, 0.01, 0.5, 0.1), adam_w(2, 0.2, 0.04, -1, 0.1)};
+  const Dict decay{{"weight_decay", 0.1}};
+  expect_near(fused_adam_w(decay, 0), expected, 1e-12);
+  expect_near(fused_adam_w(decay, 1), {0.14, 0.08}, 1e-12);
+  expect_near(fused_adam_w(decay, 2), {0.01024, 0.04096}, 1e-12);
+  // The scale divides the gradient; an infinite gradient stops the step.
+  expect_near(fused_adam_w({{"weight_decay", 0.1}, {"grad_scale", float64({1}, {0.5})}}, 1), {0.19, -0.02}, 1e-12);
+  expect_near(fused_adam_w({{"weight_decay", 0.1}, {"found_inf", float64({1}, {1})}}, 0), {1, 2}, 0);
+  expect_near(fused_adam_w({{"weight_decay", 0.1}, {"maximize", true}}, 1), {0.04, 0.28}, 1e-12);
+  const Dict amsgrad{{"weight_decay", 0.0}, {"amsgrad", true}};
+  expect_near(fused_adam_w(amsgrad, 3), {1, 0.04096}, 1e-12);
+  expect_near(fused_adam_w(amsgrad, 0), {1 - 0.1 * 0.14 / (1 / std::sqrt(0.001) + 1e-8), adam_w(2, 0.2, 0.04, -1, 0)},
+              1e-12);
+}
+
 }  // namespace
 }  // namespace msrun
