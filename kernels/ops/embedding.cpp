@@ -172,31 +172,63 @@ Var max_bags(const Var& rows, const Bags& bags) {
   return mul(gather(rows, 0, index), rows.tape().constant(filled));
 }
 
-Value embedding_bag(const Bound& args) {
-  const Tensor indices = index_values(args.var("input").tensor());
-  Raised raised;
-  const Var table = table_for(args, indices);
-  const Var weight = raised(table);
-  const std::string& mode = args.text("mode");
-  const std::optional<std::int64_t> padding = padding_row(args, weight);
-  const Bags bags = make_bags(indices, args.optional_var("offsets"), args.flag("include_last_offset"), padding);
-  Var rows = look_up(weight, indices.reshape(Dims{indices.numel()}), {padding, args.flag("scale_grad_by_freq")});
-  if (const std::optional<Var> sample_weights = raised(args.optional_var("per_sample_weights"))) {
-    if (mode != "sum") throw SkipError("embedding_bag: per_sample_weights go with mode 'sum' only.");
+struct BagOptions {
+  std::string mode = "mean";
+  std::optional<std::int64_t> padding;
+  bool scale_by_frequency = false;
+};
+
+// Reduces the rows of each bag; sample_weights may be missing.
+Var reduce_bags(const Var& weight, const Tensor& indices, const Bags& bags, const std::optional<Var>& sample_weights,
+                const BagOptions& options) {
+  Var rows = look_up(weight, indices.reshape(Dims{indices.numel()}), {options.padding, options.scale_by_frequency});
+  if (sample_weights) {
+    if (options.mode != "sum") throw SkipError("embedding_bag: per_sample_weights go with mode 'sum' only.");
     if (sample_weights->numel() != indices.numel()) {
       throw SkipError("embedding_bag: per_sample_weights must have the shape of the indices.");
     }
     rows = mul(rows, reshape(*sample_weights, Dims{indices.numel(), 1}));
   }
-  if (mode == "max") return raised.back(max_bags(rows, bags));
+  if (options.mode == "max") return max_bags(rows, bags);
   const Var sums = sum_bags(rows, bags);
-  if (mode == "sum") return raised.back(sums);
-  if (mode != "mean") throw SkipError("embedding_bag: mode must be 'sum', 'mean' or 'max'.");
+  if (options.mode == "sum") return sums;
+  if (options.mode != "mean") throw SkipError("embedding_bag: mode must be 'sum', 'mean' or 'max'.");
   Tensor sizes(DType::int64, {bags.count, 1});
   for (std::size_t i = 0; i < bags.sizes.size(); ++i) {
     sizes.mutable_data<std::int64_t>()[i] = std::max<std::int64_t>(bags.sizes[i], 1);
   }
-  return raised.back(div(sums, args.tape().constant(sizes)));
+  return div(sums, weight.tape().constant(sizes));
+}
+
+Value embedding_bag(const Bound& args) {
+  const Tensor indices = index_values(args.var("input").tensor());
+  Raised raised;
+  const Var weight = raised(table_for(args, indices));
+  const std::optional<std::int64_t> padding = padding_row(args, weight);
+  const Bags bags = make_bags(indices, args.optional_var("offsets"), args.flag("include_last_offset"), padding);
+  return raised.back(reduce_bags(weight, indices, bags, raised(args.optional_var("per_sample_weights")),
+                                 {args.text("mode"), padding, args.flag("scale_grad_by_freq")}));
+}
+
+// The form below torch.nn.functional, which also returns the bag of every index and the sizes of the bags. Its fourth
+// result, the winners of mode max, is not offered: it is what the backward kernel of a device keeps for itself.
+Value embedding_bag_with_offsets(const Bound& args) {
+  static const std::vector<std::string> modes{"sum", "mean", "max"};
+  const std::int64_t mode = args.integer("mode");
+  if (mode < 0 || mode > 2) throw SkipError("embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max).");
+  const Tensor indices = index_values(args.var("indices").tensor());
+  Raised raised;
+  const Var weight = raised(args.var("weight"));
+  if (weight.rank() != 2) throw SkipError("embedding_bag: the weight must have two dimensions.");
+  const std::optional<std::int64_t> padding = padding_row(args, weight);
+  const Bags bags = make_bags(indices, args.var("offsets"), args.flag("include_last_offset"), padding);
+  const Var result = reduce_bags(weight, indices, bags, raised(args.optional_var("per_sample_weights")),
+                                 {modes[static_cast<std::size_t>(mode)], padding, args.flag("scale_grad_by_freq")});
+  const auto list = [&](const std::vector<std::int64_t>& items) -> Value {
+    const Dims shape{static_cast<std::int64_t>(items.size())};
+    return args.tape().constant(Tensor::from<std::int64_t>(DType::int64, shape, std::span<const std::int64_t>(items)));
+  };
+  return List{raised.back(result), list(bags.bag_of), list(bags.sizes), None{}};
 }
 
 }  // namespace
@@ -226,5 +258,21 @@ OP("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_
    "bool include_last_offset=False, int? padding_idx=None)",
    [](const Bound& args) -> Value { return embedding_bag(args); });
 NAMES("embedding_bag", "Functional: embedding_bag");
+
+OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
+   "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
+   "int? padding_idx=None)",
+   embedding_bag_with_offsets);
+NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
+
+// The table after the rows in use were scaled down to a norm of at most max_norm.
+OP("embedding_renorm(Tensor input, Tensor indices, float max_norm, float norm_type)", [](const Bound& args) -> Value {
+  const Var weight = args.var("input");
+  if (weight.rank() != 2 || !is_floating(weight.dtype())) {
+    throw SkipError("embedding_renorm_: the table must be a floating-point matrix.");
+  }
+  return renormalized(weight, args.var("indices").tensor(), args.real("max_norm"), args.real("norm_type"));
+});
+NAMES("embedding_renorm", "Torch: embedding_renorm_");
 
 }  // namespace msrun

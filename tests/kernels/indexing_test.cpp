@@ -261,5 +261,34 @@ TEST(Embedding, Bags) {
   EXPECT_THROW(forward("Functional", "embedding_bag", {index, weight, int64({2}, {0, 9})}), SkipError);
 }
 
+TEST(EmbeddingBag, TorchForm) {
+  const Tensor weight = uniform({4, 3}, -1, 1, 5);
+  const Tensor indices = int64({5}, {1, 3, 0, 1, 2});
+  const Tensor offsets = int64({2}, {0, 2});
+  const std::vector<std::string> modes{"sum", "mean", "max"};
+  for (std::int64_t mode = 0; mode < 3; ++mode) {
+    const List args{weight, indices, offsets, false, mode};
+    EXPECT_EQ(forward("Torch", "embedding_bag", args),
+              forward("Functional", "embedding_bag", {indices, weight, offsets},
+                      {{"mode", modes[static_cast<std::size_t>(mode)]}}));
+    EXPECT_THAT(forward("Torch", "embedding_bag", args, {}, 1), ElementsAre(0, 0, 1, 1, 1));
+    EXPECT_THAT(forward("Torch", "embedding_bag", args, {}, 2), ElementsAre(2, 3));
+    check_gradients("Torch", "embedding_bag", args);
+  }
+  // A negative padding index counts from the end.
+  const Dict padding{{"padding_idx", std::int64_t{-1}}};
+  EXPECT_THAT(forward("Torch", "embedding_bag", {weight, indices, offsets}, padding, 2), ElementsAre(1, 3));
+  EXPECT_THROW(forward("Torch", "embedding_bag", {weight, indices, offsets, false, std::int64_t{3}}), SkipError);
+  EXPECT_THROW(forward("Torch", "embedding_bag", {weight, int64({1}, {4}), int64({1}, {0})}), SkipError);
+}
+
+TEST(EmbeddingRenorm, ScalesTheRowsInUse) {
+  const Tensor weight = float64({3, 2}, {3, 4, 6, 8, 0.3, 0.4});
+  const std::vector<double> y = forward("Torch", "embedding_renorm_", {weight, int64({3}, {0, 2, 0}), 1.0, 2.0});
+  EXPECT_NEAR(y[0], 0.6, 1e-6);
+  EXPECT_NEAR(y[1], 0.8, 1e-6);
+  EXPECT_THAT(std::vector<double>(y.begin() + 2, y.end()), ElementsAre(6, 8, 0.3, 0.4));
+}
+
 }  // namespace
 }  // namespace msrun
