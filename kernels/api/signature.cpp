@@ -173,6 +173,7 @@ Signature::Signature(std::string_view text) : text_(text) {
 
 std::optional<std::vector<Value>> Signature::bind(const List& args, const Dict& kwargs, std::string& problem) const {
   std::vector<Value> values(parameters_.size());
+  if (!parameters_.empty() && parameters_.back().keyword_only && parameters_.back().rest) return values;
   std::vector<bool> set(parameters_.size(), false);
   std::size_t next = 0;
   for (std::size_t i = 0; i < args.size(); ++i) {

@@ -6,8 +6,8 @@
 //
 // Types: Tensor; Operand (a tensor or a number); Scalar, int, float, bool, str; dtype; any. "[]" a list of it (a single
 // value is accepted as a list of one), "?" may be None, "..." takes the remaining positional arguments, given one by
-// one or as one list. Parameters after "*" are keyword-only. Defaults: None, True, False, numbers, 'text', [] and (n,
-// n).
+// one or as one list. Parameters after "*" are keyword-only; one with "..." there means that any arguments at all are
+// accepted, and bound to nothing. Defaults: None, True, False, numbers, 'text', [] and (n, n).
 #pragma once
 
 #include <memory>

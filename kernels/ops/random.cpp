@@ -1,5 +1,5 @@
 // Random operators. Dropout draws its mask from a counter-based generator, so that it does not depend on threads or
-// order; the values that remain are exact. What else is random has no expected result.
+// order; the values that remain are exact. What else is random has no expected result: see uncheckable.h.
 #include <cmath>
 #include <string>
 
@@ -98,10 +98,6 @@ Value native_dropout(const Bound& args) {
   return List{training ? masked(x, keep, p) : x, x.tape().constant(keep)};
 }
 
-[[noreturn]] void refuse(const std::string& api) {
-  throw SkipError(api + " draws random numbers: there is no expected result to compare with.");
-}
-
 }  // namespace
 
 OP("dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False)",
@@ -150,68 +146,5 @@ OP("feature_alpha_dropout(Tensor input, float p, bool train)", [](const Bound& a
 });
 NAMES("feature_alpha_dropout",
       "Functional: feature_alpha_dropout; Torch: feature_alpha_dropout feature_alpha_dropout_");
-
-// An operator that takes whatever the random functions take, and refuses.
-#define RANDOM(api)                                                                                                    \
-  OP(api                                                                                                               \
-     "(any first=None, any second=None, any third=None, any fourth=None, any fifth=None, *, any dtype=None, any "      \
-     "p=None, "                                                                                                        \
-     "any mean=None, any std=None, any size=None, any low=None, any high=None, any num_samples=None, any input=None, " \
-     "any replacement=None, any lambd=None, any median=None, any sigma=None, any n=None, any from=None, any to=None, " \
-     "any count=None, any prob=None)",                                                                                 \
-     [](const Bound&) -> Value { refuse(api); })
-
-RANDOM("bernoulli");
-NAMES("bernoulli", "Torch: bernoulli; Tensor: bernoulli bernoulli_; Aten: bernoulli bernoulli_; Mint: bernoulli");
-
-RANDOM("normal");
-NAMES("normal", "Torch: normal; Tensor: normal_; Aten: normal normal_; Mint: normal; MintFunctional: normal");
-
-RANDOM("multinomial");
-NAMES("multinomial", "Torch: multinomial; Tensor: multinomial; Aten: multinomial; Mint: multinomial");
-
-RANDOM("uniform");
-NAMES("uniform", "Tensor: uniform_; Aten: uniform uniform_");
-
-RANDOM("exponential");
-NAMES("exponential", "Tensor: exponential_; Aten: exponential exponential_");
-
-RANDOM("cauchy");
-NAMES("cauchy", "Tensor: cauchy_; Aten: cauchy cauchy_");
-
-RANDOM("geometric");
-NAMES("geometric", "Tensor: geometric_; Aten: geometric geometric_");
-
-RANDOM("random_");
-NAMES("random_", "Tensor: random_");
-
-RANDOM("binomial");
-NAMES("binomial", "Torch: binomial");
-
-RANDOM("poisson");
-NAMES("poisson", "Torch: poisson");
-
-RANDOM("rand");
-NAMES("rand", "Torch: rand; Aten: rand; Mint: rand");
-
-RANDOM("rand_like");
-NAMES("rand_like", "Torch: rand_like; Aten: rand_like; Mint: rand_like");
-
-RANDOM("randn");
-NAMES("randn", "Torch: randn; Aten: randn");
-
-RANDOM("randn_like");
-NAMES("randn_like", "Torch: randn_like; Aten: randn_like");
-
-RANDOM("randint");
-NAMES("randint", "Torch: randint; Aten: randint");
-
-RANDOM("randint_like");
-NAMES("randint_like", "Aten: randint_like");
-
-RANDOM("randperm");
-NAMES("randperm", "Torch: randperm; Aten: randperm");
-
-#undef RANDOM
 
 }  // namespace msrun
