@@ -358,4 +358,27 @@ NAMES("nan_to_num",
       "Torch: nan_to_num nan_to_num_; Tensor: nan_to_num nan_to_num_; Aten: nan_to_num nan_to_num_; Mint: "
       "nan_to_num");
 
+OP("frexp(Tensor input)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  if (!is_floating(x.dtype())) throw SkipError("frexp needs a floating-point tensor.");
+  const Tensor exponents = map_as(compute_of(x.dtype()), DType::int32, x.tensor(), floats_only([](auto v) {
+                                    int exponent = 0;
+                                    std::frexp(v, &exponent);
+                                    return static_cast<decltype(v)>(std::isfinite(v) ? exponent : 0);
+                                  }));
+  const Var mantissa = unary(
+      x,
+      [](auto v) {
+        int exponent = 0;
+        return std::frexp(v, &exponent);
+      },
+      [](auto v, auto, auto g) {
+        int exponent = 0;
+        std::frexp(v, &exponent);
+        return std::ldexp(g, std::isfinite(v) ? -exponent : 0);
+      });
+  return List{mantissa, x.tape().constant(exponents)};
+});
+NAMES("frexp", "Torch: frexp; Tensor: frexp; Aten: frexp");
+
 }  // namespace msrun
