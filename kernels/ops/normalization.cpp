@@ -506,6 +506,17 @@ OP("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? runnin
    [](const Bound& args) -> Value { return native_batch_norm(args, batch_norm(args, "training")); });
 NAMES("native_batch_norm", "Torch: native_batch_norm; Aten: native_batch_norm _native_batch_norm_legit");
 
+// Every device chooses an implementation by itself: the reserve is empty and the index 0, as where there is one only.
+OP("_batch_norm_impl_index(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+   "bool training, float momentum, float eps, bool cudnn_enabled)",
+   [](const Bound& args) -> Value {
+     List result = native_batch_norm(args, batch_norm(args, "training"));
+     result.push_back(args.tape().constant(Tensor(DType::uint8, {0})));
+     result.push_back(std::int64_t{0});
+     return result;
+   });
+NAMES("_batch_norm_impl_index", "Torch: _batch_norm_impl_index");
+
 // The running statistics that batch norm would write back are its last two outputs.
 OP("_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
    "Tensor running_var, bool training, float momentum, float eps)",
