@@ -379,4 +379,25 @@ OP("glu(Tensor input, int dim=-1)",
    [](const Bound& args) -> Value { return glu(args.var("input"), args.integer("dim")); });
 NAMES("glu", "Functional: glu; Aten: glu");
 
+OP("_add_relu(Tensor input, Operand other, Scalar alpha=1)", [](const Bound& args) -> Value {
+  Raised raised;
+  const Var other = raised(args.var("other"));
+  const double alpha = args.real("alpha");
+  return raised.back(relu(add(raised(args.var("input")), alpha == 1 ? other : mul(other, alpha))));
+});
+NAMES("_add_relu", "Torch: _add_relu _add_relu_; Aten: _add_relu");
+
+OP("_addmm_activation(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False)",
+   [](const Bound& args) -> Value {
+     Raised raised;
+     const Var a = raised(args.var("mat1"));
+     const Var b = raised(args.var("mat2"));
+     if (a.rank() != 2 || b.rank() != 2) throw SkipError("_addmm_activation needs matrices to multiply.");
+     const double beta = args.real("beta");
+     Var sum = mul(matmul(a, b), args.real("alpha"));
+     if (beta != 0) sum = add(sum, mul(raised(args.var("input")), beta));
+     return raised.back(args.flag("use_gelu") ? gelu(sum) : relu(sum));
+   });
+NAMES("_addmm_activation", "Tensor: _addmm_activation; Aten: _addmm_activation");
+
 }  // namespace msrun

@@ -245,17 +245,17 @@ Var log(const Var& x) {
       x, [](auto a) { return std::log(a); }, [](auto a, auto, auto g) { return g / a; });
 }
 
-OP("add(Operand input, Operand other, *, Scalar alpha=1)",
+OP("add(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("add", "Torch: add; Tensor: __add__ __iadd__ __radd__ add add_; Aten: add add_; Mint: add add_ex");
 
-OP("sub(Operand input, Operand other, *, Scalar alpha=1)",
+OP("sub(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("sub",
       "Torch: sub subtract; Tensor: __isub__ __sub__ sub sub_ subtract subtract_; Aten: sub sub_ subtract "
       "subtract_; Mint: sub sub_ex");
 
-OP("rsub(Operand input, Operand other, *, Scalar alpha=1)",
+OP("rsub(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return subtract(args.var("other"), args.var("input"), args.real("alpha")); });
 NAMES("rsub", "Torch: rsub; Tensor: __rsub__; Aten: rsub");
 

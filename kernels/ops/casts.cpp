@@ -1,4 +1,6 @@
 // Conversions of value to another dtype.
+#include <string>
+
 #include "kernels/ops/functions.h"
 #include "kernels/ops/operator_forms.h"
 
@@ -77,5 +79,15 @@ NAMES("to_copy", "Aten: _to_copy");
 
 OP("npu_dtype_cast(Tensor input, dtype dtype, dtype? input_dtype=None)", optional_cast);
 NAMES("npu_dtype_cast", "NPU: npu_dtype_cast");
+
+// What a dump records is no quantised tensor: to float32 is all that is left to do.
+OP("dequantize(Tensor input)", [](const Bound& args) -> Value { return cast(args.var("input"), DType::float32); });
+NAMES("dequantize", "Tensor: dequantize; Torch: dequantize; Aten: dequantize");
+
+// By name: outputs have no dtypes.
+OP("promote_types(dtype type1, dtype type2)", [](const Bound& args) -> Value {
+  return std::string(torch_name(promote(*args.optional_dtype("type1"), *args.optional_dtype("type2"))));
+});
+NAMES("promote_types", "Torch: promote_types");
 
 }  // namespace msrun

@@ -350,6 +350,10 @@ OP("isin(Operand elements, Operand test_element, *, bool assume_unique=False, bo
    [](const Bound& args) -> Value {
      return isin(args.var("elements"), args.var("test_element"), args.flag("invert"));
    });
+OP("isin(Operand element, Operand test_elements, *, bool assume_unique=False, bool invert=False)",
+   [](const Bound& args) -> Value {
+     return isin(args.var("element"), args.var("test_elements"), args.flag("invert"));
+   });
 NAMES("isin", "Torch: isin");
 
 }  // namespace msrun

@@ -69,6 +69,22 @@ Var arange(const Var& start, const Var& end, const Var& step, std::optional<DTyp
   return tape.constant(values.to(dtype));
 }
 
+// Both ends belong to it, unlike those of arange.
+Tensor closed_range(double start, double end, double step) {
+  if (step == 0) throw SkipError("range: step must be nonzero.");
+  if (!std::isfinite(start) || !std::isfinite(end) || std::isnan(step)) throw SkipError("range: unsupported range.");
+  if ((step > 0) != (end >= start) && end != start) {
+    throw SkipError("range: upper bound and lower bound inconsistent with step sign.");
+  }
+  const double length = std::floor((end - start) / step) + 1;
+  if (length > 0x1p40) throw SkipError("range: the range has too many elements.");
+  Tensor values(DType::float64, Dims{static_cast<std::int64_t>(length)});
+  for (std::int64_t i = 0; i < values.numel(); ++i) {
+    values.mutable_data<double>()[i] = start + static_cast<double>(i) * step;
+  }
+  return values;
+}
+
 // Symmetric: the first half counts from the start, the second from the end.
 Tensor spaced(double start, double end, std::int64_t steps) {
   if (steps < 0) throw SkipError("linspace: number of steps must be non-negative.");
@@ -137,6 +153,32 @@ Var overwrite(const Var& x, const Var& value) {
   return x.tape().record(y, {to_x, to_value});
 }
 
+// True on the diagonal that goes through the first element; with wrap a tall matrix has further ones, a row apart.
+Tensor diagonal_mask(const Dims& shape, bool wrap) {
+  if (shape.size() < 2) throw SkipError("fill_diagonal_: the tensor must have at least two dimensions.");
+  if (shape.size() > 2 && std::any_of(shape.begin(), shape.end(), [&](auto size) { return size != shape[0]; })) {
+    throw SkipError("fill_diagonal_: all dimensions must be of one size.");
+  }
+  Tensor mask = Tensor::zeros(DType::boolean, shape);
+  std::int64_t step = 0;
+  for (const std::int64_t stride : row_major_strides(shape)) step += stride;
+  const std::int64_t length = *std::min_element(shape.begin(), shape.end());
+  const bool further = wrap && shape.size() == 2;
+  for (std::int64_t i = 0, at = 0; at < mask.numel() && (further || i < length); ++i, at += step) {
+    mask.mutable_data<bool>()[at] = true;
+  }
+  return mask;
+}
+
+// The first elements in another shape. What would be behind them is not known.
+Var resized(const Var& x, const Dims& shape) {
+  const std::int64_t count = element_count(shape);
+  if (count > x.numel()) {
+    throw SkipError("Resizing to more elements than there are leaves memory that nobody has written.");
+  }
+  return x.tape().constant(x.tensor().contiguous().reshape(Dims{x.numel()}).slice(0, 0, count).reshape(shape));
+}
+
 Value zero_operator(const Bound& args) { return overwrite(args.var("input"), args.tape().number(std::int64_t{0})); }
 
 }  // namespace
@@ -191,6 +233,28 @@ OP("arange(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None)", [](c
   return arange(args.var("start"), args.var("end"), args.var("step"), args.optional_dtype("dtype"));
 });
 NAMES("arange", "Torch: arange; Aten: arange; Mint: arange");
+
+OP("range(Scalar start, Scalar end, Scalar step=1, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  return args.tape().constant(closed_range(args.real("start"), args.real("end"), args.real("step"))
+                                  .to(args.optional_dtype("dtype").value_or(DType::float32)));
+});
+NAMES("range", "Torch: range");
+
+OP("fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  const Var mask = args.tape().constant(diagonal_mask(x.shape(), args.flag("wrap")));
+  const Tensor value = args.var("fill_value").tensor().to(x.dtype());
+  return where(mask, args.tape().constant(value), x);
+});
+NAMES("fill_diagonal_", "Tensor: fill_diagonal_");
+
+OP("resize_(Tensor input, int[]... size)",
+   [](const Bound& args) -> Value { return resized(args.var("input"), args.ints("size")); });
+NAMES("resize_", "Tensor: resize_; Aten: resize_");
+
+OP("resize_as_(Tensor input, Tensor the_template)",
+   [](const Bound& args) -> Value { return resized(args.var("input"), args.var("the_template").shape()); });
+NAMES("resize_as_", "Torch: resize_as_; Tensor: resize_as_; Aten: resize_as_");
 
 OP("linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return args.tape().constant(spaced(args.real("start"), args.real("end"), args.integer("steps"))

@@ -426,6 +426,9 @@ NAMES("masked_scatter", "Torch: masked_scatter; Tensor: masked_scatter masked_sc
 OP("one_hot(Tensor input, int num_classes=-1)", [](const Bound& args) -> Value {
   return args.tape().constant(one_hot(args.var("input").tensor(), args.integer("num_classes")));
 });
+OP("one_hot(Tensor tensor, int num_classes=-1)", [](const Bound& args) -> Value {
+  return args.tape().constant(one_hot(args.var("tensor").tensor(), args.integer("num_classes")));
+});
 NAMES("one_hot", "Functional: one_hot; Mint: one_hot; MintFunctional: one_hot one_hot_ext");
 
 OP("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", [](const Bound& args) -> Value {

@@ -152,16 +152,15 @@ List split_value(const Var& x, const Bound& args, std::string_view name, std::in
 }
 
 // hsplit, vsplit, dsplit: like tensor_split, but sections must be equal.
-template <std::int64_t axis_of_matrix>
-Value axis_split(const Bound& args) {
+Value axis_split(const Bound& args, std::int64_t axis_of_matrix, const char* places) {
   const Var x = args.var("input");
   const std::int64_t axis = axis_of_matrix == 1 && x.rank() == 1 ? 0 : axis_of_matrix;
   if (x.rank() <= axis) throw SkipError("The tensor has too few dimensions to be split along this one.");
-  if (const auto* sections = args.value("indices_or_sections").get<std::int64_t>()) {
+  if (const auto* sections = args.value(places).get<std::int64_t>()) {
     if (*sections < 1 || x.size(axis) % *sections != 0)
       throw SkipError("The dimension does not split into equal sections.");
   }
-  return split_value(x, args, "indices_or_sections", axis);
+  return split_value(x, args, places, axis);
 }
 
 List unbind(const Var& x, std::int64_t axis) {
@@ -398,15 +397,27 @@ OP("tensor_split(Tensor input, any sections, int dim=0)",
    [](const Bound& args) -> Value { return split_value(args.var("input"), args, "sections", args.integer("dim")); });
 OP("tensor_split(Tensor input, any indices, int dim=0)",
    [](const Bound& args) -> Value { return split_value(args.var("input"), args, "indices", args.integer("dim")); });
+OP("tensor_split(Tensor input, any tensor_indices_or_sections, int dim=0)", [](const Bound& args) -> Value {
+  return split_value(args.var("input"), args, "tensor_indices_or_sections", args.integer("dim"));
+});
 NAMES("tensor_split", "Torch: tensor_split; Tensor: tensor_split");
 
-OP("vsplit(Tensor input, any indices_or_sections)", axis_split<0>);
+OP("vsplit(Tensor input, any indices_or_sections)",
+   [](const Bound& args) { return axis_split(args, 0, "indices_or_sections"); });
+OP("vsplit(Tensor input, any indices)", [](const Bound& args) { return axis_split(args, 0, "indices"); });
+OP("vsplit(Tensor input, any sections)", [](const Bound& args) { return axis_split(args, 0, "sections"); });
 NAMES("vsplit", "Torch: vsplit; Tensor: vsplit");
 
-OP("hsplit(Tensor input, any indices_or_sections)", axis_split<1>);
+OP("hsplit(Tensor input, any indices_or_sections)",
+   [](const Bound& args) { return axis_split(args, 1, "indices_or_sections"); });
+OP("hsplit(Tensor input, any indices)", [](const Bound& args) { return axis_split(args, 1, "indices"); });
+OP("hsplit(Tensor input, any sections)", [](const Bound& args) { return axis_split(args, 1, "sections"); });
 NAMES("hsplit", "Torch: hsplit; Tensor: hsplit");
 
-OP("dsplit(Tensor input, any indices_or_sections)", axis_split<2>);
+OP("dsplit(Tensor input, any indices_or_sections)",
+   [](const Bound& args) { return axis_split(args, 2, "indices_or_sections"); });
+OP("dsplit(Tensor input, any indices)", [](const Bound& args) { return axis_split(args, 2, "indices"); });
+OP("dsplit(Tensor input, any sections)", [](const Bound& args) { return axis_split(args, 2, "sections"); });
 NAMES("dsplit", "Torch: dsplit; Tensor: dsplit");
 
 OP("unbind(Tensor input, int dim=0)",

@@ -339,7 +339,7 @@ OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   need_rank(args.var("mat2"), 2, "mm");
   return matmul(args.var("input"), args.var("mat2"));
 });
-NAMES("mm", "Torch: mm; Tensor: mm; Aten: mm");
+NAMES("mm", "Torch: mm dsmm spmm; Tensor: mm; Aten: mm");
 
 OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   need_rank(args.var("input"), 3, "bmm");
@@ -379,13 +379,18 @@ OP("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha
    [](const Bound& args) -> Value { return add_product(args, "mat1", "mat2", 2, 2); });
 NAMES("addmm", "Torch: addmm; Tensor: addmm addmm_; Aten: addmm addmm_");
 
+// With its factors also by position.
+OP("saddmm(Tensor input, Tensor mat1, Tensor mat2, Scalar beta=1, Scalar alpha=1)",
+   [](const Bound& args) -> Value { return add_product(args, "mat1", "mat2", 2, 2); });
+NAMES("saddmm", "Torch: saddmm");
+
 OP("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "mat", "vec", 2, 1); });
 NAMES("addmv", "Torch: addmv addmv_; Tensor: addmv addmv_; Aten: addmv addmv_");
 
 OP("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "batch1", "batch2", 3, 3); });
-NAMES("baddbmm", "Torch: baddbmm; Tensor: baddbmm baddbmm_; Aten: baddbmm baddbmm_; Mint: baddbmm");
+NAMES("baddbmm", "Torch: baddbmm; Tensor: baddbmm baddbmm_; Aten: baddbmm baddbmm_; Mint: baddbmm baddbmm_ex");
 
 OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", [](const Bound& args) -> Value {
   Raised raised;

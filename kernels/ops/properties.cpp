@@ -113,4 +113,11 @@ OP("is_same_size(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return args.var("input").shape() == args.var("other").shape(); });
 NAMES("is_same_size", "Aten: is_same_size");
 
+// Neither of its flags concerns a tensor on an NPU.
+OP("_autocast_to_full_precision(Tensor input, bool cuda_enabled, bool cpu_enabled)", real_identity);
+NAMES("_autocast_to_full_precision", "Tensor: _autocast_to_full_precision; Aten: _autocast_to_full_precision");
+
+OP("numpy(Tensor input, *, bool force=False)", identity);
+NAMES("numpy", "Tensor: numpy");
+
 }  // namespace msrun

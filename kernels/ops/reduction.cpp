@@ -481,4 +481,19 @@ OP("bincount(Tensor input, Tensor? weights=None, int minlength=0)", [](const Bou
 });
 NAMES("bincount", "Torch: bincount; Tensor: bincount");
 
+// One norm for each index along dim, over all other axes; dim -1 means over everything.
+OP("norm_except_dim(Tensor v, int pow=2, int dim=0)", [](const Bound& args) -> Value {
+  const Var x = args.var("v");
+  const double p = static_cast<double>(args.integer("pow"));
+  if (args.integer("dim") == -1) return vector_norm(x, p, {}, false);
+  const std::int64_t kept = normalize_axis(args.integer("dim"), x.rank());
+  Dims axes;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    if (axis != kept) axes.push_back(axis);
+  }
+  // Without an axis to reduce every element is its own norm.
+  return axes.empty() ? vector_norm(unsqueeze(x, -1), p, {-1}, false) : vector_norm(x, p, axes, true);
+});
+NAMES("norm_except_dim", "Torch: norm_except_dim");
+
 }  // namespace msrun
