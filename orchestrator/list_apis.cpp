@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernels/api/operators.h"
+#include "orchestrator/inventory.h"
 
 namespace msrun {
 
@@ -24,7 +25,21 @@ std::string list_apis_text() {
     text += separator + std::to_string(count) + " " + type;
     separator = ", ";
   }
-  return text + " names.\n";
+  text += " names.\n";
+
+  const Coverage coverage = measure_coverage();
+  text += std::to_string(coverage.covered) + " of " + std::to_string(coverage.operators) +
+          " operators of the pre-check's inventory";
+  separator = " (";
+  for (std::size_t priority = 0; priority < coverage.by_priority.size(); ++priority) {
+    text += separator + ("P" + std::to_string(priority)) + " " + std::to_string(coverage.by_priority[priority]);
+    separator = ", ";
+  }
+  text += "); " + std::to_string(coverage.always_skipped) + " of them are always SKIP (docs/operators.md).\n";
+  if (coverage.missing.empty()) return text;
+  text += "Not known:";
+  for (const std::string& name : coverage.missing) text += " " + name;
+  return text + "\n";
 }
 
 }  // namespace msrun

@@ -5,7 +5,8 @@
 
 namespace msrun {
 
-// One line per API, "Functional.relu  relu", grouped by namespace, and a closing line with the counts.
+// One line per API, "Functional.relu  relu", grouped by namespace, and closing lines with the counts and with what is
+// covered of the inventory.
 std::string list_apis_text();
 
 }  // namespace msrun
