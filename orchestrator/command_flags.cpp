@@ -116,11 +116,13 @@ std::string help_text() {
       "Examples:\n"
       "  msrun -api_info ./dump/dump.json -o ./result -n 32 -d 0 1 2 3    32 threads on four devices\n"
       "  msrun -api_info ./dump/dump.json --only 'Functional.conv2d.*'    only these calls\n"
+      "  msrun run_overflow_check -api_info ./dump/dump.json              whose output overflows, and where\n"
       "\n"
       "Commands:\n"
       "  multi_acc_check     several devices and threads; the default (also multi_run_ut)\n"
       "  acc_check           one device (also run_ut)\n"
-      "  run_overflow_check  whether overflows on the device are also overflows on the CPU\n";
+      "  run_overflow_check  which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed\n"
+      "                      line by line, with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j\n";
   constexpr std::size_t column = 36;
   std::string_view group;
   for (const Flag& flag : flags()) {

@@ -225,10 +225,15 @@ void fit_threads(Options& options) {
   }
 }
 
-void reject_for_overflow_check(const Values& values) {
-  for (const char* name : {"csv_path", "filter_api", "config_path", "save_error_data", "num_splits"}) {
+// Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
+void fit_overflow_check(const Values& values, Options& options) {
+  for (const char* name :
+       {"csv_path", "filter_api", "config_path", "save_error_data", "num_splits", "standard", "compat", "titles"}) {
     if (values.given(name)) throw UserError("run_overflow_check takes no " + display_name(name));
   }
+  if (options.backward.empty()) return;
+  options.notices.push_back("run_overflow_check runs forwards only: " + options.backward + " is not read.");
+  options.backward.clear();
 }
 
 Options options_from(const Values& values, Command command, std::string framework) {
@@ -245,6 +250,7 @@ Options options_from(const Values& values, Command command, std::string framewor
   if (options.filter_compat && !options.filter_api) throw UserError("--filter-compat needs -f");
 
   options.out_path = values.text("out_path");
+  options.out_path_given = !options.out_path.empty();
   if (options.out_path.empty()) options.out_path = "./";
   options.save_error_data = values.given("save_error_data");
   options.english_titles = values.choice("titles", false, {{"cn", false}, {"en", true}});
@@ -257,7 +263,7 @@ Options options_from(const Values& values, Command command, std::string framewor
   if (values.given("no_summary")) options.summary = false;
   options.fail_on = values.choice("fail_on", FailOn::never, {{"error", FailOn::error}, {"warning", FailOn::warning}});
 
-  if (command == Command::run_overflow_check) reject_for_overflow_check(values);
+  if (command == Command::run_overflow_check) fit_overflow_check(values, options);
   options.devices = parse_devices(values);
   options.threads = parse_threads(values, command);
   fit_threads(options);

@@ -47,6 +47,7 @@ struct Options {
 
   // Output.
   std::string out_path = "./";
+  bool out_path_given = false;
   bool save_error_data = false;
   bool english_titles = false;
   MessageFormat message_format = MessageFormat::human;
@@ -86,6 +87,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv);
 // The command that checks the same calls in the same way, to be completed with "--only NAME". Words are quoted for a
 // shell.
 std::string reproduce_command(const Options& options);
+
+// The run_overflow_check that these options ask for.
+std::string overflow_command(const Options& options);
 
 // The command that continues an interrupted run whose result file is csv_path.
 std::string resume_command(const Options& options, std::string_view csv_path);

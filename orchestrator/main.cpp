@@ -7,6 +7,7 @@
 #include "journal/error.h"
 #include "orchestrator/command_line.h"
 #include "orchestrator/list_apis.h"
+#include "orchestrator/overflow.h"
 #include "orchestrator/run.h"
 
 namespace {
@@ -22,9 +23,7 @@ int run(int argc, const char* const* argv) {
     std::cout << msrun::list_apis_text();
     return msrun::exit_completed;
   }
-  if (options.command == msrun::Command::run_overflow_check) {
-    throw msrun::UserError("run_overflow_check is not available yet.");
-  }
+  if (options.command == msrun::Command::run_overflow_check) return msrun::run_overflow_check(options);
   return msrun::run_check(options);
 }
 

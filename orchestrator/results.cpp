@@ -21,9 +21,11 @@ ResultStore::ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles f
     : devices_(std::move(devices)),
       files_(std::move(files)),
       style_(style),
-      journal_(journal),
+      journal_(&journal),
       view_(view),
       encoded_(tasks) {}
+
+ResultStore::ResultStore(std::size_t tasks, ProgressView& view) : view_(view), encoded_(tasks) {}
 
 void ResultStore::keep(const ApiResult& result, std::string_view encoded) {
   encoded_[result.task] = encoded;
@@ -52,10 +54,12 @@ void ResultStore::add(const ApiResult& result) { add(encode(result)); }
 
 void ResultStore::commit() {
   if (uncommitted_.empty()) return;
-  timed(journal_time_, [&] {
-    for (const ApiResult& result : uncommitted_) journal_.append(encoded_[result.task]);
-    journal_.flush();
-  });
+  if (journal_ != nullptr) {
+    timed(journal_time_, [&] {
+      for (const ApiResult& result : uncommitted_) journal_->append(encoded_[result.task]);
+      journal_->flush();
+    });
+  }
   if (csvs_) timed(csv_time_, [&] { csvs_->append(uncommitted_); });
   for (const ApiResult& result : uncommitted_) view_.api_result(result);
   uncommitted_.clear();
@@ -94,7 +98,8 @@ void ResultStore::write_device_csvs() const {
 
 void ResultStore::finish() {
   commit();
-  timed(journal_time_, [&] { journal_.close(); });
+  if (journal_ == nullptr) return;
+  timed(journal_time_, [&] { journal_->close(); });
   timed(csv_time_, [&] {
     csvs_.reset();
     write_csv_files(files_, style_, in_dump_order(all_devices));

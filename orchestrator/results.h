@@ -19,6 +19,8 @@ class ResultStore {
   // All references must outlive the store.
   ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles files, CsvStyle style, journal::Writer& journal,
               ProgressView& view);
+  // Without journal and CSVs: what is committed goes to the view alone.
+  ResultStore(std::size_t tasks, ProgressView& view);
 
   // A result of the earlier run that is being continued: already in the journal.
   void restore(const ApiResult& result, std::string_view encoded);
@@ -34,7 +36,7 @@ class ResultStore {
   void open_fresh_csvs();
   void rewrite_and_open_csvs();
 
-  // Closes the journal and renders all CSVs in dump order.
+  // Commits what is left, closes the journal and renders all CSVs in dump order.
   void finish();
 
   bool is_done(std::uint32_t task) const { return !encoded_[task].empty(); }
@@ -58,7 +60,7 @@ class ResultStore {
   std::vector<int> devices_;
   RunFiles files_;
   CsvStyle style_;
-  journal::Writer& journal_;
+  journal::Writer* journal_ = nullptr;
   ProgressView& view_;
   std::optional<CsvFiles> csvs_;
   std::vector<std::string> encoded_;  // by task; empty where there is no result yet

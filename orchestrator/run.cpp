@@ -23,9 +23,9 @@
 #include "kernels/api/operators.h"
 #include "kernels/io/dump_json.h"
 #include "orchestrator/config.h"
+#include "orchestrator/input.h"
 #include "orchestrator/results.h"
 #include "orchestrator/supervisor.h"
-#include "orchestrator/text.h"
 #include "runner/device/sim.h"
 
 namespace msrun {
@@ -48,31 +48,6 @@ std::string rule_skip(const std::string& full_name, const Config& config) {
   return find_operator(name->type, name->api) == nullptr ? unsupported : "";
 }
 
-void check_input(const Options& options) {
-  for (const std::string* path : {&options.api_info, &options.forward, &options.backward}) {
-    if (!path->empty()) check_input_file(*path, {".json"}, max_json_bytes);
-  }
-  std::error_code ignored;
-  if (!options.real_data_path.empty() && !std::filesystem::is_directory(options.real_data_path, ignored)) {
-    throw UserError("-real_data_path: " + sanitised(options.real_data_path) + " is not a directory.");
-  }
-}
-
-Plan read_plan(const Options& options, const PlanOptions& plan_options) {
-  return options.forward.empty() ? Plan::read(options.api_info, plan_options)
-                                 : Plan::read_att(options.forward, options.backward, plan_options);
-}
-
-// Where the tensor files of the recording are. The older tool recorded paths that are absolute, or begin at a directory
-// beside its two files.
-std::filesystem::path data_root(const Options& options) {
-  if (!options.real_data_path.empty()) return options.real_data_path;
-  const std::string& recording = options.forward.empty() ? options.api_info : options.forward;
-  const std::filesystem::path directory = std::filesystem::path(recording).parent_path();
-  if (options.forward.empty()) return directory / "dump_tensor_data";
-  return directory.empty() ? "." : directory;
-}
-
 std::uint64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   std::string line;
@@ -84,6 +59,8 @@ std::uint64_t available_memory() {
   }
   return std::uint64_t{4} << 30;
 }
+
+}  // namespace
 
 std::uint64_t memory_budget(const MemoryLimit& limit) {
   return limit.bytes > 0 ? limit.bytes
@@ -97,6 +74,8 @@ std::vector<std::size_t> spread_threads(const Options& options) {
   for (std::size_t& count : threads) count = std::clamp<std::size_t>(count, 1, max_threads_per_device);
   return threads;
 }
+
+namespace {
 
 std::string hexadecimal(std::uint64_t value) {
   std::array<char, 17> text{};
@@ -170,10 +149,7 @@ ApiResult restored_result(const std::string& record, const std::string& journal)
   }
 }
 
-struct Backend {
-  std::string name;
-  std::function<std::unique_ptr<Device>()> make_device;
-};
+}  // namespace
 
 Backend choose_backend(const Options& options) {
   if (options.backend == "sim" || options.backend == "auto") {
@@ -183,6 +159,8 @@ Backend choose_backend(const Options& options) {
   }
   throw UserError("--backend " + options.backend + " is not part of this build; there is 'sim'.");
 }
+
+namespace {
 
 // The view that suits where stdout goes.
 std::unique_ptr<ProgressView> make_view(const Options& options, Console& console) {

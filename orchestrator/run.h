@@ -1,7 +1,11 @@
 // A whole run of the pre-check, from options to exit code: plan, journal, devices, supervision, CSVs, closing table.
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "orchestrator/command_line.h"
+#include "runner/device/device.h"
 
 namespace msrun {
 
@@ -16,5 +20,20 @@ enum ExitCode : int {
 
 // Throws UserError for what the user can mend.
 int run_check(const Options& options);
+
+// The parts of a run that run_overflow_check shares.
+
+struct Backend {
+  std::string name;
+  std::function<std::unique_ptr<Device>()> make_device;
+};
+// Throws UserError for a backend that is not part of this build.
+Backend choose_backend(const Options& options);
+
+// Bytes that all calls in flight may take together.
+std::uint64_t memory_budget(const MemoryLimit& limit);
+
+// Threads of each device, in the order of options.devices.
+std::vector<std::size_t> spread_threads(const Options& options);
 
 }  // namespace msrun

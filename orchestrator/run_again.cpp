@@ -57,11 +57,32 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.compat_msprobe) words.add("--compat", "msprobe");
 }
 
+void add_memory(const Options& options, Words& words) {
+  if (options.memory.bytes != 0) {
+    words.add("--memory", std::to_string(options.memory.bytes));
+  } else if (options.memory.share != Options().memory.share) {
+    words.add("--memory", number_text(options.memory.share * 100) + "%");
+  }
+}
+
 }  // namespace
 
 std::string reproduce_command(const Options& options) {
   Words words;
   add_words_of_results(options, words);
+  return words.line();
+}
+
+std::string overflow_command(const Options& options) {
+  Words words;
+  const Options defaults;
+  words.add("run_overflow_check");
+  add_words_of_results(options, words);
+  words.add_each("--only", options.only);
+  if (options.out_path_given) words.add("-o", options.out_path);
+  words.add("-d", std::to_string(options.devices.front()));
+  if (options.task_timeout != defaults.task_timeout) words.add("--task-timeout", number_text(options.task_timeout));
+  add_memory(options, words);
   return words.line();
 }
 
@@ -84,11 +105,7 @@ std::string resume_command(const Options& options, std::string_view csv_path) {
   words.add("-d");
   for (const int device : options.devices) words.add(std::to_string(device).c_str());
   if (options.task_timeout != defaults.task_timeout) words.add("--task-timeout", number_text(options.task_timeout));
-  if (options.memory.bytes != 0) {
-    words.add("--memory", std::to_string(options.memory.bytes));
-  } else if (options.memory.share != defaults.memory.share) {
-    words.add("--memory", number_text(options.memory.share * 100) + "%");
-  }
+  add_memory(options, words);
   words.add("-csv_path", std::string(csv_path));
   return words.line();
 }

@@ -131,6 +131,7 @@ class JsonView : public ProgressView {
     line["forward"] = status_text(result.forward);
     line["backward"] = result.backward ? Json(status_text(*result.backward)) : Json(nullptr);
     line["message"] = result.message;
+    if (result.overflow) line["overflow"] = {{"cpu", result.overflow->bench}, {"device", result.overflow->device}};
     line["seconds"] = phases(result.times);
     print(line);
   }

@@ -8,6 +8,7 @@
 #include "kernels/compare/freedom.h"
 #include "kernels/error.h"
 #include "runner/error_data.h"
+#include "runner/overflow.h"
 
 namespace msrun {
 namespace {
@@ -211,7 +212,11 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   result.device = device_id;
   std::string reason;
   try {
-    Check(call, device, options, result).run();
+    if (options.overflow) {
+      check_overflow(call, device, options, result);
+    } else {
+      Check(call, device, options, result).run();
+    }
     return result;
   } catch (const SkipError& error) {
     reason = error.what();

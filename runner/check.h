@@ -15,6 +15,8 @@ struct CheckOptions {
   CompareOptions compare;
   // Where the tensors of calls that do not pass are written; empty: nowhere.
   std::filesystem::path error_data;
+  // The check of runner/overflow.h in place of the comparison.
+  bool overflow = false;
 };
 
 // Everything that goes wrong with this call alone becomes a SKIP with the reason. task and device_id are copied to the

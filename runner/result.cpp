@@ -116,6 +116,11 @@ std::string encode(const ApiResult& result) {
   out.number(result.times.device);
   out.number(result.times.benchmark);
   out.number(result.times.compare);
+  if (result.overflow) {
+    out.number(result.overflow->verdict);
+    out.number(result.overflow->bench);
+    out.number(result.overflow->device);
+  }
   return out.take();
 }
 
@@ -138,6 +143,12 @@ ApiResult decode_result(std::string_view bytes) {
   result.times.device = in.number<std::uint64_t>();
   result.times.benchmark = in.number<std::uint64_t>();
   result.times.compare = in.number<std::uint64_t>();
+  if (!in.at_end()) {
+    OverflowFinding& finding = result.overflow.emplace();
+    finding.verdict = in.enumerator(OverflowFinding::Verdict::not_judged);
+    finding.bench = in.number<std::uint8_t>() != 0;
+    finding.device = in.number<std::uint8_t>() != 0;
+  }
   if (!in.at_end()) throw std::runtime_error("result record: surplus bytes");
   return result;
 }

@@ -19,6 +19,14 @@ struct PhaseTimes {
   std::uint64_t compare = 0;
 };
 
+// What run_overflow_check found.
+struct OverflowFinding {
+  enum class Verdict : std::uint8_t { normal, abnormal, not_judged };
+  Verdict verdict = Verdict::normal;
+  bool bench = false;  // the output overflows on the CPU
+  bool device = false;
+};
+
 struct ApiResult {
   std::uint32_t task = 0;    // place of the call in the dump, counting forward entries from 0
   std::string name;          // "Functional.relu.0", as in the result file
@@ -29,6 +37,8 @@ struct ApiResult {
   std::vector<DetailsRow> forward_rows;
   std::vector<DetailsRow> backward_rows;
   PhaseTimes times;
+  // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
+  std::optional<OverflowFinding> overflow;
 };
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.

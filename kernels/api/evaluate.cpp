@@ -11,7 +11,7 @@ class SideBuilder {
  public:
   SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, Tape& tape)
       : call_(call), tape_(tape), benchmark_(options.benchmark), plan_(plan_raise(call)) {
-    if (benchmark_) return;
+    if (benchmark_ || !call.autocast) return;
     const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
     if (!autocast) return;
     const AutocastPolicy policy = autocast_policy(op.name);

@@ -38,6 +38,8 @@ struct MaterialisedCall {
   // Gradient of each output as recorded: Tensor or None. Empty if the backward is not run.
   List gradients;
   std::string output_dtype;
+  // Whether the device casts as it did under autocast when the call was recorded.
+  bool autocast = true;
 };
 
 // Throws SkipError where a value cannot be built; the text is the SKIP reason.

@@ -185,6 +185,23 @@ TEST(CommandLine, OverflowCheckTakesAValueAfterJit) {
   EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", "-csv_path", "x"}), HasSubstr("-csv_path"));
 }
 
+TEST(CommandLine, OverflowCheckRunsForwardsOnly) {
+  const Options options =
+      parse({"run_overflow_check", "-forward", "f.json", "-backward", "b.json", "-o", "dir", "-d", "3"});
+  EXPECT_EQ(options.forward, "f.json");
+  EXPECT_EQ(options.backward, "");
+  EXPECT_THAT(options.notices, ElementsAre("run_overflow_check runs forwards only: b.json is not read."));
+  EXPECT_TRUE(options.out_path_given);
+  EXPECT_EQ(overflow_command(options), "msrun run_overflow_check -forward f.json -o dir -d 3");
+  EXPECT_FALSE(parse({"run_overflow_check", "-api_info", "d"}).out_path_given);
+  for (const char* flag : {"-f", "-save_error_data"}) {
+    EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", flag}), HasSubstr(flag));
+  }
+  for (const char* flag : {"-n", "-config", "--standard", "--compat", "--titles"}) {
+    EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", flag, "1"}), HasSubstr(flag));
+  }
+}
+
 TEST(CommandLine, LegacyInput) {
   const Options options = parse({"run_ut", "-forward", "f.json", "-backward", "b.json", "-real_data_path", "data"});
   EXPECT_EQ(options.forward, "f.json");

@@ -1,0 +1,58 @@
+// run_overflow_check: which of the recorded calls overflow on the device and not on the CPU, or the other way round
+// (acc_check_pytorch.md 12). The calls run like those of the pre-check, in runners under a supervisor, so that none of
+// them can end the check; the findings are log lines in dump order and, with -o, a CSV file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "orchestrator/csv.h"
+#include "orchestrator/status.h"
+
+namespace msrun {
+
+struct Options;
+
+// Exit code as in run.h. Throws UserError for what the user can mend.
+int run_overflow_check(const Options& options);
+
+// First bytes of the CSV file, and the row of a call.
+std::string overflow_header();
+std::string overflow_row(const ApiResult& result);
+
+// Logs the findings in dump order and appends them to the CSV file; everything is passed on to another view too.
+class OverflowReport : public ProgressView {
+ public:
+  struct Counts {
+    std::uint64_t normal = 0;
+    std::uint64_t abnormal = 0;
+    std::uint64_t skipped = 0;
+  };
+
+  // other must outlive the report. An empty path: no file. Refuses to overwrite with UserError. Throws
+  // WriteError.
+  OverflowReport(ProgressView& other, const std::string& csv_path);
+
+  void run_started(const RunStarted& event) override { other_.run_started(event); }
+  void api_result(const ApiResult& result) override;
+  void runner_died(const RunnerDied& event) override { other_.runner_died(event); }
+  void progress(const ProgressState& state) override { other_.progress(state); }
+  void run_finished(const RunFinished& event) override { other_.run_finished(event); }
+
+  // Reports what still waits for a call before it, when no more results come.
+  void flush();
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  void report(const ApiResult& result);
+
+  ProgressView& other_;
+  std::optional<AppendedFile> csv_;
+  std::map<std::uint32_t, ApiResult> waiting_;  // for the calls before them
+  std::uint32_t next_ = 0;
+  Counts counts_;
+};
+
+}  // namespace msrun
