@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -116,12 +117,10 @@ class Checker {
   const json& root_;
 };
 
-json parse_file(const std::string& path) {
-  check_input_file(path, {".json"}, max_config_bytes);
-  std::ifstream file(path, std::ios::binary);
+json parse_json(const std::string& path, std::string_view text) {
   json root;
   try {
-    root = json::parse(file);
+    root = json::parse(text);
   } catch (const json::parse_error& error) {
     throw UserError("load json file \"" + path + "\" failed: it is not valid JSON at byte " +
                     std::to_string(error.byte) + ".");
@@ -143,7 +142,15 @@ ListVerdict Config::list_verdict(std::string_view api_name) const {
 }
 
 Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported) {
-  const json root = parse_file(path);
+  check_input_file(path, {".json"}, max_config_bytes);
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return parse_config(path, text, is_supported);
+}
+
+Config parse_config(const std::string& path, std::string_view text,
+                    const std::function<bool(std::string_view)>& is_supported) {
+  const json root = parse_json(path, text);
   const Checker checker(path, root);
   checker.check_common_keys();
   Config config;

@@ -31,4 +31,8 @@ struct Config {
 // Throws UserError that names the file and the key.
 Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported);
 
+// The same for the text of a file; name stands in messages.
+Config parse_config(const std::string& name, std::string_view text,
+                    const std::function<bool(std::string_view)>& is_supported);
+
 }  // namespace msrun

@@ -71,7 +71,7 @@ std::optional<Cell> parse_cell(std::string_view text, int precision) {
   if (is_blank(text)) return Cell{};
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   const bool whole = text.find_first_not_of("-0123456789") == std::string_view::npos;
   if (whole && precision > 0) return Cell{Cell::Kind::integer, value};
   for (const Cell& cell : {Cell::fp64(value), Cell::fp32(value), Cell::fp16(value)}) {
@@ -86,19 +86,19 @@ struct RowName {
   std::size_t index = 0;
 };
 
-// "Functional.relu.0.forward.output.1"
+// "Functional.relu.0.forward.output.1"; the API's own name may hold such words, too.
 std::optional<RowName> parse_row_name(std::string_view text) {
-  for (const bool forward : {true, false}) {
-    const std::string_view infix = forward ? ".forward.output." : ".backward.output.";
-    const std::size_t at = text.rfind(infix);
-    if (at == std::string_view::npos) continue;
-    RowName name{text.substr(0, at), forward, 0};
-    const std::string_view digits = text.substr(at + infix.size());
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
-    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-    return name;
-  }
-  return std::nullopt;
+  const std::size_t last = text.rfind('.');
+  if (last == std::string_view::npos) return std::nullopt;
+  const std::string_view before = text.substr(0, last);
+  const bool forward = before.ends_with(".forward.output");
+  const std::string_view suffix = forward ? ".forward.output" : ".backward.output";
+  if (!before.ends_with(suffix)) return std::nullopt;
+  RowName name{before.substr(0, before.size() - suffix.size()), forward, 0};
+  const std::string_view digits = text.substr(last + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return name;
 }
 
 void check_details_header(const Source& source, const std::vector<std::string>& row) {

@@ -317,6 +317,29 @@ TEST(CsvImport, ForeignFilesAreRefusedWithFileAndRow) {
   EXPECT_THAT(refused(folder.file("none"), good_details), HasSubstr("not readable"));
 }
 
+TEST(CsvImport, NumbersBeyondDoubleAreRefusedNotReadAsZero) {
+  const TemporaryDirectory folder;
+  const std::string result = folder.write("r.csv", result_header() + result_row(relu()));
+  std::string rows = details_rows(relu(), 14);
+  rows.replace(rows.find("1.00000000000000"), 16, "1e999");
+  const std::string details = folder.write("d.csv", details_header(false) + rows);
+  EXPECT_EQ(error_of<UserError>([&] { import_csv(result, details, 14); }),
+            details + ", row 2: '1e999' is not a number");
+}
+
+TEST(CsvImport, NamesMayLookLikeRowNames) {
+  const TemporaryDirectory folder;
+  ApiResult strange = relu();
+  strange.name = "Torch.x.forward.output.0";
+  strange.backward = Status::pass;
+  strange.backward_rows = strange.forward_rows;
+  const std::string result = folder.write("r.csv", result_header() + result_row(strange));
+  const std::string details = folder.write("d.csv", details_header(false) + details_rows(strange, 14));
+  const ImportedCsv imported = import_csv(result, details, 14);
+  EXPECT_THAT(imported.notes, IsEmpty());
+  EXPECT_EQ(rendered_details(imported.results), bytes_of(details));
+}
+
 TEST(CsvImport, CellsOfEveryKindPrintAgainAsTheyWere) {
   const TemporaryDirectory folder;
   ApiResult result = relu();
