@@ -37,15 +37,13 @@ std::string rule_skip(const std::string& full_name) {
 
 void log_finding(const ApiResult& result) {
   const std::string message = sanitised(result.message);
-  if (result.overflow) {
-    spdlog::warn("{}", message);
-  } else if (result.device >= 0) {
+  const bool by_rule = !result.overflow && result.device < 0;
+  if (!result.overflow && !by_rule) {
     spdlog::error("Run {} acc_check Error: {}", result.name, message);
-  } else if (is_left_out(std::string_view(result.name).substr(0, result.name.find('.')))) {
-    spdlog::info("{}", message);
-  } else {
-    spdlog::warn("{}", message);
+    return;
   }
+  const bool quiet = by_rule && is_left_out(std::string_view(result.name).substr(0, result.name.find('.')));
+  spdlog::log(quiet ? spdlog::level::info : spdlog::level::warn, "{}", message);
 }
 
 std::string fresh_csv_path(const std::string& directory) {
