@@ -51,7 +51,8 @@ TEST(Inventory, SkippedOperatorsAreDocumented) {
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   ASSERT_FALSE(page.empty());
   for (const ApiListing& entry : list_apis()) {
-    if (is_uncheckable(entry.canonical)) EXPECT_THAT(page, HasSubstr("`" + entry.canonical + "`"));
+    if (!is_uncheckable(entry.canonical)) continue;
+    EXPECT_THAT(page, HasSubstr("`" + entry.canonical + "`"));
   }
 }
 
