@@ -10,6 +10,7 @@
 #include "kernels/fused/attention.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
+#include "kernels/ops/rows.h"
 
 namespace msrun {
 namespace {
@@ -165,6 +166,7 @@ Value multi_head_attention(const Bound& args) {
     if (operand->rank() != (batched ? 3 : 2)) {
       throw SkipError("Query, key and value must have the same number of dimensions.");
     }
+    require_bounded(operand->shape());
     if (!batched) *operand = unsqueeze(*operand, 1);
   }
   const std::int64_t rows = x.query.size(0);

@@ -38,6 +38,7 @@ Var igammac(const Var& a, const Var& x) { return incomplete_gamma(a, x, gamma_q,
 
 Var polygamma_of(const Var& x, std::int64_t n) {
   if (n < 0) throw SkipError("polygamma(n, x) does not support negative n.");
+  if (n > 1000000) throw SkipError("polygamma: n is too large.");
   return unary(
       x, [n](auto v) { return static_cast<decltype(v)>(polygamma(n, static_cast<double>(v))); },
       [n](auto v, auto, auto g) { return g * static_cast<decltype(g)>(polygamma(n + 1, static_cast<double>(v))); });

@@ -358,7 +358,7 @@ Network network_of(const Bound& args, Cell cell, bool projections, Raised& raise
   const bool biases = args.flag("has_biases");
   const std::vector<Var> params = args.vars("params");
   const std::size_t each = (biases ? 4U : 2U) + (projections ? 1U : 0U);
-  if (network.layers < 1 || params.size() % each != 0 ||
+  if (network.layers < 1 || network.layers > static_cast<std::int64_t>(params.size()) || params.size() % each != 0 ||
       params.size() / each != static_cast<std::size_t>(network.layers * network.directions)) {
     throw SkipError("A recurrent network of " + std::to_string(network.layers) + " layers does not have " +
                     std::to_string(params.size()) + " weights.");
