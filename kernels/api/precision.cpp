@@ -14,7 +14,7 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
 }
 
 // torch.amp, "Autocast Op Reference".
-constexpr std::array<std::string_view, 22> lowered{"matmul",
+constexpr std::array<std::string_view, 27> lowered{"matmul",
                                                    "mm",
                                                    "bmm",
                                                    "mv",
@@ -35,7 +35,12 @@ constexpr std::array<std::string_view, 22> lowered{"matmul",
                                                    "chain_matmul",
                                                    "linalg_multi_dot",
                                                    "einsum",
-                                                   "scaled_dot_product_attention"};
+                                                   "scaled_dot_product_attention",
+                                                   "multi_head_attention_forward",
+                                                   "lstm_cell",
+                                                   "gru_cell",
+                                                   "rnn_tanh_cell",
+                                                   "rnn_relu_cell"};
 
 constexpr std::array<std::string_view, 53> in_float32{"acos",
                                                       "asin",
