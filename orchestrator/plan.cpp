@@ -109,7 +109,9 @@ class Builder {
     if (*direction == Direction::forward) {
       add_forward(base, std::move(content));
     } else if (!options_.forward_only) {
-      backward_[std::string(base)] = put_gradients(std::move(content));
+      Backward& backward = backward_[std::string(base)];
+      if (options_.keep_results) backward.results = put_list(std::move(content.outputs));
+      backward.gradients = put_gradients(std::move(content));
     }
   }
 
@@ -150,11 +152,20 @@ class Builder {
     return piece;
   }
 
+  struct Backward {
+    Piece gradients;
+    Piece results;
+  };
+
+  Piece put_list(List&& list) {
+    std::string encoded;
+    encode_value(std::move(list), encoded);
+    return put(encoded);
+  }
+
   Piece put_gradients(DumpEntry&& content) {
     if (!content.problem.empty()) content.grad_inputs = List{Unsupported{content.problem}};
-    std::string encoded;
-    encode_value(content.grad_inputs, encoded);
-    return put(encoded);
+    return put_list(std::move(content.grad_inputs));
   }
 
   bool is_wanted(const std::string& name) const {
@@ -182,6 +193,11 @@ class Builder {
       const Piece piece = put(encode(call));
       record.call_offset = piece.offset;
       record.call_size = piece.size;
+      if (options_.keep_results) {
+        const Piece results = put_list(std::move(content.outputs));
+        record.output_offset = results.offset;
+        record.output_size = results.size;
+      }
     } else {
       const Piece piece = put(reason);
       record.skip_offset = piece.offset;
@@ -205,11 +221,14 @@ class Builder {
   }
 
   void pair_backward() {
-    for (const auto& [name, piece] : backward_) {
+    for (const auto& [name, backward] : backward_) {
       const auto found = index_.find(name);
       if (found == index_.end()) continue;
-      records_[found->second].grad_offset = piece.offset;
-      records_[found->second].grad_size = piece.size;
+      PlanRecord& record = records_[found->second];
+      record.grad_offset = backward.gradients.offset;
+      record.grad_size = backward.gradients.size;
+      record.output_grad_offset = backward.results.offset;
+      record.output_grad_size = backward.results.size;
     }
     backward_ = {};
     index_ = {};
@@ -259,7 +278,7 @@ class Builder {
   std::vector<PlanRecord> records_;
   std::string bytes_;
   std::unordered_map<std::string, std::uint32_t> index_;
-  std::unordered_map<std::string, Piece> backward_;
+  std::unordered_map<std::string, Backward> backward_;
   std::size_t filtered_ = 0;
   std::size_t unknown_directions_ = 0;
   std::string first_unknown_;
@@ -411,6 +430,7 @@ CostEstimate estimate_cost(const ApiCall& call) {
 Plan Plan::read(const std::string& path, const PlanOptions& options) {
   Builder builder(path, options);
   DumpReader reader(path);
+  if (options.keep_results) reader.keep_outputs();
   const DumpHeader header =
       reader.read([&](std::string_view entry, DumpEntry&& content) { builder.add(entry, std::move(content)); });
   builder.finish(header.real_data);

@@ -21,6 +21,7 @@ struct PlanOptions {
   bool filter_compat = false;  // msProbe's rule for duplicates (acc_check_pytorch.md 5.5)
   bool stream_words = false;   // fill PlanRecord::stream_word
   bool forward_only = false;   // leave out the backward entries
+  bool keep_results = false;   // the recorded outputs and gradients as well, for the recorded backend
 };
 
 class Plan {

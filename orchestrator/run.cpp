@@ -26,6 +26,7 @@
 #include "orchestrator/input.h"
 #include "orchestrator/results.h"
 #include "orchestrator/supervisor.h"
+#include "runner/device/recorded.h"
 #include "runner/device/sim.h"
 
 namespace msrun {
@@ -157,7 +158,8 @@ Backend choose_backend(const Options& options) {
     for (const std::string& text : options.sim_faults) faults.push_back(parse_sim_fault(text));
     return {"sim", [faults] { return make_sim_device(faults); }};
   }
-  throw UserError("--backend " + options.backend + " is not part of this build; there is 'sim'.");
+  if (options.backend == "recorded") return {"recorded", [] { return make_recorded_device(); }};
+  throw UserError("--backend " + options.backend + " is not part of this build; there are 'sim' and 'recorded'.");
 }
 
 namespace {
@@ -228,6 +230,7 @@ class Run {
     plan_options.only = options_.only;
     plan_options.filter_duplicates = options_.filter_api;
     plan_options.filter_compat = options_.filter_compat;
+    plan_options.keep_results = backend_.name == "recorded";
     plan_options.stream_words = options_.seed_mode == SeedMode::stream;
     const double start = steady_seconds();
     if (options_.filter_api) spdlog::info("Start filtering the api in the api_info_file.");
@@ -238,6 +241,13 @@ class Run {
     for (const std::string& warning : plan_.warnings()) spdlog::warn("{}", warning);
     if (!options_.forward.empty() && options_.backward.empty()) {
       spdlog::warn("No -backward file is given: only the forward of each call is checked.");
+    }
+    if (backend_.name == "recorded" && !options_.forward.empty()) {
+      throw UserError("--backend recorded: the files of the older recorder hold no results.");
+    }
+    if (backend_.name == "recorded" && !plan_.real_data()) {
+      throw UserError("--backend recorded: " + options_.api_info +
+                      " holds statistics, not tensors; record it with \"task\": \"tensor\".");
     }
     if (plan_.size() == 0) {
       spdlog::warn(options_.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
@@ -338,6 +348,8 @@ class Run {
     if (options_.backend == "auto") {
       spdlog::info("Device under test: {} (no NPU or GPU backend is installed, so the simulated device is taken).",
                    backend_.name);
+      if (plan_.real_data())
+        spdlog::info("The dump holds tensors: --backend recorded checks the results that were recorded with them.");
     } else {
       spdlog::info("Device under test: {}.", backend_.name);
     }

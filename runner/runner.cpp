@@ -122,14 +122,23 @@ class Worker {
 
   ApiResult check(std::uint32_t task) {
     ApiCall call = decode_call(setup_.plan.call(task));
-    std::string_view gradients = setup_.plan.gradients(task);
+    const std::string_view gradients = setup_.plan.gradients(task);
     if (!gradients.empty()) {
       call.has_backward = true;
-      call.grad_inputs = *decode_value(gradients).get<List>();
+      call.grad_inputs = decode_list(gradients);
+    }
+    const std::string_view outputs = setup_.plan.outputs(task);
+    if (!outputs.empty()) {
+      call.recorded.emplace();
+      call.recorded->outputs = decode_list(outputs);
+      const std::string_view output_gradients = setup_.plan.output_gradients(task);
+      if (!output_gradients.empty()) call.recorded->gradients = decode_list(output_gradients);
     }
     if (setup_.stream) place_stream(setup_.plan.tasks[task].stream_word);
     return check_api(call, task, device_, setup_.device_id, check_);
   }
+
+  static List decode_list(std::string_view encoded) { return *decode_value(encoded).get<List>(); }
 
   void place_stream(std::uint64_t word) {
     if (generator_.position() > word) {

@@ -1,6 +1,7 @@
 // ApiCall: one recorded call, forward or backward, and the parts of its name.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,14 @@ struct ApiName {
 // "backward". base receives the name without it.
 std::optional<Direction> split_direction(std::string_view entry, std::string_view& base);
 
+// What the device returned when the call was recorded: TensorSpecs, or Tensors once materialised.
+struct RecordedResult {
+  List outputs;
+  List gradients;  // as the dumper found them, in an order of its own; empty if there are none
+  // Why the gradients are of no use; empty otherwise.
+  std::string gradient_problem;
+};
+
 struct ApiCall {
   std::string name;          // "Functional.conv2d.3"
   List args;                 // input_args
@@ -31,6 +40,8 @@ struct ApiCall {
   std::string output_dtype;  // dtype text of output[0] in the dump; empty if there is none
   bool has_backward = false;
   List grad_inputs;  // input of the backward entry: gradients of the outputs
+  // Only where the recorded results are asked for.
+  std::optional<RecordedResult> recorded;
 };
 
 }  // namespace msrun

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "kernels/error.h"
 #include "kernels/io/tensor_file.h"
@@ -44,6 +45,14 @@ DType dtype_of(const TensorSpec& spec) {
 ValueRange range_of(const TensorSpec& spec) { return {spec.min, spec.max, spec.min_finite, spec.max_finite}; }
 
 bool has_file(const TensorSpec& spec) { return !spec.data_name.empty() || !spec.data_path.empty(); }
+
+// Of two contiguous float32 tensors of one shape.
+bool same_bits(const Tensor& a, const Tensor& b) {
+  const Tensor left = a.contiguous();
+  const Tensor right = b.contiguous();
+  return std::memcmp(left.data<float>(), right.data<float>(), static_cast<std::size_t>(left.numel()) * sizeof(float)) ==
+         0;
+}
 
 const TensorSpec* spec_of(const Value& value) {
   const SpecPtr* spec = value.get<SpecPtr>();
@@ -119,11 +128,16 @@ class Builder {
     return spec == nullptr ? value : Value(build_tensor(*spec, path));
   }
 
+  bool hf32_changed() const { return hf32_changed_; }
+
  private:
   Tensor build_tensor(const TensorSpec& spec, const std::string& path) {
     Tensor tensor = has_file(spec) ? load(spec) : generate(spec, path);
     tensor = tensor.to(converted(tensor.dtype(), rules_.conversion));
-    return rules_.hf32 && tensor.dtype() == DType::float32 ? round_to_hf32(tensor) : tensor;
+    if (!rules_.hf32 || tensor.dtype() != DType::float32) return tensor;
+    const Tensor rounded = round_to_hf32(tensor);
+    hf32_changed_ = hf32_changed_ || !same_bits(rounded, tensor);
+    return rounded;
   }
 
   Tensor load(const TensorSpec& spec) const {
@@ -148,6 +162,7 @@ class Builder {
   const ApiCall& call_;
   const MaterialiseOptions& options_;
   const Rules& rules_;
+  bool hf32_changed_ = false;
 };
 
 // One flag per tensor; built is the value that recorded has become.
@@ -173,6 +188,35 @@ void collect_flags(const Value& recorded, const Value& built, bool allowed, std:
 
 bool has_keyword(const ApiCall& call, std::string_view key) {
   return std::any_of(call.kwargs.begin(), call.kwargs.end(), [&](const auto& entry) { return entry.first == key; });
+}
+
+// A recorded result: from its file, or without elements. Random data would stand for nothing.
+Value load_result(const Value& tree, const MaterialiseOptions& options) {
+  return transform_leaves(tree, [&](const Value& leaf) -> Value {
+    if (const Unsupported* unsupported = leaf.get<Unsupported>()) throw SkipError(unsupported->reason);
+    const TensorSpec* spec = spec_of(leaf);
+    if (spec == nullptr) return leaf;
+    const bool empty = std::find(spec->shape.begin(), spec->shape.end(), 0) != spec->shape.end();
+    if (!has_file(*spec) && empty) return Tensor(dtype_of(*spec), Dims(spec->shape.begin(), spec->shape.end()));
+    if (!has_file(*spec)) throw SkipError("The dump holds no data of the recorded result.");
+    if (options.data_root.empty()) throw SkipError("The dump names tensor files but has no data directory.");
+    const std::string& file = spec->data_path.empty() ? spec->data_name : spec->data_path;
+    return read_tensor_file((options.data_root / file).string());
+  });
+}
+
+// A gradient that cannot be read leaves the forward to be checked.
+RecordedResult load_results(const RecordedResult& recorded, bool with_gradients, const MaterialiseOptions& options) {
+  RecordedResult result;
+  for (const Value& output : recorded.outputs) result.outputs.push_back(load_result(output, options));
+  if (!with_gradients) return result;
+  try {
+    for (const Value& gradient : recorded.gradients) result.gradients.push_back(load_result(gradient, options));
+  } catch (const SkipError& error) {
+    result.gradients.clear();
+    result.gradient_problem = error.what();
+  }
+  return result;
 }
 
 // A gradient that cannot be built leaves the forward to be checked.
@@ -215,7 +259,8 @@ BackwardPlan plan_backward(const ApiCall& call, const ApiName& name) {
 MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) {
   const std::optional<ApiName> name = ApiName::parse(call.name);
   if (!name) throw SkipError("API " + call.name + " not support for acc_check. SKIP.");
-  const Rules rules = rules_of(*name);
+  Rules rules = rules_of(*name);
+  rules.hf32 = rules.hf32 && options.round_to_hf32;
   List args = call.args;
   Dict kwargs = call.kwargs;
   adapt(*name, args, kwargs);
@@ -239,7 +284,9 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
     const Value& value = kwargs[i].second;
     collect_flags(value, result.kwargs[i].second, !value.is<List>(), result.requires_grad);
   }
+  result.hf32_changed = builder.hf32_changed();
   if (result.backward.run) build_gradients(call, options, result);
+  if (call.recorded) result.recorded = load_results(*call.recorded, result.backward.run, options);
   return result;
 }
 

@@ -17,6 +17,8 @@ struct MaterialiseOptions {
   MersenneTwister* stream = nullptr;
   // Directory of the tensor files; empty if the dump has none.
   std::filesystem::path data_root;
+  // Rounds float32 inputs of conv1d and conv2d to HF32 (6.6).
+  bool round_to_hf32 = true;
 };
 
 // Whether the backward of a call is run, by the rules of 5.2 that depend on the call alone. A message makes the
@@ -40,6 +42,10 @@ struct MaterialisedCall {
   std::string output_dtype;
   // Whether the device casts as it did under autocast when the call was recorded.
   bool autocast = true;
+  // The rounding to HF32 changed an input.
+  bool hf32_changed = false;
+  // The device's results, for calls that were given them.
+  std::optional<RecordedResult> recorded;
 };
 
 // Throws SkipError where a value cannot be built; the text is the SKIP reason.

@@ -118,6 +118,10 @@ class Walk {
   // precision_metrics.md 2.3.
   void pair(const Value& bench, const Value& device) {
     if (const Unsupported* unsupported = bench.get<Unsupported>()) throw SkipError(unsupported->reason);
+    if (const Unsupported* unsupported = device.get<Unsupported>()) {
+      add(Status::skip, unsupported->reason);
+      return;
+    }
     const std::string bench_class = class_of(bench);
     const std::string device_class = class_of(device);
     const bool bool_as_int = bench_class == "bool" && device_class == "int";

@@ -47,7 +47,8 @@ Comparison skipped(std::string reason);
 Comparison compare_outputs(std::string_view full_name, const Value& bench, const Value& device, bool fp8_input,
                            const CompareOptions& options, const Value* first_input = nullptr);
 
-// Compares gradients in argument order, None where a tensor has none. Nothing is returned if either side has no
+// Compares gradients in argument order, None where a tensor has none; Unsupported on the device's side makes a SKIP row
+// of its reason. Nothing is returned if either side has no
 // gradients: the result cell stays blank.
 std::optional<Comparison> compare_gradients(std::string_view full_name, const std::vector<Value>& bench,
                                             const std::vector<Value>& device, bool fp8_input,

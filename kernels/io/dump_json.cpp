@@ -60,7 +60,8 @@ constexpr EntryKeys att_keys{"args", "kwargs"};
 // Reads the value of one entry.
 class EntryReader {
  public:
-  EntryReader(JsonReader& reader, bool& saw_mindspore) : reader_(reader), saw_mindspore_(saw_mindspore) {}
+  EntryReader(JsonReader& reader, bool& saw_mindspore, bool keep_outputs = false)
+      : reader_(reader), saw_mindspore_(saw_mindspore), keep_outputs_(keep_outputs) {}
 
   DumpEntry read(const EntryKeys& keys) {
     DumpEntry entry;
@@ -79,7 +80,7 @@ class EntryReader {
       } else if (reader_.text() == "input") {
         entry.has_grad_inputs = read_list("input", entry.grad_inputs, entry.problem);
       } else if (reader_.text() == "output") {
-        entry.output_dtype = read_output_dtype();
+        read_outputs(entry);
       } else {
         reader_.skip_value();
       }
@@ -126,6 +127,22 @@ class EntryReader {
     return false;
   }
 
+  void read_outputs(DumpEntry& entry) {
+    if (!keep_outputs_) {
+      entry.output_dtype = read_output_dtype();
+      return;
+    }
+    // Malformed results are of no concern to whoever only runs the call.
+    std::string problem;
+    if (!read_list("output", entry.outputs, problem)) {
+      entry.outputs = {Unsupported{problem}};
+      return;
+    }
+    if (entry.outputs.empty()) return;
+    const auto* spec = entry.outputs.front().get<std::shared_ptr<const TensorSpec>>();
+    if (spec != nullptr) entry.output_dtype = (*spec)->dtype;
+  }
+
   std::string read_output_dtype() {
     std::string dtype;
     const std::size_t outside = reader_.depth();
@@ -143,6 +160,7 @@ class EntryReader {
 
   JsonReader& reader_;
   bool& saw_mindspore_;
+  bool keep_outputs_;
   JsonTree tree_;
 };
 
@@ -243,7 +261,7 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
 }
 
 void DumpReader::read_data(const OnEntry& on_entry, DumpHeader& header) {
-  EntryReader entries(reader_, saw_mindspore_);
+  EntryReader entries(reader_, saw_mindspore_, keep_outputs_);
   std::string entry_name;
   while (reader_.next() == JsonEvent::key) {
     header.has_data = true;

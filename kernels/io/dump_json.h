@@ -27,6 +27,7 @@ struct DumpEntry {
   Dict kwargs;               // input_kwargs
   std::string output_dtype;  // dtype of the first element of output; empty if that is no tensor
   List grad_inputs;          // input, of a backward entry
+  List outputs;              // output: results of a forward, gradients of a backward entry; only if asked for
   bool has_args = false;     // the entry has the key with a usable value
   bool has_kwargs = false;
   bool has_grad_inputs = false;
@@ -43,6 +44,9 @@ class DumpReader {
   // Reads from source, chunk bytes at a time; name stands in messages.
   DumpReader(const std::string& name, JsonReader::Source source, std::size_t chunk = JsonReader::default_chunk);
 
+  // Fills DumpEntry::outputs. By default they are passed over: most readers have no use for half of the file.
+  void keep_outputs() { keep_outputs_ = true; }
+
   // Call once. Hands every entry of `data` to on_entry but those whose name contains "Module"; name is valid during
   // that call. An entry name may come again: the later entry replaces the earlier, at the place of the earlier. The
   // header may stand behind the entries in the file, so it is returned when all are read. Throws UserError for a syntax
@@ -55,6 +59,7 @@ class DumpReader {
   std::string name_;
   JsonReader reader_;
   bool saw_mindspore_ = false;
+  bool keep_outputs_ = false;
 };
 
 // The two files of the older tool (acc_check_pytorch.md 3.1), all forward entries first, as if they were one dump.json:

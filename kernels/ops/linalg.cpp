@@ -210,9 +210,14 @@ Var tensorsolve(const Var& left, const Var& right, const Dims& dims) {
   Var a = raised(left);
   const Var b = raised(right);
   if (!dims.empty()) {
+    if (a.rank() == 0) throw SkipError("tensorsolve: A needs at least one dimension.");
     Dims order;
     std::vector<bool> moved(static_cast<std::size_t>(a.rank()), false);
-    for (const std::int64_t axis : dims) moved[static_cast<std::size_t>(normalize_axis(axis, a.rank()))] = true;
+    for (const std::int64_t axis : dims) {
+      const auto place = static_cast<std::size_t>(normalize_axis(axis, a.rank()));
+      if (moved[place]) throw SkipError("tensorsolve: dimension " + std::to_string(axis) + " is named twice.");
+      moved[place] = true;
+    }
     for (std::int64_t axis = 0; axis < a.rank(); ++axis) {
       if (!moved[static_cast<std::size_t>(axis)]) order.push_back(axis);
     }

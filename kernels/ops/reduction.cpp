@@ -96,8 +96,10 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
     return record(map(wide, squares, [](auto s) { return std::sqrt(s); }),
                   [](auto v, auto y, auto g) { return y == 0 ? decltype(v){0} : g * v / y; });
   }
-  const Tensor powers = sum_of([p](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(p)); });
-  return record(map(wide, powers, [p](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / p)); }),
+  // torch keeps the order in float32 for the norm itself, whatever the tensor is, and in float64 for the gradient.
+  const double order = static_cast<float>(p);
+  const Tensor powers = sum_of([order](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(order)); });
+  return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
                 [p](auto v, auto y, auto g) {
                   using T = decltype(v);
                   if (v == 0 || y == 0) return T{0};

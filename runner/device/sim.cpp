@@ -56,7 +56,7 @@ class SimDevice final : public Device {
  public:
   explicit SimDevice(std::vector<SimFault> faults) : faults_(std::move(faults)) {}
 
-  Evaluation run(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) override {
+  DeviceResult run(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) override {
     EvaluationOptions options;
     options.only_output = only_output;
     bool wrong_element = false;

@@ -12,10 +12,15 @@ struct PlanRecord {
   std::uint64_t call_offset = 0;  // encoded ApiCall without gradients (kernels/api/call_codec.h)
   std::uint64_t grad_offset = 0;  // encoded List of the backward entry's gradients
   std::uint64_t skip_offset = 0;  // text of the reason, where the call is skipped by rule
+  // Encoded Lists of the recorded outputs and gradients; only in a plan that was asked for them.
+  std::uint64_t output_offset = 0;
+  std::uint64_t output_grad_offset = 0;
   std::uint32_t name_size = 0;
   std::uint32_t call_size = 0;
   std::uint32_t grad_size = 0;  // 0: the dump has no backward entry
   std::uint32_t skip_size = 0;
+  std::uint32_t output_size = 0;
+  std::uint32_t output_grad_size = 0;
   std::uint64_t memory = 0;       // bytes, estimate of the peak
   std::uint64_t stream_word = 0;  // place in torch's random stream, for --seed-mode stream
   float cost = 0;                 // arbitrary unit, only compared
@@ -28,6 +33,12 @@ struct PlanView {
   std::string_view name(std::uint32_t task) const { return text(tasks[task].name_offset, tasks[task].name_size); }
   std::string_view call(std::uint32_t task) const { return text(tasks[task].call_offset, tasks[task].call_size); }
   std::string_view gradients(std::uint32_t task) const { return text(tasks[task].grad_offset, tasks[task].grad_size); }
+  std::string_view outputs(std::uint32_t task) const {
+    return text(tasks[task].output_offset, tasks[task].output_size);
+  }
+  std::string_view output_gradients(std::uint32_t task) const {
+    return text(tasks[task].output_grad_offset, tasks[task].output_grad_size);
+  }
   std::string_view skip_reason(std::uint32_t task) const {
     return text(tasks[task].skip_offset, tasks[task].skip_size);
   }

@@ -62,7 +62,7 @@ TEST(Overflows, OfOtherValues) {
 class FixedDevice final : public Device {
  public:
   explicit FixedDevice(Value output) : output_(std::move(output)) {}
-  Evaluation run(const Operator&, const MaterialisedCall& call, std::optional<std::size_t>) override {
+  DeviceResult run(const Operator&, const MaterialisedCall& call, std::optional<std::size_t>) override {
     EXPECT_FALSE(call.backward.run);
     EXPECT_FALSE(call.autocast);
     Evaluation evaluation;

@@ -1,0 +1,195 @@
+// The innermost loops of matrix products and convolutions: small tiles of results that are summed up in registers.
+// Written with the compiler's vector types; the width is that of the level the library is built for.
+//
+// The sum for one element is formed in the order of its terms, term by term in multiply_tile, lane by lane in
+// add_dot_products, whatever tile the element lies in. Included by kernel files only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace msrun::tiles {
+
+#if defined(__AVX512F__)
+inline constexpr std::int64_t vector_bytes = 64;
+inline constexpr bool many_registers = true;
+#elif defined(__AVX__)
+inline constexpr std::int64_t vector_bytes = 32;
+inline constexpr bool many_registers = false;
+#else
+inline constexpr std::int64_t vector_bytes = 16;
+#if defined(__aarch64__)
+inline constexpr bool many_registers = true;
+#else
+inline constexpr bool many_registers = false;
+#endif
+#endif
+
+template <class T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(vector_bytes)));
+};
+template <class T>
+using Vector = typename VectorOf<T>::type;
+
+// Elements of a vector.
+template <class T>
+inline constexpr std::int64_t lanes = vector_bytes / static_cast<std::int64_t>(sizeof(T));
+
+template <class T>
+[[gnu::always_inline]] inline Vector<T> load(const T* from) {
+  Vector<T> result;
+  std::memcpy(&result, from, sizeof result);
+  return result;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void store(T* to, Vector<T> value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+template <class T>
+inline T sum_of_lanes(Vector<T> v) {
+  std::array<T, static_cast<std::size_t>(lanes<T>)> values;
+  std::memcpy(values.data(), &v, sizeof v);
+  for (std::size_t width = values.size() / 2; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) values[i] += values[i + width];
+  }
+  return values[0];
+}
+
+// Rows of the tallest tile, and vectors of the widest one of full height.
+inline constexpr int tallest = many_registers ? 8 : 4;
+inline constexpr int widest = 3;
+
+// Tiles of fewer rows are wider, to keep as many sums going.
+constexpr int vectors_of(int height) {
+  if (many_registers) return height <= 2 ? 8 : height <= 4 ? 6 : height <= 6 ? 4 : 3;
+  return height == 1 ? 6 : height == 2 ? 4 : 3;
+}
+inline constexpr int most_vectors = vectors_of(1);
+
+// Calls f(first, height) for tiles of nearly equal height that cover `rows` rows.
+template <class F>
+void for_each_row_tile(std::int64_t rows, F&& f) {
+  const std::int64_t count = (rows + tallest - 1) / tallest;
+  for (std::int64_t i = 0, first = 0; i < count; ++i) {
+    const std::int64_t height = (rows - first + count - i - 1) / (count - i);
+    f(first, height);
+    first += height;
+  }
+}
+
+// Calls f with the height as a compile-time constant.
+template <class F>
+void with_height(std::int64_t height, F&& f) {
+  switch (height) {
+    case 1:
+      return f(std::integral_constant<int, 1>{});
+    case 2:
+      return f(std::integral_constant<int, 2>{});
+    case 3:
+      return f(std::integral_constant<int, 3>{});
+    case 4:
+      return f(std::integral_constant<int, 4>{});
+    default:
+      break;
+  }
+  if constexpr (tallest == 8) {
+    switch (height) {
+      case 5:
+        return f(std::integral_constant<int, 5>{});
+      case 6:
+        return f(std::integral_constant<int, 6>{});
+      case 7:
+        return f(std::integral_constant<int, 7>{});
+      default:
+        return f(std::integral_constant<int, 8>{});
+    }
+  }
+}
+
+// Writes one row per line of rows of a matrix [rows, terms] as multiply_tile reads them: [terms, height].
+// element(row, term) gives an element.
+template <class T, class F>
+void pack_rows(std::int64_t first, std::int64_t height, std::int64_t from, std::int64_t terms, T* to, F&& element) {
+  for (std::int64_t k = from; k < from + terms; ++k) {
+    for (std::int64_t r = first; r < first + height; ++r) *to++ = element(r, k);
+  }
+}
+
+// result[r * pitch + p] = sum over k < terms of weights[k * R + r] * input[offset(k) + p], for R rows and V vectors of
+// positions p; with `add` the sum is added to what is there.
+template <int R, int V, class T, class Offset>
+void multiply_tile(const T* input, const Offset& offset, const T* weights, std::int64_t terms, T* result,
+                   std::int64_t pitch, bool add) {
+  Vector<T> sums[R][V] = {};
+  for (std::int64_t k = 0; k < terms; ++k) {
+    const T* from = input + offset(k);
+    Vector<T> values[V];
+    for (int v = 0; v < V; ++v) values[v] = load(from + v * lanes<T>);
+    for (int r = 0; r < R; ++r) {
+      const T weight = weights[k * R + r];
+      for (int v = 0; v < V; ++v) sums[r][v] += weight * values[v];
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) {
+      T* to = result + r * pitch + v * lanes<T>;
+      store(to, add ? load(to) + sums[r][v] : sums[r][v]);
+    }
+  }
+}
+
+// Rows and columns of the tile of dot products.
+inline constexpr int dot_rows = many_registers ? 4 : 2;
+inline constexpr int dot_columns = many_registers ? 6 : 4;
+
+// sums[r * pitch + c] += sum over k < terms of left[r * left_pitch + k] * right(c)[k].
+template <int R, int C, class T, class Right>
+void add_dot_products(const T* left, std::int64_t left_pitch, const Right& right, std::int64_t terms, T* sums,
+                      std::int64_t pitch) {
+  Vector<T> totals[R][C] = {};
+  const T* columns[C];
+  for (int c = 0; c < C; ++c) columns[c] = right(c);
+  std::int64_t k = 0;
+  for (; k + lanes<T> <= terms; k += lanes<T>) {
+    Vector<T> rows[R];
+    for (int r = 0; r < R; ++r) rows[r] = load(left + r * left_pitch + k);
+    for (int c = 0; c < C; ++c) {
+      const Vector<T> column = load(columns[c] + k);
+      for (int r = 0; r < R; ++r) totals[r][c] += rows[r] * column;
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int c = 0; c < C; ++c) {
+      T total = sum_of_lanes<T>(totals[r][c]);
+      for (std::int64_t i = k; i < terms; ++i) total += left[r * left_pitch + i] * columns[c][i];
+      sums[r * pitch + c] += total;
+    }
+  }
+}
+
+// sums [rows, columns] += left [rows, terms] * right, column c of which begins at right(c) and is contiguous.
+template <class T, class Right>
+void add_all_dot_products(const T* left, std::int64_t left_pitch, std::int64_t rows, const Right& right,
+                          std::int64_t columns, std::int64_t terms, T* sums, std::int64_t pitch) {
+  std::int64_t row = 0;
+  const auto run = [&]<int R>(std::integral_constant<int, R>) {
+    for (; row + R <= rows; row += R) {
+      const T* from = left + row * left_pitch;
+      T* to = sums + row * pitch;
+      std::int64_t column = 0;
+      const auto next = [&](int c) { return right(column + c); };
+      for (; column + dot_columns <= columns; column += dot_columns)
+        add_dot_products<R, dot_columns>(from, left_pitch, next, terms, to + column, pitch);
+      for (; column < columns; ++column) add_dot_products<R, 1>(from, left_pitch, next, terms, to + column, pitch);
+    }
+  };
+  run(std::integral_constant<int, dot_rows>{});
+  run(std::integral_constant<int, 1>{});
+}
+
+}  // namespace msrun::tiles

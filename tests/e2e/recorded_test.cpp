@@ -1,0 +1,106 @@
+// Recorded results as the device under test: the operator sample dumps, and dumps that real models left.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/e2e/support.h"
+
+namespace msrun::testing {
+namespace {
+
+fs::path sample_root() {
+  const char* other = std::getenv("MSRUN_OPINFO");
+  return other != nullptr ? fs::path(other) : fs::path(TEST_DATA_DIR) / "opinfo_sample";
+}
+
+struct Verdict {
+  std::string forward;
+  std::string backward;
+};
+
+std::map<std::string, Verdict> verdicts(const fs::path& csv, std::size_t name, std::size_t forward,
+                                        std::size_t backward) {
+  std::map<std::string, Verdict> result;
+  for (const auto& row : read_csv(csv)) {
+    if (row.size() > backward && row[name].find('.') != std::string::npos)
+      result[row[name]] = {row[forward], row[backward]};
+  }
+  return result;
+}
+
+std::map<std::string, Verdict> check(const fs::path& dump_json, const fs::path& folder, const fs::path& scratch) {
+  const Finished run = msrun({"-api_info", dump_json, "-o", folder, "--backend", "recorded", "-n", "2"}, scratch);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return verdicts(only_file(folder, "accuracy_checking_result_"), 0, 1, 2);
+}
+
+// Every entry of expected_verdict.csv passes its forward. A backward that msProbe leaves out, because the call has
+// several outputs, is checked and passes, too.
+TEST(Recorded, OperatorSamples) {
+  const std::map<std::string, Verdict> expected = verdicts(sample_root() / "expected_verdict.csv", 1, 2, 3);
+  ASSERT_FALSE(expected.empty());
+  const TempDir out;
+  std::map<std::string, Verdict> found;
+  for (const auto& entry : fs::directory_iterator(sample_root())) {
+    if (!fs::exists(entry.path() / "dump.json")) continue;
+    const fs::path folder = out / entry.path().filename().string();
+    found.merge(check(entry.path() / "dump.json", folder, out.path()));
+  }
+  for (const auto& [name, verdict] : expected) {
+    ASSERT_TRUE(found.contains(name)) << name;
+    EXPECT_EQ(found[name].forward, verdict.forward) << name;
+    if (verdict.backward == "pass") {
+      EXPECT_EQ(found[name].backward, "pass") << name;
+    } else {
+      EXPECT_TRUE(found[name].backward == "pass" || found[name].backward == "SKIP" || found[name].backward == " ")
+          << name << ": " << found[name].backward;
+    }
+  }
+}
+
+// Dumps of float32 models: whatever order autograd gave the gradients in, none is taken for wrong.
+TEST(Recorded, ModelDumps) {
+  const TempDir out;
+  for (const char* name : {"vit_fp32_tensor", "zoo_tensor"}) {
+    std::size_t backward_passes = 0;
+    for (const auto& [api, verdict] : check(dump(name), out / name, out.path())) {
+      // The second call of each API of the zoo is in bfloat16, where correct rounding exceeds the limits.
+      if (std::string(name) == "zoo_tensor" && (verdict.forward == "warning" || verdict.forward == "error")) continue;
+      if (api == "Tensor.pow.1" || api == "Torch.exp.1") continue;
+      EXPECT_TRUE(verdict.backward != "error" && verdict.backward != "warning") << name << " " << api;
+      backward_passes += verdict.backward == "pass" ? 1 : 0;
+    }
+    EXPECT_GT(backward_passes, 15U) << name;
+  }
+}
+
+TEST(Recorded, NeedsTensors) {
+  const TempDir out;
+  const Finished run = msrun({"-api_info", dump("cnn_fp32"), "-o", out / "out", "--backend", "recorded"}, out.path());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_NE(run.err.find("holds statistics, not tensors"), std::string::npos) << run.err;
+  EXPECT_FALSE(fs::exists(out / "out"));
+}
+
+// A result whose file is gone is a SKIP with the file's name; a changed one is an error.
+TEST(Recorded, LooksAtTheFilesOfTheResults) {
+  const TempDir out;
+  const fs::path source = fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation";
+  fs::copy(source, out / "dump", fs::copy_options::recursive);
+  const fs::path data = out / "dump" / "dump_tensor_data";
+  fs::remove(data / "Functional.softmax.0.forward.output.0.pt");
+  fs::remove(data / "Functional.softmax.1.backward.output.0.pt");
+  // Another call's gradient of the same shape in place of the output.
+  fs::copy_file(data / "Functional.gelu.0.backward.input.0.pt", data / "Functional.gelu.0.forward.output.0.pt",
+                fs::copy_options::overwrite_existing);
+  auto found = check(out / "dump" / "dump.json", out / "out", out.path());
+  EXPECT_EQ(found["Functional.softmax.0"].forward, "SKIP");
+  EXPECT_EQ(found["Functional.softmax.1"].forward, "pass");
+  EXPECT_EQ(found["Functional.softmax.1"].backward, "SKIP");
+  EXPECT_EQ(found["Functional.gelu.0"].forward, "error");
+  const std::string rows = read_file(only_file(out / "out", "accuracy_checking_result_"));
+  EXPECT_NE(rows.find("Functional.softmax.0.forward.output.0.pt"), std::string::npos) << rows;
+}
+
+}  // namespace
+}  // namespace msrun::testing
