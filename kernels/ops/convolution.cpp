@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/ops/gemm.h"
+#include "kernels/ops/tiles.h"
 #include "kernels/tensor/dims.h"
 #include "kernels/tensor/dtype.h"
 #include "kernels/tensor/memory.h"
@@ -17,59 +18,15 @@
 namespace msrun {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr std::int64_t vector_bytes = 64;
-constexpr bool many_registers = true;
-#elif defined(__AVX__)
-constexpr std::int64_t vector_bytes = 32;
-constexpr bool many_registers = false;
-#else
-constexpr std::int64_t vector_bytes = 16;
-#if defined(__aarch64__)
-constexpr bool many_registers = true;
-#else
-constexpr bool many_registers = false;
-#endif
-#endif
-
-template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(vector_bytes)));
-};
-template <class T>
-using Vector = typename VectorOf<T>::type;
-template <class T>
-constexpr std::int64_t lanes = vector_bytes / static_cast<std::int64_t>(sizeof(T));
-
-template <class T>
-Vector<T> load(const T* from) {
-  Vector<T> result;
-  std::memcpy(&result, from, sizeof result);
-  return result;
-}
-
-template <class T>
-T sum_of_lanes(Vector<T> v) {
-  std::array<T, static_cast<std::size_t>(lanes<T>)> values;
-  std::memcpy(values.data(), &v, sizeof v);
-  for (std::size_t width = values.size() / 2; width > 0; width /= 2) {
-    for (std::size_t i = 0; i < width; ++i) values[i] += values[i + width];
-  }
-  return values[0];
-}
+using namespace tiles;
 
 inline float round_to_half(float value) { return to_float(to_half(value)); }
 inline double round_to_half(double value) { return value; }
 
 // Terms of a sum that are added up in registers before they join the result.
 constexpr std::int64_t terms_at_once = 256;
-// Elements of a copied input that are worked on together: they stay in the second-level cache.
-constexpr std::int64_t block_bytes = std::int64_t{512} << 10;
-// Positions that share the registers of one pass.
-constexpr std::int64_t widest = 3;
-// Rows (output channels) that do.
-constexpr std::int64_t tallest = many_registers ? 8 : 4;
-
+// A copied input that is worked on at a time: about the second-level cache.
+constexpr std::int64_t block_bytes = std::int64_t{1} << 20;
 // Zeroed storage beside the tensors of the call.
 template <class T>
 class Scratch {
@@ -79,6 +36,7 @@ class Scratch {
     values_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
   }
   T* data() { return values_.get(); }
+  const T* data() const { return values_.get(); }
 
  private:
   std::unique_ptr<T[]> values_;
@@ -124,7 +82,7 @@ class Copy {
     phase_ = image_ * images;
     channel_ = phase_ * count(axes[0]) * count(axes[1]) * count(axes[2]);
     // What vectors read beyond the last place.
-    constexpr std::int64_t slack = widest * lanes<T>;
+    constexpr std::int64_t slack = most_vectors * lanes<T>;
     storage_.emplace(element_count(Dims{channels, count(axes[0]), count(axes[1]), count(axes[2]), images, image_}) +
                      slack);
   }
@@ -190,51 +148,30 @@ class Copy {
   std::optional<Scratch<T>> storage_;
 };
 
-// result[r][p] += sum over k of weights[k * R + r] * input[offsets[k] + p] for R rows and V vectors of positions.
-template <class T, int R, int V>
-void add_tile(const T* input, const std::int64_t* offsets, const T* weights, std::int64_t terms, T* result,
-              std::int64_t pitch) {
-  Vector<T> sums[R][V] = {};
-  for (std::int64_t k = 0; k < terms; ++k) {
-    const T* from = input + offsets[k];
-    Vector<T> values[V];
-    for (int v = 0; v < V; ++v) values[v] = load(from + v * lanes<T>);
-    for (int r = 0; r < R; ++r) {
-      for (int v = 0; v < V; ++v) sums[r][v] += weights[k * R + r] * values[v];
-    }
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) {
-      T* to = result + r * pitch + v * lanes<T>;
-      const Vector<T> total = load(to) + sums[r][v];
-      std::memcpy(to, &total, sizeof total);
-    }
-  }
-}
-
-template <class T, int R>
-void add_rows(const T* input, const std::int64_t* offsets, const T* weights, std::int64_t terms, T* result,
-              std::int64_t positions, std::int64_t pitch) {
+// All positions of R rows.
+template <int R, class T>
+void multiply_rows(const T* input, const std::int64_t* offsets, const T* weights, std::int64_t terms, T* result,
+                   std::int64_t positions, std::int64_t pitch, bool add) {
+  constexpr int wide = vectors_of(R);
+  const auto offset = [offsets](std::int64_t k) { return offsets[k]; };
   std::int64_t p = 0;
-  for (; p + (widest - 1) * lanes<T> < positions; p += widest * lanes<T>)
-    add_tile<T, R, widest>(input + p, offsets, weights, terms, result + p, pitch);
-  for (; p < positions; p += lanes<T>) add_tile<T, R, 1>(input + p, offsets, weights, terms, result + p, pitch);
+  for (; p + (wide - 1) * lanes<T> < positions; p += wide * lanes<T>)
+    multiply_tile<R, wide>(input + p, offset, weights, terms, result + p, pitch, add);
+  for (; p < positions; p += lanes<T>) multiply_tile<R, 1>(input + p, offset, weights, terms, result + p, pitch, add);
 }
 
-// Rows of weights [rows, terms] for add_tile: the rows of a tile beside one another, tiles behind one another in pieces
-// of terms_at_once terms.
+// Rows of weights [rows, terms] for multiply_tile: tiles behind one another, in pieces of terms_at_once terms.
 template <class T>
 class PackedWeights {
  public:
-  // weight(row, term) gives an element.
+  // element(row, term) gives a weight.
   template <class F>
-  PackedWeights(std::int64_t rows, std::int64_t terms, F&& weight)
+  PackedWeights(std::int64_t rows, std::int64_t terms, F&& element)
       : rows_(rows), terms_(terms), storage_(rows * terms) {
     T* to = storage_.data();
     for_each_tile([&](std::int64_t first, std::int64_t height, std::int64_t from, std::int64_t count) {
-      for (std::int64_t k = from; k < from + count; ++k) {
-        for (std::int64_t r = first; r < first + height; ++r) *to++ = weight(r, k);
-      }
+      pack_rows(first, height, from, count, to, element);
+      to += height * count;
     });
   }
 
@@ -243,16 +180,11 @@ class PackedWeights {
   void for_each_tile(F&& f) const {
     for (std::int64_t from = 0; from < terms_; from += terms_at_once) {
       const std::int64_t count = std::min(terms_at_once, terms_ - from);
-      for (std::int64_t row = 0; row < rows_;) {
-        std::int64_t height = tallest;
-        while (height > rows_ - row) height /= 2;
-        f(row, height, from, count);
-        row += height;
-      }
+      for_each_row_tile(rows_, [&](std::int64_t row, std::int64_t height) { f(row, height, from, count); });
     }
   }
 
-  const T* data() { return storage_.data(); }
+  const T* data() const { return storage_.data(); }
 
  private:
   std::int64_t rows_;
@@ -263,30 +195,20 @@ class PackedWeights {
 // result [rows, pitch] = weights * input at offsets, for `positions` positions; whole vectors of the result are
 // written.
 template <class T>
-void multiply(PackedWeights<T>& weights, const T* input, const std::int64_t* offsets, T* result, std::int64_t rows,
+void multiply(const PackedWeights<T>& weights, const T* input, const std::int64_t* offsets, T* result,
               std::int64_t positions, std::int64_t pitch) {
-  std::fill_n(result, rows * pitch, T{});
   const T* packed = weights.data();
   weights.for_each_tile([&](std::int64_t row, std::int64_t height, std::int64_t from, std::int64_t count) {
-    const auto run = [&]<int R>(std::integral_constant<int, R>) {
-      add_rows<T, R>(input, offsets + from, packed, count, result + row * pitch, positions, pitch);
-    };
-    if (height == 8) {
-      if constexpr (tallest == 8) run(std::integral_constant<int, 8>{});
-    } else if (height == 4) {
-      run(std::integral_constant<int, 4>{});
-    } else if (height == 2) {
-      run(std::integral_constant<int, 2>{});
-    } else {
-      run(std::integral_constant<int, 1>{});
-    }
+    with_height(height, [&]<int R>(std::integral_constant<int, R>) {
+      multiply_rows<R>(input, offsets + from, packed, count, result + row * pitch, positions, pitch, from > 0);
+    });
     packed += height * count;
   });
 }
 
 // The same with every partial sum rounded to float16.
 template <class T>
-void multiply_rounding_to_half(PackedWeights<T>& weights, const T* input, const std::int64_t* offsets, T* result,
+void multiply_rounding_to_half(const PackedWeights<T>& weights, const T* input, const std::int64_t* offsets, T* result,
                                std::int64_t rows, std::int64_t positions, std::int64_t pitch) {
   std::fill_n(result, rows * pitch, T{});
   const T* packed = weights.data();
@@ -308,7 +230,7 @@ constexpr std::int64_t position_block = 10 * widest* lanes<T>;
 
 // Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count).
 template <class T, class F>
-void multiply_in_blocks(PackedWeights<T>& weights, std::int64_t rows, const T* input,
+void multiply_in_blocks(const PackedWeights<T>& weights, std::int64_t rows, const T* input,
                         const std::vector<std::int64_t>& offsets, std::int64_t positions, bool half, Scratch<T>& result,
                         F&& take) {
   constexpr std::int64_t pitch = position_block<T>;
@@ -317,7 +239,7 @@ void multiply_in_blocks(PackedWeights<T>& weights, std::int64_t rows, const T* i
     if (half) {
       multiply_rounding_to_half(weights, input + first, offsets.data(), result.data(), rows, count, pitch);
     } else {
-      multiply(weights, input + first, offsets.data(), result.data(), rows, count, pitch);
+      multiply(weights, input + first, offsets.data(), result.data(), count, pitch);
     }
     take(result.data(), pitch, first, count);
   }
@@ -368,11 +290,11 @@ std::array<Axis, 3> input_axes(const Windows& w) {
 
 // Images whose copies are worked on together.
 template <class T>
-std::int64_t images_at_once(const Convolution& c, const std::array<Axis, 3>& axes, std::int64_t channels) {
+std::int64_t images_at_once(const Convolution& c, const std::array<Axis, 3>& axes, std::int64_t channels,
+                            std::int64_t limit = block_bytes) {
   std::int64_t bytes = channels * static_cast<std::int64_t>(sizeof(T));
-  for (const Axis& axis : axes) bytes = std::min(block_bytes, bytes * axis.pitch * std::ssize(axis.phases));
-  return std::clamp<std::int64_t>(block_bytes / std::max<std::int64_t>(bytes, 1), 1,
-                                  std::max<std::int64_t>(c.batch, 1));
+  for (const Axis& axis : axes) bytes = std::min(limit, bytes * axis.pitch * std::ssize(axis.phases));
+  return std::clamp<std::int64_t>(limit / std::max<std::int64_t>(bytes, 1), 1, std::max<std::int64_t>(c.batch, 1));
 }
 
 // Offset of every factor of a sum: channel by channel, kernel positions in order.
@@ -458,6 +380,54 @@ Axis gradient_axis(const Windows& w, std::size_t a, const std::vector<Residue>& 
   return axis;
 }
 
+// The input elements of one residue along every axis: a convolution of the output gradient with a part of the kernel.
+template <class T>
+struct ResidueClass {
+  ResidueClass(const Convolution& c, const Copy<T>& gradient, const std::array<Axis, 3>& axes, const Residue& z,
+               const Residue& y, const Residue& x)
+      : extent{z.places, y.places, x.places},
+        first_element{z.first_element, y.first_element, x.first_element},
+        rows(c.in_per_group()),
+        kernel_size(c.windows.kernel_size()) {
+    for (std::size_t i = 0; i < z.jumps.size(); ++i) {
+      for (std::size_t j = 0; j < y.jumps.size(); ++j) {
+        for (std::size_t k = 0; k < x.jumps.size(); ++k) {
+          const Spatial place{z.first_place - z.jumps[i] + axes[0].shift, y.first_place - y.jumps[j] + axes[1].shift,
+                              x.first_place - x.jumps[k] + axes[2].shift};
+          offsets.push_back(gradient.offset(0, {0, 0, 0}, place));
+          kernel.push_back((z.kernel[i] * c.windows.kernel[1] + y.kernel[j]) * c.windows.kernel[2] + x.kernel[k]);
+        }
+      }
+    }
+    for (std::int64_t channel = 1; channel < c.out_per_group(); ++channel) {
+      const std::int64_t shift = gradient.offset(channel, {0, 0, 0}, {0, 0, 0});
+      for (std::size_t k = 0; k < kernel.size(); ++k) offsets.push_back(offsets[k] + shift);
+    }
+    if (c.out_per_group() == 0) offsets.clear();
+  }
+
+  // Term (channel of the gradient, kernel element) of row (channel of the input); w [channels_out, rows, kernel].
+  PackedWeights<T> pack(const T* w) const {
+    const std::int64_t per_channel = std::ssize(kernel);
+    return PackedWeights<T>(rows, std::ssize(offsets), [&](std::int64_t r, std::int64_t k) {
+      return w[(k / per_channel * rows + r) * kernel_size + kernel[static_cast<std::size_t>(k % per_channel)]];
+    });
+  }
+
+  // The element of a channel that place `at` of the class stands for.
+  std::int64_t element(const Windows& windows, const Spatial& at) const {
+    const auto along = [&](std::size_t a) { return first_element[a] + at[a] * windows.stride[a]; };
+    return (along(0) * windows.input[1] + along(1)) * windows.input[2] + along(2);
+  }
+
+  Spatial extent;
+  Spatial first_element;
+  std::vector<std::int64_t> offsets;  // one per term
+  std::vector<std::int64_t> kernel;   // kernel elements
+  std::int64_t rows;
+  std::int64_t kernel_size;
+};
+
 template <class T>
 bool all_finite(const T* values, std::int64_t count) {
   using Bits = std::conditional_t<std::is_same_v<T, float>, std::uint32_t, std::uint64_t>;
@@ -466,55 +436,6 @@ bool all_finite(const T* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
     found |= static_cast<Bits>((std::bit_cast<Bits>(values[i]) & exponent) == exponent);
   return found == 0;
-}
-
-// sums[r][t] += sum over p < count of g[r * g_pitch + p] * input[offsets[t] + p].
-template <class T, int R, int N>
-void add_dot_products(const T* g, std::int64_t g_pitch, const T* input, const std::int64_t* offsets, std::int64_t count,
-                      T* sums, std::int64_t sums_pitch) {
-  Vector<T> totals[R][N] = {};
-  const T* from[N];
-  for (int t = 0; t < N; ++t) from[t] = input + offsets[t];
-  std::int64_t p = 0;
-  for (; p + lanes<T> <= count; p += lanes<T>) {
-    Vector<T> left[R];
-    for (int r = 0; r < R; ++r) left[r] = load(g + r * g_pitch + p);
-    for (int t = 0; t < N; ++t) {
-      const Vector<T> right = load(from[t] + p);
-      for (int r = 0; r < R; ++r) totals[r][t] += left[r] * right;
-    }
-  }
-  for (int r = 0; r < R; ++r) {
-    for (int t = 0; t < N; ++t) {
-      T total = sum_of_lanes<T>(totals[r][t]);
-      for (std::int64_t i = p; i < count; ++i) total += g[r * g_pitch + i] * from[t][i];
-      sums[r * sums_pitch + t] += total;
-    }
-  }
-}
-
-constexpr int dot_rows = many_registers ? 4 : 2;
-constexpr int dot_terms = many_registers ? 6 : 4;
-
-// w [rows, terms] += g [rows, g_pitch] * input at offsets, over `count` positions.
-template <class T>
-void add_weight_gradient(const T* g, std::int64_t g_pitch, std::int64_t rows, const T* input,
-                         const std::vector<std::int64_t>& offsets, std::int64_t count, T* w) {
-  const std::int64_t terms = std::ssize(offsets);
-  std::int64_t row = 0;
-  const auto run = [&]<int R>(std::integral_constant<int, R>) {
-    for (; row + R <= rows; row += R) {
-      const T* left = g + row * g_pitch;
-      T* sums = w + row * terms;
-      std::int64_t t = 0;
-      for (; t + dot_terms <= terms; t += dot_terms)
-        add_dot_products<T, R, dot_terms>(left, g_pitch, input, offsets.data() + t, count, sums + t, terms);
-      for (; t < terms; ++t)
-        add_dot_products<T, R, 1>(left, g_pitch, input, offsets.data() + t, count, sums + t, terms);
-    }
-  };
-  run(std::integral_constant<int, dot_rows>{});
-  run(std::integral_constant<int, 1>{});
 }
 
 template <class T>
@@ -625,66 +546,40 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
   const Spatial pitch = pitches(axes);
   Scratch<T> result(rows * position_block<T>);
 
-  const auto run_class = [&](const Residue& z, const Residue& y, const Residue& x_class, std::int64_t group,
-                             std::int64_t n, std::int64_t count) {
-    const std::array<const Residue*, 3> of{&z, &y, &x_class};
-    const Spatial extent{z.places, y.places, x_class.places};
-    std::vector<std::int64_t> offsets;
-    std::vector<std::int64_t> kernel;
-    for (std::size_t i = 0; i < z.jumps.size(); ++i) {
-      for (std::size_t j = 0; j < y.jumps.size(); ++j) {
-        for (std::size_t k = 0; k < x_class.jumps.size(); ++k) {
-          const std::array<std::size_t, 3> at{i, j, k};
-          Spatial place;
-          for (std::size_t a = 0; a < 3; ++a) place[a] = of[a]->first_place - of[a]->jumps[at[a]] + axes[a].shift;
-          offsets.push_back(gradient.offset(0, {0, 0, 0}, place));
-          kernel.push_back((z.kernel[i] * windows.kernel[1] + y.kernel[j]) * windows.kernel[2] + x_class.kernel[k]);
-        }
-      }
+  std::vector<ResidueClass<T>> all;
+  for (const Residue& z : classes[0]) {
+    for (const Residue& y : classes[1]) {
+      for (const Residue& x_class : classes[2]) all.emplace_back(c, gradient, axes, z, y, x_class);
     }
-    const std::int64_t per_channel = std::ssize(kernel);
-    for (std::int64_t channel = 1; channel < outs; ++channel) {
-      for (std::int64_t k = 0; k < per_channel; ++k)
-        offsets.push_back(offsets[static_cast<std::size_t>(k)] + gradient.offset(channel, {0, 0, 0}, {0, 0, 0}));
-    }
-    const std::int64_t kernel_size = windows.kernel_size();
-    const T* group_w = w + group * outs * rows * kernel_size;
-    PackedWeights<T> weights(rows, outs * per_channel, [&](std::int64_t r, std::int64_t k) {
-      return group_w[(k / per_channel * rows + r) * kernel_size + kernel[static_cast<std::size_t>(k % per_channel)]];
-    });
-    T* group_x = x + n * x_image + group * rows * x_channel;
-    multiply_in_blocks<T>(weights, rows, gradient.data(), offsets, flat_positions(count, pitch, extent),
-                          rounds_to_half(arithmetic, std::is_same_v<T, float>), result,
-                          [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
-                            for_each_stretch(
-                                first, length, pitch, extent,
-                                [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
-                                  Spatial element;
-                                  for (std::size_t a = 0; a < 3; ++a)
-                                    element[a] = of[a]->first_element + at[a] * windows.stride[a];
-                                  T* to = group_x + image * x_image +
-                                          (element[0] * windows.input[1] + element[1]) * windows.input[2] + element[2];
-                                  for (std::int64_t r = 0; r < rows; ++r) {
-                                    const T* values = block + r * block_pitch + from;
-                                    T* target = to + r * x_channel;
-                                    const std::int64_t step = windows.stride[2];
-                                    if (step == 1) {
-                                      std::copy_n(values, stretch, target);
-                                    } else {
-                                      for (std::int64_t i = 0; i < stretch; ++i) target[i * step] = values[i];
-                                    }
-                                  }
-                                });
-                          });
-  };
-
+  }
   for (std::int64_t group = 0; group < c.groups; ++group) {
+    const T* group_w = w + group * outs * rows * windows.kernel_size();
+    std::vector<PackedWeights<T>> weights;
+    for (const ResidueClass<T>& one : all) weights.push_back(one.pack(group_w));
     for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
       gradient.fill(g + n * g_image + group * outs * windows.output_size(), g_image, count);
-      for (const Residue& z : classes[0]) {
-        for (const Residue& y : classes[1]) {
-          for (const Residue& x_class : classes[2]) run_class(z, y, x_class, group, n, count);
-        }
+      T* group_x = x + n * x_image + group * rows * x_channel;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const ResidueClass<T>& one = all[i];
+        multiply_in_blocks<T>(
+            weights[i], rows, gradient.data(), one.offsets, flat_positions(count, pitch, one.extent),
+            rounds_to_half(arithmetic, std::is_same_v<T, float>), result,
+            [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
+              for_each_stretch(first, length, pitch, one.extent,
+                               [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
+                                 T* to = group_x + image * x_image + one.element(windows, at);
+                                 for (std::int64_t r = 0; r < rows; ++r) {
+                                   const T* values = block + r * block_pitch + from;
+                                   T* target = to + r * x_channel;
+                                   const std::int64_t step = windows.stride[2];
+                                   if (step == 1) {
+                                     std::copy_n(values, stretch, target);
+                                   } else {
+                                     for (std::int64_t k = 0; k < stretch; ++k) target[k * step] = values[k];
+                                   }
+                                 }
+                               });
+            });
       }
     });
   }
@@ -694,7 +589,8 @@ template <class T>
 void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic) {
   if (c.windows.is_identity()) return multiply_images(Product::weight, c, x, g, w, arithmetic);
   const std::array<Axis, 3> axes = input_axes(c.windows);
-  const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group() + c.out_per_group());
+  // More images, because dot products want to be long.
+  const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group() + c.out_per_group(), 8 * block_bytes);
   Copy<T> input(axes, c.in_per_group(), images);
   // The output gradient at the flat positions of the input, zeros between.
   std::array<Axis, 3> gradient_axes;
@@ -721,7 +617,11 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
           add_weight_gradient_rounding_to_half(gradient.data() + first, g_pitch, rows, input.data() + first, offsets,
                                                length, group_w);
         } else {
-          add_weight_gradient(gradient.data() + first, g_pitch, rows, input.data() + first, offsets, length, group_w);
+          const T* from = input.data() + first;
+          add_all_dot_products(
+              gradient.data() + first, g_pitch, rows,
+              [&](std::int64_t k) { return from + offsets[static_cast<std::size_t>(k)]; }, std::ssize(offsets), length,
+              group_w, c.column_length());
         }
       };
       const std::int64_t positions = flat_positions(count, pitch, c.windows.output);

@@ -1,34 +1,22 @@
-#define EIGEN_DONT_PARALLELIZE
 #include "kernels/ops/gemm.h"
 
-#include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/ops/tiles.h"
 
 namespace msrun {
 namespace {
 
-template <class T, int order>
-using Map =
-    Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, order>, Eigen::Unaligned, Eigen::OuterStride<>>;
-
-template <class T>
-using Result = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Unaligned,
-                          Eigen::OuterStride<>>;
-
-template <class T, class F>
-void with_map(const MatrixView<T>& view, F&& f) {
-  if (view.column_stride == 1) {
-    f(Map<T, Eigen::RowMajor>(view.data, view.rows, view.columns, Eigen::OuterStride<>(view.row_stride)));
-  } else {
-    f(Map<T, Eigen::ColMajor>(view.data, view.rows, view.columns, Eigen::OuterStride<>(view.column_stride)));
-  }
-}
+using namespace tiles;
 
 template <class T>
 void pack(const MatrixView<T>& view, T* target) {
@@ -38,18 +26,10 @@ void pack(const MatrixView<T>& view, T* target) {
   }
 }
 
-// The view itself if Eigen can map it, else a row-major copy in `storage`. Strides along axes of size 1 are immaterial.
+// The view itself if its rows are contiguous, else a row-major copy in `storage`.
 template <class T>
-MatrixView<T> mappable(MatrixView<T> view, std::vector<T>& storage, bool rows_only) {
-  if (view.columns == 1 && view.row_stride == 1 && !rows_only) {
-    view.column_stride = view.rows;
-    return view;
-  }
-  if (view.columns == 1) view.column_stride = 1;
-  if (view.rows == 1 && view.column_stride != 1 && !rows_only) view.row_stride = 1;
-  const bool row_major = view.column_stride == 1 && (view.rows == 1 || view.row_stride >= view.columns);
-  const bool column_major = view.row_stride == 1 && (view.columns == 1 || view.column_stride >= view.rows);
-  if (row_major || (column_major && !rows_only)) return view;
+MatrixView<T> with_contiguous_rows(const MatrixView<T>& view, std::vector<T>& storage) {
+  if (view.column_stride == 1 || view.columns == 1) return {view.data, view.rows, view.columns, view.row_stride, 1};
   storage.resize(static_cast<std::size_t>(view.rows * view.columns));
   pack(view, storage.data());
   return {storage.data(), view.rows, view.columns, view.columns, 1};
@@ -60,7 +40,7 @@ MatrixView<T> mappable(MatrixView<T> view, std::vector<T>& storage, bool rows_on
 void gemm_rounding_to_half(const MatrixView<float>& a, const MatrixView<float>& b, float* result,
                            std::int64_t result_stride, bool accumulate) {
   std::vector<float> storage;
-  const MatrixView<float> rows = mappable(b, storage, true);
+  const MatrixView<float> rows = with_contiguous_rows(b, storage);
   for (std::int64_t i = 0; i < a.rows; ++i) {
     float* sums = result + i * result_stride;
     if (!accumulate) std::fill_n(sums, b.columns, 0.0F);
@@ -76,7 +56,7 @@ void gemm_rounding_to_half(const MatrixView<float>& a, const MatrixView<float>& 
 void multiply_integers(const MatrixView<std::int64_t>& a, const MatrixView<std::int64_t>& b, std::int64_t* result,
                        std::int64_t result_stride, bool accumulate) {
   std::vector<std::int64_t> storage;
-  const MatrixView<std::int64_t> rows = mappable(b, storage, true);
+  const MatrixView<std::int64_t> rows = with_contiguous_rows(b, storage);
   for (std::int64_t i = 0; i < a.rows; ++i) {
     std::int64_t* sums = result + i * result_stride;
     if (!accumulate) std::fill_n(sums, b.columns, std::int64_t{0});
@@ -88,6 +68,185 @@ void multiply_integers(const MatrixView<std::int64_t>& a, const MatrixView<std::
                                             factor * static_cast<std::uint64_t>(row[j]));
       }
     }
+  }
+}
+
+// Terms of a sum that are added up in registers before they join the result.
+constexpr std::int64_t terms_at_once = 512;
+// Rows and columns of the packed operands that are worked on together: they stay in the second-level cache.
+constexpr std::int64_t rows_at_once = 64;
+template <class T>
+constexpr std::int64_t panel_width = widest* lanes<T>;
+template <class T>
+constexpr std::int64_t columns_at_once = 8 * panel_width<T>;
+// Rows that are packed once for all columns.
+constexpr std::int64_t packed_rows = 16 * rows_at_once;
+
+// Memory of a thread that is used again for every product, aligned for the widest vectors.
+template <class T>
+class Scratch {
+ public:
+  T* reserve(std::int64_t count) {
+    if (count > size_) {
+      values_.reset(static_cast<T*>(::operator new[](static_cast<std::size_t>(count) * sizeof(T), alignment)));
+      size_ = count;
+    }
+    return values_.get();
+  }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  struct Free {
+    void operator()(T* values) const { ::operator delete[](values, alignment); }
+  };
+  std::unique_ptr<T[], Free> values_;
+  std::int64_t size_ = 0;
+};
+
+// Columns [first, first + count) and rows [from, from + terms) of b as panels [terms, panel_width], the last one filled
+// up with zeros.
+template <class T>
+void pack_columns(const MatrixView<T>& b, std::int64_t first, std::int64_t count, std::int64_t from, std::int64_t terms,
+                  T* to) {
+  constexpr std::int64_t width = panel_width<T>;
+  const T* const source = b.data + from * b.row_stride + first * b.column_stride;
+  const std::int64_t whole = count / width * width;
+  if (b.column_stride == 1) {
+    for (std::int64_t k = 0; k < terms; ++k) {
+      const T* row = source + k * b.row_stride;
+      for (std::int64_t column = 0; column < whole; column += width) {
+        T* target = to + column * terms + k * width;
+        for (std::int64_t v = 0; v < width; v += lanes<T>) store(target + v, load(row + column + v));
+      }
+      if (whole == count) continue;
+      T* target = to + whole * terms + k * width;
+      std::copy(row + whole, row + count, target);
+      std::fill(target + count - whole, target + width, T{});
+    }
+    return;
+  }
+  for (std::int64_t column = 0; column < count; column += width, to += terms * width) {
+    const std::int64_t filled = std::min(width, count - column);
+    // A few rows at a time, so that every line of memory on both sides is finished while it is near.
+    constexpr std::int64_t tile = 16;
+    for (std::int64_t start = 0; start < terms; start += tile) {
+      const std::int64_t end = std::min(start + tile, terms);
+      for (std::int64_t j = 0; j < filled; ++j) {
+        const T* line = source + (column + j) * b.column_stride;
+        for (std::int64_t k = start; k < end; ++k) to[k * width + j] = line[k * b.row_stride];
+      }
+    }
+    for (std::int64_t k = 0; filled < width && k < terms; ++k)
+      std::fill(to + k * width + filled, to + (k + 1) * width, T{});
+  }
+}
+
+// Rows [first, first + count) of a as the tiles of for_each_row_tile.
+template <class T>
+void pack_row_tiles(const MatrixView<T>& a, std::int64_t first, std::int64_t count, std::int64_t from,
+                    std::int64_t terms, T* to) {
+  for_each_row_tile(count, [&](std::int64_t row, std::int64_t height) {
+    const T* source = a.data + (first + row) * a.row_stride + from * a.column_stride;
+    if (a.row_stride == 1) {
+      for (std::int64_t k = 0; k < terms; ++k) std::copy_n(source + k * a.column_stride, height, to + k * height);
+    } else {
+      with_height(height, [&]<int R>(std::integral_constant<int, R>) {
+        std::array<const T*, R> lines;
+        for (int r = 0; r < R; ++r) lines[r] = source + r * a.row_stride;
+        for (std::int64_t k = 0; k < terms; ++k) {
+          for (int r = 0; r < R; ++r) to[k * R + r] = lines[r][k * a.column_stride];
+        }
+      });
+    }
+    to += height * terms;
+  });
+}
+
+// One tile of rows times one panel; of the panel the first `columns` count.
+template <int R, class T>
+void multiply_panel(const T* panel, const T* rows, std::int64_t terms, std::int64_t columns, T* result,
+                    std::int64_t result_stride, bool add) {
+  constexpr std::int64_t width = panel_width<T>;
+  const auto offset = [](std::int64_t k) { return k * width; };
+  if (columns == width) {
+    // The sums are worth a memory access's time: by their end the results they join have come.
+    for (int r = 0; r < R; ++r) {
+      for (int v = 0; v < widest; ++v) __builtin_prefetch(result + r * result_stride + v * lanes<T>, 1);
+    }
+    multiply_tile<R, widest>(panel, offset, rows, terms, result, result_stride, add);
+    return;
+  }
+  alignas(64) std::array<T, static_cast<std::size_t>(R * width)> tile;
+  if (columns > 2 * lanes<T>) {
+    multiply_tile<R, 3>(panel, offset, rows, terms, tile.data(), width, false);
+  } else if (columns > lanes<T>) {
+    multiply_tile<R, 2>(panel, offset, rows, terms, tile.data(), width, false);
+  } else {
+    multiply_tile<R, 1>(panel, offset, rows, terms, tile.data(), width, false);
+  }
+  for (std::int64_t r = 0; r < R; ++r) {
+    const T* from = tile.data() + r * width;
+    T* to = result + r * result_stride;
+    for (std::int64_t j = 0; j < columns; ++j) to[j] = add ? to[j] + from[j] : from[j];
+  }
+}
+
+// result (+)= a b, both operands packed piece by piece.
+template <class T>
+void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
+                        bool accumulate) {
+  thread_local Scratch<T> row_storage;
+  thread_local Scratch<T> column_storage;
+  constexpr std::int64_t width = panel_width<T>;
+  for (std::int64_t top = 0; top < a.rows; top += packed_rows) {
+    const std::int64_t height = std::min(packed_rows, a.rows - top);
+    for (std::int64_t from = 0; from < a.columns; from += terms_at_once) {
+      const std::int64_t terms = std::min(terms_at_once, a.columns - from);
+      const bool add = accumulate || from > 0;
+      T* const tiles = row_storage.reserve(height * terms);
+      for (std::int64_t row = 0; row < height; row += rows_at_once)
+        pack_row_tiles(a, top + row, std::min(rows_at_once, height - row), from, terms, tiles + row * terms);
+      for (std::int64_t first = 0; first < b.columns; first += columns_at_once<T>) {
+        const std::int64_t columns = std::min(columns_at_once<T>, b.columns - first);
+        T* const panels = column_storage.reserve((columns + width - 1) / width * width * terms);
+        pack_columns(b, first, columns, from, terms, panels);
+        for (std::int64_t block = 0; block < height; block += rows_at_once) {
+          const T* tile = tiles + block * terms;
+          for_each_row_tile(std::min(rows_at_once, height - block), [&](std::int64_t row, std::int64_t rows) {
+            T* to = result + (top + block + row) * result_stride + first;
+            with_height(rows, [&]<int R>(std::integral_constant<int, R>) {
+              for (std::int64_t column = 0; column < columns; column += width) {
+                multiply_panel<R>(panels + column * terms, tile, terms, std::min(width, columns - column), to + column,
+                                  result_stride, add);
+              }
+            });
+            tile += rows * terms;
+          });
+        }
+      }
+    }
+  }
+}
+
+// The same for contiguous rows of a and columns of b, of which a narrow b is given copies.
+template <class T>
+void multiply_by_dot_products(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
+                              bool accumulate) {
+  std::vector<T> storage;
+  MatrixView<T> columns = b;
+  if (b.row_stride != 1) {
+    storage.resize(static_cast<std::size_t>(b.rows * b.columns));
+    pack(b.transposed(), storage.data());
+    columns = {storage.data(), b.rows, b.columns, 1, b.rows};
+  }
+  for (std::int64_t i = 0; !accumulate && i < a.rows; ++i) std::fill_n(result + i * result_stride, b.columns, T{});
+  // Long enough for the registers, short enough for the columns of a tile to stay near.
+  constexpr std::int64_t piece = 2048;
+  for (std::int64_t from = 0; from < a.columns; from += piece) {
+    add_all_dot_products(
+        a.data + from, a.row_stride, a.rows,
+        [&](std::int64_t column) { return columns.data + column * columns.column_stride + from; }, b.columns,
+        std::min(piece, a.columns - from), result, result_stride);
   }
 }
 
@@ -206,14 +365,14 @@ void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_
       return;
     }
   }
-  std::vector<T> storage_a;
-  std::vector<T> storage_b;
-  const MatrixView<T> matrix_a = mappable(a, storage_a, false);
-  const MatrixView<T> matrix_b = mappable(b, storage_b, false);
-  Result<T> target(result, a.rows, b.columns, Eigen::OuterStride<>(result_stride));
-  if (!accumulate) target.setZero();
-  with_map(matrix_a,
-           [&](const auto& left) { with_map(matrix_b, [&](const auto& right) { target.noalias() += left * right; }); });
+  // Few results of contiguous rows and columns: dot products, without packing.
+  const bool few = a.rows <= 24 || b.columns <= 8;
+  const bool contiguous = a.column_stride == 1 && (b.row_stride == 1 || b.columns <= 8);
+  if (few && contiguous && a.columns >= 4 * lanes<T>) {
+    multiply_by_dot_products(a, b, result, result_stride, accumulate);
+  } else {
+    multiply_by_panels(a, b, result, result_stride, accumulate);
+  }
 }
 
 template void gemm<float>(const MatrixView<float>&, const MatrixView<float>&, float*, std::int64_t, bool,

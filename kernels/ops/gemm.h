@@ -1,5 +1,5 @@
 // Matrix products over strided operands, below the tape: what the operators of matmul.cpp, conv.cpp and the attention
-// kernels build on. float and double run through Eigen on one thread; no Eigen type is visible here.
+// kernels build on.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct MatrixView {
 };
 
 // result = a * b, or result += a * b: rows of `result` are contiguous, result_stride elements apart. a.columns must
-// equal b.rows; a contracted length of 0 gives zeros. Matrices with unit stride along rows or columns are used in
-// place, others are copied. Arithmetic::fp16_accumulation is honoured for float; hf32_inputs is for as_operand. T is
+// equal b.rows; a contracted length of 0 gives zeros. Sums are formed in T, some hundred terms at a time, and the result
+// depends on the operands and their sizes alone. Arithmetic::fp16_accumulation is honoured for float; hf32_inputs is for as_operand. T is
 // float or double.
 template <class T>
 void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride, bool accumulate,
