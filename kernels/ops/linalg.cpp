@@ -209,6 +209,7 @@ Var tensorsolve(const Var& left, const Var& right, const Dims& dims) {
   Raised raised;
   Var a = raised(left);
   const Var b = raised(right);
+  if (a.rank() == 0) throw SkipError("tensorsolve: A must have at least one dimension.");
   if (!dims.empty()) {
     if (a.rank() == 0) throw SkipError("tensorsolve: A needs at least one dimension.");
     Dims order;

@@ -300,6 +300,9 @@ TEST(Solvers, TensorSolveAndInfo) {
             (Dims{3, 2}));
   check_gradients("Torch", "linalg.tensorsolve", {a, b}, {}, 0, 1e-5);
   EXPECT_THROW(forward("Torch", "linalg.tensorsolve", {a, uniform({5}, 0, 1, 1)}), SkipError);
+  EXPECT_THROW(
+      forward("Torch", "linalg.tensorsolve", {float64({}, {1}), float64({}, {1})}, {{"dims", List{std::int64_t{0}}}}),
+      SkipError);
   EXPECT_EQ(forward("Torch", "linalg.solve_ex", {regular(3, 3, 1), uniform({2, 3, 1}, 0, 1, 1)}, {}, 1),
             (Values{0, 0}));
 }
