@@ -13,16 +13,16 @@
 #include <thread>
 
 #include "kernels/api/call_codec.h"
+#include "kernels/parallel.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
 
-// Read by the signal handler to say which thread, and so which task, the process died of.
-thread_local WorkerSlot* this_thread_slot = nullptr;
-
+// Says which thread's task the process died of; a thread that helps another one works at the other's task.
 extern "C" void note_fatal_signal(int signal_number) {
-  if (this_thread_slot != nullptr) this_thread_slot->fatal_signal.store(static_cast<std::uint32_t>(signal_number));
+  auto* slot = static_cast<WorkerSlot*>(work_owner());
+  if (slot != nullptr) slot->fatal_signal.store(static_cast<std::uint32_t>(signal_number));
   // SA_RESETHAND has restored the default action.
   std::raise(signal_number);
 }
@@ -60,18 +60,20 @@ std::uint64_t steady_nanoseconds() {
 
 class Worker {
  public:
-  Worker(const RunnerSetup& setup, std::size_t index, Device& device, std::atomic<std::size_t>& next_retry)
+  Worker(const RunnerSetup& setup, std::size_t index, Device& device, std::atomic<std::size_t>& next_retry,
+         std::atomic<std::size_t>& busy)
       : setup_(setup),
         slot_(setup.queue.slots[setup.first_slot + index]),
         ring_(setup.queue.rings[setup.first_slot + index]),
         device_(device),
         next_retry_(next_retry),
+        busy_(busy),
         check_(setup.check),
         generator_(static_cast<std::uint32_t>(setup.check.materialise.seed)) {}
 
   void run() {
     const SignalStack stack;
-    this_thread_slot = &slot_;
+    work_owner() = &slot_;
     while (setup_.queue.acquire_processor(slot_)) {
       std::uint32_t task = 0;
       if (!take(task)) break;
@@ -88,9 +90,24 @@ class Worker {
     }
     setup_.queue.release(slot_);
     slot_.task.store(WorkerSlot::idle);
+    help_others();
   }
 
  private:
+  // The queue has run dry: the large calls that others are still at may use this thread.
+  void help_others() {
+    if (busy_.fetch_sub(1) == 1) {
+      wake_helpers();
+      return;
+    }
+    HelpTerms terms;
+    terms.done = [&] { return busy_.load() == 0; };
+    terms.enter = [&] { return setup_.queue.acquire_processor(slot_); };
+    terms.leave = [&] { setup_.queue.release(slot_); };
+    help_until(terms);
+    setup_.queue.release(slot_);
+  }
+
   bool take(std::uint32_t& task) {
     const std::size_t retry = next_retry_.fetch_add(1);
     if (retry < setup_.retries.size()) {
@@ -168,6 +185,7 @@ class Worker {
   ResultRing& ring_;
   Device& device_;
   std::atomic<std::size_t>& next_retry_;
+  std::atomic<std::size_t>& busy_;  // threads of this process that still take tasks
   CheckOptions check_;
   MersenneTwister generator_;
 };
@@ -207,12 +225,15 @@ void run_runner(const RunnerSetup& setup) {
   const std::unique_ptr<Device> device = setup.make_device();
   std::atomic<std::size_t> next_retry{0};
   const std::size_t threads = setup.alone ? 1 : setup.threads;
+  std::atomic<std::size_t> busy{threads};
   std::vector<std::thread> pool;
   pool.reserve(threads);
   for (std::size_t i = 0; i < threads; ++i) {
     try {
-      pool.emplace_back([&, i] { Worker(setup, i, *device, next_retry).run(); });
+      pool.emplace_back([&, i] { Worker(setup, i, *device, next_retry, busy).run(); });
     } catch (const std::system_error&) {
+      busy.fetch_sub(threads - i);
+      wake_helpers();
       // The host gives no more threads; with those that run the work goes on.
       if (pool.empty()) throw;
       break;

@@ -1,7 +1,5 @@
-#define EIGEN_DONT_PARALLELIZE
 #include "kernels/fused/attention.h"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,8 +7,10 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/rows.h"
+#include "kernels/parallel.h"
 
 namespace msrun {
 namespace {
@@ -59,19 +59,11 @@ T* mutable_rows(Tensor& tensor, std::int64_t head, std::int64_t first) {
 // values[j] = exp(values[j] - shift), exactly 0 where that is below the normal numbers.
 template <class T>
 void exponentials(T* values, std::int64_t count, T shift) {
-  constexpr std::int64_t block = 256;
   const T lowest = std::log(std::numeric_limits<T>::min());
-  using Array = Eigen::Array<T, Eigen::Dynamic, 1>;
-  std::array<T, block> reduced;
-  for (std::int64_t start = 0; start < count; start += block) {
-    const std::int64_t length = std::min(block, count - start);
-    T* const at = values + start;
-    for (std::int64_t i = 0; i < length; ++i) reduced[static_cast<std::size_t>(i)] = at[i] - shift;
-    Eigen::Map<Array>(at, length) = Eigen::Map<const Array>(reduced.data(), length).exp();
-    for (std::int64_t i = 0; i < length; ++i) {
-      const T x = reduced[static_cast<std::size_t>(i)];
-      at[i] = x < lowest ? T{0} : std::isnan(x) ? x : at[i];
-    }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T x = values[i] - shift;
+    const T power = exponential(x);
+    values[i] = x < lowest ? T{0} : power;
   }
 }
 
@@ -172,8 +164,8 @@ void forward(const Heads& heads, Results& result) {
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
   const std::int64_t rows = heads.query.size(1);
   const bool half_sums = heads.arithmetic.fp16_accumulation;
-  Scores<T> scores(heads);
-  for (std::int64_t head = 0; head < heads.query.size(0); ++head) {
+  run_pieces(heads.query.size(0), [&](std::int64_t head) {
+    Scores<T> scores(heads);
     const T sink = sink_of<T>(heads, head);
     for (std::int64_t first = 0; first < rows; first += scores.rows_per_block()) {
       const std::int64_t count = std::min(scores.rows_per_block(), rows - first);
@@ -187,7 +179,7 @@ void forward(const Heads& heads, Results& result) {
         if (!nothing) {
           exponentials(p, scores.width(), largest);
           total = row_sum<T>(scores.width(), half_sums, [p](std::int64_t j) { return p[j]; });
-          if (heads.sink.defined()) total += std::exp(sink - largest);
+          if (heads.sink.defined()) total += exponential(sink - largest);
         }
         const T factor = nothing ? T{0} : 1 / total;
         if (nothing) {
@@ -201,7 +193,7 @@ void forward(const Heads& heads, Results& result) {
       gemm(scores.matrix(count), rows_of<T>(heads.value, head / group, scores.range().begin, scores.width()),
            mutable_rows<T>(result.output, head, first), result.output.strides()[1], false, heads.arithmetic);
     }
-  }
+  });
 }
 
 template <class T>
@@ -211,9 +203,7 @@ void backward(const Heads& heads, const Results& result, const Tensor& gradient,
   const std::int64_t rows = heads.query.size(1);
   const std::int64_t value_size = heads.value.size(2);
   const auto scale = static_cast<T>(heads.options.scale);
-  Scores<T> probabilities(heads);
-  std::vector<T> storage;
-  for (std::int64_t head = 0; head < heads.query.size(0); ++head) {
+  const auto run_head = [&](std::int64_t head, Scores<T>& probabilities, std::vector<T>& storage) {
     const std::int64_t key_head = head / group;
     for (std::int64_t first = 0; first < rows; first += probabilities.rows_per_block()) {
       const std::int64_t count = std::min(probabilities.rows_per_block(), rows - first);
@@ -249,7 +239,7 @@ void backward(const Heads& heads, const Results& result, const Tensor& gradient,
         for (std::int64_t j = 0; j < width; ++j) ds[j] = p[j] * (ds[j] - mean);
         const T total = element<T>(result.sum, head, first + r);
         if (gradients.sink.defined() && total != 0) {
-          const T share = std::exp(sink_of<T>(heads, head) - element<T>(result.max, head, first + r)) / total;
+          const T share = exponential(sink_of<T>(heads, head) - element<T>(result.max, head, first + r)) / total;
           gradients.sink.mutable_data<T>()[head * gradients.sink.strides()[0]] -= share * mean;
         }
         if (gradients.bias.defined()) {
@@ -267,7 +257,15 @@ void backward(const Heads& heads, const Results& result, const Tensor& gradient,
       gemm(ds.transposed(), rows_of<T>(heads.query, head, first, count),
            mutable_rows<T>(gradients.key, key_head, range.begin), gradients.key.strides()[1], true, arithmetic);
     }
-  }
+  };
+  // The query heads of one key head add to the same gradients; all heads may add to those of a bias.
+  const std::int64_t pieces = gradients.bias.defined() ? 1 : std::max<std::int64_t>(heads.key.size(0), 1);
+  const std::int64_t heads_per_piece = heads.query.size(0) / pieces;
+  run_pieces(pieces, [&](std::int64_t piece) {
+    Scores<T> probabilities(heads);
+    std::vector<T> storage;
+    for (std::int64_t i = 0; i < heads_per_piece; ++i) run_head(piece * heads_per_piece + i, probabilities, storage);
+  });
 }
 
 Tensor cut(const Tensor& tensor, const AttentionSegment& segment, std::int64_t first, std::int64_t count) {

@@ -11,6 +11,7 @@
 
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/tiles.h"
+#include "kernels/parallel.h"
 #include "kernels/tensor/dims.h"
 #include "kernels/tensor/dtype.h"
 #include "kernels/tensor/memory.h"
@@ -32,7 +33,7 @@ template <class T>
 class Scratch {
  public:
   explicit Scratch(std::int64_t count) {
-    check_tensor_memory(static_cast<std::size_t>(element_count(Dims{count, sizeof(T)})));
+    check_tensor_memory(static_cast<std::size_t>(count), sizeof(T));
     values_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
   }
   T* data() { return values_.get(); }
@@ -228,20 +229,35 @@ void multiply_rounding_to_half(const PackedWeights<T>& weights, const T* input, 
 template <class T>
 constexpr std::int64_t position_block = 10 * widest* lanes<T>;
 
+// Worth the time in which another thread comes to help: some hundred microseconds.
+bool is_large(std::int64_t rows, std::int64_t terms, std::int64_t positions) {
+  return static_cast<double>(rows) * static_cast<double>(terms) * static_cast<double>(positions) > 3e7;
+}
+
 // Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count).
 template <class T, class F>
 void multiply_in_blocks(const PackedWeights<T>& weights, std::int64_t rows, const T* input,
                         const std::vector<std::int64_t>& offsets, std::int64_t positions, bool half, Scratch<T>& result,
                         F&& take) {
   constexpr std::int64_t pitch = position_block<T>;
-  for (std::int64_t first = 0; first < positions; first += pitch) {
+  const auto run = [&](std::int64_t block, T* sums) {
+    const std::int64_t first = block * pitch;
     const std::int64_t count = std::min(pitch, positions - first);
     if (half) {
-      multiply_rounding_to_half(weights, input + first, offsets.data(), result.data(), rows, count, pitch);
+      multiply_rounding_to_half(weights, input + first, offsets.data(), sums, rows, count, pitch);
     } else {
-      multiply(weights, input + first, offsets.data(), result.data(), count, pitch);
+      multiply(weights, input + first, offsets.data(), sums, count, pitch);
     }
-    take(result.data(), pitch, first, count);
+    take(sums, pitch, first, count);
+  };
+  const std::int64_t blocks = (positions + pitch - 1) / pitch;
+  if (is_large(rows, std::ssize(offsets), positions) && help_is_near()) {
+    run_pieces(blocks, [&](std::int64_t block) {
+      Scratch<T> own(rows * pitch);
+      run(block, own.data());
+    });
+  } else {
+    for (std::int64_t block = 0; block < blocks; ++block) run(block, result.data());
   }
 }
 
@@ -612,32 +628,42 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
     for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
       input.fill(x + n * x_image + group * c.in_per_group() * c.windows.input_size(), x_image, count);
       gradient.fill(g + n * g_image + group * rows * c.windows.output_size(), g_image, count);
-      const auto add = [&](std::int64_t first, std::int64_t length) {
+      // Of output channels [row, row + height).
+      const auto add = [&](std::int64_t row, std::int64_t height, std::int64_t first, std::int64_t length) {
+        const T* from_g = gradient.data() + row * g_pitch + first;
+        const T* from_x = input.data() + first;
+        T* to = group_w + row * c.column_length();
         if (half) {
-          add_weight_gradient_rounding_to_half(gradient.data() + first, g_pitch, rows, input.data() + first, offsets,
-                                               length, group_w);
+          add_weight_gradient_rounding_to_half(from_g, g_pitch, height, from_x, offsets, length, to);
         } else {
-          const T* from = input.data() + first;
           add_all_dot_products(
-              gradient.data() + first, g_pitch, rows,
-              [&](std::int64_t k) { return from + offsets[static_cast<std::size_t>(k)]; }, std::ssize(offsets), length,
-              group_w, c.column_length());
+              from_g, g_pitch, height, [&](std::int64_t k) { return from_x + offsets[static_cast<std::size_t>(k)]; },
+              std::ssize(offsets), length, to, c.column_length());
         }
       };
       const std::int64_t positions = flat_positions(count, pitch, c.windows.output);
       // Zero times infinity would be NaN in the positions between the rows.
       const bool flat = all_finite(input.data(), input.size());
-      constexpr std::int64_t block = 2048;
-      for (std::int64_t first = 0; first < positions; first += block) {
-        const std::int64_t length = std::min(block, positions - first);
-        if (flat) {
-          add(first, length);
-        } else {
-          for_each_stretch(first, length, pitch, c.windows.output,
-                           [&](std::int64_t, const Spatial&, std::int64_t from, std::int64_t stretch) {
-                             add(first + from, stretch);
-                           });
+      const auto add_rows = [&](std::int64_t row, std::int64_t height) {
+        constexpr std::int64_t block = 2048;
+        for (std::int64_t first = 0; first < positions; first += block) {
+          const std::int64_t length = std::min(block, positions - first);
+          if (flat) {
+            add(row, height, first, length);
+          } else {
+            for_each_stretch(first, length, pitch, c.windows.output,
+                             [&](std::int64_t, const Spatial&, std::int64_t from, std::int64_t stretch) {
+                               add(row, height, first + from, stretch);
+                             });
+          }
         }
+      };
+      if (is_large(rows, std::ssize(offsets), positions) && help_is_near()) {
+        constexpr std::int64_t slab = 4 * dot_rows;  // whole tiles
+        run_pieces((rows + slab - 1) / slab,
+                   [&](std::int64_t piece) { add_rows(piece * slab, std::min(slab, rows - piece * slab)); });
+      } else {
+        add_rows(0, rows);
       }
     });
   }

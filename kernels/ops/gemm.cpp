@@ -12,6 +12,7 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/tiles.h"
+#include "kernels/parallel.h"
 
 namespace msrun {
 namespace {
@@ -228,6 +229,37 @@ void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* resul
   }
 }
 
+// Worth the time in which another thread comes to help: some hundred microseconds.
+template <class T>
+bool is_large(const MatrixView<T>& a, const MatrixView<T>& b) {
+  return static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns) > 3e7;
+}
+
+// The same in pieces of the result, each of which packs its operands anew.
+template <class T>
+void multiply_by_panels_together(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
+                                 bool accumulate) {
+  constexpr std::int64_t piece_rows = 2 * rows_at_once;
+  constexpr std::int64_t piece_columns = columns_at_once<T>;
+  const bool by_rows = a.rows >= b.columns;
+  const std::int64_t size = by_rows ? piece_rows : piece_columns;
+  const std::int64_t total = by_rows ? a.rows : b.columns;
+  run_pieces((total + size - 1) / size, [&](std::int64_t piece) {
+    const std::int64_t first = piece * size;
+    const std::int64_t count = std::min(size, total - first);
+    MatrixView<T> left = a;
+    MatrixView<T> right = b;
+    if (by_rows) {
+      left.data += first * a.row_stride;
+      left.rows = count;
+    } else {
+      right.data += first * b.column_stride;
+      right.columns = count;
+    }
+    multiply_by_panels(left, right, result + first * (by_rows ? result_stride : 1), result_stride, accumulate);
+  });
+}
+
 // The same for contiguous rows of a and columns of b, of which a narrow b is given copies.
 template <class T>
 void multiply_by_dot_products(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
@@ -286,21 +318,28 @@ void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& re
   const bool summed = element_count(batch) != element_count(batch_axes(result.shape()));
   T* const target = result.mutable_data<T>();
   if (summed) std::fill_n(target, result.numel(), T{});
-  Dims index(batch.size());
-  for (std::int64_t count = element_count(batch); count > 0; --count) {
+  const auto run_one = [&](std::int64_t position) {
     MatrixView<T> matrix_a = first_a;
     MatrixView<T> matrix_b = first_b;
     std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < batch.size(); ++axis) {
-      matrix_a.data += index[axis] * a_strides[axis];
-      matrix_b.data += index[axis] * b_strides[axis];
-      offset += index[axis] * result_strides[axis];
+    for (std::size_t axis = batch.size(); axis-- > 0; position /= batch[axis]) {
+      const std::int64_t index = position % batch[axis];
+      matrix_a.data += index * a_strides[axis];
+      matrix_b.data += index * b_strides[axis];
+      offset += index * result_strides[axis];
     }
     multiply(matrix_a, matrix_b, target + offset, first_b.columns, summed, arithmetic);
-    for (std::size_t axis = batch.size(); axis-- > 0;) {
-      if (++index[axis] < batch[axis]) break;
-      index[axis] = 0;
-    }
+  };
+  const std::int64_t count = element_count(batch);
+  const double work = static_cast<double>(count) * static_cast<double>(first_a.rows) *
+                      static_cast<double>(first_a.columns) * static_cast<double>(first_b.columns);
+  if (!summed && count > 1 && work > 3e7 && help_is_near()) {
+    const std::int64_t size = std::max<std::int64_t>(1, count / 64);
+    run_pieces((count + size - 1) / size, [&](std::int64_t piece) {
+      for (std::int64_t i = piece * size; i < std::min(count, (piece + 1) * size); ++i) run_one(i);
+    });
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) run_one(i);
   }
 }
 
@@ -370,6 +409,8 @@ void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_
   const bool contiguous = a.column_stride == 1 && (b.row_stride == 1 || b.columns <= 8);
   if (few && contiguous && a.columns >= 4 * lanes<T>) {
     multiply_by_dot_products(a, b, result, result_stride, accumulate);
+  } else if (is_large(a, b) && help_is_near()) {
+    multiply_by_panels_together(a, b, result, result_stride, accumulate);
   } else {
     multiply_by_panels(a, b, result, result_stride, accumulate);
   }
