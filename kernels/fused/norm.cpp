@@ -20,12 +20,15 @@ template <class T>
 void normalise_rows(const Tensor& x, const Tensor& gamma, double epsilon, bool half_sums, Tensor& y, Tensor& rstd) {
   const std::int64_t size = gamma.numel();
   const T* weights = gamma.data<T>();
+  RowReader<T> reader(x, RowLayout::plain(size));
+  RowWriter<T> writer(y, RowLayout::plain(size));
   for (std::int64_t row = 0; row < rstd.numel(); ++row) {
-    const T* from = x.data<T>() + row * size;
-    T* to = y.mutable_data<T>() + row * size;
+    const T* from = reader.read(row);
+    T* to = writer.write(row);
     const T squares = row_sum<T>(size, half_sums, [from](std::int64_t i) { return from[i] * from[i]; });
     const T factor = 1 / std::sqrt(squares / static_cast<T>(size) + static_cast<T>(epsilon));
     for (std::int64_t i = 0; i < size; ++i) to[i] = from[i] * factor * weights[i];
+    writer.store(row);
     rstd.mutable_data<T>()[row] = factor;
   }
 }
@@ -36,16 +39,20 @@ void normalise_rows_backward(const Tensor& x, const Tensor& gamma, const Tensor&
                              Tensor& gradient, Tensor& products) {
   const std::int64_t size = gamma.numel();
   const T* weights = gamma.data<T>();
+  RowReader<T> inputs(x, RowLayout::plain(size));
+  RowReader<T> gradients(g, RowLayout::plain(size));
+  RowWriter<T> writer(gradient, RowLayout::plain(size));
   for (std::int64_t row = 0; row < rstd.numel(); ++row) {
-    const T* from = x.data<T>() + row * size;
-    const T* dy = g.data<T>() + row * size;
-    T* to = gradient.mutable_data<T>() + row * size;
+    const T* from = inputs.read(row);
+    const T* dy = gradients.read(row);
+    T* to = writer.write(row);
     T* product = products.mutable_data<T>() + row * size;
     const T factor = rstd.data<T>()[row];
     for (std::int64_t i = 0; i < size; ++i) product[i] = dy[i] * from[i] * factor;
     const T total = row_sum<T>(size, half_sums, [=](std::int64_t i) { return product[i] * weights[i]; });
     const T mean = total / static_cast<T>(size);
     for (std::int64_t i = 0; i < size; ++i) to[i] = factor * (dy[i] * weights[i] - from[i] * factor * mean);
+    writer.store(row);
   }
 }
 
@@ -60,17 +67,17 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   const DType dtype = result_dtype({&x, &gamma});
   const DType compute = compute_dtype(dtype);
   const bool half_sums = x.arithmetic().fp16_accumulation;
-  const Tensor input = x.tensor().to(compute).contiguous();
+  const Tensor input = x.tensor().contiguous();
   const Tensor weights = gamma.tensor().to(compute).contiguous();
   Dims shape = x.shape();
   std::fill(shape.end() - axes, shape.end(), 1);
   Tensor rstd(compute, shape);
-  Tensor y(compute, x.shape());
+  Tensor y(dtype, x.shape());
   visit_compute(compute,
                 [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, half_sums, y, rstd); });
   const auto vjp = [input, weights, rstd, compute, half_sums, axes, arithmetic = x.arithmetic()](const Tensor& g) {
-    const Tensor gradient = g.to(compute).contiguous();
-    Tensor of_x(compute, input.shape());
+    const Tensor gradient = g.contiguous();
+    Tensor of_x(is_floating(input.dtype()) ? input.dtype() : compute, input.shape());
     Tensor products(compute, input.shape());
     visit_compute(compute, [&](auto element) {
       normalise_rows_backward<decltype(element)>(input, weights, rstd, gradient, half_sums, of_x, products);
@@ -80,7 +87,7 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
     const Tensor of_gamma = leading.empty() ? products : sum(products, leading, false, arithmetic);
     return std::vector<Tensor>{of_x, of_gamma};
   };
-  return {x.tape().record(y.to(dtype), {x, gamma}, vjp), rstd};
+  return {x.tape().record(y, {x, gamma}, vjp), rstd};
 }
 
 OP("npu_rms_norm(Tensor self, Tensor gamma, float epsilon=1e-06)", [](const Bound& args) -> Value {

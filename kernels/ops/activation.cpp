@@ -4,8 +4,10 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/error_function.h"
 #include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
+#include "kernels/ops/logarithm.h"
 #include "kernels/ops/operator_forms.h"
 
 namespace msrun {
@@ -21,7 +23,7 @@ template <class T>
 // ln(1 + e^x).
 template <class T>
 [[gnu::always_inline]] inline T log_one_plus_exp(T x) {
-  return (x > 0 ? x : T{0}) + std::log1p(exponential(-std::abs(x)));
+  return (x > 0 ? x : T{0}) + logarithm_of_one_plus(exponential(-std::abs(x)));
 }
 
 Var relu(const Var& x) {
@@ -59,7 +61,7 @@ Var elu(const Var& x, double alpha, double scale, double input_scale) {
       [=](auto a) {
         using T = decltype(a);
         return a > 0 ? static_cast<T>(scale) * a
-                     : static_cast<T>(alpha * scale) * std::expm1(static_cast<T>(input_scale) * a);
+                     : static_cast<T>(alpha * scale) * exponential_minus_one(static_cast<T>(input_scale) * a);
       },
       [=](auto a, auto, auto g) {
         using T = decltype(a);
@@ -110,11 +112,11 @@ Var gelu(const Var& x) {
       x,
       [](auto a) {
         using T = decltype(a);
-        return a * T{0.5} * (1 + std::erf(a * static_cast<T>(1 / std::numbers::sqrt2)));
+        return a * T{0.5} * (1 + error_function(a * static_cast<T>(1 / std::numbers::sqrt2)));
       },
       [](auto a, auto, auto g) {
         using T = decltype(a);
-        const T below = T{0.5} * (1 + std::erf(a * static_cast<T>(1 / std::numbers::sqrt2)));
+        const T below = T{0.5} * (1 + error_function(a * static_cast<T>(1 / std::numbers::sqrt2)));
         const T density = exponential(T{-0.5} * a * a) * static_cast<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
         return g * (below + a * density);
       });

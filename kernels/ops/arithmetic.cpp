@@ -6,10 +6,26 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
+#include "kernels/ops/logarithm.h"
 #include "kernels/ops/operator_forms.h"
 
 namespace msrun {
 namespace {
+
+// The edge to an operand of z = f(a, b) whose gradient vjp(g) needs less than all of a, b and z.
+template <class V>
+Edge edge_to(const Var& operand, V vjp) {
+  return {operand, [vjp, shape = operand.shape(), arithmetic = operand.arithmetic()](const Tensor& g) {
+            return sum_to(vjp(g), shape, arithmetic);
+          }};
+}
+
+Tensor unchanged(const Tensor& g) { return g; }
+
+// Gradient times a factor that broadcasts to it.
+auto times(const Tensor& factor) {
+  return [factor](const Tensor& g) { return map(g.dtype(), factor, g, [](auto y, auto v) { return v * y; }); };
+}
 
 bool is_integral(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
 
@@ -171,22 +187,26 @@ Var lerp(const Var& start, const Var& end, const Var& weight) {
 }  // namespace
 
 Var add(const Var& a, const Var& b) {
-  if (result_dtype({&a, &b}) == DType::boolean) return scaled_add(a, b, 1);
-  return binary(
-      a, b, [](auto x, auto y) { return wrapping_add(x, y); }, [](auto, auto, auto, auto g) { return g; },
-      [](auto, auto, auto, auto g) { return g; });
+  const DType dtype = result_dtype({&a, &b});
+  if (dtype == DType::boolean) return scaled_add(a, b, 1);
+  const Tensor z =
+      map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return wrapping_add(x, y); });
+  return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, unchanged)});
 }
 
 Var sub(const Var& a, const Var& b) {
-  return binary(
-      a, b, [](auto x, auto y) { return wrapping_sub(x, y); }, [](auto, auto, auto, auto g) { return g; },
-      [](auto, auto, auto, auto g) { return -g; });
+  const DType dtype = result_dtype({&a, &b});
+  const Tensor z =
+      map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return wrapping_sub(x, y); });
+  const auto negated = [](const Tensor& g) { return map(g.dtype(), g, [](auto v) { return -v; }); };
+  return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, negated)});
 }
 
 Var mul(const Var& a, const Var& b) {
-  return binary(
-      a, b, [](auto x, auto y) { return wrapping_mul(x, y); }, [](auto, auto y, auto, auto g) { return g * y; },
-      [](auto x, auto, auto, auto g) { return g * x; });
+  const DType dtype = result_dtype({&a, &b});
+  const Tensor z =
+      map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return wrapping_mul(x, y); });
+  return a.tape().record(z, {edge_to(a, times(b.tensor())), edge_to(b, times(a.tensor()))});
 }
 
 Var div(const Var& a, const Var& b) {
@@ -242,7 +262,7 @@ Var exp(const Var& x) {
 
 Var log(const Var& x) {
   return unary(
-      x, [](auto a) { return std::log(a); }, [](auto a, auto, auto g) { return g / a; });
+      x, [](auto a) { return logarithm(a); }, [](auto a, auto, auto g) { return g / a; });
 }
 
 OP("add(Operand input, Operand other, Scalar alpha=1)",

@@ -4,7 +4,9 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
+#include "kernels/ops/logarithm.h"
 #include "kernels/ops/operator_forms.h"
 
 namespace msrun {
@@ -33,8 +35,8 @@ Var xlogy(const Var& a, const Var& b) {
   return float_binary(
       a, b, [](auto x, auto y) { return is_nan(y) ? y
                                         : x == 0  ? decltype(x){0}
-                                                  : x * std::log(y); },
-      [](auto x, auto y, auto, auto g) { return x == 0 && y <= 0 ? decltype(g){0} : g * std::log(y); },
+                                                  : x * logarithm(y); },
+      [](auto x, auto y, auto, auto g) { return x == 0 && y <= 0 ? decltype(g){0} : g * logarithm(y); },
       [](auto x, auto y, auto, auto g) { return g * x / y; });
 }
 
@@ -42,8 +44,8 @@ Var xlog1py(const Var& a, const Var& b) {
   return float_binary(
       a, b, [](auto x, auto y) { return is_nan(y) ? y
                                         : x == 0  ? decltype(x){0}
-                                                  : x * std::log1p(y); },
-      [](auto x, auto y, auto, auto g) { return x == 0 && y <= -1 ? decltype(g){0} : g * std::log1p(y); },
+                                                  : x * logarithm_of_one_plus(y); },
+      [](auto x, auto y, auto, auto g) { return x == 0 && y <= -1 ? decltype(g){0} : g * logarithm_of_one_plus(y); },
       [](auto x, auto y, auto, auto g) { return g * x / (y + 1); });
 }
 
@@ -52,10 +54,10 @@ Var logaddexp(const Var& a, const Var& b) {
   return float_binary(
       a, b,
       [](auto x, auto y) {
-        return std::isinf(x) && x == y ? x : (x > y ? x : y) + std::log1p(std::exp(-std::abs(x - y)));
+        return std::isinf(x) && x == y ? x : (x > y ? x : y) + logarithm_of_one_plus(exponential(-std::abs(x - y)));
       },
-      [](auto x, auto y, auto, auto g) { return g / (1 + std::exp(y - x)); },
-      [](auto x, auto y, auto, auto g) { return g / (1 + std::exp(x - y)); });
+      [](auto x, auto y, auto, auto g) { return g / (1 + exponential(y - x)); },
+      [](auto x, auto y, auto, auto g) { return g / (1 + exponential(x - y)); });
 }
 
 Var logaddexp2(const Var& a, const Var& b) {
@@ -64,7 +66,8 @@ Var logaddexp2(const Var& a, const Var& b) {
       [](auto x, auto y) {
         using T = decltype(x);
         if (std::isinf(x) && x == y) return x;
-        return (x > y ? x : y) + std::log1p(std::exp2(-std::abs(x - y))) * static_cast<T>(std::numbers::log2e);
+        return (x > y ? x : y) +
+               logarithm_of_one_plus(std::exp2(-std::abs(x - y))) * static_cast<T>(std::numbers::log2e);
       },
       [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(y - x)); },
       [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(x - y)); });

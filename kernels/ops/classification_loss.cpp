@@ -16,12 +16,10 @@
 namespace msrun {
 namespace {
 
-// [N, C, d1...] as rows of classes, [N, d1..., C], in the compute dtype; the classes of 1-d and 2-d inputs are last
-// already.
+// [N, C, d1...] as rows of classes, [N, d1..., C]; the classes of 1-d and 2-d inputs are last already.
 Tensor classes_last(const Tensor& x) {
-  const Tensor wide = to_compute(x);
-  if (x.rank() < 3 || x.numel() == 0) return wide;
-  return exchange_axes(wide, x.size(0), x.size(1), x.numel() / (x.size(0) * x.size(1)));
+  if (x.rank() < 3 || x.numel() == 0) return x.contiguous();
+  return exchange_axes(x, x.size(0), x.size(1), x.numel() / (x.size(0) * x.size(1)));
 }
 
 Tensor classes_back(const Tensor& rows, const Dims& shape) {
@@ -162,21 +160,21 @@ struct CrossEntropy {
 
   template <class T>
   std::vector<T> losses(const std::vector<T>& weights, std::int64_t rows) const {
-    const Tensor input = classes_last(x);
-    const Tensor given = by_index() ? Tensor{} : classes_last(target.to(input.dtype()));
+    RowReader<T> inputs(classes_last(x), RowLayout::plain(classes));
+    RowReader<T> given(classes_last(by_index() ? x : target), RowLayout::plain(classes));
     std::vector<T> result(static_cast<std::size_t>(rows));
     std::vector<T> scratch(static_cast<std::size_t>(classes));
     for (std::int64_t r = 0; r < rows; ++r) {
       const auto row = static_cast<std::size_t>(r);
       if (by_index() && indices[row] < 0) continue;
-      const T* logits = input.data<T>() + r * classes;
+      const T* logits = inputs.read(r);
       const T normaliser = exponentials(logits, classes, half_steps, scratch.data()).log_sum();
       if (by_index() && smoothing == 0) {
         const auto index = static_cast<std::size_t>(indices[row]);
         result[row] = weights[index] * (normaliser - logits[index]);
         continue;
       }
-      factors(row, by_index() ? nullptr : given.data<T>() + r * classes, weights, scratch.data());
+      factors(row, by_index() ? nullptr : given.read(r), weights, scratch.data());
       const T* f = scratch.data();
       result[row] = row_sum<T>(classes, half_steps, [=](std::int64_t c) { return f[c] * (normaliser - logits[c]); });
     }
@@ -187,34 +185,42 @@ struct CrossEntropy {
   template <class T>
   std::vector<Tensor> backward(const Tensor& gradient, double scale, bool of_target) const {
     const Tensor input = classes_last(x);
-    const Tensor given = by_index() ? Tensor{} : classes_last(target.to(input.dtype()));
-    const Tensor g = element_gradients(gradient, element_shape, input.dtype());
+    const Tensor given = classes_last(by_index() ? x : target);
+    const Tensor g = element_gradients(gradient, element_shape, RowReader<T>::own_dtype);
     const std::vector<T> weights = class_weights<T>(weight, classes);
-    Tensor of_x(input.dtype(), input.shape());
-    Tensor of_probabilities = of_target ? Tensor(input.dtype(), input.shape()) : Tensor{};
+    Tensor of_x(x.dtype(), input.shape());
+    Tensor of_probabilities = of_target ? Tensor(target.dtype(), input.shape()) : of_x;
+    const RowLayout layout = RowLayout::plain(classes);
+    RowReader<T> inputs(input, layout);
+    RowReader<T> targets(given, layout);
+    RowWriter<T> of_inputs(of_x, layout);
+    RowWriter<T> of_targets(of_probabilities, layout);
     std::vector<T> scratch(static_cast<std::size_t>(classes));
     for (std::int64_t r = 0; r < g.numel(); ++r) {
       const auto row = static_cast<std::size_t>(r);
-      const T* logits = input.data<T>() + r * classes;
-      T* out = of_x.mutable_data<T>() + r * classes;
+      T* out = of_inputs.write(r);
       if (by_index() && indices[row] < 0) {
         std::fill_n(out, classes, T{0});
+        of_inputs.store(r);
         continue;
       }
+      const T* logits = inputs.read(r);
       const T upstream = g.data<T>()[r] * static_cast<T>(scale);
       const Exponentials<T> exponential = exponentials(logits, classes, half_steps, out);
-      factors(row, by_index() ? nullptr : given.data<T>() + r * classes, weights, scratch.data());
+      factors(row, by_index() ? nullptr : targets.read(r), weights, scratch.data());
       const T* f = scratch.data();
       const T total = row_sum<T>(classes, half_steps, [f](std::int64_t c) { return f[c]; });
       const T share = total / exponential.sum;
       for (std::int64_t c = 0; c < classes; ++c) out[c] = upstream * (share * out[c] - f[c]);
+      of_inputs.store(r);
       if (!of_target) continue;
-      T* to = of_probabilities.mutable_data<T>() + r * classes;
+      T* to = of_targets.write(r);
       const T peak = static_cast<T>(1 - smoothing);
       const T normaliser = exponential.log_sum();
       for (std::int64_t c = 0; c < classes; ++c) {
         to[c] = upstream * peak * weights[static_cast<std::size_t>(c)] * (normaliser - logits[c]);
       }
+      of_targets.store(r);
     }
     return {classes_back(of_x, x.shape()), of_target ? classes_back(of_probabilities, x.shape()) : Tensor{}};
   }

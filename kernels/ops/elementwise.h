@@ -133,19 +133,29 @@ Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tens
   for (const Tensor* operand : operands) {
     if (is_complex(operand->dtype())) throw SkipError("Complex tensors are not supported by this operator.");
   }
+  // Operands that jump along the innermost axis are put in order first, a tile at a time.
+  std::array<Tensor, N> ordered;
+  std::array<const Tensor*, N> inputs = operands;
+  for (std::size_t k = 0; k < N; ++k) {
+    const Tensor& operand = *operands[k];
+    constexpr std::int64_t worth_it = 4096;  // elements
+    if (operand.numel() < worth_it || operand.shape().back() == 1 || operand.strides().back() <= 1) continue;
+    ordered[k] = operand.contiguous();
+    inputs[k] = &ordered[k];
+  }
   Tensor result(result_dtype, shape);
   switch (compute) {
     case Compute::float32:
-      run<float>(result, operands, f);
+      run<float>(result, inputs, f);
       break;
     case Compute::float64:
-      run<double>(result, operands, f);
+      run<double>(result, inputs, f);
       break;
     case Compute::int64:
       if constexpr (requires { f.floats_only; }) {
-        run<float>(result, operands, f);
+        run<float>(result, inputs, f);
       } else {
-        run<std::int64_t>(result, operands, f);
+        run<std::int64_t>(result, inputs, f);
       }
       break;
   }

@@ -5,7 +5,10 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/error_function.h"
+#include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
+#include "kernels/ops/logarithm.h"
 #include "kernels/ops/operator_forms.h"
 #include "kernels/ops/special_functions.h"
 
@@ -90,7 +93,7 @@ Var exp2(const Var& x) {
 }
 Var expm1(const Var& x) {
   return unary(
-      x, [](auto a) { return std::expm1(a); }, [](auto, auto y, auto g) { return g * (y + 1); });
+      x, [](auto a) { return exponential_minus_one(a); }, [](auto, auto y, auto g) { return g * (y + 1); });
 }
 Var log2(const Var& x) {
   return unary(
@@ -104,28 +107,28 @@ Var log10(const Var& x) {
 }
 Var log1p(const Var& x) {
   return unary(
-      x, [](auto a) { return std::log1p(a); }, [](auto a, auto, auto g) { return g / (1 + a); });
+      x, [](auto a) { return logarithm_of_one_plus(a); }, [](auto a, auto, auto g) { return g / (1 + a); });
 }
 
 Var erf(const Var& x) {
   return unary(
-      x, [](auto a) { return std::erf(a); },
+      x, [](auto a) { return error_function(a); },
       [](auto a, auto, auto g) {
-        return g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * std::exp(-a * a);
+        return g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * exponential(-a * a);
       });
 }
 Var erfc(const Var& x) {
   return unary(
       x, [](auto a) { return std::erfc(a); },
       [](auto a, auto, auto g) {
-        return -g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * std::exp(-a * a);
+        return -g * static_cast<decltype(g)>(2 * std::numbers::inv_sqrtpi) * exponential(-a * a);
       });
 }
 Var erfinv(const Var& x) {
   return unary(
       x, [](auto a) { return static_cast<decltype(a)>(erf_inverse(a)); },
       [](auto, auto y, auto g) {
-        return g * static_cast<decltype(g)>(0.5 / std::numbers::inv_sqrtpi) * std::exp(y * y);
+        return g * static_cast<decltype(g)>(0.5 / std::numbers::inv_sqrtpi) * exponential(y * y);
       });
 }
 Var lgamma(const Var& x) {
@@ -188,7 +191,7 @@ Var frac(const Var& x) {
 Var logit(const Var& x, std::optional<double> eps) {
   if (!eps) {
     return unary(
-        x, [](auto a) { return std::log(a / (1 - a)); },
+        x, [](auto a) { return logarithm(a / (1 - a)); },
         [](auto a, auto, auto g) {
           using T = decltype(a);
           return a < 0 || a > 1 ? std::numeric_limits<T>::quiet_NaN() : g / (a * (1 - a));
@@ -202,7 +205,7 @@ Var logit(const Var& x, std::optional<double> eps) {
         using T = decltype(a);
         const T raised = a < static_cast<T>(low) ? static_cast<T>(low) : a;
         const T inside = raised > static_cast<T>(high) ? static_cast<T>(high) : raised;
-        return std::log(inside / (1 - inside));
+        return logarithm(inside / (1 - inside));
       },
       [low, high](auto a, auto, auto g) {
         using T = decltype(a);

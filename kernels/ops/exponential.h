@@ -1,4 +1,4 @@
-// exp and tanh without branches, calls and tables, so that loops over them become vector code. The C library's
+// exp, expm1 and tanh without branches, calls and tables, so that loops over them become vector code. The C library's
 // functions are as exact, but called element by element. always_inline, because a call within a loop undoes all that.
 #pragma once
 
@@ -10,10 +10,9 @@ namespace msrun {
 
 namespace exponential_detail {
 
-// e^x = 2^k e^r with |r| <= ln(2) / 2, e^r by its Taylor polynomial of the given degree. x must lie within +-1500 or be
-// NaN. Gives e^r and sets k.
-template <int degree>
-[[gnu::always_inline]] inline double reduced_exponential(double x, std::int64_t& k) {
+// e^x = 2^k e^r with |r| <= ln(2) / 2. x must lie within +-1500 or be NaN. Gives r and sets k
+// and what the rounding of r lost.
+[[gnu::always_inline]] inline double reduced_argument(double x, std::int64_t& k, double* tail = nullptr) {
   constexpr double log2_e = 0x1.71547652b82fep0;
   // The high part has trailing zeros, so that k * ln2_high is exact.
   constexpr double ln2_high = 0x1.62e42feep-1;
@@ -22,7 +21,15 @@ template <int degree>
   const double shifted = x * log2_e + to_integer;
   const double rounded = shifted - to_integer;
   k = std::bit_cast<std::int64_t>(shifted) - std::bit_cast<std::int64_t>(to_integer);
-  const double r = (x - rounded * ln2_high) - rounded * ln2_low;
+  const double high = x - rounded * ln2_high;
+  const double r = high - rounded * ln2_low;
+  if (tail != nullptr) *tail = (high - r) - rounded * ln2_low;
+  return r;
+}
+
+// Taylor polynomial of the given degree: e^r for shift 0, (e^r - 1) / r for shift 1.
+template <int degree, int shift>
+[[gnu::always_inline]] inline double series(double r) {
   constexpr double inverse_factorials[] = {1.0,
                                            1.0,
                                            0x1p-1,
@@ -38,12 +45,33 @@ template <int degree>
                                            0x1.1eed8eff8d898p-29,
                                            0x1.6124613a86d09p-33};
   double sum = inverse_factorials[degree];
-  for (int i = degree - 1; i >= 0; --i) sum = sum * r + inverse_factorials[i];
+  for (int i = degree - 1; i >= shift; --i) sum = sum * r + inverse_factorials[i];
   return sum;
+}
+
+template <int degree>
+[[gnu::always_inline]] inline double reduced_exponential(double x, std::int64_t& k) {
+  return series<degree, 0>(reduced_argument(x, k));
 }
 
 // 2^k for -1022 <= k <= 1023.
 [[gnu::always_inline]] inline double power_of_two(std::int64_t k) { return std::bit_cast<double>((k + 1023) << 52); }
+
+// e^x - 1 for |x| <= 100, and what its rounding lost.
+[[gnu::always_inline]] inline double minus_one(double x, double& low) {
+  std::int64_t k;
+  double tail;
+  const double r = reduced_argument(x, k, &tail);
+  const double scale = power_of_two(k);
+  tail += r * (r * series<13, 2>(r));
+  // Three parts, 2^k - 1, 2^k r and 2^k tail, of which the first two cancel: what their sum loses is kept.
+  const double sum = (scale - 1) + scale * r;
+  const double lost = scale * r - (sum - (scale - 1));
+  const double rest = lost + scale * tail;
+  const double result = sum + rest;
+  low = rest - (result - sum);
+  return result;
+}
 
 }  // namespace exponential_detail
 
@@ -68,7 +96,41 @@ template <int degree>
   return static_cast<float>(sum * exponential_detail::power_of_two(k));
 }
 
-[[gnu::always_inline]] inline double hyperbolic_tangent(double x) { return std::tanh(x); }
+// e^x - 1. Error below 1.2 units of the last place.
+[[gnu::always_inline]] inline double exponential_minus_one(double x) {
+  // Outside of these bounds e^x or -1 is the answer.
+  constexpr double bound = 60;
+  double capped = x > bound ? bound : x;
+  capped = capped < -bound ? -bound : capped;
+  double low;
+  const double result = exponential_detail::minus_one(capped, low);
+  return x > bound ? exponential(x) : x == 0 ? x : result;
+}
+
+// Computed in double and rounded once.
+[[gnu::always_inline]] inline float exponential_minus_one(float value) {
+  double x = value;
+  x = x > 130 ? 130 : x;
+  x = x < -60 ? -60 : x;
+  std::int64_t k;
+  const double r = exponential_detail::reduced_argument(x, k);
+  const double scale = exponential_detail::power_of_two(k);
+  const double result = scale * (r * exponential_detail::series<9, 1>(r)) + (scale - 1);
+  return value == 0 ? value : static_cast<float>(result);
+}
+
+// Error below 1.5 units of the last place.
+[[gnu::always_inline]] inline double hyperbolic_tangent(double x) {
+  const double size = std::abs(x);
+  double low;
+  const double decay = exponential_detail::minus_one(-2 * (size > 30 ? 30 : size), low);  // e^(-2|x|) - 1
+  const double divisor = 2 + decay;
+  const double quotient = -decay / divisor;
+  // The roundings of both operands, whose quotient this was; 1 / divisor is (1 + quotient) / 2.
+  const double lost = quotient * (decay - (divisor - 2)) + low * (1 + quotient);
+  const double result = std::copysign(quotient - 0.5 * (1 + quotient) * lost, x);
+  return x == x ? result : x;
+}
 
 [[gnu::always_inline]] inline float hyperbolic_tangent(float value) {
   const double x = std::abs(static_cast<double>(value));

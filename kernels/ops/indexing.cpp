@@ -376,7 +376,10 @@ Tensor one_hot(const Tensor& x, std::int64_t classes) {
 }  // namespace
 
 Var gather(const Var& x, std::int64_t axis, const Tensor& index) {
-  return take(x, share(gather_selection(x.shape(), axis, index)));
+  return x.tape().record(gather_elements(x.tensor(), axis, index),
+                         {{x, [=, shape = x.shape(), arithmetic = x.arithmetic()](const Tensor& g) {
+                             return gather_elements_vjp(g, shape, axis, index, arithmetic);
+                           }}});
 }
 
 OP("nonzero(Tensor input, *, bool as_tuple=False)", [](const Bound& args) -> Value {

@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exponential.h"
+#include "kernels/ops/logarithm.h"
 #include "kernels/ops/loss.h"
 #include "kernels/ops/rows.h"
 
@@ -52,7 +53,7 @@ namespace {
 // ln(1 + e^z) without overflow.
 template <class T>
 T log_one_plus_exp(T z) {
-  return std::max(z, T{0}) + std::log1p(exponential(-std::abs(z)));
+  return std::max(z, T{0}) + logarithm_of_one_plus(exponential(-std::abs(z)));
 }
 
 template <class T>
@@ -122,7 +123,7 @@ void require_between(const Var& x, double low, double high, const char* message)
 
 template <class T>
 T clamped_log(T x) {
-  return std::max(std::log(x), T{-100});
+  return std::max(logarithm(x), T{-100});
 }
 
 Var cross_entropy_of_probability(const Var& x, const Var& t) {
@@ -148,7 +149,9 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
   if (!positive_weight) {
     return float_binary(
         x, t,
-        [](auto z, auto y) { return std::max(z, decltype(z){0}) - z * y + std::log1p(exponential(-std::abs(z))); },
+        [](auto z, auto y) {
+          return std::max(z, decltype(z){0}) - z * y + logarithm_of_one_plus(exponential(-std::abs(z)));
+        },
         [](auto z, auto y, auto, auto g) { return (logistic(z) - y) * g; },
         [](auto z, auto, auto, auto g) { return -z * g; });
   }
@@ -172,9 +175,9 @@ Var divergence(const Var& x, const Var& t, bool log_target) {
         [](auto a, auto b, auto, auto g) { return exponential(b) * (b - a + 1) * g; });
   }
   return float_binary(
-      x, t, [](auto a, auto b) { return b == 0 ? b : b * (std::log(b) - a); },
+      x, t, [](auto a, auto b) { return b == 0 ? b : b * (logarithm(b) - a); },
       [](auto, auto b, auto, auto g) { return -b * g; },
-      [](auto a, auto b, auto, auto g) { return b == 0 ? decltype(b){0} : (std::log(b) + 1 - a) * g; });
+      [](auto a, auto b, auto, auto g) { return b == 0 ? decltype(b){0} : (logarithm(b) + 1 - a) * g; });
 }
 
 // ln(t!) by Stirling's formula, for t > 1.
@@ -194,11 +197,11 @@ Var poisson(const Var& x, const Var& t, bool log_input, bool full, double epsilo
   return float_binary(
       x, t,
       [full, epsilon](auto a, auto b) {
-        return a - b * std::log(a + static_cast<decltype(a)>(epsilon)) + (full ? stirling(b) : decltype(b){0});
+        return a - b * logarithm(a + static_cast<decltype(a)>(epsilon)) + (full ? stirling(b) : decltype(b){0});
       },
       [epsilon](auto a, auto b, auto, auto g) { return (1 - b / (a + static_cast<decltype(a)>(epsilon))) * g; },
       [target_slope, epsilon](auto a, auto b, auto, auto g) {
-        return (target_slope(b) - std::log(a + static_cast<decltype(a)>(epsilon))) * g;
+        return (target_slope(b) - logarithm(a + static_cast<decltype(a)>(epsilon))) * g;
       });
 }
 
@@ -231,7 +234,7 @@ Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, d
   const Var v = raised_to(variance, epsilon);
   const double constant = full ? std::log(2 * std::numbers::pi) / 2 : 0;
   const Var half_log = unary(
-      v, [constant](auto a) { return std::log(a) / 2 + static_cast<decltype(a)>(constant); },
+      v, [constant](auto a) { return logarithm(a) / 2 + static_cast<decltype(a)>(constant); },
       [](auto a, auto, auto g) { return g / (2 * a); });
   return add(half_log, mul(div(squared_difference(x, t), v), 0.5));
 }

@@ -3,7 +3,7 @@
 //
 // Every norm is brought to the form [rows, channels, space]: the statistics belong to a row, the affine parameters to a
 // channel. Layer norm: a row per position, space 1. Group and instance norm: a row per sample and group. Batch norm:
-// the channel axis is moved first, a row per channel.
+// a row per channel, whose parts lie a sample apart.
 #include <cmath>
 #include <vector>
 
@@ -29,12 +29,13 @@ struct Layout {
   Statistics statistics = Statistics::mean_and_variance;
   double epsilon = 0;
   bool half_steps = false;
+  RowLayout memory;  // where the rows lie
 
   std::int64_t row_length() const { return channels * space; }
   std::int64_t parameters() const { return channels * groups; }
 };
 
-// Row-major tensors in one compute dtype. weight and bias may be undefined.
+// Row-major tensors, all but x in its compute dtype. weight and bias may be undefined.
 struct Operands {
   Tensor x;
   Tensor weight;
@@ -93,20 +94,22 @@ Tensor forward(Operands& operands, const Layout& layout) {
   Tensor y(operands.x.dtype(), operands.x.shape());
   if (layout.statistics != Statistics::given) {
     const Dims rows{layout.rows};
-    operands.mean = Tensor(operands.x.dtype(), rows);
-    operands.rstd = Tensor(operands.x.dtype(), rows);
+    operands.mean = Tensor(RowReader<T>::own_dtype, rows);
+    operands.rstd = Tensor(RowReader<T>::own_dtype, rows);
   }
   const T* weight = data_or_null<T>(operands.weight);
   const T* bias = data_or_null<T>(operands.bias);
+  RowReader<T> reader(operands.x, layout.memory);
+  RowWriter<T> writer(y, layout.memory);
   for (std::int64_t r = 0; r < layout.rows; ++r) {
-    const T* x = operands.x.data<T>() + r * layout.row_length();
+    const T* x = reader.read(r);
     if (layout.statistics != Statistics::given) {
       row_statistics(x, layout, operands.mean.mutable_data<T>()[r], operands.rstd.mutable_data<T>()[r]);
     }
     const std::int64_t first = r % layout.groups * layout.channels;
     apply_row(x, weight == nullptr ? nullptr : weight + first, bias == nullptr ? nullptr : bias + first,
-              operands.mean.data<T>()[r], operands.rstd.data<T>()[r], layout,
-              y.mutable_data<T>() + r * layout.row_length());
+              operands.mean.data<T>()[r], operands.rstd.data<T>()[r], layout, writer.write(r));
+    writer.store(r);
   }
   return y;
 }
@@ -199,15 +202,18 @@ Gradients backward(const Operands& operands, const Tensor& gradient, const Layou
   ParameterGradient bias_sums(layout);
   const T* weight = data_or_null<T>(operands.weight);
   std::vector<T> scratch(static_cast<std::size_t>(layout.row_length()));
+  RowReader<T> inputs(operands.x, layout.memory);
+  RowReader<T> gradients(gradient, layout.memory);
+  RowWriter<T> writer(result.x, layout.memory);
   for (std::int64_t r = 0; r < layout.rows; ++r) {
-    const std::int64_t at = r * layout.row_length();
-    const T* x = operands.x.data<T>() + at;
-    const T* g = gradient.data<T>() + at;
+    const T* x = inputs.read(r);
+    const T* g = gradients.read(r);
     const T mean = operands.mean.data<T>()[r];
     const T rstd = operands.rstd.data<T>()[r];
     const std::int64_t first = r % layout.groups * layout.channels;
     backward_row(x, g, weight == nullptr ? nullptr : weight + first, mean, rstd, layout, scratch.data(),
-                 result.x.mutable_data<T>() + at);
+                 writer.write(r));
+    writer.store(r);
     if (parameters) add_parameter_gradients(x, g, mean, rstd, first, layout, weight_sums, bias_sums);
   }
   if (parameters) {
@@ -224,45 +230,28 @@ struct Normalised {
   Tensor rstd;
 };
 
-// channels_first brings the channels of batch norm, axis 1, to the front: [N, C, ...] as [C, N, space].
-Tensor rows_of(const Tensor& tensor, bool channels_first) {
-  if (!channels_first || tensor.numel() == 0) return tensor;
-  return tensor.reshape(Dims{tensor.size(0), tensor.size(1), -1}).transpose(0, 1);
-}
-
-Tensor from_rows(const Tensor& rows, bool channels_first, const Dims& shape) {
-  if (!channels_first || rows.numel() == 0) return rows.reshape(shape);
-  return rows.transpose(0, 1).reshape(shape);
-}
-
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias,
-                     const Layout& layout, bool channels_first = false, const Tensor& mean = {},
-                     const Tensor& rstd = {}) {
+                     const Layout& layout, const Tensor& mean = {}, const Tensor& rstd = {}) {
   const DType wide = compute_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) {
     return tensor.defined() ? tensor.to(wide).contiguous() : tensor;
   };
-  Operands operands{prepare(rows_of(x.tensor(), channels_first)), prepare(weight ? weight->tensor() : Tensor{}),
+  Operands operands{x.tensor().contiguous(), prepare(weight ? weight->tensor() : Tensor{}),
                     prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
   const Tensor y = visit_compute(wide, [&](auto element) { return forward<decltype(element)>(operands, layout); });
-  operands.x = {};  // not kept: the backward pass reads the input again
   operands.bias = {};
-  const auto vjp = [=, x = x.tensor(), weight_shape = weight ? weight->shape() : Dims{},
+  const auto vjp = [=, weight_shape = weight ? weight->shape() : Dims{},
                     bias_shape = bias ? bias->shape() : Dims{}](const Tensor& gradient) {
-    Operands saved = operands;
-    saved.x = prepare(rows_of(x, channels_first));
-    const Tensor g = prepare(rows_of(gradient, channels_first));
+    const Tensor g = gradient.contiguous();
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
     const Gradients all =
-        visit_compute(wide, [&](auto element) { return backward<decltype(element)>(saved, g, layout, parameters); });
-    std::vector<Tensor> result{from_rows(all.x, channels_first, x.shape()), {}, {}};
+        visit_compute(wide, [&](auto element) { return backward<decltype(element)>(operands, g, layout, parameters); });
+    std::vector<Tensor> result{all.x, {}, {}};
     if (weight && parameters) result[1] = all.weight.reshape(weight_shape);
     if (bias && parameters) result[2] = all.bias.reshape(bias_shape);
     return result;
   };
-  const Tensor stored = from_rows(y, channels_first, x.shape()).to(x.dtype());
-  return {x.tape().record(stored, {x, weight.value_or(Var{}), bias.value_or(Var{})}, vjp), operands.mean,
-          operands.rstd};
+  return {x.tape().record(y, {x, weight.value_or(Var{}), bias.value_or(Var{})}, vjp), operands.mean, operands.rstd};
 }
 
 void require_floating(const Var& x, const char* what) {
@@ -299,6 +288,7 @@ Layout trailing_layout(const Var& x, const Dims& normalized_shape, const std::op
   layout.rows = layout.channels == 0 ? 0 : x.numel() / layout.channels;
   layout.epsilon = epsilon;
   layout.half_steps = x.arithmetic().fp16_accumulation;
+  layout.memory = RowLayout::plain(layout.row_length());
   return layout;
 }
 
@@ -341,6 +331,7 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
   layout.space = x.numel() == 0 ? 1 : x.numel() / (x.size(0) * channels);
   layout.epsilon = epsilon;
   layout.half_steps = x.arithmetic().fp16_accumulation;
+  layout.memory = RowLayout::plain(layout.row_length());
   return normalise(x, weight, bias, layout);
 }
 
@@ -361,7 +352,11 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
   layout.space = x.numel() == 0 ? 1 : x.numel() / channels;
   layout.epsilon = epsilon;
   layout.half_steps = x.arithmetic().fp16_accumulation;
-  if (training) return normalise(x, weight, bias, layout, true);
+  if (x.numel() > 0) {
+    const std::int64_t plane = layout.space / x.size(0);
+    layout.memory = {layout.space, plane, plane, channels * plane};
+  }
+  if (training) return normalise(x, weight, bias, layout);
   if (!running_mean || !running_var)
     throw SkipError("Expected running_mean and running_var to be given when training=False.");
   layout.statistics = Statistics::given;
@@ -373,7 +368,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
       rstd.mutable_data<T>()[c] = T{1} / std::sqrt(variance.data<T>()[c] + static_cast<T>(epsilon));
     }
   });
-  return normalise(x, weight, bias, layout, true, running_mean->tensor(), rstd);
+  return normalise(x, weight, bias, layout, running_mean->tensor(), rstd);
 }
 
 Normalised batch_norm(const Bound& args, const char* training) {

@@ -1,10 +1,13 @@
 #include "kernels/ops/order.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <compare>
 #include <limits>
 #include <numeric>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/error.h"
@@ -54,21 +57,18 @@ void refuse_complex(const Tensor& x) {
   if (is_complex(x.dtype())) throw SkipError("Complex numbers have no order.");
 }
 
+std::uint64_t key_as(float value, bool /*narrow*/) { return key32(value); }
+std::uint64_t key_as(double value, bool /*narrow*/) { return key64(value); }
+std::uint64_t key_as(std::int64_t value, bool narrow) { return narrow ? key32(value) : key64(value); }
+
 // The keys of a run of elements.
 template <class T>
 std::vector<std::uint64_t> keys_as(const Tensor& x, std::int64_t start, std::int64_t count) {
   std::vector<T> values(static_cast<std::size_t>(count));
   load_run<T>(x.dtype(), x.raw() + start * static_cast<std::int64_t>(size_of(x.dtype())), 1, count, values.data());
   std::vector<std::uint64_t> keys(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if constexpr (std::is_same_v<T, double>) {
-      keys[i] = key64(values[i]);
-    } else if constexpr (std::is_same_v<T, float>) {
-      keys[i] = key32(values[i]);
-    } else {
-      keys[i] = is_narrow(x.dtype()) ? key32(values[i]) : key64(values[i]);
-    }
-  }
+  const bool narrow = is_narrow(x.dtype());
+  for (std::size_t i = 0; i < values.size(); ++i) keys[i] = key_as(values[i], narrow);
   return keys;
 }
 
@@ -97,22 +97,102 @@ Rows make_rows(const Tensor& x, std::int64_t axis) {
   return rows;
 }
 
-// Fills an index tensor of the shape of x, with `selected` along the axis, row by row: work(items, target).
+// Sorts items that stand in the order of their indices by their keys, digit by digit from the lowest: equal keys keep
+// their order. Digits that all keys share cost one look. scratch is overwritten.
+template <class Element>
+void sort_items(std::vector<Element>& items, std::vector<Element>& scratch) {
+  constexpr std::size_t few = 128;
+  if (items.size() < few) {
+    std::sort(items.begin(), items.end());
+    return;
+  }
+  constexpr std::size_t digits = std::is_same_v<Element, PackedItem> ? 4 : 8;
+  constexpr std::size_t values = 256;
+  std::array<std::array<std::size_t, values>, digits> counts{};
+  for (const Element item : items) {
+    const std::uint64_t key = key_of(item);
+    for (std::size_t digit = 0; digit < digits; ++digit) ++counts[digit][(key >> (8 * digit)) & 0xFF];
+  }
+  scratch.resize(items.size());
+  for (std::size_t digit = 0; digit < digits; ++digit) {
+    std::array<std::size_t, values>& places = counts[digit];
+    if (places[(key_of(items[0]) >> (8 * digit)) & 0xFF] == items.size()) continue;
+    std::size_t place = 0;
+    for (std::size_t& count : places) place += std::exchange(count, place);
+    for (const Element item : items) scratch[places[(key_of(item) >> (8 * digit)) & 0xFF]++] = item;
+    items.swap(scratch);
+  }
+}
+
+// Puts the k smallest items in front, sorted.
+template <class Element>
+void sort_first(std::vector<Element>& items, std::vector<Element>& scratch, std::int64_t k) {
+  const auto size = static_cast<std::int64_t>(items.size());
+  if (k > size / 16 || k == 0) {
+    const auto end = items.begin() + k;
+    if (end != items.end()) std::nth_element(items.begin(), end, items.end());
+    std::sort(items.begin(), end);
+    return;
+  }
+  // Candidates are gathered until there are several times k; then the best of them give a bound for the rest.
+  const auto room = static_cast<std::size_t>(4 * k);
+  constexpr std::size_t step = 16;
+  scratch.assign(items.begin(), items.begin() + k);
+  Element bound = *std::max_element(scratch.begin(), scratch.end());
+  const auto shrink = [&] {
+    const auto last = scratch.begin() + (k - 1);
+    std::nth_element(scratch.begin(), last, scratch.end());
+    scratch.resize(static_cast<std::size_t>(k));
+    bound = scratch.back();
+  };
+  for (std::size_t start = static_cast<std::size_t>(k); start < items.size(); start += step) {
+    const std::size_t end = std::min(start + step, items.size());
+    bool any = false;
+    for (std::size_t i = start; i < end; ++i) any |= key_of(items[i]) < key_of(bound);
+    if (!any) continue;
+    for (std::size_t i = start; i < end; ++i) {
+      if (items[i] < bound) scratch.push_back(items[i]);
+    }
+    if (scratch.size() >= room) shrink();
+  }
+  if (scratch.size() > static_cast<std::size_t>(k)) shrink();
+  std::sort(scratch.begin(), scratch.end());
+  std::copy(scratch.begin(), scratch.end(), items.begin());
+}
+
+template <class T, class Element>
+void make_items(const Tensor& x, std::int64_t start, std::uint64_t flip, std::vector<T>& buffer,
+                std::vector<Element>& items) {
+  const auto size = static_cast<std::int64_t>(size_of(x.dtype()));
+  load_run<T>(x.dtype(), x.raw() + start * size, 1, static_cast<std::int64_t>(buffer.size()), buffer.data());
+  const bool narrow = is_narrow(x.dtype());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::uint64_t key = key_as(buffer[i], narrow) ^ flip;
+    if constexpr (std::is_same_v<Element, PackedItem>) {
+      items[i].word = (key << 32) | i;
+    } else {
+      items[i] = {key, i};
+    }
+  }
+}
+
+// Fills an index tensor of the shape of x, with `selected` along the axis, row by row: work(items, scratch, target).
 template <class Element, class Work>
 void fill_rows(const Rows& rows, bool descending, std::int64_t selected, std::int64_t* target, Work& work) {
-  std::vector<Element> items(static_cast<std::size_t>(rows.extent));
-  const std::uint64_t flip = descending ? nan_key(rows.tensor.dtype()) : 0;
-  for (std::int64_t row = 0; row < rows.count; ++row) {
-    const std::vector<std::uint64_t> keys = keys_of(rows.tensor, row * rows.extent, rows.extent);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      if constexpr (std::is_same_v<Element, PackedItem>) {
-        items[i].word = ((keys[i] ^ flip) << 32) | i;
-      } else {
-        items[i] = {keys[i] ^ flip, i};
-      }
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> buffer(static_cast<std::size_t>(rows.extent));
+    std::vector<Element> items(buffer.size());
+    std::vector<Element> scratch;
+    const std::uint64_t flip = descending ? nan_key(rows.tensor.dtype()) : 0;
+    for (std::int64_t row = 0; row < rows.count; ++row) {
+      make_items(rows.tensor, row * rows.extent, flip, buffer, items);
+      work(items, scratch, target + row * selected);
     }
-    work(items, target + row * selected);
-  }
+  };
+  if (!is_floating(rows.tensor.dtype())) return run(std::int64_t{});
+  if (rows.tensor.dtype() == DType::float64) return run(double{});
+  return run(float{});
 }
 
 template <class Work>
@@ -152,8 +232,8 @@ Tensor number_groups(const std::vector<std::int64_t>& order, Same same) {
 }  // namespace
 
 Tensor sort_index(const Tensor& x, std::int64_t axis, bool descending) {
-  return index_rows(x, axis, descending, x.size(axis), [](auto& items, std::int64_t* target) {
-    std::sort(items.begin(), items.end());
+  return index_rows(x, axis, descending, x.size(axis), [](auto& items, auto& scratch, std::int64_t* target) {
+    sort_items(items, scratch);
     for (const auto item : items) *target++ = index_of(item);
   });
 }
@@ -161,11 +241,9 @@ Tensor sort_index(const Tensor& x, std::int64_t axis, bool descending) {
 Tensor top_index(const Tensor& x, std::int64_t axis, std::int64_t k, bool largest) {
   if (k < 0 || k > x.size(axis)) throw SkipError("selected index k out of range");
   if (x.rank() == 0 && k == 0) throw SkipError("topk of a 0-d tensor needs k = 1.");
-  return index_rows(x, axis, largest, k, [k](auto& items, std::int64_t* target) {
-    const auto end = items.begin() + k;
-    if (end != items.end()) std::nth_element(items.begin(), end, items.end());
-    std::sort(items.begin(), end);
-    for (auto item = items.begin(); item != end; ++item) *target++ = index_of(*item);
+  return index_rows(x, axis, largest, k, [k](auto& items, auto& scratch, std::int64_t* target) {
+    sort_first(items, scratch, k);
+    for (std::int64_t i = 0; i < k; ++i) target[i] = index_of(items[static_cast<std::size_t>(i)]);
   });
 }
 
@@ -175,7 +253,7 @@ Tensor rank_index(const Tensor& x, std::int64_t axis, Rank rank, std::int64_t k)
     throw SkipError("selected number k out of range for dimension " + std::to_string(axis));
   const std::uint64_t nan = is_floating(x.dtype()) ? nan_key(x.dtype()) : std::uint64_t{0};
   const bool floating = is_floating(x.dtype());
-  return index_rows(x, axis, false, 1, [=](auto& items, std::int64_t* target) {
+  return index_rows(x, axis, false, 1, [=](auto& items, auto& /*scratch*/, std::int64_t* target) {
     std::int64_t numbers = static_cast<std::int64_t>(items.size());
     if (rank != Rank::kth && floating) {
       numbers = std::count_if(items.begin(), items.end(), [nan](auto item) { return key_of(item) != nan; });
@@ -196,8 +274,8 @@ Tensor rank_index(const Tensor& x, std::int64_t axis, Rank rank, std::int64_t k)
 
 Tensor mode_index(const Tensor& x, std::int64_t axis) {
   require_elements(x, axis);
-  return index_rows(x, axis, false, 1, [](auto& items, std::int64_t* target) {
-    std::sort(items.begin(), items.end());
+  return index_rows(x, axis, false, 1, [](auto& items, auto& scratch, std::int64_t* target) {
+    sort_items(items, scratch);
     std::size_t longest = 0;
     for (std::size_t start = 0; start < items.size();) {
       std::size_t end = start + 1;

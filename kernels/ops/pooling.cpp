@@ -1,8 +1,7 @@
 // Pooling: average, maximum and power mean over windows of one to three spatial axes, and the inverse of max pooling
 // (api_inventory.md 3, pooling).
 //
-// All forms share one description of the windows: for every axis, which input elements each output reads. Axes that are
-// missing count as axes of size 1.
+// Sliding windows are computed a row of outputs at a time (pooling_rows.h), all others window by window.
 #include <array>
 #include <cmath>
 #include <vector>
@@ -11,145 +10,12 @@
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
+#include "kernels/ops/pooling_rows.h"
+#include "kernels/ops/pooling_windows.h"
 #include "kernels/ops/rows.h"
-#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
-
-struct Window {
-  std::int64_t start = 0;   // first input element inside the input
-  std::int64_t stop = 0;    // one past the last
-  std::int64_t extent = 0;  // elements with padding, for the divisor of the average
-};
-
-struct PoolAxis {
-  std::int64_t in = 1;
-  std::int64_t out = 1;
-  std::int64_t step = 1;  // dilation
-  std::vector<Window> windows{{0, 1, 1}};
-};
-
-struct Geometry {
-  std::array<PoolAxis, 3> axes;
-  Dims result_shape;
-  std::int64_t planes = 1;
-  std::int64_t input_plane() const { return axes[0].in * axes[1].in * axes[2].in; }
-  std::int64_t output_plane() const { return axes[0].out * axes[1].out * axes[2].out; }
-};
-
-std::int64_t at_axis(const Dims& values, std::size_t axis, std::size_t count, const char* what) {
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
-  if (values.size() != 1 && values.size() != count) {
-    throw SkipError(std::string("Pooling: ") + what + " must be one integer or " + std::to_string(count) +
-                    " integers.");
-  }
-  const std::int64_t value = values.size() == 1 ? values[0] : values[axis];
-  if (value < 0 || value >= limit) throw SkipError(std::string("Pooling: ") + what + " is out of range.");
-  return value;
-}
-
-// Sets sizes of the trailing `spatial` axes; windows are made later, when the result is known to fit the memory.
-Geometry start_geometry(const Tensor& x, std::size_t spatial) {
-  const std::size_t rank = x.shape().size();
-  if (rank != spatial + 1 && rank != spatial + 2) {
-    throw SkipError("Pooling over " + std::to_string(spatial) + " axes expects an input of " +
-                    std::to_string(spatial + 1) + " or " + std::to_string(spatial + 2) + " dimensions, not shape " +
-                    tuple_text(x.shape()) + ".");
-  }
-  require_bounded(x.shape());
-  Geometry geometry;
-  geometry.result_shape = x.shape();
-  for (std::size_t i = 0; i < rank - spatial; ++i) geometry.planes *= x.shape()[i];
-  for (std::size_t i = 0; i < spatial; ++i) geometry.axes[3 - spatial + i].in = x.shape()[rank - spatial + i];
-  return geometry;
-}
-
-struct Options {
-  Dims kernel;
-  Dims stride;  // empty: that of the kernel
-  Dims padding{0};
-  Dims dilation{1};
-  bool ceil_mode = false;
-};
-
-Geometry sliding_windows(const Tensor& x, std::size_t spatial, const Options& options) {
-  Geometry geometry = start_geometry(x, spatial);
-  const std::size_t first = x.shape().size() - spatial;
-  struct Sizes {
-    std::int64_t kernel;
-    std::int64_t stride;
-    std::int64_t padding;
-  };
-  std::array<Sizes, 3> sizes{};
-  for (std::size_t i = 0; i < spatial; ++i) {
-    PoolAxis& axis = geometry.axes[3 - spatial + i];
-    Sizes& size = sizes[3 - spatial + i];
-    size.kernel = at_axis(options.kernel, i, spatial, "kernel_size");
-    size.stride = options.stride.empty() ? size.kernel : at_axis(options.stride, i, spatial, "stride");
-    size.padding = at_axis(options.padding, i, spatial, "padding");
-    axis.step = at_axis(options.dilation, i, spatial, "dilation");
-    if (size.kernel < 1 || size.stride < 1 || axis.step < 1) {
-      throw SkipError("Pooling: kernel_size, stride and dilation must be greater than 0.");
-    }
-    const std::int64_t span = axis.step * (size.kernel - 1) + 1;
-    if (size.padding > span / 2) throw SkipError("Pooling: padding must be at most half of the kernel size.");
-    const std::int64_t room = axis.in + 2 * size.padding - span + (options.ceil_mode ? size.stride - 1 : 0);
-    axis.out = room < 0 ? 0 : room / size.stride + 1;
-    if (options.ceil_mode && (axis.out - 1) * size.stride >= axis.in + size.padding) --axis.out;
-    if (axis.out < 1)
-      throw SkipError("Pooling: the output of an input of shape " + tuple_text(x.shape()) + " is too small.");
-    geometry.result_shape[first + i] = axis.out;
-  }
-  if (element_count(geometry.result_shape) == 0) return geometry;
-  for (std::size_t i = 3 - spatial; i < 3; ++i) {
-    PoolAxis& axis = geometry.axes[i];
-    axis.windows.clear();
-    check_tensor_memory(static_cast<std::size_t>(axis.out), sizeof(Window));
-    axis.windows.reserve(static_cast<std::size_t>(axis.out));
-    for (std::int64_t o = 0; o < axis.out; ++o) {
-      const std::int64_t start = o * sizes[i].stride - sizes[i].padding;
-      const std::int64_t stop = start + axis.step * (sizes[i].kernel - 1) + 1;
-      const std::int64_t skipped = start < 0 ? (-start + axis.step - 1) / axis.step : 0;
-      axis.windows.push_back(
-          {start + skipped * axis.step, std::min(stop, axis.in), std::min(stop, axis.in + sizes[i].padding) - start});
-    }
-  }
-  return geometry;
-}
-
-// Sizes given as an integer or a list in which None keeps the input's size.
-Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& output_size) {
-  Geometry geometry = start_geometry(x, spatial);
-  const std::size_t first = x.shape().size() - spatial;
-  const List* list = output_size.get<List>();
-  if (list != nullptr && list->size() != spatial && list->size() != 1) {
-    throw SkipError("Adaptive pooling: output_size must have " + std::to_string(spatial) + " sizes.");
-  }
-  for (std::size_t i = 0; i < spatial; ++i) {
-    PoolAxis& axis = geometry.axes[3 - spatial + i];
-    const Value& size = list == nullptr ? output_size : list->size() == 1 ? list->front() : (*list)[i];
-    const std::int64_t* given = size.get<std::int64_t>();
-    if (given == nullptr && !size.is_none()) throw SkipError("Adaptive pooling: output_size must be integers.");
-    axis.out = given == nullptr ? axis.in : *given;
-    if (axis.in < 1 || axis.out < 0 || std::max(axis.in, axis.out) >= std::int64_t{1} << 31)
-      throw SkipError("Adaptive pooling: sizes must not be negative or huge, and the input not empty.");
-    geometry.result_shape[first + i] = axis.out;
-  }
-  if (element_count(geometry.result_shape) == 0) return geometry;
-  for (std::size_t i = 3 - spatial; i < 3; ++i) {
-    PoolAxis& axis = geometry.axes[i];
-    axis.windows.clear();
-    check_tensor_memory(static_cast<std::size_t>(axis.out), sizeof(Window));
-    axis.windows.reserve(static_cast<std::size_t>(axis.out));
-    for (std::int64_t o = 0; o < axis.out; ++o) {
-      const std::int64_t start = o * axis.in / axis.out;
-      const std::int64_t stop = ((o + 1) * axis.in + axis.out - 1) / axis.out;
-      axis.windows.push_back({start, stop, stop - start});
-    }
-  }
-  return geometry;
-}
 
 // Calls visit(windows of the three axes, position of the output in its plane) for every output of a plane.
 template <class Visit>
@@ -187,9 +53,70 @@ struct Average {
   }
 };
 
-Tensor average_forward(const Tensor& input, const Average& average, bool half_steps) {
-  const Tensor x = to_compute(input);
+// The divisors of a row of outputs.
+template <class T>
+void divisors_of(const Average& average, const Window& d, const Window& h, std::vector<T>& divisors) {
+  const std::vector<Window>& columns = average.geometry.axes[2].windows;
+  for (std::size_t o = 0; o < columns.size(); ++o) divisors[o] = static_cast<T>(average.divisor_of(d, h, columns[o]));
+}
+
+template <class T>
+void average_rows(const Tensor& input, const Average& average, Tensor& y) {
   const Geometry& geometry = average.geometry;
+  const std::int64_t count = geometry.axes[2].out;
+  SplitPlane<T> plane(geometry, T{0});
+  RowReader<T> reader(input, RowLayout::plain(geometry.input_plane()));
+  RowWriter<T> writer(y, RowLayout::plain(geometry.output_plane()));
+  std::vector<T> divisors(static_cast<std::size_t>(count));
+  for (std::int64_t p = 0; p < geometry.planes; ++p) {
+    plane.load(reader.read(p));
+    T* to = writer.write(p);
+    for_each_output_row(geometry, [&](const Window& d, const Window& h, std::int64_t position) {
+      T* total = to + position;
+      std::fill_n(total, count, T{0});
+      plane.for_each_column(d, h, [&](const T* column, std::int64_t /*start*/) {
+        for (std::int64_t o = 0; o < count; ++o) total[o] += column[o];
+      });
+      divisors_of(average, d, h, divisors);
+      for (std::int64_t o = 0; o < count; ++o) total[o] /= divisors[static_cast<std::size_t>(o)];
+    });
+    writer.store(p);
+  }
+}
+
+template <class T>
+void average_rows_backward(const Tensor& gradient, const Average& average, Tensor& result) {
+  const Geometry& geometry = average.geometry;
+  const std::int64_t count = geometry.axes[2].out;
+  SplitPlane<T> plane(geometry, T{0});
+  RowReader<T> reader(gradient, RowLayout::plain(geometry.output_plane()));
+  RowWriter<T> writer(result, RowLayout::plain(geometry.input_plane()));
+  std::vector<T> share(static_cast<std::size_t>(count));
+  for (std::int64_t p = 0; p < geometry.planes; ++p) {
+    const T* from = reader.read(p);
+    plane.clear();
+    for_each_output_row(geometry, [&](const Window& d, const Window& h, std::int64_t position) {
+      divisors_of(average, d, h, share);
+      T* part = share.data();
+      for (std::int64_t o = 0; o < count; ++o) part[o] = from[position + o] / part[o];
+      plane.for_each_column_backwards(d, h, [&](T* column) {
+        for (std::int64_t o = 0; o < count; ++o) column[o] += part[o];
+      });
+    });
+    plane.unload(writer.write(p));
+    writer.store(p);
+  }
+}
+
+Tensor average_forward(const Tensor& input, const Average& average, bool half_steps) {
+  const Geometry& geometry = average.geometry;
+  if (!half_steps && suits_rows(geometry)) {
+    Tensor y(input.dtype(), geometry.result_shape);
+    const Tensor x = input.contiguous();
+    visit_compute(x.dtype(), [&](auto element) { average_rows<decltype(element)>(x, average, y); });
+    return y;
+  }
+  const Tensor x = to_compute(input);
   Tensor y(x.dtype(), geometry.result_shape);
   if (y.numel() == 0) return y.to(input.dtype());
   visit_compute(x.dtype(), [&](auto element) {
@@ -215,8 +142,14 @@ Tensor average_forward(const Tensor& input, const Average& average, bool half_st
 }
 
 Tensor average_backward(const Tensor& gradient, const Average& average, const Dims& input_shape, bool half_steps) {
-  const Tensor g = to_compute(gradient);
   const Geometry& geometry = average.geometry;
+  if (!half_steps && suits_rows(geometry)) {
+    Tensor result(gradient.dtype(), input_shape);
+    const Tensor g = gradient.contiguous();
+    visit_compute(g.dtype(), [&](auto element) { average_rows_backward<decltype(element)>(g, average, result); });
+    return result;
+  }
+  const Tensor g = to_compute(gradient);
   Tensor result = Tensor::zeros(g.dtype(), input_shape);
   if (g.numel() == 0) return result;
   visit_compute(g.dtype(), [&](auto element) {
@@ -249,10 +182,52 @@ Var average_pool(const Var& x, const Average& average) {
                            }}});
 }
 
+// The same, a row of outputs at a time.
+template <class T>
+void maximum_rows(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& index) {
+  using Position = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>;
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  const PoolAxis& columns = geometry.axes[2];
+  const std::int64_t count = columns.out;
+  const auto stride = static_cast<Position>(columns.stride);
+  SplitPlane<T> plane(geometry, lowest);
+  std::vector<Position> positions(static_cast<std::size_t>(count));
+  for (std::int64_t p = 0; p < geometry.planes; ++p) {
+    plane.load(x.data<T>() + p * geometry.input_plane());
+    T* to = y.mutable_data<T>() + p * geometry.output_plane();
+    std::int64_t* at = index.mutable_data<std::int64_t>() + p * geometry.output_plane();
+    for_each_output_row(geometry, [&](const Window& d, const Window& h, std::int64_t row) {
+      T* best = to + row;
+      Position* best_at = positions.data();
+      std::fill_n(best, count, lowest);
+      const bool any_row = d.start < d.stop && h.start < h.stop;
+      const std::int64_t first_row = (d.start * geometry.axes[1].in + h.start) * columns.in;
+      for (std::int64_t o = 0; o < count; ++o) {
+        const Window& w = columns.windows[static_cast<std::size_t>(o)];
+        best_at[o] = any_row && w.start < w.stop ? static_cast<Position>(first_row + w.start) : Position{-1};
+      }
+      plane.for_each_column(d, h, [&](const T* column, std::int64_t start) {
+        const auto first = static_cast<Position>(start);
+        for (std::int64_t o = 0; o < count; ++o) {
+          const T value = column[o];
+          const bool wins = (value > best[o]) | (value != value);
+          best[o] = wins ? value : best[o];
+          best_at[o] = wins ? first + static_cast<Position>(o) * stride : best_at[o];
+        }
+      });
+      for (std::int64_t o = 0; o < count; ++o) at[row + o] = best_at[o];
+    });
+  }
+}
+
 // The maxima and their positions in the input plane. A window that lies in the padding alone gives -inf and position
 // -1.
 template <class T>
 void maximum_forward(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& index) {
+  if (suits_rows(geometry)) {
+    maximum_rows<T>(x, geometry, y, index);
+    return;
+  }
   const std::int64_t step = geometry.axes[2].step;
   for (std::int64_t plane = 0; plane < geometry.planes; ++plane) {
     const T* from = x.data<T>() + plane * geometry.input_plane();
@@ -324,7 +299,7 @@ Maximum maximum_pool(const Var& input, const Geometry& geometry) {
 
 Value tuple(const Maximum& maximum) { return List{maximum.y, maximum.index}; }
 
-Options options_of(const Bound& args) {
+PoolOptions options_of(const Bound& args) {
   return {args.ints("kernel_size"), args.ints("stride"), args.ints("padding"), Dims{1}, args.flag("ceil_mode")};
 }
 
@@ -350,7 +325,7 @@ Value average_adaptive(const Bound& args, std::size_t spatial) {
 
 Maximum maximum_sliding(const Bound& args, std::size_t spatial) {
   const Var x = args.var("input");
-  Options options = options_of(args);
+  PoolOptions options = options_of(args);
   options.dilation = args.ints("dilation");
   return maximum_pool(x, sliding_windows(x.tensor(), spatial, options));
 }
@@ -375,7 +350,7 @@ Value power_mean(const Bound& args, std::size_t spatial) {
   const Var x = args.var("input");
   require_floating(x);
   const double p = args.real("norm_type");
-  Options options;
+  PoolOptions options;
   options.kernel = args.ints("kernel_size");
   options.stride = args.ints("stride");
   options.ceil_mode = args.flag("ceil_mode");

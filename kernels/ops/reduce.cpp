@@ -2,18 +2,33 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
+#include <cstring>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/rows.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
 namespace {
 
-constexpr std::int64_t block = 512;
+constexpr std::int64_t block = 2048;
+
+template <class T>
+constexpr DType own_dtype = std::is_same_v<T, float>    ? DType::float32
+                            : std::is_same_v<T, double> ? DType::float64
+                                                        : DType::int64;
+
+// A run of a tensor's elements as T: where it lies, or converted into the buffer.
+template <class T>
+const T* run_of(const Tensor& tensor, std::int64_t start, std::int64_t count, T* buffer) {
+  if (tensor.dtype() == own_dtype<T>) return tensor.data<T>() + start;
+  const auto size = static_cast<std::int64_t>(size_of(tensor.dtype()));
+  load_run<T>(tensor.dtype(), tensor.raw() + start * size, 1, count, buffer);
+  return buffer;
+}
 
 // Adds runs so that the rounding error grows with the logarithm of their number: a binary counter of partial sums.
 template <class T>
@@ -60,14 +75,13 @@ T sum_block(const T* values, std::int64_t count) {
 
 template <class T>
 void sum_contiguous(const ReductionView& view, T* result) {
-  const auto size = static_cast<std::int64_t>(size_of(view.tensor.dtype()));
-  std::array<T, block> buffer;
+  constexpr std::int64_t part = 512;
+  std::array<T, part> buffer;
   for (std::int64_t o = 0; o < view.outer; ++o) {
     PairwiseSum<T> total;
-    for (std::int64_t start = 0; start < view.extent; start += block) {
-      const std::int64_t count = std::min(block, view.extent - start);
-      load_run<T>(view.tensor.dtype(), view.tensor.raw() + (o * view.extent + start) * size, 1, count, buffer.data());
-      total.add(sum_block(buffer.data(), count));
+    for (std::int64_t start = 0; start < view.extent; start += part) {
+      const std::int64_t count = std::min(part, view.extent - start);
+      total.add(sum_block(run_of(view.tensor, o * view.extent + start, count, buffer.data()), count));
     }
     result[o] = total.total();
   }
@@ -78,12 +92,19 @@ void add_to(T* target, const T* values, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) target[i] = wrapping_add(target[i], values[i]);
 }
 
+template <class T>
+void add_four(T* target, const T* a, const T* b, const T* c, const T* d, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    target[i] = wrapping_add(wrapping_add(wrapping_add(wrapping_add(target[i], a[i]), b[i]), c[i]), d[i]);
+  }
+}
+
 // Row by row, in groups of rows whose sums are then added pairwise.
 template <class T>
 void sum_strided(const ReductionView& view, T* result) {
   constexpr std::int64_t group = 64;
-  const auto size = static_cast<std::int64_t>(size_of(view.tensor.dtype()));
-  std::array<T, block> values;
+  constexpr std::int64_t together = 4;  // rows added in one pass over the partial sums
+  std::array<std::array<T, block>, together> values;
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t start = 0; start < view.inner; start += block) {
       const std::int64_t count = std::min(block, view.inner - start);
@@ -91,11 +112,16 @@ void sum_strided(const ReductionView& view, T* result) {
       std::uint64_t groups = 0;
       for (std::int64_t row = 0; row < view.extent; row += group) {
         std::array<T, block> partial{};
-        for (std::int64_t r = row; r < std::min(row + group, view.extent); ++r) {
-          load_run<T>(view.tensor.dtype(), view.tensor.raw() + ((o * view.extent + r) * view.inner + start) * size, 1,
-                      count, values.data());
-          add_to(partial.data(), values.data(), count);
+        const auto values_of = [&](std::int64_t r, std::size_t buffer) {
+          return run_of(view.tensor, (o * view.extent + r) * view.inner + start, count, values[buffer].data());
+        };
+        const std::int64_t end = std::min(row + group, view.extent);
+        std::int64_t r = row;
+        for (; r + together <= end; r += together) {
+          add_four(partial.data(), values_of(r, 0), values_of(r + 1, 1), values_of(r + 2, 2), values_of(r + 3, 3),
+                   count);
         }
+        for (; r < end; ++r) add_to(partial.data(), values_of(r, 0), count);
         std::size_t level = 0;
         for (std::uint64_t n = groups++; (n & 1) != 0; n >>= 1, ++level) {
           add_to(partial.data(), levels[level].data(), count);
@@ -160,33 +186,65 @@ T better(T best, T value) {
   return wins || is_nan(value) ? value : best;
 }
 
+// The best of a run that is not empty.
 template <Extremum which, class T>
 T best_of(const T* values, std::int64_t count) {
-  constexpr std::int64_t lanes = 16;
-  std::array<T, lanes> best;
-  best.fill(values[0]);
+  // The compiler does not make a vector loop of comparisons that NaN must win.
+  typedef T Vector __attribute__((vector_size(64)));
+  constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
+  T best = values[0];
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
+  if (count >= 2 * lanes) {
+    Vector first = Vector{} + best;
+    Vector second = first;
+    const auto improve = [](Vector& held, const T* from) {
+      Vector value;
+      std::memcpy(&value, from, sizeof(value));
+      const auto wins = which == Extremum::maximum ? value > held : value < held;
+      held = (wins | (value != value)) ? value : held;
+    };
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      improve(first, values + i);
+      improve(second, values + i + lanes);
+    }
     for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      best[static_cast<std::size_t>(lane)] = better<which>(best[static_cast<std::size_t>(lane)], values[i + lane]);
+      best = better<which>(best, static_cast<T>(first[lane]));
+      best = better<which>(best, static_cast<T>(second[lane]));
     }
   }
-  for (; i < count; ++i) best[0] = better<which>(best[0], values[i]);
-  for (const T lane : best) best[0] = better<which>(best[0], lane);
-  return best[0];
+  for (; i < count; ++i) best = better<which>(best, values[i]);
+  return best;
+}
+
+// target = better(target, values), element by element.
+template <Extremum which, class T>
+void improve_each(T* target, const T* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) target[i] = better<which>(target[i], values[i]);
 }
 
 template <Extremum which, class T>
-void extremum_into(const ReductionView& view, const T* from, T* target) {
-  for (std::int64_t o = 0; o < view.outer; ++o, target += view.inner, from += view.extent * view.inner) {
+void extremum_into(const ReductionView& view, T* target) {
+  std::array<T, block> buffer;
+  for (std::int64_t o = 0; o < view.outer; ++o) {
     if (view.inner == 1) {
-      *target = best_of<which>(from, view.extent);
+      for (std::int64_t start = 0; start < view.extent; start += block) {
+        const std::int64_t count = std::min(block, view.extent - start);
+        const T best = best_of<which>(run_of(view.tensor, o * view.extent + start, count, buffer.data()), count);
+        target[o] = start == 0 ? best : better<which>(target[o], best);
+      }
       continue;
     }
-    std::copy_n(from, view.inner, target);
-    for (std::int64_t r = 1; r < view.extent; ++r) {
-      const T* row = from + r * view.inner;
-      for (std::int64_t i = 0; i < view.inner; ++i) target[i] = better<which>(target[i], row[i]);
+    for (std::int64_t start = 0; start < view.inner; start += block) {
+      const std::int64_t count = std::min(block, view.inner - start);
+      T* to = target + o * view.inner + start;
+      for (std::int64_t r = 0; r < view.extent; ++r) {
+        const T* row = run_of(view.tensor, (o * view.extent + r) * view.inner + start, count, buffer.data());
+        if (r == 0) {
+          std::copy_n(row, count, to);
+        } else {
+          improve_each<which>(to, row, count);
+        }
+      }
     }
   }
 }
@@ -197,26 +255,53 @@ bool replaces(T best, T value) {
   return wins || (is_nan(value) && !is_nan(best));
 }
 
-// best has room for one row.
+// Position of the first element that equals value (is NaN, if value is), or count.
+template <class T>
+std::int64_t first_position(const T* values, std::int64_t count, T value) {
+  constexpr std::int64_t part = 256;
+  const auto same = [value](T v) { return v == value || (is_nan(v) && is_nan(value)); };
+  for (std::int64_t start = 0; start < count; start += part) {
+    const std::int64_t end = std::min(start + part, count);
+    bool any = false;
+    for (std::int64_t i = start; i < end; ++i) any |= same(values[i]);
+    if (any) return std::find_if(values + start, values + end, same) - values;
+  }
+  return count;
+}
+
 template <Extremum which, class T>
-void index_into(const ReductionView& view, const T* from, T* best, std::int64_t* indices) {
-  for (std::int64_t o = 0; o < view.outer; ++o, indices += view.inner, from += view.extent * view.inner) {
-    std::copy_n(from, view.inner, best);
-    std::fill_n(indices, view.inner, 0);
+void index_into(const ReductionView& view, std::int64_t* indices) {
+  std::array<T, block> buffer;
+  std::array<T, block> best;
+  for (std::int64_t o = 0; o < view.outer; ++o) {
     if (view.inner == 1) {
-      for (std::int64_t r = 1; r < view.extent; ++r) {
-        if (!replaces<which>(best[0], from[r])) continue;
-        best[0] = from[r];
-        indices[0] = r;
+      T held{};
+      for (std::int64_t start = 0; start < view.extent; start += block) {
+        const std::int64_t count = std::min(block, view.extent - start);
+        const T* run = run_of(view.tensor, o * view.extent + start, count, buffer.data());
+        const T value = best_of<which>(run, count);
+        if (start > 0 && !replaces<which>(held, value)) continue;
+        held = value;
+        indices[o] = start + first_position(run, count, value);
       }
       continue;
     }
-    for (std::int64_t r = 1; r < view.extent; ++r) {
-      const T* row = from + r * view.inner;
-      for (std::int64_t i = 0; i < view.inner; ++i) {
-        const bool better_here = replaces<which>(best[i], row[i]);
-        best[i] = better_here ? row[i] : best[i];
-        indices[i] = better_here ? r : indices[i];
+    for (std::int64_t start = 0; start < view.inner; start += block) {
+      const std::int64_t count = std::min(block, view.inner - start);
+      std::int64_t* index = indices + o * view.inner + start;
+      std::fill_n(index, count, 0);
+      for (std::int64_t r = 0; r < view.extent; ++r) {
+        const T* row = run_of(view.tensor, (o * view.extent + r) * view.inner + start, count, buffer.data());
+        if (r == 0) {
+          std::copy_n(row, count, best.data());
+          continue;
+        }
+        for (std::int64_t i = 0; i < count; ++i) {
+          T& held = best[static_cast<std::size_t>(i)];
+          const bool better_here = replaces<which>(held, row[i]);
+          held = better_here ? row[i] : held;
+          index[i] = better_here ? r : index[i];
+        }
       }
     }
   }
@@ -354,21 +439,59 @@ Tensor prod(const Tensor& tensor, const Dims& axes, bool keepdim) {
 Tensor extremum(Extremum which, const Tensor& tensor, const Dims& axes, bool keepdim) {
   const ReductionView view = reduction_view(tensor, axes);
   require_elements(view);
-  const Tensor wide_tensor = view.tensor.to(wide_dtype(tensor.dtype()));
-  Tensor result(wide_tensor.dtype(), keepdim ? view.keepdim_shape : view.reduced_shape);
+  Tensor result(wide_dtype(tensor.dtype()), keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(tensor.dtype(), [&](auto wide) {
     using T = decltype(wide);
     T* target = result.mutable_data<T>();
     if (which == Extremum::maximum) {
-      extremum_into<Extremum::maximum, T>(view, wide_tensor.data<T>(), target);
+      extremum_into<Extremum::maximum, T>(view, target);
     } else {
-      extremum_into<Extremum::minimum, T>(view, wide_tensor.data<T>(), target);
+      extremum_into<Extremum::minimum, T>(view, target);
     }
   });
   return result.to(tensor.dtype());
 }
 
+namespace {
+
+// share_over_ties along the last axes of a row-major x.
+template <class T>
+void share_over_rows(const Tensor& x, const Tensor& y, const Tensor& gradient, std::int64_t rows, Tensor& result) {
+  constexpr DType wide = own_dtype<T>;
+  const Tensor chosen = y.to(wide).contiguous();
+  const Tensor shared = gradient.to(wide).contiguous();
+  const RowLayout layout = RowLayout::plain(x.numel() / rows);
+  RowReader<T> reader(x, layout);
+  RowWriter<T> writer(result, layout);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const T best = chosen.data<T>()[row];
+    const bool best_is_nan = is_nan(best);
+    const auto tied = [best, best_is_nan](T v) { return v == best || (best_is_nan && is_nan(v)); };
+    const T* from = reader.read(row);
+    T* to = writer.write(row);
+    std::int64_t ties = 0;
+    for (std::int64_t start = 0; start < layout.length; start += block) {
+      std::int32_t here = 0;
+      for (std::int64_t i = start; i < std::min(start + block, layout.length); ++i) here += tied(from[i]) ? 1 : 0;
+      ties += here;
+    }
+    const T share = shared.data<T>()[row] / static_cast<T>(ties);
+    for (std::int64_t i = 0; i < layout.length; ++i) to[i] = tied(from[i]) ? share : T{0};
+    writer.store(row);
+  }
+}
+
+}  // namespace
+
 Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient, const Dims& axes) {
+  if (x.numel() > 0 && x.is_contiguous() && is_floating(x.dtype())) {
+    const ReductionView view = reduction_view(x, axes);
+    if (view.inner == 1 && view.tensor.raw() == x.raw()) {
+      Tensor result(x.dtype(), x.shape());
+      visit_compute(x.dtype(), [&](auto zero) { share_over_rows<decltype(zero)>(x, y, gradient, view.outer, result); });
+      return result;
+    }
+  }
   const auto tied = [](auto value, auto chosen) { return value == chosen || (is_nan(value) && is_nan(chosen)); };
   const Tensor all_y = expand_reduced(y, x.shape(), axes);
   const Tensor ties = sum(map_as(compute_of(x.dtype()), DType::boolean, x, all_y, tied), axes, true);
@@ -380,16 +503,14 @@ Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient,
 Tensor extremum_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim) {
   const ReductionView view = reduction_view(tensor, {axis});
   require_elements(view);
-  const Tensor wide_tensor = view.tensor.to(wide_dtype(tensor.dtype()));
   Tensor indices(DType::int64, keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(tensor.dtype(), [&](auto wide) {
     using T = decltype(wide);
-    const std::unique_ptr<T[]> best = std::make_unique<T[]>(static_cast<std::size_t>(view.inner));
     auto* target = indices.mutable_data<std::int64_t>();
     if (which == Extremum::maximum) {
-      index_into<Extremum::maximum, T>(view, wide_tensor.data<T>(), best.get(), target);
+      index_into<Extremum::maximum, T>(view, target);
     } else {
-      index_into<Extremum::minimum, T>(view, wide_tensor.data<T>(), best.get(), target);
+      index_into<Extremum::minimum, T>(view, target);
     }
   });
   return indices;

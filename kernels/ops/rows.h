@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/error.h"
+#include "kernels/tensor/convert.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -86,21 +89,102 @@ T row_sum(std::int64_t count, bool half_steps, const F& f) {
 // Largest element, NaN ignored; -inf for an empty row.
 template <class T>
 T row_max(const T* x, std::int64_t count) {
-  constexpr std::int64_t lanes = rows_detail::lanes;
-  std::array<T, lanes> largest;
-  largest.fill(-std::numeric_limits<T>::infinity());
+  // The compiler does not make a vector loop of comparisons that NaN must not win.
+  typedef T Vector __attribute__((vector_size(64)));
+  constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
+  constexpr T lowest = -std::numeric_limits<T>::infinity();
+  T result = lowest;
   std::int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) {
-      T& best = largest[static_cast<std::size_t>(lane)];
-      best = x[i + lane] > best ? x[i + lane] : best;
+  if (count >= 2 * lanes) {
+    Vector first = Vector{} + lowest;
+    Vector second = first;
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      Vector a;
+      Vector b;
+      std::memcpy(&a, x + i, sizeof(a));
+      std::memcpy(&b, x + i + lanes, sizeof(b));
+      first = a > first ? a : first;
+      second = b > second ? b : second;
     }
+    first = second > first ? second : first;
+    for (std::int64_t lane = 0; lane < lanes; ++lane) result = first[lane] > result ? first[lane] : result;
   }
-  T result = -std::numeric_limits<T>::infinity();
   for (; i < count; ++i) result = x[i] > result ? x[i] : result;
-  for (const T value : largest) result = value > result ? value : result;
   return result;
 }
+
+// How a matrix lies in a row-major tensor: row r is made of runs of neighbouring elements, the first at r * row_step,
+// the others run_step farther each.
+struct RowLayout {
+  std::int64_t length = 0;
+  std::int64_t row_step = 0;
+  std::int64_t run = 0;
+  std::int64_t run_step = 0;
+
+  // Rows one after another.
+  static RowLayout plain(std::int64_t length) { return {length, length, length, length}; }
+};
+
+// Rows of a row-major tensor of any floating dtype as arrays of T: where they lie if they can be used there, else
+// converted into a buffer that the next row overwrites. So half tensors need no copy of the compute dtype.
+template <class T>
+class RowReader {
+ public:
+  RowReader(const Tensor& tensor, const RowLayout& layout)
+      : tensor_(tensor),
+        layout_(layout),
+        direct_(tensor.dtype() == own_dtype && layout.run >= layout.length),
+        buffer_(direct_ ? 0 : static_cast<std::size_t>(layout.length)) {}
+
+  const T* read(std::int64_t row) {
+    std::int64_t offset = row * layout_.row_step;
+    if (direct_) return tensor_.data<T>() + offset;
+    const auto size = static_cast<std::int64_t>(size_of(tensor_.dtype()));
+    for (std::int64_t at = 0; at < layout_.length; at += layout_.run, offset += layout_.run_step) {
+      load_run<T>(tensor_.dtype(), tensor_.raw() + offset * size, 1, layout_.run, buffer_.data() + at);
+    }
+    return buffer_.data();
+  }
+
+  static constexpr DType own_dtype = std::is_same_v<T, double> ? DType::float64 : DType::float32;
+
+ private:
+  Tensor tensor_;
+  RowLayout layout_;
+  bool direct_;
+  std::vector<T> buffer_;
+};
+
+// The way back: write(row) gives room for a row, store(row) rounds it to the dtype of the tensor.
+template <class T>
+class RowWriter {
+ public:
+  RowWriter(Tensor& tensor, const RowLayout& layout)
+      : target_(tensor.mutable_data<std::byte>()),
+        dtype_(tensor.dtype()),
+        layout_(layout),
+        direct_(tensor.dtype() == RowReader<T>::own_dtype && layout.run >= layout.length),
+        buffer_(direct_ ? 0 : static_cast<std::size_t>(layout.length)) {}
+
+  T* write(std::int64_t row) {
+    return direct_ ? reinterpret_cast<T*>(target_) + row * layout_.row_step : buffer_.data();
+  }
+  void store(std::int64_t row) {
+    if (direct_) return;
+    const auto size = static_cast<std::int64_t>(size_of(dtype_));
+    std::int64_t offset = row * layout_.row_step;
+    for (std::int64_t at = 0; at < layout_.length; at += layout_.run, offset += layout_.run_step) {
+      store_run<T>(dtype_, buffer_.data() + at, layout_.run, target_ + offset * size);
+    }
+  }
+
+ private:
+  std::byte* target_;
+  DType dtype_;
+  RowLayout layout_;
+  bool direct_;
+  std::vector<T> buffer_;
+};
 
 // total + value, rounded to float16 if half_steps says so and T is float.
 template <class T>
@@ -111,28 +195,9 @@ T add_step(T total, T value, bool half_steps) {
   return total + value;
 }
 
-// [outer, rows, columns] as [outer, columns, rows], both row-major in a compute dtype. In tiles, so that neither side
-// jumps through memory.
+// [outer, rows, columns] as [outer, columns, rows], both row-major.
 inline Tensor exchange_axes(const Tensor& tensor, std::int64_t outer, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t tile = 32;
-  Tensor result(tensor.dtype(), {outer, columns, rows});
-  if (result.numel() == 0) return result;
-  visit_compute(tensor.dtype(), [&](auto element) {
-    using T = decltype(element);
-    for (std::int64_t o = 0; o < outer; ++o) {
-      const T* from = tensor.data<T>() + o * rows * columns;
-      T* to = result.mutable_data<T>() + o * rows * columns;
-      for (std::int64_t row = 0; row < rows; row += tile) {
-        for (std::int64_t column = 0; column < columns; column += tile) {
-          const std::int64_t last_row = std::min(row + tile, rows);
-          for (std::int64_t c = column; c < std::min(column + tile, columns); ++c) {
-            for (std::int64_t r = row; r < last_row; ++r) to[c * rows + r] = from[r * columns + c];
-          }
-        }
-      }
-    }
-  });
-  return result;
+  return tensor.reshape(Dims{outer, rows, columns}).transpose(1, 2).contiguous();
 }
 
 }  // namespace msrun

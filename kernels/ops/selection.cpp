@@ -7,6 +7,7 @@
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/ops/rows.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
@@ -98,6 +99,54 @@ std::vector<Tensor> without_masks(const Tensor& view, std::span<const Tensor> in
   return result;
 }
 
+// Where the elements of one row of a gather index lead: element i with value v to base + v * along + i * beside.
+struct GatherSteps {
+  std::int64_t base = 0;
+  std::int64_t along = 1;
+  std::int64_t beside = 0;
+  std::int64_t position(std::int64_t value, std::int64_t i) const { return base + value * along + i * beside; }
+};
+
+// Calls row(values, count, steps) for the rows of a row-major gather index over a tensor of the given shape, when their
+// values are checked. Throws SkipError where index and shape do not fit.
+template <class Row>
+void for_each_gathered_row(const Dims& shape, std::int64_t axis, const Tensor& index, const Row& row) {
+  // A 0-d tensor is indexed as one of size 1.
+  const Dims sizes = shape.empty() ? Dims{1} : shape;
+  Dims counts = index.rank() == 0 ? Dims{1} : index.shape();
+  const auto along = static_cast<std::size_t>(normalize_axis(axis, static_cast<std::int64_t>(sizes.size())));
+  if (index.numel() == 0) return;
+  if (counts.size() != sizes.size()) {
+    throw SkipError("Index tensor must have the same number of dimensions as the input tensor.");
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (i != along && counts[i] > sizes[i]) {
+      throw SkipError("The index of shape " + tuple_text(index.shape()) + " is larger than the tensor of shape " +
+                      tuple_text(shape) + " outside of the indexed dimension.");
+    }
+  }
+  Dims strides = row_major_strides(sizes);
+  GatherSteps steps;
+  steps.along = strides[along];
+  strides[along] = 0;
+  steps.beside = strides.back();
+  const std::int64_t count = counts.back();
+  counts.pop_back();
+  strides.pop_back();
+  const auto* values = index.data<std::int64_t>();
+  const auto size = static_cast<std::uint64_t>(sizes[along]);
+  for_each_offset(counts, strides, [&](std::int64_t offset) {
+    bool outside = false;
+    for (std::int64_t i = 0; i < count; ++i) outside |= static_cast<std::uint64_t>(values[i]) >= size;
+    if (outside) {
+      for (std::int64_t i = 0; i < count; ++i) checked_index(values[i], sizes[along], false);
+    }
+    steps.base = offset;
+    row(values, count, steps);
+    values += count;
+  });
+}
+
 template <class T>
 void add_runs(const Selection& selection, const T* values, T alpha, bool round_to_half, T* target) {
   for (const std::int64_t start : selection.starts) {
@@ -134,31 +183,59 @@ std::int64_t checked_index(std::int64_t index, std::int64_t size, bool wraps) {
 
 Selection gather_selection(const Dims& shape, std::int64_t axis, const Tensor& index) {
   const Tensor values = index_values(index);
-  // A 0-d tensor is indexed as one of size 1.
-  const Dims sizes = shape.empty() ? Dims{1} : shape;
-  const Dims counts = values.rank() == 0 ? Dims{1} : values.shape();
-  const auto along = static_cast<std::size_t>(normalize_axis(axis, static_cast<std::int64_t>(sizes.size())));
   Selection selection;
   selection.shape = values.shape();
-  if (values.numel() == 0) return selection;
-  if (counts.size() != sizes.size()) {
-    throw SkipError("Index tensor must have the same number of dimensions as the input tensor.");
-  }
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (i != along && counts[i] > sizes[i]) {
-      throw SkipError("The index of shape " + tuple_text(index.shape()) + " is larger than the tensor of shape " +
-                      tuple_text(shape) + " outside of the indexed dimension.");
-    }
-  }
-  Dims strides = row_major_strides(sizes);
-  const std::int64_t stride = strides[along];
-  strides[along] = 0;
-  reserve_starts(selection, values.numel());
-  const auto* from = values.data<std::int64_t>();
-  for_each_offset(counts, strides, [&](std::int64_t offset) {
-    selection.starts.push_back(offset + checked_index(*from++, sizes[along], false) * stride);
+  check_tensor_memory(static_cast<std::size_t>(values.numel()), sizeof(std::int64_t));
+  selection.starts.resize(static_cast<std::size_t>(values.numel()));
+  std::int64_t* start = selection.starts.data();
+  for_each_gathered_row(shape, axis, values, [&](const std::int64_t* at, std::int64_t count, const GatherSteps& steps) {
+    for (std::int64_t i = 0; i < count; ++i) *start++ = steps.position(at[i], i);
   });
   return selection;
+}
+
+Tensor gather_elements(const Tensor& x, std::int64_t axis, const Tensor& index) {
+  const Tensor source = x.contiguous();
+  const Tensor values = index_values(index);
+  Tensor result(x.dtype(), values.shape());
+  visit_size(x.dtype(), [&](auto element) {
+    using T = decltype(element);
+    const T* from = source.data<T>();
+    T* to = result.mutable_data<T>();
+    for_each_gathered_row(x.shape(), axis, values,
+                          [&](const std::int64_t* at, std::int64_t count, const GatherSteps& steps) {
+                            for (std::int64_t i = 0; i < count; ++i) to[i] = from[steps.position(at[i], i)];
+                            to += count;
+                          });
+  });
+  return result;
+}
+
+Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64_t axis, const Tensor& index,
+                           const Arithmetic& arithmetic) {
+  const DType wide = wide_dtype(gradient.dtype());
+  const Tensor source = gradient.to(wide).contiguous();
+  const Tensor values = index_values(index);
+  Tensor result = Tensor::zeros(wide, shape);
+  const auto add = [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = source.data<T>();
+    T* to = result.mutable_data<T>();
+    for_each_gathered_row(shape, axis, values,
+                          [&](const std::int64_t* at, std::int64_t count, const GatherSteps& steps) {
+                            for (std::int64_t i = 0; i < count; ++i) {
+                              T& sum = to[steps.position(at[i], i)];
+                              sum = add_step(sum, from[i], arithmetic.fp16_accumulation);
+                            }
+                            from += count;
+                          });
+  };
+  if (wide == DType::float64) {
+    add(double{});
+  } else {
+    add(float{});
+  }
+  return result.to(gradient.dtype());
 }
 
 Selection slices_selection(const Dims& shape, std::int64_t axis, const Tensor& index, bool wraps) {

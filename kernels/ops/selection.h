@@ -28,6 +28,12 @@ std::int64_t checked_index(std::int64_t index, std::int64_t size, bool wraps);
 // axis.
 Selection gather_selection(const Dims& shape, std::int64_t axis, const Tensor& index);
 
+// The elements of that selection, and the gradient with respect to a source of the given shape, without writing the
+// positions down.
+Tensor gather_elements(const Tensor& x, std::int64_t axis, const Tensor& index);
+Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64_t axis, const Tensor& index,
+                           const Arithmetic& arithmetic);
+
 // Whole slices along axis, for a 0-d or 1-d index.
 Selection slices_selection(const Dims& shape, std::int64_t axis, const Tensor& index, bool wraps);
 

@@ -63,42 +63,52 @@ Extents extents_of(const Dims& shape, std::int64_t axis) {
           element_count(std::span(shape.data() + at + 1, shape.size() - at - 1))};
 }
 
-// Rows along the axis, in the compute dtype.
+// Rows along the axis, one after another.
 Tensor rows_of(const Tensor& tensor, const Extents& extents) {
-  const Tensor wide = to_compute(tensor);
-  return extents.inner == 1 ? wide : exchange_axes(wide, extents.outer, extents.count, extents.inner);
+  return extents.inner == 1 ? tensor.contiguous() : exchange_axes(tensor, extents.outer, extents.count, extents.inner);
 }
 
-Tensor from_rows(const Tensor& rows, const Extents& extents, const Dims& shape, DType dtype) {
-  const Tensor ordered = extents.inner == 1 ? rows : exchange_axes(rows, extents.outer, extents.inner, extents.count);
-  return ordered.reshape(shape).to(dtype);
+Tensor from_rows(const Tensor& rows, const Extents& extents, const Dims& shape) {
+  if (extents.inner == 1) return rows.reshape(shape);
+  return exchange_axes(rows, extents.outer, extents.inner, extents.count).reshape(shape);
 }
 
 Tensor forward(const Tensor& input, std::int64_t axis, Form form, bool half_steps) {
   const Extents extents = extents_of(input.shape(), axis);
   const Tensor x = rows_of(input, extents);
   Tensor y(x.dtype(), x.shape());
+  if (y.numel() == 0) return y.reshape(input.shape());
+  const RowLayout layout = RowLayout::plain(extents.count);
   visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
-    for (std::int64_t at = 0; at < x.numel(); at += extents.count) {
-      forward_row(x.data<T>() + at, y.mutable_data<T>() + at, extents.count, form, half_steps);
+    RowReader<T> from(x, layout);
+    RowWriter<T> to(y, layout);
+    for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
+      forward_row(from.read(row), to.write(row), extents.count, form, half_steps);
+      to.store(row);
     }
   });
-  return from_rows(y, extents, input.shape(), input.dtype());
+  return from_rows(y, extents, input.shape());
 }
 
 Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form, bool half_steps) {
   const Extents extents = extents_of(output.shape(), axis);
   const Tensor y = rows_of(output, extents);
-  const Tensor g = rows_of(gradient.to(y.dtype()), extents);
+  const Tensor g = rows_of(gradient, extents);
   Tensor result(y.dtype(), y.shape());
+  if (result.numel() == 0) return result.reshape(output.shape());
+  const RowLayout layout = RowLayout::plain(extents.count);
   visit_compute(y.dtype(), [&](auto element) {
     using T = decltype(element);
-    for (std::int64_t at = 0; at < y.numel(); at += extents.count) {
-      backward_row(y.data<T>() + at, g.data<T>() + at, result.mutable_data<T>() + at, extents.count, form, half_steps);
+    RowReader<T> outputs(y, layout);
+    RowReader<T> gradients(g, layout);
+    RowWriter<T> to(result, layout);
+    for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
+      backward_row(outputs.read(row), gradients.read(row), to.write(row), extents.count, form, half_steps);
+      to.store(row);
     }
   });
-  return from_rows(result, extents, output.shape(), output.dtype());
+  return from_rows(result, extents, output.shape());
 }
 
 Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {

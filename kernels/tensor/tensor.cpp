@@ -10,6 +10,7 @@
 
 #include "kernels/error.h"
 #include "kernels/tensor/convert.h"
+#include "kernels/tensor/copy.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
@@ -93,36 +94,6 @@ template <class From, class To>
 void convert_complex(const Tensor& source, To* target) {
   const From* from = source.data<From>();
   for (std::int64_t i = 0; i < source.numel(); ++i) target[i] = To(from[i]);
-}
-
-void copy_rows(const Tensor& source, std::byte* target) {
-  const std::int64_t row = source.shape().empty() ? 1 : source.shape().back();
-  const std::int64_t stride = source.shape().empty() ? 1 : source.strides().back();
-  const auto size = static_cast<std::int64_t>(size_of(source.dtype()));
-  const auto copy_strided = [&](auto element) {
-    using S = decltype(element);
-    for_each_row(source, [&](std::int64_t offset, std::int64_t position) {
-      const S* from = source.data<S>() + offset;
-      S* to = reinterpret_cast<S*>(target) + position;
-      if (stride == 1) {
-        std::memcpy(to, from, static_cast<std::size_t>(row) * sizeof(S));
-      } else {
-        for (std::int64_t i = 0; i < row; ++i) to[i] = from[i * stride];
-      }
-    });
-  };
-  switch (size) {
-    case 1:
-      return copy_strided(std::uint8_t{});
-    case 2:
-      return copy_strided(std::uint16_t{});
-    case 4:
-      return copy_strided(std::uint32_t{});
-    case 8:
-      return copy_strided(std::uint64_t{});
-    default:
-      return copy_strided(std::complex<double>{});
-  }
 }
 
 }  // namespace
@@ -367,7 +338,7 @@ Tensor Tensor::clone() const {
   if (is_contiguous()) {
     std::memcpy(result.mutable_data<std::byte>(), raw(), bytes());
   } else {
-    copy_rows(*this, result.mutable_data<std::byte>());
+    copy_row_major(*this, result.mutable_data<std::byte>());
   }
   return result;
 }
@@ -378,6 +349,8 @@ Tensor Tensor::to(DType dtype) const {
     const std::int64_t count = numel_;
     return reshape(std::span(&count, 1)).to(dtype).reshape(shape_);
   }
+  // Conversions run along the last axis: a view that jumps there is put in order first.
+  if (!shape_.empty() && shape_.back() > 1 && strides_.back() > 1) return clone().to(dtype);
   Tensor result(dtype, shape_);
   std::byte* target = result.mutable_data<std::byte>();
   if (is_complex(dtype) && is_complex(dtype_)) {

@@ -52,6 +52,79 @@ TEST(AvgPool, Gradients) {
   check_gradients("Functional", "avg_pool3d", {uniform({1, 4, 4, 5}, -1, 1, 1), i(2), i(3), i(1)});
 }
 
+// Every window by itself, as the definition says.
+struct Pooled {
+  std::vector<double> average;
+  std::vector<double> maximum;
+  std::vector<double> position;
+};
+
+Pooled pool_by_definition(const Tensor& x, std::int64_t kernel, std::int64_t stride, std::int64_t padding) {
+  const std::int64_t height = x.size(-2);
+  const std::int64_t width = x.size(-1);
+  const std::vector<double> all = values(x);
+  Pooled result;
+  for (std::int64_t top = -padding; top + kernel <= height + padding; top += stride) {
+    for (std::int64_t left = -padding; left + kernel <= width + padding; left += stride) {
+      double sum = 0;
+      double best = -std::numeric_limits<double>::infinity();
+      std::int64_t at = -1;
+      for (std::int64_t r = std::max<std::int64_t>(top, 0); r < std::min(top + kernel, height); ++r) {
+        for (std::int64_t c = std::max<std::int64_t>(left, 0); c < std::min(left + kernel, width); ++c) {
+          const double value = all[static_cast<std::size_t>(r * width + c)];
+          sum += value;
+          if (at < 0) at = r * width + c;
+          if (value > best || std::isnan(value)) {
+            best = value;
+            at = r * width + c;
+          }
+        }
+      }
+      result.average.push_back(sum / static_cast<double>(kernel * kernel));
+      result.maximum.push_back(best);
+      result.position.push_back(static_cast<double>(at));
+    }
+  }
+  return result;
+}
+
+TEST(Pooling, ManyGeometriesAgreeWithTheDefinition) {
+  for (std::int64_t kernel = 1; kernel <= 5; ++kernel) {
+    for (std::int64_t stride = 1; stride <= 4; ++stride) {
+      for (std::int64_t padding = 0; padding <= kernel / 2; ++padding) {
+        for (const std::int64_t width : {5, 8, 37}) {
+          std::vector<double> data(static_cast<std::size_t>(7 * width));
+          for (std::size_t k = 0; k < data.size(); ++k) data[k] = static_cast<double>((k * 7919) % 11);
+          data[9] = std::numeric_limits<double>::quiet_NaN();
+          for (std::size_t k = 20; k < 28; ++k) data[k] = -std::numeric_limits<double>::infinity();
+          const Tensor x = float64({1, 7, width}, data);
+          for (const DType dtype : {DType::float64, DType::float32, DType::bfloat16}) {
+            const Tensor input = x.to(dtype);
+            const Pooled expected = pool_by_definition(input, kernel, stride, padding);
+            const List args{input, i(kernel), i(stride), i(padding)};
+            SCOPED_TRACE(::testing::Message() << "kernel " << kernel << " stride " << stride << " padding " << padding
+                                              << " width " << width << " " << name(dtype));
+            EXPECT_THAT(forward("Functional", "max_pool2d", args),
+                        Pointwise(::testing::NanSensitiveDoubleEq(), expected.maximum));
+            EXPECT_THAT(forward("Functional", "max_pool2d_with_indices", args, {}, 1),
+                        Pointwise(::testing::Eq(), expected.position));
+            if (dtype == DType::float64) {
+              EXPECT_THAT(forward("Functional", "avg_pool2d", args),
+                          Pointwise(::testing::NanSensitiveDoubleEq(), expected.average));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Pooling, GradientsOfWiderStrides) {
+  check_gradients("Functional", "avg_pool2d", {uniform({1, 7, 11}, -1, 1, 1), i(2), i(3), i(1)});
+  check_gradients("Functional", "avg_pool2d", {uniform({2, 8, 9}, -1, 1, 1), i(3), i(2), i(1), true, false});
+  check_gradients("Functional", "max_pool2d", {distinct({1, 7, 11}), i(3), i(2), i(1), i(2)});
+}
+
 TEST(AvgPool, LongRunsAndHalf) {
   const Tensor x = uniform({1, 3, 40, 100}, -1, 1, 1);
   const std::vector<double> all = values(x);

@@ -1,0 +1,59 @@
+// The windows of pooling: for every axis, which input elements each output reads. Axes that are missing count as axes
+// of size 1.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/api/value.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// The input elements of one output along one axis.
+struct Window {
+  std::int64_t start = 0;   // first input element inside the input
+  std::int64_t stop = 0;    // one past the last
+  std::int64_t extent = 0;  // elements with padding, for the divisor of the average
+};
+
+struct PoolAxis {
+  std::int64_t in = 1;
+  std::int64_t out = 1;
+  std::int64_t step = 1;  // dilation
+  // Of sliding windows: elements per window, distance of windows, elements before the input. stride 0: the windows are
+  // of different sizes.
+  std::int64_t kernel = 1;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::vector<Window> windows{{0, 1, 1}};
+};
+
+struct Geometry {
+  std::array<PoolAxis, 3> axes;
+  Dims result_shape;
+  std::int64_t planes = 1;
+  std::int64_t input_plane() const { return axes[0].in * axes[1].in * axes[2].in; }
+  std::int64_t output_plane() const { return axes[0].out * axes[1].out * axes[2].out; }
+};
+
+// One of as many values as there are axes, or the only one. Throws SkipError if it is negative or huge.
+std::int64_t at_axis(const Dims& values, std::size_t axis, std::size_t count, const char* what);
+
+struct PoolOptions {
+  Dims kernel;
+  Dims stride;  // empty: that of the kernel
+  Dims padding{0};
+  Dims dilation{1};
+  bool ceil_mode = false;
+};
+
+// Windows over the trailing `spatial` axes of x. Throws SkipError where options and shape do not fit.
+Geometry sliding_windows(const Tensor& x, std::size_t spatial, const PoolOptions& options);
+
+// The same for windows that divide the input evenly. output_size: an integer or a list in which None keeps the input's
+// size.
+Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& output_size);
+
+}  // namespace msrun
