@@ -54,6 +54,18 @@ template <int degree>
   return series<degree, 0>(reduced_argument(x, k));
 }
 
+// e^x for |x| <= 200, to 32 bits: what a float result needs. One step of reduction is exact enough for it.
+[[gnu::always_inline]] inline double narrow(double x) {
+  constexpr double log2_e = 0x1.71547652b82fep0;
+  constexpr double ln2 = 0x1.62e42fefa39efp-1;
+  constexpr double to_integer = 0x1.8p52;
+  const double shifted = x * log2_e + to_integer;
+  const double r = x - (shifted - to_integer) * ln2;
+  // The low bits of the sum are k; the shift drops the others.
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(shifted) << 52;
+  return series<8, 0>(r) * std::bit_cast<double>(bits + std::bit_cast<std::uint64_t>(1.0));
+}
+
 // 2^k for -1022 <= k <= 1023.
 [[gnu::always_inline]] inline double power_of_two(std::int64_t k) { return std::bit_cast<double>((k + 1023) << 52); }
 
@@ -88,12 +100,9 @@ template <int degree>
 
 // Computed in double and rounded once.
 [[gnu::always_inline]] inline float exponential(float value) {
-  double x = value;
-  x = x > 130 ? 130 : x;
-  x = x < -150 ? -150 : x;
-  std::int64_t k;
-  const double sum = exponential_detail::reduced_exponential<8>(x, k);
-  return static_cast<float>(sum * exponential_detail::power_of_two(k));
+  // Clamped while it is a float: twice as many fit a register.
+  const float capped = 130.0F < value ? 130.0F : value;
+  return static_cast<float>(exponential_detail::narrow(-150.0F > capped ? -150.0F : capped));
 }
 
 // e^x - 1. Error below 1.2 units of the last place.
@@ -135,9 +144,7 @@ template <int degree>
 [[gnu::always_inline]] inline float hyperbolic_tangent(float value) {
   const double x = std::abs(static_cast<double>(value));
   const double capped = x > 20 ? 20 : x;
-  std::int64_t k;
-  const double sum = exponential_detail::reduced_exponential<8>(-2 * capped, k);
-  const double decay = sum * exponential_detail::power_of_two(k);
+  const double decay = exponential_detail::narrow(-2 * capped);
   // Near 0 the difference would cancel; there the series is exact enough.
   const double far = (1 - decay) / (1 + decay);
   const double near = x - x * x * x * (1.0 / 3.0);

@@ -1,7 +1,7 @@
 // Pooling: average, maximum and power mean over windows of one to three spatial axes, and the inverse of max pooling
 // (api_inventory.md 3, pooling).
 //
-// Sliding windows are computed a row of outputs at a time (pooling_rows.h), all others window by window.
+// Sliding windows are computed a slice of outputs at a time (pooling_runs.h), all others window by window.
 #include <array>
 #include <cmath>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
-#include "kernels/ops/pooling_rows.h"
+#include "kernels/ops/pooling_runs.h"
 #include "kernels/ops/pooling_windows.h"
 #include "kernels/ops/rows.h"
 
@@ -53,56 +53,78 @@ struct Average {
   }
 };
 
-// The divisors of a row of outputs.
+// The divisors of a slice of outputs, as SplitPlane lays them out.
 template <class T>
-void divisors_of(const Average& average, const Window& d, const Window& h, std::vector<T>& divisors) {
+void divisors_of(const Average& average, const Window& d, std::int64_t pitch, std::vector<T>& divisors) {
   const std::vector<Window>& columns = average.geometry.axes[2].windows;
-  for (std::size_t o = 0; o < columns.size(); ++o) divisors[o] = static_cast<T>(average.divisor_of(d, h, columns[o]));
+  T* row = divisors.data();
+  for (const Window& h : average.geometry.axes[1].windows) {
+    for (std::size_t o = 0; o < columns.size(); ++o) row[o] = static_cast<T>(average.divisor_of(d, h, columns[o]));
+    row += pitch;
+  }
+}
+
+// Calls visit(place in the run, place in the slice) for the rows of a slice of outputs.
+template <class T, class Visit>
+void for_each_output_row(const Geometry& geometry, const SplitPlane<T>& plane, const Visit& visit) {
+  for (std::int64_t h = 0; h < geometry.axes[1].out; ++h) visit(h * plane.pitch(), h * geometry.axes[2].out);
 }
 
 template <class T>
-void average_rows(const Tensor& input, const Average& average, Tensor& y) {
+void average_runs(const Tensor& input, const Average& average, Tensor& y) {
   const Geometry& geometry = average.geometry;
-  const std::int64_t count = geometry.axes[2].out;
+  const std::int64_t width = geometry.axes[2].out;
   SplitPlane<T> plane(geometry, T{0});
   RowReader<T> reader(input, RowLayout::plain(geometry.input_plane()));
   RowWriter<T> writer(y, RowLayout::plain(geometry.output_plane()));
-  std::vector<T> divisors(static_cast<std::size_t>(count));
+  const std::int64_t run = plane.run();
+  std::vector<T> divisors(static_cast<std::size_t>(run), T{1});
+  std::vector<T> totals(divisors.size());
+  T* total = totals.data();
   for (std::int64_t p = 0; p < geometry.planes; ++p) {
     plane.load(reader.read(p));
-    T* to = writer.write(p);
-    for_each_output_row(geometry, [&](const Window& d, const Window& h, std::int64_t position) {
-      T* total = to + position;
-      std::fill_n(total, count, T{0});
-      plane.for_each_column(d, h, [&](const T* column, std::int64_t /*start*/) {
-        for (std::int64_t o = 0; o < count; ++o) total[o] += column[o];
+    T* slice = writer.write(p);
+    for (const Window& d : geometry.axes[0].windows) {
+      if (p == 0 || geometry.axes[0].out > 1) divisors_of(average, d, plane.pitch(), divisors);
+      std::fill(totals.begin(), totals.end(), T{0});
+      plane.for_each_position(d, [&](const T* values, std::int64_t /*offset*/) {
+        for (std::int64_t i = 0; i < run; ++i) total[i] += values[i];
       });
-      divisors_of(average, d, h, divisors);
-      for (std::int64_t o = 0; o < count; ++o) total[o] /= divisors[static_cast<std::size_t>(o)];
-    });
+      for_each_output_row(geometry, plane, [&](std::int64_t from, std::int64_t to) {
+        for (std::int64_t o = 0; o < width; ++o)
+          slice[to + o] = total[from + o] / divisors[static_cast<std::size_t>(from + o)];
+      });
+      slice += geometry.axes[1].out * width;
+    }
     writer.store(p);
   }
 }
 
 template <class T>
-void average_rows_backward(const Tensor& gradient, const Average& average, Tensor& result) {
+void average_runs_backward(const Tensor& gradient, const Average& average, Tensor& result) {
   const Geometry& geometry = average.geometry;
-  const std::int64_t count = geometry.axes[2].out;
+  const std::int64_t width = geometry.axes[2].out;
   SplitPlane<T> plane(geometry, T{0});
   RowReader<T> reader(gradient, RowLayout::plain(geometry.output_plane()));
   RowWriter<T> writer(result, RowLayout::plain(geometry.input_plane()));
-  std::vector<T> share(static_cast<std::size_t>(count));
+  const std::int64_t run = plane.run();
+  std::vector<T> divisors(static_cast<std::size_t>(run), T{1});
+  std::vector<T> shares(divisors.size());  // what lies between rows stays 0
+  T* share = shares.data();
   for (std::int64_t p = 0; p < geometry.planes; ++p) {
-    const T* from = reader.read(p);
+    const T* slice = reader.read(p);
     plane.clear();
-    for_each_output_row(geometry, [&](const Window& d, const Window& h, std::int64_t position) {
-      divisors_of(average, d, h, share);
-      T* part = share.data();
-      for (std::int64_t o = 0; o < count; ++o) part[o] = from[position + o] / part[o];
-      plane.for_each_column_backwards(d, h, [&](T* column) {
-        for (std::int64_t o = 0; o < count; ++o) column[o] += part[o];
+    for (const Window& d : geometry.axes[0].windows) {
+      if (p == 0 || geometry.axes[0].out > 1) divisors_of(average, d, plane.pitch(), divisors);
+      for_each_output_row(geometry, plane, [&](std::int64_t to, std::int64_t from) {
+        for (std::int64_t o = 0; o < width; ++o)
+          share[to + o] = slice[from + o] / divisors[static_cast<std::size_t>(to + o)];
       });
-    });
+      plane.for_each_position_backwards(d, [&](T* values) {
+        for (std::int64_t i = 0; i < run; ++i) values[i] += share[i];
+      });
+      slice += geometry.axes[1].out * width;
+    }
     plane.unload(writer.write(p));
     writer.store(p);
   }
@@ -110,10 +132,10 @@ void average_rows_backward(const Tensor& gradient, const Average& average, Tenso
 
 Tensor average_forward(const Tensor& input, const Average& average, bool half_steps) {
   const Geometry& geometry = average.geometry;
-  if (!half_steps && suits_rows(geometry)) {
+  if (!half_steps && suits_runs(geometry)) {
     Tensor y(input.dtype(), geometry.result_shape);
     const Tensor x = input.contiguous();
-    visit_compute(x.dtype(), [&](auto element) { average_rows<decltype(element)>(x, average, y); });
+    visit_compute(x.dtype(), [&](auto element) { average_runs<decltype(element)>(x, average, y); });
     return y;
   }
   const Tensor x = to_compute(input);
@@ -143,10 +165,10 @@ Tensor average_forward(const Tensor& input, const Average& average, bool half_st
 
 Tensor average_backward(const Tensor& gradient, const Average& average, const Dims& input_shape, bool half_steps) {
   const Geometry& geometry = average.geometry;
-  if (!half_steps && suits_rows(geometry)) {
+  if (!half_steps && suits_runs(geometry)) {
     Tensor result(gradient.dtype(), input_shape);
     const Tensor g = gradient.contiguous();
-    visit_compute(g.dtype(), [&](auto element) { average_rows_backward<decltype(element)>(g, average, result); });
+    visit_compute(g.dtype(), [&](auto element) { average_runs_backward<decltype(element)>(g, average, result); });
     return result;
   }
   const Tensor g = to_compute(gradient);
@@ -182,41 +204,65 @@ Var average_pool(const Var& x, const Average& average) {
                            }}});
 }
 
-// The same, a row of outputs at a time.
+// The same, a slice of outputs at a time.
 template <class T>
-void maximum_rows(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& index) {
+void maximum_runs(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& index) {
   using Position = std::conditional_t<std::is_same_v<T, float>, std::int32_t, std::int64_t>;
   constexpr T lowest = -std::numeric_limits<T>::infinity();
+  const PoolAxis& rows = geometry.axes[1];
   const PoolAxis& columns = geometry.axes[2];
-  const std::int64_t count = columns.out;
-  const auto stride = static_cast<Position>(columns.stride);
   SplitPlane<T> plane(geometry, lowest);
-  std::vector<Position> positions(static_cast<std::size_t>(count));
+  const std::int64_t run = plane.run();
+  // For every output the corner of its window in slice 0, which may lie in the padding, and its first real element.
+  std::vector<Position> corners(static_cast<std::size_t>(run));
+  std::vector<Position> firsts(corners.size(), Position{-1});
+  std::vector<Position> positions(corners.size());
+  std::vector<T> maxima(corners.size());
+  for (std::int64_t h = 0; h < rows.out; ++h) {
+    for (std::int64_t w = 0; w < columns.out; ++w) {
+      const auto at = static_cast<std::size_t>(h * plane.pitch() + w);
+      const Window& row = rows.windows[static_cast<std::size_t>(h)];
+      const Window& column = columns.windows[static_cast<std::size_t>(w)];
+      corners[at] =
+          static_cast<Position>((h * rows.stride - rows.padding) * columns.in + w * columns.stride - columns.padding);
+      if (row.start < row.stop && column.start < column.stop) {
+        firsts[at] = static_cast<Position>(row.start * columns.in + column.start);
+      }
+    }
+  }
+  const Position* corner = corners.data();
+  const Position* first = firsts.data();
+  Position* best_at = positions.data();
+  T* best = maxima.data();
   for (std::int64_t p = 0; p < geometry.planes; ++p) {
     plane.load(x.data<T>() + p * geometry.input_plane());
     T* to = y.mutable_data<T>() + p * geometry.output_plane();
     std::int64_t* at = index.mutable_data<std::int64_t>() + p * geometry.output_plane();
-    for_each_output_row(geometry, [&](const Window& d, const Window& h, std::int64_t row) {
-      T* best = to + row;
-      Position* best_at = positions.data();
-      std::fill_n(best, count, lowest);
-      const bool any_row = d.start < d.stop && h.start < h.stop;
-      const std::int64_t first_row = (d.start * geometry.axes[1].in + h.start) * columns.in;
-      for (std::int64_t o = 0; o < count; ++o) {
-        const Window& w = columns.windows[static_cast<std::size_t>(o)];
-        best_at[o] = any_row && w.start < w.stop ? static_cast<Position>(first_row + w.start) : Position{-1};
+    for (const Window& d : geometry.axes[0].windows) {
+      const auto skipped = static_cast<Position>(d.start * rows.in * columns.in);
+      const bool any = d.start < d.stop;
+      for (std::int64_t i = 0; i < run; ++i) {
+        best[i] = lowest;
+        best_at[i] = any && first[i] >= 0 ? first[i] + skipped : Position{-1};
       }
-      plane.for_each_column(d, h, [&](const T* column, std::int64_t start) {
-        const auto first = static_cast<Position>(start);
-        for (std::int64_t o = 0; o < count; ++o) {
-          const T value = column[o];
-          const bool wins = (value > best[o]) | (value != value);
-          best[o] = wins ? value : best[o];
-          best_at[o] = wins ? first + static_cast<Position>(o) * stride : best_at[o];
+      plane.for_each_position(d, [&](const T* values, std::int64_t offset) {
+        const auto farther = static_cast<Position>(offset);
+        for (std::int64_t i = 0; i < run; ++i) {
+          const T value = values[i];
+          const bool wins = (value > best[i]) | (value != value);
+          best[i] = wins ? value : best[i];
+          best_at[i] = wins ? corner[i] + farther : best_at[i];
         }
       });
-      for (std::int64_t o = 0; o < count; ++o) at[row + o] = best_at[o];
-    });
+      for_each_output_row(geometry, plane, [&](std::int64_t from, std::int64_t row) {
+        for (std::int64_t o = 0; o < columns.out; ++o) {
+          to[row + o] = best[from + o];
+          at[row + o] = best_at[from + o];
+        }
+      });
+      to += rows.out * columns.out;
+      at += rows.out * columns.out;
+    }
   }
 }
 
@@ -224,8 +270,8 @@ void maximum_rows(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& 
 // -1.
 template <class T>
 void maximum_forward(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& index) {
-  if (suits_rows(geometry)) {
-    maximum_rows<T>(x, geometry, y, index);
+  if (suits_runs(geometry)) {
+    maximum_runs<T>(x, geometry, y, index);
     return;
   }
   const std::int64_t step = geometry.axes[2].step;

@@ -1,4 +1,6 @@
 // Running sums, products and extrema along an axis, and differences of neighbours.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -38,63 +40,95 @@ Tensor visit_floats(DType dtype, F f) {
   return dtype == DType::float64 ? f(double{}) : f(float{});
 }
 
-// Floats sum in double, so that a long axis loses nothing; faulty accumulation rounds every step to float16.
+// One step of a running sum of floats: they sum in double, so that a long axis loses nothing; faulty accumulation
+// rounds every step to float16.
+template <bool round_to_half, class T>
+T running_step(double& total, T value) {
+  total += static_cast<double>(value);
+  if constexpr (round_to_half) total = static_cast<double>(to_float(to_half(static_cast<float>(total))));
+  return static_cast<T>(total);
+}
+
+// Running sums along the middle axis of [outer, extent, inner], from its end if `backwards`. Several sums at once,
+// because each has to wait for its last addition.
+template <bool round_to_half, class T>
+void running_sums(const T* from, T* to, const ReductionView& view, bool backwards) {
+  constexpr std::int64_t together = 8;
+  const std::int64_t extent = view.extent;
+  const auto position = [=](std::int64_t i) { return backwards ? extent - 1 - i : i; };
+  if (view.inner == 1) {
+    std::int64_t line = 0;
+    for (; line + together <= view.outer; line += together) {
+      std::array<double, together> totals{};
+      const std::int64_t first = line * extent;
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const std::int64_t at = first + position(i);
+        for (std::int64_t k = 0; k < together; ++k) {
+          to[at + k * extent] = running_step<round_to_half>(totals[static_cast<std::size_t>(k)], from[at + k * extent]);
+        }
+      }
+    }
+    for (; line < view.outer; ++line) {
+      double total = 0;
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const std::int64_t at = line * extent + position(i);
+        to[at] = running_step<round_to_half>(total, from[at]);
+      }
+    }
+    return;
+  }
+  constexpr std::int64_t width = 512;
+  std::array<double, width> totals;
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    for (std::int64_t start = 0; start < view.inner; start += width) {
+      const std::int64_t count = std::min(width, view.inner - start);
+      totals.fill(0);
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const std::int64_t at = (o * extent + position(i)) * view.inner + start;
+        for (std::int64_t k = 0; k < count; ++k) {
+          to[at + k] = running_step<round_to_half>(totals[static_cast<std::size_t>(k)], from[at + k]);
+        }
+      }
+    }
+  }
+}
+
+Tensor running_float_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic, bool backwards) {
+  const DType wide = wide_dtype(x.dtype());
+  const ReductionView view = reduction_view(x.to(wide), {axis});
+  Tensor result(wide, x.shape());
+  return visit_floats(wide, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = view.tensor.template data<T>();
+    if (arithmetic.fp16_accumulation && wide == DType::float32) {
+      running_sums<true>(from, result.mutable_data<T>(), view, backwards);
+    } else {
+      running_sums<false>(from, result.mutable_data<T>(), view, backwards);
+    }
+    return result.to(x.dtype());
+  });
+}
+
 Tensor running_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic) {
+  if (is_floating(x.dtype())) return running_float_sum(x, axis, arithmetic, false);
   const DType wide = wide_dtype(x.dtype());
   Tensor result(wide, x.shape());
-  const Tensor source = x.to(wide);
-  if (wide == DType::int64) {
-    for_each_line<std::int64_t>(
-        axis,
-        [](std::int64_t extent, auto from, auto to) {
-          std::uint64_t total = 0;
-          for (std::int64_t i = 0; i < extent; ++i) {
-            total += static_cast<std::uint64_t>(from[i]);
-            to[i] = static_cast<std::int64_t>(total);
-          }
-        },
-        source, result);
-    return result;
-  }
-  const bool round_to_half = arithmetic.fp16_accumulation && wide == DType::float32;
-  const auto run = [&](auto zero) {
-    using T = decltype(zero);
-    for_each_line<T>(
-        axis,
-        [round_to_half](std::int64_t extent, auto from, auto to) {
-          double total = 0;
-          for (std::int64_t i = 0; i < extent; ++i) {
-            total += static_cast<double>(from[i]);
-            if (round_to_half) total = static_cast<double>(to_float(to_half(static_cast<float>(total))));
-            to[i] = static_cast<T>(total);
-          }
-        },
-        source, result);
-    return result.to(x.dtype());
-  };
-  return visit_floats(wide, run);
+  for_each_line<std::int64_t>(
+      axis,
+      [](std::int64_t extent, auto from, auto to) {
+        std::uint64_t total = 0;
+        for (std::int64_t i = 0; i < extent; ++i) {
+          total += static_cast<std::uint64_t>(from[i]);
+          to[i] = static_cast<std::int64_t>(total);
+        }
+      },
+      x.to(wide), result);
+  return result;
 }
 
 // g summed from the end: the VJP of the running sum.
 Tensor running_sum_vjp(const Tensor& g, std::int64_t axis, const Arithmetic& arithmetic) {
-  const DType wide = wide_dtype(g.dtype());
-  const bool round_to_half = arithmetic.fp16_accumulation && wide == DType::float32;
-  return visit_floats(wide, [&](auto zero) {
-    using T = decltype(zero);
-    Tensor result(wide, g.shape());
-    for_each_line<T>(
-        axis,
-        [round_to_half](std::int64_t extent, auto from, auto to) {
-          double total = 0;
-          for (std::int64_t i = extent; i-- > 0;) {
-            total += static_cast<double>(from[i]);
-            if (round_to_half) total = static_cast<double>(to_float(to_half(static_cast<float>(total))));
-            to[i] = static_cast<T>(total);
-          }
-        },
-        g.to(wide), result);
-    return result.to(g.dtype());
-  });
+  return running_float_sum(g, axis, arithmetic, true);
 }
 
 }  // namespace

@@ -99,12 +99,17 @@ std::vector<Tensor> without_masks(const Tensor& view, std::span<const Tensor> in
   return result;
 }
 
-// Where the elements of one row of a gather index lead: element i with value v to base + v * along + i * beside.
+// Where the elements of one row of a gather index lead: element i with value v to base + v * along + i * beside. Along
+// the last axis that needs no products.
 struct GatherSteps {
   std::int64_t base = 0;
   std::int64_t along = 1;
   std::int64_t beside = 0;
   std::int64_t position(std::int64_t value, std::int64_t i) const { return base + value * along + i * beside; }
+};
+struct GatherStepsAlongRow {
+  std::int64_t base = 0;
+  std::int64_t position(std::int64_t value, std::int64_t /*i*/) const { return base + value; }
 };
 
 // Calls row(values, count, steps) for the rows of a row-major gather index over a tensor of the given shape, when their
@@ -141,8 +146,12 @@ void for_each_gathered_row(const Dims& shape, std::int64_t axis, const Tensor& i
     if (outside) {
       for (std::int64_t i = 0; i < count; ++i) checked_index(values[i], sizes[along], false);
     }
-    steps.base = offset;
-    row(values, count, steps);
+    if (steps.along == 1 && steps.beside == 0) {
+      row(values, count, GatherStepsAlongRow{offset});
+    } else {
+      steps.base = offset;
+      row(values, count, steps);
+    }
     values += count;
   });
 }
@@ -188,7 +197,7 @@ Selection gather_selection(const Dims& shape, std::int64_t axis, const Tensor& i
   check_tensor_memory(static_cast<std::size_t>(values.numel()), sizeof(std::int64_t));
   selection.starts.resize(static_cast<std::size_t>(values.numel()));
   std::int64_t* start = selection.starts.data();
-  for_each_gathered_row(shape, axis, values, [&](const std::int64_t* at, std::int64_t count, const GatherSteps& steps) {
+  for_each_gathered_row(shape, axis, values, [&](const std::int64_t* at, std::int64_t count, const auto& steps) {
     for (std::int64_t i = 0; i < count; ++i) *start++ = steps.position(at[i], i);
   });
   return selection;
@@ -202,11 +211,10 @@ Tensor gather_elements(const Tensor& x, std::int64_t axis, const Tensor& index) 
     using T = decltype(element);
     const T* from = source.data<T>();
     T* to = result.mutable_data<T>();
-    for_each_gathered_row(x.shape(), axis, values,
-                          [&](const std::int64_t* at, std::int64_t count, const GatherSteps& steps) {
-                            for (std::int64_t i = 0; i < count; ++i) to[i] = from[steps.position(at[i], i)];
-                            to += count;
-                          });
+    for_each_gathered_row(x.shape(), axis, values, [&](const std::int64_t* at, std::int64_t count, const auto& steps) {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[steps.position(at[i], i)];
+      to += count;
+    });
   });
   return result;
 }
@@ -221,14 +229,13 @@ Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64
     using T = decltype(zero);
     const T* from = source.data<T>();
     T* to = result.mutable_data<T>();
-    for_each_gathered_row(shape, axis, values,
-                          [&](const std::int64_t* at, std::int64_t count, const GatherSteps& steps) {
-                            for (std::int64_t i = 0; i < count; ++i) {
-                              T& sum = to[steps.position(at[i], i)];
-                              sum = add_step(sum, from[i], arithmetic.fp16_accumulation);
-                            }
-                            from += count;
-                          });
+    for_each_gathered_row(shape, axis, values, [&](const std::int64_t* at, std::int64_t count, const auto& steps) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        T& sum = to[steps.position(at[i], i)];
+        sum = add_step(sum, from[i], arithmetic.fp16_accumulation);
+      }
+      from += count;
+    });
   };
   if (wide == DType::float64) {
     add(double{});
