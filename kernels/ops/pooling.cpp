@@ -255,10 +255,8 @@ void maximum_runs(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& 
         }
       });
       for_each_output_row(geometry, plane, [&](std::int64_t from, std::int64_t row) {
-        for (std::int64_t o = 0; o < columns.out; ++o) {
-          to[row + o] = best[from + o];
-          at[row + o] = best_at[from + o];
-        }
+        std::copy_n(best + from, columns.out, to + row);
+        std::copy_n(best_at + from, columns.out, at + row);
       });
       to += rows.out * columns.out;
       at += rows.out * columns.out;

@@ -17,6 +17,20 @@ enum class Form : std::uint8_t {
   safe,  // a row of nothing but -inf gives zeros instead of NaN
 };
 
+// y / total for all y: by the reciprocal, corrected by the remainder, which is several times as fast as dividing.
+template <class T>
+void divide_row(T* y, std::int64_t count, T total) {
+  const T reciprocal = T{1} / total;
+  if (!std::isfinite(total) || !std::isnormal(reciprocal)) {
+    for (std::int64_t i = 0; i < count; ++i) y[i] /= total;
+    return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T quotient = y[i] * reciprocal;
+    y[i] = quotient + (y[i] - quotient * total) * reciprocal;
+  }
+}
+
 template <class T>
 void forward_row(const T* x, T* y, std::int64_t count, Form form, bool half_steps) {
   const T largest = row_max(x, count);
@@ -34,7 +48,7 @@ void forward_row(const T* x, T* y, std::int64_t count, Form form, bool half_step
     const T log_total = std::log(total);
     for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] - largest - log_total;
   } else {
-    for (std::int64_t i = 0; i < count; ++i) y[i] /= total;
+    divide_row(y, count, total);
   }
 }
 
