@@ -34,6 +34,7 @@ Windows windows_of(const Bound& args, const Spatial& input) {
     if (room < 0) throw SkipError("The windows of fold or unfold do not fit the padded input.");
     windows.output[axis] = room / windows.stride[axis] + 1;
   }
+  element_count(windows.output);  // throws if the windows are more than can be counted
   return windows;
 }
 
@@ -100,7 +101,7 @@ OP("unfold_im2col(Tensor input, int[] kernel_size, int[] dilation=1, int[] paddi
      if (input.rank() != 3 && input.rank() != 4) throw SkipError("unfold needs an input of 3 or 4 dimensions.");
      const Var x = input.rank() == 4 ? input : with_batch_axis(input);
      const Windows windows = windows_of(args, {1, x.size(2), x.size(3)});
-     const Dims shape{x.size(0), x.size(1) * windows.kernel_size(), windows.output_size()};
+     const Dims shape{x.size(0), element_count(Dims{x.size(1), windows.kernel_size()}), windows.output_size()};
      const Arithmetic arithmetic = x.arithmetic();
      const Var columns = x.tape().record(unfolded(windows, x.tensor(), shape),
                                          {{x, [windows, arithmetic, from = x.shape()](const Tensor& g) {

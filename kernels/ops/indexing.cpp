@@ -357,7 +357,8 @@ Tensor one_hot(const Tensor& x, std::int64_t classes) {
   const auto* from = values.data<std::int64_t>();
   if (classes == -1) {
     if (x.numel() == 0) throw SkipError("one_hot of an empty tensor needs num_classes.");
-    classes = *std::max_element(from, from + x.numel()) + 1;
+    const std::int64_t largest = *std::max_element(from, from + x.numel());
+    if (__builtin_add_overflow(largest, 1, &classes)) throw SkipError("one_hot: a class is out of range.");
   }
   if (classes < 1) throw SkipError("one_hot: num_classes must be positive.");
   Dims shape = x.shape();

@@ -153,7 +153,9 @@ NAMES("topk", "Torch: topk; Tensor: topk; Aten: topk; Mint: topk");
 OP("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   const std::int64_t axis = args.integer("dim");
-  const Tensor indices = rank_index(x.tensor(), axis, Rank::kth, args.integer("k") - 1);
+  const std::int64_t k = args.integer("k");
+  if (k < 1) throw SkipError("kthvalue: k must be positive.");
+  const Tensor indices = rank_index(x.tensor(), axis, Rank::kth, k - 1);
   return values_and_indices_without(x, axis, indices, args.flag("keepdim"));
 });
 NAMES("kthvalue", "Torch: kthvalue; Tensor: kthvalue");

@@ -1,7 +1,7 @@
 #include "kernels/tensor/convert.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -62,7 +62,7 @@ void load_run(DType dtype, const std::byte* source, std::int64_t stride, std::in
     const S* from = reinterpret_cast<const S*>(source);
     if (stride == 1) {
       if constexpr (std::is_same_v<S, T>) {
-        std::memcpy(target, from, static_cast<std::size_t>(count) * sizeof(T));
+        std::copy_n(from, count, target);
       } else {
         for (std::int64_t i = 0; i < count; ++i) target[i] = convert_in<T>(from[i]);
       }
@@ -81,7 +81,7 @@ void store_run(DType dtype, const T* source, std::int64_t count, std::byte* targ
     using S = decltype(element);
     S* to = reinterpret_cast<S*>(target);
     if constexpr (std::is_same_v<S, T>) {
-      std::memcpy(to, source, static_cast<std::size_t>(count) * sizeof(T));
+      std::copy_n(source, count, to);
     } else {
       for (std::int64_t i = 0; i < count; ++i) to[i] = convert_out<S>(source[i]);
     }

@@ -290,6 +290,9 @@ TEST(Fold, SumsOverlaps) {
                   {{"padding", std::int64_t{1}}});
   EXPECT_THROW(forward("Functional", "fold", {columns, integers({3, 3}), integers({2, 2})}), SkipError);
   EXPECT_THROW(forward("Functional", "unfold", {uniform({1, 1, 2, 2}, 0, 1, 1), integers({3, 3})}), SkipError);
+  EXPECT_THROW(forward("Functional", "unfold", {uniform({1, 1, 2, 2}, 0, 1, 1), integers({1, 1})},
+                       {{"padding", std::int64_t{1} << 31}}),
+               SkipError);
 }
 
 }  // namespace
