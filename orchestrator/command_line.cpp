@@ -111,8 +111,8 @@ std::vector<int> parse_devices(const Values& values) {
   return devices;
 }
 
-double parse_timeout(const Values& values, double fallback) {
-  if (!values.given("task_timeout")) return fallback;
+std::optional<double> parse_timeout(const Values& values) {
+  if (!values.given("task_timeout")) return std::nullopt;
   const std::string text = values.text("task_timeout");
   std::string_view number = text;
   double unit = 1;
@@ -279,7 +279,17 @@ Options options_from(const Values& values, Command command, std::string framewor
   }
   options.seed_mode =
       values.choice("seed_mode", SeedMode::per_api, {{"per-api", SeedMode::per_api}, {"stream", SeedMode::stream}});
-  options.task_timeout = parse_timeout(values, options.task_timeout);
+  options.task_timeout = parse_timeout(values);
+  const auto count = [&](const char* flag, std::uint32_t fallback, std::uint32_t least) {
+    if (!values.given(flag)) return fallback;
+    const auto number = parse_number<std::uint32_t>(values.text(flag));
+    if (!number || *number < least || *number > 100) {
+      throw Values::wrong(flag, values.text(flag), "must be a whole number from " + std::to_string(least) + " to 100");
+    }
+    return *number;
+  };
+  options.retries = count("retries", options.retries, 0);
+  options.max_device_failures = count("max_device_failures", options.max_device_failures, 1);
   options.memory = parse_memory(values);
 
   options.standard = values.choice("standard", StandardPolicy::per_api,

@@ -64,7 +64,9 @@ struct Options {
   bool jit_compile = false;
   std::uint64_t seed = 1234;
   SeedMode seed_mode = SeedMode::per_api;
-  double task_timeout = 1800;  // seconds for one call on one thread; 0: no limit
+  std::optional<double> task_timeout;     // seconds for one call; 0: no limit; unset: by its cost
+  std::uint32_t retries = 2;              // of a call whose runner died
+  std::uint32_t max_device_failures = 3;  // deaths of a runner at no call before its device is given up
   MemoryLimit memory;
 
   // How the results are judged.

@@ -102,6 +102,8 @@ class OverflowCheck {
     supervision.devices = options_.devices;
     supervision.threads = spread_threads(options_);
     supervision.task_timeout = options_.task_timeout;
+    supervision.retries = options_.retries;
+    supervision.max_device_failures = options_.max_device_failures;
     supervision.memory_budget = memory_budget(options_.memory);
     supervision.processors = std::max(1U, std::thread::hardware_concurrency());
     supervision.check.overflow = true;

@@ -60,9 +60,9 @@ RunFiles resumed_run_files(const std::string& csv_path);
 std::string error_data_directory(const std::string& error_data_path, const std::string& stamp);
 
 // A write that takes the place of path in one step: bytes go to a temporary file beside it, which commit() renames.
-// Whoever is killed, path holds the old bytes or all of the new ones. It is not flushed to the storage device: what must
-// survive a power loss is in the journal, from which such files are made again. Destroyed without commit it leaves path
-// as it was and no temporary file. Errors are WriteError.
+// Whoever is killed, path holds the old bytes or all of the new ones. It is not flushed to the storage device: what
+// must survive a power loss is in the journal, from which such files are made again. Destroyed without commit it leaves
+// path as it was and no temporary file. Errors are WriteError.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);

@@ -52,13 +52,19 @@ void ResultStore::add(std::string_view encoded) {
 
 void ResultStore::add(const ApiResult& result) { add(encode(result)); }
 
+void ResultStore::note(std::string record) {
+  if (journal_ != nullptr) notes_.push_back(std::move(record));
+}
+
 void ResultStore::commit() {
-  if (uncommitted_.empty()) return;
+  if (uncommitted_.empty() && notes_.empty()) return;
   if (journal_ != nullptr) {
     timed(journal_time_, [&] {
       for (const ApiResult& result : uncommitted_) journal_->append(encoded_[result.task]);
+      for (const std::string& record : notes_) journal_->append(record);
       journal_->flush();
     });
+    notes_.clear();
   }
   if (csvs_) timed(csv_time_, [&] { csvs_->append(uncommitted_); });
   for (const ApiResult& result : uncommitted_) view_.api_result(result);

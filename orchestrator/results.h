@@ -29,6 +29,9 @@ class ResultStore {
   void add(std::string_view encoded);
   void add(const ApiResult& result);
 
+  // A record for the journal alone, with the next commit().
+  void note(std::string record);
+
   // Journal first, then CSVs. Throws journal::WriteError or WriteError; what was committed before stands.
   void commit();
 
@@ -65,6 +68,7 @@ class ResultStore {
   std::optional<CsvFiles> csvs_;
   std::vector<std::string> encoded_;  // by task; empty where there is no result yet
   std::vector<ApiResult> uncommitted_;
+  std::vector<std::string> notes_;  // not yet in the journal
   Summary summary_;
   PhaseTimes times_;
   std::size_t done_ = 0;

@@ -22,6 +22,7 @@
 #include "journal/reader.h"
 #include "kernels/api/operators.h"
 #include "kernels/io/dump_json.h"
+#include "orchestrator/attempts.h"
 #include "orchestrator/config.h"
 #include "orchestrator/input.h"
 #include "orchestrator/results.h"
@@ -273,8 +274,13 @@ class Run {
     if (std::filesystem::exists(files_.journal, ignored)) {
       require_same_run(journal::read_header(*journal::open_source(files_.journal)).metadata,
                        fingerprint(plan_, options_), files_.journal);
-      const journal::Recovery recovery =
-          journal::read(files_.journal, [&](std::string_view record) { restored.emplace_back(record); });
+      const journal::Recovery recovery = journal::read(files_.journal, [&](std::string_view record) {
+        if (is_note(record)) {
+          attempts_.see(record);
+        } else {
+          restored.emplace_back(record);
+        }
+      });
       if (recovery.torn_tail) {
         spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.",
                      files_.journal, recovery.torn_bytes);
@@ -311,6 +317,16 @@ class Run {
     supervision.devices = options_.devices;
     supervision.threads = spread_threads(options_);
     supervision.task_timeout = options_.task_timeout;
+    supervision.retries = options_.retries;
+    supervision.max_device_failures = options_.max_device_failures;
+    for (const std::uint32_t task : attempts_.suspects(2)) {
+      if (task < plan_.size() && !results.is_done(task)) supervision.last_and_alone.push_back(task);
+    }
+    if (!supervision.last_and_alone.empty()) {
+      spdlog::warn(
+          "{} calls were in flight when a run died, twice or more; they are run last and alone. The first is {}.",
+          supervision.last_and_alone.size(), plan_.view().name(supervision.last_and_alone.front()));
+    }
     supervision.memory_budget = memory_budget(options_.memory);
     supervision.processors = std::max(1U, std::thread::hardware_concurrency());
     supervision.check.materialise.seed = options_.seed;
@@ -460,6 +476,7 @@ class Run {
   Plan plan_;
   RunFiles files_;
   std::string error_data_;
+  AttemptHistory attempts_;
   NewFile new_journal_;
 };
 

@@ -57,6 +57,15 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.compat_msprobe) words.add("--compat", "msprobe");
 }
 
+// With calls that do not end, or do not end well.
+void add_patience(const Options& options, Words& words) {
+  const Options defaults;
+  if (options.task_timeout) words.add("--task-timeout", number_text(*options.task_timeout));
+  if (options.retries != defaults.retries) words.add("--retries", std::to_string(options.retries));
+  if (options.max_device_failures != defaults.max_device_failures)
+    words.add("--max-device-failures", std::to_string(options.max_device_failures));
+}
+
 void add_memory(const Options& options, Words& words) {
   if (options.memory.bytes != 0) {
     words.add("--memory", std::to_string(options.memory.bytes));
@@ -81,7 +90,7 @@ std::string overflow_command(const Options& options) {
   words.add_each("--only", options.only);
   if (options.out_path_given) words.add("-o", options.out_path);
   words.add("-d", std::to_string(options.devices.front()));
-  if (options.task_timeout != defaults.task_timeout) words.add("--task-timeout", number_text(options.task_timeout));
+  add_patience(options, words);
   add_memory(options, words);
   return words.line();
 }
@@ -104,7 +113,7 @@ std::string resume_command(const Options& options, std::string_view csv_path) {
   words.add("-n", std::to_string(options.threads));
   words.add("-d");
   for (const int device : options.devices) words.add(std::to_string(device).c_str());
-  if (options.task_timeout != defaults.task_timeout) words.add("--task-timeout", number_text(options.task_timeout));
+  add_patience(options, words);
   add_memory(options, words);
   words.add("-csv_path", std::string(csv_path));
   return words.line();

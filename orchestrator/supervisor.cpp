@@ -1,5 +1,6 @@
 #include "orchestrator/supervisor.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -20,6 +21,8 @@
 #include <system_error>
 
 #include <spdlog/spdlog.h>
+
+#include "orchestrator/attempts.h"
 
 namespace msrun {
 namespace {
@@ -67,10 +70,12 @@ std::size_t total_threads(const SupervisorOptions& options) {
   return total;
 }
 
-std::vector<bool> finished_tasks(const Plan& plan, const ResultStore& results) {
-  std::vector<bool> finished(plan.size());
-  for (std::uint32_t task = 0; task < plan.size(); ++task) finished[task] = results.is_done(task);
-  return finished;
+// Tasks that the queue is not to hold.
+std::vector<bool> not_queued(const Plan& plan, const ResultStore& results, const SupervisorOptions& options) {
+  std::vector<bool> tasks(plan.size());
+  for (std::uint32_t task = 0; task < plan.size(); ++task) tasks[task] = results.is_done(task);
+  for (const std::uint32_t task : options.last_and_alone) tasks[task] = true;
+  return tasks;
 }
 
 }  // namespace
@@ -93,10 +98,11 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
       options_(options),
       results_(results),
       view_(view),
-      memory_(plan.order(finished_tasks(plan, results), options.stream), total_threads(options), options.memory_budget,
-              options.processors),
+      memory_(plan.order(not_queued(plan, results, options), options.stream), total_threads(options),
+              options.memory_budget, options.processors),
       queue_(memory_.view()),
-      attempts_(plan.size()) {
+      attempts_(plan.size()),
+      last_(options.last_and_alone.rbegin(), options.last_and_alone.rend()) {
   std::size_t slot = 0;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     Runner runner;
@@ -119,7 +125,7 @@ Supervisor::~Supervisor() {
   for (const Runner& runner : runners_) {
     if (runner.notify >= 0) close(runner.notify);
   }
-  for (const int descriptor : {epoll_, signals_, timer_}) {
+  for (const int descriptor : {epoll_, signals_, timer_, lifeline_read_, lifeline_write_}) {
     if (descriptor >= 0) close(descriptor);
   }
 }
@@ -148,40 +154,91 @@ RunEnd Supervisor::run() {
     runners_[i].notify = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
     watch(runners_[i].notify, 2 + 2 * i);
   }
+  std::array<int, 2> lifeline;
+  checked(pipe2(lifeline.data(), O_CLOEXEC), "pipe2");
+  lifeline_read_ = lifeline[0];
+  lifeline_write_ = lifeline[1];
+  record_rule_skips();
+  results_.note(start_note());
+  note_in_flight();
+  results_.commit();
   if (queue_.control->task_count > 0) {
     for (Runner& runner : runners_) start_runner(runner);
   }
-  record_rule_skips();
+  do {
+    while (any_running()) handle_events();
+    collect();
+  } while (start_last());
+  results_.note(end_note());
   results_.commit();
-
-  std::array<epoll_event, 32> events;
-  while (any_running()) {
-    double wait = -1;
-    if (results_pending_) wait = std::max(0.0, last_collect_ + collect_interval - steady_seconds());
-    const int timeout = wait < 0 ? -1 : static_cast<int>(wait * 1000 + 0.999);
-    const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
-    if (count < 0 && errno != EINTR) checked(count, "epoll_wait");
-    for (int i = 0; i < count; ++i) {
-      const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
-      std::uint64_t counter = 0;
-      if (tag == 0) {
-        on_signal();
-      } else if (tag == 1) {
-        [[maybe_unused]] const ssize_t expirations = read(timer_, &counter, sizeof(counter));
-        on_tick();
-      } else if (tag % 2 == 0) {
-        [[maybe_unused]] const ssize_t notified = read(runners_[(tag - 2) / 2].notify, &counter, sizeof(counter));
-        results_pending_ = true;
-      } else {
-        on_runner_exit(runners_[(tag - 3) / 2]);
-      }
-    }
-    if (results_pending_ && steady_seconds() >= last_collect_ + collect_interval) collect();
-  }
-  collect();
   view_.progress(progress_state());
   if (results_.done() == plan_.size()) return RunEnd::complete;
   return interrupts_ > 0 ? RunEnd::interrupted : RunEnd::no_devices;
+}
+
+void Supervisor::handle_events() {
+  std::array<epoll_event, 32> events;
+  double wait = -1;
+  if (results_pending_) wait = std::max(0.0, last_collect_ + collect_interval - steady_seconds());
+  const int timeout = wait < 0 ? -1 : static_cast<int>(wait * 1000 + 0.999);
+  const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
+  if (count < 0 && errno != EINTR) checked(count, "epoll_wait");
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
+    std::uint64_t counter = 0;
+    if (tag == 0) {
+      on_signal();
+    } else if (tag == 1) {
+      [[maybe_unused]] const ssize_t expirations = read(timer_, &counter, sizeof(counter));
+      on_tick();
+    } else if (tag % 2 == 0) {
+      [[maybe_unused]] const ssize_t notified = read(runners_[(tag - 2) / 2].notify, &counter, sizeof(counter));
+      results_pending_ = true;
+    } else {
+      on_runner_exit(runners_[(tag - 3) / 2]);
+    }
+  }
+  if (results_pending_ && steady_seconds() >= last_collect_ + collect_interval) collect();
+}
+
+// A call that needs the host for itself, if there is one and a device to run it.
+bool Supervisor::start_last() {
+  const auto runner =
+      std::find_if(runners_.begin(), runners_.end(), [](const Runner& candidate) { return !candidate.given_up; });
+  if (last_.empty() || runner == runners_.end() || queue_.control->stop.load() != 0) return false;
+  waiting_alone_.push_back(last_.back());
+  last_.pop_back();
+  results_.note(in_flight_note({&waiting_alone_.back(), 1}));
+  results_.commit();
+  start_runner(*runner);
+  return true;
+}
+
+// The calls that the workers are at, and those that they will take next, before they can have done harm.
+void Supervisor::note_in_flight() {
+  std::vector<std::uint32_t> tasks;
+  for (const WorkerSlot& slot : queue_.slots) {
+    const std::uint32_t task = slot.task.load();
+    if (task != WorkerSlot::idle && !results_.is_done(task)) tasks.push_back(task);
+  }
+  if (queue_.control->stop.load() == 0) {
+    const std::size_t next = std::min<std::size_t>(queue_.control->cursor.load(), queue_.control->task_count);
+    const std::size_t end = std::min<std::size_t>(next + queue_.slots.size(), queue_.control->task_count);
+    tasks.insert(tasks.end(), queue_.order + next, queue_.order + end);
+  }
+  std::sort(tasks.begin(), tasks.end());
+  tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+  if (tasks == noted_in_flight_) return;
+  results_.note(in_flight_note(tasks));
+  noted_in_flight_ = std::move(tasks);
+}
+
+double Supervisor::time_limit(std::uint32_t task) const {
+  // Costs are estimates for an idle core of today; a busy host or a slow device takes its time.
+  constexpr double patience = 50;
+  constexpr double least = 300;
+  if (options_.task_timeout) return *options_.task_timeout;
+  return std::max(least, patience * static_cast<double>(plan_.view().tasks[task].cost) * 1e-9);
 }
 
 void Supervisor::start_runner(Runner& runner) {
@@ -237,6 +294,8 @@ void Supervisor::become_runner(const Runner& runner, bool alone) {
     setup.threads = runner.threads;
     setup.device_id = runner.device;
     setup.notify = runner.notify;
+    close(lifeline_write_);
+    setup.lifeline = lifeline_read_;
     setup.check = options_.check;
     setup.stream = options_.stream;
     setup.make_device = options_.make_device;
@@ -268,6 +327,7 @@ void Supervisor::collect() {
   for (Runner& runner : runners_) {
     if (runner.pid > 0) drain(runner);
   }
+  note_in_flight();
   results_.commit();
   results_pending_ = false;
   last_collect_ = steady_seconds();
@@ -333,9 +393,10 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
     spdlog::error("Device {} is given up: its runner {} {} times without working on a call.", runner.device,
                   death_text(wait_status), runner.failures);
   }
-  const std::string how = runner.timed_out.empty()
-                              ? death_text(wait_status)
-                              : "no result within " + std::to_string(static_cast<long>(options_.task_timeout)) + " s";
+  const std::string how =
+      runner.timed_out.empty()
+          ? death_text(wait_status)
+          : "no result within " + std::to_string(static_cast<long>(time_limit(runner.timed_out.front()))) + " s";
   RunnerDied event;
   event.device = runner.device;
   event.reason = how;
@@ -370,17 +431,27 @@ void Supervisor::on_tick() {
   // A runner that died at the wrong moment may have left results unannounced.
   if (queue_.control->results_waiting.load() != 0) results_pending_ = true;
   for (Runner& runner : runners_) {
-    if (runner.pid < 0 || options_.task_timeout <= 0 || !runner.timed_out.empty()) continue;
+    if (runner.pid < 0 || options_.task_timeout == 0.0 || !runner.timed_out.empty()) continue;
     for (std::size_t i = 0; i < runner.threads; ++i) {
       const WorkerSlot& slot = queue_.slots[runner.first_slot + i];
       const std::uint32_t task = slot.task.load();
       const std::uint64_t since = slot.since.load();
       if (task == WorkerSlot::idle || since == 0) continue;
-      if (now - static_cast<double>(since) * 1e-9 > options_.task_timeout) runner.timed_out.push_back(task);
+      const double limit = time_limit(task);
+      const double time = now - static_cast<double>(since) * 1e-9;
+      if (time > limit) {
+        runner.timed_out.push_back(task);
+      } else if (time > limit / 2 && std::find(warned_slow_.begin(), warned_slow_.end(), task) == warned_slow_.end()) {
+        warned_slow_.push_back(task);
+        spdlog::warn("{} has been running for {:.0f} s on device {}; it is ended after {:.0f} s (--task-timeout).",
+                     plan_.view().name(task), time, runner.device, limit);
+      }
     }
     if (!runner.timed_out.empty()) kill(runner.pid, SIGKILL);
   }
   if (stop_requested_ > 0 && now - stop_requested_ > terminate_grace) kill_runners();
+  note_in_flight();
+  results_.commit();
   view_.progress(progress_state());
 }
 

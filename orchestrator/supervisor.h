@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,14 +23,17 @@ namespace msrun {
 
 struct SupervisorOptions {
   std::vector<int> devices;
-  std::vector<std::size_t> threads;       // per device, in the order of devices
-  double task_timeout = 0;                // seconds; 0: no limit
+  std::vector<std::size_t> threads;  // per device, in the order of devices
+  // Seconds for one call, 0 for no limit; unset: by its cost, at least five minutes.
+  std::optional<double> task_timeout;
   std::uint32_t retries = 2;              // after the first attempt; the last one runs alone
   std::uint32_t max_device_failures = 3;  // deaths of a runner that was on no task, before its device is given up
   std::uint64_t memory_budget = 0;        // bytes
   std::uint32_t processors = 1;
   CheckOptions check;
   bool stream = false;
+  // Calls that may have taken the host down: run one after the other when nothing else runs any more.
+  std::vector<std::uint32_t> last_and_alone;
   std::function<std::unique_ptr<Device>()> make_device;
   // Called in a forked child before anything else: closes what the child must not hold.
   std::function<void()> in_child;
@@ -80,7 +84,9 @@ class Supervisor {
     bool given_up = false;
   };
 
+  void handle_events();
   void start_runner(Runner& runner);
+  bool start_last();
   [[noreturn]] void become_runner(const Runner& runner, bool alone);
   void on_runner_exit(Runner& runner);
   std::vector<std::uint32_t> unfinished_tasks(const Runner& runner) const;
@@ -89,6 +95,8 @@ class Supervisor {
   void drain(Runner& runner);
   void collect();
   void on_tick();
+  double time_limit(std::uint32_t task) const;
+  void note_in_flight();
   void on_signal();
   void request_stop();
   void kill_runners();
@@ -107,12 +115,18 @@ class Supervisor {
   std::vector<std::uint8_t> attempts_;          // deaths a task is blamed for
   std::vector<std::uint32_t> waiting_retries_;  // to be given to the next runner that starts
   std::vector<std::uint32_t> waiting_alone_;    // each needs a runner of its own
-  std::vector<double> work_before_;             // by place in the queue: work of all places before it
-  double started_ = 0;                          // steady seconds
+  std::vector<std::uint32_t> last_;             // each needs the host for itself
+  std::vector<std::uint32_t> noted_in_flight_;  // what the journal says
+  std::vector<std::uint32_t> warned_slow_;
+  std::vector<double> work_before_;  // by place in the queue: work of all places before it
+  double started_ = 0;               // steady seconds
   double stop_requested_ = 0;
   int epoll_ = -1;
   int signals_ = -1;
   int timer_ = -1;
+  // Runners watch the reading end: it closes with the supervisor, however that ends.
+  int lifeline_read_ = -1;
+  int lifeline_write_ = -1;
   std::uint32_t interrupts_ = 0;
   bool results_pending_ = false;
   double last_collect_ = 0;

@@ -1,10 +1,12 @@
 #include "runner/runner.h"
 
 #include <malloc.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -190,6 +192,17 @@ class Worker {
   MersenneTwister generator_;
 };
 
+// Ends this process when nobody is left to take its results.
+void watch_lifeline(int descriptor) {
+  if (descriptor < 0) return;
+  std::thread([descriptor] {
+    pollfd lifeline{descriptor, POLLIN, 0};
+    while (poll(&lifeline, 1, -1) < 0 && errno == EINTR) {
+    }
+    _exit(0);
+  }).detach();
+}
+
 void tune_allocator(std::uint32_t processors) {
   // No more pools than threads that compute at a time: what one thread has freed, the next one is to use.
   mallopt(M_ARENA_MAX, static_cast<int>(processors));
@@ -222,6 +235,7 @@ bool unframe_record(std::string& received, std::size_t& consumed, std::string_vi
 void run_runner(const RunnerSetup& setup) {
   tune_allocator(setup.queue.control->processors);
   catch_fatal_signals();
+  watch_lifeline(setup.lifeline);
   const std::unique_ptr<Device> device = setup.make_device();
   std::atomic<std::size_t> next_retry{0};
   const std::size_t threads = setup.alone ? 1 : setup.threads;

@@ -18,7 +18,8 @@ struct RunnerSetup {
   std::size_t first_slot = 0;  // slots and rings [first_slot, first_slot + threads) are this runner's
   std::size_t threads = 1;
   std::int32_t device_id = 0;
-  int notify = -1;  // eventfd: written when a ring has something
+  int notify = -1;    // eventfd: written when a ring has something
+  int lifeline = -1;  // end of a pipe: when the other end closes, the supervisor is gone
   CheckOptions check;
   // Data from torch's single stream: every thread advances a generator of its own to the task's place.
   bool stream = false;

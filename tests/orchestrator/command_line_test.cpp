@@ -263,12 +263,12 @@ TEST(CommandLine, Sizes) {
 }
 
 TEST(CommandLine, Times) {
-  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "90"}).task_timeout, 90);
-  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "1.5"}).task_timeout, 1.5);
-  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "90s"}).task_timeout, 90);
-  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "5m"}).task_timeout, 300);
-  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "1h"}).task_timeout, 3600);
-  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "0"}).task_timeout, 0);
+  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "90"}).task_timeout.value(), 90);
+  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "1.5"}).task_timeout.value(), 1.5);
+  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "90s"}).task_timeout.value(), 90);
+  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "5m"}).task_timeout.value(), 300);
+  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "1h"}).task_timeout.value(), 3600);
+  EXPECT_DOUBLE_EQ(parse_with_input({"--task-timeout", "0"}).task_timeout.value(), 0);
   for (const char* bad : {"-1", "s", "5d", "nan", "inf", ""}) {
     EXPECT_THAT(usage_error_with_input({"--task-timeout", bad}), HasSubstr("--task-timeout must be a time")) << bad;
   }
