@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <new>
 
 #include "kernels/compare/freedom.h"
@@ -72,6 +73,25 @@ Value in_form_of(const Value& bench, const Value& recorded) {
 
 bool passes(const ApiResult& result) {
   return result.forward == Status::pass && (!result.backward || *result.backward == Status::pass);
+}
+
+// Bit by bit.
+bool same_tensors(const List& a, const List& b) {
+  std::vector<Tensor> left;
+  std::vector<Tensor> right;
+  const auto collect = [](const List& trees, std::vector<Tensor>& tensors) {
+    for (const Value& tree : trees) {
+      for_each_leaf(tree, [&](const Value& leaf) {
+        if (const Tensor* tensor = leaf.get<Tensor>()) tensors.push_back(tensor->contiguous());
+      });
+    }
+  };
+  collect(a, left);
+  collect(b, right);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const Tensor& x, const Tensor& y) {
+    return x.dtype() == y.dtype() && x.shape() == y.shape() &&
+           std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * size_of(x.dtype())) == 0;
+  });
 }
 
 std::size_t tensors_in(const List& values) {
@@ -148,8 +168,28 @@ class Check {
       const Stopwatch watch(result_.times.compare);
       compare(call, bench, device);
     }
+    const bool error = result_.forward == Status::error || result_.backward == Status::error;
+    if (error && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
     if (!passes(result_) && !options_.error_data.empty()) save(call, bench, device);
     return call.recorded && call.hf32_changed;
+  }
+
+  // A fault that comes and goes is of the hardware, not of the operator: worth a second run. The verdict stands.
+  void look_again(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output,
+                  const DeviceResult& first) {
+    DeviceResult second;
+    {
+      const Stopwatch watch(result_.times.device);
+      second = device_.run(op, call, only_output);
+    }
+    const auto note = [](std::vector<DetailsRow>& rows) {
+      for (DetailsRow& row : rows) {
+        if (row.status == Status::error)
+          row.message += "The device's result was another one when the call was run again.\n";
+      }
+    };
+    if (!same_tensors({first.output}, {second.output})) note(result_.forward_rows);
+    if (!same_tensors(first.gradients, second.gradients)) note(result_.backward_rows);
   }
 
   // The gradients that ask the benchmark for the derivative the device was asked for, where their outputs differ by the

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 #include <csignal>
+#include <mutex>
+#include <set>
 
 #include "kernels/error.h"
 #include "kernels/tensor/random.h"
@@ -26,6 +28,8 @@ constexpr std::array kind_names{
     KindName{"wrong-block", SimFault::Kind::wrong_block},
     KindName{"hang", SimFault::Kind::hang},
     KindName{"crash", SimFault::Kind::crash},
+    KindName{"oom", SimFault::Kind::out_of_memory},
+    KindName{"wrong-once", SimFault::Kind::wrong_once},
 };
 
 // Elements [start, start + count) of a tensor, moved by more than any rounding explains.
@@ -84,6 +88,12 @@ class SimDevice final : public Device {
         case SimFault::Kind::crash:
           std::raise(SIGSEGV);
           break;
+        case SimFault::Kind::out_of_memory:
+          kill(getpid(), SIGKILL);
+          while (true) pause();
+        case SimFault::Kind::wrong_once:
+          wrong_element = wrong_element || is_first_run(call.name);
+          break;
       }
     }
     Evaluation result = evaluate(op, call, options);
@@ -97,7 +107,14 @@ class SimDevice final : public Device {
   }
 
  private:
+  bool is_first_run(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return run_before_.insert(name).second;
+  }
+
   std::vector<SimFault> faults_;
+  std::mutex mutex_;
+  std::set<std::string> run_before_;  // calls with wrong-once
 };
 
 }  // namespace

@@ -20,6 +20,8 @@ struct SimFault {
     wrong_block,        // wrong-block: one eighth of their elements, in one piece, is off
     hang,               // hang: the call never returns
     crash,              // crash: the process dies of SIGSEGV
+    out_of_memory,      // oom: the process is killed from outside, as the kernel does when memory runs out
+    wrong_once,         // wrong-once: as wrong-element, but only the first time that this process runs the call
   };
   std::string pattern;  // with * and ?
   Kind kind;

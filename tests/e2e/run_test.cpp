@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "tests/e2e/support.h"
 
@@ -218,6 +220,85 @@ TEST(Death, ByTimeOutIsRecorded) {
       EXPECT_EQ(row[1], "pass") << row[0];
     }
   }
+}
+
+// As the kernel kills when memory runs out: every call in flight may be to blame, so the one that is runs alone in the
+// end.
+TEST(Death, ByAKillFromOutsideCostsOnlyTheCallThatCausesIt) {
+  const TempDir scratch;
+  const Finished run =
+      msrun({"-api_info", dump("vit_fp32"), "-n", "4", "-o", scratch / "out", "--sim-fault", "Functional.gelu.0=oom"},
+            scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  for (const auto& row : read_csv(only_file(scratch / "out", "accuracy_checking_result_"))) {
+    if (row[0] == "Functional.gelu.0") {
+      EXPECT_THAT(row.back(), HasSubstr("killed by signal 9 (SIGKILL), attempt 3"));
+    } else if (row[0] != "API name") {
+      EXPECT_EQ(row[1], "pass") << row[0];
+    }
+  }
+}
+
+TEST(Death, WithoutRetriesTheFirstOneCounts) {
+  const TempDir scratch;
+  const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "1", "-o", scratch / "out", "--sim-fault",
+                              "Functional.gelu.0=crash", "--retries", "0"},
+                             scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  for (const auto& row : read_csv(only_file(scratch / "out", "accuracy_checking_result_"))) {
+    if (row[0] != "Functional.gelu.0") continue;
+    EXPECT_THAT(row.back(), HasSubstr("attempt 1"));
+  }
+}
+
+// The call that was in flight in two runs that died may have killed the host: it comes last, alone.
+TEST(Death, OfTheSupervisorTwiceMakesACallSuspect) {
+  const TempDir scratch;
+  const std::vector<std::string> arguments{"-api_info", dump("vit_fp32"), "-n",          "2",
+                                           "-o",        scratch / "out",  "--sim-fault", "Functional.gelu.0=hang"};
+  std::vector<std::string> again = arguments;
+  for (int death = 0; death < 2; ++death) {
+    Process run(again, scratch.path());
+    // Everything but the hanging call is done: nothing else can be in flight.
+    ASSERT_TRUE(eventually(30, [&] {
+      if (!fs::exists(scratch / "out")) return false;
+      for (const fs::directory_entry& file : fs::directory_iterator(scratch / "out")) {
+        const bool result = file.path().filename().string().starts_with("accuracy_checking_result_");
+        if (result && lines(file.path()) == 55) return true;
+      }
+      return false;
+    })) << run.out();
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    run.signal(SIGKILL);
+    run.wait();
+    if (death == 0) again.insert(again.end(), {"-csv_path", only_file(scratch / "out", "accuracy_checking_result_")});
+  }
+  again.insert(again.end(), {"--task-timeout", "1", "--retries", "0"});
+  const Finished last = msrun(again, scratch.path());
+  EXPECT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_THAT(last.out + last.err, HasSubstr("1 calls were in flight when a run died, twice or more"));
+  EXPECT_THAT(last.out + last.err, HasSubstr("Functional.gelu.0"));
+  const Rows rows = read_csv(only_file(scratch / "out", "accuracy_checking_result_"));
+  EXPECT_EQ(rows.size(), 56U);
+}
+
+TEST(SimFault, AResultThatIsWrongOnceIsSaidToChange) {
+  const TempDir scratch;
+  const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "1", "-o", scratch / "out", "--sim-fault",
+                              "Functional.gelu.0=wrong-once", "--sim-fault", "Functional.layer_norm.0=wrong-block"},
+                             scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string changed = "The device's result was another one when the call was run again.";
+  int errors = 0;
+  for (const auto& row : read_csv(only_file(scratch / "out", "accuracy_checking_details_"))) {
+    if (row[0].starts_with("Functional.gelu.0.") && row[row.size() - 2] == "error") {
+      ++errors;
+      EXPECT_THAT(row.back(), HasSubstr(changed)) << row[0];
+    } else {
+      EXPECT_THAT(row.back(), Not(HasSubstr(changed))) << row[0];
+    }
+  }
+  EXPECT_GT(errors, 0);
 }
 
 TEST(Messages, JsonLinesTellTheWholeRun) {
