@@ -351,6 +351,7 @@ class AttPair {
 struct Volume {
   double elements = 0;
   double bytes = 0;
+  double float_bytes = 0;  // of those that are raised and have gradients
 };
 
 // At most 1e30, so that products of two such counts stay finite.
@@ -369,7 +370,10 @@ void add_volume(const Value& tree, Volume& volume) {
     if (spec == nullptr) return;
     const double elements = elements_of(**spec);
     volume.elements += elements;
-    volume.bytes += elements * static_cast<double>(size_of(parse_dtype((*spec)->dtype).value_or(DType::float32)));
+    const DType dtype = parse_dtype((*spec)->dtype).value_or(DType::float32);
+    const double bytes = elements * static_cast<double>(size_of(dtype));
+    volume.bytes += bytes;
+    if (is_floating(dtype)) volume.float_bytes += bytes;
   });
 }
 
@@ -422,7 +426,8 @@ CostEstimate estimate_cost(const ApiCall& call) {
   // The inputs in both precisions with gradients, outputs about as large as their gradients or the inputs, and the
   // float32 copies that half operands are computed in.
   const double outputs = gradients.bytes > 0 ? gradients.bytes : inputs.bytes;
-  const double bytes = (call.has_backward ? 7 : 4) * inputs.bytes + (call.has_backward ? 6 : 4) * outputs;
+  const double bytes = (call.has_backward ? 7 : 4) * inputs.float_bytes + (inputs.bytes - inputs.float_bytes) +
+                       (call.has_backward ? 6 : 4) * outputs;
   estimate.memory = static_cast<std::uint64_t>(std::min(bytes, 0x1p62)) + (1U << 20);
   return estimate;
 }

@@ -1,5 +1,6 @@
 #include "kernels/tensor/memory.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -14,6 +15,7 @@ struct Account {
   // Below zero if the thread has freed what it did not create within the scope.
   std::int64_t used = 0;
   std::int64_t limit = no_limit;
+  std::int64_t peak = 0;
   bool exceeded = false;
 };
 
@@ -23,6 +25,7 @@ thread_local Account account;
 
 TensorMemoryScope::TensorMemoryScope(std::uint64_t bytes) {
   account.used = 0;
+  account.peak = 0;
   // Half of the range is left for what `used` may be below zero.
   account.limit = bytes < std::uint64_t{1} << 62 ? static_cast<std::int64_t>(bytes) : no_limit;
   account.exceeded = false;
@@ -31,6 +34,8 @@ TensorMemoryScope::TensorMemoryScope(std::uint64_t bytes) {
 TensorMemoryScope::~TensorMemoryScope() { account.limit = no_limit; }
 
 bool TensorMemoryScope::exceeded() const { return account.exceeded; }
+
+std::uint64_t TensorMemoryScope::peak() const { return static_cast<std::uint64_t>(account.peak); }
 
 void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
   if (account.limit == no_limit) return;
@@ -48,6 +53,7 @@ void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
 void take_tensor_memory(std::size_t bytes) {
   check_tensor_memory(bytes);
   account.used += static_cast<std::int64_t>(bytes);
+  account.peak = std::max(account.peak, account.used);
 }
 
 void give_tensor_memory(std::size_t bytes) noexcept { account.used -= static_cast<std::int64_t>(bytes); }

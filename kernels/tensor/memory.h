@@ -19,6 +19,8 @@ class TensorMemoryScope {
 
   // A tensor was refused, whether or not the call went on without it.
   bool exceeded() const;
+  // Most bytes held at a time since the scope began.
+  std::uint64_t peak() const;
 };
 
 // For the storage of tensors. Counts bytes for the calling thread; throws SkipError where that would exceed its limit.

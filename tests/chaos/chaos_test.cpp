@@ -41,6 +41,16 @@ std::set<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
+// The CSV whose name starts with prefix; empty if there is none yet. A killed supervisor may have left a temporary file
+// beside it, which the next one takes.
+fs::path csv_in(const fs::path& directory, const std::string& prefix) {
+  if (!fs::exists(directory)) return {};
+  for (const std::string& name : names_in(directory)) {
+    if (name.starts_with(prefix) && name.ends_with(".csv")) return directory / name;
+  }
+  return {};
+}
+
 class Chaos : public ::testing::Test {
  protected:
   static constexpr const char* fixture = "vit_fp32";
@@ -128,9 +138,8 @@ TEST_F(Chaos, EndsWithTheFilesOfAnUndisturbedRun) {
       ASSERT_LT(life, 60) << "the run makes no progress";
       ++lives;
       std::vector<std::string> args = arguments(out);
-      if (fs::exists(out) && !names_in(out).empty()) {
-        args.insert(args.end(), {"-csv_path", only_file(out, "accuracy_checking_result_")});
-      }
+      const fs::path csv = csv_in(out, "accuracy_checking_result_");
+      if (!csv.empty()) args.insert(args.end(), {"-csv_path", csv});
       // The last lives are left in peace, so that every round ends.
       done = live(args, random, life < 12);
       ASSERT_TRUE(eventually(10, [&] { return processes_with(scratch_.path().string()) == 0; })) << "a process is left";
