@@ -21,15 +21,15 @@ struct Parts {
 // log((1 + s) / (1 - s)) = 2 (s + s^3/3 + s^5/5 ...), with |s| <= 0.172; `terms` of them after the first.
 template <int terms>
 [[gnu::always_inline]] inline Parts parts_of(double x) {
-  constexpr std::int64_t one = 0x3FF0000000000000;
-  constexpr std::int64_t sqrt_half = 0x3FE6A09E667F3BCD;
+  constexpr std::uint64_t one = 0x3FF0000000000000;
+  constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCD;
   // Shifting the exponent so that mantissas from sqrt(1/2) on belong to the next power of two.
-  const std::int64_t bits = std::bit_cast<std::int64_t>(x) + (one - sqrt_half);
-  const std::int64_t exponent = bits >> 52;
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x) + (one - sqrt_half);
+  const std::uint64_t exponent = bits >> 52;
   const double mantissa = std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFF) + sqrt_half);
   // The exponent as a double: exponents are small, so that the bits of 2^52 + exponent are those of 2^52 plus it.
   constexpr double base = 0x1p52;
-  const double biased = std::bit_cast<double>(std::bit_cast<std::int64_t>(base) + exponent) - base;
+  const double biased = std::bit_cast<double>(std::bit_cast<std::uint64_t>(base) + exponent) - base;
   Parts parts;
   parts.k = biased - 1023;
   parts.f = mantissa - 1;
