@@ -7,6 +7,7 @@
 #include <new>
 
 #include "kernels/compare/freedom.h"
+#include "kernels/compare/ties.h"
 #include "kernels/error.h"
 #include "runner/error_data.h"
 #include "runner/overflow.h"
@@ -232,6 +233,23 @@ class Check {
     }
   }
 
+  // The benchmark's gradients with those of the first argument's equal elements in the device's order, where the call
+  // is free to pick any of them and picked right.
+  std::optional<List> exchange_ties(const MaterialisedCall& call, const List& bench, const List& device) const {
+    if (options_.compare.compat_msprobe || result_.forward == Status::error) return std::nullopt;
+    if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
+    const auto axis = picking_axis(short_api_name(call.name), call.args, call.kwargs);
+    const Tensor* input = call.args.front().get<Tensor>();
+    const Tensor* ours = bench.front().get<Tensor>();
+    const Tensor* theirs = device.front().get<Tensor>();
+    if (!axis || input == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
+    std::optional<Tensor> exchanged = exchange_tied_gradients(*input, *axis, *ours, *theirs);
+    if (!exchanged) return std::nullopt;
+    List result = bench;
+    result.front() = std::move(*exchanged);
+    return result;
+  }
+
   void compare_backward(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
     std::string message = call.backward.message;
     const bool tuple = bench.output.is<List>();
@@ -259,8 +277,15 @@ class Check {
       return gradients;
     };
     const auto judge = [&](const List& gradients) {
-      return compare_gradients(call.name, compared(bench.gradients), compared(gradients), has_float8_input(call),
-                               options_.compare);
+      const std::optional<List> exchanged = exchange_ties(call, bench.gradients, gradients);
+      std::optional<Comparison> comparison =
+          compare_gradients(call.name, compared(exchanged.value_or(bench.gradients)), compared(gradients),
+                            has_float8_input(call), options_.compare);
+      if (comparison && exchanged && !comparison->rows.empty()) {
+        comparison->rows.front().message +=
+            "Elements of equal value: which of them got which gradient is taken as the device chose.\n";
+      }
+      return comparison;
     };
     std::optional<Comparison> backward = judge(device.gradients);
     if (!backward) return;

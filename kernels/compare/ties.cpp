@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <unordered_map>
 #include <vector>
 
@@ -270,6 +271,73 @@ std::optional<TieResult> judge_ties(std::string_view api, const TiePair& pair) {
     return std::nullopt;
   }
   return Judge(*rule, pair).run();
+}
+
+std::optional<std::int64_t> picking_axis(std::string_view api, const List& args, const Dict& kwargs) {
+  struct Entry {
+    std::string_view api;
+    std::size_t place;                  // of the axis among the positional arguments
+    std::optional<std::int64_t> usual;  // where it is not given
+  };
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+  static constexpr auto entries = std::to_array<Entry>({
+      {"sort", 1, -1},
+      {"msort", never, 0},
+      {"topk", 2, -1},
+      {"kthvalue", 2, -1},
+      {"mode", 1, -1},
+      {"max", 1, std::nullopt},
+      {"min", 1, std::nullopt},
+      {"median", 1, std::nullopt},
+      {"nanmedian", 1, std::nullopt},
+  });
+  const auto found = std::ranges::find(entries, api.substr(0, api.find('.')), &Entry::api);
+  if (found == entries.end()) return std::nullopt;
+  if (found->place < args.size()) {
+    if (const auto* axis = args[found->place].get<std::int64_t>()) return *axis;
+  }
+  for (const auto& [name, value] : kwargs) {
+    const auto* axis = value.get<std::int64_t>();
+    if ((name == "dim" || name == "axis") && axis != nullptr) return *axis;
+  }
+  return found->usual;
+}
+
+std::optional<Tensor> exchange_tied_gradients(const Tensor& input, std::int64_t axis, const Tensor& bench,
+                                              const Tensor& device) {
+  const bool fits = usable(&input) && usable(&bench) && usable(&device) && input.rank() > 0 &&
+                    input.shape() == bench.shape() && input.shape() == device.shape() && axis >= -input.rank() &&
+                    axis < input.rank();
+  if (!fits) return std::nullopt;
+  const auto in_rows = [axis](const Tensor& t) { return t.transpose(axis, -1).to(DType::float64).contiguous(); };
+  const Tensor rows = in_rows(input);
+  const Tensor wanted = in_rows(device);
+  Tensor result = in_rows(bench).clone();
+  const std::int64_t extent = rows.size(-1);
+  bool changed = false;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(extent));
+  std::vector<double> parts;
+  for (std::int64_t start = 0; start < rows.numel(); start += extent) {
+    const double* value = rows.data<double>() + start;
+    const double* target = wanted.data<double>() + start;
+    double* gradient = result.mutable_data<double>() + start;
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::ranges::stable_sort(order, less, [value](std::int64_t i) { return value[i]; });
+    for (auto first = order.begin(); first != order.end();) {
+      const auto last =
+          std::find_if_not(first, order.end(), [&](std::int64_t i) { return same(value[i], value[*first]); });
+      parts.clear();
+      for (auto i = first; i != last; ++i) parts.push_back(gradient[*i]);
+      std::ranges::sort(parts, less);
+      std::stable_sort(first, last, [target](std::int64_t i, std::int64_t j) { return less(target[i], target[j]); });
+      for (auto part = parts.begin(); first != last; ++first, ++part) {
+        changed = changed || !same(gradient[*first], *part);
+        gradient[*first] = *part;
+      }
+    }
+  }
+  if (!changed) return std::nullopt;
+  return result.transpose(axis, -1).to(bench.dtype()).contiguous();
 }
 
 }  // namespace msrun

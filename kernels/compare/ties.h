@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kernels/api/value.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -34,5 +35,16 @@ struct TieResult {
 // the benchmark's own indices make sense. Nothing if the tensors do not fit the rule, or indices alone come without
 // input.
 std::optional<TieResult> judge_ties(std::string_view api, const TiePair& pair);
+
+// The axis along which a call of sort, msort, topk, kthvalue, mode, max, min, median... picks elements, each of which
+// passes the gradient of its place on. Nothing for other APIs, and for those forms of max, min and median that reduce
+// everything and share the gradient.
+std::optional<std::int64_t> picking_axis(std::string_view api, const List& args, const Dict& kwargs);
+
+// Which of several equal elements along that axis was picked is free, and so is which of them got the gradient: the
+// benchmark's gradient with the parts of equal elements exchanged so that they stand in the order of the device's.
+// Nothing if that changes nothing or the shapes differ.
+std::optional<Tensor> exchange_tied_gradients(const Tensor& input, std::int64_t axis, const Tensor& bench,
+                                              const Tensor& device);
 
 }  // namespace msrun
