@@ -105,7 +105,8 @@ Complex phase_of(Complex overlap) {
 // diagonal is at most `full`.
 Eigen::MatrixXcd closest_turn(const Eigen::MatrixXcd& overlaps, double full) {
   const Eigen::Index n = overlaps.cols();
-  const bool one_to_one = (overlaps.diagonal().cwiseAbs().array() > 0.999 * full).all();
+  // A turn of more than rounding shows in the overlaps only by its square.
+  const bool one_to_one = (overlaps.diagonal().cwiseAbs().array() > (1 - 1e-7) * full).all();
   if (n == 1 || one_to_one || n > largest_subspace || !overlaps.allFinite()) {
     Eigen::MatrixXcd turn = Eigen::MatrixXcd::Zero(n, n);
     for (Eigen::Index i = 0; i < n; ++i) turn(i, i) = phase_of(overlaps(i, i));

@@ -107,6 +107,19 @@ TEST_F(SvdFreedom, FurtherColumnsMayBeAnyBasis) {
   EXPECT_EQ(status("linalg.svd", bench, {wrong, bench[1], bench[2]}, input), Status::error);
 }
 
+TEST_F(SvdFreedom, SmallTurnsOfAFreeBasisCount) {
+  const Value input = float64({1, 3}, {1, 0, 0});
+  const Tensor one = float64({1, 1}, {1});
+  const Tensor s = float64({1}, {1});
+  const double c = std::cos(0.005);
+  const double t = std::sin(0.005);
+  const Tensor v = float64({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1});
+  const Tensor turned = float64({3, 3}, {1, 0, 0, 0, c, -t, 0, t, c});
+  EXPECT_EQ(status("svd", {one, s, v}, {one, s, turned}, input), Status::pass);
+  const Tensor leaving = float64({3, 3}, {c, -t, 0, t, c, 0, 0, 0, 1});
+  EXPECT_EQ(status("svd", {one, s, v}, {one, s, leaving}, input), Status::error);
+}
+
 TEST_F(SvdFreedom, EqualValuesTurnTogether) {
   const Value input = float64({3, 3}, {2, 0, 0, 0, 2, 0, 0, 0, 1});
   const Tensor identity = float64({3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1});
