@@ -186,8 +186,12 @@ SingularValues singular_values(const Tensor& input, bool full) {
   SingularValues result{Tensor::zeros(a.dtype(), with(batch, {rows, full ? rows : count})),
                         Tensor(a.dtype(), with(batch, {count})),
                         Tensor::zeros(a.dtype(), with(batch, {columns, full ? columns : count}))};
-  if (a.numel() == 0) return {result.u.to(input.dtype()), result.s.to(input.dtype()), result.v.to(input.dtype())};
-  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+  for (std::int64_t index = 0; a.numel() == 0 && index < matrix_count(a); ++index) {
+    // Full factors of a matrix without rows or columns: any orthogonal matrix will do.
+    matrix(result.u, index).setIdentity();
+    matrix(result.v, index).setIdentity();
+  }
+  for (std::int64_t index = 0; a.numel() > 0 && index < matrix_count(a); ++index) {
     const auto source = matrix(a, index);
     if (!source.allFinite()) throw SkipError("svd: the input contains infinite or NaN elements.");
     // The tall form of the matrix has the factors of the wide one with their roles exchanged.
@@ -209,8 +213,10 @@ Orthogonal qr(const Tensor& input, bool full) {
   const std::int64_t count = full ? rows : std::min(rows, columns);
   Orthogonal result{Tensor::zeros(a.dtype(), with(batch, {rows, count})),
                     Tensor::zeros(a.dtype(), with(batch, {count, columns}))};
-  if (a.numel() == 0) return {result.q.to(input.dtype()), result.r.to(input.dtype())};
-  for (std::int64_t index = 0; index < matrix_count(a); ++index) {
+  for (std::int64_t index = 0; a.numel() == 0 && index < matrix_count(a); ++index) {
+    matrix(result.q, index).setIdentity();
+  }
+  for (std::int64_t index = 0; a.numel() > 0 && index < matrix_count(a); ++index) {
     const Eigen::HouseholderQR<RowMatrix> factors(matrix(a, index));
     matrix(result.q, index) = factors.householderQ() * RowMatrix::Identity(rows, count);
     matrix(result.r, index) = factors.matrixQR().topRows(count).triangularView<Eigen::Upper>();

@@ -62,12 +62,17 @@ SymmetricVars eigh(const Var& a, bool upper) {
                                                        return times(multiplied(pairs.vectors, g.unsqueeze(-2)),
                                                                     transposed(pairs.vectors));
                                                      }}});
-  const Var vectors = a.tape().record(pairs.vectors, {{a, [pairs](const Tensor& g) {
-                                                         const Tensor& v = pairs.vectors;
-                                                         const Tensor inner = multiplied(times(transposed(v), g),
-                                                                                         reciprocal_gaps(pairs.values));
-                                                         return times(times(v, inner), transposed(v));
-                                                       }}});
+  const Var vectors = a.tape().record(
+      pairs.vectors, {{a, [pairs](const Tensor& g) {
+                         // Orthonormal vectors can only turn: of V^T g
+                         // the antisymmetric part counts.
+                         const Tensor& v = pairs.vectors;
+                         const Tensor x = times(transposed(v), g);
+                         const Tensor turn =
+                             map(x.dtype(), x, transposed(x), [](auto here, auto there) { return (here - there) / 2; });
+                         const Tensor inner = multiplied(turn, reciprocal_gaps(pairs.values));
+                         return times(times(v, inner), transposed(v));
+                       }}});
   return {values, vectors};
 }
 

@@ -59,11 +59,20 @@ System system_of(const Var& a, const Var& b, const char* who) {
 
 Var transposed(const Var& a) { return transpose(a, -1, -2); }
 
-// X with L L^T X = B, or U^T U X = B.
-Var cholesky_solve(const Var& factor, const Var& b, bool upper) {
-  const System system = system_of(factor, b, "cholesky_solve");
-  const Var l = upper ? transposed(system.a) : system.a;
-  return solve_triangular(transposed(l), solve_triangular(l, system.b, false, false), true, false);
+// X with L L^T X = B, or U^T U X = B. The gradient of the factor is that of A = L L^T times L: torch does not cut it to
+// the triangle that was read.
+Var cholesky_solve(const Var& factor, const Var& right, bool upper) {
+  const auto [f, b] = system_of(factor, right, "cholesky_solve");
+  const auto solve = [upper, l = upper ? msrun::transposed(f.tensor()) : f.tensor()](const Tensor& side) {
+    return solve_triangular(msrun::transposed(l), solve_triangular(l, side, false, false), true, false);
+  };
+  const Tensor x = solve(b.tensor());
+  return f.tape().record(x, {f, b}, [solve, x, upper, given = f.tensor()](const Tensor& g) {
+    const Tensor of_b = solve(g);
+    const Tensor one_side = times(of_b, msrun::transposed(x));
+    const Tensor both = added(one_side, msrun::transposed(one_side));
+    return std::vector<Tensor>{negative(upper ? times(given, both) : times(both, given)), of_b};
+  });
 }
 
 OP("triangular_solve(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)",

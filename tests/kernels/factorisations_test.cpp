@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <numeric>
 
 #include "kernels/error.h"
 #include "kernels/ops/gemm.h"
@@ -249,8 +250,24 @@ TEST(Solvers, Cholesky) {
   expect_near(forward("Tensor", "cholesky_solve", {b, adjoint(l), true}), forward("Tensor", "cholesky_solve", {b, l}),
               1e-14);
   expect_near(forward("Torch", "cholesky_inverse", {l}), forward("Torch", "inverse", {a}), 1e-14);
-  check_gradients("Torch", "cholesky_solve", {b, l});
-  check_gradients("Torch", "cholesky_inverse", {adjoint(l), true});
+  check_gradients("Torch", "cholesky_solve", {b, l}, {}, 0, 1e-6, {1});
+  // The gradient of the factor is right where it is read.
+  const Values of_factor = gradients("Torch", "cholesky_solve", {b, l})[1];
+  const auto moved_sum = [&](std::size_t element, double h) {
+    Values moved = values(l);
+    moved[element] += h;
+    const Values x = forward("Torch", "cholesky_solve", {b, float64(l.shape(), moved)});
+    return std::accumulate(x.begin(), x.end(), 0.0);
+  };
+  for (std::size_t i = 0; i < of_factor.size(); ++i) {
+    if (i % 3 > i / 3 % 3) continue;
+    EXPECT_NEAR((moved_sum(i, 1e-5) - moved_sum(i, -1e-5)) / 2e-5, of_factor[i], 1e-7) << i;
+  }
+  // Beside it, it is not cut: for L = [[2, 0], [1, 1]] and A = L L^T it is -A^-1 (g + g^T) A^-1 L.
+  const Tensor corner = float64({2, 2}, {1, 0, 0, 0});
+  const Tensor small = float64({2, 2}, {2, 0, 1, 1});
+  expect_near(gradients("Torch", "cholesky_inverse", {small}, {}, corner)[0], {-.5, .5, .5, -.5}, 1e-15);
+  expect_near(gradients("Torch", "cholesky_inverse", {adjoint(small), true}, {}, corner)[0], {-.5, .5, .5, -.5}, 1e-15);
   EXPECT_THROW(forward("Torch", "cholesky_solve", {float64({3}, {1, 2, 3}), l}), SkipError);
 }
 
@@ -313,6 +330,35 @@ Tensor symmetric(std::uint64_t seed) {
   const Values other = values(adjoint(a));
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
   return float64({2, 3, 3}, sum);
+}
+
+TEST(Eigenvalues, GradientsOfVectorsAreSymmetric) {
+  // Of an upstream gradient only what turns the vectors counts: half of it, over the difference of the values.
+  const Tensor diagonal = float64({2, 2}, {1, 0, 0, 3});
+  const Tensor g = float64({2, 2}, {0, 1, 0, 0});
+  for (const char* api : {"linalg.eigh", "symeig"}) {
+    const Values result =
+        gradients("Torch", api, {diagonal, Value(std::string(api) == "symeig" ? Value(true) : Value(std::string("L")))},
+                  {}, g, 1)[0];
+    EXPECT_NEAR(std::abs(result[1]), .25, 1e-15);
+    EXPECT_EQ(result[1], result[2]);
+  }
+}
+
+TEST(SingularValues, OfNothing) {
+  // Full factors are orthogonal also where the matrix has no columns or rows.
+  EXPECT_EQ(forward("Torch", "svd", {float64({2, 0}, {}), false}), (Values{1, 0, 0, 1}));
+  EXPECT_EQ(forward("Torch", "linalg.svd", {float64({0, 2}, {})}, {}, 2), (Values{1, 0, 0, 1}));
+  EXPECT_EQ(forward("Torch", "linalg.qr", {float64({2, 0}, {})}, {{"mode", std::string("complete")}}),
+            (Values{1, 0, 0, 1}));
+  EXPECT_EQ(result_of("Torch", "svd", {float64({2, 0}, {})}).shape(), (Dims{2, 0}));
+}
+
+TEST(PseudoInverse, GradientOfTheMatrixAsGiven) {
+  // Read as diag(2, 4); the 100 counts in A of (g^T Y Y^T - A Y g^T Y Y^T) + (Y^T Y g^T - Y^T Y g^T Y A) - Y^T g Y^T.
+  const Tensor a = float64({2, 2}, {2, 100, 0, 4});
+  expect_near(gradients("Torch", "linalg.pinv", {a}, {{"hermitian", true}}, float64({2, 2}, {1, 0, 0, 0}))[0],
+              {-.25, -12.5, 0, 0}, 1e-13);
 }
 
 TEST(Eigenvalues, OfSymmetricMatrices) {
