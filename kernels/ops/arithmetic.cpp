@@ -225,6 +225,8 @@ Var neg(const Var& x) {
 }
 
 Var square(const Var& x) {
+  // The square of a bool is a number.
+  if (x.dtype() == DType::boolean) return square(cast(x, DType::int64));
   return unary_any(
       x, [](auto a) { return wrapping_mul(a, a); }, [](auto a, auto, auto g) { return 2 * g * a; });
 }

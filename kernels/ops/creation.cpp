@@ -43,10 +43,17 @@ Value like_operator(const Bound& args) {
 Var arange(const Var& start, const Var& end, const Var& step, std::optional<DType> wanted) {
   const bool integers = !is_floating(start.dtype()) && !is_floating(end.dtype()) && !is_floating(step.dtype());
   const DType dtype = wanted.value_or(integers ? DType::int64 : DType::float32);
+  // Elements of an integer range are counted from the whole start in whole steps, whatever the numbers were.
+  const bool whole = is_integer(dtype);
   Tape& tape = start.tape();
-  const double from = start.tensor().item();
-  const double to = end.tensor().item();
-  const double by = step.tensor().item();
+  // int64 makes the end whole as well; the narrower dtypes take it as it is.
+  const auto bound = [&](const Var& number) {
+    const double value = number.tensor().item();
+    return dtype == DType::int64 ? std::trunc(value) : value;
+  };
+  const double from = bound(start);
+  const double to = bound(end);
+  const double by = bound(step);
   if (by == 0) throw SkipError("arange: step must be nonzero.");
   if (!std::isfinite(from) || !std::isfinite(to) || std::isnan(by)) throw SkipError("arange: unsupported range.");
   if ((by > 0) != (to >= from) && to != from) {
@@ -55,9 +62,9 @@ Var arange(const Var& start, const Var& end, const Var& step, std::optional<DTyp
   const double length = std::ceil((to - from) / by);
   if (length > 0x1p40) throw SkipError("arange: the range has too many elements.");
   const Dims shape{static_cast<std::int64_t>(length)};
-  if (integers) {
-    const std::int64_t first = start.tensor().int_item();
-    const std::int64_t width = step.tensor().int_item();
+  if (integers || whole) {
+    const std::int64_t first = start.tensor().to(DType::int64).int_item();
+    const std::int64_t width = step.tensor().to(DType::int64).int_item();
     Tensor values(DType::int64, shape);
     for (std::int64_t i = 0; i < shape[0]; ++i) {
       values.mutable_data<std::int64_t>()[i] = wrapping_add(first, wrapping_mul(i, width));
@@ -85,9 +92,13 @@ Tensor closed_range(double start, double end, double step) {
   return values;
 }
 
-// Symmetric: the first half counts from the start, the second from the end.
-Tensor spaced(double start, double end, std::int64_t steps) {
+// Symmetric: the first half counts from the start, the second from the end. The ends of an integer range are whole.
+Tensor spaced(double start, double end, std::int64_t steps, DType dtype) {
   if (steps < 0) throw SkipError("linspace: number of steps must be non-negative.");
+  if (!is_floating(dtype)) {
+    start = std::trunc(start);
+    end = std::trunc(end);
+  }
   Tensor values(DType::float64, Dims{steps});
   auto* value = values.mutable_data<double>();
   const double width = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0;
@@ -257,16 +268,16 @@ OP("resize_as_(Tensor input, Tensor the_template)",
 NAMES("resize_as_", "Torch: resize_as_; Tensor: resize_as_; Aten: resize_as_");
 
 OP("linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None)", [](const Bound& args) -> Value {
-  return args.tape().constant(spaced(args.real("start"), args.real("end"), args.integer("steps"))
-                                  .to(args.optional_dtype("dtype").value_or(DType::float32)));
+  const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
+  return args.tape().constant(spaced(args.real("start"), args.real("end"), args.integer("steps"), dtype).to(dtype));
 });
 NAMES("linspace", "Torch: linspace; Aten: linspace; Mint: linspace");
 
 OP("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, dtype? dtype=None)",
    [](const Bound& args) -> Value {
-     const Tensor exponents = spaced(args.real("start"), args.real("end"), args.integer("steps"));
-     return args.tape().constant(
-         powers(args.real("base"), exponents).to(args.optional_dtype("dtype").value_or(DType::float32)));
+     const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
+     const Tensor exponents = spaced(args.real("start"), args.real("end"), args.integer("steps"), dtype);
+     return args.tape().constant(powers(args.real("base"), exponents).to(dtype));
    });
 NAMES("logspace", "Torch: logspace; Aten: logspace");
 

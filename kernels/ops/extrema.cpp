@@ -61,6 +61,7 @@ struct Neighbours {
   Tensor lower;  // int64 [rows, quantiles], indices into the row
   Tensor upper;
   Tensor weight;  // of the upper one
+  Tensor slope;   // of the weight by the quantile; 0 where it is fixed
 };
 
 // Of the quantiles q of each row of x, in the precision of T.
@@ -74,10 +75,11 @@ Neighbours find_neighbours(const Tensor& x, const Tensor& q, Interpolation inter
   const Tensor values = x.to(dtype).contiguous();
   const Tensor quantiles = q.to(dtype).contiguous();
   Neighbours result{Tensor(DType::int64, {rows, count}), Tensor(DType::int64, {rows, count}),
-                    Tensor(dtype, {rows, count})};
+                    Tensor(dtype, {rows, count}), Tensor::zeros(dtype, Dims{rows, count})};
   auto* lower = result.lower.mutable_data<std::int64_t>();
   auto* upper = result.upper.mutable_data<std::int64_t>();
   T* weight = result.weight.mutable_data<T>();
+  T* slope = result.slope.mutable_data<T>();
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t* sorted = order.data<std::int64_t>() + row * extent;
     const T* elements = values.data<T>() + row * extent;
@@ -85,7 +87,7 @@ Neighbours find_neighbours(const Tensor& x, const Tensor& q, Interpolation inter
     std::int64_t numbers = extent;
     while (numbers > 0 && std::isnan(elements[sorted[numbers - 1]])) --numbers;
     const bool is_nan = numbers == 0 || (numbers < extent && !ignore_nan);
-    for (std::int64_t i = 0; i < count; ++i, ++lower, ++upper, ++weight) {
+    for (std::int64_t i = 0; i < count; ++i, ++lower, ++upper, ++weight, ++slope) {
       if (is_nan) {
         *lower = *upper = sorted[extent - 1];
         *weight = 0;
@@ -95,6 +97,7 @@ Neighbours find_neighbours(const Tensor& x, const Tensor& q, Interpolation inter
       if (interpolation == Interpolation::lower) position = std::floor(position);
       if (interpolation == Interpolation::higher) position = std::ceil(position);
       if (interpolation == Interpolation::nearest) position = std::nearbyint(position);
+      if (interpolation == Interpolation::linear) *slope = static_cast<T>(numbers - 1);
       const auto below = std::clamp<std::int64_t>(static_cast<std::int64_t>(position), 0, numbers - 1);
       *lower = sorted[below];
       *upper = sorted[std::min(below + (static_cast<T>(below) < position ? 1 : 0), numbers - 1)];
@@ -104,7 +107,9 @@ Neighbours find_neighbours(const Tensor& x, const Tensor& q, Interpolation inter
   return result;
 }
 
-Var interpolate(const Var& lower, const Var& upper, const Tensor& weight) {
+// quantiles is a vector, one per column of lower and upper.
+Var interpolate(const Var& lower, const Var& upper, const Var& quantiles, const Neighbours& neighbours) {
+  const Tensor weight = neighbours.weight;
   // The two forms keep the end points exact.
   const Tensor y = map(lower.dtype(), lower.tensor(), upper.tensor(), weight, [](auto a, auto b, auto w) {
     if (a == b) return a;
@@ -114,13 +119,21 @@ Var interpolate(const Var& lower, const Var& upper, const Tensor& weight) {
       y,
       {{lower,
         [weight](const Tensor& g) { return map(g.dtype(), g, weight, [](auto v, auto w) { return v * (1 - w); }); }},
-       {upper, [weight](const Tensor& g) { return map(g.dtype(), g, weight, [](auto v, auto w) { return v * w; }); }}});
+       {upper, [weight](const Tensor& g) { return map(g.dtype(), g, weight, [](auto v, auto w) { return v * w; }); }},
+       {quantiles, [a = lower.tensor(), b = upper.tensor(), slope = neighbours.slope](const Tensor& g) {
+          // Between equal neighbours, infinite ones too, nothing changes.
+          const Tensor parts = map(slope.dtype(), g, a, b, slope, [](auto v, auto low, auto high, auto s) {
+            return s == 0 || low == high ? decltype(v){0} : v * s * (high - low);
+          });
+          return sum(parts, Dims{0}, false);
+        }}});
 }
 
 Value quantile(const Bound& args, bool ignore_nan) {
   const Var x = args.var("input");
   if (!is_floating(x.dtype())) throw SkipError("quantile needs a floating point tensor.");
-  const Tensor q = args.var("q").tensor();
+  const Var quantiles = args.var("q");
+  const Tensor q = quantiles.tensor();
   if (q.rank() > 1) throw SkipError("quantile: q must be a number or a vector.");
   if (q.numel() > 0 && !(extremum(Extremum::maximum, q, {}, false).item() <= 1 &&
                          extremum(Extremum::minimum, q, {}, false).item() >= 0)) {
@@ -136,7 +149,8 @@ Value quantile(const Bound& args, bool ignore_nan) {
   const Neighbours n = x.dtype() == DType::float64
                            ? find_neighbours<double>(rows.tensor(), q, interpolation, ignore_nan)
                            : find_neighbours<float>(rows.tensor(), q, interpolation, ignore_nan);
-  const Var y = interpolate(gather(rows, 1, n.lower), gather(rows, 1, n.upper), n.weight);
+  const Var y =
+      interpolate(gather(rows, 1, n.lower), gather(rows, 1, n.upper), reshape(quantiles, {quantiles.numel()}), n);
   // [rows, quantiles] to the quantiles, if q has an axis, before the shape of the reduction.
   Dims shape = axis && x.rank() > 0 ? moved.shape() : Dims(x.shape().size(), 1);
   if (!shape.empty()) shape.back() = 1;

@@ -308,27 +308,25 @@ Value at_least_operator(const Bound& args) {
 Var cat(const std::vector<Var>& parts, std::int64_t axis) {
   if (parts.empty()) throw SkipError("cat expects a non-empty list of tensors.");
   DType dtype = parts[0].dtype();
-  std::vector<Var> kept;
+  const auto left_out = [](const Var& part) { return part.rank() == 1 && part.numel() == 0; };
+  std::vector<Tensor> tensors;
+  std::vector<std::int64_t> sizes;  // along the axis; -1 for a part that is left out
   for (const Var& part : parts) {
     dtype = promote(dtype, part.dtype());
-    if (part.rank() != 1 || part.numel() != 0) kept.push_back(part);
+    if (!left_out(part)) tensors.push_back(part.tensor());
+    sizes.push_back(left_out(part) ? -1 : part.size(axis));
   }
-  if (kept.empty()) kept.push_back(parts[0]);
-  std::vector<Tensor> tensors;
-  std::vector<std::int64_t> sizes;
-  for (const Var& part : kept) {
-    tensors.push_back(part.tensor());
-    sizes.push_back(part.size(axis));
-  }
+  if (tensors.empty()) tensors.push_back(parts[0].tensor());
   Tensor y = concatenate(dtype, tensors, axis);
   std::vector<bool> wanted;
-  for (const Var& part : kept) wanted.push_back(part.requires_grad());
-  return parts[0].tape().record(std::move(y), kept, [sizes, wanted, axis](const Tensor& g) {
+  for (const Var& part : parts) wanted.push_back(part.requires_grad());
+  return parts[0].tape().record(std::move(y), parts, [sizes, wanted, axis](const Tensor& g) {
     std::vector<Tensor> gradients(sizes.size());
     std::int64_t start = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (wanted[i]) gradients[i] = g.slice(axis, start, sizes[i]);
-      start += sizes[i];
+      const bool empty = sizes[i] < 0;
+      if (wanted[i]) gradients[i] = empty ? Tensor(g.dtype(), Dims{0}) : g.slice(axis, start, sizes[i]);
+      start += empty ? 0 : sizes[i];
     }
     return gradients;
   });

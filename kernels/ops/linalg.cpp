@@ -136,7 +136,10 @@ Var matrix_power(const Var& a, std::int64_t exponent) {
     if ((n & 1) != 0) result = result ? matmul(*result, base) : base;
     if (n > 1) base = matmul(base, base);
   }
-  return result ? *result : identity_like(a);
+  if (result) return *result;
+  // The identity depends on nothing: the gradient is zero.
+  return a.tape().record(identity_like(a).tensor(),
+                         {{a, [](const Tensor& g) { return Tensor::zeros(g.dtype(), g.shape()); }}});
 }
 
 // Taylor series of the matrix scaled down by a power of two, squared as often.

@@ -89,6 +89,14 @@ Var outer(const Var& a, const Var& b) {
   return mul(reshape(a, Dims{a.size(0), 1}), reshape(b, Dims{1, b.size(0)}));
 }
 
+// Bools: c or the product of the vectors, each if its factor is true.
+Var logical_addr(const Var& c, const Var& product, bool beta, bool alpha) {
+  if (broadcast_shapes(c.shape(), product.shape()) != product.shape()) {
+    throw SkipError("addr: the input of shape " + tuple_text(c.shape()) + " does not fit the vectors.");
+  }
+  return predicate(c, product, [=](auto x, auto p) { return (beta && x != 0) || (alpha && p != 0); });
+}
+
 Var dot(const Var& a, const Var& b) {
   need_rank(a, 1, "dot");
   need_rank(b, 1, "dot");
@@ -397,6 +405,9 @@ OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=
   const Var c = raised(args.var("input"));
   const Var a = raised(args.var("vec1"));
   const Var b = raised(args.var("vec2"));
+  if (c.dtype() == DType::boolean && a.dtype() == DType::boolean && b.dtype() == DType::boolean) {
+    return logical_addr(c, outer(a, b), args.real("beta") != 0, args.real("alpha") != 0);
+  }
   return raised.back(scaled_sum(c, outer(a, b), args.real("beta"), args.real("alpha")));
 });
 NAMES("addr", "Torch: addr; Tensor: addr addr_; Aten: addr");

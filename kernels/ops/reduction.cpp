@@ -116,6 +116,12 @@ Var as_requested(const Bound& args) {
   return dtype ? cast(x, *dtype) : x;
 }
 
+// Integers add up in int64; a dtype that was asked for is that of the result.
+Var in_requested_dtype(const Bound& args, const Var& result) {
+  const std::optional<DType> dtype = args.optional_dtype("dtype");
+  return dtype ? cast(result, *dtype) : result;
+}
+
 Tensor without_nan(const Tensor& x) {
   return map(x.dtype(), x, [](auto v) { return std::isnan(v) ? decltype(v){0} : v; });
 }
@@ -359,8 +365,9 @@ Tensor bin_counts(const Tensor& x, const Tensor& weights, std::int64_t at_least)
 
 }  // namespace
 
-OP("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return sum(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+OP("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  return in_requested_dtype(args, sum(as_requested(args), args.ints("dim"), args.flag("keepdim")));
+});
 NAMES("sum", "Torch: sum; Tensor: sum; Aten: sum; Mint: sum");
 
 OP("sum_to_size(Tensor input, int[]... size)", [](const Bound& args) -> Value {
@@ -369,13 +376,17 @@ OP("sum_to_size(Tensor input, int[]... size)", [](const Bound& args) -> Value {
   if (!(broadcast_shapes(shape, x.shape()) == x.shape())) {
     throw SkipError("sum_to_size: shape " + tuple_text(x.shape()) + " does not reduce to " + tuple_text(shape) + ".");
   }
-  return x.tape().record(sum_to(x.tensor(), shape),
-                         {{x, [from = x.shape()](const Tensor& g) { return g.expand(from); }}});
+  // A sum of integers is int64. To no dimensions it is one even of a single element.
+  const bool adds = shape.empty() || !(shape == x.shape());
+  const Tensor addends =
+      adds && !is_floating(x.dtype()) && !is_complex(x.dtype()) ? x.tensor().to(DType::int64) : x.tensor();
+  return x.tape().record(sum_to(addends, shape), {{x, [from = x.shape()](const Tensor& g) { return g.expand(from); }}});
 });
 NAMES("sum_to_size", "Tensor: sum_to_size");
 
-OP("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return nansum(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+OP("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  return in_requested_dtype(args, nansum(as_requested(args), args.ints("dim"), args.flag("keepdim")));
+});
 NAMES("nansum", "Torch: nansum; Tensor: nansum; Aten: nansum");
 
 OP("mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
@@ -414,8 +425,9 @@ OP("std_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False,
    });
 NAMES("std_mean", "Torch: std_mean; Aten: std_mean");
 
-OP("prod(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return prod(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
+OP("prod(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  return in_requested_dtype(args, prod(as_requested(args), args.ints("dim"), args.flag("keepdim")));
+});
 NAMES("prod", "Torch: prod; Tensor: prod; Aten: prod; Mint: prod");
 
 OP("logsumexp(Tensor input, int[] dim, bool keepdim=False)",

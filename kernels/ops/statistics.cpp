@@ -164,7 +164,7 @@ Tensor powers(const Tensor& x, std::int64_t count, DType dtype) {
 }
 
 Var vander(const Var& x, std::optional<std::int64_t> columns, bool increasing) {
-  if (x.rank() < 1) throw SkipError("vander: the input must have at least one dimension.");
+  if (x.rank() == 0) return vander(reshape(x, {1}), columns, increasing);
   if (x.dtype() == DType::boolean || is_complex(x.dtype())) {
     throw SkipError("vander is not supported for " + std::string(name(x.dtype())) + ".");
   }

@@ -371,6 +371,7 @@ NAMES("transpose",
 
 OP("adjoint(Tensor input)", [](const Bound& args) -> Value {
   if (is_complex(args.var("input").dtype())) throw SkipError("Complex tensors are not supported by this operator.");
+  if (args.var("input").rank() == 0) return args.var("input");
   return transpose(args.var("input"), -2, -1);
 });
 NAMES("adjoint", "Tensor: adjoint");
