@@ -35,7 +35,7 @@ class DamagedHeader : public Error {
   using Error::Error;
 };
 
-// Another writer has the file open.
+// Another writer has the file open; the message names its process.
 class Locked : public Error {
  public:
   using Error::Error;

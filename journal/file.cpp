@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <optional>
 #include <system_error>
+#include <thread>
 
 #include "journal/error.h"
+#include "journal/holder.h"
 
 namespace msrun::journal {
 namespace {
@@ -119,8 +123,23 @@ class PosixFile final : public File {
 
  private:
   void lock(bool is_new) {
-    if (retry([&] { return flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0) return;
-    if (errno == EWOULDBLOCK) throw Locked(name_ + " is in use: another run is writing this journal");
+    // Locked, but by nobody: a writer was killed and its children have yet to notice, or one is just beginning.
+    constexpr std::chrono::milliseconds pause{10};
+    int pauses = 100;
+    while (retry([&] { return flock(fd_.get(), LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno != EWOULDBLOCK) return refused(is_new);
+      const std::optional<Holder> holder = find_holder(fd_.get());
+      if (holder || pauses-- == 0) {
+        throw Locked(name_ + " is in use: another run is writing this journal" +
+                     (holder ? ": " + holder_text(*holder) : ", or is just ending"));
+      }
+      std::this_thread::sleep_for(pause);
+    }
+    become_holder(fd_.get());
+  }
+
+  // errno says why there is no lock.
+  void refused(bool is_new) {
     const bool no_locks_here = errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL;
     if (no_locks_here) return;
     const int code = errno;

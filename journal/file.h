@@ -57,8 +57,8 @@ class MemorySource : public Source {
 std::unique_ptr<Source> open_source(const std::filesystem::path& path);
 
 // Files for a writer. They hold an exclusive lock (flock(2)) until they are closed in this process and in every child
-// that inherited them; Locked is thrown if another open file has it. On a file system without locks they work without
-// one.
+// that inherited them; Locked is thrown if another open file has it, naming the process (journal/holder.h). On a file
+// system without locks they work without one.
 
 // Creates a file, mode 0666 less the umask. Throws WriteError, with EEXIST if there is one of that name.
 std::unique_ptr<File> create_file(const std::filesystem::path& path);

@@ -14,6 +14,7 @@
 
 #include "journal/error.h"
 #include "journal/format.h"
+#include "journal/holder.h"
 #include "tests/journal/support.h"
 
 namespace msrun::journal::testing {
@@ -210,6 +211,7 @@ class Child {
     close(from_[0]);
     close(to_[1]);
   }
+  pid_t pid() const { return pid_; }
   // Waits for one byte of the child.
   bool wait_for_byte() {
     char byte = 0;
@@ -242,8 +244,12 @@ TEST(Lock, OneWriterAtATime) {
     FAIL();
   } catch (const Locked& error) {
     EXPECT_THAT(error.what(), HasSubstr(path.string()));
+    EXPECT_THAT(error.what(), HasSubstr("process " + std::to_string(child.pid()) + " ("));
+    EXPECT_THAT(error.what(), HasSubstr("journal_tests"));
   }
+  EXPECT_EQ(find_holder(path).value_or(Holder{}).pid, child.pid());
   child.end(SIGKILL);
+  EXPECT_FALSE(find_holder(path)) << "the dead hold nothing";
   EXPECT_NO_THROW(Writer::resume(path, contents.recovery.valid_size));
 }
 
@@ -268,6 +274,45 @@ TEST(Lock, IsKeptByAForkedChildUntilItClosesItsCopy) {
     }
     EXPECT_EQ(read_file(path).records, Records{"in the batch at the fork"});
   }
+}
+
+// What a killed writer has forked has its copy of the file until it notices.
+TEST(Lock, WaitsForTheChildrenOfAKilledWriter) {
+  const TempFolder folder;
+  const std::filesystem::path path = folder / "run.journal";
+  int lasting[2];
+  ASSERT_EQ(pipe(lasting), 0);
+  Child writer_process([&](int) {
+    static Writer writer = Writer::create(path, "m");
+    writer.append("record");
+    writer.flush();
+    if (fork() == 0) {
+      close(lasting[1]);
+      char byte = 0;
+      const ssize_t none = ::read(lasting[0], &byte, 1);  // until the test lets go
+      usleep(200'000);
+      _exit(none == 0 ? 0 : 1);
+    }
+  });
+  ASSERT_TRUE(writer_process.wait_for_byte());
+  const std::uint64_t size = std::filesystem::file_size(path);
+  writer_process.end(SIGKILL);
+  try {
+    Writer::resume(path, size);
+    FAIL() << "the child has the file";
+  } catch (const Locked& error) {
+    EXPECT_THAT(error.what(), HasSubstr("or is just ending"));
+  }
+  close(lasting[0]);
+  close(lasting[1]);
+  EXPECT_NO_THROW(Writer::resume(path, size));
+}
+
+TEST(Lock, HoldersAreNamedWithTheirCommand) {
+  EXPECT_EQ(holder_text({0, ""}), "a process that cannot be seen from here");
+  EXPECT_EQ(holder_text({7, ""}), "process 7");
+  EXPECT_EQ(holder_text({7, "msrun -n 4"}), "process 7 (msrun -n 4)");
+  EXPECT_FALSE(find_holder("/nowhere/at/all"));
 }
 
 TEST(Lock, IsReleasedWithTheWriter) {
