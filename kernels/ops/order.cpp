@@ -136,7 +136,7 @@ void sort_first(std::vector<Element>& items, std::vector<Element>& scratch, std:
   }
   // Candidates are gathered until there are several times k; then the best of them give a bound for the rest.
   const auto room = static_cast<std::size_t>(4 * k);
-  constexpr std::size_t step = 16;
+  constexpr std::size_t step = 32;
   scratch.assign(items.begin(), items.begin() + k);
   Element bound = *std::max_element(scratch.begin(), scratch.end());
   const auto shrink = [&] {
@@ -148,7 +148,9 @@ void sort_first(std::vector<Element>& items, std::vector<Element>& scratch, std:
   for (std::size_t start = static_cast<std::size_t>(k); start < items.size(); start += step) {
     const std::size_t end = std::min(start + step, items.size());
     bool any = false;
-    for (std::size_t i = start; i < end; ++i) any |= key_of(items[i]) < key_of(bound);
+    const std::uint64_t limit = key_of(bound);
+    const Element* item = items.data();
+    for (std::size_t i = start; i < end; ++i) any |= key_of(item[i]) < limit;
     if (!any) continue;
     for (std::size_t i = start; i < end; ++i) {
       if (items[i] < bound) scratch.push_back(items[i]);

@@ -190,7 +190,7 @@ T better(T best, T value) {
 template <Extremum which, class T>
 T best_of(const T* values, std::int64_t count) {
   // The compiler does not make a vector loop of comparisons that NaN must win.
-  typedef T Vector __attribute__((vector_size(64)));
+  using Vector __attribute__((vector_size(64))) = T;
   constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
   T best = values[0];
   std::int64_t i = 0;

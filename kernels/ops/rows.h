@@ -46,19 +46,22 @@ inline void require_bounded(const Dims& shape) {
 
 namespace rows_detail {
 
-inline constexpr std::int64_t lanes = 16;
+// Independent sums: enough to keep the adders of any processor busy, and few enough for its registers.
+template <class T>
+inline constexpr std::int64_t lanes = 128 / static_cast<std::int64_t>(sizeof(T));
 
 template <class T, class F>
 T sum_block(std::int64_t from, std::int64_t to, const F& f) {
-  std::array<T, lanes> sums{};
+  constexpr std::int64_t width = lanes<T>;
+  std::array<T, width> sums{};
   std::int64_t i = from;
-  for (; i + lanes <= to; i += lanes) {
-    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[static_cast<std::size_t>(lane)] += f(i + lane);
+  for (; i + width <= to; i += width) {
+    for (std::int64_t lane = 0; lane < width; ++lane) sums[static_cast<std::size_t>(lane)] += f(i + lane);
   }
   T total{};
   for (; i < to; ++i) total += f(i);
-  for (std::size_t width = lanes / 2; width > 0; width /= 2) {
-    for (std::size_t lane = 0; lane < width; ++lane) sums[lane] += sums[lane + width];
+  for (std::size_t half = width / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
   }
   return total + sums[0];
 }
@@ -67,7 +70,7 @@ template <class T, class F>
 T pairwise(std::int64_t from, std::int64_t to, const F& f) {
   constexpr std::int64_t block = 256;
   if (to - from <= block) return sum_block<T>(from, to, f);
-  const std::int64_t middle = from + (to - from) / 2 / lanes * lanes;
+  const std::int64_t middle = from + (to - from) / 2 / lanes<T> * lanes<T>;
   return pairwise<T>(from, middle, f) + pairwise<T>(middle, to, f);
 }
 
@@ -90,7 +93,7 @@ T row_sum(std::int64_t count, bool half_steps, const F& f) {
 template <class T>
 T row_max(const T* x, std::int64_t count) {
   // The compiler does not make a vector loop of comparisons that NaN must not win.
-  typedef T Vector __attribute__((vector_size(64)));
+  using Vector __attribute__((vector_size(64))) = T;
   constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
   constexpr T lowest = -std::numeric_limits<T>::infinity();
   T result = lowest;

@@ -73,7 +73,7 @@ void copy_run(const T* from, std::int64_t stride, std::int64_t count, T* to) {
 template <class T>
 struct Lanes {
   static constexpr int count = 16 / static_cast<int>(sizeof(T));
-  typedef T Vector __attribute__((vector_size(16)));
+  using Vector __attribute__((vector_size(16))) = T;
 
   template <int... I>
   static Vector interleave(Vector a, Vector b, int half, std::integer_sequence<int, I...> /*lanes*/) {
