@@ -185,17 +185,46 @@ List packed_lstsq(const Var& right, const Var& left) {
 
 namespace {
 
-// Gradient for thin factors of a matrix with at least as many rows as columns: (gQ + Q sym(M)) R^-T with M = R gR^T -
-// gQ^T Q, where sym mirrors the strictly lower triangle.
-Tensor qr_gradient(const Orthogonal& factors, const Tensor& of_q, const Tensor& of_r) {
-  if (factors.q.size(-2) < factors.r.size(-1) || factors.q.size(-1) != factors.r.size(-1)) {
-    throw SkipError("The gradient of qr needs at least as many rows as columns and the reduced factors.");
+Dims with_columns(const Tensor& t, std::int64_t columns) {
+  Dims shape = t.shape();
+  shape.back() = columns;
+  return shape;
+}
+
+// Gradient for factors of a matrix with at least as many rows as columns, R square: (gQ + Q sym(M)) R^-T with
+// M = R gR^T - gQ^T Q, where sym mirrors the strictly lower triangle. One of the two may be undefined.
+Tensor tall_qr_gradient(const Tensor& q, const Tensor& r, const Tensor& of_q, const Tensor& of_r) {
+  Tensor m;
+  if (of_r.defined()) m = times(r, transposed(of_r));
+  if (of_q.defined()) {
+    const Tensor turn = times(transposed(of_q), q);
+    m = m.defined() ? subtracted(m, turn) : negative(turn);
   }
-  const Tensor m = of_r.defined() ? times(factors.r, transposed(of_r)) : negative(times(transposed(of_q), factors.q));
   const Tensor mirrored = added(triangle(m, 0, true), transposed(triangle(m, -1, true)));
-  Tensor total = times(factors.q, mirrored);
+  Tensor total = times(q, mirrored);
   if (of_q.defined()) total = added(total, of_q);
-  return transposed(solve(factors.r, transposed(total)));
+  return transposed(solve(r, transposed(total)));
+}
+
+// A wide matrix is [X Y] with X = Q U square and Y = Q V: what reaches V goes to Y, and through Q to X.
+Tensor qr_gradient(const Orthogonal& factors, const Tensor& of_q, const Tensor& of_r) {
+  const Tensor& q = factors.q;
+  const Tensor& r = factors.r;
+  const std::int64_t rows = r.size(-2);
+  const std::int64_t further = r.size(-1) - rows;
+  if (further < 0) throw SkipError("The gradient of qr with complete factors needs as many columns as rows.");
+  if (further == 0) return tall_qr_gradient(q, r, of_q, of_r);
+  const auto left = [rows](const Tensor& t) { return t.slice(-1, 0, rows); };
+  if (!of_r.defined()) {
+    const Tensor of_x = tall_qr_gradient(q, left(r), of_q, {});
+    return concatenate(of_x.dtype(), {of_x, Tensor::zeros(r.dtype(), with_columns(r, further))}, -1);
+  }
+  const Tensor y = times(q, r.slice(-1, rows, further));
+  const Tensor of_v = of_r.slice(-1, rows, further);
+  Tensor through_q = times(y, transposed(of_v));
+  if (of_q.defined()) through_q = added(through_q, of_q);
+  const Tensor of_x = tall_qr_gradient(q, left(r), through_q, left(of_r));
+  return concatenate(of_x.dtype(), {of_x, times(q, of_v)}, -1);
 }
 
 List qr_operator(const Var& input, bool full) {

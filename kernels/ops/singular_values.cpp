@@ -215,6 +215,18 @@ Tolerance only_absolute(const std::optional<Tensor>& limit) {
 
 }  // namespace
 
+namespace {
+
+// Along the last axis; equal values share the gradient, zeros too.
+Var extreme_value(const Var& s, Extremum which) {
+  const Dims axes{-1};
+  const Tensor y = extremum(which, s.tensor(), axes, false);
+  return s.tape().record(y,
+                         {{s, [t = s.tensor(), y, axes](const Tensor& g) { return share_over_ties(t, y, g, axes); }}});
+}
+
+}  // namespace
+
 Var matrix_norm(const Var& input, const Value& ord, const Dims& dims, bool keepdim) {
   if (dims.size() != 2) throw SkipError("matrix_norm: dim must hold two dimensions.");
   const std::int64_t rows = normalize_axis(dims[0], input.rank());
@@ -242,7 +254,7 @@ Var matrix_norm(const Var& input, const Value& ord, const Dims& dims, bool keepd
     order_of_axes.push_back(rows);
     order_of_axes.push_back(columns);
     const Var s = svd(permute(a, order_of_axes), false).s;
-    result = nuclear ? sum(s, Dims{-1}, false) : vector_norm(s, extremum, Dims{-1}, false);
+    result = nuclear ? sum(s, Dims{-1}, false) : extreme_value(s, order > 0 ? Extremum::maximum : Extremum::minimum);
   } else {
     // Sums of magnitudes over one axis, then the extreme one.
     const std::int64_t summed = magnitude == 1 ? rows : columns;

@@ -94,6 +94,18 @@ TEST(Factorisations, ReflectorsMultiplied) {
   EXPECT_THROW(forward("Tensor", "ormqr", {v, factors, uniform({2, 3, 3}, 0, 1, 1)}), SkipError);
 }
 
+TEST(Factorisations, GradientsOfQr) {
+  const Tensor wide = uniform({2, 3, 5}, -1, 1, 31);
+  const Tensor quadratic = uniform({2, 3, 3}, -1, 1, 32);
+  for (const std::size_t output : {0U, 1U}) {
+    check_gradients("Torch", "qr", {wide}, {}, output);
+    check_gradients("Torch", "qr", {wide, false}, {}, output);
+    check_gradients("Torch", "linalg.qr", {quadratic}, {{"mode", std::string("complete")}}, output);
+    check_gradients("Torch", "qr", {adjoint(wide)}, {}, output);
+  }
+  EXPECT_THROW(gradients("Torch", "qr", {adjoint(wide), false}), SkipError);
+}
+
 TEST(Factorisations, PackedLuIsThatOfLapack) {
   expect_near(forward("Torch", "linalg.lu_factor", {tall}),
               {7, 5, 8, 0.8571428571428571, -12.285714285714285, -2.8571428571428568, 0.42857142857142855,
@@ -330,6 +342,14 @@ Tensor symmetric(std::uint64_t seed) {
   const Values other = values(adjoint(a));
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += other[i];
   return float64({2, 3, 3}, sum);
+}
+
+TEST(SingularValues, EqualOnesShareTheGradientOfANorm) {
+  // Zeros too, although the magnitude of a zero has no gradient.
+  expect_near(gradients("Torch", "linalg.matrix_norm", {float64({2, 2}, {0, 0, 0, 0}), std::int64_t{-2}})[0],
+              {.5, 0, 0, .5}, 1e-15);
+  expect_near(gradients("Torch", "linalg.matrix_norm", {float64({2, 2}, {3, 0, 0, 3}), std::int64_t{2}})[0],
+              {.5, 0, 0, .5}, 1e-15);
 }
 
 TEST(Eigenvalues, GradientsOfVectorsAreSymmetric) {
