@@ -45,7 +45,10 @@ Var clamp_to(const Var& x, const std::optional<Var>& low, const std::optional<Va
         return raised > hi || is_nan(hi) ? hi : raised;
       },
       [](auto a, auto lo, auto hi, auto g) { return a >= lo && a <= hi ? g : decltype(g){0}; },
-      [](auto a, auto lo, auto hi, auto g) { return a < lo && lo <= hi ? g : decltype(g){0}; },
+      // Below two equal bounds neither has a gradient.
+      [both = low && high](auto a, auto lo, auto hi, auto g) {
+        return a < lo && (!both || lo < hi) ? g : decltype(g){0};
+      },
       [](auto a, auto lo, auto hi, auto g) { return a > hi || hi < lo ? g : decltype(g){0}; });
 }
 

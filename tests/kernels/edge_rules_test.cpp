@@ -115,6 +115,15 @@ TEST(EdgeRules, AddrOfBools) {
   EXPECT_THROW(result_of("Torch", "addr", {bools({3, 2}, {0, 0, 0, 0, 0, 0}), a, b}), SkipError);
 }
 
+TEST(EdgeRules, EqualBoundsOfAClampHaveNoGradientFromBelow) {
+  const Tensor x = float64({2}, {0, 2});
+  const Tensor bound = float64({2}, {1, 1});
+  const auto both = gradients("Torch", "clamp", {x, bound, bound});
+  EXPECT_EQ(both[1], (Values{0, 0}));
+  EXPECT_EQ(both[2], (Values{0, 1}));
+  EXPECT_EQ(gradients("Torch", "clamp", {x, bound})[1], (Values{1, 0}));
+}
+
 TEST(EdgeRules, ThePowerZeroHasAGradientOfZero) {
   const Tensor a = float64({2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(forward("Torch", "matrix_power", {a, std::int64_t{0}}), (Values{1, 0, 0, 1}));
