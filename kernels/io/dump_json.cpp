@@ -129,7 +129,7 @@ class EntryReader {
 
   void read_outputs(DumpEntry& entry) {
     if (!keep_outputs_) {
-      entry.output_dtype = read_output_dtype();
+      read_output_head(entry);
       return;
     }
     // Malformed results are of no concern to whoever only runs the call.
@@ -140,22 +140,29 @@ class EntryReader {
     }
     if (entry.outputs.empty()) return;
     const auto* spec = entry.outputs.front().get<std::shared_ptr<const TensorSpec>>();
-    if (spec != nullptr) entry.output_dtype = (*spec)->dtype;
+    if (spec == nullptr) return;
+    entry.output_dtype = (*spec)->dtype;
+    entry.output_rank = (*spec)->shape.size();
   }
 
-  std::string read_output_dtype() {
-    std::string dtype;
+  void read_output_head(DumpEntry& entry) {
     const std::size_t outside = reader_.depth();
     if (reader_.next() == JsonEvent::begin_array && reader_.next() == JsonEvent::begin_object) {
       while (reader_.next() == JsonEvent::key) {
-        const bool wanted = reader_.text() == "dtype";
+        const bool is_dtype = reader_.text() == "dtype";
+        const bool is_shape = reader_.text() == "shape";
         const std::size_t inside = reader_.depth();
-        if (reader_.next() == JsonEvent::string && wanted) dtype = reader_.text();
+        const JsonEvent event = reader_.next();
+        if (event == JsonEvent::string && is_dtype) entry.output_dtype = reader_.text();
+        if (event == JsonEvent::begin_array && is_shape) {
+          std::size_t rank = 0;
+          while (reader_.next() == JsonEvent::integer) ++rank;
+          entry.output_rank = rank;
+        }
         reader_.skip_container(inside + 1);
       }
     }
     reader_.skip_container(outside + 1);
-    return dtype;
   }
 
   JsonReader& reader_;
@@ -163,6 +170,21 @@ class EntryReader {
   bool keep_outputs_;
   JsonTree tree_;
 };
+
+// x[1, 2] and x[[1, 2]] are recorded alike. The first takes away dimensions, the second does not, nor does a list of
+// bools: where the recorded output tells that it was a list, it is put into a tuple of its own.
+void restore_index_list(DumpEntry& entry) {
+  if (entry.args.size() != 2 || !entry.output_rank) return;
+  const auto* tensor = entry.args[0].get<std::shared_ptr<const TensorSpec>>();
+  const List* index = entry.args[1].get<List>();
+  if (tensor == nullptr || index == nullptr || index->empty()) return;
+  const auto all = [&](auto&& is_kind) { return std::all_of(index->begin(), index->end(), is_kind); };
+  if (!all([](const Value& item) { return item.is<std::int64_t>(); }) &&
+      !all([](const Value& item) { return item.is<bool>(); })) {
+    return;
+  }
+  if (*entry.output_rank == (*tensor)->shape.size()) entry.args[1] = List(1, Value(*index));
+}
 
 // acc_check_pytorch.md 3.1. The overflow dumps of the older tool join all parts by underscores, of which the API's own
 // name may have some too.
@@ -270,7 +292,9 @@ void DumpReader::read_data(const OnEntry& on_entry, DumpHeader& header) {
       continue;
     }
     entry_name = reader_.text();
-    on_entry(entry_name, entries.read(dump_keys));
+    DumpEntry entry = entries.read(dump_keys);
+    if (entry_name.starts_with("Tensor.__getitem__.")) restore_index_list(entry);
+    on_entry(entry_name, std::move(entry));
   }
 }
 

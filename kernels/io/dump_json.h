@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,9 +27,11 @@ struct DumpEntry {
   List args;                 // input_args
   Dict kwargs;               // input_kwargs
   std::string output_dtype;  // dtype of the first element of output; empty if that is no tensor
-  List grad_inputs;          // input, of a backward entry
-  List outputs;              // output: results of a forward, gradients of a backward entry; only if asked for
-  bool has_args = false;     // the entry has the key with a usable value
+  // Dimensions of that element.
+  std::optional<std::size_t> output_rank;
+  List grad_inputs;       // input, of a backward entry
+  List outputs;           // output: results of a forward, gradients of a backward entry; only if asked for
+  bool has_args = false;  // the entry has the key with a usable value
   bool has_kwargs = false;
   bool has_grad_inputs = false;
   // Not empty: the entry itself is malformed, in this way. One sentence that names the key.

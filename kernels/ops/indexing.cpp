@@ -192,43 +192,71 @@ struct Subscript {
   bool advanced = false;
 };
 
-void collect_numbers(const Value& item, std::vector<std::int64_t>& numbers, bool& bools) {
-  if (const auto* number = item.get<std::int64_t>()) {
-    numbers.push_back(*number);
-  } else if (const bool* flag = item.get<bool>()) {
-    numbers.push_back(*flag ? 1 : 0);
-    bools = true;
-  } else {
-    throw SkipError("A list used as an index must hold integers or bools.");
-  }
-}
-
-// A list of numbers or bools, or of such lists.
-Tensor index_from_list(const List& list) {
-  std::vector<std::int64_t> numbers;
-  bool bools = false;
-  Dims shape{static_cast<std::int64_t>(list.size())};
-  for (const Value& item : list) {
-    const List* inner = item.get<List>();
-    if (inner == nullptr) {
-      collect_numbers(item, numbers, bools);
-      continue;
+// Lists of numbers, bools or 0-d tensors, nested to any depth.
+class NestedIndex {
+ public:
+  explicit NestedIndex(const List& list) {
+    shape_.push_back(static_cast<std::int64_t>(list.size()));
+    for (const List* inner = &list; !inner->empty() && inner->front().is<List>();) {
+      inner = inner->front().get<List>();
+      shape_.push_back(static_cast<std::int64_t>(inner->size()));
     }
-    for (const Value& element : *inner) collect_numbers(element, numbers, bools);
-    shape = {static_cast<std::int64_t>(list.size()), static_cast<std::int64_t>(inner->size())};
+    collect(list, 0);
   }
-  if (element_count(shape) != static_cast<std::int64_t>(numbers.size())) {
-    throw SkipError("The lists used as an index must have one length.");
+
+  // Integers are indices. Bools are a mask.
+  Tensor tensor() const {
+    const Tensor index = Tensor::from<std::int64_t>(DType::int64, shape_, std::span<const std::int64_t>(numbers_));
+    return bools_ && !integers_ ? index.to(DType::boolean) : index;
   }
-  const Tensor index = Tensor::from<std::int64_t>(DType::int64, shape, std::span<const std::int64_t>(numbers));
-  return bools ? index.to(DType::boolean) : index;
-}
+
+ private:
+  void collect(const List& list, std::size_t depth) {
+    if (static_cast<std::int64_t>(list.size()) != shape_[depth])
+      throw SkipError("The lists used as an index must have one length.");
+    for (const Value& item : list) {
+      const List* inner = item.get<List>();
+      if ((inner != nullptr) != (depth + 1 < shape_.size()))
+        throw SkipError("The lists used as an index must have one depth.");
+      if (inner != nullptr) {
+        collect(*inner, depth + 1);
+      } else {
+        add(item);
+      }
+    }
+  }
+
+  void add(const Value& item) {
+    const Var* tensor = item.get<Var>();
+    if (const bool* flag = item.get<bool>()) {
+      numbers_.push_back(*flag ? 1 : 0);
+      bools_ = true;
+    } else if (const auto* number = item.get<std::int64_t>()) {
+      numbers_.push_back(*number);
+      integers_ = true;
+    } else if (tensor != nullptr && tensor->numel() == 1 && !is_floating(tensor->dtype())) {
+      numbers_.push_back(tensor->tensor().int_item());
+      (tensor->dtype() == DType::boolean ? bools_ : integers_) = true;
+    } else {
+      throw SkipError("A list used as an index must hold integers or bools.");
+    }
+  }
+
+  Dims shape_;
+  std::vector<std::int64_t> numbers_;
+  bool bools_ = false;
+  bool integers_ = false;
+};
 
 bool is_mask(const Tensor& index) { return index.dtype() == DType::boolean || index.dtype() == DType::uint8; }
 
 // How many axes of the tensor an item stands for.
 std::int64_t consumed_axes(const Value& item) {
   if (item.is_none() || item.is<Ellipsis>() || item.is<bool>()) return 0;
+  if (const List* list = item.get<List>()) {
+    const Tensor index = NestedIndex(*list).tensor();
+    return is_mask(index) ? index.rank() : 1;
+  }
   const Var* index = item.get<Var>();
   return index != nullptr && is_mask(index->tensor()) ? index->rank() : 1;
 }
@@ -282,7 +310,7 @@ void apply_item(Subscript& subscript, const Value& item) {
     }
   } else if (const List* list = item.get<List>()) {
     need_axis();
-    add_index(index_from_list(*list));
+    add_index(NestedIndex(*list).tensor());
   } else {
     throw SkipError("A tensor cannot be indexed with a value of type " + python_type(item) + ".");
   }
@@ -516,7 +544,17 @@ OP("index_fill(Tensor input, int dim, Tensor index, Operand value)", [](const Bo
   const Var x = args.var("input");
   const Var value = args.var("value");
   if (value.rank() != 0) throw SkipError("index_fill takes a number or a 0-d tensor.");
-  return put(x, slices(args, x), value);
+  // An element named twice is filled once: its gradient counts once.
+  const Tensor index = index_values(args.var("index").tensor()).contiguous();
+  if (index.rank() > 1) throw SkipError("index_fill expects an index of at most one dimension.");
+  std::vector<std::int64_t> numbers(index.data<std::int64_t>(), index.data<std::int64_t>() + index.numel());
+  const std::int64_t size = x.rank() == 0 ? 1 : x.size(args.integer("dim"));
+  for (std::int64_t& number : numbers) number += number < 0 ? size : 0;
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  const Tensor once =
+      Tensor::from<std::int64_t>(DType::int64, Dims{static_cast<std::int64_t>(numbers.size())}, numbers);
+  return put(x, share(slices_selection(x.shape(), args.integer("dim"), once, false)), value);
 });
 NAMES("index_fill", "Torch: index_fill; Tensor: index_fill index_fill_; Aten: index_fill index_fill_");
 

@@ -278,6 +278,24 @@ TEST(DumpJson, OutputDtypeIsThatOfTheFirstElement) {
     EXPECT_EQ(dtype(odd), "");
 }
 
+TEST(DumpJson, TellsAListFromATupleOfIndicesByTheOutput) {
+  const auto index = [](const std::string& list, const std::string& output_shape, const std::string& api) {
+    const std::string tensor = R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": )";
+    const Dump dump =
+        read(with_data(R"({"Tensor.)" + api + R"(.0.forward": {"input_args": [)" + tensor + "[5, 5, 5]}, " + list +
+                       R"(], "input_kwargs": {}, "output": [)" + tensor + output_shape + "}]}}"));
+    return show(dump.entries.at(0).second.args.at(1));
+  };
+  const std::string pair = R"([{"type": "int", "value": 1}, {"type": "int", "value": 2}])";
+  const std::string flags = R"([{"type": "bool", "value": true}, {"type": "bool", "value": false}])";
+  const std::string mixed = R"([{"type": "int", "value": 1}, {"type": "slice", "value": [0, 2, null]}])";
+  EXPECT_EQ(index(pair, "[5]", "__getitem__"), "[int 1, int 2]");
+  EXPECT_EQ(index(pair, "[2, 5, 5]", "__getitem__"), "[[int 1, int 2]]");
+  EXPECT_EQ(index(pair, "[2, 5, 5]", "x"), "[int 1, int 2]");
+  EXPECT_EQ(index(flags, "[1, 5, 5]", "__getitem__"), "[[True, False]]");
+  EXPECT_EQ(index(mixed, "[5, 5, 5]", "__getitem__"), "[int 1, slice 0:2:]");
+}
+
 TEST(DumpJson, DropsModulesAndDeliversRepeatedNamesInOrder) {
   const Dump dump = read(with_data(R"({"Module.conv.Conv2d.forward.0": {"input_args": 5}, "b.0.forward": {},
       "a.0.forward": {}, "b.0.forward": {"input_args": []}, "x\u0007\ud800.0.forward": {}})"));

@@ -121,6 +121,16 @@ TEST(Indexing, Masks) {
   check_gradients("Torch", "masked_scatter", {uniform({2, 3}, -1, 1, 5), mask({3}, {1, 0, 1}), uniform({5}, -1, 1, 6)});
 }
 
+TEST(Indexing, FillsAnElementNamedTwiceOnce) {
+  const List args{counting({3, 2}), zero, int64({3}, {0, 2, -3}), float64({}, {9})};
+  EXPECT_THAT(run("index_fill", args), ElementsAre(9, 9, 2, 3, 9, 9));
+  const auto all = gradients("Torch", "index_fill", args);
+  EXPECT_THAT(all[0], ElementsAre(0, 0, 1, 1, 0, 0));
+  EXPECT_THAT(all[1], ElementsAre(4));
+  EXPECT_THROW(run("index_fill", {counting({3, 2}), zero, int64({1}, {-4}), 1.0}), SkipError);
+  EXPECT_THROW(run("index_fill", {counting({3, 2}), zero, int64({1, 1}, {0}), 1.0}), SkipError);
+}
+
 TEST(Indexing, PlacesOfNonzeros) {
   const Tensor m = mask({2, 3}, {0, 1, 0, 1, 0, 1});
   EXPECT_THAT(run("nonzero", {m}), ElementsAre(0, 1, 1, 0, 1, 2));
@@ -173,6 +183,31 @@ TEST(Subscript, ViewsAsInPython) {
   EXPECT_THROW(get(x, Slice{0, 2, -1}), SkipError);
   EXPECT_THROW(get(x, std::string("a")), SkipError);
   check_gradients("Tensor", "__getitem__", {uniform({2, 3, 4}, -1, 1, 9), List{Ellipsis{}, Slice{1, 4, 2}}});
+}
+
+TEST(Subscript, NestedLists) {
+  const Tensor x = counting({2, 3, 4});
+  const auto list = [](std::initializer_list<int> numbers) {
+    List result;
+    for (const int number : numbers) result.emplace_back(std::int64_t{number});
+    return result;
+  };
+  const List table{list({0, 1}), list({1, 0})};
+  // A list that is the only item of a tuple: two rows of two slices.
+  EXPECT_EQ(shape_of("Tensor", "__getitem__", {x, List{table}}), (Dims{2, 2, 3, 4}));
+  EXPECT_EQ(shape_of("Tensor", "__getitem__", {x, List{List{table, table, table}}}), (Dims{3, 2, 2, 3, 4}));
+  EXPECT_THAT(get(x, List{table, list({2, 0}), -one}), ElementsAre(11, 15, 23, 3));
+  EXPECT_EQ(shape_of("Tensor", "__getitem__", {x, List{List{}}}), (Dims{0, 3, 4}));
+  // Lists of bools are masks of as many axes as they are deep.
+  const List flags{List{true, false, false}, List{false, false, true}};
+  EXPECT_THAT(get(x, List{flags, zero}), ElementsAre(0, 20));
+  EXPECT_THAT(get(x, List{Ellipsis{}, flags, zero}), ElementsAre(0, 20));
+  EXPECT_THAT(get(x, List{zero, Ellipsis{}, List{true, false, false, true}}), ElementsAre(0, 3, 4, 7, 8, 11));
+  EXPECT_THROW(get(x, List{List{list({0, 1}), list({0})}}), SkipError);
+  EXPECT_THROW(get(x, List{List{list({0, 1}), one}}), SkipError);
+  EXPECT_THROW(get(x, List{List{one, list({0, 1})}}), SkipError);
+  EXPECT_THROW(get(x, List{List{one, 0.5}}), SkipError);
+  check_gradients("Tensor", "__getitem__", {uniform({2, 3, 4}, -1, 1, 9), List{table, Slice{}, list({3, 3})}});
 }
 
 TEST(Subscript, AdvancedIndices) {
