@@ -33,8 +33,8 @@ Var relu(const Var& x) {
 }
 
 // clamp with the gradient of the open interval.
+// Where low > high, every element becomes high.
 Var hardtanh(const Var& x, double low, double high) {
-  if (low > high) throw SkipError("hardtanh: min_val cannot be greater than max_val.");
   return unary_any(
       x,
       [low, high](auto a) {

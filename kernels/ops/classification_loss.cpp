@@ -361,33 +361,37 @@ Var row_loss(const Var& x, std::int64_t classes, const Dims& shape, Reduction re
 
 Value multi_margin_loss(const Bound& args, bool legacy_flags) {
   const Var x = args.var("input");
-  const std::int64_t classes = class_count(x);
-  if (x.rank() > 2) throw SkipError("multi_margin_loss expects an input of one or two dimensions.");
+  // A single number is one sample of one class, whose loss is 0.
+  const std::int64_t classes = x.rank() == 0 ? 1 : class_count(x);
+  if (x.rank() > 2 || !is_floating(x.dtype()))
+    throw SkipError("multi_margin_loss expects a floating point input of at most two dimensions.");
   const double p = args.real("p");
   if (p != 1 && p != 2) throw SkipError("multi_margin_loss: p must be 1 or 2.");
   const Tensor weight = checked_weight(args, classes);
+  const Var samples = x.rank() == 0 ? reshape(x, {1}) : x;
   const std::vector<std::int64_t> indices =
-      class_indices(x, args.var("target").tensor().reshape(element_shape(x)), std::nullopt);
+      class_indices(samples, args.var("target").tensor().reshape(element_shape(samples)), std::nullopt);
+  // The losses have the shape of the target.
+  const Dims shape = x.rank() == 2 ? Dims{x.size(0)} : args.var("target").rank() == 0 ? Dims{} : Dims{1};
   const std::vector<double> weights = class_weights<double>(weight, classes);
   const double margin = args.real("margin");
-  return row_loss(x, classes, element_shape(x), reduction_of(args, legacy_flags),
-                  [=](const auto* values, std::int64_t r, auto* out) {
-                    using T = std::remove_cvref_t<decltype(*values)>;
-                    const std::int64_t target = indices[static_cast<std::size_t>(r)];
-                    const T factor =
-                        static_cast<T>(weights[static_cast<std::size_t>(target)] / static_cast<double>(classes));
-                    T total = 0;
-                    for (std::int64_t c = 0; c < classes; ++c) {
-                      const T z = static_cast<T>(margin) - values[target] + values[c];
-                      if (c == target || !(z > 0)) continue;
-                      total += p == 1 ? z : z * z;
-                      if (out == nullptr) continue;
-                      const T slope = factor * (p == 1 ? T{1} : 2 * z);
-                      out[c] += slope;
-                      out[target] -= slope;
-                    }
-                    return total * factor;
-                  });
+  return row_loss(
+      x, classes, shape, reduction_of(args, legacy_flags), [=](const auto* values, std::int64_t r, auto* out) {
+        using T = std::remove_cvref_t<decltype(*values)>;
+        const std::int64_t target = indices[static_cast<std::size_t>(r)];
+        const T factor = static_cast<T>(weights[static_cast<std::size_t>(target)] / static_cast<double>(classes));
+        T total = 0;
+        for (std::int64_t c = 0; c < classes; ++c) {
+          const T z = static_cast<T>(margin) - values[target] + values[c];
+          if (c == target || !(z > 0)) continue;
+          total += p == 1 ? z : z * z;
+          if (out == nullptr) continue;
+          const T slope = factor * (p == 1 ? T{1} : 2 * z);
+          out[c] += slope;
+          out[target] -= slope;
+        }
+        return total * factor;
+      });
 }
 
 // Targets of a row are listed from the front, ended by -1.

@@ -266,7 +266,7 @@ Var pixel_shuffle(const Var& x, std::int64_t factor) {
     throw SkipError("pixel_shuffle expects the channels to be divisible by the square of upscale_factor.");
   }
   Dims batch(x.shape().begin(), x.shape().end() - 3);
-  const Var blocks = reshape(x, {-1, c / (factor * factor), factor, factor, h, w});
+  const Var blocks = reshape(x, {element_count(batch), c / (factor * factor), factor, factor, h, w});
   batch.push_back(c / (factor * factor));
   batch.push_back(h * factor);
   batch.push_back(w * factor);
@@ -282,7 +282,7 @@ Var pixel_unshuffle(const Var& x, std::int64_t factor) {
     throw SkipError("pixel_unshuffle expects height and width to be divisible by downscale_factor.");
   }
   Dims batch(x.shape().begin(), x.shape().end() - 3);
-  const Var blocks = reshape(x, {-1, c, h / factor, factor, w / factor, factor});
+  const Var blocks = reshape(x, {element_count(batch), c, h / factor, factor, w / factor, factor});
   batch.push_back(c * factor * factor);
   batch.push_back(h / factor);
   batch.push_back(w / factor);

@@ -339,6 +339,11 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
 Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, const std::optional<Var>& running_var,
                       const std::optional<Var>& weight, const std::optional<Var>& bias, bool training, double epsilon) {
   require_floating(x, "batch_norm");
+  if (x.rank() == 1 && x.numel() == 0) {
+    // Nothing to normalise: torch asks neither for channels nor for their statistics.
+    const Var same = x.tape().record(x.tensor(), {{x, [](const Tensor& g) { return g; }}});
+    return {same, Tensor(compute_dtype(x.dtype()), {0}), Tensor(compute_dtype(x.dtype()), {0})};
+  }
   if (x.rank() < 2)
     throw SkipError("Expected at least 2 dimensions for the input, but got shape " + tuple_text(x.shape()) + ".");
   const std::int64_t channels = x.size(1);

@@ -32,8 +32,9 @@ struct Padding {
   std::vector<std::vector<std::int64_t>> sources;  // per axis, per output element; `outside` for the constant
 };
 
-std::int64_t source_of(Mode mode, std::int64_t position, std::int64_t size) {
-  if (position >= 0 && position < size) return position;
+// [first, last): what cropping leaves of the input; only that is wrapped around.
+std::int64_t source_of(Mode mode, std::int64_t position, std::int64_t size, std::int64_t first, std::int64_t last) {
+  if (position >= first && position < last) return position;
   switch (mode) {
     case Mode::constant:
       break;
@@ -42,7 +43,7 @@ std::int64_t source_of(Mode mode, std::int64_t position, std::int64_t size) {
     case Mode::replicate:
       return position < 0 ? 0 : size - 1;
     case Mode::circular:
-      return position < 0 ? position + size : position - size;
+      return position < first ? position + (last - first) : position - (last - first);
   }
   return outside;
 }
@@ -73,6 +74,10 @@ Padding make_padding(const Dims& input_shape, const Dims& pad, Mode mode) {
                       std::to_string(left) + ", " + std::to_string(right) + ") at dimension " + std::to_string(axis) +
                       " of input " + tuple_text(input_shape) + ".");
     }
+    if (mode == Mode::circular && std::max(left, right) > size + std::min<std::int64_t>(std::min(left, right), 0)) {
+      throw SkipError("Padding would wrap around more than once at dimension " + std::to_string(axis) + " of input " +
+                      tuple_text(input_shape) + ".");
+    }
     // A crop on one side must leave something that the other side can mirror or repeat.
     const std::int64_t result = size + left + right;
     if (result < 0 || (mode != Mode::constant && (size + left < 1 || size + right < 1))) {
@@ -86,9 +91,14 @@ Padding make_padding(const Dims& input_shape, const Dims& pad, Mode mode) {
   if (element_count(padding.shape) == 0) return padding;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     check_tensor_memory(static_cast<std::size_t>(padding.shape[axis]), sizeof(std::int64_t));
+    const std::int64_t size = input_shape[axis];
+    const std::int64_t after = padding.shape[axis] - size - before[axis];
+    const bool wraps = mode == Mode::circular;
+    const std::int64_t first = wraps ? std::max<std::int64_t>(-before[axis], 0) : 0;
+    const std::int64_t last = wraps ? size - std::max<std::int64_t>(-after, 0) : size;
     std::vector<std::int64_t>& table = padding.sources.emplace_back(static_cast<std::size_t>(padding.shape[axis]));
     for (std::size_t o = 0; o < table.size(); ++o) {
-      table[o] = source_of(mode, static_cast<std::int64_t>(o) - before[axis], input_shape[axis]);
+      table[o] = source_of(mode, static_cast<std::int64_t>(o) - before[axis], size, first, last);
     }
   }
   return padding;

@@ -190,6 +190,27 @@ Tensor average_backward(const Tensor& gradient, const Average& average, const Di
   return result;
 }
 
+// Averages of integers are cut towards zero.
+Tensor average_integers(const Tensor& input, const Average& average) {
+  const Tensor x = input.contiguous();
+  const Geometry& geometry = average.geometry;
+  Tensor y(DType::int64, geometry.result_shape);
+  if (y.numel() == 0) return y;
+  for (std::int64_t plane = 0; plane < geometry.planes; ++plane) {
+    const std::int64_t* from = x.data<std::int64_t>() + plane * geometry.input_plane();
+    std::int64_t* to = y.mutable_data<std::int64_t>() + plane * geometry.output_plane();
+    for_each_window(geometry, [&](const Window& d, const Window& h, const Window& w, std::int64_t position) {
+      std::int64_t total = 0;
+      for_each_run(geometry, d, h, w, [&](std::int64_t start, std::int64_t count) {
+        for (std::int64_t i = start; i < start + count; ++i) total = wrapping_add(total, from[i]);
+      });
+      const auto divisor = static_cast<std::int64_t>(average.divisor_of(d, h, w));
+      to[position] = divisor == 0 ? 0 : divisor == -1 ? wrapping_neg(total) : total / divisor;
+    });
+  }
+  return y;
+}
+
 void require_floating(const Var& x) {
   if (!is_floating(x.dtype()))
     throw SkipError("Average pooling is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
@@ -353,6 +374,7 @@ Value average_sliding(const Bound& args, std::size_t spatial, std::int64_t divis
   average.geometry = sliding_windows(x.tensor(), spatial, options_of(args));
   average.divisor = args.flag("count_include_pad") ? Divisor::with_padding : Divisor::real_elements;
   average.divisor_override = divisor_override;
+  if (x.dtype() == DType::int64) return x.tape().constant(average_integers(x.tensor(), average));
   return average_pool(x, average);
 }
 

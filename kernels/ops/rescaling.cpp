@@ -101,11 +101,35 @@ struct LocalResponse {
   }
 };
 
+// For integers, the average of the squares is cut towards zero, as that of integers is.
+Tensor integer_response(const Tensor& input, const LocalResponse& response) {
+  const Tensor x = input.to(DType::int64).contiguous();
+  Tensor y(DType::float32, x.shape());
+  const std::int64_t space = response.space;
+  for (std::int64_t n = 0; n < response.samples; ++n) {
+    const std::int64_t* from = x.data<std::int64_t>() + n * response.channels * space;
+    float* to = y.mutable_data<float>() + n * response.channels * space;
+    for (std::int64_t c = 0; c < response.channels; ++c) {
+      for (std::int64_t i = 0; i < space; ++i) {
+        std::int64_t total = 0;
+        for (std::int64_t other = response.first(c); other <= response.last(c); ++other) {
+          const std::int64_t value = from[other * space + i];
+          total = wrapping_add(total, wrapping_mul(value, value));
+        }
+        const float base = static_cast<float>(total / response.size) * static_cast<float>(response.alpha) +
+                           static_cast<float>(response.k);
+        to[c * space + i] = static_cast<float>(from[c * space + i]) / std::pow(base, static_cast<float>(response.beta));
+      }
+    }
+  }
+  return y;
+}
+
 Var local_response_norm(const Bound& args) {
   const Var x = args.var("input");
-  if (x.rank() < 3 || !is_floating(x.dtype())) {
-    throw SkipError("local_response_norm expects a floating point input of 3 or more dimensions, not " +
-                    tuple_text(x.shape()) + ".");
+  if (x.rank() < 3 || (!is_floating(x.dtype()) && x.dtype() != DType::int64)) {
+    throw SkipError("local_response_norm expects an input of floats or int64 with 3 or more dimensions, not " +
+                    std::string(name(x.dtype())) + " of shape " + tuple_text(x.shape()) + ".");
   }
   require_bounded(x.shape());
   LocalResponse response{args.integer("size"), args.real("alpha"), args.real("beta"), args.real("k")};
@@ -114,6 +138,8 @@ Var local_response_norm(const Bound& args) {
   response.channels = x.size(1);
   response.space = x.numel() == 0 ? 0 : x.numel() / (x.size(0) * x.size(1));
   response.half_steps = x.arithmetic().fp16_accumulation;
+  if (x.numel() == 0) return x;
+  if (!is_floating(x.dtype())) return x.tape().constant(integer_response(x.tensor(), response));
   // A window beyond all channels on both sides sums the same elements.
   const Tensor wide = to_compute(x.tensor());
   Tensor y(wide.dtype(), wide.shape());

@@ -50,6 +50,10 @@ TEST(Activation, CornersOfTheGradients) {
   EXPECT_THAT(gradients("Functional", "relu", {float64({3}, {-1, 0, 1})})[0], ElementsAre(0, 0, 1));
   EXPECT_THAT(gradients("Functional", "relu6", {float64({3}, {0, 3, 6})})[0], ElementsAre(0, 1, 0));
   EXPECT_THAT(gradients("Functional", "hardtanh", {float64({3}, {-1, 0, 1})})[0], ElementsAre(0, 1, 0));
+  // Bounds the wrong way round: the upper one wins, and nothing depends on the input.
+  const List crossed{float64({3}, {-1, 0, 1}), 0.5, -0.5};
+  EXPECT_THAT(forward("Functional", "hardtanh", crossed), ElementsAre(-0.5, -0.5, -0.5));
+  EXPECT_THAT(gradients("Functional", "hardtanh", crossed)[0], ElementsAre(0, 0, 0));
   EXPECT_THAT(gradients("Functional", "hardswish", {float64({4}, {-3.5, -3, 3, 4})})[0],
               ElementsAre(0, DoubleNear(-0.5, 1e-15), DoubleNear(1.5, 1e-15), 1));
   EXPECT_THAT(gradients("Functional", "hardsigmoid", {float64({3}, {-3, 0, 3})})[0], ElementsAre(0, 1.0 / 6, 0));

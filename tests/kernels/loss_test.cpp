@@ -208,6 +208,19 @@ TEST(MarginLoss, ValuesAndGradients) {
   check_gradients("Functional", "multi_margin_loss",
                   {wide, int64({3}, {0, 3, 1}), i(2), 0.7, uniform({4}, 0.5, 2, 2).to(DType::float32)});
   check_gradients("Functional", "multi_margin_loss", {wide, int64({3}, {0, 3, 1})}, {{"reduction", text("none")}});
+  // One class has nothing to be compared with.
+  EXPECT_EQ(one("multi_margin_loss", {float64({}, {0.7}), int64({}, {0})}), 0);
+  EXPECT_THAT(gradients("Functional", "multi_margin_loss", {float64({}, {0.7}), int64({}, {0})})[0], ElementsAre(0));
+  // Without reduction the losses have the shape of the target.
+  for (const Dims& shape : {Dims{}, Dims{1}}) {
+    Tape tape;
+    std::vector<Var> leaves;
+    const Var loss = call("Functional", "multi_margin_loss", {float64({2}, {0.5, 0.25}), int64(shape, {0})},
+                          {{"reduction", text("none")}}, tape, leaves);
+    EXPECT_EQ(loss.shape(), shape);
+    EXPECT_EQ(loss.tensor().item(), 0.375);
+  }
+  EXPECT_THROW(one("multi_margin_loss", {float64({}, {0.7}), int64({}, {1})}), SkipError);
   EXPECT_THROW(one("multilabel_margin_loss", {x, int64({1, 4}, {4, 0, -1, 1})}), SkipError);
   EXPECT_THROW(one("multi_margin_loss", {x, int64({1}, {4})}), SkipError);
 }

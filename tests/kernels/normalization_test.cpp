@@ -177,6 +177,14 @@ TEST(Normalisation, EmptyInputs) {
   const auto all = gradients("Functional", "layer_norm",
                              {Tensor(DType::float64, {0, 3}), List{std::int64_t{3}}, float64({3}, {1, 1, 1})});
   EXPECT_THAT(all[1], ElementsAre(0, 0, 0));
+  const Tensor none(DType::float64, {0});
+  for (const bool training : {false, true}) {
+    const List args{none, none.to(DType::float32), none.to(DType::float32), None{}, None{}, training};
+    EXPECT_TRUE(forward("Functional", "batch_norm", args).empty());
+    EXPECT_EQ(gradients("Functional", "batch_norm", args), (std::vector<std::vector<double>>{{}}));
+  }
+  EXPECT_THROW(forward("Functional", "batch_norm", {float64({2}, {1, 2}), None{}, None{}, None{}, None{}, true}),
+               SkipError);
 }
 
 TEST(Normalisation, RefusesAbsurdShapesWithoutElements) {

@@ -35,6 +35,24 @@ TEST(AvgPool, WorkedValues) {
               ElementsAre(1, 3, 2));
 }
 
+TEST(AvgPool, AveragesOfIntegersAreCutTowardsZero) {
+  const auto average = [](const std::string& api, const List& args) {
+    Tape tape;
+    std::vector<Var> leaves;
+    const Tensor y = call("Functional", api, args, {}, tape, leaves).tensor();
+    EXPECT_EQ(y.dtype(), DType::int64);
+    return values(y);
+  };
+  EXPECT_THAT(average("avg_pool1d", {int64({1, 6}, {1, 2, -1, -2, 7, 8}), i(2)}), ElementsAre(1, -1, 7));
+  // Padding counts: (0 + 5) / 2, then (6 + 0) / 2.
+  EXPECT_THAT(average("avg_pool1d", {int64({1, 2}, {5, 6}), i(2), i(2), i(1)}), ElementsAre(2, 3));
+  EXPECT_THAT(average("avg_pool2d", {int64({1, 2, 2}, {1, 2, 3, 4}), i(2), None{}, i(0), false, true, i(-3)}),
+              ElementsAre(-3));
+  EXPECT_THAT(average("avg_pool3d", {int64({1, 1, 2, 2}, {1, 2, 3, 5}), List{i(1), i(2), i(2)}}), ElementsAre(2));
+  EXPECT_THROW(average("avg_pool1d", {int64({1, 2}, {1, 2}).to(DType::int32), i(2)}), SkipError);
+  EXPECT_THROW(average("adaptive_avg_pool1d", {int64({1, 2}, {1, 2}), i(1)}), SkipError);
+}
+
 TEST(AvgPool, TwoAndThreeAxes) {
   const Tensor x = float64({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_THAT(forward("Functional", "avg_pool2d", {x, i(2)}), ElementsAre(2.5, 6.5));

@@ -218,6 +218,17 @@ TEST(Joining, Repeating) {
   EXPECT_THROW(forward("Torch", "repeat_interleave", {x, int64({3}, {1, 1, 1}), one}), SkipError);
 }
 
+TEST(Joining, PixelsOfEmptyTensors) {
+  for (const char* api : {"pixel_shuffle", "pixel_unshuffle"}) {
+    for (const Dims& shape : {Dims{0, 1, 2, 3}, Dims{1, 0, 1, 1}, Dims{1, 1, 0, 1}, Dims{1, 1, 1, 0}, Dims{0, 4, 4}})
+      EXPECT_EQ(shape_of("Functional", api, {Tensor(DType::float64, shape), std::int64_t{1}}), shape);
+  }
+  EXPECT_EQ(shape_of("Functional", "pixel_shuffle", {Tensor(DType::float64, {0, 8, 3, 5}), std::int64_t{2}}),
+            (Dims{0, 2, 6, 10}));
+  EXPECT_EQ(shape_of("Functional", "pixel_unshuffle", {Tensor(DType::float64, {2, 0, 6, 4}), std::int64_t{2}}),
+            (Dims{2, 0, 3, 2}));
+}
+
 TEST(Joining, Broadcasting) {
   EXPECT_EQ(shape_of("Torch", "broadcast_tensors", {counted({2, 1}), counted({3})}, {}, 1), (Dims{2, 3}));
   EXPECT_THAT(forward("Torch", "meshgrid", {counted({2}), counted({3})}), ElementsAre(0, 0, 0, 1, 1, 1));

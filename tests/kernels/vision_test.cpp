@@ -37,6 +37,10 @@ TEST(Pad, WorkedValues) {
   EXPECT_THAT(forward("Functional", "pad", {x, sizes, text("reflect")}), ElementsAre(3, 2, 1, 2, 3, 2));
   EXPECT_THAT(forward("Functional", "pad", {x, sizes, text("replicate")}), ElementsAre(1, 1, 1, 2, 3, 3));
   EXPECT_THAT(forward("Functional", "pad", {x, sizes, text("circular")}), ElementsAre(2, 3, 1, 2, 3, 1));
+  // Cropped first: what is left wraps around.
+  EXPECT_THAT(forward("Functional", "pad", {x, List{i(-1), i(1)}, text("circular")}), ElementsAre(2, 3, 2));
+  EXPECT_THAT(forward("Functional", "pad", {x, List{i(2), i(-1)}, text("circular")}), ElementsAre(1, 2, 1, 2));
+  EXPECT_THROW(forward("Functional", "pad", {x, List{i(3), i(-1)}, text("circular")}), SkipError);
   EXPECT_THAT(forward("Functional", "pad", {x, sizes, text("constant"), 0.5}), ElementsAre(0.5, 0.5, 1, 2, 3, 0.5));
   EXPECT_THAT(forward("Functional", "pad", {x, List{i(-1), i(1)}}), ElementsAre(2, 3, 0));
   EXPECT_THAT(forward("Torch", "constant_pad_nd", {float64({2, 1}, {1, 2}), List{i(0), i(1), i(1), i(0)}, i(7)}),
@@ -257,6 +261,10 @@ TEST(Rescaling, LocalResponseNorm) {
   check_gradients("Functional", "local_response_norm", {uniform({2, 5, 3}, -1, 1, 1), i(3), 0.5, 0.75, 1.0});
   check_gradients("Functional", "local_response_norm", {uniform({1, 4, 2, 2}, -1, 1, 1), i(2), 0.9});
   check_gradients("Functional", "local_response_norm", {uniform({1, 2, 3}, -1, 1, 1), i(1000)});
+  // Integers: the average of the squares is cut, (1 + 4) / 2 = 2 and (4 + 9) / 2 = 6.
+  EXPECT_THAT(forward("Functional", "local_response_norm", {int64({1, 3, 1}, {1, 2, 3}), i(2), 2.0, 1.0, 1.0}),
+              ElementsAre(1, 2.0F / 5.0F, 3.0F / 13.0F));
+  EXPECT_TRUE(forward("Functional", "local_response_norm", {Tensor(DType::float64, {2, 0, 3}), i(2)}).empty());
   EXPECT_THROW(forward("Functional", "local_response_norm", {uniform({2, 3}, -1, 1, 1), i(2)}), SkipError);
 }
 
