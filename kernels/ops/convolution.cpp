@@ -659,7 +659,7 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
         }
       };
       if (is_large(rows, std::ssize(offsets), positions) && help_is_near()) {
-        constexpr std::int64_t slab = 4 * dot_rows;  // whole tiles
+        constexpr std::int64_t slab = std::int64_t{4} * dot_rows;  // whole tiles
         run_pieces((rows + slab - 1) / slab,
                    [&](std::int64_t piece) { add_rows(piece * slab, std::min(slab, rows - piece * slab)); });
       } else {
@@ -669,12 +669,11 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
   }
 }
 
-#define MSRUN_CONVOLUTIONS(T)                                                                         \
-  template void convolve<T>(const Convolution&, const T*, const T*, T*, const Arithmetic&);           \
-  template void convolve_for_input<T>(const Convolution&, const T*, const T*, T*, const Arithmetic&); \
-  template void convolve_for_weight<T>(const Convolution&, const T*, const T*, T*, const Arithmetic&);
-MSRUN_CONVOLUTIONS(float)
-MSRUN_CONVOLUTIONS(double)
-#undef MSRUN_CONVOLUTIONS
+template void convolve(const Convolution&, const float*, const float*, float*, const Arithmetic&);
+template void convolve(const Convolution&, const double*, const double*, double*, const Arithmetic&);
+template void convolve_for_input(const Convolution&, const float*, const float*, float*, const Arithmetic&);
+template void convolve_for_input(const Convolution&, const double*, const double*, double*, const Arithmetic&);
+template void convolve_for_weight(const Convolution&, const float*, const float*, float*, const Arithmetic&);
+template void convolve_for_weight(const Convolution&, const double*, const double*, double*, const Arithmetic&);
 
 }  // namespace msrun

@@ -28,8 +28,14 @@ inline constexpr bool many_registers = false;
 #endif
 
 template <class T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(vector_bytes)));
+struct VectorOf;
+template <>
+struct VectorOf<float> {
+  using type = float __attribute__((vector_size(vector_bytes)));
+};
+template <>
+struct VectorOf<double> {
+  using type = double __attribute__((vector_size(vector_bytes)));
 };
 template <class T>
 using Vector = typename VectorOf<T>::type;
