@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/ops/gemm.h"
+#include "kernels/ops/padded_copy.h"
 #include "kernels/ops/tiles.h"
 #include "kernels/parallel.h"
 #include "kernels/tensor/dims.h"
@@ -28,127 +29,6 @@ inline double round_to_half(double value) { return value; }
 constexpr std::int64_t terms_at_once = 256;
 // A copied input that is worked on at a time: about the second-level cache.
 constexpr std::int64_t block_bytes = std::int64_t{1} << 20;
-// Zeroed storage beside the tensors of the call.
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(std::int64_t count) {
-    check_tensor_memory(static_cast<std::size_t>(count), sizeof(T));
-    values_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
-  }
-  T* data() { return values_.get(); }
-  const T* data() const { return values_.get(); }
-
- private:
-  std::unique_ptr<T[]> values_;
-};
-
-// One axis of a copy in which element `at` lies at place (at + shift) / step of copy (at + shift) % step. Only the
-// copies in `phases` exist.
-struct Axis {
-  std::int64_t size = 1;  // elements of the source
-  std::int64_t step = 1;
-  std::int64_t shift = 0;  // may be negative
-  std::int64_t pitch = 1;  // places of each copy
-  std::vector<std::int64_t> phases{0};
-
-  std::int64_t slot_of(std::int64_t phase) const {
-    return std::lower_bound(phases.begin(), phases.end(), phase) - phases.begin();
-  }
-  // The elements first, first + step, ... that lie in a copy: places [begin, end).
-  struct Range {
-    std::int64_t begin;
-    std::int64_t end;
-    std::int64_t first;
-  };
-  Range range(std::int64_t phase) const {
-    // place * step + phase - shift in [0, size)
-    const std::int64_t low = shift - phase;
-    const std::int64_t begin = std::clamp<std::int64_t>(low > 0 ? (low + step - 1) / step : 0, 0, pitch);
-    const std::int64_t high = size + shift - phase;  // first place * step beyond
-    const std::int64_t end = std::clamp<std::int64_t>(high > 0 ? (high + step - 1) / step : 0, begin, pitch);
-    return {begin, end, begin * step + phase - shift};
-  }
-};
-
-// A copy of `channels` channels of `images` images: [channel, phases, image, pitches]. Places outside of the source
-// hold zeros.
-template <class T>
-class Copy {
- public:
-  Copy(const std::array<Axis, 3>& axes, std::int64_t channels, std::int64_t images)
-      : axes_(axes), channels_(channels), images_(images) {
-    image_ = element_count(Dims{axes[0].pitch, axes[1].pitch, axes[2].pitch});
-    const auto count = [](const Axis& axis) { return static_cast<std::int64_t>(axis.phases.size()); };
-    phase_ = image_ * images;
-    channel_ = phase_ * count(axes[0]) * count(axes[1]) * count(axes[2]);
-    // What vectors read beyond the last place.
-    constexpr std::int64_t slack = most_vectors * lanes<T>;
-    storage_.emplace(element_count(Dims{channels, count(axes[0]), count(axes[1]), count(axes[2]), images, image_}) +
-                     slack);
-  }
-
-  // Source images are image_stride elements apart, their channels densely behind one another.
-  void fill(const T* source, std::int64_t image_stride, std::int64_t images) {
-    const std::int64_t volume = axes_[0].size * axes_[1].size * axes_[2].size;
-    for (std::int64_t channel = 0; channel < channels_; ++channel) {
-      T* target = storage_->data() + channel * channel_;
-      for (const std::int64_t z : axes_[0].phases) {
-        for (const std::int64_t y : axes_[1].phases) {
-          for (const std::int64_t x : axes_[2].phases) {
-            for (std::int64_t n = 0; n < images; ++n) {
-              fill_image(source + n * image_stride + channel * volume, target + n * image_, z, y, x);
-            }
-            target += phase_;
-          }
-        }
-      }
-    }
-  }
-
-  // Where element 0 of place 0 of a channel and of the given phase (per axis) is, in elements from data().
-  std::int64_t offset(std::int64_t channel, const Spatial& phase, const Spatial& place) const {
-    std::int64_t slot = axes_[0].slot_of(phase[0]);
-    slot = slot * static_cast<std::int64_t>(axes_[1].phases.size()) + axes_[1].slot_of(phase[1]);
-    slot = slot * static_cast<std::int64_t>(axes_[2].phases.size()) + axes_[2].slot_of(phase[2]);
-    return channel * channel_ + slot * phase_ + (place[0] * axes_[1].pitch + place[1]) * axes_[2].pitch + place[2];
-  }
-
-  const T* data() const { return storage_->data(); }
-  T* data() { return storage_->data(); }
-  std::int64_t image() const { return image_; }
-  std::int64_t size() const { return channel_ * channels_; }
-
- private:
-  void fill_image(const T* source, T* target, std::int64_t z, std::int64_t y, std::int64_t x) {
-    const Axis::Range planes = axes_[0].range(z);
-    const Axis::Range rows = axes_[1].range(y);
-    const Axis::Range columns = axes_[2].range(x);
-    const std::int64_t step = axes_[2].step;
-    const std::int64_t length = columns.end - columns.begin;
-    for (std::int64_t d = planes.begin; d < planes.end; ++d) {
-      const T* plane = source + (planes.first + (d - planes.begin) * axes_[0].step) * axes_[1].size * axes_[2].size;
-      for (std::int64_t h = rows.begin; h < rows.end; ++h) {
-        const T* from = plane + (rows.first + (h - rows.begin) * axes_[1].step) * axes_[2].size + columns.first;
-        T* to = target + (d * axes_[1].pitch + h) * axes_[2].pitch + columns.begin;
-        if (step == 1) {
-          std::copy_n(from, length, to);
-        } else {
-          for (std::int64_t i = 0; i < length; ++i) to[i] = from[i * step];
-        }
-      }
-    }
-  }
-
-  std::array<Axis, 3> axes_;
-  std::int64_t channels_;
-  std::int64_t images_;
-  std::int64_t image_ = 1;    // elements of one image
-  std::int64_t phase_ = 1;    // of one phase of all images
-  std::int64_t channel_ = 1;  // of one channel
-  std::optional<Scratch<T>> storage_;
-};
-
 // All positions of R rows.
 template <int R, class T>
 void multiply_rows(const T* input, const std::int64_t* offsets, const T* weights, std::int64_t terms, T* result,
@@ -285,13 +165,13 @@ std::int64_t flat_positions(std::int64_t images, const Spatial& pitch, const Spa
   return (((images - 1) * pitch[0] + extent[0] - 1) * pitch[1] + extent[1] - 1) * pitch[2] + extent[2];
 }
 
-Spatial pitches(const std::array<Axis, 3>& axes) { return {axes[0].pitch, axes[1].pitch, axes[2].pitch}; }
+Spatial pitches(const std::array<PaddedAxis, 3>& axes) { return {axes[0].pitch, axes[1].pitch, axes[2].pitch}; }
 
 // The input as windows see it: one copy per residue of the stride that a kernel element falls on.
-std::array<Axis, 3> input_axes(const Windows& w) {
-  std::array<Axis, 3> axes;
+std::array<PaddedAxis, 3> input_axes(const Windows& w) {
+  std::array<PaddedAxis, 3> axes;
   for (std::size_t a = 0; a < 3; ++a) {
-    Axis& axis = axes[a];
+    PaddedAxis& axis = axes[a];
     axis.size = w.input[a];
     axis.step = w.stride[a];
     axis.shift = w.padding[a];
@@ -306,16 +186,16 @@ std::array<Axis, 3> input_axes(const Windows& w) {
 
 // Images whose copies are worked on together.
 template <class T>
-std::int64_t images_at_once(const Convolution& c, const std::array<Axis, 3>& axes, std::int64_t channels,
+std::int64_t images_at_once(const Convolution& c, const std::array<PaddedAxis, 3>& axes, std::int64_t channels,
                             std::int64_t limit = block_bytes) {
   std::int64_t bytes = channels * static_cast<std::int64_t>(sizeof(T));
-  for (const Axis& axis : axes) bytes = std::min(limit, bytes * axis.pitch * std::ssize(axis.phases));
+  for (const PaddedAxis& axis : axes) bytes = std::min(limit, bytes * axis.pitch * std::ssize(axis.phases));
   return std::clamp<std::int64_t>(limit / std::max<std::int64_t>(bytes, 1), 1, std::max<std::int64_t>(c.batch, 1));
 }
 
 // Offset of every factor of a sum: channel by channel, kernel positions in order.
 template <class T>
-std::vector<std::int64_t> window_offsets(const Convolution& c, const Copy<T>& input) {
+std::vector<std::int64_t> window_offsets(const Convolution& c, const PaddedCopy<T>& input) {
   const Windows& w = c.windows;
   std::vector<std::int64_t> offsets;
   offsets.reserve(static_cast<std::size_t>(c.column_length()));
@@ -382,8 +262,8 @@ std::vector<Residue> residues(const Windows& w, std::size_t a) {
 }
 
 // An output gradient with the zeros around it that the residue classes of its axis reach.
-Axis gradient_axis(const Windows& w, std::size_t a, const std::vector<Residue>& classes) {
-  Axis axis;
+PaddedAxis gradient_axis(const Windows& w, std::size_t a, const std::vector<Residue>& classes) {
+  PaddedAxis axis;
   axis.size = w.output[a];
   std::int64_t lowest = 0;
   std::int64_t beyond = axis.size;
@@ -399,8 +279,8 @@ Axis gradient_axis(const Windows& w, std::size_t a, const std::vector<Residue>& 
 // The input elements of one residue along every axis: a convolution of the output gradient with a part of the kernel.
 template <class T>
 struct ResidueClass {
-  ResidueClass(const Convolution& c, const Copy<T>& gradient, const std::array<Axis, 3>& axes, const Residue& z,
-               const Residue& y, const Residue& x)
+  ResidueClass(const Convolution& c, const PaddedCopy<T>& gradient, const std::array<PaddedAxis, 3>& axes,
+               const Residue& z, const Residue& y, const Residue& x)
       : extent{z.places, y.places, x.places},
         first_element{z.first_element, y.first_element, x.first_element},
         rows(c.in_per_group()),
@@ -507,9 +387,9 @@ void multiply_images(Product product, const Convolution& c, const T* a, const T*
 template <class T>
 void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic) {
   if (c.windows.is_identity()) return multiply_images(Product::output, c, x, w, y, arithmetic);
-  const std::array<Axis, 3> axes = input_axes(c.windows);
+  const std::array<PaddedAxis, 3> axes = input_axes(c.windows);
   const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group());
-  Copy<T> input(axes, c.in_per_group(), images);
+  PaddedCopy<T> input(axes, c.in_per_group(), images);
   const std::vector<std::int64_t> offsets = window_offsets(c, input);
   const Spatial pitch = pitches(axes);
   const Spatial& extent = c.windows.output;
@@ -545,7 +425,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
   if (c.windows.is_identity()) return multiply_images(Product::input, c, g, w, x, arithmetic);
   const Windows& windows = c.windows;
   std::array<std::vector<Residue>, 3> classes;
-  std::array<Axis, 3> axes;
+  std::array<PaddedAxis, 3> axes;
   for (std::size_t a = 0; a < 3; ++a) {
     classes[a] = residues(windows, a);
     axes[a] = gradient_axis(windows, a, classes[a]);
@@ -558,7 +438,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
   // Elements that no window covers, or only windows of other residues.
   std::fill_n(x, c.batch * x_image, T{});
   const std::int64_t images = images_at_once<T>(c, axes, outs);
-  Copy<T> gradient(axes, outs, images);
+  PaddedCopy<T> gradient(axes, outs, images);
   const Spatial pitch = pitches(axes);
   Scratch<T> result(rows * position_block<T>);
 
@@ -604,17 +484,17 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
 template <class T>
 void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic) {
   if (c.windows.is_identity()) return multiply_images(Product::weight, c, x, g, w, arithmetic);
-  const std::array<Axis, 3> axes = input_axes(c.windows);
+  const std::array<PaddedAxis, 3> axes = input_axes(c.windows);
   // More images, because dot products want to be long.
   const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group() + c.out_per_group(), 8 * block_bytes);
-  Copy<T> input(axes, c.in_per_group(), images);
+  PaddedCopy<T> input(axes, c.in_per_group(), images);
   // The output gradient at the flat positions of the input, zeros between.
-  std::array<Axis, 3> gradient_axes;
+  std::array<PaddedAxis, 3> gradient_axes;
   for (std::size_t a = 0; a < 3; ++a) {
     gradient_axes[a].size = c.windows.output[a];
     gradient_axes[a].pitch = axes[a].pitch;
   }
-  Copy<T> gradient(gradient_axes, c.out_per_group(), images);
+  PaddedCopy<T> gradient(gradient_axes, c.out_per_group(), images);
   const std::vector<std::int64_t> offsets = window_offsets(c, input);
   const Spatial pitch = pitches(axes);
   const std::int64_t rows = c.out_per_group();
