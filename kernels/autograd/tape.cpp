@@ -63,7 +63,7 @@ Var Tape::leaf(Tensor tensor) {
   return make(std::move(tensor), static_cast<std::int32_t>(nodes_.size() - 1));
 }
 
-Var Tape::record(Tensor value, std::vector<Var> inputs, JointVjp vjp) {
+Var Tape::record(Tensor value, const std::vector<Var>& inputs, JointVjp vjp) {
   if (arithmetic_.flush_subnormals) value = flush_subnormals(value);
   bool differentiable = false;
   std::vector<std::int32_t> nodes;
@@ -81,7 +81,7 @@ Var Tape::record(Tensor value, std::vector<Edge> edges) {
   std::vector<Var> inputs;
   inputs.reserve(edges.size());
   for (const Edge& edge : edges) inputs.push_back(edge.input);
-  return record(std::move(value), std::move(inputs), [edges = std::move(edges)](const Tensor& gradient) {
+  return record(std::move(value), inputs, [edges = std::move(edges)](const Tensor& gradient) {
     std::vector<Tensor> gradients(edges.size());
     for (std::size_t i = 0; i < edges.size(); ++i) {
       if (edges[i].input.requires_grad()) gradients[i] = edges[i].vjp(gradient);

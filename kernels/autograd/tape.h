@@ -81,7 +81,7 @@ class Tape {
   // The result of an operator. It requires a gradient if an input of the edges does; subnormals are flushed here where
   // the arithmetic says so.
   Var record(Tensor value, std::vector<Edge> edges);
-  Var record(Tensor value, std::vector<Var> inputs, JointVjp vjp);
+  Var record(Tensor value, const std::vector<Var>& inputs, JointVjp vjp);
 
   // Propagates gradient, given for output, to every Var that output was computed from. gradient is cast to the dtype of
   // output; its shape must be that of output (SkipError). Throws SkipError if output requires no gradient.
