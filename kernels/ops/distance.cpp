@@ -74,7 +74,7 @@ T distance(const Norm& norm, const T* x, const T* y, std::int64_t length) {
   if constexpr (std::is_same_v<Norm, MaximumNorm<T>>) {
     for (std::int64_t i = 0; i < length; ++i) {
       const T d = std::abs(x[i] - y[i]);
-      total = d > total || d != d ? d : total;
+      total = d > total || std::isnan(d) ? d : total;
     }
     return total;
   } else {

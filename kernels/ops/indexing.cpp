@@ -97,7 +97,7 @@ Var masked_fill(const Var& x, const Var& mask, const Var& value) {
   if (mask.dtype() != DType::boolean && mask.dtype() != DType::uint8)
     throw SkipError("A mask must have the dtype bool.");
   if (value.rank() != 0) throw SkipError("masked_fill takes a number or a 0-d tensor.");
-  const Tensor m = mask.tensor();
+  const Tensor& m = mask.tensor();
   const Tensor y = map_as(compute_of(x.dtype()), x.dtype(), x.tensor(), m, value.tensor(),
                           [](auto v, auto set, auto fill) { return set != 0 ? fill : v; });
   const auto kept = [](auto set, auto g) { return set != 0 ? decltype(g){0} : g; };

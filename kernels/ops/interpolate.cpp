@@ -121,8 +121,8 @@ Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
   Taps taps = make_taps(axis.in, axis.out, std::min(axis.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1));
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const double centre = scale * (static_cast<double>(o) + 0.5);
-    const std::int64_t start = std::max<std::int64_t>(static_cast<std::int64_t>(centre - support + 0.5), 0);
-    const std::int64_t stop = std::min(static_cast<std::int64_t>(centre + support + 0.5), axis.in);
+    const std::int64_t start = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(centre - support + 0.5)), 0);
+    const std::int64_t stop = std::min(static_cast<std::int64_t>(std::floor(centre + support + 0.5)), axis.in);
     double total = 0;
     const std::int64_t count = std::min(stop - start, taps.count);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -255,7 +255,8 @@ Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, 
   Resize plan;
   plan.half_steps = x.arithmetic().fp16_accumulation;
   if (element_count(shape) > 0) {
-    Tensor(wide, shape);  // throws before the tables are made if the result does not fit the memory
+    // Before the tables are made: the result may not fit the memory.
+    check_tensor_memory(static_cast<std::size_t>(element_count(shape)), size_of(wide));
     for (const Axis& axis : axes) plan.taps.push_back(taps_of(axis, options));
   }
   const Tensor y =
