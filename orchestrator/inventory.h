@@ -12,6 +12,7 @@ namespace msrun {
 struct InventoryOperator {
   const char* canonical;  // as torch's operator library calls it; may differ from the name in our table
   int priority;           // 0 mainstream training, 1 common elsewhere, 2 rare
+  bool differentiable;    // a gradient of a result reaches an argument
   const char* names;      // "Functional: relu relu_; Torch: relu", every name under which a dump records it
 };
 

@@ -27,12 +27,11 @@ Var take(const Var& x, const SharedSelection& selection) {
                            }}});
 }
 
-// A view of x, which is taken of x.tensor().contiguous().
-Var take_view(const Var& x, const Tensor& view) {
-  return x.tape().record(view,
-                         {{x, [source = x.tensor().contiguous(), view, arithmetic = x.arithmetic()](const Tensor& g) {
-                             return take_vjp(g, source.shape(), view_selection(source, view), arithmetic);
-                           }}});
+// A view of source, which is x made row-major.
+Var take_view(const Var& x, const Tensor& source, const Tensor& view) {
+  return x.tape().record(view, {{x, [source, view, arithmetic = x.arithmetic()](const Tensor& g) {
+                                   return take_vjp(g, source.shape(), view_selection(source, view), arithmetic);
+                                 }}});
 }
 
 // Values in the dtype of x, without leading axes of size 1 that the selection does not have.
@@ -115,7 +114,7 @@ Var leading_part(const Var& src, const Dims& shape) {
   Tensor view = source;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     view = view.slice(static_cast<std::int64_t>(axis), 0, shape[axis]);
-  return take_view(src, view);
+  return take_view(src, source, view);
 }
 
 Var multiply_at(const Var& x, const SharedSelection& selection, const Var& values) {
@@ -317,7 +316,8 @@ void apply_item(Subscript& subscript, const Value& item) {
 }
 
 Subscript make_subscript(const Tensor& x, const Value& index) {
-  Subscript subscript{x.contiguous(), x.contiguous(), {}, false};
+  const Tensor source = x.contiguous();
+  Subscript subscript{source, source, {}, false};
   const List* tuple = index.get<List>();
   const List items = tuple != nullptr ? *tuple : List{index};
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -341,7 +341,8 @@ Selection subscript_selection(const Subscript& subscript) {
 
 Var getitem(const Var& x, const Value& index) {
   const Subscript subscript = make_subscript(x.tensor(), index);
-  return subscript.advanced ? take(x, share(subscript_selection(subscript))) : take_view(x, subscript.view);
+  return subscript.advanced ? take(x, share(subscript_selection(subscript)))
+                            : take_view(x, subscript.source, subscript.view);
 }
 
 Var setitem(const Var& x, const Value& index, const Var& value) {

@@ -46,7 +46,7 @@ inline Value on_tape(const Value& tree, Tape& tape, std::vector<Var>& leaves) {
   });
 }
 
-// The output of an API; of a tuple the item `output`.
+// The output of an API; of a tuple the item `output`, counted depth first.
 inline Var call(const std::string& type, const std::string& api, const List& args, const Dict& kwargs, Tape& tape,
                 std::vector<Var>& leaves, std::size_t output = 0) {
   const Operator* op = find_operator(type, api);
@@ -54,8 +54,9 @@ inline Var call(const std::string& type, const std::string& api, const List& arg
   const Value bound_args = on_tape(args, tape, leaves);
   const Value bound_kwargs = on_tape(kwargs, tape, leaves);
   const Value result = op->call(*bound_args.get<List>(), *bound_kwargs.get<Dict>(), tape);
-  if (const List* list = result.get<List>()) return *list->at(output).get<Var>();
-  return *result.get<Var>();
+  std::vector<Value> items;
+  for_each_leaf(result, [&](const Value& leaf) { items.push_back(leaf); });
+  return *items.at(output).get<Var>();
 }
 
 // Forward value as doubles.
@@ -83,14 +84,37 @@ inline std::vector<std::vector<double>> gradients(const std::string& type, const
   return all;
 }
 
-// Every gradient element against (f(x + h) - f(x - h)) / 2h, weighted by a random cotangent. Leaves listed in `skip`
-// (by depth-first index) are not differentiated.
-inline void check_gradients(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {},
-                            std::size_t output = 0, double tolerance = 1e-6, std::vector<std::size_t> skip = {}) {
+struct GradientCheck {
+  std::size_t output = 0;
+  double tolerance = 1e-6;
+  std::vector<std::size_t> skip = {};  // leaves that are not differentiated, by depth-first index
+  std::uint64_t cotangent_seed = 7;
+  // A leaf that no gradient reaches counts as one with a gradient of 0.
+  bool missing_is_zero = false;
+  // The leaves are symmetric matrices, of which only one half may be read: gradients are compared up to what they add
+  // up to for an element and its mirror image.
+  bool symmetric = false;
+};
+
+// The mean of every square matrix and its transpose.
+inline std::vector<double> symmetrised(const std::vector<double>& matrices, std::int64_t size) {
+  std::vector<double> result = matrices;
+  for (std::size_t k = 0; k < matrices.size(); ++k) {
+    const auto n = static_cast<std::size_t>(size);
+    const std::size_t in_matrix = k % (n * n);
+    result[k] = (matrices[k] + matrices[k - in_matrix + in_matrix % n * n + in_matrix / n]) / 2;
+  }
+  return result;
+}
+
+// Every gradient element against (f(x + h) - f(x - h)) / 2h, weighted by a random cotangent.
+inline void check_gradients(const std::string& type, const std::string& api, const List& args, const Dict& kwargs,
+                            const GradientCheck& check) {
+  const std::size_t output = check.output;
   Tape tape;
   std::vector<Var> leaves;
   const Var result = call(type, api, args, kwargs, tape, leaves, output);
-  const Tensor cotangent = uniform(result.shape(), -1, 1, 7);
+  const Tensor cotangent = uniform(result.shape(), -1, 1, check.cotangent_seed);
   const std::vector<double> weights = values(cotangent);
   tape.backward(result, cotangent);
   const auto weighted = [&](std::size_t which, const Tensor& replacement) {
@@ -108,11 +132,14 @@ inline void check_gradients(const std::string& type, const std::string& api, con
     return total;
   };
   for (std::size_t which = 0; which < leaves.size(); ++which) {
-    if (std::find(skip.begin(), skip.end(), which) != skip.end()) continue;
-    const Tensor analytic_tensor = tape.gradient(leaves[which]);
+    if (std::find(check.skip.begin(), check.skip.end(), which) != check.skip.end()) continue;
+    Tensor analytic_tensor = tape.gradient(leaves[which]);
+    if (!analytic_tensor.defined() && check.missing_is_zero)
+      analytic_tensor = Tensor::zeros(DType::float64, leaves[which].shape());
     ASSERT_TRUE(analytic_tensor.defined()) << type << "." << api << ": no gradient for tensor " << which;
-    const std::vector<double> analytic = values(analytic_tensor);
+    std::vector<double> analytic = values(analytic_tensor);
     const std::vector<double> x = values(leaves[which].tensor());
+    std::vector<double> numeric(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double h = 1e-5 * std::max(1.0, std::abs(x[i]));
       std::vector<double> moved = x;
@@ -120,11 +147,22 @@ inline void check_gradients(const std::string& type, const std::string& api, con
       const double above = weighted(which, float64(leaves[which].shape(), moved));
       moved[i] = x[i] - h;
       const double below = weighted(which, float64(leaves[which].shape(), moved));
-      const double numeric = (above - below) / (2 * h);
-      EXPECT_NEAR(analytic[i], numeric, tolerance * std::max(1.0, std::abs(numeric)))
+      numeric[i] = (above - below) / (2 * h);
+    }
+    if (check.symmetric) {
+      analytic = symmetrised(analytic, leaves[which].size(-1));
+      numeric = symmetrised(numeric, leaves[which].size(-1));
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(analytic[i], numeric[i], check.tolerance * std::max(1.0, std::abs(numeric[i])))
           << type << "." << api << ": tensor " << which << ", element " << i;
     }
   }
+}
+
+inline void check_gradients(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {},
+                            std::size_t output = 0, double tolerance = 1e-6, std::vector<std::size_t> skip = {}) {
+  check_gradients(type, api, args, kwargs, GradientCheck{output, tolerance, std::move(skip)});
 }
 
 }  // namespace msrun::testing

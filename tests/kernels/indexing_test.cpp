@@ -185,6 +185,18 @@ TEST(Subscript, ViewsAsInPython) {
   check_gradients("Tensor", "__getitem__", {uniform({2, 3, 4}, -1, 1, 9), List{Ellipsis{}, Slice{1, 4, 2}}});
 }
 
+TEST(Subscript, OfTensorsThatAreNotRowMajor) {
+  const Tensor x = counting({3, 2}).transpose(0, 1);  // 0 2 4, 1 3 5
+  EXPECT_THAT(get(x, List{one, Slice{1, std::nullopt, std::nullopt}}), ElementsAre(3, 5));
+  EXPECT_THAT(get(x, List{one, int64({2}, {2, 0})}), ElementsAre(5, 1));
+  EXPECT_THAT(gradients("Tensor", "__getitem__", {x, List{one, Slice{1, std::nullopt, std::nullopt}}})[0],
+              ElementsAre(0, 0, 0, 0, 1, 1));
+  // src is larger than the index: its leading part counts.
+  const auto all = gradients("Torch", "scatter", {counting({2, 2}), zero, int64({1, 2}, {1, 0}), x});
+  EXPECT_THAT(all[0], ElementsAre(1, 0, 0, 1));
+  EXPECT_THAT(all[1], ElementsAre(1, 1, 0, 0, 0, 0));
+}
+
 TEST(Subscript, NestedLists) {
   const Tensor x = counting({2, 3, 4});
   const auto list = [](std::initializer_list<int> numbers) {
