@@ -148,7 +148,7 @@ struct CrossEntropy {
   void factors(std::size_t row, const T* probabilities, const std::vector<T>& weights, T* out) const {
     const T floor = static_cast<T>(smoothing / static_cast<double>(classes));
     const T peak = static_cast<T>(1 - smoothing);
-    if (probabilities == nullptr) {  // class indices
+    if (by_index()) {  // without elements, probabilities are a null pointer, too
       for (std::int64_t c = 0; c < classes; ++c) out[c] = floor * weights[static_cast<std::size_t>(c)];
       const auto index = static_cast<std::size_t>(indices[row]);
       out[index] += peak * weights[index];

@@ -19,6 +19,7 @@ struct SweepCall {
   std::vector<std::size_t> constants = {};  // float64 tensors, counted depth first, that no gradient reaches
   double tolerance = 1e-6;
   bool symmetric = false;  // GradientCheck::symmetric
+  bool lower = false;      // GradientCheck::lower
 };
 
 // The source of everything random in a call.
