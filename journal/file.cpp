@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "journal/error.h"
 #include "journal/holder.h"
@@ -37,6 +38,7 @@ class Descriptor {
     if (fd_ >= 0) ::close(fd_);
   }
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -119,6 +121,11 @@ class PosixFile final : public File {
     if (retry([&] { return ftruncate(fd_.get(), static_cast<off_t>(size)); }) != 0) {
       throw WriteError(name_, "cut", errno);
     }
+  }
+
+  void close() override {
+    const int fd = fd_.release();
+    if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) throw WriteError(name_, "close", errno);
   }
 
  private:

@@ -28,7 +28,7 @@ class Source {
 };
 
 // A file that grows at its end. Every method throws WriteError when the operating system refuses. The destructor closes
-// the file; nothing is lost by a failure of that, as what must last is synced before.
+// the file and tells nobody if that fails.
 class File : public Source {
  public:
   // Writes the first part of `bytes` (not empty) at the end of the file and returns how many bytes that was, at
@@ -38,6 +38,9 @@ class File : public Source {
   virtual void sync() = 0;
   // Cuts the file to `size` bytes, which is at most its size.
   virtual void truncate(std::uint64_t size) = 0;
+  // Closes the file before the destructor does; some file systems report only then that a write has failed. No other
+  // call may follow.
+  virtual void close() {}
 };
 
 // A source over bytes of the caller, which must outlive it.

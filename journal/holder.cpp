@@ -10,7 +10,7 @@
 namespace msrun::journal {
 namespace {
 
-constexpr std::size_t max_command = 200;  // bytes
+constexpr std::size_t max_command = 500;  // bytes
 
 std::string command_of(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);

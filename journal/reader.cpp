@@ -49,13 +49,17 @@ FileHeader read_header(const Source& source) {
   const std::uint32_t checksum = crc32c({rest.data(), length}, crc32c(prefix));
   if (load_u32(&rest[length]) != checksum) throw DamagedHeader(name + " is damaged: the checksum of its header fails");
   rest.resize(length);
-  return {.metadata = std::move(rest), .size = file_prefix_size + length + checksum_size, .checksum = checksum};
+  return {.version = version,
+          .metadata = std::move(rest),
+          .size = file_prefix_size + length + checksum_size,
+          .checksum = checksum};
 }
 
 Recovery read(const Source& source, const OnRecord& on_record) {
   FileHeader header = read_header(source);
   FrameScanner scanner(source, header.checksum);
   Recovery recovery;
+  recovery.version = header.version;
   recovery.metadata = std::move(header.metadata);
   recovery.valid_size = header.size;
   while (const std::optional<Frame> frame = scanner.find(recovery.valid_size)) {

@@ -13,6 +13,7 @@
 namespace msrun::journal {
 
 struct FileHeader {
+  std::uint32_t version = 0;   // of the format
   std::string metadata;        // what the creator of the journal gave
   std::uint64_t size = 0;      // bytes of the header: the first frame begins here
   std::uint32_t checksum = 0;  // CRC-32C of the header, which the frame headers continue
@@ -20,6 +21,7 @@ struct FileHeader {
 
 // Header, good frames (`valid_size` ends the last), damaged and torn bytes make up the whole file.
 struct Recovery {
+  std::uint32_t version = 0;  // of the format
   std::string metadata;
   std::uint64_t valid_size = 0;  // where a writer goes on (Writer::resume): the end of the last good frame
   std::uint64_t frames = 0;      // good ones

@@ -19,7 +19,7 @@ namespace msrun::journal {
 //   after append()  nothing: it is in memory;
 //   after flush()   it survives the death of this process;
 //   after sync()    what was flushed before survives a power loss;
-//   after close()   both.
+//   after close()   both; after close_unsynced() it survives the death of this process.
 // A call that throws WriteError has lost nothing: the batch is kept, earlier frames stand, and the same call may be
 // made again, for instance when there is space on the disk again. One thing cannot be mended: when sync() fails the
 // system may have dropped what it had not yet stored, and a later sync() does not vouch for what was flushed before the
@@ -33,8 +33,9 @@ class Writer {
   // A batch is flushed by append() before it would grow beyond this many uncompressed bytes.
   static constexpr std::size_t batch_size = std::size_t{8} << 20;
 
-  // Creates the file and writes its header, which survives a power loss when this returns. Throws WriteError (with
-  // EEXIST if the file exists), leaving no file behind that was not there; Locked if another writer was faster.
+  // Creates the file and writes its header, which survives the death of this process when this returns; the first
+  // sync() makes it survive a power loss. Throws WriteError (with EEXIST if the file exists), leaving no file behind
+  // that was not there; Locked if another writer was faster.
   static Writer create(const std::filesystem::path& path, std::string_view metadata);
   // The same in a file that was just made and is empty.
   static Writer create(std::unique_ptr<File> file, std::string_view metadata);
@@ -62,6 +63,8 @@ class Writer {
 
   // flush(), sync(), and the file is closed and unlocked. Unless it threw, no other call may follow.
   void close();
+  // The same without the sync(). Once flush() was done no other call may follow, even if this threw.
+  void close_unsynced();
 
   // For a forked child: closes the child's copy of the file and forgets the batch. The parent's writer, its lock and
   // the file are untouched. No other call may follow.

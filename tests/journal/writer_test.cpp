@@ -276,6 +276,47 @@ TEST(Lock, IsKeptByAForkedChildUntilItClosesItsCopy) {
   }
 }
 
+TEST(Writer, ClosesWithoutASync) {
+  struct Counts {
+    int syncs = 0;
+    int closes = 0;
+    int close_error = 0;
+  };
+  class ClosingFile final : public MemoryFile {
+   public:
+    ClosingFile(std::string& bytes, Counts& counts) : MemoryFile(bytes), counts_(counts) {}
+    void sync() override { ++counts_.syncs; }
+    void close() override {
+      ++counts_.closes;
+      if (counts_.close_error != 0) throw WriteError(name(), "close", counts_.close_error);
+    }
+
+   private:
+    Counts& counts_;
+  };
+  for (const int error : {0, EDQUOT}) {
+    std::string bytes;
+    Counts counts{.close_error = error};
+    Writer writer = Writer::create(std::make_unique<ClosingFile>(bytes, counts), "m");
+    writer.append("record");
+    if (error == 0) {
+      writer.close_unsynced();
+    } else {
+      EXPECT_THROW(writer.close_unsynced(), WriteError);
+    }
+    EXPECT_EQ(counts.syncs, 0);
+    EXPECT_EQ(counts.closes, 1);
+    EXPECT_EQ(read_all(bytes).records, Records{"record"});
+  }
+  const TempFolder folder;
+  const std::filesystem::path path = folder / "run.journal";
+  Writer writer = Writer::create(path, "m");
+  writer.append("record");
+  writer.close_unsynced();
+  EXPECT_EQ(read_file(path).records, Records{"record"});
+  EXPECT_NO_THROW(Writer::resume(path, std::filesystem::file_size(path))) << "it is unlocked";
+}
+
 // What a killed writer has forked has its copy of the file until it notices.
 TEST(Lock, WaitsForTheChildrenOfAKilledWriter) {
   const TempFolder folder;
