@@ -4,6 +4,7 @@
 #include <boost/program_options.hpp>
 #include <optional>
 
+#include "orchestrator/journal_command.h"
 #include "orchestrator/text.h"
 
 namespace msrun {
@@ -26,6 +27,11 @@ const std::vector<Flag>& flags() {
        Takes::one_value,
        "-csv_path, --result_csv_path FILE",
        "continue the run that wrote this result CSV",
+       "Input"},
+      {{"retry_skip"},
+       Takes::nothing,
+       "--retry-skip",
+       "with -csv_path: run again what was SKIP, except by rule",
        "Input"},
       {{"filter_api", "f"}, Takes::nothing, "-f, --filter_api", "check calls that differ only in values once", "Input"},
       {{"only"}, Takes::one_value_each_time, "--only GLOB", "check only calls whose name matches; repeatable", "Input"},
@@ -84,6 +90,11 @@ const std::vector<Flag>& flags() {
        "--memory SIZE",
        "limit for all calls in flight: 2G, 512M, 50% of free (default 80%)",
        "Running"},
+      {{"durability"},
+       Takes::one_value,
+       "--durability LEVEL",
+       "results survive: process (default) any crash; power also a power loss, after 1 s",
+       "Running"},
       {{"jit_compile", "j"}, Takes::nothing, "-j, --jit_compile", "let the NPU compile operators", "Running"},
 
       {{"standard"},
@@ -128,7 +139,8 @@ std::string help_text() {
       "  multi_acc_check     several devices and threads; the default (also multi_run_ut)\n"
       "  acc_check           one device (also run_ut)\n"
       "  run_overflow_check  which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed\n"
-      "                      line by line, with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j\n";
+      "                      line by line, with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j\n"
+      "  journal             what the journal of a run holds: counts, times, damage, results; see below\n";
   constexpr std::size_t column = 36;
   std::string_view group;
   for (const Flag& flag : flags()) {
@@ -142,6 +154,7 @@ std::string help_text() {
     text += shown.size() + 4 > column ? "\n" + std::string(column, ' ') : std::string(column - 2 - shown.size(), ' ');
     text += std::string(flag.help) + "\n";
   }
+  text += "\n" + journal_help();
   text +=
       "\n"
       "Long options take one dash or two, and a value as \"-flag value\" or \"-flag=value\".\n"

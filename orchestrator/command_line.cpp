@@ -227,8 +227,8 @@ void fit_threads(Options& options) {
 
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Values& values, Options& options) {
-  for (const char* name :
-       {"csv_path", "filter_api", "config_path", "save_error_data", "num_splits", "standard", "compat", "titles"}) {
+  for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
+                           "num_splits", "standard", "compat", "titles"}) {
     if (values.given(name)) throw UserError("run_overflow_check takes no " + display_name(name));
   }
   if (options.backward.empty()) return;
@@ -244,6 +244,8 @@ Options options_from(const Values& values, Command command, std::string framewor
   parse_input(values, options);
   options.config_path = values.text("config_path");
   options.csv_path = values.text("csv_path");
+  options.retry_skip = values.given("retry_skip");
+  if (options.retry_skip && options.csv_path.empty()) throw UserError("--retry-skip needs -csv_path");
   options.only = values.texts("only");
   options.filter_compat = values.given("filter_compat");
   options.filter_api = values.given("filter_api");
@@ -291,6 +293,8 @@ Options options_from(const Values& values, Command command, std::string framewor
   options.retries = count("retries", options.retries, 0);
   options.max_device_failures = count("max_device_failures", options.max_device_failures, 1);
   options.memory = parse_memory(values);
+  options.durability = values.choice("durability", Durability::process,
+                                     {{"process", Durability::process}, {"power", Durability::power}});
 
   options.standard = values.choice("standard", StandardPolicy::per_api,
                                    {{"per_api", StandardPolicy::per_api}, {"current", StandardPolicy::current}});
@@ -324,7 +328,7 @@ Command take_command(std::vector<std::string>& words) {
     if (word.ends_with(".json")) {
       text += ", did you mean -api_info " + shell_quoted(sanitised(word)) + "?";
     } else {
-      text += ": the commands are multi_acc_check, acc_check and run_overflow_check";
+      text += ": the commands are multi_acc_check, acc_check, run_overflow_check and journal";
     }
     throw UserError(text);
   }
@@ -341,6 +345,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     if (word == "--version" || word == "-version") return PrintAndExit{"msrun " MSRUN_VERSION "\n"};
   }
   std::string framework = take_framework(words);
+  if (!words.empty() && words[0] == "journal") return parse_journal_options({words.begin() + 1, words.end()});
   const Command command = take_command(words);
   return options_from(Values(parse_flags(words, command)), command, std::move(framework));
 }

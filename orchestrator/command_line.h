@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "orchestrator/journal_command.h"
 
 namespace msrun {
 
@@ -17,6 +18,8 @@ enum class Command : std::uint8_t { multi_acc_check, acc_check, run_overflow_che
 enum class SeedMode : std::uint8_t { per_api, stream };
 enum class StandardPolicy : std::uint8_t { per_api, current };
 enum class MessageFormat : std::uint8_t { human, json };
+// What a finished result survives: the death of any process, or a power loss as well.
+enum class Durability : std::uint8_t { process, power };
 enum class FailOn : std::uint8_t { never, error, warning };
 
 // Memory that all tasks in flight may take together: bytes if they are given, else a share of what is free at the
@@ -41,6 +44,7 @@ struct Options {
   std::string real_data_path;     // parent directory of forward_real_data; may be empty
   std::string config_path;        // config.json; may be empty
   std::string csv_path;           // result CSV of the run to continue; empty: a fresh run
+  bool retry_skip = false;        // with csv_path: calls that were SKIP, though by no rule, run again
   std::vector<std::string> only;  // glob patterns for names such as "Functional.relu.0"; empty: all calls
   bool filter_api = false;        // -f: repeated calls are checked once
   bool filter_compat = false;     // with msProbe's rule for what counts as repeated
@@ -68,6 +72,7 @@ struct Options {
   std::uint32_t retries = 2;              // of a call whose runner died
   std::uint32_t max_device_failures = 3;  // deaths of a runner at no call before its device is given up
   MemoryLimit memory;
+  Durability durability = Durability::process;
 
   // How the results are judged.
   StandardPolicy standard = StandardPolicy::per_api;
@@ -81,7 +86,7 @@ struct PrintAndExit {
   std::string text;
 };
 
-using ParsedCommandLine = std::variant<Options, PrintAndExit>;
+using ParsedCommandLine = std::variant<Options, JournalOptions, PrintAndExit>;
 
 // argv[0] is ignored. Throws UserError on usage errors, one line without the program's name.
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);

@@ -18,6 +18,7 @@ int run(int argc, const char* const* argv) {
     std::cout << text->text;
     return msrun::exit_completed;
   }
+  if (const auto* journal = std::get_if<msrun::JournalOptions>(&parsed)) return msrun::show_journal(*journal);
   const msrun::Options& options = std::get<msrun::Options>(parsed);
   if (options.list_apis) {
     std::cout << msrun::list_apis_text();

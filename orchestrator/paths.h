@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,8 +53,11 @@ struct RunFiles {
 
 RunFiles run_files(const std::string& directory, const std::string& stamp);
 
-// The files that -csv_path continues: the result file must exist, be readable and writable and have its original name.
-// The details file must too if there is no journal to render it from.
+// The files of the run that path, by its name, is the result or the details file of; nothing if it has no such name.
+std::optional<RunFiles> files_of_csv(const std::string& path);
+
+// The files that -csv_path continues: the result file must have its original name and, if it is there, be readable and
+// writable. Without a journal to render them from, both CSVs must be there.
 RunFiles resumed_run_files(const std::string& csv_path);
 
 // Directory of -save_error_data: <error_data_path>/ut_error_data<stamp>.

@@ -2,12 +2,16 @@
 // rewrite in dump order.
 #pragma once
 
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "journal/writer.h"
 #include "orchestrator/csv.h"
+#include "orchestrator/records.h"
 #include "orchestrator/status.h"
 #include "orchestrator/summary.h"
 
@@ -21,9 +25,18 @@ class ResultStore {
               ProgressView& view);
   // Without journal and CSVs: what is committed goes to the view alone.
   ResultStore(std::size_t tasks, ProgressView& view);
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
+  // Keeps the promise of sync_within() for a run that ends by an exception.
+  ~ResultStore();
 
-  // A result of the earlier run that is being continued: already in the journal.
-  void restore(const ApiResult& result, std::string_view encoded);
+  // From now on commit() brings what is in the journal to the storage device as well, once for all that came within the
+  // delay. Call commit() a few times per delay, whether or not there is something to commit.
+  void sync_within(std::chrono::milliseconds delay) { sync_delay_ = delay; }
+
+  // The results of the earlier run that is being continued: already in the journal. Those that run_again picks are left
+  // out, so that their calls run again; it is asked without their rows. To be called before anything is added.
+  void restore(StoredResults earlier, const std::function<bool(const ApiResult&)>& run_again);
 
   // Takes a result; it reaches journal and CSVs with the next commit(). A second result for the same task is dropped.
   void add(std::string_view encoded);
@@ -42,8 +55,8 @@ class ResultStore {
   // Commits what is left, closes the journal and renders all CSVs in dump order.
   void finish();
 
-  bool is_done(std::uint32_t task) const { return !encoded_[task].empty(); }
-  std::size_t done() const { return done_; }
+  bool is_done(std::uint32_t task) const { return stored_.has(task); }
+  std::size_t done() const { return stored_.count(); }
   std::size_t restored() const { return restored_; }
   const Summary& summary() const { return summary_; }
   // Totals over the results of this process.
@@ -55,7 +68,8 @@ class ResultStore {
  private:
   // Results in dump order: all, or those of one device.
   ResultSource in_dump_order(int device) const;
-  void keep(const ApiResult& result, std::string_view encoded);
+  void write_journal();
+  void sync_if_due();
   void write_device_csvs() const;
 
   static constexpr int all_devices = -2;
@@ -66,13 +80,18 @@ class ResultStore {
   journal::Writer* journal_ = nullptr;
   ProgressView& view_;
   std::optional<CsvFiles> csvs_;
-  std::vector<std::string> encoded_;  // by task; empty where there is no result yet
+  StoredResults stored_;
   std::vector<ApiResult> uncommitted_;
+  std::string unwritten_;  // these, encoded for the journal one behind the other
+  std::vector<std::size_t> unwritten_sizes_;
   std::vector<std::string> notes_;  // not yet in the journal
   Summary summary_;
   PhaseTimes times_;
-  std::size_t done_ = 0;
   std::size_t restored_ = 0;
+  bool in_dump_order_ = false;  // so are the rows of the CSVs, and they are complete
+  std::optional<std::chrono::milliseconds> sync_delay_;
+  std::optional<std::chrono::steady_clock::time_point> unsynced_since_;
+  double time_noted_ = 0;  // seconds since 1970
   std::uint64_t journal_time_ = 0;
   std::uint64_t csv_time_ = 0;
 };

@@ -35,6 +35,9 @@ namespace {
 
 using nlohmann::json;
 
+// Of --durability power. Until a result is on the storage device up to a tenth of a second and one sync come on top.
+constexpr std::chrono::milliseconds power_sync_delay{250};
+
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
@@ -99,6 +102,11 @@ json fingerprint(const Plan& plan, const Options& options) {
 std::string journal_metadata(const Plan& plan, const Options& options, const std::string& backend) {
   // A path may hold bytes that are not UTF-8.
   const json metadata{{"program", "msrun"},
+                      {"version", MSRUN_VERSION},
+                      {"started", std::time(nullptr)},
+                      {"command", reproduce_command(options)},
+                      {"threads", options.threads},
+                      {"devices", options.devices},
                       {"fingerprint", fingerprint(plan, options)},
                       {"api_info", options.api_info},
                       {"forward", options.forward},
@@ -142,14 +150,6 @@ class NewFile {
  private:
   std::string path_;
 };
-
-ApiResult restored_result(const std::string& record, const std::string& journal) {
-  try {
-    return decode_result(record);
-  } catch (const std::runtime_error& error) {
-    throw UserError(journal + ": a record cannot be read: " + error.what());
-  }
-}
 
 }  // namespace
 
@@ -196,7 +196,7 @@ class Run {
       prepare_output_directory(error_data_);
     }
     std::optional<journal::Writer> journal;
-    std::vector<std::string> restored;
+    StoredResults restored(plan_.size());
     if (resumed) {
       journal.emplace(reopen_journal(restored));
     } else {
@@ -205,8 +205,8 @@ class Run {
     }
     ResultStore results(plan_.size(), options_.devices, files_, {config_.precision, options_.english_titles}, *journal,
                         *view_);
-    for (const std::string& record : restored) results.restore(restored_result(record, files_.journal), record);
-    restored = {};
+    if (options_.durability == Durability::power) results.sync_within(power_sync_delay);
+    if (resumed) restore(results, std::move(restored));
     try {
       resumed ? results.rewrite_and_open_csvs() : results.open_fresh_csvs();
     } catch (const WriteError& error) {
@@ -269,18 +269,14 @@ class Run {
     }
   }
 
-  journal::Writer reopen_journal(std::vector<std::string>& restored) {
+  journal::Writer reopen_journal(StoredResults& restored) {
     std::error_code ignored;
     if (std::filesystem::exists(files_.journal, ignored)) {
-      require_same_run(journal::read_header(*journal::open_source(files_.journal)).metadata,
-                       fingerprint(plan_, options_), files_.journal);
-      const journal::Recovery recovery = journal::read(files_.journal, [&](std::string_view record) {
-        if (is_note(record)) {
-          attempts_.see(record);
-        } else {
-          restored.emplace_back(record);
-        }
-      });
+      // Locked first: what is read and what is continued are the same then.
+      std::unique_ptr<journal::File> file = journal::open_file(files_.journal);
+      require_same_run(journal::read_header(*file).metadata, fingerprint(plan_, options_), files_.journal);
+      const journal::Recovery recovery =
+          journal::read(*file, [&](std::string_view record) { replay(record, restored); });
       if (recovery.torn_tail) {
         spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.",
                      files_.journal, recovery.torn_bytes);
@@ -289,7 +285,7 @@ class Run {
         spdlog::warn("{}: {} bytes in {} places are damaged; the calls recorded there are checked again.",
                      files_.journal, recovery.damaged_bytes, recovery.damaged_regions);
       }
-      return journal::Writer::resume(files_.journal, recovery.valid_size);
+      return journal::Writer::resume(std::move(file), recovery.valid_size);
     }
     // The files of a tool that keeps no journal: what its result file holds is finished.
     ImportedCsv imported = import_csv(files_.result, files_.details, config_.precision);
@@ -305,11 +301,43 @@ class Run {
         continue;
       }
       result.task = task->second;
-      restored.push_back(encode(result));
-      writer.append(restored.back());
+      restored.put(result);
+      writer.append(encode(result));
     }
     writer.flush();
     return writer;
+  }
+
+  // Of a call with several results, run again for its SKIP, the last counts.
+  void replay(std::string_view record, StoredResults& restored) {
+    try {
+      switch (kind_of(record)) {
+        case RecordKind::result:
+          if (task_of(record) < restored.tasks()) restored.put(decode_result(record));
+          break;
+        case RecordKind::attempt_note:
+          attempts_.see(record);
+          break;
+        case RecordKind::time_note:
+          break;
+        case RecordKind::unreadable:
+          throw std::runtime_error("it is too short");
+      }
+    } catch (const std::runtime_error& error) {
+      throw UserError(files_.journal + ": a record cannot be read: " + error.what());
+    }
+  }
+
+  void restore(ResultStore& results, StoredResults restored) {
+    std::size_t again = 0;
+    results.restore(std::move(restored), [&](const ApiResult& result) {
+      const bool is_skip = result.forward == Status::skip || result.backward == Status::skip;
+      const bool by_rule = plan_.view().tasks[result.task].skip_size > 0;
+      const bool runs_again = options_.retry_skip && is_skip && !by_rule;
+      if (runs_again) ++again;
+      return runs_again;
+    });
+    if (options_.retry_skip) spdlog::info("--retry-skip: {} calls that were SKIP run again.", again);
   }
 
   int supervise(ResultStore& results, journal::Writer& journal) {

@@ -115,6 +115,8 @@ std::string resume_command(const Options& options, std::string_view csv_path) {
   for (const int device : options.devices) words.add(std::to_string(device).c_str());
   add_patience(options, words);
   add_memory(options, words);
+  if (options.durability == Durability::power) words.add("--durability", "power");
+  if (options.retry_skip) words.add("--retry-skip");
   words.add("-csv_path", std::string(csv_path));
   return words.line();
 }

@@ -27,7 +27,8 @@ fs::path csv_in(const fs::path& directory, const std::string& prefix) {
 }
 
 std::vector<std::string> arguments(const fs::path& out) {
-  return {"-api_info", dump("npu_fused_synth_fp32"), "-n", "1", "-o", out};
+  // Without power durability there is no sync that could fail.
+  return {"-api_info", dump("npu_fused_synth_fp32"), "-n", "1", "--durability", "power", "-o", out};
 }
 
 TEST(Faults, EveryOperationOnAFileFailsOnce) {

@@ -230,6 +230,10 @@ TEST(CommandLine, Choices) {
   EXPECT_TRUE(parse_with_input({"--titles", "en"}).english_titles);
   EXPECT_FALSE(parse_with_input({"--titles", "cn"}).english_titles);
   EXPECT_TRUE(parse_with_input({"--compat", "msprobe"}).compat_msprobe);
+  EXPECT_EQ(parse_with_input({}).durability, Durability::process);
+  EXPECT_EQ(parse_with_input({"--durability", "power"}).durability, Durability::power);
+  EXPECT_EQ(parse_with_input({"--durability=process"}).durability, Durability::process);
+  EXPECT_EQ(usage_error_with_input({"--durability", "x"}), "--durability must be one of process, power, not x");
   EXPECT_EQ(usage_error_with_input({"--seed-mode", "x"}), "--seed-mode must be one of per-api, stream, not x");
   EXPECT_EQ(usage_error_with_input({"--standard", "x"}), "--standard must be one of per_api, current, not x");
   EXPECT_EQ(usage_error_with_input({"--message-format", "x"}), "--message-format must be one of human, json, not x");
@@ -298,6 +302,10 @@ TEST(CommandLine, OtherUsageErrors) {
   EXPECT_EQ(usage_error_with_input({"-f=yes"}), "-f takes no value");
   EXPECT_EQ(usage_error_with_input({"--summary", "--no-summary"}), "--summary and --no-summary exclude each other");
   EXPECT_EQ(usage_error_with_input({"--filter-compat"}), "--filter-compat needs -f");
+  EXPECT_EQ(usage_error_with_input({"--retry-skip"}), "--retry-skip needs -csv_path");
+  for (const char* flag : {"--durability=power", "-csv_path=x"}) {
+    EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", flag}), HasSubstr("takes no "));
+  }
   EXPECT_EQ(usage_error_with_input({"-o", "a\nb", "x\ny"}), "unexpected argument x_y");
 }
 
@@ -324,6 +332,22 @@ TEST(CommandLine, CommandsToRunAgain) {
       resume_command(options, "out/r.csv"),
       "msrun acc_check -api_info 'my dump.json' --backend sim --sim-fault 'x=it'\\''s' --seed 7 --only='-a*' -f -o "
       "out -n 4 -d 2 --task-timeout 300 --memory 50% -csv_path out/r.csv");
+  EXPECT_EQ(resume_command(parse_with_input({"--durability", "power", "--retry-skip", "-csv_path", "r.csv"}), "r.csv"),
+            "msrun -api_info dump.json -n 8 -d 0 --durability power --retry-skip -csv_path r.csv");
+}
+
+TEST(CommandLine, Journal) {
+  const auto journal = [](const std::vector<const char*>& words) { return std::get<JournalOptions>(parse_any(words)); };
+  EXPECT_EQ(journal({"journal", "a b.journal"}).path, "a b.journal");
+  EXPECT_FALSE(journal({"journal", "x"}).json);
+  EXPECT_TRUE(journal({"journal", "--json", "x"}).json);
+  EXPECT_TRUE(journal({"journal", "x", "-json"}).json);
+  EXPECT_EQ(journal({"journal", "x", "--export", "-"}).export_path, "-");
+  EXPECT_EQ(journal({"journal", "-export=out.jsonl", "x"}).export_path, "out.jsonl");
+  EXPECT_THAT(usage_error({"journal"}), HasSubstr("needs the journal of a run; usage: msrun journal FILE"));
+  EXPECT_THAT(usage_error({"journal", "x", "--jason"}), HasSubstr("no option --jason"));
+  EXPECT_THAT(usage_error({"journal", "x", "--export", "a", "--export", "b"}), HasSubstr("more than once"));
+  EXPECT_THAT(usage_error({"journal", "x", "--export="}), HasSubstr("needs a file"));
 }
 
 }  // namespace

@@ -107,6 +107,9 @@ TEST(RunFilesTest, ResumeDerivesTheOtherFiles) {
               HasSubstr("accuracy_checking_details_20260102030405.csv does not exist."));
   folder.write("accuracy_checking_20260102030405.journal", "");
   EXPECT_EQ(resumed_run_files(result).journal, folder.file("accuracy_checking_20260102030405.journal"));
+  std::filesystem::remove(result);
+  EXPECT_EQ(resumed_run_files(result).result, result) << "the journal is enough";
+  folder.write("accuracy_checking_result_20260102030405.csv", "");
   std::filesystem::remove(folder.file("accuracy_checking_20260102030405.journal"));
   folder.write("accuracy_checking_details_20260102030405.csv", "");
   const RunFiles files = resumed_run_files(result);
@@ -114,6 +117,18 @@ TEST(RunFilesTest, ResumeDerivesTheOtherFiles) {
   EXPECT_EQ(files.details, folder.file("accuracy_checking_details_20260102030405.csv"));
   EXPECT_EQ(files.stamp, "20260102030405");
   EXPECT_EQ(files.directory, folder.path());
+}
+
+TEST(RunFilesTest, AreToldByEitherCsv) {
+  for (const char* name : {"result", "details"}) {
+    const auto files = files_of_csv("out/accuracy_checking_" + std::string(name) + "_20260102030405.csv");
+    ASSERT_TRUE(files);
+    EXPECT_EQ(files->journal, "out/accuracy_checking_20260102030405.journal");
+  }
+  for (const char* path :
+       {"", "x.csv", "accuracy_checking_result_2026010203040x.csv", "accuracy_checking_result_20260102030405.txt"}) {
+    EXPECT_FALSE(files_of_csv(path)) << path;
+  }
 }
 
 TEST(RunFilesTest, ResumeRefusesOtherNames) {

@@ -1,0 +1,222 @@
+// msrun journal: what it says about journals of finished, running, damaged and foreign making.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "tests/e2e/unfinished.h"
+
+namespace msrun::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+class JournalCommand : public Unfinished {
+ protected:
+  fs::path run_whole(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", out()};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(msrun(words, scratch_.path()).exit_code, 0);
+    return journal();
+  }
+  fs::path journal() const {
+    for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
+      if (entry.path().extension() == ".journal") return entry.path();
+    }
+    ADD_FAILURE() << "no journal";
+    return {};
+  }
+  json as_json(const fs::path& path) {
+    const Finished shown = msrun({"journal", path, "--json"}, scratch_.path());
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    json object = json::parse(shown.out, nullptr, false);
+    EXPECT_TRUE(object.is_object()) << shown.out;
+    return object;
+  }
+};
+
+TEST_F(JournalCommand, ShowsAFinishedRun) {
+  const fs::path path = run_whole();
+  const auto before = snapshot(out());
+  const Finished shown = msrun({"journal", path}, scratch_.path());
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.err, IsEmpty());
+  EXPECT_THAT(shown.out, AllOf(HasSubstr(path.string()), HasSubstr(dump("llama_bf16").string() + ", 84 calls"),
+                               HasSubstr("seed 1234 (per-api)"), HasSubstr("84 of 84 finished: pass 38, warning 46"),
+                               HasSubstr("device 0"), HasSubstr("device 1"), HasSubstr("format 1"),
+                               HasSubstr("Damage        none"), HasSubstr("Writer        none")));
+  EXPECT_EQ(snapshot(out()), before) << "it only looks";
+}
+
+TEST_F(JournalCommand, GivesTheSameAsJson) {
+  const fs::path path = run_whole();
+  const json object = as_json(path);
+  EXPECT_EQ(object["journal"], path.string());
+  EXPECT_EQ(object["format_version"], 1);
+  EXPECT_EQ(object["calls"], 84);
+  EXPECT_EQ(object["results"], 84);
+  EXPECT_EQ(object["counts"], json({{"pass", 38}, {"warning", 46}, {"error", 0}, {"skip", 0}}));
+  std::size_t on_devices = 0;
+  for (const json& device : object["devices"]) on_devices += device["results"].get<std::size_t>();
+  EXPECT_EQ(on_devices, 84U);
+  EXPECT_EQ(object["metadata"]["api_info"], dump("llama_bf16").string());
+  EXPECT_EQ(object["metadata"]["backend"], "sim");
+  EXPECT_EQ(object["bytes"]["disk"], fs::file_size(path));
+  EXPECT_GT(object["bytes"]["uncompressed"], object["bytes"]["disk"]);
+  EXPECT_LE(object["time"]["begun"].get<double>(), object["time"]["first_result"].get<double>());
+  EXPECT_LE(object["time"]["first_result"].get<double>(), object["time"]["last_result"].get<double>());
+  EXPECT_TRUE(object["writer"].is_null());
+}
+
+TEST_F(JournalCommand, FindsTheJournalOfACsv) {
+  const fs::path path = run_whole();
+  for (const char* prefix : {"accuracy_checking_result_", "accuracy_checking_details_"}) {
+    EXPECT_EQ(as_json(only_file(out(), prefix))["journal"], path.string());
+  }
+  fs::remove(path);
+  expect_refused({"journal", only_file(out(), "accuracy_checking_result_")},
+                 {"has no journal beside it", path.filename().string()});
+  fs::copy_file(only_file(out(), "accuracy_checking_result_"), out() / "mine.csv");
+  expect_refused({"journal", out() / "mine.csv"}, {"not named like a CSV of acc_check"});
+}
+
+// The lines hold what the CSVs hold.
+TEST_F(JournalCommand, ExportsEveryResult) {
+  const fs::path path = run_whole({"--titles", "en"});
+  const Finished exported = msrun({"journal", path, "--export", "-"}, scratch_.path());
+  ASSERT_EQ(exported.exit_code, 0) << exported.err;
+  const Rows results = read_csv(only_file(out(), "accuracy_checking_result_"));
+  const Rows details = read_csv(only_file(out(), "accuracy_checking_details_"));
+  const std::vector<std::string>& titles = details.at(0);
+  std::istringstream lines(exported.out);
+  std::string line;
+  std::size_t row = 1;
+  std::size_t details_row = 1;
+  while (std::getline(lines, line)) {
+    const json result = json::parse(line);
+    ASSERT_LT(row, results.size());
+    EXPECT_EQ(result["name"], results[row][0]);
+    EXPECT_EQ(result["forward"], results[row][1]);
+    EXPECT_EQ(result["backward"].is_null() ? " " : result["backward"].get<std::string>(), results[row][2]);
+    ++row;
+    for (const json& output : result["rows"]) {
+      ASSERT_LT(details_row, details.size());
+      const std::vector<std::string>& cells = details[details_row++];
+      EXPECT_EQ(result["name"].get<std::string>() + "." + output["direction"].get<std::string>() + ".output." +
+                    std::to_string(output["output"].get<int>()),
+                cells[0]);
+      EXPECT_EQ(output["bench_dtype"], cells[1]);
+      EXPECT_EQ(output["device_dtype"], cells[2]);
+      EXPECT_EQ(output["shape"], cells[3]);
+      EXPECT_EQ(output["status"], cells[cells.size() - 2]);
+      EXPECT_EQ(output["message"], cells.back());
+      for (std::size_t column = 4; column + 2 < cells.size(); ++column) {
+        const auto metric = output["metrics"].find(titles[column]);
+        if (metric == output["metrics"].end()) {
+          EXPECT_EQ(cells[column], " ");
+        } else if (metric->is_number()) {
+          // A float32 is printed with as many digits as it needs.
+          const double value = std::stod(cells[column]);
+          EXPECT_NEAR(metric->get<double>(), value, 1e-13 + 1e-6 * std::abs(value)) << titles[column];
+        } else {
+          EXPECT_EQ(*metric, cells[column]);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(row, results.size());
+  EXPECT_EQ(details_row, details.size());
+
+  const fs::path file = scratch_ / "results.jsonl";
+  const Finished to_file = msrun({"journal", path, "--export", file}, scratch_.path());
+  EXPECT_EQ(to_file.exit_code, 0);
+  EXPECT_THAT(to_file.out, AllOf(HasSubstr("84 of 84 finished"), HasSubstr("84 results to " + file.string())));
+  EXPECT_EQ(read_file(file), exported.out);
+}
+
+TEST_F(JournalCommand, DoesNotMindAReaderThatGoesAway) {
+  const fs::path path = run_whole();
+  const std::string command = std::string(BINARY_DIR) + "/msrun journal " + path.string() +
+                              " --export - 2>&1 > >(head -c 10 > /dev/null); test $? = 0";
+  EXPECT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
+}
+
+TEST_F(JournalCommand, NamesTheWriterOfARunThatGoesOn) {
+  const auto run = busy_run();
+  const json object = as_json(journal());
+  EXPECT_EQ(object["writer"]["pid"], run->pid());
+  EXPECT_THAT(object["writer"]["command"].get<std::string>(), HasSubstr("-api_info"));
+  EXPECT_GE(object["results"].get<int>(), 80);
+  EXPECT_LT(object["results"].get<int>(), 84);
+  EXPECT_TRUE(run->running()) << "looking disturbed the run";
+  // Nor did it take the lock away from it.
+  EXPECT_EQ(resume(only_file(out(), "accuracy_checking_result_")).exit_code, 2);
+  run->signal(SIGKILL);
+  run->wait();
+  EXPECT_TRUE(as_json(journal())["writer"].is_null());
+}
+
+TEST_F(JournalCommand, CountsWhatWasRunAgainOnce) {
+  run_whole({"--retries", "0", "--sim-fault", "Functional.silu.*=crash"});
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  ASSERT_EQ(resume(result, {"--retry-skip"}).exit_code, 0);
+  const json object = as_json(result);
+  EXPECT_EQ(object["results"], 84);
+  EXPECT_EQ(object["replaced"], 2);
+  EXPECT_EQ(object["counts"]["skip"], 0);
+}
+
+TEST_F(JournalCommand, TellsWhatIsDamaged) {
+  const fs::path path = run_whole();
+  const std::string bytes = read_file(path);
+  write_file(path, bytes + "the start of a batch");
+  EXPECT_EQ(as_json(path)["damage"]["torn_bytes"], 20);
+  EXPECT_THAT(msrun({"journal", path}, scratch_.path()).out,
+              HasSubstr("20 bytes at the end are torn: a batch that was not completed"));
+
+  // In the payload of the first batch.
+  std::string flipped = bytes;
+  const std::size_t first = bytes.find("\xF7\x4A\x46\x8B");
+  ASSERT_NE(first, std::string::npos);
+  flipped[first + 30] = static_cast<char>(flipped[first + 30] ^ 1);
+  write_file(path, flipped);
+  const json object = as_json(path);
+  EXPECT_EQ(object["damage"]["damaged_regions"], 1);
+  EXPECT_GT(object["damage"]["damaged_bytes"].get<int>(), 24);
+  EXPECT_THAT(msrun({"journal", path, "--export", "-"}, scratch_.path()).err, HasSubstr("is damaged"));
+}
+
+TEST_F(JournalCommand, RefusesWhatIsNoJournal) {
+  const fs::path path = run_whole();
+  std::string newer = read_file(path);
+  newer[8] = 9;
+  const fs::path directory = scratch_ / "files";
+  fs::create_directory(directory);
+  write_file(directory / "empty.journal", "");
+  write_file(directory / "foreign.journal", "PK\x03\x04 not one of ours");
+  write_file(directory / "newer.journal", newer);
+  write_file(directory / "cut.journal", read_file(path).substr(0, 40));
+  expect_refused({"journal", directory / "empty.journal"}, {"empty.journal is empty"});
+  expect_refused({"journal", directory / "foreign.journal"}, {"foreign.journal is not a journal"});
+  expect_refused({"journal", directory / "newer.journal"}, {"newer.journal has journal format 9"});
+  expect_refused({"journal", directory / "cut.journal"}, {"cut.journal is damaged: it ends inside its header"});
+  expect_refused({"journal", directory / "missing.journal"}, {"missing.journal", "No such file"});
+  expect_refused({"journal", directory}, {"not a regular file"});
+  expect_refused({"journal"}, {"needs the journal of a run"});
+  expect_refused({"journal", path, "more"}, {"takes one file"});
+  expect_refused({"journal", path, "--csv"}, {"no option --csv"});
+  expect_refused({"journal", path, "--export"}, {"--export needs a file"});
+  expect_refused({"journal", path, "--json", "--export", "-"}, {"exclude each other"});
+  expect_refused({"journal", path, "--export", path}, {"is the journal itself"});
+  expect_refused({"journal", path, "--export", directory / "no" / "such.jsonl"}, {"cannot be created"});
+}
+
+}  // namespace
+}  // namespace msrun::testing

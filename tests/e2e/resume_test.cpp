@@ -1,0 +1,261 @@
+// Runs that are continued under changed circumstances: CSVs gone or edited, another number of threads and devices, the
+// dump elsewhere, another writer at work, SKIPs to be run again.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "tests/e2e/unfinished.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ResumeHard : public Unfinished {
+ protected:
+  fs::path journal() const {
+    for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
+      if (entry.path().extension() == ".journal") return entry.path();
+    }
+    ADD_FAILURE() << "no journal";
+    return {};
+  }
+
+  static std::vector<std::string> skipped(const fs::path& result) {
+    std::vector<std::string> calls;
+    for (const auto& row : read_csv(result)) {
+      if (row[1] == "SKIP" || row[2] == "SKIP") calls.push_back(row[0]);
+    }
+    return calls;
+  }
+};
+
+TEST_F(ResumeHard, WhenTheCsvsWereDeleted) {
+  const fs::path result = killed_run();
+  for (const char* prefix : {"accuracy_checking_result_", "accuracy_checking_details_"}) {
+    fs::remove(only_file(out(), prefix));
+  }
+  const Finished finished = resume(result);
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("calls were finished by the earlier run"));
+  expect_as_if_undisturbed();
+}
+
+TEST_F(ResumeHard, WhenOneCsvWasDeletedAndTheOtherEdited) {
+  const fs::path result = killed_run();
+  fs::remove(only_file(out(), "accuracy_checking_details_"));
+  write_file(result, "API name,Verdict\nFunctional.silu.0,\"looks good to me\n");
+  const Finished finished = resume(result);
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  expect_as_if_undisturbed();
+}
+
+TEST_F(ResumeHard, WhenTheCsvsOfAFinishedRunWereEdited) {
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out()}, scratch_.path()).exit_code, 0);
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  write_file(result, "");
+  write_file(only_file(out(), "accuracy_checking_details_"), "a,b,c\n");
+  EXPECT_EQ(resume(result).exit_code, 0);
+  expect_as_if_undisturbed();
+}
+
+TEST_F(ResumeHard, WithOtherThreadsAndDevices) {
+  const fs::path result = killed_run();
+  const Finished finished = resume(result, {"-n", "3", "-d", "5", "6", "7"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  expect_as_if_undisturbed();
+  // What ran on the devices of before is still to be seen by device.
+  std::size_t rows = 0;
+  for (const char* device : {"device0", "device1", "device5", "device6", "device7"}) {
+    rows += read_csv(only_file(out() / device, "accuracy_checking_result_")).size() - 1;
+  }
+  EXPECT_EQ(rows, 84U);
+}
+
+TEST_F(ResumeHard, WhenTheDumpWasMoved) {
+  const fs::path before = scratch_ / "before.json";
+  fs::copy_file(dump("llama_bf16"), before);
+  const auto run = std::make_unique<Process>(
+      std::vector<std::string>{"-api_info", before, "-o", out(), "--sim-fault", "Tensor.__mul__.0=hang"},
+      scratch_.path());
+  ASSERT_TRUE(eventually(20, [&] { return fs::exists(out()) && finished_calls() >= 70; }));
+  run->signal(SIGKILL);
+  run->wait();
+  const fs::path directory = scratch_ / "elsewhere";
+  fs::create_directory(directory);
+  const fs::path after = directory / "dump.json";
+  fs::rename(before, after);
+  const Finished finished =
+      msrun({"-api_info", after, "-csv_path", only_file(out(), "accuracy_checking_result_")}, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("calls were finished by the earlier run"));
+  expect_as_if_undisturbed();
+}
+
+// What one device has finished stands; the other takes the rest.
+TEST_F(ResumeHard, WithAnotherBackend) {
+  const fs::path tensors = fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation" / "dump.json";
+  const std::string hanging = "Functional.softplus.0";
+  const auto rows_of_whole_run = [&](const std::string& backend) {
+    const fs::path whole = scratch_ / backend;
+    EXPECT_EQ(msrun({"-api_info", tensors, "--backend", backend, "-o", whole}, scratch_.path()).exit_code, 0);
+    return read_csv(only_file(whole, "accuracy_checking_details_"));
+  };
+  const Rows on_sim = rows_of_whole_run("sim");
+  const Rows on_recorded = rows_of_whole_run("recorded");
+  Process run({"-api_info", tensors, "-n", "4", "-o", out(), "--sim-fault", hanging + "=hang"}, scratch_.path());
+  const std::size_t calls = read_csv(only_file(scratch_ / "sim", "accuracy_checking_result_")).size() - 1;
+  ASSERT_TRUE(eventually(20, [&] { return fs::exists(out()) && finished_calls() == calls - 1; }));
+  run.signal(SIGKILL);
+  run.wait();
+
+  const Finished finished =
+      msrun({"-api_info", tensors, "--backend", "recorded", "-csv_path", only_file(out(), "accuracy_checking_result_")},
+            scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Device under test: recorded."));
+  const auto rows_of = [&](const Rows& rows, bool of_hanging) {
+    Rows some;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(some),
+                 [&](const auto& row) { return row[0].starts_with(hanging + ".") == of_hanging; });
+    return some;
+  };
+  const Rows rows = read_csv(only_file(out(), "accuracy_checking_details_"));
+  EXPECT_EQ(rows_of(rows, false), rows_of(on_sim, false));
+  EXPECT_EQ(rows_of(rows, true), rows_of(on_recorded, true));
+  EXPECT_FALSE(rows_of(rows, true).empty());
+}
+
+TEST_F(ResumeHard, WhenTheJournalIsMissingAndBothCsvsAreTorn) {
+  const fs::path result = killed_run();
+  fs::remove(journal());
+  const fs::path details = only_file(out(), "accuracy_checking_details_");
+  fs::resize_file(result, fs::file_size(result) - 5);
+  fs::resize_file(details, fs::file_size(details) - 5);
+  const Finished finished = resume(result);
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("the last row is torn"));
+  expect_as_if_undisturbed();
+}
+
+TEST_F(ResumeHard, IsRefusedWithoutAnythingToContinue) {
+  fs::create_directory(out());
+  const fs::path nowhere = out() / "accuracy_checking_result_20260101000000.csv";
+  const Finished finished = resume(nowhere);
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, AllOf(HasSubstr(nowhere.string()), HasSubstr("does not exist")));
+}
+
+TEST_F(ResumeHard, IsRefusedWhileAnotherRunWrites) {
+  const auto first = busy_run();
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  const auto before = snapshot(out());
+  const Finished second = resume(result);
+  EXPECT_EQ(second.exit_code, 2) << second.out;
+  EXPECT_THAT(second.err, AllOf(HasSubstr("another run is writing this journal"),
+                                HasSubstr("process " + std::to_string(first->pid()) + " ("),
+                                HasSubstr("--sim-fault Tensor.__mul__.0=hang")));
+  EXPECT_EQ(snapshot(out()), before);
+  EXPECT_TRUE(first->running());
+  first->signal(SIGKILL);
+  // At once: the runners of the first may still be about to notice.
+  const Finished third = resume(result);
+  EXPECT_EQ(third.exit_code, 0) << third.out << third.err;
+  first->wait();
+  expect_as_if_undisturbed();
+}
+
+TEST_F(ResumeHard, WithPowerDurabilityTheFilesAreTheSame) {
+  const fs::path result = killed_run({"--durability", "power"});
+  const Finished finished = resume(result, {"--durability", "power"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  expect_as_if_undisturbed();
+}
+
+class RetrySkip : public ResumeHard {
+ protected:
+  // silu crashes, matmul is skipped by rule.
+  fs::path run_with_skips() {
+    write_file(config(), R"({"acc_check": {"black_list": ["matmul"]}})");
+    const Finished finished = msrun({"-api_info", dump("llama_bf16"), "-config", config(), "-n", "2", "-o", out(),
+                                     "--retries", "0", "--sim-fault", "Functional.silu.*=crash"},
+                                    scratch_.path());
+    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    return only_file(out(), "accuracy_checking_result_");
+  }
+  fs::path config() const { return scratch_ / "config.json"; }
+};
+
+TEST_F(RetrySkip, RunsThemAgainAsIfTheyHadRunAtFirst) {
+  const fs::path result = run_with_skips();
+  ASSERT_THAT(skipped(result), ::testing::Contains("Functional.silu.0"));
+  const Finished again = resume(result, {"-config", config(), "--retry-skip"});
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+  EXPECT_THAT(again.out, HasSubstr("--retry-skip: 2 calls that were SKIP run again."));
+  for (const std::string& call : skipped(result)) EXPECT_THAT(call, HasSubstr("matmul"));
+  EXPECT_FALSE(skipped(result).empty()) << "those skipped by rule stay";
+  expect_as_if_undisturbed({"-config", config()});
+  // The later records are the ones that count from now on.
+  EXPECT_EQ(resume(result, {"-config", config()}).exit_code, 0);
+  expect_as_if_undisturbed({"-config", config()});
+}
+
+TEST_F(RetrySkip, LeavesThemAsTheyAreOtherwise) {
+  const fs::path result = run_with_skips();
+  const std::string before = read_file(result);
+  EXPECT_EQ(resume(result, {"-config", config()}).exit_code, 0);
+  EXPECT_EQ(read_file(result), before);
+}
+
+TEST_F(RetrySkip, ThatFailsAgainStaysSkip) {
+  const fs::path result = run_with_skips();
+  const std::string before = read_file(result);
+  const Finished again =
+      resume(result, {"-config", config(), "--retry-skip", "--retries", "0", "--sim-fault", "Functional.silu.*=crash"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(read_file(result), before);
+}
+
+// What ran again before the kill counts, what did not is SKIP as before.
+TEST_F(RetrySkip, KilledMidwayLosesNothing) {
+  const fs::path result = run_with_skips();
+  const auto is_skip = [&](const std::string& call) {
+    const std::vector<std::string> calls = skipped(result);
+    return std::find(calls.begin(), calls.end(), call) != calls.end();
+  };
+  Process run({"-api_info", dump("llama_bf16"), "-csv_path", result, "-config", config(), "--retry-skip", "-n", "2",
+               "--sim-fault", "Functional.silu.1=hang"},
+              scratch_.path());
+  EXPECT_TRUE(eventually(20, [&] {
+    const std::vector<std::string> calls = names(read_csv(result));
+    return !is_skip("Functional.silu.0") && std::find(calls.begin(), calls.end(), "Functional.silu.0") != calls.end();
+  }));
+  run.signal(SIGKILL);
+  run.wait();
+  EXPECT_EQ(resume(result, {"-config", config()}).exit_code, 0);
+  EXPECT_FALSE(is_skip("Functional.silu.0"));
+  EXPECT_TRUE(is_skip("Functional.silu.1"));
+  EXPECT_EQ(resume(result, {"-config", config(), "--retry-skip"}).exit_code, 0);
+  expect_as_if_undisturbed({"-config", config()});
+}
+
+TEST_F(RetrySkip, TakesSkipsOfImportedCsvsToo) {
+  const fs::path result = run_with_skips();
+  fs::remove(journal());
+  const Finished again = resume(result, {"-config", config(), "--retry-skip"});
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+  expect_as_if_undisturbed({"-config", config()});
+}
+
+TEST_F(RetrySkip, NeedsARunToContinue) {
+  const Finished finished = msrun({"-api_info", dump("llama_bf16"), "--retry-skip", "-o", out()}, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("--retry-skip needs -csv_path"));
+  EXPECT_FALSE(fs::exists(out()));
+}
+
+}  // namespace
+}  // namespace msrun::testing
