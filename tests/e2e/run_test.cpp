@@ -43,9 +43,13 @@ TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
   Process run({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", scratch / "out", "--sim-fault",
                "Functional.embedding.0=hang"},
               scratch.path());
-  ASSERT_TRUE(eventually(20, [&] { return children(run.pid()).size() == 2; }));
   std::vector<std::string> commands;
-  for (const auto& [pid, name] : children(run.pid())) commands.push_back(name);
+  // A runner is a child first and gets its name a moment later.
+  ASSERT_TRUE(eventually(20, [&] {
+    commands.clear();
+    for (const auto& [pid, name] : children(run.pid())) commands.push_back(name);
+    return commands.size() == 2 && std::count(commands.begin(), commands.end(), "msrun") == 0;
+  }));
   EXPECT_THAT(commands, ::testing::UnorderedElementsAre("msrun-dev0", "msrun-dev1"));
   run.signal(SIGINT);
   // Two at once would count as one.
