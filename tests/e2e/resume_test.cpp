@@ -70,6 +70,8 @@ TEST_F(ResumeHard, WithOtherThreadsAndDevices) {
   // What ran on the devices of before is still to be seen by device.
   std::size_t rows = 0;
   for (const char* device : {"device0", "device1", "device5", "device6", "device7"}) {
+    // Before it was killed, the run may have finished nothing on one of its devices.
+    if (!fs::exists(out() / device)) continue;
     rows += read_csv(only_file(out() / device, "accuracy_checking_result_")).size() - 1;
   }
   EXPECT_EQ(rows, 84U);
