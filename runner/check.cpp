@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <new>
 
 #include "kernels/compare/freedom.h"
@@ -83,16 +82,13 @@ bool same_tensors(const List& a, const List& b) {
   const auto collect = [](const List& trees, std::vector<Tensor>& tensors) {
     for (const Value& tree : trees) {
       for_each_leaf(tree, [&](const Value& leaf) {
-        if (const Tensor* tensor = leaf.get<Tensor>()) tensors.push_back(tensor->contiguous());
+        if (const Tensor* tensor = leaf.get<Tensor>()) tensors.push_back(*tensor);
       });
     }
   };
   collect(a, left);
   collect(b, right);
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(), [](const Tensor& x, const Tensor& y) {
-    return x.dtype() == y.dtype() && x.shape() == y.shape() &&
-           std::memcmp(x.raw(), y.raw(), static_cast<std::size_t>(x.numel()) * size_of(x.dtype())) == 0;
-  });
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
 }
 
 std::size_t tensors_in(const List& values) {

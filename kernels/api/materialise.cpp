@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "kernels/error.h"
 #include "kernels/io/tensor_file.h"
@@ -46,12 +45,10 @@ ValueRange range_of(const TensorSpec& spec) { return {spec.min, spec.max, spec.m
 
 bool has_file(const TensorSpec& spec) { return !spec.data_name.empty() || !spec.data_path.empty(); }
 
-// Of two contiguous float32 tensors of one shape.
-bool same_bits(const Tensor& a, const Tensor& b) {
-  const Tensor left = a.contiguous();
-  const Tensor right = b.contiguous();
-  return std::memcmp(left.data<float>(), right.data<float>(), static_cast<std::size_t>(left.numel()) * sizeof(float)) ==
-         0;
+Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root) {
+  const std::string& file = spec.data_path.empty() ? spec.data_name : spec.data_path;
+  if (data_root.empty()) throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
+  return read_tensor_file((data_root / file).string());
 }
 
 const TensorSpec* spec_of(const Value& value) {
@@ -132,22 +129,13 @@ class Builder {
 
  private:
   Tensor build_tensor(const TensorSpec& spec, const std::string& path) {
-    Tensor tensor = has_file(spec) ? load(spec) : generate(spec, path);
+    Tensor tensor = has_file(spec) ? read_recorded(spec, options_.data_root) : generate(spec, path);
     tensor = tensor.to(converted(tensor.dtype(), rules_.conversion));
     if (!rules_.hf32 || tensor.dtype() != DType::float32) return tensor;
     const Tensor rounded = round_to_hf32(tensor);
-    hf32_changed_ = hf32_changed_ || !same_bits(rounded, tensor);
+    // Asked for only where a recorded result may belong to the inputs as they were.
+    hf32_changed_ = hf32_changed_ || (call_.recorded && !bitwise_equal(rounded, tensor));
     return rounded;
-  }
-
-  Tensor load(const TensorSpec& spec) const {
-    const std::string& file = spec.data_path.empty() ? spec.data_name : spec.data_path;
-    if (options_.data_root.empty()) return load_missing(file);
-    return read_tensor_file((options_.data_root / file).string());
-  }
-
-  [[noreturn]] static Tensor load_missing(const std::string& file) {
-    throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
   }
 
   Tensor generate(const TensorSpec& spec, const std::string& path) const {
@@ -199,9 +187,7 @@ Value load_result(const Value& tree, const MaterialiseOptions& options) {
     const bool empty = std::find(spec->shape.begin(), spec->shape.end(), 0) != spec->shape.end();
     if (!has_file(*spec) && empty) return Tensor(dtype_of(*spec), Dims(spec->shape.begin(), spec->shape.end()));
     if (!has_file(*spec)) throw SkipError("The dump holds no data of the recorded result.");
-    if (options.data_root.empty()) throw SkipError("The dump names tensor files but has no data directory.");
-    const std::string& file = spec->data_path.empty() ? spec->data_name : spec->data_path;
-    return read_tensor_file((options.data_root / file).string());
+    return read_recorded(*spec, options.data_root);
   });
 }
 

@@ -383,4 +383,9 @@ std::int64_t Tensor::int_item(std::int64_t index) const {
   return value;
 }
 
+bool bitwise_equal(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  return a.numel() == 0 || std::memcmp(a.contiguous().raw(), b.contiguous().raw(), a.bytes()) == 0;
+}
+
 }  // namespace msrun

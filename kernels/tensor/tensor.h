@@ -96,6 +96,9 @@ class Tensor {
   DType dtype_ = DType::float32;
 };
 
+// Same dtype, shape and bits of every element: 0.0 and -0.0 differ, equal NaNs do not.
+bool bitwise_equal(const Tensor& a, const Tensor& b);
+
 template <class T>
 Tensor Tensor::from(DType dtype, std::span<const std::int64_t> shape, std::span<const T> values) {
   Tensor result(dtype, shape);
