@@ -2,17 +2,15 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <system_error>
-#include <thread>
 
 #include <spdlog/spdlog.h>
 
 #include "kernels/api/operators.h"
+#include "orchestrator/clock.h"
 #include "orchestrator/input.h"
 #include "orchestrator/run.h"
 #include "orchestrator/supervisor.h"
@@ -20,10 +18,6 @@
 
 namespace msrun {
 namespace {
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Types that are left out without being worth a warning.
 bool is_left_out(std::string_view type) { return type == "Distributed" || type == "MindSpeed" || type == "NPU"; }
@@ -98,19 +92,8 @@ class OverflowCheck {
   }
 
   int supervise(ResultStore& results, OverflowReport& report) {
-    SupervisorOptions supervision;
-    supervision.devices = options_.devices;
-    supervision.threads = spread_threads(options_);
-    supervision.task_timeout = options_.task_timeout;
-    supervision.retries = options_.retries;
-    supervision.max_device_failures = options_.max_device_failures;
-    supervision.memory_budget = memory_budget(options_.memory);
-    supervision.processors = std::max(1U, std::thread::hardware_concurrency());
+    SupervisorOptions supervision = supervisor_options(options_, backend_, plan_);
     supervision.check.overflow = true;
-    supervision.check.materialise.seed = options_.seed;
-    if (plan_.real_data()) supervision.check.materialise.data_root = data_root(options_);
-    supervision.stream = options_.seed_mode == SeedMode::stream;
-    supervision.make_device = backend_.make_device;
     announce(supervision, report);
 
     try {
@@ -147,13 +130,7 @@ class OverflowCheck {
     const OverflowReport::Counts& counts = report.counts();
     const bool fail = options_.fail_on != FailOn::never && counts.abnormal > 0;
     const int code = !complete ? exit_incomplete : fail ? exit_fail_on : exit_completed;
-    RunFinished event;
-    event.complete = complete;
-    event.exit_code = code;
-    event.elapsed = steady_seconds() - started_;
-    event.done = results.done();
-    event.total = plan_.size();
-    event.counts = results.summary().counts();
+    const RunFinished event = msrun::run_finished(results, plan_, complete, code, steady_seconds() - started_);
     // The plain view would say it in the words of the pre-check.
     if (is_json() || isatty(STDOUT_FILENO) != 0) report.run_finished(event);
     if (is_json()) return code;

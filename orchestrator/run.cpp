@@ -23,6 +23,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/io/dump_json.h"
 #include "orchestrator/attempts.h"
+#include "orchestrator/clock.h"
 #include "orchestrator/config.h"
 #include "orchestrator/input.h"
 #include "orchestrator/results.h"
@@ -37,10 +38,6 @@ using nlohmann::json;
 
 // Of --durability power. Until a result is on the storage device up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Why a call is skipped by rule; empty if it runs (acc_check_pytorch.md 5.1).
 std::string rule_skip(const std::string& full_name, const Config& config) {
@@ -72,12 +69,44 @@ std::uint64_t memory_budget(const MemoryLimit& limit) {
                          : static_cast<std::uint64_t>(static_cast<double>(available_memory()) * limit.share);
 }
 
+namespace {
+
+// Threads of each device, in the order of options.devices.
 std::vector<std::size_t> spread_threads(const Options& options) {
   const auto devices = options.devices.size();
   std::vector<std::size_t> threads(devices, static_cast<std::size_t>(options.threads) / devices);
   for (std::size_t i = 0; i < static_cast<std::size_t>(options.threads) % devices; ++i) ++threads[i];
   for (std::size_t& count : threads) count = std::clamp<std::size_t>(count, 1, max_threads_per_device);
   return threads;
+}
+
+}  // namespace
+
+SupervisorOptions supervisor_options(const Options& options, const Backend& backend, const Plan& plan) {
+  SupervisorOptions supervision;
+  supervision.devices = options.devices;
+  supervision.threads = spread_threads(options);
+  supervision.task_timeout = options.task_timeout;
+  supervision.retries = options.retries;
+  supervision.max_device_failures = options.max_device_failures;
+  supervision.memory_budget = memory_budget(options.memory);
+  supervision.processors = std::max(1U, std::thread::hardware_concurrency());
+  supervision.check.materialise.seed = options.seed;
+  if (plan.real_data()) supervision.check.materialise.data_root = data_root(options);
+  supervision.stream = options.seed_mode == SeedMode::stream;
+  supervision.make_device = backend.make_device;
+  return supervision;
+}
+
+RunFinished run_finished(const ResultStore& results, const Plan& plan, bool complete, int exit_code, double elapsed) {
+  RunFinished event;
+  event.complete = complete;
+  event.exit_code = exit_code;
+  event.elapsed = elapsed;
+  event.done = results.done();
+  event.total = plan.size();
+  event.counts = results.summary().counts();
+  return event;
 }
 
 namespace {
@@ -341,12 +370,7 @@ class Run {
   }
 
   int supervise(ResultStore& results, journal::Writer& journal) {
-    SupervisorOptions supervision;
-    supervision.devices = options_.devices;
-    supervision.threads = spread_threads(options_);
-    supervision.task_timeout = options_.task_timeout;
-    supervision.retries = options_.retries;
-    supervision.max_device_failures = options_.max_device_failures;
+    SupervisorOptions supervision = supervisor_options(options_, backend_, plan_);
     for (const std::uint32_t task : attempts_.suspects(2)) {
       if (task < plan_.size() && !results.is_done(task)) supervision.last_and_alone.push_back(task);
     }
@@ -355,18 +379,10 @@ class Run {
           "{} calls were in flight when a run died, twice or more; they are run last and alone. The first is {}.",
           supervision.last_and_alone.size(), plan_.view().name(supervision.last_and_alone.front()));
     }
-    supervision.memory_budget = memory_budget(options_.memory);
-    supervision.processors = std::max(1U, std::thread::hardware_concurrency());
-    supervision.check.materialise.seed = options_.seed;
-    if (plan_.real_data()) {
-      supervision.check.materialise.data_root = data_root(options_);
-    }
     supervision.check.compare.policy = options_.standard == StandardPolicy::current ? Policy::current : Policy::per_api;
     supervision.check.compare.compat_msprobe = options_.compat_msprobe;
     supervision.check.compare.quantization_apis = config_.quantization_api_list;
     supervision.check.error_data = error_data_;
-    supervision.stream = options_.seed_mode == SeedMode::stream;
-    supervision.make_device = backend_.make_device;
     supervision.in_child = [&journal] { journal.close_in_child(); };
     announce(results, supervision);
 
@@ -430,13 +446,7 @@ class Run {
   }
 
   RunFinished finished_event(const ResultStore& results, bool complete, int code) const {
-    RunFinished event;
-    event.complete = complete;
-    event.exit_code = code;
-    event.elapsed = steady_seconds() - started_;
-    event.done = results.done();
-    event.total = plan_.size();
-    event.counts = results.summary().counts();
+    RunFinished event = msrun::run_finished(results, plan_, complete, code, steady_seconds() - started_);
     event.costs = costs(results);
     if (!complete) event.resume_command = resume_command(options_, files_.result);
     return event;

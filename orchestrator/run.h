@@ -1,10 +1,14 @@
 // A whole run of the pre-check, from options to exit code: plan, journal, devices, supervision, CSVs, closing table.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "orchestrator/command_line.h"
+#include "orchestrator/status.h"
+#include "orchestrator/supervisor.h"
 #include "runner/device/device.h"
 
 namespace msrun {
@@ -33,7 +37,10 @@ Backend choose_backend(const Options& options);
 // Bytes that all calls in flight may take together.
 std::uint64_t memory_budget(const MemoryLimit& limit);
 
-// Threads of each device, in the order of options.devices.
-std::vector<std::size_t> spread_threads(const Options& options);
+// What the command line says about devices, threads, limits and input data.
+SupervisorOptions supervisor_options(const Options& options, const Backend& backend, const Plan& plan);
+
+// The closing event, without costs and resume command. elapsed is in seconds.
+RunFinished run_finished(const ResultStore& results, const Plan& plan, bool complete, int exit_code, double elapsed);
 
 }  // namespace msrun

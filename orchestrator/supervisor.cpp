@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -23,6 +22,7 @@
 #include <spdlog/spdlog.h>
 
 #include "orchestrator/attempts.h"
+#include "orchestrator/clock.h"
 
 namespace msrun {
 namespace {
@@ -32,10 +32,6 @@ constexpr double collect_interval = 0.003;
 constexpr double tick_interval = 0.1;
 // After SIGTERM, calls in flight may go on for this long.
 constexpr double terminate_grace = 5;
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 int checked(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
