@@ -13,6 +13,13 @@ namespace msrun {
 // True if a thread is waiting to help and the calling one is not itself at a piece: then cutting a loop pays.
 bool help_is_near();
 
+// The same for a loop of so many multiplications and additions: false if it is done before help arrives, which takes
+// some hundred microseconds. The product of the factors.
+template <class... Factors>
+bool help_pays(Factors... factors) {
+  return (static_cast<double>(factors) * ...) > 3e7 && help_is_near();
+}
+
 // Calls run(i) once for every i in [0, pieces), on the calling thread and on those that help; returns when all are
 // done. A piece creates no Tensors: their memory is counted by thread. The first exception is thrown again here.
 void run_pieces(std::int64_t pieces, const std::function<void(std::int64_t)>& run);

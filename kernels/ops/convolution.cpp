@@ -12,6 +12,7 @@
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/padded_copy.h"
 #include "kernels/ops/tiles.h"
+#include "kernels/ops/rows.h"
 #include "kernels/parallel.h"
 #include "kernels/tensor/dims.h"
 #include "kernels/tensor/dtype.h"
@@ -21,9 +22,6 @@ namespace msrun {
 namespace {
 
 using namespace tiles;
-
-inline float round_to_half(float value) { return to_float(to_half(value)); }
-inline double round_to_half(double value) { return value; }
 
 // Terms of a sum that are added up in registers before they join the result.
 constexpr std::int64_t terms_at_once = 256;
@@ -99,7 +97,7 @@ void multiply_rounding_to_half(const PackedWeights<T>& weights, const T* input, 
       for (std::int64_t r = 0; r < height; ++r) {
         const T factor = *packed++;
         T* sums = result + (row + r) * pitch;
-        for (std::int64_t p = 0; p < positions; ++p) sums[p] = round_to_half(sums[p] + factor * values[p]);
+        for (std::int64_t p = 0; p < positions; ++p) sums[p] = add_step(sums[p], factor * values[p], true);
       }
     }
   });
@@ -108,11 +106,6 @@ void multiply_rounding_to_half(const PackedWeights<T>& weights, const T* input, 
 // Positions of the result that multiply works on together.
 template <class T>
 constexpr std::int64_t position_block = 10 * widest* lanes<T>;
-
-// Worth the time in which another thread comes to help: some hundred microseconds.
-bool is_large(std::int64_t rows, std::int64_t terms, std::int64_t positions) {
-  return static_cast<double>(rows) * static_cast<double>(terms) * static_cast<double>(positions) > 3e7;
-}
 
 // Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count).
 template <class T, class F>
@@ -131,7 +124,7 @@ void multiply_in_blocks(const PackedWeights<T>& weights, std::int64_t rows, cons
     take(sums, pitch, first, count);
   };
   const std::int64_t blocks = (positions + pitch - 1) / pitch;
-  if (is_large(rows, std::ssize(offsets), positions) && help_is_near()) {
+  if (help_pays(rows, std::ssize(offsets), positions)) {
     run_pieces(blocks, [&](std::int64_t block) {
       Scratch<T> own(rows * pitch);
       run(block, own.data());
@@ -342,7 +335,7 @@ void add_weight_gradient_rounding_to_half(const T* g, std::int64_t g_pitch, std:
     for (std::int64_t p = 0; p < count; ++p) {
       const T factor = g[row * g_pitch + p];
       for (std::size_t k = 0; k < offsets.size(); ++k)
-        sums[k] = round_to_half(sums[k] + factor * input[offsets[k] + p]);
+        sums[k] = add_step(sums[k], factor * input[offsets[k] + p], true);
     }
   }
 }
@@ -538,7 +531,7 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
           }
         }
       };
-      if (is_large(rows, std::ssize(offsets), positions) && help_is_near()) {
+      if (help_pays(rows, std::ssize(offsets), positions)) {
         constexpr std::int64_t slab = std::int64_t{4} * dot_rows;  // whole tiles
         run_pieces((rows + slab - 1) / slab,
                    [&](std::int64_t piece) { add_rows(piece * slab, std::min(slab, rows - piece * slab)); });

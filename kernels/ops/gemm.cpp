@@ -229,12 +229,6 @@ void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* resul
   }
 }
 
-// Worth the time in which another thread comes to help: some hundred microseconds.
-template <class T>
-bool is_large(const MatrixView<T>& a, const MatrixView<T>& b) {
-  return static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns) > 3e7;
-}
-
 // The same in pieces of the result, each of which packs its operands anew.
 template <class T>
 void multiply_by_panels_together(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
@@ -331,9 +325,7 @@ void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& re
     multiply(matrix_a, matrix_b, target + offset, first_b.columns, summed, arithmetic);
   };
   const std::int64_t count = element_count(batch);
-  const double work = static_cast<double>(count) * static_cast<double>(first_a.rows) *
-                      static_cast<double>(first_a.columns) * static_cast<double>(first_b.columns);
-  if (!summed && count > 1 && work > 3e7 && help_is_near()) {
+  if (!summed && count > 1 && help_pays(count, first_a.rows, first_a.columns, first_b.columns)) {
     const std::int64_t size = std::max<std::int64_t>(1, count / 64);
     run_pieces((count + size - 1) / size, [&](std::int64_t piece) {
       for (std::int64_t i = piece * size; i < std::min(count, (piece + 1) * size); ++i) run_one(i);
@@ -409,7 +401,7 @@ void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_
   const bool contiguous = a.column_stride == 1 && (b.row_stride == 1 || b.columns <= 8);
   if (few && contiguous && a.columns >= 4 * lanes<T>) {
     multiply_by_dot_products(a, b, result, result_stride, accumulate);
-  } else if (is_large(a, b) && help_is_near()) {
+  } else if (help_pays(a.rows, a.columns, b.columns)) {
     multiply_by_panels_together(a, b, result, result_stride, accumulate);
   } else {
     multiply_by_panels(a, b, result, result_stride, accumulate);

@@ -299,19 +299,6 @@ Normalised layer_norm(const Bound& args) {
   return normalise(x, weight, bias, trailing_layout(x, args.ints("normalized_shape"), weight, bias, args.real("eps")));
 }
 
-double machine_epsilon(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return 0x1p-10;
-    case DType::bfloat16:
-      return 0x1p-7;
-    case DType::float64:
-      return 0x1p-52;
-    default:
-      return 0x1p-23;
-  }
-}
-
 Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var>& weight,
                       const std::optional<Var>& bias, double epsilon) {
   require_floating(x, "group_norm");
@@ -453,7 +440,7 @@ OP("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? e
      const Var x = args.var("input");
      const auto weight = args.optional_var("weight");
      Layout layout = trailing_layout(x, args.ints("normalized_shape"), weight, std::nullopt,
-                                     args.optional_real("eps").value_or(machine_epsilon(x.dtype())));
+                                     args.optional_real("eps").value_or(epsilon(x.dtype())));
      layout.statistics = Statistics::mean_square;
      return normalise(x, weight, std::nullopt, layout).y;
    });

@@ -156,14 +156,6 @@ List by_shape(std::string_view api, const List& recorded, const std::vector<Grad
   return result;
 }
 
-void flatten(const Value& value, List& leaves) {
-  if (const List* list = value.get<List>()) {
-    for (const Value& item : *list) flatten(item, leaves);
-  } else {
-    leaves.push_back(value);
-  }
-}
-
 std::vector<GradientSlot> slots_of(const MaterialisedCall& call) {
   std::vector<GradientSlot> slots;
   const auto add = [&](const Value& tree, bool positional) {
@@ -206,7 +198,7 @@ class RecordedDevice final : public Device {
 
 GradientPairing pair_gradients(std::string_view api, const List& recorded, const std::vector<GradientSlot>& slots) {
   List leaves;
-  for (const Value& value : recorded) flatten(value, leaves);
+  for (const Value& value : recorded) for_each_leaf(value, [&](const Value& leaf) { leaves.push_back(leaf); });
   GradientPairing pairing;
   if (auto reading = by_place(leaves, slots)) pairing.readings.push_back(std::move(*reading));
   if (pairing.readings.empty()) {
