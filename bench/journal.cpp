@@ -19,6 +19,7 @@
 
 #include "bench/dump_writer.h"
 #include "bench/measured_run.h"
+#include "bench/scratch_directory.h"
 #include "bench/training_step.h"
 #include "journal/reader.h"
 #include "journal/writer.h"
@@ -42,25 +43,6 @@ struct Settings {
   std::uint64_t calls = 100'000;
   std::size_t repeat = 5;
   int threads = 2;
-};
-
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "bench_journal_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error(pattern + ": cannot be made.");
-    path_ = pattern;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
 };
 
 double seconds_now() {

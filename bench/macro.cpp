@@ -17,6 +17,7 @@
 #include "bench/baselines.h"
 #include "bench/dump_writer.h"
 #include "bench/measured_run.h"
+#include "bench/scratch_directory.h"
 #include "bench/training_step.h"
 #include "kernels/error.h"
 
@@ -83,25 +84,6 @@ const Baseline* baseline_of(const std::string& name) {
       std::find_if(baselines.begin(), baselines.end(), [&](const Baseline& entry) { return entry.dump == name; });
   return found == baselines.end() ? nullptr : found;
 }
-
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "bench_macro_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw UserError(pattern + ": cannot be made.");
-    path_ = pattern;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 // Sixteen layers of tensors of some thousand elements: what a call costs whatever its size.
 fs::path generate(const fs::path& directory, std::uint64_t micro_batches, std::uint64_t min_bytes) {

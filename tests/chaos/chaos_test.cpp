@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-#include "tests/e2e/support.h"
+#include "tests/e2e/untouched.h"
 
 namespace msrun::testing {
 namespace {
@@ -24,32 +24,6 @@ std::uint64_t number_from(const char* name, std::uint64_t fallback) {
 }
 
 void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
-// Processes whose command line holds the marker.
-int processes_with(const std::string& marker) {
-  int count = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
-    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-    if (read_file(entry.path() / "cmdline").find(marker) != std::string::npos) ++count;
-  }
-  return count;
-}
-
-std::set<std::string> names_in(const fs::path& directory) {
-  std::set<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory)) names.insert(entry.path().filename());
-  return names;
-}
-
-// The CSV whose name starts with prefix; empty if there is none yet. A killed supervisor may have left a temporary file
-// beside it, which the next one takes.
-fs::path csv_in(const fs::path& directory, const std::string& prefix) {
-  if (!fs::exists(directory)) return {};
-  for (const std::string& name : names_in(directory)) {
-    if (name.starts_with(prefix) && name.ends_with(".csv")) return directory / name;
-  }
-  return {};
-}
 
 class Chaos : public ::testing::Test {
  protected:
@@ -125,7 +99,7 @@ TEST_F(Chaos, EndsWithTheFilesOfAnUndisturbedRun) {
   const std::uint64_t rounds = number_from("MSRUN_CHAOS_ROUNDS", 10);
   std::cout << "MSRUN_CHAOS_SEED=" << seed << '\n';
   std::mt19937_64 random(seed);
-  const std::set<std::string> shared_memory = names_in("/dev/shm");
+  const std::set<std::string> shared_memory = shared_memory_names();
 
   ASSERT_TRUE(live(arguments(scratch_ / "calm"), random, false));
   const std::string result = read_file(only_file(scratch_ / "calm", "accuracy_checking_result_"));
@@ -149,13 +123,14 @@ TEST_F(Chaos, EndsWithTheFilesOfAnUndisturbedRun) {
     }
     EXPECT_EQ(read_file(only_file(out, "accuracy_checking_result_")), result);
     EXPECT_EQ(read_file(only_file(out, "accuracy_checking_details_")), details);
-    for (const std::string& name : names_in(out)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(out)) {
+      const std::string name = entry.path().filename();
       EXPECT_TRUE(name.ends_with(".csv") || name.ends_with(".journal") || name.starts_with("device")) << name;
     }
     if (HasFailure()) return;
     fs::remove_all(out);
   }
-  EXPECT_EQ(names_in("/dev/shm"), shared_memory);
+  EXPECT_EQ(shared_memory_names(), shared_memory);
   std::cout << rounds << " rounds, " << lives << " lives\n";
 }
 

@@ -17,15 +17,6 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-fs::path csv_in(const fs::path& directory, const std::string& prefix) {
-  if (!fs::exists(directory)) return {};
-  for (const fs::directory_entry& file : fs::directory_iterator(directory)) {
-    const std::string name = file.path().filename();
-    if (name.starts_with(prefix) && name.ends_with(".csv")) return file.path();
-  }
-  return {};
-}
-
 std::vector<std::string> arguments(const fs::path& out) {
   // Without power durability there is no sync that could fail.
   return {"-api_info", dump("npu_fused_synth_fp32"), "-n", "1", "--durability", "power", "-o", out};

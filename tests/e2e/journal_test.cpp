@@ -50,8 +50,8 @@ TEST_F(JournalCommand, ShowsAFinishedRun) {
   EXPECT_THAT(shown.err, IsEmpty());
   EXPECT_THAT(shown.out, AllOf(HasSubstr(path.string()), HasSubstr(dump("llama_bf16").string() + ", 84 calls"),
                                HasSubstr("seed 1234 (per-api)"), HasSubstr("84 of 84 finished: pass 38, warning 46"),
-                               HasSubstr("device "), HasSubstr("format 1"),
-                               HasSubstr("Damage        none"), HasSubstr("Writer        none")));
+                               HasSubstr("device "), HasSubstr("format 1"), HasSubstr("Damage        none"),
+                               HasSubstr("Writer        none")));
   EXPECT_EQ(snapshot(out()), before) << "it only looks";
 }
 

@@ -138,6 +138,15 @@ fs::path only_file(const fs::path& directory, const std::string& prefix) {
   return found;
 }
 
+fs::path csv_in(const fs::path& directory, const std::string& prefix) {
+  if (!fs::exists(directory)) return {};
+  for (const fs::directory_entry& file : fs::directory_iterator(directory)) {
+    const std::string name = file.path().filename();
+    if (name.starts_with(prefix) && name.ends_with(".csv")) return file.path();
+  }
+  return {};
+}
+
 Rows read_csv(const fs::path& path) {
   const std::string bytes = read_file(path);
   CsvReader reader(bytes);

@@ -79,6 +79,10 @@ void write_file(const fs::path& path, const std::string& text);
 // The only file in directory whose name starts with prefix.
 fs::path only_file(const fs::path& directory, const std::string& prefix);
 
+// The CSV whose name starts with prefix; empty if there is none yet. A killed supervisor may have left a temporary file
+// beside it, which the next one takes.
+fs::path csv_in(const fs::path& directory, const std::string& prefix);
+
 using Rows = std::vector<std::vector<std::string>>;
 // All rows of a CSV, the header first.
 Rows read_csv(const fs::path& path);

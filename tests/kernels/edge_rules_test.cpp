@@ -10,12 +10,6 @@ namespace {
 using namespace testing;
 using Values = std::vector<double>;
 
-Tensor result_of(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {}) {
-  Tape tape;
-  std::vector<Var> leaves;
-  return call(type, api, args, kwargs, tape, leaves).tensor();
-}
-
 Tensor bools(const Dims& shape, const std::vector<std::int64_t>& data) { return int64(shape, data).to(DType::boolean); }
 
 TEST(EdgeRules, SquaresOfBoolsAreNumbers) {

@@ -8,18 +8,10 @@
 #include <limits>
 #include <random>
 
+#include "tests/kernels/units_of_last_place.h"
+
 namespace msrun {
 namespace {
-
-template <class T>
-double units_of_last_place(T actual, long double exact) {
-  const T nearest = static_cast<T>(exact);
-  if (actual == nearest) return 0;
-  const long double place =
-      static_cast<long double>(std::nextafter(std::abs(nearest), std::numeric_limits<T>::infinity())) -
-      static_cast<long double>(std::abs(nearest));
-  return static_cast<double>(std::abs(static_cast<long double>(actual) - exact) / place);
-}
 
 template <class T>
 class Exponential : public ::testing::Test {};

@@ -20,13 +20,6 @@ void expect_near(const Values& actual, const Values& expected, double tolerance)
   for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], tolerance) << "element " << i;
 }
 
-Tensor result_of(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {},
-                 std::size_t output = 0) {
-  Tape tape;
-  std::vector<Var> leaves;
-  return call(type, api, args, kwargs, tape, leaves, output).tensor();
-}
-
 Tensor times(const Tensor& a, const Tensor& b) { return product(a, b, DType::float64, {}); }
 Tensor adjoint(const Tensor& a) { return a.transpose(-1, -2); }
 

@@ -59,12 +59,18 @@ inline Var call(const std::string& type, const std::string& api, const List& arg
   return *items.at(output).get<Var>();
 }
 
-// Forward value as doubles.
-inline std::vector<double> forward(const std::string& type, const std::string& api, const List& args,
-                                   const Dict& kwargs = {}, std::size_t output = 0) {
+// Forward value.
+inline Tensor result_of(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {},
+                        std::size_t output = 0) {
   Tape tape;
   std::vector<Var> leaves;
-  return values(call(type, api, args, kwargs, tape, leaves, output).tensor());
+  return call(type, api, args, kwargs, tape, leaves, output).tensor();
+}
+
+// The same as doubles.
+inline std::vector<double> forward(const std::string& type, const std::string& api, const List& args,
+                                   const Dict& kwargs = {}, std::size_t output = 0) {
+  return values(result_of(type, api, args, kwargs, output));
 }
 
 // Gradients of all float64 tensor arguments for the cotangent `gradient` (all ones if undefined).

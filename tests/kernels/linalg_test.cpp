@@ -30,13 +30,6 @@ Tensor positive_definite(std::uint64_t seed) {
   return product(a, a.transpose(-1, -2), DType::float64, {});
 }
 
-Tensor result_of(const std::string& type, const std::string& api, const List& args, const Dict& kwargs = {},
-                 std::size_t output = 0) {
-  Tape tape;
-  std::vector<Var> leaves;
-  return call(type, api, args, kwargs, tape, leaves, output).tensor();
-}
-
 TEST(Linalg, Inverse) {
   EXPECT_EQ(forward("Torch", "inverse", {float64({2, 2}, {2, 0, 0, 4})}), (Values{.5, 0, 0, .25}));
   const Tensor a = regular(1);

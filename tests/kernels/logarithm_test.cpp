@@ -9,19 +9,10 @@
 
 #include "kernels/ops/error_function.h"
 #include "kernels/ops/exponential.h"
+#include "tests/kernels/units_of_last_place.h"
 
 namespace msrun {
 namespace {
-
-template <class T>
-double units_of_last_place(T actual, long double exact) {
-  const T nearest = static_cast<T>(exact);
-  if (actual == nearest) return 0;
-  const long double place =
-      static_cast<long double>(std::nextafter(std::abs(nearest), std::numeric_limits<T>::infinity())) -
-      static_cast<long double>(std::abs(nearest));
-  return static_cast<double>(std::abs(static_cast<long double>(actual) - exact) / place);
-}
 
 // The largest error over arguments spread evenly between low and high, and over e^low to e^high in logarithmic steps.
 template <class T, class F, class G>
