@@ -10,7 +10,8 @@
 namespace msrun {
 namespace {
 
-constexpr std::array operators{
+// Not a std::array: clang takes the deduction of its size as hundreds of nested expressions.
+constexpr InventoryOperator operators[]{
     InventoryOperator{"__bool__", 1, false, "Tensor: __bool__ __nonzero__"},
     InventoryOperator{"_add_relu", 2, true, "Torch: _add_relu _add_relu_"},
     InventoryOperator{"_addmm_activation", 2, true, "Tensor: _addmm_activation"},

@@ -108,7 +108,6 @@ class Reading {
   }
 
   JournalContents contents_;
-  std::size_t calls = 0;
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ Var transposed(const Var& a) { return transpose(a, -1, -2); }
 // the triangle that was read.
 Var cholesky_solve(const Var& factor, const Var& right, bool upper) {
   const auto [f, b] = system_of(factor, right, "cholesky_solve");
-  const auto solve = [upper, l = upper ? msrun::transposed(f.tensor()) : f.tensor()](const Tensor& side) {
+  const auto solve = [l = upper ? msrun::transposed(f.tensor()) : f.tensor()](const Tensor& side) {
     return solve_triangular(msrun::transposed(l), solve_triangular(l, side, false, false), true, false);
   };
   const Tensor x = solve(b.tensor());
