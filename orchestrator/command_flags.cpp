@@ -103,7 +103,11 @@ const std::vector<Flag>& flags() {
        "per_api (default): the documented standard of each API; current: newest msProbe",
        "Judging"},
       {{"compat"}, Takes::one_value, "--compat msprobe", "reproduce msProbe's cells, known errors included", "Judging"},
-      {{"fail_on"}, Takes::one_value, "--fail-on LEVEL", "exit code 1 if there is an error, or a warning", "Judging"},
+      {{"fail_on"},
+       Takes::one_value,
+       "--fail-on LEVEL",
+       "exit code 1 if there is an error, a warning, or a suspicious one",
+       "Judging"},
 
       {{"out_path", "o"}, Takes::one_value, "-o, --out_path DIR", "directory of the CSV files (default ./)", "Output"},
       {{"save_error_data"}, Takes::nothing, "-save_error_data", "save tensors of calls that do not pass", "Output"},

@@ -263,7 +263,9 @@ Options options_from(const Values& values, Command command, std::string framewor
   }
   if (values.given("summary")) options.summary = true;
   if (values.given("no_summary")) options.summary = false;
-  options.fail_on = values.choice("fail_on", FailOn::never, {{"error", FailOn::error}, {"warning", FailOn::warning}});
+  options.fail_on =
+      values.choice("fail_on", FailOn::never,
+                    {{"error", FailOn::error}, {"warning", FailOn::warning}, {"suspicious", FailOn::suspicious}});
 
   if (command == Command::run_overflow_check) fit_overflow_check(values, options);
   options.devices = parse_devices(values);

@@ -20,7 +20,7 @@ enum class StandardPolicy : std::uint8_t { per_api, current };
 enum class MessageFormat : std::uint8_t { human, json };
 // What a finished result survives: the death of any process, or a power loss as well.
 enum class Durability : std::uint8_t { process, power };
-enum class FailOn : std::uint8_t { never, error, warning };
+enum class FailOn : std::uint8_t { never, error, warning, suspicious };
 
 // Memory that all tasks in flight may take together: bytes if they are given, else a share of what is free at the
 // start.

@@ -68,7 +68,8 @@ std::string journal_of(const std::string& path) {
 
 std::string counts_line(const VerdictCounts& counts) {
   return "pass " + with_commas(counts.pass) + ", warning " + with_commas(counts.warning) + ", error " +
-         with_commas(counts.error) + ", SKIP " + with_commas(counts.skip);
+         with_commas(counts.error) + ", SKIP " + with_commas(counts.skip) + ", suspicious " +
+         with_commas(counts.suspicious());
 }
 
 // Text or number of the metadata, fit for one line.
@@ -174,7 +175,8 @@ std::string human_text(const JournalContents& contents) {
 }
 
 Json counts_json(const VerdictCounts& counts) {
-  return {{"pass", counts.pass}, {"warning", counts.warning}, {"error", counts.error}, {"skip", counts.skip}};
+  return {{"pass", counts.pass}, {"warning", counts.warning},         {"error", counts.error},
+          {"skip", counts.skip}, {"suspicious", counts.suspicious()}, {"rounding_only", counts.rounding_only}};
 }
 
 Json optional_json(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }

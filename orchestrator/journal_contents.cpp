@@ -102,8 +102,8 @@ class Reading {
     for (std::uint32_t task = 0; task < contents_.results.tasks(); ++task) {
       if (!contents_.results.has(task)) continue;
       const ApiResult result = contents_.results.outline(task);
-      contents_.counts.add(result.forward, result.backward);
-      contents_.devices[result.device].add(result.forward, result.backward);
+      contents_.counts.add(result);
+      contents_.devices[result.device].add(result);
     }
   }
 

@@ -77,6 +77,7 @@ std::optional<double> time_of(std::string_view time_note) {
 void StoredResults::put(const ApiResult& result) {
   bytes_.clear();
   append(bytes_, result.forward);
+  append(bytes_, result.rounding_only);
   append(bytes_, result.backward ? static_cast<std::uint8_t>(*result.backward) : no_status);
   append(bytes_, result.device);
   append_short(bytes_, result.name.size());
@@ -108,6 +109,7 @@ ApiResult StoredResults::decode(std::uint32_t task, bool with_rows) const {
   ApiResult result;
   result.task = task;
   result.forward = take<Status>(at);
+  result.rounding_only = take<bool>(at);
   const auto backward = take<std::uint8_t>(at);
   if (backward != no_status) result.backward = static_cast<Status>(backward);
   result.device = take<std::int32_t>(at);
@@ -146,6 +148,7 @@ std::uint32_t StoredResults::number_of_text(const std::string& text) {
 std::uint32_t StoredResults::number_of_row(const DetailsRow& row) {
   key_.clear();
   append(key_, row.status);
+  append(key_, row.rounding_only);
   for (const Cell& cell : row.cells) append(key_, cell.kind);
   for (const std::string* text : {&row.bench_dtype, &row.device_dtype, &row.shape, &row.message}) {
     append_short(key_, text->size());

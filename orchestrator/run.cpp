@@ -465,6 +465,7 @@ class Run {
     const VerdictCounts& counts = results.summary().counts();
     int code = complete ? exit_completed : exit_incomplete;
     if (complete && ((options_.fail_on == FailOn::error && counts.error > 0) ||
+                     (options_.fail_on == FailOn::suspicious && counts.suspicious() > 0) ||
                      (options_.fail_on == FailOn::warning && counts.error + counts.warning > 0))) {
       code = exit_fail_on;
     }

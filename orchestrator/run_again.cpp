@@ -109,7 +109,11 @@ std::string resume_command(const Options& options, std::string_view csv_path) {
   if (options.english_titles) words.add("--titles", "en");
   if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
   if (options.summary) words.add(*options.summary ? "--summary" : "--no-summary");
-  if (options.fail_on != FailOn::never) words.add("--fail-on", options.fail_on == FailOn::error ? "error" : "warning");
+  if (options.fail_on != FailOn::never) {
+    words.add("--fail-on", options.fail_on == FailOn::error     ? "error"
+                           : options.fail_on == FailOn::warning ? "warning"
+                                                                : "suspicious");
+  }
   words.add("-n", std::to_string(options.threads));
   words.add("-d");
   for (const int device : options.devices) words.add(std::to_string(device).c_str());

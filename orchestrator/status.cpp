@@ -24,8 +24,12 @@ using Json = nlohmann::ordered_json;
 constexpr const char* to_start_and_erase = "\r\x1b[K";
 
 std::string counts_text(const VerdictCounts& counts, const char* separator) {
-  return "pass " + std::to_string(counts.pass) + separator + "warning " + std::to_string(counts.warning) + separator +
-         "error " + std::to_string(counts.error) + separator + "SKIP " + std::to_string(counts.skip);
+  std::string text = "pass " + std::to_string(counts.pass) + separator + "warning " + std::to_string(counts.warning) +
+                     separator + "error " + std::to_string(counts.error) + separator + "SKIP " +
+                     std::to_string(counts.skip);
+  if (counts.warning + counts.error > 0)
+    text += std::string(separator) + "suspicious " + std::to_string(counts.suspicious());
+  return text;
 }
 
 std::string rate_text(double rate) {
@@ -131,6 +135,7 @@ class JsonView : public ProgressView {
     line["forward"] = status_text(result.forward);
     line["backward"] = result.backward ? Json(status_text(*result.backward)) : Json(nullptr);
     line["message"] = result.message;
+    line["rounding_only"] = result.rounding_only;
     if (result.overflow) line["overflow"] = {{"cpu", result.overflow->bench}, {"device", result.overflow->device}};
     line["seconds"] = phases(result.times);
     print(line);
@@ -200,6 +205,8 @@ class JsonView : public ProgressView {
     line["warning"] = counts.warning;
     line["error"] = counts.error;
     line["skip"] = counts.skip;
+    line["suspicious"] = counts.suspicious();
+    line["rounding_only"] = counts.rounding_only;
   }
 
   // Bytes that are not UTF-8 become U+FFFD: names and messages may come from foreign files.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -43,10 +44,25 @@ std::string first_line(const std::string& message) {
   return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
 }
 
-std::string row_reason(const char* direction, std::size_t index, const DetailsRow& row) {
+// What stands in a Message from the sentence on that judges the rounding: the most telling lines.
+std::vector<std::string> explanation_in(const std::string& message) {
+  const std::size_t start = message.find("\nNot explained by rounding");
+  std::vector<std::string> lines;
+  if (start == std::string::npos) return lines;
+  std::istringstream rest(message.substr(start + 1));
+  for (std::string line; std::getline(rest, line);) lines.push_back(sanitised(line));
+  return lines;
+}
+
+// One line or more.
+std::vector<std::string> row_reason(const char* direction, std::size_t index, const DetailsRow& row) {
   std::string text = std::string(direction) + ".output." + std::to_string(index) + ":";
+  if (std::vector<std::string> lines = explanation_in(row.message); !lines.empty()) {
+    lines.front().insert(0, text + " ");
+    return lines;
+  }
   const std::string message = first_line(row.message);
-  if (!message.empty()) return text + " " + message;
+  if (!message.empty()) return {text + " " + message};
   const char* separator = " ";
   for (const auto& [metric, label] : {std::pair{Metric::cosine, "cosine "},
                                       {Metric::max_abs_error, "max abs error "},
@@ -57,18 +73,22 @@ std::string row_reason(const char* direction, std::size_t index, const DetailsRo
     text += separator + std::string(label) + short_number(row[metric].value);
     separator = ", ";
   }
-  return text;
+  return {text};
 }
 
-// Why the call has this status: its first row that has it.
-std::string reason_of(const ApiResult& result, Status status) {
-  for (std::size_t i = 0; i < result.forward_rows.size(); ++i) {
-    if (result.forward_rows[i].status == status) return row_reason("forward", i, result.forward_rows[i]);
+// Why the call has this status: its first row that has it and that rounding does not explain, else its first.
+std::vector<std::string> reason_of(const ApiResult& result, Status status) {
+  for (const bool explained : {false, true}) {
+    for (std::size_t i = 0; i < result.forward_rows.size(); ++i) {
+      const DetailsRow& row = result.forward_rows[i];
+      if (row.status == status && row.rounding_only == explained) return row_reason("forward", i, row);
+    }
+    for (std::size_t i = 0; i < result.backward_rows.size(); ++i) {
+      const DetailsRow& row = result.backward_rows[i];
+      if (row.status == status && row.rounding_only == explained) return row_reason("backward", i, row);
+    }
   }
-  for (std::size_t i = 0; i < result.backward_rows.size(); ++i) {
-    if (result.backward_rows[i].status == status) return row_reason("backward", i, result.backward_rows[i]);
-  }
-  return "no details row says why (dropout: the shares of zeros differ)";
+  return {"no details row says why (dropout: the shares of zeros differ)"};
 }
 
 // "Functional.conv2d" of "Functional.conv2d.3".
@@ -113,7 +133,10 @@ Status overall_status(Status forward, std::optional<Status> backward) {
   return Status::pass;
 }
 
-void VerdictCounts::add(Status forward, std::optional<Status> backward) {
+void VerdictCounts::add(const ApiResult& result) {
+  const Status forward = result.forward;
+  const std::optional<Status> backward = result.backward;
+  if (result.rounding_only) ++rounding_only;
   switch (overall_status(forward, backward)) {
     case Status::pass:
       ++pass;
@@ -146,9 +169,10 @@ std::string VerdictCounts::passing_rate() const {
 }
 
 void Summary::add(const ApiResult& result) {
-  counts_.add(result.forward, result.backward);
+  counts_.add(result);
   const Status status = overall_status(result.forward, result.backward);
   if (status != Status::warning && status != Status::error) return;
+  if (result.rounding_only) return;
   Finding& finding = findings_[api_of(result.name)];
   const bool worse = finding.name.empty() || (status == Status::error && finding.status == Status::warning);
   const bool earlier = status == finding.status && result.task < finding.task;
@@ -170,6 +194,10 @@ std::string Summary::text(const std::string& reproduce_command) const {
   text += "Detail Statistics\n" + table({{"Forward Error", std::to_string(counts_.forward_error)},
                                          {"Backward Error", std::to_string(counts_.backward_error)},
                                          {"Both Forward & Backward Error", std::to_string(counts_.both_error)}});
+  if (counts_.warning + counts_.error > 0) {
+    text += "Warnings and Errors\n" + table({{"Suspicious", std::to_string(counts_.suspicious())},
+                                             {"Explained by Rounding", std::to_string(counts_.rounding_only)}});
+  }
   if (findings_.empty()) return text;
 
   std::vector<const Finding*> worst;
@@ -190,7 +218,7 @@ std::string Summary::text(const std::string& reproduce_command) const {
               counted(finding.warnings, "warning") + ")";
     }
     text += cut_to_width(line, max_width) + "\n";
-    text += cut_to_width("           " + finding.reason, max_width) + "\n";
+    for (const std::string& reason : finding.reason) text += cut_to_width("           " + reason, max_width) + "\n";
     text += wrapped_command(reproduce_command + " --only " + shell_quoted(finding.name), "           ");
   }
   if (worst.size() > max_listed) {

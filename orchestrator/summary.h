@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "runner/result.h"
 
@@ -22,9 +23,11 @@ struct VerdictCounts {
   std::uint64_t forward_error = 0;  // these three are the parts of error
   std::uint64_t backward_error = 0;
   std::uint64_t both_error = 0;
+  std::uint64_t rounding_only = 0;  // of warning and error: rounding explains them; the rest is suspicious
 
-  void add(Status forward, std::optional<Status> backward);
+  void add(const ApiResult& result);
   std::uint64_t total() const { return pass + warning + error; }
+  std::uint64_t suspicious() const { return warning + error - rounding_only; }
   std::string passing_rate() const;  // "93.75%", "0%" if nothing was judged
 };
 
@@ -41,12 +44,12 @@ class Summary {
   std::string text(const std::string& reproduce_command) const;
 
  private:
-  // All calls of one API ("Functional.conv2d") that did not pass, and the first of the worst of them.
+  // All calls of one API ("Functional.conv2d") that are suspicious, and the first of the worst of them.
   struct Finding {
     Status status = Status::warning;
     std::uint32_t task = 0;
     std::string name;
-    std::string reason;
+    std::vector<std::string> reason;  // lines
     std::uint64_t errors = 0;
     std::uint64_t warnings = 0;
   };

@@ -9,6 +9,7 @@
 #include "kernels/compare/ties.h"
 #include "kernels/error.h"
 #include "runner/error_data.h"
+#include "runner/explain.h"
 #include "runner/overflow.h"
 
 namespace msrun {
@@ -91,6 +92,12 @@ bool same_tensors(const List& a, const List& b) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
 }
 
+std::vector<Value> leaves(const List& trees) {
+  std::vector<Value> result;
+  for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
+  return result;
+}
+
 std::size_t tensors_in(const List& values) {
   std::size_t count = 0;
   for (const Value& value : values)
@@ -147,23 +154,24 @@ class Check {
       const Stopwatch watch(result_.times.device);
       device = device_.run(op, call, only_output);
     }
+    EvaluationOptions benchmark;
+    benchmark.benchmark = true;
+    benchmark.only_output = only_output;
+    if (!options_.compare.compat_msprobe) {
+      benchmark.adjust_gradients = [&](const Value& output, const List& gradients) {
+        return gradients_of_same_choice(call, output, device.output, gradients);
+      };
+    }
     Evaluation bench;
     {
       const Stopwatch watch(result_.times.benchmark);
-      EvaluationOptions benchmark;
-      benchmark.benchmark = true;
-      benchmark.only_output = only_output;
-      if (!options_.compare.compat_msprobe) {
-        benchmark.adjust_gradients = [&](const Value& output, const List& gradients) {
-          return gradients_of_same_choice(call, output, device.output, gradients);
-        };
-      }
       bench = evaluate(op, call, benchmark);
     }
     if (call.recorded) device.output = in_form_of(bench.output, device.output);
     {
       const Stopwatch watch(result_.times.compare);
-      compare(call, bench, device);
+      Explainer explainer(op, call, bench, benchmark);
+      compare(call, bench, device, explainer);
     }
     const bool error = result_.forward == Status::error || result_.backward == Status::error;
     if (error && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
@@ -200,23 +208,35 @@ class Check {
     return *turned.get<List>();
   }
 
-  void compare(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
+  void compare(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device,
+               Explainer& explainer) {
     const bool float8 = has_float8_input(call);
     const Value bench_output = compared_output(bench.output, call.parts.api);
     const Value device_output = compared_output(device.output, call.parts.api);
     Comparison forward =
         compare_outputs(call.name, bench_output, float8 ? narrow_float8_result(device_output) : device_output, float8,
                         options_.compare, call.args.empty() ? nullptr : &call.args.front());
+    explain(explainer, forward, bench.output_sums,
+            [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, call.parts.api)}); });
     result_.forward = forward.status;
     result_.forward_rows = std::move(forward.rows);
     result_.backward.reset();
     result_.backward_rows.clear();
     result_.message.clear();
-    compare_backward(call, bench, device);
+    compare_backward(call, bench, device, explainer);
     if (result_.forward == Status::skip && !result_.forward_rows.empty()) {
       result_.message = result_.forward_rows.front().message;
     } else if (result_.backward == Status::skip && !result_.backward_rows.empty()) {
       result_.message = result_.backward_rows.front().message;
+    }
+  }
+
+  void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,
+               const Explainer::Select& select) const {
+    try {
+      explainer.explain(comparison, sums, select, options_.compare.compat_msprobe);
+    } catch (const SkipError&) {
+      // The memory of the call is used up: its rows stay unexplained.
     }
   }
 
@@ -246,7 +266,8 @@ class Check {
     return result;
   }
 
-  void compare_backward(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
+  void compare_backward(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device,
+                        Explainer& explainer) {
     std::string message = call.backward.message;
     const bool tuple = bench.output.is<List>();
     if (options_.compare.compat_msprobe && tuple && call.backward.run && !grad_index(call.parts.api)) {
@@ -297,6 +318,8 @@ class Check {
       skip_backward(result_, device.gradient_doubt);
       return;
     }
+    explain(explainer, *backward, bench.gradient_sums,
+            [&](const Evaluation& evaluation) { return leaves(compared(evaluation.gradients)); });
     result_.backward = backward->status;
     result_.backward_rows = std::move(backward->rows);
     for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
@@ -327,6 +350,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
       check_overflow(call, device, options, result);
     } else {
       Check(call, device, options, result).run();
+      result.rounding_only = explained_by_rounding(result);
     }
     return result;
   } catch (const SkipError& error) {

@@ -1,11 +1,19 @@
 #include "runner/result.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
 
 namespace msrun {
 namespace {
+
+// In the byte of a status: explained by rounding.
+constexpr std::uint8_t rounding_mark = 0x80;
+
+std::uint8_t with_mark(Status status, bool rounding_only) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(status) | (rounding_only ? rounding_mark : 0U));
+}
 
 class Encoder {
  public:
@@ -25,7 +33,7 @@ class Encoder {
       text(row.device_dtype);
       text(row.shape);
       text(row.message);
-      number(row.status);
+      number(with_mark(row.status, row.rounding_only));
       for (const Cell& cell : row.cells) {
         number(cell.kind);
         if (cell.kind != Cell::Kind::blank) number(cell.value);
@@ -54,6 +62,13 @@ class Decoder {
     if (value > static_cast<std::uint8_t>(last)) throw std::runtime_error("result record: value out of range");
     return static_cast<E>(value);
   }
+  Status marked_status(bool& rounding_only) {
+    const auto byte = number<std::uint8_t>();
+    rounding_only = (byte & rounding_mark) != 0;
+    const auto status = static_cast<std::uint8_t>(byte & ~rounding_mark);
+    if (status > static_cast<std::uint8_t>(Status::skip)) throw std::runtime_error("result record: unknown status");
+    return static_cast<Status>(status);
+  }
   std::string text() { return std::string(take(number<std::uint32_t>())); }
   std::vector<DetailsRow> rows() {
     // A row takes at least its fixed part, which bounds what a damaged count can ask for.
@@ -65,7 +80,7 @@ class Decoder {
       row.device_dtype = text();
       row.shape = text();
       row.message = text();
-      row.status = enumerator(Status::skip);
+      row.status = marked_status(row.rounding_only);
       for (Cell& cell : row.cells) {
         cell.kind = enumerator(Cell::Kind::integer);
         if (cell.kind != Cell::Kind::blank) cell.value = number<double>();
@@ -89,6 +104,21 @@ constexpr std::uint8_t no_status = 0xFF;
 
 }  // namespace
 
+bool explained_by_rounding(const ApiResult& result) {
+  const auto failed = [](Status status) { return status == Status::warning || status == Status::error; };
+  const auto unexplained = [&](const DetailsRow& row) { return failed(row.status) && !row.rounding_only; };
+  bool any = false;
+  const auto direction_is = [&](std::optional<Status> status, const std::vector<DetailsRow>& rows) {
+    if (!status || !failed(*status)) return true;
+    any = true;
+    const bool has_row =
+        std::any_of(rows.begin(), rows.end(), [&](const DetailsRow& row) { return failed(row.status); });
+    return has_row && std::none_of(rows.begin(), rows.end(), unexplained);
+  };
+  return direction_is(result.forward, result.forward_rows) && direction_is(result.backward, result.backward_rows) &&
+         any;
+}
+
 ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason) {
   ApiResult result;
   result.task = task;
@@ -107,7 +137,7 @@ std::string encode(const ApiResult& result) {
   out.number(result.task);
   out.text(result.name);
   out.number(result.device);
-  out.number(result.forward);
+  out.number(with_mark(result.forward, result.rounding_only));
   out.number(result.backward ? static_cast<std::uint8_t>(*result.backward) : no_status);
   out.text(result.message);
   out.rows(result.forward_rows);
@@ -130,7 +160,7 @@ ApiResult decode_result(std::string_view bytes) {
   result.task = in.number<std::uint32_t>();
   result.name = in.text();
   result.device = in.number<std::int32_t>();
-  result.forward = in.enumerator(Status::skip);
+  result.forward = in.marked_status(result.rounding_only);
   const auto backward = in.number<std::uint8_t>();
   if (backward != no_status) {
     if (backward > static_cast<std::uint8_t>(Status::skip)) throw std::runtime_error("result record: unknown status");

@@ -36,10 +36,16 @@ struct ApiResult {
   std::string message;             // fourth field of the result row, written where forward or backward is SKIP
   std::vector<DetailsRow> forward_rows;
   std::vector<DetailsRow> backward_rows;
+  // Warning or error, and rounding explains every row that is (DetailsRow::rounding_only).
+  bool rounding_only = false;
   PhaseTimes times;
   // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
   std::optional<OverflowFinding> overflow;
 };
+
+// Whether the rows of a result that is warning or error are all explained by rounding: a status without such a row,
+// as dropout has, is not.
+bool explained_by_rounding(const ApiResult& result);
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.
 ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason);

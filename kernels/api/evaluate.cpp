@@ -10,7 +10,11 @@ namespace {
 class SideBuilder {
  public:
   SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, Tape& tape)
-      : call_(call), tape_(tape), benchmark_(options.benchmark), plan_(plan_raise(call)) {
+      : call_(call),
+        tape_(tape),
+        benchmark_(options.benchmark),
+        change_input_(options.change_input),
+        plan_(plan_raise(call)) {
     if (benchmark_ || !call.autocast) return;
     const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
     if (!autocast) return;
@@ -23,7 +27,9 @@ class SideBuilder {
     return transform_leaves(tree, [&](const Value& leaf) -> Value {
       const Tensor* tensor = leaf.get<Tensor>();
       if (tensor == nullptr) return leaf;
-      return input(benchmark_ ? raise(*tensor, plan_, call_.parts.api) : *tensor);
+      if (!benchmark_) return input(*tensor);
+      const Tensor raised = raise(*tensor, plan_, call_.parts.api);
+      return input(change_input_ && is_floating(raised.dtype()) ? change_input_(raised) : raised);
     });
   }
 
@@ -44,6 +50,7 @@ class SideBuilder {
   const MaterialisedCall& call_;
   Tape& tape_;
   bool benchmark_;
+  const std::function<Tensor(const Tensor&)>& change_input_;
   RaisePlan plan_;
   std::optional<DType> cast_to_;
   std::vector<Var> inputs_;
@@ -65,7 +72,10 @@ void run_backward(const Value& output, const MaterialisedCall& call, const List&
     if (gradient == nullptr || var == nullptr) continue;
     // With several outputs those without a graph simply get no gradient; a single one must have it.
     if (!var->requires_grad() && outputs.size() > 1) continue;
-    tape.backward(*var, options.benchmark ? raise_gradient(*gradient, call.parts.api) : *gradient);
+    Tensor upstream = options.benchmark ? raise_gradient(*gradient, call.parts.api) : *gradient;
+    if (options.benchmark && options.change_input && is_floating(upstream.dtype()))
+      upstream = options.change_input(upstream);
+    tape.backward(*var, upstream);
     any = true;
   }
   if (!any) throw SkipError("Backward input of " + call.name + " is empty.");
@@ -81,8 +91,10 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   Dict kwargs;
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
 
+  const SumRecorder sums;
   const Value output = op.call(args, kwargs, tape);
   Evaluation result;
+  result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();
     return var == nullptr ? leaf : Value(var->tensor().contiguous());
@@ -96,6 +108,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     result.backward_problem = error.what();
     return result;
   }
+  result.gradient_sums = sums.seen();
   for (const Var& input : builder.inputs()) {
     const Tensor gradient = tape.gradient(input);
     result.gradients.push_back(gradient.defined() ? Value(gradient.contiguous()) : Value(None{}));

@@ -7,6 +7,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/api/precision.h"
+#include "kernels/autograd/sums.h"
 
 namespace msrun {
 
@@ -18,6 +19,9 @@ struct Evaluation {
   List gradients;
   // Why the backward could not be run although it was asked for; empty otherwise.
   std::string backward_problem;
+  // Behind the output, and behind output and gradients together.
+  SumStatistics output_sums;
+  SumStatistics gradient_sums;
 };
 
 struct EvaluationOptions {
@@ -26,6 +30,8 @@ struct EvaluationOptions {
   bool benchmark = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
   std::optional<std::size_t> only_output;
+  // Changes the floating inputs and gradients of a benchmark after they are raised. Empty: they are taken as they are.
+  std::function<Tensor(const Tensor&)> change_input;
   // Changes the gradients of the outputs once the outputs are known: where these are free up to a sign, a gradient
   // belongs to one choice of it. Empty: they are taken as they are.
   std::function<List(const Value& output, const List& gradients)> adjust_gradients;

@@ -109,6 +109,8 @@ class Walk {
       if (options_.compat_msprobe || comparison.status != Status::error) comparison.status = row.status;
     }
     comparison.rows = std::move(rows_);
+    comparison.pairs = std::move(pairs_);
+    comparison.pairs.resize(comparison.rows.size());
     return comparison;
   }
 
@@ -135,6 +137,8 @@ class Walk {
       const Tensor& other = *tensor_in(device);
       const Standard standard = select_standard(api_, other.dtype(), fp8_input_, options_.policy);
       rows_.push_back(compare_tensors(api_, *tensor, other, standard, options_));
+      pairs_.resize(rows_.size());
+      pairs_.back() = {*tensor, other};
     } else if (const auto equality = compare_scalars(bench, device)) {
       scalars(*equality, bench_class, device_class);
     } else if (bench_class == "NoneType") {
@@ -186,6 +190,7 @@ class Walk {
   bool fp8_input_;
   const CompareOptions& options_;
   std::vector<DetailsRow> rows_;
+  std::vector<Comparison::Pair> pairs_;
 };
 
 bool is_dropout(std::string_view full_name) { return full_name.find("dropout") != std::string_view::npos; }

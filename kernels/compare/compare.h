@@ -30,6 +30,12 @@ struct CompareOptions {
 struct Comparison {
   Status status = Status::pass;
   std::vector<DetailsRow> rows;
+  // The tensors behind each row, as they were compared; undefined where a row has none.
+  struct Pair {
+    Tensor bench;
+    Tensor device;
+  };
+  std::vector<Pair> pairs = {};
 };
 
 // "softmax" of "Functional.softmax.0", "linalg.inv" of "Torch.linalg.inv.0". Throws SkipError for any other number of

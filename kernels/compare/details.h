@@ -54,6 +54,8 @@ struct DetailsRow {
   std::array<Cell, metric_count> cells{};
   Status status = Status::pass;
   std::string message;
+  // A warning or error that is within what rounding does to a right result (rounding.h).
+  bool rounding_only = false;
 
   Cell& operator[](Metric metric) { return cells[static_cast<std::size_t>(metric)]; }
   const Cell& operator[](Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/autograd/sums.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exponential.h"
@@ -164,6 +165,7 @@ void forward(const Heads& heads, Results& result) {
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
   const std::int64_t rows = heads.query.size(1);
   const bool half_sums = heads.arithmetic.fp16_accumulation;
+  note_sums(std::max(heads.query.size(2), heads.key.size(1)), 2 * heads.query.size(0) * rows * heads.query.size(2));
   run_pieces(heads.query.size(0), [&](std::int64_t head) {
     Scores<T> scores(heads);
     const T sink = sink_of<T>(heads, head);
@@ -203,6 +205,8 @@ void backward(const Heads& heads, const Results& result, const Tensor& gradient,
   const std::int64_t rows = heads.query.size(1);
   const std::int64_t value_size = heads.value.size(2);
   const auto scale = static_cast<T>(heads.options.scale);
+  note_sums(std::max({heads.query.size(2), heads.key.size(1), rows * group}),
+            5 * heads.query.size(0) * rows * heads.query.size(2));
   const auto run_head = [&](std::int64_t head, Scores<T>& probabilities, std::vector<T>& storage) {
     const std::int64_t key_head = head / group;
     for (std::int64_t first = 0; first < rows; first += probabilities.rows_per_block()) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
+#include "kernels/autograd/sums.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
@@ -73,10 +74,12 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   std::fill(shape.end() - axes, shape.end(), 1);
   Tensor rstd(compute, shape);
   Tensor y(dtype, x.shape());
+  note_sums(gamma.numel(), y.numel());
   visit_compute(compute,
                 [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, half_sums, y, rstd); });
   const auto vjp = [input, weights, rstd, compute, half_sums, axes, arithmetic = x.arithmetic()](const Tensor& g) {
     const Tensor gradient = g.contiguous();
+    note_sums(weights.numel(), gradient.numel());
     Tensor of_x(is_floating(input.dtype()) ? input.dtype() : compute, input.shape());
     Tensor products(compute, input.shape());
     visit_compute(compute, [&](auto element) {

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/autograd/sums.h"
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/padded_copy.h"
 #include "kernels/ops/tiles.h"
@@ -379,6 +380,7 @@ void multiply_images(Product product, const Convolution& c, const T* a, const T*
 
 template <class T>
 void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic) {
+  note_sums(c.column_length(), c.batch * c.channels_out * c.windows.output_size());
   if (c.windows.is_identity()) return multiply_images(Product::output, c, x, w, y, arithmetic);
   const std::array<PaddedAxis, 3> axes = input_axes(c.windows);
   const std::int64_t images = images_at_once<T>(c, axes, c.in_per_group());
@@ -415,6 +417,7 @@ void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmet
 
 template <class T>
 void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, const Arithmetic& arithmetic) {
+  note_sums(c.out_per_group() * c.windows.kernel_size(), c.batch * c.channels_in * c.windows.input_size());
   if (c.windows.is_identity()) return multiply_images(Product::input, c, g, w, x, arithmetic);
   const Windows& windows = c.windows;
   std::array<std::vector<Residue>, 3> classes;
@@ -476,6 +479,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
 
 template <class T>
 void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic) {
+  note_sums(c.batch * c.windows.output_size(), c.channels_out * c.column_length());
   if (c.windows.is_identity()) return multiply_images(Product::weight, c, x, g, w, arithmetic);
   const std::array<PaddedAxis, 3> axes = input_axes(c.windows);
   // More images, because dot products want to be long.

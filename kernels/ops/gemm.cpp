@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/autograd/sums.h"
 #include "kernels/error.h"
 #include "kernels/ops/tiles.h"
 #include "kernels/parallel.h"
@@ -310,6 +311,7 @@ void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& re
   const Dims b_strides = b.expand(with_matrix(batch, -1, -1)).strides();
   const Dims result_strides = result.expand(with_matrix(batch, -1, -1)).strides();
   const bool summed = element_count(batch) != element_count(batch_axes(result.shape()));
+  note_sums(first_a.columns * (element_count(batch) / element_count(batch_axes(result.shape()))), result.numel());
   T* const target = result.mutable_data<T>();
   if (summed) std::fill_n(target, result.numel(), T{});
   const auto run_one = [&](std::int64_t position) {

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/autograd/sums.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/rows.h"
@@ -156,6 +157,7 @@ void sum_rounding_to_half(const ReductionView& view, float* result) {
 
 template <class T>
 void sum_into(const ReductionView& view, const Arithmetic& arithmetic, T* target) {
+  note_sums(view.extent, view.outer * view.inner);
   if constexpr (std::is_same_v<T, float>) {
     if (arithmetic.fp16_accumulation) return sum_rounding_to_half(view, target);
   }

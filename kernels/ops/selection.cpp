@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstring>
 
+#include "kernels/autograd/sums.h"
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/reduce.h"
@@ -224,6 +225,8 @@ Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64
   const DType wide = wide_dtype(gradient.dtype());
   const Tensor source = gradient.to(wide).contiguous();
   const Tensor values = index_values(index);
+  // Every index may be the same.
+  if (values.rank() > 0) note_sums(values.size(axis), source.numel());
   Tensor result = Tensor::zeros(wide, shape);
   const auto add = [&](auto zero) {
     using T = decltype(zero);
@@ -390,6 +393,7 @@ Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values
   const DType wide = wide_dtype(x.dtype());
   const Tensor source = values.to(wide).expand(selection.shape).contiguous();
   Tensor result = x.dtype() == wide ? x.clone() : x.to(wide).contiguous();
+  note_sums(std::ssize(selection.starts) + 1, selection.run);
   const auto add = [&](auto one) {
     using T = decltype(one);
     add_runs<T>(selection, source.data<T>(), number_as<T>(alpha), arithmetic.fp16_accumulation,

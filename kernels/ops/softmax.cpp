@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
+#include "kernels/autograd/sums.h"
 #include "kernels/error.h"
 #include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
@@ -130,6 +131,7 @@ Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
     throw SkipError("softmax is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
   const std::int64_t axis = normalize_axis(dim, x.rank());
   const bool half_steps = x.arithmetic().fp16_accumulation;
+  note_sums(x.rank() == 0 ? 1 : x.size(axis), x.numel());
   const Tensor y = forward(x.tensor(), axis, form, half_steps);
   return x.tape().record(
       y, {{x, [y, axis, form, half_steps](const Tensor& g) { return backward(y, g, axis, form, half_steps); }}});

@@ -62,7 +62,8 @@ TEST_F(JournalCommand, GivesTheSameAsJson) {
   EXPECT_EQ(object["format_version"], 1);
   EXPECT_EQ(object["calls"], 84);
   EXPECT_EQ(object["results"], 84);
-  EXPECT_EQ(object["counts"], json({{"pass", 38}, {"warning", 46}, {"error", 0}, {"skip", 0}}));
+  EXPECT_EQ(object["counts"],
+            json({{"pass", 38}, {"warning", 46}, {"error", 0}, {"skip", 0}, {"suspicious", 0}, {"rounding_only", 46}}));
   std::size_t on_devices = 0;
   for (const json& device : object["devices"]) on_devices += device["results"].get<std::size_t>();
   EXPECT_EQ(on_devices, 84U);

@@ -237,7 +237,7 @@ TEST(CommandLine, Choices) {
   EXPECT_EQ(usage_error_with_input({"--seed-mode", "x"}), "--seed-mode must be one of per-api, stream, not x");
   EXPECT_EQ(usage_error_with_input({"--standard", "x"}), "--standard must be one of per_api, current, not x");
   EXPECT_EQ(usage_error_with_input({"--message-format", "x"}), "--message-format must be one of human, json, not x");
-  EXPECT_EQ(usage_error_with_input({"--fail-on", "x"}), "--fail-on must be one of error, warning, not x");
+  EXPECT_EQ(usage_error_with_input({"--fail-on", "x"}), "--fail-on must be one of error, warning, suspicious, not x");
   EXPECT_EQ(usage_error_with_input({"--titles", "x"}), "--titles must be one of cn, en, not x");
   EXPECT_EQ(usage_error_with_input({"--compat", "x"}), "--compat must be msprobe, not x");
 }

@@ -30,7 +30,8 @@ TEST(StatusLine, Terminal) {
   state.counts = {.pass = 240, .warning = 5, .error = 3, .skip = 2};
   state.devices = {{0, {{"Torch.add.0", 0.4}, {"Functional.conv2d.3", 12.4}}}, {3, {}}};
   EXPECT_EQ(terminal_line(state, 200),
-            "250/1000 25% 25 calls/s 0:30 left | pass 240 warning 5 error 3 SKIP 2 | 0: Functional.conv2d.3 12s +1 | "
+            "250/1000 25% 25 calls/s 0:30 left | pass 240 warning 5 error 3 SKIP 2 suspicious 8 | 0: "
+            "Functional.conv2d.3 12s +1 | "
             "3: idle");
   EXPECT_EQ(terminal_line(state, 40), "250/1000 25% 25 calls/s 0:30 left | p...");
 }

@@ -13,9 +13,16 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+ApiResult of_status(Status forward, std::optional<Status> backward) {
+  ApiResult result;
+  result.forward = forward;
+  result.backward = backward;
+  return result;
+}
+
 VerdictCounts counts_of(Status forward, std::optional<Status> backward) {
   VerdictCounts counts;
-  counts.add(forward, backward);
+  counts.add(of_status(forward, backward));
   return counts;
 }
 
@@ -52,15 +59,26 @@ TEST(VerdictCountsTest, RulesOfThePreCheck) {
   EXPECT_EQ(counts_of(warning, skip).warning, 1U);
 }
 
+TEST(VerdictCountsTest, WhatRoundingDoesNotExplainIsSuspicious) {
+  VerdictCounts counts;
+  counts.add(of_status(pass, pass));
+  ApiResult explained = of_status(warning, pass);
+  explained.rounding_only = true;
+  counts.add(explained);
+  counts.add(of_status(warning, error));
+  EXPECT_EQ(counts.rounding_only, 1U);
+  EXPECT_EQ(counts.suspicious(), 1U);
+}
+
 TEST(VerdictCountsTest, PassingRate) {
   VerdictCounts counts;
   EXPECT_EQ(counts.passing_rate(), "0%");
-  counts.add(skip, skip);
+  counts.add(of_status(skip, skip));
   EXPECT_EQ(counts.passing_rate(), "0%");
-  counts.add(pass, pass);
+  counts.add(of_status(pass, pass));
   EXPECT_EQ(counts.passing_rate(), "100.00%");
-  counts.add(error, pass);
-  counts.add(warning, pass);
+  counts.add(of_status(error, pass));
+  counts.add(of_status(warning, pass));
   EXPECT_EQ(counts.passing_rate(), "33.33%");
 }
 
@@ -110,6 +128,23 @@ TEST(SummaryTest, WorstApisErrorsFirstWithReasonAndCommand) {
                         "  warning  Torch.add.0\n"
                         "           forward.output.1: RMSE is over 1.\n"
                         "           msrun -api_info d.json --only Torch.add.0\n"));
+}
+
+TEST(SummaryTest, ListsOnlyWhatRoundingDoesNotExplain) {
+  Summary summary;
+  ApiResult explained =
+      result_of("Torch.add.0", 0, warning, "\nlimit\nExplained by float16 rounding: at most 1 ULP.\n");
+  explained.rounding_only = true;
+  summary.add(explained);
+  summary.add(result_of("Torch.mul.0", 1, error, "\nlimit\nNot explained by rounding: much.\nA reason.\n"));
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("| Suspicious | Explained by Rounding |\n"
+                              "+------------+-----------------------+\n"
+                              "|          1 |                     1 |\n"));
+  EXPECT_THAT(text, HasSubstr("  error    Torch.mul.0\n"
+                              "           forward.output.1: Not explained by rounding: much.\n"
+                              "           A reason.\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Torch.add")));
 }
 
 TEST(SummaryTest, OrderOfResultsDoesNotMatter) {

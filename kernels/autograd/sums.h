@@ -1,0 +1,36 @@
+// How much an evaluation adds up. Kernels that accumulate say so here; whoever judges the result's rounding learns how
+// long its sums were, and what evaluating the call once more would cost.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace msrun {
+
+struct SumStatistics {
+  std::int64_t longest = 1;  // terms of the longest sum behind an element of a result
+  double additions = 0;      // of all sums together
+};
+
+// Collects what kernels note on the calling thread while it lives. One inside another takes its place until it ends.
+class SumRecorder {
+ public:
+  SumRecorder();
+  ~SumRecorder();
+  SumRecorder(const SumRecorder&) = delete;
+  SumRecorder& operator=(const SumRecorder&) = delete;
+
+  const SumStatistics& seen() const { return seen_; }
+
+ private:
+  friend void note_sums(std::int64_t terms, std::int64_t results);
+
+  SumStatistics seen_;
+  SumRecorder* before_;
+};
+
+// Called by a kernel once per tensor it computes, on the thread that evaluates the call: every one of results elements
+// is a sum of up to this many terms.
+void note_sums(std::int64_t terms, std::int64_t results);
+
+}  // namespace msrun

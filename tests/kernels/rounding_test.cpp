@@ -1,0 +1,220 @@
+#include "kernels/compare/rounding.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "kernels/compare/findings.h"
+#include "kernels/tensor/random.h"
+
+namespace msrun {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+Tensor of(DType dtype, const std::vector<double>& values) {
+  const Dims shape{static_cast<std::int64_t>(values.size())};
+  return Tensor::from<double>(DType::float64, shape, std::span<const double>(values)).to(dtype);
+}
+
+RoundingFit fit(const std::vector<double>& bench, const std::vector<double>& device, DType dtype,
+                const SumModel& model = {}) {
+  return fit_rounding(of(DType::float64, bench), of(dtype, device), model);
+}
+
+TEST(Rounding, UnitsInTheLastPlace) {
+  EXPECT_EQ(unit_in_last_place(DType::bfloat16, 1), 0x1p-7);
+  EXPECT_EQ(unit_in_last_place(DType::bfloat16, -1.99), 0x1p-7);
+  EXPECT_EQ(unit_in_last_place(DType::float16, 1000), 0.5);
+  EXPECT_EQ(unit_in_last_place(DType::float32, 0x1p100), 0x1p77);
+  EXPECT_EQ(unit_in_last_place(DType::float64, 1), 0x1p-52);
+  // Subnormal numbers are as far apart as the smallest normal ones.
+  EXPECT_EQ(unit_in_last_place(DType::float16, 0), 0x1p-24);
+  EXPECT_EQ(unit_in_last_place(DType::float32, 1e-40), 0x1p-149);
+  EXPECT_EQ(unit_in_last_place(DType::bfloat16, 0), 0x1p-133);
+  EXPECT_EQ(unit_in_last_place(DType::float8_e4m3fn, 0), 0x1p-9);
+}
+
+TEST(Rounding, TheNeighboursOfTheExactValueAreExplained) {
+  // 1 + 0.3 ULP of float16.
+  const double exact = 1 + 0.3 * 0x1p-10;
+  EXPECT_EQ(fit({exact}, {1}, DType::float16).max_ulps, 0);
+  EXPECT_EQ(fit({exact}, {1 + 0x1p-10}, DType::float16).max_ulps, 1);
+  EXPECT_TRUE(fit({exact}, {1 + 0x1p-10}, DType::float16).explained());
+  const RoundingFit two = fit({exact, 4}, {1 + 0x1p-9, 4}, DType::float16);
+  EXPECT_EQ(two.max_ulps, 2);
+  EXPECT_EQ(two.beyond, 1);
+  EXPECT_TRUE(two.is_beyond.at(0));
+  EXPECT_FALSE(two.is_beyond.at(1));
+  EXPECT_DOUBLE_EQ(two.max_share, 2);
+}
+
+TEST(Rounding, NumbersThatAreNotFinite) {
+  EXPECT_TRUE(fit({nan_value, infinity, -infinity}, {nan_value, infinity, -infinity}, DType::float32).explained());
+  EXPECT_EQ(fit({nan_value, 1, infinity, 1}, {1, nan_value, -infinity, infinity}, DType::float32).beyond, 4);
+  // Beyond the largest number of float16 both infinity and that number are a rounding away, not the other infinity.
+  EXPECT_TRUE(fit({70000, 70000, 65519}, {infinity, 65504, infinity}, DType::float16).explained());
+  EXPECT_EQ(fit({70000, 60000}, {-infinity, infinity}, DType::float16).beyond, 2);
+}
+
+TEST(Rounding, ExactResultsAllowNothing) {
+  SumModel model;
+  model.exact = true;
+  EXPECT_TRUE(fit({1, 2}, {1, 2}, DType::float32, model).explained());
+  EXPECT_EQ(fit({1, 2}, {1, 2 + 0x1p-22}, DType::float32, model).beyond, 1);
+}
+
+// Sums in float32 in their plainest order stay within the bound, whose terms cancel; sums in float16 do not.
+TEST(Rounding, SumsWithinTheirBound) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<float> normal;
+  for (const int terms : {16, 256, 4096, 65536}) {
+    std::vector<double> exact;
+    std::vector<double> in_float;
+    std::vector<double> in_half;
+    std::vector<double> spread;
+    for (int result = 0; result < 64; ++result) {
+      double sum = 0;
+      double squares = 0;
+      float plain = 0;
+      Tensor half = Tensor::scalar(DType::float16, 0);
+      for (int i = 0; i < terms; ++i) {
+        const float term = normal(random);
+        sum += term;
+        squares += double{term} * term;
+        plain += term;
+        if (terms <= 4096) half = Tensor::scalar(DType::float16, half.item() + term);
+      }
+      exact.push_back(sum);
+      spread.push_back(std::sqrt(squares));
+      in_float.push_back(plain);
+      in_half.push_back(half.item());
+    }
+    SumModel model;
+    model.longest = terms;
+    EXPECT_TRUE(fit(exact, in_float, DType::float32, model).explained()) << terms;
+    model.spread = of(DType::float64, spread);
+    const RoundingFit whole = fit(exact, in_float, DType::float32, model);
+    EXPECT_TRUE(whole.explained()) << terms;
+    EXPECT_GT(whole.max_share, 0.001) << "the bound says nothing";
+    if (terms >= 256 && terms <= 4096) {
+      EXPECT_GT(fit(exact, in_half, DType::float32, model).beyond, 48) << terms;
+    }
+  }
+}
+
+TEST(Rounding, SpreadIsThatOfTheTerms) {
+  std::mt19937_64 random(3);
+  const std::vector<double> terms{3, -4, 12, 0.5};
+  double squares = 0;
+  double sum = 0;
+  for (const double term : terms) {
+    squares += term * term;
+    sum += term;
+  }
+  constexpr double change = 0x1p-10;
+  SpreadEstimate estimate(of(DType::float64, {sum}), change);
+  for (int sample = 0; sample < 4000; ++sample) {
+    double changed = 0;
+    for (const double term : terms) changed += term * ((random() & 1U) != 0 ? 1 + change : 1 - change);
+    estimate.add(of(DType::float64, {changed}));
+  }
+  EXPECT_NEAR(estimate.spread().item(), std::sqrt(squares), 0.03 * std::sqrt(squares));
+}
+
+class Patterns : public ::testing::Test {
+ protected:
+  Patterns() {
+    std::mt19937_64 random(11);
+    std::uniform_real_distribution<double> uniform(0.5, 2);
+    for (int i = 0; i < 64; ++i) bench_.push_back(uniform(random) * (i % 3 == 0 ? -1 : 1));
+    device_ = bench_;
+  }
+  std::string pattern(DType dtype = DType::float32) const {
+    const Tensor bench = of(DType::float64, bench_);
+    const Tensor device = of(dtype, device_);
+    return difference_pattern(bench, device, fit_rounding(bench, device, {}));
+  }
+
+  std::vector<double> bench_;
+  std::vector<double> device_;
+};
+
+TEST_F(Patterns, RightResultsHaveNone) { EXPECT_EQ(pattern(), ""); }
+
+TEST_F(Patterns, Flushed) {
+  for (const std::size_t i : {3U, 9U}) bench_[i] = 1e-39;
+  for (const std::size_t i : {3U, 9U}) device_[i] = 0;
+  EXPECT_EQ(pattern(), "Denormals flushed: 2 elements below the smallest normal float32 are zero.");
+  device_[20] = 0;
+  EXPECT_EQ(pattern(), "");
+}
+
+TEST_F(Patterns, Zeros) {
+  device_.assign(64, 0);
+  EXPECT_EQ(pattern(), "The device's result is zero everywhere.");
+}
+
+TEST_F(Patterns, NotFinite) {
+  device_[5] = nan_value;
+  EXPECT_EQ(pattern(), "1 element NaN where the benchmark is a number.");
+  device_[40] = infinity;
+  EXPECT_EQ(pattern(), "1 element NaN and 1 infinite where the benchmark is a number.");
+}
+
+TEST_F(Patterns, Signs) {
+  for (const std::size_t i : {5U, 17U, 30U}) device_[i] = -device_[i];
+  EXPECT_EQ(pattern(), "Right magnitudes with the opposite sign: 3 elements.");
+  device_ = bench_;
+  bench_[7] = infinity;
+  device_[7] = -infinity;
+  EXPECT_EQ(pattern(), "Sign of zero: 1 element infinite with the opposite sign.");
+}
+
+TEST_F(Patterns, Factor) {
+  for (double& value : device_) value *= 8;
+  EXPECT_EQ(pattern(), "Every element is 8 times the benchmark's.");
+  device_[3] *= 1.01;
+  EXPECT_EQ(pattern(), "");
+}
+
+TEST_F(Patterns, Order) {
+  std::rotate(device_.begin(), device_.begin() + 1, device_.end());
+  EXPECT_EQ(pattern(), "The benchmark's values in another order.");
+}
+
+TEST_F(Patterns, Places) {
+  device_[12] += 1;
+  EXPECT_EQ(pattern(), "One element of 64 differs, at 12 of the row-major order.");
+  for (std::size_t i = 13; i < 20; ++i) device_[i] += 0.3 * static_cast<double>(i);
+  EXPECT_EQ(pattern(), "One contiguous block of elements differs: 12 to 19 of 64 in row-major order.");
+  device_[50] += 1;
+  EXPECT_EQ(pattern(), "");
+}
+
+TEST_F(Patterns, ErrorsAreAlikeWhereSizeAndShareAre) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal(0, 0.01);
+  const auto noisy = [&](double scale) {
+    std::vector<double> values = bench_;
+    for (double& value : values) value += scale * normal(random);
+    return values;
+  };
+  const Tensor bench = of(DType::float64, bench_);
+  const auto alike = [&](const std::vector<double>& a, const std::vector<double>& b) {
+    const Tensor device = of(DType::float32, a);
+    const Tensor other = of(DType::float32, b);
+    return same_error_distribution(bench, device, other, fit_rounding(bench, device, {}),
+                                   fit_rounding(bench, other, {}));
+  };
+  EXPECT_TRUE(alike(noisy(1), noisy(1)));
+  EXPECT_FALSE(alike(noisy(1), noisy(4)));
+  device_[3] += 1;
+  EXPECT_FALSE(alike(device_, noisy(1)));
+}
+
+}  // namespace
+}  // namespace msrun
