@@ -4,8 +4,8 @@
 #include <boost/program_options.hpp>
 #include <optional>
 
+#include "kernels/text.h"
 #include "orchestrator/journal_command.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "kernels/text.h"
 #include "orchestrator/command_flags.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 

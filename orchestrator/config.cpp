@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "kernels/text.h"
 #include "orchestrator/paths.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 

@@ -1,22 +1,12 @@
 #include "orchestrator/csv.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 namespace msrun {
 
 namespace {
-
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-constexpr std::string_view row_end = "\r\n";
 
 void append_row_name(std::string& out, const std::string& name, const char* direction, std::size_t index) {
   append_csv_field(out, name + direction + std::to_string(index));
@@ -35,7 +25,7 @@ void append_details_row(std::string& out, const DetailsRow& row, int precision) 
   out += status_text(row.status);
   out += ',';
   append_csv_field(out, row.message);
-  out += row_end;
+  out += csv_row_end;
 }
 
 void append_details(std::string& out, const ApiResult& result, int precision) {
@@ -59,27 +49,10 @@ void append_result(std::string& out, const ApiResult& result) {
     out += ',';
     append_csv_field(out, result.message);
   }
-  out += row_end;
+  out += csv_row_end;
 }
 
 }  // namespace
-
-void append_csv_field(std::string& out, std::string_view field) {
-  const bool plain =
-      std::none_of(field.begin(), field.end(), [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });
-  if (plain) {
-    out += field;
-    return;
-  }
-  out += '"';
-  for (std::size_t quote = field.find('"'); quote != std::string_view::npos; quote = field.find('"')) {
-    out += field.substr(0, quote + 1);
-    out += '"';
-    field.remove_prefix(quote + 1);
-  }
-  out += field;
-  out += '"';
-}
 
 std::string result_header() {
   return std::string(byte_order_mark) + "API name,Forward Test Success,Backward Test Success,Message\r\n";
@@ -104,46 +77,6 @@ std::string details_rows(const ApiResult& result, int precision) {
   std::string rows;
   append_details(rows, result, precision);
   return rows;
-}
-
-AppendedFile::AppendedFile(const std::string& path, Mode mode) : path_(path) {
-  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (mode == Mode::create_new ? O_CREAT | O_EXCL : 0);
-  descriptor_ = ::open(path.c_str(), flags, 0666);
-  if (descriptor_ >= 0) return;
-  if (errno == EEXIST) {
-    throw UserError("file " + path + " already exists, please remove it first or use another output directory");
-  }
-  throw WriteError("The file " + path + " cannot be opened: " + std::system_category().message(errno));
-}
-
-AppendedFile::AppendedFile(AppendedFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-AppendedFile& AppendedFile::operator=(AppendedFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-AppendedFile::~AppendedFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-void AppendedFile::append(std::string_view bytes) {
-  struct stat before {};
-  const bool size_known = fstat(descriptor_, &before) == 0;
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const std::string reason = std::system_category().message(errno);
-      const bool undone = done == 0 || (size_known && ftruncate(descriptor_, before.st_size) == 0);
-      throw WriteError("The file " + path_ + " cannot be written: " + reason +
-                       (undone ? "" : " (its last row is torn)"));
-    }
-    done += static_cast<std::size_t>(count);
-  }
 }
 
 void write_csv_files(const RunFiles& files, const CsvStyle& style, const ResultSource& next) {

@@ -2,14 +2,13 @@
 // and is put in dump order at the end, and the way back from the files of an earlier run to results.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "kernels/io/csv.h"
+#include "kernels/io/paths.h"
 #include "orchestrator/paths.h"
 #include "runner/result.h"
 
@@ -29,25 +28,6 @@ std::string result_row(const ApiResult& result);
 
 // The rows of the details file, forward before backward; empty for a result without rows (dropout).
 std::string details_rows(const ApiResult& result, int precision);
-
-// Appends one field, quoted only if it holds a comma, a quote or a line break.
-void append_csv_field(std::string& out, std::string_view field);
-
-// A file of whole rows that only grows. A failed append leaves no part of its bytes behind. Errors are WriteError.
-class AppendedFile {
- public:
-  enum class Mode : std::uint8_t { create_new, existing };
-  AppendedFile(const std::string& path, Mode mode);
-  AppendedFile(AppendedFile&& other) noexcept;
-  AppendedFile& operator=(AppendedFile&& other) noexcept;
-  ~AppendedFile();
-
-  void append(std::string_view bytes);
-
- private:
-  std::string path_;
-  int descriptor_ = -1;
-};
 
 // Gives the results one after the other, nullptr at the end; a result need not outlive the next call.
 using ResultSource = std::function<const ApiResult*()>;
@@ -77,23 +57,6 @@ class CsvFiles {
   CsvStyle style_;
   AppendedFile details_;
   AppendedFile result_;
-};
-
-// Rows of RFC 4180 text: a byte order mark is skipped, rows end with CRLF or LF, quoted fields may hold both. The last
-// row counts only if its line end is there: a killed writer leaves a torn one. bytes must outlive the reader.
-class CsvReader {
- public:
-  explicit CsvReader(std::string_view bytes);
-
-  // False at the end. row is overwritten.
-  bool next(std::vector<std::string>& row);
-
-  // Bytes of a torn last row that were dropped; known once next() has returned false.
-  std::size_t torn_bytes() const { return torn_bytes_; }
-
- private:
-  std::string_view rest_;
-  std::size_t torn_bytes_ = 0;
 };
 
 struct ImportedCsv {

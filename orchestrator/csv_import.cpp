@@ -6,14 +6,13 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "kernels/text.h"
 #include "orchestrator/csv.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 
 namespace {
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::size_t first_metric_column = 4;
 constexpr std::size_t status_column = first_metric_column + metric_count;
 constexpr std::size_t details_columns = status_column + 2;
@@ -218,46 +217,6 @@ class Importer {
 };
 
 }  // namespace
-
-CsvReader::CsvReader(std::string_view bytes) : rest_(bytes) {
-  if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
-}
-
-bool CsvReader::next(std::vector<std::string>& row) {
-  row.assign(1, {});
-  bool quoted = false;
-  bool field_begins = true;
-  for (std::size_t i = 0; i < rest_.size(); ++i) {
-    const char c = rest_[i];
-    const bool pair = i + 1 < rest_.size();
-    if (quoted) {
-      if (c != '"') {
-        row.back() += c;
-      } else if (pair && rest_[i + 1] == '"') {
-        row.back() += '"';
-        ++i;
-      } else {
-        quoted = false;
-      }
-    } else if (c == '"' && field_begins) {
-      quoted = true;
-    } else if (c == ',') {
-      row.emplace_back();
-      field_begins = true;
-      continue;
-    } else if (c == '\n' || (c == '\r' && pair && rest_[i + 1] == '\n')) {
-      rest_.remove_prefix(i + (c == '\n' ? 1 : 2));
-      return true;
-    } else {
-      row.back() += c;
-    }
-    field_begins = false;
-  }
-  torn_bytes_ = rest_.size();
-  rest_ = {};
-  row.clear();
-  return false;
-}
 
 ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, int precision) {
   Importer importer(precision);

@@ -1,7 +1,7 @@
 #include "orchestrator/input.h"
 
+#include "kernels/text.h"
 #include "orchestrator/paths.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 

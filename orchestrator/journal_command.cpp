@@ -16,10 +16,10 @@
 
 #include "journal/holder.h"
 #include "kernels/error.h"
+#include "kernels/text.h"
 #include "orchestrator/journal_contents.h"
 #include "orchestrator/paths.h"
 #include "orchestrator/run.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 namespace {

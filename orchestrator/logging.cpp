@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "kernels/text.h"
 #include "orchestrator/status.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 

@@ -10,11 +10,11 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/api/operators.h"
+#include "kernels/text.h"
 #include "orchestrator/clock.h"
 #include "orchestrator/input.h"
 #include "orchestrator/run.h"
 #include "orchestrator/supervisor.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 namespace {

@@ -1,46 +1,12 @@
-// Every path the command reads or writes passes here: checks of input files and output directories, names of the files
-// of a run, and the writer that replaces a file only when its new contents are complete. All failures are UserError in
-// the words of acc_check_pytorch.md 13.3.
+// The files of a run: their names, and which of them belong together.
 #pragma once
 
-#include <cstdint>
-#include <ctime>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
-#include "kernels/error.h"
+#include "kernels/io/paths.h"
 
 namespace msrun {
-
-// A file could not be written (full disk, removed directory...): the run stops, and can be resumed once that is mended.
-class WriteError : public UserError {
- public:
-  using UserError::UserError;
-};
-
-inline constexpr std::uint64_t max_json_bytes = std::uint64_t{10} << 30;
-inline constexpr std::uint64_t max_csv_bytes = std::uint64_t{1} << 30;
-
-enum class Access : std::uint8_t { read, read_write };
-
-// Length at most 4096, base name at most 255, no control characters. Spaces and any other Unicode text are fine.
-void check_path_text(const std::string& path);
-
-// A readable regular file (symlinks are followed) of less than max_bytes, whose name ends in one of suffixes (".json").
-void check_input_file(const std::string& path, const std::vector<std::string>& suffixes, std::uint64_t max_bytes,
-                      Access access = Access::read);
-
-// Creates the directory where it is missing, at most 16 levels, and proves by a short-lived file that it can be
-// written.
-void prepare_output_directory(const std::string& path);
-
-// Local time as YYYYmmddHHMMSS.
-std::string timestamp(std::time_t when);
-
-// Directory and name joined by one slash; an empty directory is the working directory.
-std::string join_path(std::string_view directory, std::string_view name);
 
 // The files of one run, all sharing one timestamp.
 struct RunFiles {
@@ -62,30 +28,5 @@ RunFiles resumed_run_files(const std::string& csv_path);
 
 // Directory of -save_error_data: <error_data_path>/ut_error_data<stamp>.
 std::string error_data_directory(const std::string& error_data_path, const std::string& stamp);
-
-// A write that takes the place of path in one step: bytes go to a temporary file beside it, which commit() renames.
-// Whoever is killed, path holds the old bytes or all of the new ones. It is not flushed to the storage device: what
-// must survive a power loss is in the journal, from which such files are made again. Destroyed without commit it leaves
-// path as it was and no temporary file. Errors are WriteError.
-class AtomicFile {
- public:
-  explicit AtomicFile(const std::string& path);
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-  ~AtomicFile();
-
-  void write(std::string_view bytes);
-  void commit();
-
- private:
-  void flush();
-  void abandon();
-  [[noreturn]] void fail(const char* action);
-
-  std::string path_;
-  std::string temporary_;
-  std::string buffer_;
-  int descriptor_ = -1;
-};
 
 }  // namespace msrun

@@ -2,8 +2,8 @@
 #include <array>
 #include <charconv>
 
+#include "kernels/text.h"
 #include "orchestrator/command_line.h"
-#include "orchestrator/text.h"
 
 namespace msrun {
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <utility>
 
-#include "orchestrator/text.h"
+#include "kernels/text.h"
 
 namespace msrun {
 

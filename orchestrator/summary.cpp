@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "orchestrator/text.h"
+#include "kernels/text.h"
 
 namespace msrun {
 
@@ -16,27 +16,6 @@ namespace {
 
 constexpr std::size_t max_width = 120;
 constexpr std::size_t max_listed = 10;
-
-using Column = std::pair<std::string, std::string>;  // title, value
-
-std::string table(const std::vector<Column>& columns) {
-  std::string rule = "+";
-  std::string titles = "|";
-  std::string values = "|";
-  for (const auto& [title, value] : columns) {
-    const std::size_t width = std::max(title.size(), value.size());
-    rule += std::string(width + 2, '-') + "+";
-    titles += " " + title + std::string(width - title.size(), ' ') + " |";
-    values += " " + std::string(width - value.size(), ' ') + value + " |";
-  }
-  return rule + "\n" + titles + "\n" + rule + "\n" + values + "\n" + rule + "\n";
-}
-
-std::string short_number(double value) {
-  std::array<char, 32> buffer;
-  std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
-  return buffer.data();
-}
 
 std::string first_line(const std::string& message) {
   std::size_t begin = message.find_first_not_of("\r\n ");
@@ -186,17 +165,17 @@ void Summary::add(const ApiResult& result) {
 }
 
 std::string Summary::text(const std::string& reproduce_command) const {
-  std::string text = "Overall Statistics\n" + table({{"Pass", std::to_string(counts_.pass)},
-                                                     {"Warning", std::to_string(counts_.warning)},
-                                                     {"Error", std::to_string(counts_.error)},
-                                                     {"Passing Rate", counts_.passing_rate()},
-                                                     {"Skip Tests", std::to_string(counts_.skip)}});
-  text += "Detail Statistics\n" + table({{"Forward Error", std::to_string(counts_.forward_error)},
-                                         {"Backward Error", std::to_string(counts_.backward_error)},
-                                         {"Both Forward & Backward Error", std::to_string(counts_.both_error)}});
+  std::string text = "Overall Statistics\n" + boxed_table({{"Pass", std::to_string(counts_.pass)},
+                                                           {"Warning", std::to_string(counts_.warning)},
+                                                           {"Error", std::to_string(counts_.error)},
+                                                           {"Passing Rate", counts_.passing_rate()},
+                                                           {"Skip Tests", std::to_string(counts_.skip)}});
+  text += "Detail Statistics\n" + boxed_table({{"Forward Error", std::to_string(counts_.forward_error)},
+                                               {"Backward Error", std::to_string(counts_.backward_error)},
+                                               {"Both Forward & Backward Error", std::to_string(counts_.both_error)}});
   if (counts_.warning + counts_.error > 0) {
-    text += "Warnings and Errors\n" + table({{"Suspicious", std::to_string(counts_.suspicious())},
-                                             {"Explained by Rounding", std::to_string(counts_.rounding_only)}});
+    text += "Warnings and Errors\n" + boxed_table({{"Suspicious", std::to_string(counts_.suspicious())},
+                                                   {"Explained by Rounding", std::to_string(counts_.rounding_only)}});
   }
   if (findings_.empty()) return text;
 

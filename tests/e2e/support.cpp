@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "orchestrator/csv.h"
+#include "kernels/io/csv.h"
 
 extern char** environ;
 

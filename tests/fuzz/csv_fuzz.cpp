@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orchestrator/csv.h"
+#include "kernels/io/csv.h"
 
 namespace {
 

@@ -14,6 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 
 ApiResult call(const std::string& name, Status forward, std::optional<Status> backward, std::string message = {}) {
   ApiResult result;
@@ -237,6 +238,20 @@ TEST(CsvReaderTest, DropsATornLastRow) {
   EXPECT_EQ(torn, 2U);
   rows_of("a,b\r\n", &torn);
   EXPECT_EQ(torn, 0U);
+}
+
+TEST(CsvReaderTest, KeepsALastRowWithoutLineEndWhereThatIsAsked) {
+  const auto rows_of_any = [](std::string_view text) {
+    CsvReader reader(text, LastRow::may_lack_line_end);
+    std::vector<std::vector<std::string>> rows;
+    std::vector<std::string> row;
+    while (reader.next(row)) rows.push_back(row);
+    return std::pair(rows, reader.torn_bytes());
+  };
+  EXPECT_THAT(rows_of_any("a,b\r\nc,d"), Pair(ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")), 0U));
+  EXPECT_THAT(rows_of_any("a,\"b\""), Pair(ElementsAre(ElementsAre("a", "b")), 0U));
+  EXPECT_THAT(rows_of_any("a,b\r\nc,\"d"), Pair(ElementsAre(ElementsAre("a", "b")), 4U));
+  EXPECT_THAT(rows_of_any("a\n"), Pair(ElementsAre(ElementsAre("a")), 0U));
 }
 
 std::string rendered_result(const std::vector<ApiResult>& results) {

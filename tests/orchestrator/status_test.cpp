@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "orchestrator/text.h"
+#include "kernels/text.h"
 
 namespace msrun {
 namespace {

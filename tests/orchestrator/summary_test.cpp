@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "orchestrator/text.h"
+#include "kernels/text.h"
 
 namespace msrun {
 namespace {

@@ -1,4 +1,4 @@
-#include "orchestrator/text.h"
+#include "kernels/text.h"
 
 #include <algorithm>
 #include <array>
@@ -143,6 +143,25 @@ int edit_distance(std::string_view from, std::string_view to) {
     last.swap(row);
   }
   return last[to.size()];
+}
+
+std::string boxed_table(const std::vector<std::pair<std::string, std::string>>& columns) {
+  std::string rule = "+";
+  std::string titles = "|";
+  std::string values = "|";
+  for (const auto& [title, value] : columns) {
+    const std::size_t width = std::max(title.size(), value.size());
+    rule += std::string(width + 2, '-') + "+";
+    titles += " " + title + std::string(width - title.size(), ' ') + " |";
+    values += " " + std::string(width - value.size(), ' ') + value + " |";
+  }
+  return rule + "\n" + titles + "\n" + rule + "\n" + values + "\n" + rule + "\n";
+}
+
+std::string short_number(double value) {
+  std::array<char, 32> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
+  return buffer.data();
 }
 
 }  // namespace msrun

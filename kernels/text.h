@@ -1,9 +1,11 @@
-// Small text helpers of what the program prints: clean log text, shell quoting, widths on a terminal, durations.
+// Small text helpers of what the programs print: clean log text, shell quoting, widths on a terminal, durations.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace msrun {
 
@@ -26,5 +28,11 @@ std::string duration_text(double seconds);
 
 // Edits (insert, delete, replace, swap of neighbours) that lead from one word to the other.
 int edit_distance(std::string_view from, std::string_view to);
+
+// Titles over one line of values, in a box, as the closing tables have them; each pair is a title and its value.
+std::string boxed_table(const std::vector<std::pair<std::string, std::string>>& columns);
+
+// Four significant digits: "0.9999", "1.25e-07".
+std::string short_number(double value);
 
 }  // namespace msrun
