@@ -145,6 +145,7 @@ std::string help_text() {
       "  run_overflow_check  which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed\n"
       "                      line by line, with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j\n"
       "  journal             what the journal of a run holds: counts, times, damage, results; see below\n";
+  text += tool_commands_help();
   constexpr std::size_t column = 36;
   std::string_view group;
   for (const Flag& flag : flags()) {

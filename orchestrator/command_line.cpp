@@ -330,7 +330,8 @@ Command take_command(std::vector<std::string>& words) {
     if (word.ends_with(".json")) {
       text += ", did you mean -api_info " + shell_quoted(sanitised(word)) + "?";
     } else {
-      text += ": the commands are multi_acc_check, acc_check, run_overflow_check and journal";
+      text += ": the commands are multi_acc_check, acc_check, run_overflow_check, journal";
+      for (const ToolCommand& tool : tool_commands()) text += ", " + std::string(tool.word);
     }
     throw UserError(text);
   }
@@ -338,10 +339,21 @@ Command take_command(std::vector<std::string>& words) {
   return found->command;
 }
 
+// The tool that the first word, or the first behind "-f FRAMEWORK", names; what follows is for the tool to read.
+std::optional<ToolRequest> tool_request(std::vector<std::string> words) {
+  const bool framework = words.size() > 2 && words[0] == "-f" && !words[1].starts_with('-');
+  const std::size_t at = framework ? 2 : 0;
+  const ToolCommand* tool = at < words.size() ? find_tool(words[at]) : nullptr;
+  if (tool == nullptr) return std::nullopt;
+  take_framework(words);
+  return ToolRequest{tool, {words.begin() + 1, words.end()}};
+}
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (const std::optional<ToolRequest> tool = tool_request(words)) return *tool;
   for (const std::string& word : words) {
     if (word == "-h" || word == "--help" || word == "-help") return PrintAndExit{help_text()};
     if (word == "--version" || word == "-version") return PrintAndExit{"msrun " MSRUN_VERSION "\n"};

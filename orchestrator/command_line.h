@@ -11,6 +11,7 @@
 
 #include "kernels/error.h"
 #include "orchestrator/journal_command.h"
+#include "orchestrator/tool_commands.h"
 
 namespace msrun {
 
@@ -86,7 +87,7 @@ struct PrintAndExit {
   std::string text;
 };
 
-using ParsedCommandLine = std::variant<Options, JournalOptions, PrintAndExit>;
+using ParsedCommandLine = std::variant<Options, JournalOptions, ToolRequest, PrintAndExit>;
 
 // argv[0] is ignored. Throws UserError on usage errors, one line without the program's name.
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);

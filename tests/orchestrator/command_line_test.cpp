@@ -322,6 +322,17 @@ TEST(CommandLine, HelpAndVersion) {
   EXPECT_THAT(std::get<PrintAndExit>(parse_any({"--version"})).text, testing::StartsWith("msrun "));
 }
 
+TEST(CommandLine, ToolsReadTheirOwnWords) {
+  const auto tool = [](const std::vector<const char*>& words) { return std::get<ToolRequest>(parse_any(words)); };
+  const ToolRequest plain = tool({"api_precision_compare", "-npu", "a.csv", "--help"});
+  EXPECT_STREQ(plain.tool->executable, "api_precision_compare");
+  EXPECT_THAT(plain.arguments, ElementsAre("-npu", "a.csv", "--help"));
+  EXPECT_THAT(tool({"-f", "pytorch", "api_precision_compare", "-o", "."}).arguments, ElementsAre("-o", "."));
+  EXPECT_THAT(usage_error({"-f", "caffe", "api_precision_compare"}), HasSubstr("caffe"));
+  EXPECT_THAT(usage_error({"no_such_tool"}), HasSubstr("api_precision_compare"));
+  EXPECT_THAT(std::get<PrintAndExit>(parse_any({"--help"})).text, HasSubstr("\n  api_precision_compare  "));
+}
+
 TEST(CommandLine, CommandsToRunAgain) {
   const Options options =
       parse({"acc_check", "-api_info", "my dump.json", "--sim-fault", "x=it's", "--seed", "7", "-n", "4", "-d", "2",

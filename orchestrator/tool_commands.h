@@ -1,0 +1,35 @@
+// The commands of msrun that are programs of their own, each beside msrun: "msrun tensor_compare ..." becomes that
+// program.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace msrun {
+
+struct ToolCommand {
+  const char* word;        // as the user writes it
+  const char* executable;  // name of the program in the directory of msrun
+  const char* help;        // one line, at most 95 columns
+};
+
+std::span<const ToolCommand> tool_commands();
+
+// nullptr for another word.
+const ToolCommand* find_tool(std::string_view word);
+
+// The lines of msrun's help that list the tools.
+std::string tool_commands_help();
+
+// A tool that was asked for, with the words behind its name.
+struct ToolRequest {
+  const ToolCommand* tool = nullptr;
+  std::vector<std::string> arguments;
+};
+
+// Puts the tool in the place of this process. Throws UserError if its program is not there.
+[[noreturn]] void run_tool(const ToolRequest& request);
+
+}  // namespace msrun
