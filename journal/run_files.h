@@ -1,0 +1,24 @@
+// The names of the files that a run leaves behind: the journal and its two CSVs, which belong together by one time
+// stamp.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace msrun {
+
+// The files of one run, all sharing one timestamp.
+struct RunFiles {
+  std::string directory;  // of the three files; never empty
+  std::string stamp;      // YYYYmmddHHMMSS
+  std::string result;     // accuracy_checking_result_<stamp>.csv
+  std::string details;    // accuracy_checking_details_<stamp>.csv
+  std::string journal;    // accuracy_checking_<stamp>.journal
+};
+
+RunFiles run_files(const std::string& directory, const std::string& stamp);
+
+// The files of the run that path, by its name, is the result or the details file of; nothing if it has no such name.
+std::optional<RunFiles> files_of_csv(const std::string& path);
+
+}  // namespace msrun
