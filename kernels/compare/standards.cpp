@@ -99,6 +99,12 @@ constexpr Thresholds float32_thresholds{0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 0x1p
 // float8 has an ULP rule of its own that uses neither exponent nor fraction bits.
 constexpr Thresholds other_thresholds{0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 0x1p-11, 1, -126, 23, 1};
 
+// precision_metrics.md 10.6. float8 has no row of its own: only its proportion is judged.
+constexpr ComparisonLimits float16_limits{0x1p-11, 0, 0.001, 0x1p-20};
+constexpr ComparisonLimits bfloat16_limits{0x1p-8, 0, 0.001, 0x1p-7};
+constexpr ComparisonLimits float32_limits{0x1p-14, 64, 0.05, 0x1p-14};
+constexpr ComparisonLimits other_limits{0x1p-14, 0, 0.001, 0x1p-14};
+
 bool contains(Names names, std::string_view api) { return std::ranges::find(names, api) != names.end(); }
 
 }  // namespace
@@ -163,6 +169,19 @@ const Thresholds& thresholds(DType device_dtype) {
 const OperatorLevel& operator_level(std::string_view api) {
   if (contains(level_2_apis, api)) return level_2;
   return contains(level_1_apis, api) ? level_1 : level_0;
+}
+
+const ComparisonLimits& comparison_limits(std::string_view device_dtype) {
+  switch (parse_dtype(device_dtype).value_or(DType::int64)) {
+    case DType::float16:
+      return float16_limits;
+    case DType::bfloat16:
+      return bfloat16_limits;
+    case DType::float32:
+      return float32_limits;
+    default:
+      return other_limits;
+  }
 }
 
 }  // namespace msrun

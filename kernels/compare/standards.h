@@ -62,4 +62,15 @@ struct OperatorLevel {
 };
 const OperatorLevel& operator_level(std::string_view api);
 
+// Limits of api_precision_compare by the device dtype, as a details file has it (precision_metrics.md 10.6).
+struct ComparisonLimits {
+  double least_error;     // what the GPU's error counts at least when the NPU's is divided by it
+  double ulp_mean;        // a mean ULP error below it passes; 0: none does
+  double ulp_proportion;  // a share of errors over the ULP limit below it passes
+  double error_balance;   // of the accumulative-error standard
+};
+const ComparisonLimits& comparison_limits(std::string_view device_dtype);
+inline constexpr double least_dual_1000 = 0.999;
+inline constexpr double ulp_ratio_limit = 1;  // a ratio below it passes
+
 }  // namespace msrun

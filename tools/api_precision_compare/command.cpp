@@ -1,0 +1,87 @@
+#include "tools/api_precision_compare/command.h"
+
+#include <cmath>
+#include <iostream>
+
+#include "kernels/exit_code.h"
+#include "kernels/io/paths.h"
+#include "kernels/text.h"
+#include "tools/api_precision_compare/inputs.h"
+
+namespace msrun::api_precision_compare {
+
+namespace {
+
+constexpr std::size_t max_width = 120;
+constexpr std::size_t max_listed = 10;
+
+std::string counted(std::uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string counts_table(const char* direction, const DirectionCounts& counts) {
+  return std::string(direction) + "\n" +
+         boxed_table({{"Pass", std::to_string(counts[Status::pass])},
+                      {"Warning", std::to_string(counts[Status::warning])},
+                      {"Error", std::to_string(counts[Status::error])},
+                      {"Skip", std::to_string(counts[Status::skip])},
+                      {"None", std::to_string(counts.none)}});
+}
+
+bool is_met(FailLevel level, const Report& report) {
+  if (level == FailLevel::never) return false;
+  const auto has = [&](Status status) { return report.forward[status] + report.backward[status] > 0; };
+  return has(Status::error) || (level == FailLevel::warning && has(Status::warning));
+}
+
+void warn(const std::string& text) { std::cerr << "api_precision_compare: warning: " << text << '\n'; }
+
+void print_problems(const Report& report) {
+  for (const std::string& problem : report.problems) std::cerr << "api_precision_compare: " << problem << '\n';
+  if (report.problem_count > report.problems.size()) {
+    std::cerr << "api_precision_compare: and " << counted(report.problem_count - report.problems.size(), "more problem")
+              << " of the input\n";
+  }
+  if (report.stopped) {
+    std::cerr << "api_precision_compare: stopped there; the files hold what was written until then\n";
+  }
+}
+
+}  // namespace
+
+std::string summary_text(const Report& report) {
+  std::string text = counts_table("Forward", report.forward) + counts_table("Backward", report.backward);
+  if (!report.findings.empty()) text += "APIs to look at first\n";
+  for (std::size_t i = 0; i < std::min(report.findings.size(), max_listed); ++i) {
+    const Finding& finding = report.findings[i];
+    std::string line = "  error    " + sanitised(finding.output);
+    if (finding.outputs > 1) line += " (the worst of " + counted(finding.outputs, "output") + " of this API)";
+    text += cut_to_width(line, max_width) + "\n" + cut_to_width("           " + sanitised(finding.reason), max_width) +
+            "\n";
+  }
+  if (report.findings.size() > max_listed) {
+    text += "  and " + counted(report.findings.size() - max_listed, "more API") + "; all are in the result file.\n";
+  }
+  return text + "Result:  " + sanitised(report.result_path) + "\nDetails: " + sanitised(report.details_path) + "\n";
+}
+
+int run(const Options& options) {
+  for (const std::string& path : {options.npu_path, options.gpu_path}) check_input_file(path, {".csv"}, max_csv_bytes);
+  prepare_output_directory(options.out_path);
+  const std::string differences = input_differences(options.npu_path, options.gpu_path);
+  if (!differences.empty()) {
+    warn("the two runs did not have the same inputs, so their errors cannot be compared; different are " + differences);
+  }
+  const Report report = compare(options.npu_path, options.gpu_path, options.out_path, options.rules);
+  if (report.only_npu > 0) {
+    warn(counted(report.only_npu, "output") + " of the NPU file " + (report.only_npu == 1 ? "has" : "have") +
+         " no row in the GPU file" + (options.rules.compat_msprobe ? " and are left out" : " and are SKIP"));
+  }
+  if (report.only_gpu > 0) warn(counted(report.only_gpu, "output") + " of the GPU file are not in the NPU file");
+  print_problems(report);
+  std::cout << summary_text(report);
+  if (report.problem_count > 0) return exit_usage;
+  return is_met(options.fail_on, report) ? exit_fail_on : exit_completed;
+}
+
+}  // namespace msrun::api_precision_compare

@@ -1,0 +1,26 @@
+// The command line of api_precision_compare (precision_metrics.md 10.1) as one plain struct.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "tools/api_precision_compare/judge.h"
+
+namespace msrun::api_precision_compare {
+
+enum class FailLevel : std::uint8_t { never, error, warning };
+
+struct Options {
+  std::string npu_path;
+  std::string gpu_path;
+  std::string out_path = "./";
+  Rules rules;
+  FailLevel fail_on = FailLevel::never;
+};
+
+// Options, or a text to print on stdout before ending with exit code 0. argv[0] is ignored. Throws UserError on usage
+// errors, one line without the program's name.
+std::variant<Options, std::string> parse_options(int argc, const char* const* argv);
+
+}  // namespace msrun::api_precision_compare
