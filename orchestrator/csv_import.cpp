@@ -125,6 +125,7 @@ DetailsRow parse_details_row(const Source& source, const std::vector<std::string
   if (!status) source.fail("'" + sanitised(row[status_column]) + "' is not a status");
   parsed.status = *status;
   parsed.message = row[status_column + 1];
+  // What the check says of a row that rounding explains (runner/explain.h).
   parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
   return parsed;
 }
@@ -185,7 +186,10 @@ class Importer {
     note(path, orphans, "of calls without a result row");
   }
 
-  ImportedCsv take() { return std::move(imported_); }
+  ImportedCsv take() {
+    for (ApiResult& result : imported_.results) result.rounding_only = explained_by_rounding(result);
+    return std::move(imported_);
+  }
 
  private:
   static ApiResult parse_result_row(const Source& source, const std::vector<std::string>& row) {

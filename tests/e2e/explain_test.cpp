@@ -147,5 +147,22 @@ TEST_F(Explain, FailOnSuspiciousLooksThroughRounding) {
             1);
 }
 
+// Without a journal the Messages of the CSV tell.
+TEST_F(Explain, IsKnownAgainFromTheCsvs) {
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out()}, scratch_.path()).exit_code, 0);
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  for (const fs::directory_entry& file : fs::directory_iterator(out())) {
+    if (file.path().extension() == ".journal") fs::remove(file.path());
+  }
+  const Finished again =
+      msrun({"-api_info", dump("llama_bf16"), "-csv_path", result, "--message-format", "json"}, scratch_.path());
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  const std::size_t last = again.out.find("{\"type\":\"run_finished\"");
+  ASSERT_NE(last, std::string::npos);
+  const json event = json::parse(again.out.substr(last));
+  EXPECT_EQ(event["warning"], 46);
+  EXPECT_EQ(event["suspicious"], 0);
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -120,6 +120,7 @@ TEST(StoredResults, GivesBackEveryField) {
     if (task % 3 != 0) result.backward = static_cast<Status>(task % 5 % 4);
     result.message = task % 7 == 0 ? std::string(200'000, 'm') : "message " + std::to_string(task % 11);
     result.times = {task, std::uint64_t{1} << (task % 64), 127 + task, UINT64_MAX - task};
+    result.rounding_only = task % 2 == 1;
     if (task % 5 == 0) result.overflow = {OverflowFinding::Verdict::not_judged, true, false};
     for (std::uint32_t i = 0; i < task % 6; ++i) {
       DetailsRow row;
@@ -127,6 +128,7 @@ TEST(StoredResults, GivesBackEveryField) {
       row.device_dtype = i % 2 == 0 ? "" : "a\0b";
       row.shape = "(" + std::to_string(task) + ",)";
       row.status = static_cast<Status>((task + i) % 4);
+      row.rounding_only = task % 2 == 0;
       row.message = "row, with \"text\"";
       row.cells[i] = Cell::fp64(0.1 * task);
       row.cells[16] = Cell::fp16(-std::numeric_limits<double>::infinity());
