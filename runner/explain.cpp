@@ -14,12 +14,14 @@ namespace {
 // Additions behind results, and elements of tensors, up to which a call is computed again.
 constexpr double most_additions = 3e8;
 constexpr double most_elements = 4e6;
-// With float16 accumulation each addition is rounded by itself.
-constexpr double most_half_additions = 1e8;
 constexpr int spread_samples = 3;
 
 // The relative change of the inputs for a spread: small beside the curvature of functions, large beside rounding.
 double input_change(DType raised) { return raised == DType::float64 ? 0x1p-20 : 0x1p-10; }
+
+// 0, 1, -1, 2 and -2 may be flags, of which a little more or less is another thing altogether; where they are numbers,
+// sums of them are exact.
+bool may_be_flag(double value) { return std::abs(value) <= 2 && value == std::trunc(value); }
 
 // Every element times 1 + change or 1 - change, by the words.
 Tensor change_signs(const Tensor& tensor, RandomWords& words) {
@@ -30,15 +32,18 @@ Tensor change_signs(const Tensor& tensor, RandomWords& words) {
   for (std::int64_t i = 0; i < wide.numel(); ++i) {
     const auto at = static_cast<std::size_t>(i % 2048);
     if (at == 0) words.fill(bits);
+    if (may_be_flag(values[i])) continue;
     values[i] *= (bits[at / 32] >> (at % 32) & 1U) != 0 ? 1 + change : 1 - change;
   }
   return wide.to(tensor.dtype());
 }
 
+// Of floating tensors: masks and indices cost nothing beside them.
 double elements_in(const MaterialisedCall& call) {
   double total = 0;
   const auto count = [&](const Value& leaf) {
-    if (const Tensor* tensor = leaf.get<Tensor>()) total += static_cast<double>(tensor->numel());
+    const Tensor* tensor = leaf.get<Tensor>();
+    if (tensor != nullptr && is_floating(tensor->dtype())) total += static_cast<double>(tensor->numel());
   };
   for (const Value& arg : call.args) for_each_leaf(arg, count);
   for (const auto& [key, value] : call.kwargs) for_each_leaf(value, count);
@@ -82,15 +87,15 @@ Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Eva
                      const EvaluationOptions& benchmark_options)
     : op_(op), call_(call), bench_(bench), benchmark_options_(benchmark_options), elements_(elements_in(call)) {}
 
-bool Explainer::is_small(double additions_allowed) const {
+bool Explainer::is_small() const {
   const double additions = std::max(bench_.output_sums.additions, bench_.gradient_sums.additions);
-  return additions <= additions_allowed && elements_ <= most_elements;
+  return additions <= most_additions && elements_ <= most_elements;
 }
 
 const std::vector<Evaluation>& Explainer::changed_benchmarks() {
   if (changed_) return *changed_;
   changed_.emplace();
-  if (!is_small(most_additions)) return *changed_;
+  if (!is_small()) return *changed_;
   try {
     for (int sample = 0; sample < spread_samples; ++sample) {
       Philox words(random_key(0, call_.name, "spread." + std::to_string(sample)));
@@ -115,7 +120,7 @@ const Evaluation* Explainer::variant(Variant which) {
   options.arithmetic.fp16_accumulation = which == Variant::fp16_accumulation;
   options.arithmetic.hf32_inputs = which == Variant::hf32_inputs;
   options.arithmetic.flush_subnormals = which == Variant::flush_subnormals;
-  if (!is_small(which == Variant::fp16_accumulation ? most_half_additions : most_additions)) return nullptr;
+  if (!is_small()) return nullptr;
   try {
     variants_[index] = evaluate(op_, call_, options);
   } catch (const SkipError&) {

@@ -33,7 +33,7 @@ class Explainer {
   enum class Variant : std::uint8_t { sound, fp16_accumulation, hf32_inputs, flush_subnormals };
   static constexpr std::size_t variant_count = 4;
 
-  bool is_small(double additions_allowed) const;
+  bool is_small() const;
   const std::vector<Evaluation>& changed_benchmarks();
   const Evaluation* variant(Variant which);
   // The tensor that a variant gives in place of the device's; nothing if it cannot be had.

@@ -74,12 +74,12 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   std::fill(shape.end() - axes, shape.end(), 1);
   Tensor rstd(compute, shape);
   Tensor y(dtype, x.shape());
-  note_sums(gamma.numel(), y.numel());
+  note_sums(gamma.numel(), y.numel() / gamma.numel());
   visit_compute(compute,
                 [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, half_sums, y, rstd); });
   const auto vjp = [input, weights, rstd, compute, half_sums, axes, arithmetic = x.arithmetic()](const Tensor& g) {
     const Tensor gradient = g.contiguous();
-    note_sums(weights.numel(), gradient.numel());
+    note_sums(weights.numel(), gradient.numel() / weights.numel());
     Tensor of_x(is_floating(input.dtype()) ? input.dtype() : compute, input.shape());
     Tensor products(compute, input.shape());
     visit_compute(compute, [&](auto element) {

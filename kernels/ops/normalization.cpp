@@ -240,13 +240,13 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
   Operands operands{x.tensor().contiguous(), prepare(weight ? weight->tensor() : Tensor{}),
                     prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
   const Tensor y = visit_compute(wide, [&](auto element) { return forward<decltype(element)>(operands, layout); });
-  note_sums(layout.row_length(), y.numel());
+  note_sums(layout.row_length(), layout.rows);
   operands.bias = {};
   const auto vjp = [=, weight_shape = weight ? weight->shape() : Dims{},
                     bias_shape = bias ? bias->shape() : Dims{}](const Tensor& gradient) {
     const Tensor g = gradient.contiguous();
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
-    note_sums(std::max(layout.row_length(), parameters ? layout.rows * layout.space : 1), g.numel());
+    note_sums(std::max(layout.row_length(), parameters ? layout.rows * layout.space : 1), layout.rows);
     const Gradients all =
         visit_compute(wide, [&](auto element) { return backward<decltype(element)>(operands, g, layout, parameters); });
     std::vector<Tensor> result{all.x, {}, {}};

@@ -226,7 +226,7 @@ Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64
   const Tensor source = gradient.to(wide).contiguous();
   const Tensor values = index_values(index);
   // Every index may be the same.
-  if (values.rank() > 0) note_sums(values.size(axis), source.numel());
+  if (values.numel() > 0 && values.rank() > 0) note_sums(values.size(axis), source.numel() / values.size(axis));
   Tensor result = Tensor::zeros(wide, shape);
   const auto add = [&](auto zero) {
     using T = decltype(zero);

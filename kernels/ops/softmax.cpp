@@ -131,7 +131,8 @@ Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
     throw SkipError("softmax is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
   const std::int64_t axis = normalize_axis(dim, x.rank());
   const bool half_steps = x.arithmetic().fp16_accumulation;
-  note_sums(x.rank() == 0 ? 1 : x.size(axis), x.numel());
+  const std::int64_t classes = x.rank() == 0 ? 1 : x.size(axis);
+  note_sums(classes, classes == 0 ? 0 : x.numel() / classes);
   const Tensor y = forward(x.tensor(), axis, form, half_steps);
   return x.tape().record(
       y, {{x, [y, axis, form, half_steps](const Tensor& g) { return backward(y, g, axis, form, half_steps); }}});
