@@ -30,12 +30,12 @@ TempDir::~TempDir() {
 }
 
 Process::Process(const std::vector<std::string>& arguments, const fs::path& scratch,
-                 const std::vector<std::string>& environment) {
+                 const std::vector<std::string>& environment, const std::string& name) {
   static int count = 0;
   const std::string number = std::to_string(++count);
   out_ = scratch / ("stdout." + number);
   err_ = scratch / ("stderr." + number);
-  const std::string program = std::string(BINARY_DIR) + "/msrun";
+  const std::string program = std::string(BINARY_DIR) + "/" + name;
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -81,6 +81,10 @@ std::string Process::out() const { return read_file(out_); }
 Finished msrun(const std::vector<std::string>& arguments, const fs::path& scratch,
                const std::vector<std::string>& environment) {
   return Process(arguments, scratch, environment).wait();
+}
+
+Finished run_tool(const std::string& name, const std::vector<std::string>& arguments, const fs::path& scratch) {
+  return Process(arguments, scratch, {}, name).wait();
 }
 
 std::map<pid_t, std::string> children(pid_t pid) {

@@ -39,9 +39,9 @@ struct Finished {
 // A running msrun. Killed, with everything below it, if the test ends first.
 class Process {
  public:
-  // arguments without the program; environment entries "NAME=value" are added.
+  // arguments without the program; environment entries "NAME=value" are added. program is one of those built.
   Process(const std::vector<std::string>& arguments, const fs::path& scratch,
-          const std::vector<std::string>& environment = {});
+          const std::vector<std::string>& environment = {}, const std::string& program = "msrun");
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -67,6 +67,9 @@ class Process {
 
 Finished msrun(const std::vector<std::string>& arguments, const fs::path& scratch,
                const std::vector<std::string>& environment = {});
+
+// One of the tools beside msrun.
+Finished run_tool(const std::string& name, const std::vector<std::string>& arguments, const fs::path& scratch);
 
 // Processes whose parent is pid, by name of the command.
 std::map<pid_t, std::string> children(pid_t pid);

@@ -77,7 +77,10 @@ int run(const Options& options) {
     warn(counted(report.only_npu, "output") + " of the NPU file " + (report.only_npu == 1 ? "has" : "have") +
          " no row in the GPU file" + (options.rules.compat_msprobe ? " and are left out" : " and are SKIP"));
   }
-  if (report.only_gpu > 0) warn(counted(report.only_gpu, "output") + " of the GPU file are not in the NPU file");
+  if (report.only_gpu > 0) {
+    warn(counted(report.only_gpu, "output") + " of the GPU file " + (report.only_gpu == 1 ? "is" : "are") +
+         " not in the NPU file");
+  }
   print_problems(report);
   std::cout << summary_text(report);
   if (report.problem_count > 0) return exit_usage;

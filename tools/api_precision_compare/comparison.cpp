@@ -110,6 +110,8 @@ class Comparison {
   }
 
   void run_carefully() {
+    places_.reserve(npu_.expected_rows());
+    apis_.reserve(npu_.expected_rows());
     while (npu_.next(row_)) {
       judgement_.clear();
       const bool formula = is_formula(row_.name);

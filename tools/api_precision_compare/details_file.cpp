@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "kernels/error.h"
 #include "kernels/io/file.h"
@@ -102,7 +103,10 @@ InputCell parse_cell(std::string_view text, bool column_is_numeric, Reading read
 }
 
 DetailsFile::DetailsFile(const std::string& path, const std::string& tag, Reading reading)
-    : path_(path), reading_(reading), bytes_(contents(path)), reader_(bytes_, LastRow::may_lack_line_end) {
+    : DetailsFile(path, contents(path), tag, reading) {}
+
+DetailsFile::DetailsFile(const std::string& path, std::string bytes, const std::string& tag, Reading reading)
+    : path_(path), reading_(reading), bytes_(std::move(bytes)), reader_(bytes_, LastRow::may_lack_line_end) {
   if (!next_fields()) throw UserError("Open " + tag + " Error: " + path_ + " holds no title row.");
   find_columns(fields_, tag);
   find_types();

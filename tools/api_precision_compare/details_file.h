@@ -53,6 +53,10 @@ class DetailsFile {
   // Throws UserError if the file cannot be read, is no CSV, or lacks a required column; tag, "npu_csv" or "gpu_csv",
   // names it in that message.
   DetailsFile(const std::string& path, const std::string& tag, Reading reading);
+  // The same with the contents of the file.
+  DetailsFile(const std::string& path, std::string bytes, const std::string& tag, Reading reading);
+  DetailsFile(const DetailsFile&) = delete;
+  DetailsFile& operator=(const DetailsFile&) = delete;
 
   // The next row, false at the end. Rows of the wrong length come with their damage, or, read as upstream does, are
   // filled up with NaN; such a reading throws UserError for those that are too long.
@@ -60,6 +64,8 @@ class DetailsFile {
 
   std::size_t row_number() const { return row_number_; }  // of the last row, the title row is 1
   const std::string& path() const { return path_; }
+  // Rows that the file has about, for those who keep something of each.
+  std::size_t expected_rows() const { return bytes_.size() / 256; }
   // Bytes of a last row that ends within quotes.
   std::size_t torn_bytes() const { return reader_.torn_bytes(); }
 

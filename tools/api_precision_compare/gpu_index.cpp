@@ -16,6 +16,8 @@ constexpr std::array<const char*, 5> statuses{"", "pass", "warning", "error", "S
 }  // namespace
 
 GpuIndex::GpuIndex(DetailsFile& file, const std::function<void(const std::string&)>& problem) {
+  index_.reserve(file.expected_rows());
+  entries_.reserve(file.expected_rows());
   OutputRow row;
   while (file.next(row)) {
     const auto [place, fresh] = index_.try_emplace(row.name, static_cast<std::uint32_t>(entries_.size()));

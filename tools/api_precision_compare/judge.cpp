@@ -369,7 +369,7 @@ class Judge {
                       short_number(*gpu) + " on the GPU",
                   infinity);
       } else {
-        set_worst(value_text(metric, " ratio ", value, limit), value / limit);
+        set_worst(value_text(metric, ": ratio ", value, limit), value / limit);
       }
     }
     if (failed[0]) add_error("小值域错误比值超过阈值", "Small Value Error Ratio: NPU to GPU over the limit");
@@ -405,7 +405,11 @@ class Judge {
       return;
     }
     passes = passes || value < ulp_ratio_limit;
-    if (!passes) set_worst(value_text(Metric::ulp_over_limit, " ratio ", value, ulp_ratio_limit), value);
+    if (!passes) {
+      set_worst(std::string(metric_title(Metric::ulp_over_limit, true)) + ": ratio " + short_number(value) +
+                    " (must be below " + short_number(ulp_ratio_limit) + ")",
+                value);
+    }
     finish_ulp(passes);
   }
 

@@ -1,0 +1,403 @@
+// The parts of api_precision_compare and the program as its users see it.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "journal/run_files.h"
+#include "journal/writer.h"
+#include "kernels/error.h"
+#include "tests/e2e/support.h"
+#include "tools/api_precision_compare/api_name.h"
+#include "tools/api_precision_compare/command.h"
+#include "tools/api_precision_compare/inputs.h"
+
+namespace msrun::api_precision_compare {
+namespace {
+
+using msrun::testing::Finished;
+using msrun::testing::read_csv;
+using msrun::testing::read_file;
+using msrun::testing::run_tool;
+using msrun::testing::TempDir;
+using msrun::testing::write_file;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ApiPrecisionCompareOutputNames, HaveSixOrSevenParts) {
+  const auto six = parse_output_name("Functional.relu.0.forward.output.1");
+  ASSERT_TRUE(six);
+  EXPECT_EQ(six->api, "relu");
+  EXPECT_EQ(six->call, "Functional.relu.0");
+  EXPECT_EQ(six->family, "Functional.relu");
+  EXPECT_EQ(six->direction, "forward");
+  const auto seven = parse_output_name("Torch.linalg.inv.3.backward.output.0");
+  ASSERT_TRUE(seven);
+  EXPECT_EQ(seven->api, "linalg.inv");
+  EXPECT_EQ(seven->call, "Torch.linalg.inv.3");
+  EXPECT_EQ(seven->family, "Torch.linalg.inv");
+  EXPECT_EQ(seven->direction, "backward");
+  for (const char* text : {"", ".", "a.b.c.d.e", "a.b.c.d.e.f.g.h"}) EXPECT_FALSE(parse_output_name(text)) << text;
+}
+
+TEST(ApiPrecisionCompareOutputNames, FormulasAreFoundAndDefused) {
+  for (const char* text : {"=a", "+a", "-a", "%a", "@a", "＝a", "＠a", "a;=b", "a;b;＋c"}) {
+    EXPECT_TRUE(is_formula(text)) << text;
+    EXPECT_FALSE(is_formula(harmless_name(text))) << text;
+  }
+  for (const char* text : {"", "a=b", "a;b", "Functional.relu.0.forward.output.0"}) {
+    EXPECT_FALSE(is_formula(text)) << text;
+    EXPECT_EQ(harmless_name(text), text);
+  }
+  EXPECT_EQ(harmless_name("=a;＝b\n"), "_a;_b_");
+}
+
+TEST(ApiPrecisionCompareCells, AreBlankNumbersOrElse) {
+  const auto kind = [](const char* text, Reading reading = Reading::careful) {
+    return parse_cell(text, false, reading).kind;
+  };
+  const auto value = [](const char* text, Reading reading = Reading::careful) {
+    return parse_cell(text, false, reading).value;
+  };
+  using Kind = InputCell::Kind;
+  EXPECT_EQ(kind(" "), Kind::blank);
+  EXPECT_EQ(kind("   "), Kind::blank);
+  EXPECT_EQ(kind("abc"), Kind::other);
+  EXPECT_EQ(kind("1.0x"), Kind::other);
+  EXPECT_EQ(kind("++1"), Kind::other);
+  EXPECT_EQ(value(" 1e-05 "), 1e-05);
+  EXPECT_EQ(value("+2"), 2);
+  EXPECT_EQ(value("inf"), infinite);
+  EXPECT_EQ(value("-inf"), -infinite);
+  EXPECT_EQ(value("1e400"), infinite);
+  EXPECT_EQ(value("-1e400"), -infinite);
+  EXPECT_EQ(value("1e-400"), 0);
+  for (const char* word : {"nan", "NaN", "-nan", "1.#IND", "-1.#QNAN"}) {
+    EXPECT_TRUE(std::isnan(value(word))) << word;
+    EXPECT_TRUE(std::isnan(value(word, Reading::msprobe))) << word;
+  }
+  // What stands for nothing is NaN upstream; two such cells would agree and pass.
+  for (const char* word : {"", "NA", "#N/A N/A", "<NA>", "null"}) {
+    EXPECT_EQ(kind(word), Kind::blank) << word;
+    EXPECT_TRUE(std::isnan(value(word, Reading::msprobe))) << word;
+    EXPECT_FALSE(parse_cell(word, false, Reading::msprobe).is_text) << word;
+  }
+  EXPECT_TRUE(parse_cell("1", false, Reading::msprobe).is_text);
+  EXPECT_FALSE(parse_cell("1", true, Reading::msprobe).is_text);
+}
+
+OutputRow row(const char* dtype, std::initializer_list<std::pair<Metric, double>> values, const char* status = "pass") {
+  OutputRow result;
+  result.dtype = dtype;
+  result.shape = "(2, 3)";
+  result.status = status;
+  for (const auto& [metric, value] : values) {
+    result.cells[static_cast<std::size_t>(metric)] = {InputCell::Kind::number, true, value};
+  }
+  return result;
+}
+
+OutputRow benchmark_row(double error, const char* status = "pass", const char* dtype = "torch.float32") {
+  return row(dtype,
+             {{Metric::small_value_error_ratio, 0},
+              {Metric::rmse, error},
+              {Metric::max_relative_error, error},
+              {Metric::mean_relative_error, error},
+              {Metric::error_balance, error}},
+             status);
+}
+
+Judgement judged(const char* api, const OutputRow& npu, const OutputRow& gpu, const Rules& rules = {}) {
+  Judgement judgement;
+  judge(api, npu, gpu, rules, judgement);
+  return judgement;
+}
+
+TEST(ApiPrecisionCompareJudge, ErrorWithoutANumberIsAnError) {
+  OutputRow npu = row("torch.float32", {}, "error");
+  npu.message = "The shape of bench\n and npu not equal.";
+  const Judgement careful = judged("add", npu, benchmark_row(0.1));
+  EXPECT_EQ(careful.status, Status::error);
+  EXPECT_THAT(careful.message, HasSubstr("The shape of bench and npu not equal."));
+  const Rules upstream{.policy = Policy::current, .compat_msprobe = true, .english = false};
+  EXPECT_EQ(judged("add", npu, benchmark_row(0.1), upstream).status, Status::pass);
+  // A value that is no tensor has no dtype to look at, upstream skips it.
+  npu.dtype = " ";
+  EXPECT_EQ(judged("add", npu, npu).status, Status::error);
+  EXPECT_EQ(judged("add", npu, npu, upstream).status, Status::skip);
+  npu.dtype = "<class 'int'>";
+  EXPECT_EQ(judged("size", npu, npu).status, Status::error);
+  // float64 is not compared, whatever acc_check says.
+  npu.dtype = "torch.float64";
+  EXPECT_EQ(judged("add", npu, npu).status, Status::skip);
+}
+
+TEST(ApiPrecisionCompareJudge, ABlankValueDoesNotPass) {
+  OutputRow npu = benchmark_row(0.1);
+  npu.cells[static_cast<std::size_t>(Metric::rmse)] = {};
+  Judgement judgement = judged("softmax", npu, benchmark_row(0.1));
+  EXPECT_EQ(judgement.status, Status::skip);
+  EXPECT_EQ(judgement.message, "NPU: 均方根误差 is blank.");
+  // But what is there may fail.
+  EXPECT_EQ(judged("softmax", npu, benchmark_row(0.001)).status, Status::error);
+  // The error balance never decides.
+  npu = benchmark_row(0.1);
+  npu.cells[static_cast<std::size_t>(Metric::error_balance)] = {};
+  EXPECT_EQ(judged("softmax", npu, benchmark_row(0.1)).status, Status::pass);
+}
+
+TEST(ApiPrecisionCompareJudge, TheGpusBlankIsTheHardestComparison) {
+  const OutputRow blank = row("torch.float32", {});
+  EXPECT_EQ(judged("softmax", benchmark_row(0x1p-14), blank).status, Status::pass);
+  const Judgement worse = judged("softmax", benchmark_row(0.1), blank);
+  EXPECT_EQ(worse.status, Status::error);
+  EXPECT_THAT(worse.message, HasSubstr("taken for 0: 小值域错误占比, 均方根误差"));
+  OutputRow garbled = benchmark_row(0.1);
+  garbled.cells[static_cast<std::size_t>(Metric::rmse)].kind = InputCell::Kind::other;
+  EXPECT_EQ(judged("softmax", benchmark_row(0.1), garbled).status, Status::skip);
+}
+
+TEST(ApiPrecisionCompareJudge, FilledColumnsDecideTheStandard) {
+  const OutputRow ulp = row("torch.float32", {{Metric::ulp_mean, 1}, {Metric::ulp_over_limit, 0}});
+  // A file of the policy per_api, read under the other one.
+  EXPECT_EQ(judged("matmul", ulp, ulp, {.policy = Policy::current}).standard, Standard::ulp);
+  // The other way round.
+  EXPECT_EQ(judged("matmul", benchmark_row(0.1), benchmark_row(0.1)).standard, Standard::benchmark);
+  const OutputRow rates =
+      row("torch.float16",
+          {{Metric::inf_nan_error_rate, 0}, {Metric::relative_error_rate, 0}, {Metric::absolute_error_rate, 0.5}});
+  EXPECT_EQ(judged("softmax", rates, rates).standard, Standard::absolute_threshold);
+  EXPECT_EQ(judged("softmax", rates, rates).status, Status::error);
+  const OutputRow dual = row("torch.float32", {{Metric::dual_1000, 0.9985}});
+  EXPECT_EQ(judged("relu", dual, dual).standard, Standard::dual_1000);
+  EXPECT_EQ(judged("relu", dual, dual).status, Status::error);
+}
+
+TEST(ApiPrecisionCompareJudge, LooksBehindTheRatios) {
+  const auto with_largest = [](double error, double largest, const char* status) {
+    OutputRow result = benchmark_row(error, status);
+    result.cells[static_cast<std::size_t>(Metric::max_abs_error)] = {InputCell::Kind::number, true, largest};
+    return result;
+  };
+  // Inf and NaN are masked out of every ratio.
+  for (const double largest : {infinite, not_a_number}) {
+    const OutputRow npu = with_largest(0.1, largest, "error");
+    EXPECT_EQ(judged("softmax", npu, with_largest(0.1, 0.1, "pass")).status, Status::error);
+    EXPECT_EQ(judged("softmax", npu, with_largest(0.1, largest, "error")).status, Status::pass);
+    const Rules upstream{.policy = Policy::per_api, .compat_msprobe = true, .english = false};
+    EXPECT_EQ(judged("softmax", npu, with_largest(0.1, 0.1, "pass"), upstream).status, Status::pass);
+  }
+  // So are small values but for their share.
+  OutputRow npu = benchmark_row(0, "error");
+  OutputRow gpu = benchmark_row(0);
+  for (OutputRow* side : {&npu, &gpu}) {
+    side->cells[static_cast<std::size_t>(Metric::small_value_error_ratio)].value = 1;
+  }
+  EXPECT_EQ(judged("softmax", npu, gpu).status, Status::error);
+  gpu.status = "error";
+  EXPECT_EQ(judged("softmax", npu, gpu).status, Status::pass);
+}
+
+TEST(ApiPrecisionCompareJudge, EqualInfAndNanAgree) {
+  for (const double value : {infinite, -infinite, not_a_number}) {
+    const Judgement judgement = judged("softmax", benchmark_row(value), benchmark_row(value));
+    EXPECT_EQ(judgement.status, Status::pass);
+    EXPECT_THAT(judgement.message, HasSubstr("均方根误差同为同号inf或nan\n"));
+  }
+  EXPECT_EQ(judged("softmax", benchmark_row(infinite), benchmark_row(-infinite)).status, Status::error);
+  EXPECT_EQ(judged("softmax", benchmark_row(not_a_number), benchmark_row(1)).excess, infinite);
+}
+
+TEST(ApiPrecisionCompareJudge, LimitsAreStrictAndByLevel) {
+  const OutputRow gpu = benchmark_row(0.25);
+  EXPECT_EQ(judged("softmax", benchmark_row(0.5), gpu).status, Status::pass);
+  EXPECT_EQ(judged("softmax", benchmark_row(0.5001), gpu).status, Status::error);
+  EXPECT_EQ(judged("embedding", benchmark_row(0.5), gpu).status, Status::error);
+  EXPECT_EQ(judged("layer_norm", benchmark_row(0.3), gpu).status, Status::pass);
+  EXPECT_EQ(judged("layer_norm", benchmark_row(0.3001), gpu).status, Status::error);
+  const Judgement failed = judged("layer_norm", benchmark_row(0.5), gpu, {.english = true});
+  EXPECT_EQ(failed.worst, "RMSE: ratio 2 (limit 1.2)");
+  EXPECT_DOUBLE_EQ(failed.excess, 2 / 1.2);
+  EXPECT_THAT(failed.message, AllOf(HasSubstr("ERROR: RMSE: NPU to GPU over the limit\n"), Not(HasSubstr("均方根"))));
+}
+
+Options parsed(std::vector<const char*> words) {
+  words.insert(words.begin(), "api_precision_compare");
+  return std::get<Options>(parse_options(static_cast<int>(words.size()), words.data()));
+}
+
+TEST(ApiPrecisionCompareCommandLine, TakesAllSpellings) {
+  for (const auto& words : std::vector<std::vector<const char*>>{
+           {"-npu", "n.csv", "-gpu", "g.csv", "-o", "out"},
+           {"--npu_csv_path", "n.csv", "--gpu_csv_path", "g.csv", "--out_path", "out"},
+           {"--npu-csv-path=n.csv", "-gpu=g.csv", "--out-path=out"},
+           {"-npu_csv_path", "n.csv", "--gpu", "g.csv", "-out_path", "out"},
+       }) {
+    const Options options = parsed(words);
+    EXPECT_EQ(options.npu_path, "n.csv");
+    EXPECT_EQ(options.gpu_path, "g.csv");
+    EXPECT_EQ(options.out_path, "out");
+  }
+  const Options defaults = parsed({"-npu", "n.csv", "-gpu", "g.csv"});
+  EXPECT_EQ(defaults.out_path, "./");
+  EXPECT_EQ(defaults.rules.policy, Policy::per_api);
+  EXPECT_FALSE(defaults.rules.compat_msprobe || defaults.rules.english);
+  const Options all = parsed({"-npu", "n.csv", "-gpu", "g.csv", "--standard", "current", "--compat", "msprobe",
+                              "--titles=en", "--fail-on", "warning"});
+  EXPECT_EQ(all.rules.policy, Policy::current);
+  EXPECT_TRUE(all.rules.compat_msprobe && all.rules.english);
+  EXPECT_EQ(all.fail_on, FailLevel::warning);
+}
+
+TEST(ApiPrecisionCompareCommandLine, NamesWhatIsWrong) {
+  const auto message = [](const std::vector<const char*>& words) { return error_of([&] { parsed(words); }); };
+  EXPECT_THAT(message({}), HasSubstr("-npu FILE is missing"));
+  EXPECT_THAT(message({"-npu", "a.csv"}), HasSubstr("-gpu FILE is missing"));
+  EXPECT_THAT(message({"-npu", "a.csv", "-gpu"}), HasSubstr("gpu"));
+  EXPECT_THAT(message({"-npu", "a.csv", "-gpu", "b.csv", "c.csv"}), HasSubstr("unexpected argument c.csv"));
+  EXPECT_THAT(message({"-npu", "a.csv", "-gpu", "b.csv", "--strict"}), HasSubstr("strict"));
+  EXPECT_THAT(message({"-npu", "a.csv", "-gpu", "b.csv", "--titles", "fr"}), HasSubstr("--titles must be one of zh"));
+}
+
+fs::path golden(const std::string& name) { return fs::path(TEST_DATA_DIR) / "api_precision_compare" / name; }
+
+std::vector<std::string> arguments(const fs::path& npu, const fs::path& gpu, const fs::path& out,
+                                   std::initializer_list<const char*> more = {}) {
+  std::vector<std::string> words{"-npu", npu, "-gpu", gpu, "-o", out};
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+TEST(ApiPrecisionCompareProgram, ComparesAndCloses) {
+  const TempDir scratch;
+  const auto words = arguments(golden("npu_details.csv"), golden("gpu_details.csv"), scratch / "out");
+  const Finished done = run_tool("api_precision_compare", words, scratch.path());
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.out, AllOf(HasSubstr("| Pass | Warning | Error | Skip | None |"), HasSubstr("APIs to look at first"),
+                              HasSubstr("Max Relative Error: ratio 12 (limit 2)"), HasSubstr("/out/api_precision")));
+  EXPECT_THAT(done.err, AllOf(HasSubstr("2 outputs of the NPU file have no row in the GPU file"),
+                              HasSubstr("1 output of the GPU file is not in the NPU file")));
+  // The same through msrun, and failing where that is asked.
+  std::vector<std::string> through{"-f", "pytorch", "api_precision_compare"};
+  through.insert(through.end(), words.begin(), words.end());
+  through.insert(through.end(), {"--fail-on", "error"});
+  EXPECT_EQ(msrun::testing::msrun(through, scratch.path()).exit_code, 1);
+}
+
+TEST(ApiPrecisionCompareProgram, RefusesWhatIsNoDetailsFile) {
+  const TempDir scratch;
+  const auto run = [&](const fs::path& npu, const fs::path& gpu) {
+    return run_tool("api_precision_compare", arguments(npu, gpu, scratch / "out"), scratch.path());
+  };
+  const fs::path good = golden("gpu_details.csv");
+  write_file(scratch / "empty.csv", "");
+  write_file(scratch / "other.txt", "a\n");
+  for (const auto& [path, text] : {std::pair{scratch / "none.csv", "does not exist"},
+                                   {scratch / "empty.csv", "no title row"},
+                                   {scratch / "other.txt", "should be one of the following types"},
+                                   {golden("cases/missing_columns_npu/npu_details.csv"),
+                                    "The following columns 误差均衡性,双千指标 are missing innpu_csv"}}) {
+    const Finished done = run(path, good);
+    EXPECT_EQ(done.exit_code, 2) << path;
+    EXPECT_THAT(done.err, HasSubstr(text));
+    EXPECT_TRUE(!fs::exists(scratch / "out") || fs::is_empty(scratch / "out")) << path;
+  }
+  EXPECT_THAT(run(good, golden("cases/missing_columns_npu/npu_details.csv")).err, HasSubstr("missing ingpu_csv"));
+}
+
+TEST(ApiPrecisionCompareProgram, BadRowsAreReportedAndTheRestIsCompared) {
+  const TempDir scratch;
+  std::string text = read_file(golden("cases/extra_and_reordered_columns/gpu_details.csv"));
+  const std::size_t second = text.find("\r\nFunctional.softmax.1");
+  ASSERT_NE(second, std::string::npos);
+  text.insert(second, "\r\nFunctional.softmax.7.forward.output.0,torch.float32,torch.float16");
+  text += "Functional.softmax.8.forward.output.0,\"torn";
+  write_file(scratch / "npu.csv", text);
+  const Finished done = run_tool("api_precision_compare",
+                                 arguments(scratch / "npu.csv", scratch / "npu.csv", scratch / "out"), scratch.path());
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, AllOf(HasSubstr("npu.csv, row 3: it has 3 fields in place of 23"), HasSubstr("were dropped")));
+  const auto rows = read_csv(msrun::testing::only_file(scratch / "out", "api_precision_compare_result_"));
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[1].at(1), "pass");
+  EXPECT_EQ(rows[2].at(0), "Functional.softmax.7");
+  EXPECT_EQ(rows[2].at(1), "SKIP");
+  EXPECT_EQ(rows[4].at(1), "pass");
+}
+
+TEST(ApiPrecisionCompareProgram, EnglishTitlesAreReadAndWritten) {
+  const TempDir scratch;
+  std::string text = read_file(golden("npu_details.csv"));
+  const std::size_t line = text.find("\r\n");
+  std::string titles =
+      "\xEF\xBB\xBF"
+      "API Name,Bench Dtype,DEVICE Dtype,Shape";
+  for (int i = 0; i < metric_count; ++i) titles += "," + std::string(metric_title(static_cast<Metric>(i), true));
+  write_file(scratch / "npu.csv", titles + ",Status,Message" + text.substr(line));
+  const auto rows_of = [&](const fs::path& npu, const char* out) {
+    const auto words = arguments(npu, golden("gpu_details.csv"), scratch / out, {"--titles", "en"});
+    EXPECT_EQ(run_tool("api_precision_compare", words, scratch.path()).exit_code, 0);
+    return read_csv(msrun::testing::only_file(scratch / out, "api_precision_compare_details_"));
+  };
+  const auto rows = rows_of(scratch / "npu.csv", "english");
+  EXPECT_EQ(rows, rows_of(golden("npu_details.csv"), "chinese"));
+  EXPECT_EQ(rows[0].at(3), "RMSE Ratio of NPU to GPU");
+  for (const auto& row : rows) {
+    for (const std::string& field : row) {
+      EXPECT_TRUE(std::ranges::all_of(field, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) << field;
+    }
+  }
+}
+
+void write_run(const fs::path& folder, const std::string& stamp, const std::string& fingerprint) {
+  fs::create_directories(folder);
+  const RunFiles files = run_files(folder.string(), stamp);
+  fs::copy_file(golden("cases/single_unsupported/npu_details.csv"), files.details);
+  if (fingerprint.empty()) return;
+  journal::Writer::create(files.journal, R"({"program":"msrun","fingerprint":)" + fingerprint + "}").close();
+}
+
+TEST(ApiPrecisionCompareInputs, AreComparedByTheJournals) {
+  const TempDir scratch;
+  const auto details = [&](const char* folder, const std::string& fingerprint) {
+    write_run(scratch / folder, "20260101000000", fingerprint);
+    return run_files((scratch / folder).string(), "20260101000000").details;
+  };
+  const std::string npu = details("npu", R"({"dump":"aa","seed":1234,"seed_mode":"per-api","standard":"current"})");
+  const std::string same = details("same", R"({"dump":"aa","seed":1234,"seed_mode":"per-api","standard":"per_api"})");
+  const std::string other = details("other", R"({"dump":"bb","seed":7,"seed_mode":"stream"})");
+  EXPECT_THAT(input_differences(npu, same), IsEmpty());
+  EXPECT_EQ(
+      input_differences(npu, other),
+      "the recorded calls (aa on the NPU, bb on the GPU), the seed (1234 on the NPU, 7 on the GPU), the seed mode "
+      "(per-api on the NPU, stream on the GPU)");
+  EXPECT_THAT(input_differences(npu, details("none", "")), IsEmpty());
+  EXPECT_THAT(input_differences(npu, details("broken", "7")), IsEmpty());
+  EXPECT_THAT(input_differences(npu, golden("gpu_details.csv")), IsEmpty());
+
+  const Finished done = run_tool("api_precision_compare", arguments(npu, other, scratch / "out"), scratch.path());
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.err, HasSubstr("did not have the same inputs"));
+  EXPECT_THAT(run_tool("api_precision_compare", arguments(npu, same, scratch / "out"), scratch.path()).err,
+              Not(HasSubstr("inputs")));
+}
+
+}  // namespace
+}  // namespace msrun::api_precision_compare
