@@ -1,0 +1,184 @@
+// bench_api_precision_compare: two details files of many rows, compared by the api_precision_compare program and timed
+// from outside; beside it what only the search for the GPU's rows would cost if each NPU row looked through all names,
+// as upstream does.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/scratch_directory.h"
+#include "kernels/compare/details.h"
+#include "kernels/io/csv.h"
+#include "kernels/io/paths.h"
+
+namespace {
+
+using namespace msrun;
+namespace fs = std::filesystem;
+
+namespace po = boost::program_options;
+
+constexpr double goal = 2;  // seconds for 200,000 rows
+constexpr std::size_t sampled_searches = 500;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+struct Kind {
+  const char* api;
+  const char* dtype;
+  std::vector<Metric> metrics;
+};
+
+// One API of each standard, as in a file written under the policy per_api.
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> table{
+      {"Functional.softmax",
+       "torch.bfloat16",
+       {Metric::error_balance, Metric::rmse, Metric::small_value_error_ratio, Metric::max_relative_error,
+        Metric::mean_relative_error}},
+      {"Torch.matmul", "torch.float32", {Metric::ulp_max, Metric::ulp_mean, Metric::ulp_over_limit}},
+      {"Tensor.mul",
+       "torch.float16",
+       {Metric::inf_nan_error_rate, Metric::relative_error_rate, Metric::absolute_error_rate}},
+      {"Torch.argmax", "torch.int64", {Metric::binary_error_rate}},
+      {"Functional.conv2d", "torch.float32", {Metric::dual_1000}},
+  };
+  return table;
+}
+
+std::string row_name(std::size_t row) {
+  return std::string(kinds()[row % kinds().size()].api) + "." + std::to_string(row) + ".forward.output.0";
+}
+
+void write_details(const fs::path& path, std::size_t rows, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> error(0, 1e-3);
+  AtomicFile file(path.string());
+  std::string text(byte_order_mark);
+  text += "API Name,Bench Dtype,DEVICE Dtype,Shape";
+  for (int i = 0; i < metric_count; ++i) text += "," + std::string(metric_title(static_cast<Metric>(i), false));
+  text += ",Status,Message\r\n";
+  for (std::size_t row = 0; row < rows; ++row) {
+    const Kind& kind = kinds()[row % kinds().size()];
+    DetailsRow cells;
+    cells[Metric::cosine] = Cell::fp64(1 - error(random) * 1e-3);
+    cells[Metric::max_abs_error] = Cell::fp32(error(random));
+    for (const Metric metric : kind.metrics) cells[metric] = Cell::fp64(error(random));
+    text += row_name(row) + ",torch.float32," + kind.dtype + ",\"(4, 4096)\"";
+    for (const Cell& cell : cells.cells) {
+      text += ',';
+      append_cell_text(text, cell, 14);
+    }
+    text += ",pass,\"\nMax abs error is less than 0.001, consider as pass, skip other check and set to SPACE.\n\"\r\n";
+    file.write(text);
+    text.clear();
+  }
+  file.commit();
+}
+
+// Seconds to find every row by looking through the names from the start, estimated from some of them.
+double quadratic_search(std::size_t rows) {
+  std::vector<std::string> names;
+  names.reserve(rows);
+  for (std::size_t row = 0; row < rows; ++row) names.push_back(row_name(row));
+  const auto start = std::chrono::steady_clock::now();
+  std::size_t found = 0;
+  const std::size_t step = std::max<std::size_t>(1, rows / sampled_searches);
+  std::size_t searches = 0;
+  for (std::size_t row = 0; row < rows; row += step, ++searches) {
+    // All rows are looked at: a name may occur twice.
+    for (const std::string& name : names) found += static_cast<std::size_t>(name == names[row]);
+  }
+  if (found != searches) throw std::logic_error("a name was not found once");
+  return seconds_since(start) * static_cast<double>(rows) / static_cast<double>(searches);
+}
+
+struct Run {
+  double seconds = 0;
+  double cpu = 0;
+  double peak_megabytes = 0;
+};
+
+// The program started on both files, as its users start it.
+Run run_program(const fs::path& npu, const fs::path& gpu, const fs::path& out) {
+  std::vector<std::string> words{"api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", out};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  const pid_t child = fork();
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(126);
+    execv(PROGRAM, argv.data());
+    _exit(127);
+  }
+  int status = -1;
+  rusage usage{};
+  if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) {
+    throw std::runtime_error("api_precision_compare failed");
+  }
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return {seconds_since(start), seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          static_cast<double>(usage.ru_maxrss) * 1024 / 1e6};
+}
+
+void measure(std::size_t rows, std::size_t repeat) {
+  const bench::ScratchDirectory scratch;
+  const fs::path npu = scratch.path() / "npu.csv";
+  const fs::path gpu = scratch.path() / "gpu.csv";
+  write_details(npu, rows, 1);
+  write_details(gpu, rows, 2);
+  Run best;
+  for (std::size_t i = 0; i < repeat; ++i) {
+    const Run run = run_program(npu, gpu, scratch.path() / "out");
+    if (i == 0 || run.seconds < best.seconds) best = run;
+  }
+  const double megabytes = static_cast<double>(fs::file_size(npu) + fs::file_size(gpu)) / 1e6;
+  const double search = quadratic_search(rows);
+  std::printf("%zu rows in each file, %.0f MB together\n", rows, megabytes);
+  std::printf(
+      "api_precision_compare  %.3f s (fastest of %zu; goal %.0f s), %.3f s of processor time, %.0f MB/s, peak %.0f "
+      "MB\n",
+      best.seconds, repeat, goal, best.cpu, megabytes / best.seconds, best.peak_megabytes);
+  std::printf("row by row search      %.1f s for the search alone: %.0f times as long\n", search,
+              search / best.seconds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    po::options_description known("bench_api_precision_compare");
+    std::size_t rows = 200000;
+    std::size_t repeat = 5;
+    known.add_options()("rows", po::value(&rows), "rows of each file (default 200000)")(
+        "repeat", po::value(&repeat), "runs, of which the fastest counts (default 5)")("help", "print this text");
+    po::variables_map values;
+    po::store(po::parse_command_line(argc, argv, known), values);
+    po::notify(values);
+    if (values.contains("help")) {
+      std::cout << known;
+      return 0;
+    }
+    measure(std::max<std::size_t>(rows, 1), std::max<std::size_t>(repeat, 1));
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << "bench_api_precision_compare: " << error.what() << '\n';
+    return 1;
+  }
+}
