@@ -32,22 +32,30 @@ std::string open_failure(const std::string& path, int error) {
 
 }  // namespace
 
-InputFile::InputFile(const std::string& path) : path_(path) {
+InputFile::InputFile(const std::string& path, std::uint64_t limit) : path_(path) {
   // The kernel would cut the name at an embedded zero byte.
   if (path.find('\0') != std::string::npos) throw FileError("The file path " + path + " contains special characters.");
   // Without O_NONBLOCK the open of a pipe would wait for a writer.
   descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) throw FileError(open_failure(path, errno));
+  check(limit);
+}
+
+InputFile::InputFile(const std::string& path, int descriptor) : path_(path), descriptor_(descriptor) {
+  check(any_size);
+}
+
+void InputFile::check(std::uint64_t limit) {
   struct stat status {};
   const int failed = ::fstat(descriptor_, &status);
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   std::string problem;
   if (failed != 0) {
-    problem = open_failure(path, errno);
+    problem = open_failure(path_, errno);
   } else if (!S_ISREG(status.st_mode)) {
-    problem = "The " + path + " should be a file!";
-  } else if (bytes >= max_input_bytes) {
-    problem = "The size (" + std::to_string(bytes) + ") of " + path + " exceeds (" + std::to_string(max_input_bytes) +
+    problem = "The " + path_ + " should be a file!";
+  } else if (bytes >= limit) {
+    problem = "The size (" + std::to_string(bytes) + ") of " + path_ + " exceeds (" + std::to_string(limit) +
               ") bytes, tools not support.";
   }
   if (!problem.empty()) {

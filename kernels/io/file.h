@@ -18,11 +18,15 @@ class FileError : public std::runtime_error {
 };
 
 inline constexpr std::uint64_t max_input_bytes = std::uint64_t{10} << 30;  // exclusive
+// For files that are read in parts.
+inline constexpr std::uint64_t any_size = ~std::uint64_t{0};
 
 class InputFile {
  public:
-  // Throws FileError if path is no readable regular file of less than max_input_bytes. Symbolic links are followed.
-  explicit InputFile(const std::string& path);
+  // Throws FileError if path is no readable regular file of less than `limit` bytes. Symbolic links are followed.
+  explicit InputFile(const std::string& path, std::uint64_t limit = max_input_bytes);
+  // An open descriptor of such a file, of any size; it is closed with this. path is for messages.
+  InputFile(const std::string& path, int descriptor);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
@@ -36,6 +40,8 @@ class InputFile {
   void read_at(std::uint64_t offset, std::span<std::byte> target) const;
 
  private:
+  void check(std::uint64_t limit);
+
   std::string path_;
   int descriptor_ = -1;
   std::uint64_t size_ = 0;

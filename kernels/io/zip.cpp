@@ -74,8 +74,8 @@ struct Directory {
 
 }  // namespace
 
-std::uint32_t crc32(std::span<const std::byte> bytes) {
-  std::uint32_t state = 0xFFFFFFFF;
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
+  std::uint32_t state = ~before;
   for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
     const std::uint64_t word = load<std::uint64_t>(bytes, 0) ^ state;
     state = 0;

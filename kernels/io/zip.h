@@ -55,7 +55,7 @@ class ZipWriter {
   std::vector<ZipEntry> entries_;
 };
 
-// CRC-32 as ZIP has it.
-std::uint32_t crc32(std::span<const std::byte> bytes);
+// CRC-32 as ZIP has it, of bytes that follow those of which `before` is the checksum.
+std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace msrun
