@@ -18,7 +18,7 @@ StoredAxis plain_axis(std::int64_t size, std::int64_t stride) { return {size, si
 
 // `blocks` blocks of `block` elements each.
 StoredAxis blocked_axis(std::int64_t blocks, std::int64_t outer_stride, std::int64_t block, std::int64_t stride) {
-  return {blocks * block, block, outer_stride, stride};
+  return {blocks * block, block, outer_stride, stride, blocks};
 }
 
 // Keeps the leading elements of each axis, up to the logical size (torchair.md 6, step 5).

@@ -67,6 +67,15 @@ T converted(S value) {
   }
 }
 
+template <class T>
+void convert_elements(NumpyType type, const std::byte* elements, std::size_t count, T* target) {
+  visit_type(type, [&](auto element) {
+    using S = decltype(element);
+    const S* from = reinterpret_cast<const S*>(elements);
+    for (std::size_t i = 0; i < count; ++i) target[i] = converted<T>(from[i]);
+  });
+}
+
 }  // namespace
 
 std::uint64_t stored_bytes(const StoredTensor& tensor) {
@@ -95,7 +104,7 @@ StoredTensor stored_tensor(const NpyHeader& header) {
   if (header.fortran_order && header.shape.size() > 1 && tensor.count > 0) {
     std::int64_t stride = 1;
     for (const std::int64_t size : header.shape) {
-      tensor.axes.push_back({size, size, 0, stride});
+      tensor.axes.push_back({.size = size, .block = size, .stride = stride});
       stride *= size;
     }
   }
@@ -146,6 +155,10 @@ void decode(const StoredTensor& tensor, const std::byte* source, std::size_t fir
       }
       return;
   }
+}
+
+void load_doubles(NumpyType type, const std::byte* elements, std::size_t count, double* target) {
+  convert_elements(type, elements, count, target);
 }
 
 // The parts of the file that were read last. Blocks are aligned to the tensor's begin, and their size is a multiple of
@@ -241,12 +254,7 @@ std::size_t TensorReader::read_as(std::span<T> target) {
     converted_.resize(wanted * size_of(tensor_.type));
     const std::size_t count = read(std::span<std::byte>(converted_));
     if (count == 0) break;
-    visit_type(tensor_.type, [&](auto element) {
-      using S = decltype(element);
-      const S* from = reinterpret_cast<const S*>(converted_.data());
-      T* to = target.data() + done;
-      for (std::size_t i = 0; i < count; ++i) to[i] = converted<T>(from[i]);
-    });
+    convert_elements(tensor_.type, converted_.data(), count, target.data() + done);
     done += count;
   }
   return done;

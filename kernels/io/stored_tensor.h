@@ -34,6 +34,7 @@ struct StoredAxis {
   std::int64_t block = 0;
   std::int64_t outer_stride = 0;
   std::int64_t stride = 0;
+  std::int64_t blocks = 1;  // as stored, with those that are nothing but padding
 };
 
 struct StoredTensor {
@@ -91,5 +92,8 @@ class TensorReader {
 // begin at a byte. Plain elements are copied, their byte order and booleans put right. target is aligned for the type.
 void decode(const StoredTensor& tensor, const std::byte* source, std::size_t first, std::size_t count,
             std::byte* target);
+
+// count elements of type, as TensorReader gives them, as float64; of complex numbers the real part.
+void load_doubles(NumpyType type, const std::byte* elements, std::size_t count, double* target);
 
 }  // namespace msrun
