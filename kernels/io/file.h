@@ -33,6 +33,7 @@ class InputFile {
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
+  int descriptor() const { return descriptor_; }
 
   // The next bytes of the file, 0 at its end.
   std::size_t read(std::span<char> target);

@@ -77,7 +77,7 @@ struct NameMapping {
   std::vector<std::size_t> bad_lines;  // counted from 1; lines without exactly two fields
 };
 // Throws SkipError if the file cannot be read or has more than 100 MB.
-NameMapping read_name_mapping(const std::string& path);
+NameMapping read_name_mapping(const InputFile& file);
 
 // What file names say about being converted already or being no dump at all (torchair.md 2.1 and 10.1).
 inline constexpr std::string_view converted_npy_suffix = "_min_max.npy";

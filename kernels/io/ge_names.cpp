@@ -68,9 +68,9 @@ std::optional<GeFileName> parse_ge_file_name(std::string_view name) {
   return result;
 }
 
-NameMapping read_name_mapping(const std::string& path) {
+NameMapping read_name_mapping(const InputFile& file) {
+  if (file.size() > max_mapping) throw SkipError("The file " + file.path() + " has more than 100 MB.");
   try {
-    InputFile file(path, max_mapping + 1);
     std::string text(file.size(), '\0');
     file.read_at(0, std::as_writable_bytes(std::span(text)));
     NameMapping mapping;

@@ -88,7 +88,7 @@ class HeaderParser {
   }
   void read_type(NpyHeader& header) {
     if (peek() == '[')
-      throw SkipError("The file " + path_ + " holds a structured numpy dtype, which is not supported.");
+      throw UnsupportedTypeError("The file " + path_ + " holds a structured numpy dtype, which is not supported.");
     const std::string_view descr = quoted();
     std::string_view type = descr;
     if (!type.empty() && std::string_view("<>|=").find(type.front()) != std::string_view::npos) {
@@ -99,7 +99,8 @@ class HeaderParser {
       header.type = *known;
       return;
     }
-    throw SkipError("The file " + path_ + " holds the numpy dtype " + std::string(descr) + ", which is not supported.");
+    throw UnsupportedTypeError("The file " + path_ + " holds the numpy dtype " + std::string(descr) +
+                               ", which is not supported.");
   }
   std::vector<std::int64_t> read_shape() {
     std::vector<std::int64_t> shape;

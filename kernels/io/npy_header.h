@@ -19,6 +19,12 @@ class IncompleteFileError : public SkipError {
   using SkipError::SkipError;
 };
 
+// An array of something else than numbers of a fixed size: objects, text, structures.
+class UnsupportedTypeError : public SkipError {
+ public:
+  using SkipError::SkipError;
+};
+
 struct NpyHeader {
   NumpyType type = NumpyType::float32;
   bool big_endian = false;
@@ -29,7 +35,8 @@ struct NpyHeader {
 };
 
 // The array that begins at `begin` and must end at `end` or before. Throws IncompleteFileError if it does not,
-// SkipError for anything else that is no array of numbers; both are one sentence that names the file.
+// UnsupportedTypeError if its elements are no numbers, SkipError for anything else that is no array; all are one
+// sentence that names the file.
 NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint64_t end);
 NpyHeader read_npy_header(const InputFile& file);
 

@@ -98,15 +98,25 @@ class IntegerCollector final : public RangeCollector {
   KeyRange<T> range_;
 };
 
-// Key is the integer as wide as the float; infinity its bits. widened: a bfloat16, the upper half of a float32.
+enum class ZeroSign : std::uint8_t { of_first, of_last };
+
+// Key is the integer as wide as the float; infinity its bits. widened: a bfloat16, the upper half of a float32. zero:
+// whose sign an extreme of zero has where there are zeros of both signs; numpy takes the last of float32 and float64
+// and the first of float16, though it does not promise that.
 template <class Key>
 class FloatCollector final : public RangeCollector {
  public:
-  FloatCollector(NumpyType type, Key infinity, bool widened) : type_(type), infinity_(infinity), widened_(widened) {}
+  FloatCollector(NumpyType type, Key infinity, bool widened, ZeroSign zero)
+      : type_(type), infinity_(infinity), widened_(widened), zero_(zero) {}
 
   void add(const std::byte* elements, std::size_t count) override {
     const Key* bits = reinterpret_cast<const Key*>(elements);
     range_.add_floats(bits, count);
+    // All extremes so far of a tensor without negative elements, or without positive ones, that has a zero.
+    if (range_.smallest == negative_zero_key || range_.largest == negative_zero_key || range_.largest == 0 ||
+        (range_.smallest == 0 && zero_ == ZeroSign::of_first)) {
+      note_zero(bits, count);
+    }
     if (nan_ || !outside()) return;
     const Key* first = std::find_if(bits, bits + count, [&](Key b) { return (b & Order::magnitude) > infinity_; });
     if (first != bits + count) nan_ = *first;
@@ -114,12 +124,25 @@ class FloatCollector final : public RangeCollector {
   bool done() const override { return nan_.has_value(); }
   TensorRange result() const override {
     if (nan_) return {type_, widen(*nan_), widen(*nan_)};
-    return {type_, widen(Order::key(range_.smallest)), widen(Order::key(range_.largest))};
+    return {type_, widen(bits_of(range_.smallest)), widen(bits_of(range_.largest))};
   }
 
  private:
   using Order = FloatOrder<std::make_unsigned_t<Key>>;
+  static constexpr Key negative_zero_key = -1;
 
+  void note_zero(const Key* bits, std::size_t count) {
+    if (zero_ == ZeroSign::of_first && noted_zero_) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Key element = bits[zero_ == ZeroSign::of_first ? i : count - 1 - i];
+      if ((element & Order::magnitude) != 0) continue;
+      noted_zero_ = element;
+      return;
+    }
+  }
+  Key bits_of(Key key) const {
+    return (key == 0 || key == negative_zero_key) && noted_zero_ ? *noted_zero_ : Order::key(key);
+  }
   bool outside() const {
     return range_.largest > infinity_ ||
            range_.smallest < Order::key(static_cast<Key>(infinity_ | std::numeric_limits<Key>::min()));
@@ -132,8 +155,10 @@ class FloatCollector final : public RangeCollector {
   NumpyType type_;
   Key infinity_;
   bool widened_;
+  ZeroSign zero_;
   KeyRange<Key> range_;
   std::optional<Key> nan_;
+  std::optional<Key> noted_zero_;
 };
 
 // 8-bit floats: which of the 256 codes occur.
@@ -224,11 +249,11 @@ decltype(auto) with_collector(NumpyType type, F&& use) {
     case NumpyType::uint64:
       return make(IntegerCollector<std::uint64_t>(type));
     case NumpyType::float16:
-      return make(FloatCollector<std::int16_t>(type, 0x7C00, false));
+      return make(FloatCollector<std::int16_t>(type, 0x7C00, false, ZeroSign::of_first));
     case NumpyType::float32:
-      return make(FloatCollector<std::int32_t>(type, 0x7F800000, false));
+      return make(FloatCollector<std::int32_t>(type, 0x7F800000, false, ZeroSign::of_last));
     case NumpyType::float64:
-      return make(FloatCollector<std::int64_t>(type, 0x7FF0000000000000, false));
+      return make(FloatCollector<std::int64_t>(type, 0x7FF0000000000000, false, ZeroSign::of_last));
     case NumpyType::complex64:
       return make(ComplexCollector<float>(type));
     case NumpyType::complex128:
@@ -338,7 +363,7 @@ TensorRange measure_range(const InputFile& file, const StoredTensor& tensor, std
   buffer = aligned(buffer);
   try {
     if (tensor.encoding == Encoding::bfloat16) {
-      FloatCollector<std::int16_t> collector(NumpyType::float32, 0x7F80, true);
+      FloatCollector<std::int16_t> collector(NumpyType::float32, 0x7F80, true, ZeroSign::of_last);
       return collect_stored(file, tensor, 2, buffer, collector);
     }
     if (tensor.encoding == Encoding::float8_e4m3fn || tensor.encoding == Encoding::float8_e5m2 ||

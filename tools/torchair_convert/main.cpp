@@ -1,0 +1,47 @@
+// The torchair_convert command.
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+#include "orchestrator/run.h"
+#include "tools/torchair_convert/command_line.h"
+#include "tools/torchair_convert/converter.h"
+
+namespace {
+
+std::atomic<bool> stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void ask_to_stop(int) { stop = true; }
+
+int run(int argc, const char* const* argv) {
+  const auto parsed = msrun::convert::parse_command_line(argc, argv);
+  if (const auto* text = std::get_if<msrun::convert::PrintAndExit>(&parsed)) {
+    std::cout << text->text;
+    return msrun::exit_completed;
+  }
+  return msrun::convert::run(std::get<msrun::convert::Options>(parsed), stop);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write
+  std::signal(SIGPIPE, SIG_IGN);  // the work goes on without whoever read the output
+  std::signal(SIGIO, SIG_IGN);    // somebody waits for a lease, which is given back anyway
+  struct sigaction action {};
+  action.sa_handler = ask_to_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one ends the program at once, which is safe too
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  try {
+    return run(argc, argv);
+  } catch (const msrun::UserError& error) {
+    std::cerr << "torchair_convert: " << error.what() << '\n';
+    return msrun::exit_usage;
+  } catch (const std::exception& error) {
+    std::cerr << "torchair_convert: internal error: " << error.what() << '\n';
+    return msrun::exit_internal;
+  }
+}

@@ -1,0 +1,28 @@
+// What the name of a file in a dump tree says about converting it (torchair.md 10.1).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace msrun::convert {
+
+enum class SourceKind : std::uint8_t {
+  other,   // left alone
+  fx,      // .npy
+  ge,      // a dump of the graph engine
+  hashed,  // one only if mapping.csv lists the name
+};
+
+SourceKind kind_of(std::string_view name);
+
+// Nothing if the name would be too long.
+std::optional<std::string> target_name(SourceKind kind, std::string_view source);
+
+// Hidden, and of the same directory. No other live process makes the same one.
+std::string temporary_name(std::string_view target, int pid);
+// The process that made a temporary file; nothing for all other names.
+std::optional<int> maker_of_temporary(std::string_view name);
+
+}  // namespace msrun::convert

@@ -1,0 +1,234 @@
+#include "tools/torchair_convert/replace.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "kernels/io/npy_header.h"
+
+namespace msrun::convert {
+namespace {
+
+constexpr mode_t permission_bits = 07777;
+
+std::string cause(int error) { return std::generic_category().message(error); }
+
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+  void close() {
+    if (value_ >= 0) ::close(value_);
+    value_ = -1;
+  }
+  int get() const { return value_; }
+  explicit operator bool() const { return value_ >= 0; }
+
+ private:
+  int value_ = -1;
+};
+
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
+bool holds(int descriptor, std::string_view bytes) {
+  std::string read(bytes.size() + 1, '\0');
+  std::size_t size = 0;
+  while (size < read.size()) {
+    const ssize_t count = ::read(descriptor, read.data() + size, read.size() - size);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    if (count == 0) break;
+    size += static_cast<std::size_t>(count);
+  }
+  return std::string_view(read).substr(0, size) == bytes;
+}
+
+enum class Writers : std::uint8_t { none, some, unknown };
+
+// The kernel grants a read lease only while nobody has the file open for writing. It may not offer leases: for files of
+// others, and on network file systems.
+Writers take_lease(int descriptor) {
+  if (::fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0) return Writers::none;
+  return errno == EAGAIN ? Writers::some : Writers::unknown;
+}
+
+void give_back_lease(int descriptor) { ::fcntl(descriptor, F_SETLEASE, F_UNLCK); }
+
+}  // namespace
+
+Directory::~Directory() { ::close(descriptor_); }
+
+FileState FileState::of(const struct stat& status) {
+  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+          status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+}
+
+struct Replacer::Work {
+  const Candidate* candidate = nullptr;
+  Result* result = nullptr;
+  std::optional<InputFile> source;
+  std::string target;
+  std::string temporary;
+  std::string bytes;
+  Descriptor output;
+  bool going_on = true;
+
+  int directory() const { return candidate->directory->descriptor(); }
+  std::string in_directory(const std::string& name) const { return candidate->directory->path() + "/" + name; }
+
+  void end(Outcome outcome, std::string message = {}) {
+    result->outcome = outcome;
+    result->message = std::move(message);
+    source.reset();
+    output.close();
+    going_on = false;
+  }
+  void fail(const std::string& what, const std::string& name, int error) {
+    const bool full = error == ENOSPC || error == EDQUOT;
+    end(full ? Outcome::no_space : Outcome::failed,
+        "The file " + in_directory(name) + " cannot be " + what + ": " + cause(error) + ".");
+  }
+  void fail_without_temporary(const std::string& what, int error) {
+    ::unlinkat(directory(), temporary.c_str(), 0);
+    fail(what, temporary, error);
+  }
+};
+
+// Up to a written but not yet synced temporary file.
+void Replacer::convert(Work& work, std::span<std::byte> buffer) const {
+  const Candidate& candidate = *work.candidate;
+  const int opened = ::openat(work.directory(), candidate.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (opened < 0) {
+    if (errno == ENOENT) return work.end(Outcome::vanished);
+    return work.fail("opened", candidate.name, errno);
+  }
+  struct stat status {};
+  try {
+    work.source.emplace(candidate.path(), opened);
+    if (::fstat(opened, &status) != 0) return work.fail("read", candidate.name, errno);
+    if (FileState::of(status) != candidate.state) return work.end(Outcome::busy);
+    const Writers writers = take_lease(opened);
+    if (writers == Writers::some) return work.end(Outcome::busy);
+    if (writers == Writers::none) give_back_lease(opened);
+    work.bytes = converted_bytes(*work.source, candidate.kind, statistics_, buffer);
+  } catch (const IncompleteFileError& error) {
+    return work.end(Outcome::incomplete, error.what());
+  } catch (const NothingToConvertError& error) {
+    return work.end(Outcome::nothing, error.what());
+  } catch (const SkipError& error) {
+    return work.end(Outcome::damaged, error.what());
+  } catch (const FileError& error) {
+    return work.end(Outcome::failed, error.what());
+  }
+  const std::optional<std::string> target = target_name(candidate.kind, candidate.name);
+  if (!target) {
+    return work.end(Outcome::nothing, "The name of " + candidate.path() + " is too long for that of a converted file.");
+  }
+  work.target = *target;
+  work.temporary = temporary_name(work.target, ::getpid());
+  const auto create = [&] {
+    return Descriptor(::openat(work.directory(), work.temporary.c_str(),
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, status.st_mode & permission_bits));
+  };
+  work.output = create();
+  if (!work.output && errno == EEXIST && ::unlinkat(work.directory(), work.temporary.c_str(), 0) == 0) {
+    work.output = create();
+  }
+  if (!work.output) return work.fail("created", work.temporary, errno);
+  if (status.st_uid != ::geteuid() || status.st_gid != ::getegid()) {
+    // Who may not give files away keeps them; that is no reason to keep the large file.
+    [[maybe_unused]] const int ignored = ::fchown(work.output.get(), status.st_uid, status.st_gid);
+  }
+  if (::fchmod(work.output.get(), status.st_mode & permission_bits) != 0) {
+    return work.fail_without_temporary("given its mode", errno);
+  }
+  if (!write_all(work.output.get(), work.bytes)) return work.fail_without_temporary("written", errno);
+  // Lets the disk begin; the sync that counts is fsync.
+  ::sync_file_range(work.output.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
+std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::span<std::byte> buffer) const {
+  std::vector<Result> results(batch.size());
+  std::vector<Work> all(batch.size());
+  std::vector<Work*> going_on;
+  for (std::size_t i = 0; i < batch.size() && !stop_; ++i) {
+    all[i].candidate = &batch[i];
+    all[i].result = &results[i];
+    convert(all[i], buffer);
+    if (all[i].going_on) going_on.push_back(&all[i]);
+  }
+  const auto for_each = [&](auto step) {
+    pool_.for_each(going_on.size(), [&](std::size_t i) { step(*going_on[i]); });
+    std::erase_if(going_on, [](const Work* work) { return !work->going_on; });
+  };
+
+  for_each([](Work& work) {
+    if (::fsync(work.output.get()) != 0) return work.fail_without_temporary("synced", errno);
+    work.output.close();
+    const Descriptor written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!written || !holds(written.get(), work.bytes)) work.fail_without_temporary("read back as it was written", EIO);
+  });
+  for (Work* work : going_on) {
+    if (::renameat(work->directory(), work->temporary.c_str(), work->directory(), work->target.c_str()) != 0) {
+      work->fail_without_temporary("renamed", errno);
+    }
+  }
+  std::erase_if(going_on, [](const Work* work) { return !work->going_on; });
+
+  std::vector<std::pair<const Directory*, int>> directories;  // with the error of their sync, or 0
+  for (const Work* work : going_on) {
+    const Directory* directory = work->candidate->directory.get();
+    if (directories.empty() || directories.back().first != directory) directories.emplace_back(directory, 0);
+  }
+  std::sort(directories.begin(), directories.end());
+  directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
+  pool_.for_each(directories.size(), [&](std::size_t i) {
+    if (::fsync(directories[i].first->descriptor()) != 0) directories[i].second = errno;
+  });
+
+  for_each([&](Work& work) {
+    const Candidate& candidate = *work.candidate;
+    const auto synced = std::lower_bound(directories.begin(), directories.end(),
+                                         std::pair<const Directory*, int>(candidate.directory.get(), 0));
+    if (synced->second != 0) return work.fail("synced", "", synced->second);
+    // Held until the source is closed, so that nobody can begin to write to what is being deleted.
+    const Writers writers = take_lease(work.source->descriptor());
+    struct stat status {};
+    if (::fstatat(work.directory(), candidate.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+      return errno == ENOENT ? work.end(Outcome::vanished) : work.fail("read", candidate.name, errno);
+    }
+    if (writers == Writers::some || FileState::of(status) != candidate.state) {
+      ::unlinkat(work.directory(), work.target.c_str(), 0);
+      return work.end(Outcome::busy);
+    }
+    if (::unlinkat(work.directory(), candidate.name.c_str(), 0) != 0 && errno != ENOENT) {
+      return work.fail("deleted", candidate.name, errno);
+    }
+    work.result->target = work.in_directory(work.target);
+    work.result->target_bytes = work.bytes.size();
+    work.end(Outcome::converted);
+  });
+  return results;
+}
+
+}  // namespace msrun::convert

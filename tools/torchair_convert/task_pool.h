@@ -1,0 +1,46 @@
+// Threads that wait for the disk. Syncs of many files that are asked for at the same time are done by the kernel and
+// the device together, so that they take little longer than one.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace msrun::convert {
+
+class TaskPool {
+ public:
+  explicit TaskPool(std::size_t threads);
+  ~TaskPool();
+  TaskPool(const TaskPool&) = delete;
+  TaskPool& operator=(const TaskPool&) = delete;
+
+  // Calls run(i) for every i below count and returns when all are done. The calling thread does them itself as long as
+  // they are quick; the others take part when they are not. run must not throw.
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& run);
+
+ private:
+  struct Work {
+    const std::function<void(std::size_t)>* run;
+    std::size_t next;
+    std::size_t end;
+    std::size_t running = 0;
+  };
+
+  void help();
+  // Takes the next piece of work; false if there is none.
+  bool take(Work& work, std::unique_lock<std::mutex>& lock);
+
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::condition_variable finished_;
+  std::list<Work*> open_;
+  bool ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace msrun::convert

@@ -1,0 +1,130 @@
+#include "tools/torchair_convert/tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <unordered_set>
+#include <vector>
+
+#include "kernels/io/ge_dump.h"
+
+namespace msrun::convert {
+namespace {
+
+constexpr std::size_t deepest = 64;  // levels; a dump has about six
+
+struct CloseStream {
+  void operator()(DIR* stream) const { ::closedir(stream); }
+};
+
+std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
+
+std::string unreadable(const std::string& path, int error) {
+  return path + " cannot be read: " + std::generic_category().message(error) + ".";
+}
+
+// The names that mapping.csv of a directory lists, read when the first is asked for.
+class HashedNames {
+ public:
+  bool contains(const Directory& directory, const std::string& name, TreeVisitor& visitor) {
+    if (!names_) read(directory, visitor);
+    return names_->contains(name);
+  }
+
+ private:
+  void read(const Directory& directory, TreeVisitor& visitor) {
+    names_.emplace();
+    const int descriptor =
+        ::openat(directory.descriptor(), "mapping.csv", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return;
+    try {
+      const InputFile file(directory.path() + "/mapping.csv", descriptor);
+      for (auto& [stored, real] : read_name_mapping(file).names) names_->insert(std::move(stored));
+    } catch (const std::runtime_error& error) {
+      visitor.problem(error.what());
+    }
+  }
+
+  std::optional<std::unordered_set<std::string>> names_;
+};
+
+std::shared_ptr<Directory> open_entry(const Directory& parent, const std::string& name) {
+  const int descriptor = ::openat(parent.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  return descriptor < 0 ? nullptr : std::make_shared<Directory>(parent.path() + "/" + name, descriptor);
+}
+
+void scan_entries(const std::shared_ptr<Directory>& directory, const std::string& path, bool below, std::size_t depth,
+                  TreeVisitor& visitor) {
+  visitor.enter(*directory, path);
+  std::vector<std::string> directories;
+  {
+    // The stream has a place of its own in the directory.
+    const int descriptor = ::openat(directory->descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, CloseStream> stream(descriptor < 0 ? nullptr : ::fdopendir(descriptor));
+    if (!stream) return visitor.problem(unreadable(directory->path(), errno));
+    HashedNames hashed;
+    errno = 0;
+    while (const dirent* entry = ::readdir(stream.get())) {
+      if (visitor.stopped()) return;
+      const std::string name = entry->d_name;
+      if (name.starts_with('.')) {
+        if (const std::optional<int> maker = maker_of_temporary(name)) visitor.temporary(*directory, name, *maker);
+        continue;
+      }
+      unsigned char type = entry->d_type;
+      struct stat status {};
+      const SourceKind kind = type == DT_DIR ? SourceKind::other : kind_of(name);
+      if (type == DT_UNKNOWN || (type == DT_REG && kind != SourceKind::other)) {
+        if (::fstatat(directory->descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
+        type = S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_LNK;
+      }
+      if (type == DT_DIR) {
+        directories.push_back(name);
+      } else if (type == DT_REG && kind != SourceKind::other && status.st_size > 0 &&
+                 (kind != SourceKind::hashed || hashed.contains(*directory, name, visitor))) {
+        const FileState state = FileState::of(status);
+        visitor.file({directory, name, kind, state}, joined(path, name), static_cast<double>(state.modified) * 1e-9);
+      }
+      errno = 0;
+    }
+    if (errno != 0) visitor.problem(unreadable(directory->path(), errno));
+  }
+  if (!below) return;
+  if (depth == deepest) return visitor.problem(directory->path() + " lies too deep to be looked into.");
+  for (const std::string& name : directories) {
+    if (visitor.stopped()) return;
+    if (const std::shared_ptr<Directory> child = open_entry(*directory, name)) {
+      scan_entries(child, joined(path, name), below, depth + 1, visitor);
+    } else if (errno != ENOENT) {
+      visitor.problem(unreadable(joined(directory->path(), name), errno));
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Directory> open_below(const Directory& parent, const std::string& relative_path) {
+  std::shared_ptr<Directory> directory =
+      std::make_shared<Directory>(parent.path(), ::fcntl(parent.descriptor(), F_DUPFD_CLOEXEC, 0));
+  for (std::size_t begin = 0; directory && begin < relative_path.size();) {
+    const std::size_t end = std::min(relative_path.find('/', begin), relative_path.size());
+    directory = open_entry(*directory, relative_path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return directory;
+}
+
+void scan(const Directory& root, const std::string& path, bool below, TreeVisitor& visitor) {
+  if (const std::shared_ptr<Directory> directory = open_below(root, path)) {
+    scan_entries(directory, path, below, 0, visitor);
+  } else if (errno != ENOENT) {
+    visitor.problem(unreadable(joined(root.path(), path), errno));
+  }
+}
+
+}  // namespace msrun::convert

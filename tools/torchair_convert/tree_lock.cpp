@@ -1,0 +1,46 @@
+#include "tools/torchair_convert/tree_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace msrun::convert {
+namespace {
+
+constexpr const char* lock_name = ".msprobe_convert.lock";
+
+}  // namespace
+
+TreeLock::TreeLock(const Directory& root) : root_(root) {
+  for (;;) {
+    descriptor_ = ::openat(root.descriptor(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) {
+      throw UserError(root.path() + " cannot be written to: " + std::generic_category().message(errno) + ".");
+    }
+    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      ::close(descriptor_);
+      if (error == EWOULDBLOCK) throw UserError("Another converter is already working on " + root.path() + ".");
+      throw UserError(root.path() + " cannot be locked: " + std::generic_category().message(error) + ".");
+    }
+    // The one that held it before may have removed the file since it was opened here.
+    struct stat locked {};
+    struct stat named {};
+    const bool same = ::fstat(descriptor_, &locked) == 0 &&
+                      ::fstatat(root.descriptor(), lock_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+    if (same) return;
+    ::close(descriptor_);
+  }
+}
+
+TreeLock::~TreeLock() {
+  ::unlinkat(root_.descriptor(), lock_name, 0);
+  ::close(descriptor_);
+}
+
+}  // namespace msrun::convert

@@ -1,0 +1,24 @@
+// Keeps a second converter away from a tree.
+#pragma once
+
+#include <string>
+
+#include "tools/torchair_convert/replace.h"
+
+namespace msrun::convert {
+
+class TreeLock {
+ public:
+  // Throws UserError if another process holds it, or if the directory cannot be written to.
+  explicit TreeLock(const Directory& root);
+  // Removes the file as well.
+  ~TreeLock();
+  TreeLock(const TreeLock&) = delete;
+  TreeLock& operator=(const TreeLock&) = delete;
+
+ private:
+  const Directory& root_;
+  int descriptor_ = -1;
+};
+
+}  // namespace msrun::convert
