@@ -1,0 +1,179 @@
+// bench_torchair_convert: how fast torchair_convert is, in proportion to the converter in use, and how much memory it
+// takes. Trees are generated in a scratch directory; what the converter prints is not.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/torchair_tree.h"
+
+extern char** environ;
+
+namespace msrun::bench {
+namespace {
+
+namespace fs = std::filesystem;
+namespace po = boost::program_options;
+
+constexpr double megabyte = 1e6;
+constexpr double memory_goal = 200;  // MB
+constexpr double large_goal = 10;    // times the baseline
+constexpr double small_goal = 5;
+
+// The converter in use, a Python program, on two processors without any sync (torchair.md 13).
+struct Baseline {
+  double megabytes;  // per second, large files
+  double files;      // per second, small files
+};
+constexpr Baseline ge_baseline{162, 2860};
+constexpr Baseline fx_baseline{186, 5500};
+
+struct Settings {
+  std::size_t repeat = 5;
+  std::string directory = "/dev/shm";
+  std::string statistics = "minmax";
+  bool written = false;
+  bool huge = false;
+};
+
+struct Measured {
+  double seconds = 0;
+  double cpu = 0;
+  std::uint64_t peak = 0;  // bytes
+};
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double cpu_seconds(const rusage& usage) {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+class ScratchDirectory {
+ public:
+  explicit ScratchDirectory(const std::string& parent) {
+    path_ = (fs::path(parent) / "bench_torchair_XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + ": cannot be made.");
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+Measured convert(const std::string& tree, const Settings& settings) {
+  const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "torchair_convert").string();
+  std::vector<std::string> words{program, tree, "--once", "--settle", "0", "--quiet", "--stats", settings.statistics};
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  const double start = seconds_now();
+  pid_t pid = 0;
+  if (posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ) != 0) {
+    throw std::runtime_error(program + " cannot be started");
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  rusage usage{};
+  if (wait4(pid, &status, 0, &usage) != pid || status != 0) throw std::runtime_error(program + " failed");
+  return {seconds_now() - start, cpu_seconds(usage), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+}
+
+void measure(const char* what, const TorchairTree& tree, bool ge, bool large, const Settings& settings) {
+  const ScratchDirectory scratch(settings.directory);
+  Measured best;
+  TreeSize size;
+  for (std::size_t i = 0; i < settings.repeat; ++i) {
+    const std::string directory = scratch.path() + "/" + std::to_string(i);
+    size = ge ? write_ge_tree(tree, directory) : write_fx_tree(tree, directory);
+    if (settings.written) ::sync();
+    const Measured next = convert(directory, settings);
+    if (i == 0 || next.seconds < best.seconds) best = next;
+    best.peak = std::max(best.peak, next.peak);
+    fs::remove_all(directory);
+  }
+  const Baseline& baseline = ge ? ge_baseline : fx_baseline;
+  const double rate =
+      (large ? static_cast<double>(size.bytes) / megabyte : static_cast<double>(size.files)) / best.seconds;
+  const double ratio = rate / (large ? baseline.megabytes : baseline.files);
+  std::printf(
+      "%-22s %7llu files %8.1f MB: %7.3f s, %8.0f %s, %5.1f x baseline (goal %.0f); %6.3f s of processor time, peak "
+      "%.0f "
+      "MB (goal %.0f)\n",
+      what, static_cast<unsigned long long>(size.files), static_cast<double>(size.bytes) / megabyte, best.seconds, rate,
+      large ? "MB/s   " : "files/s", ratio, large ? large_goal : small_goal, best.cpu,
+      static_cast<double>(best.peak) / megabyte, memory_goal);
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  po::options_description options(
+      "bench_torchair_convert measures torchair_convert, which it expects beside itself. The directory decides what "
+      "is\n"
+      "measured: in memory the program, on a disk mostly the disk.\n\nOptions");
+  auto add = options.add_options();
+  add("help,h", "print this text");
+  add("directory", po::value(&settings.directory)->default_value(settings.directory), "for the trees");
+  add("repeat", po::value(&settings.repeat)->default_value(settings.repeat), "times each is measured");
+  add("stats", po::value(&settings.statistics)->default_value(settings.statistics), "minmax or full");
+  add("written", po::bool_switch(&settings.written), "write the trees to the disk before they are converted");
+  add("huge", po::bool_switch(&settings.huge), "a file of 3 GB too");
+  po::variables_map given;
+  po::store(po::parse_command_line(argc, argv, options), given);
+  po::notify(given);
+  if (given.count("help") != 0) {
+    std::cout << options;
+    return 0;
+  }
+  const TorchairTree large{.operators = 400, .tokens = 2, .elements = 32768};
+  const TorchairTree small{.operators = 2500, .tokens = 2, .elements = 160};
+  measure("GE, large files", large, true, true, settings);
+  measure("FX, large files", large, false, true, settings);
+  measure("GE, small files", small, true, false, settings);
+  measure("FX, small files", small, false, false, settings);
+  if (settings.huge) {
+    const TorchairTree huge{.operators = 1, .tokens = 1, .elements = 250'000'000};
+    settings.repeat = 1;
+    measure("GE, one huge file", huge, true, true, settings);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace msrun::bench
+
+int main(int argc, char** argv) {
+  try {
+    return msrun::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "bench_torchair_convert: " << error.what() << '\n';
+    return 2;
+  }
+}
