@@ -177,12 +177,12 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
     convert(all[i], buffer);
     if (all[i].going_on) going_on.push_back(&all[i]);
   }
-  const auto for_each = [&](auto step) {
-    pool_.for_each(going_on.size(), [&](std::size_t i) { step(*going_on[i]); });
+  const auto for_each = [&](Pace& pace, auto step) {
+    pool_.for_each(going_on.size(), pace, [&](std::size_t i) { step(*going_on[i]); });
     std::erase_if(going_on, [](const Work* work) { return !work->going_on; });
   };
 
-  for_each([](Work& work) {
+  for_each(sync_pace_, [](Work& work) {
     if (::fsync(work.output.get()) != 0) return work.fail_without_temporary("synced", errno);
     work.output.close();
     const Descriptor written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -202,11 +202,11 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
   }
   std::sort(directories.begin(), directories.end());
   directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
-  pool_.for_each(directories.size(), [&](std::size_t i) {
+  pool_.for_each(directories.size(), directory_pace_, [&](std::size_t i) {
     if (::fsync(directories[i].first->descriptor()) != 0) directories[i].second = errno;
   });
 
-  for_each([&](Work& work) {
+  for_each(delete_pace_, [&](Work& work) {
     const Candidate& candidate = *work.candidate;
     const auto synced = std::lower_bound(directories.begin(), directories.end(),
                                          std::pair<const Directory*, int>(candidate.directory.get(), 0));

@@ -89,6 +89,9 @@ class Replacer {
   Statistics statistics_;
   TaskPool& pool_;
   const std::atomic<bool>& stop_;
+  mutable Pace sync_pace_;
+  mutable Pace directory_pace_;
+  mutable Pace delete_pace_;
 };
 
 }  // namespace msrun::convert

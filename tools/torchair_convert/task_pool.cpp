@@ -6,10 +6,25 @@
 namespace msrun::convert {
 namespace {
 
-// Handing a task to another thread costs about a tenth of this.
-constexpr std::chrono::microseconds quick{100};
+constexpr double quick_task = 100e-6;  // seconds; handing it to another thread costs about a tenth of that
+constexpr double share_of_last = 0.125;
+
+void timed(const std::function<void(std::size_t)>& run, std::size_t i, Pace& pace) {
+  const auto begin = std::chrono::steady_clock::now();
+  run(i);
+  pace.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+}
 
 }  // namespace
+
+bool Pace::quick() const { return mean_ < quick_task; }
+
+// Two threads that add at the same time may lose one of their tasks, which does no harm. A thread that lost the
+// processor for a while says nothing about the task, so that outliers count no more than ten quick tasks.
+void Pace::add(double seconds) {
+  const double mean = mean_;
+  mean_ = mean + share_of_last * (std::min(seconds, std::max(10 * mean, 5 * quick_task)) - mean);
+}
 
 TaskPool::TaskPool(std::size_t threads) {
   for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { help(); });
@@ -24,15 +39,11 @@ TaskPool::~TaskPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void TaskPool::for_each(std::size_t count, const std::function<void(std::size_t)>& run) {
+void TaskPool::for_each(std::size_t count, Pace& pace, const std::function<void(std::size_t)>& run) {
   std::size_t done = 0;
-  while (done < count) {
-    const auto begin = std::chrono::steady_clock::now();
-    run(done++);
-    if (std::chrono::steady_clock::now() - begin > quick) break;
-  }
+  while (done < count && pace.quick()) timed(run, done++, pace);
   if (done == count) return;
-  Work work{&run, done, count};
+  Work work{run, pace, done, count};
   std::unique_lock lock(mutex_);
   open_.push_back(&work);
   more_.notify_all();
@@ -47,7 +58,7 @@ bool TaskPool::take(Work& work, std::unique_lock<std::mutex>& lock) {
   if (work.next == work.end) open_.remove(&work);
   ++work.running;
   lock.unlock();
-  (*work.run)(i);
+  timed(work.run, i, work.pace);
   lock.lock();
   if (--work.running == 0 && work.next == work.end) finished_.notify_all();
   return true;

@@ -2,6 +2,7 @@
 // the device together, so that they take little longer than one.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -12,6 +13,16 @@
 
 namespace msrun::convert {
 
+// How long the tasks of one kind take, so that quick ones are not handed to other threads.
+class Pace {
+ public:
+  bool quick() const;
+  void add(double seconds);
+
+ private:
+  std::atomic<double> mean_{0};  // seconds, of the last dozen or so
+};
+
 class TaskPool {
  public:
   explicit TaskPool(std::size_t threads);
@@ -20,12 +31,13 @@ class TaskPool {
   TaskPool& operator=(const TaskPool&) = delete;
 
   // Calls run(i) for every i below count and returns when all are done. The calling thread does them itself as long as
-  // they are quick; the others take part when they are not. run must not throw.
-  void for_each(std::size_t count, const std::function<void(std::size_t)>& run);
+  // their pace is quick; the others take part when it is not. run must not throw.
+  void for_each(std::size_t count, Pace& pace, const std::function<void(std::size_t)>& run);
 
  private:
   struct Work {
-    const std::function<void(std::size_t)>* run;
+    const std::function<void(std::size_t)>& run;
+    Pace& pace;
     std::size_t next;
     std::size_t end;
     std::size_t running = 0;
