@@ -34,9 +34,9 @@ std::string bytes_of(const std::vector<T>& values) {
 struct DumpTensor {
   std::uint64_t data_type = 1;
   std::uint64_t format = 2;
-  std::vector<std::uint64_t> shape;
-  std::vector<std::uint64_t> original_shape;
-  std::string data;
+  std::vector<std::uint64_t> shape = {};
+  std::vector<std::uint64_t> original_shape = {};
+  std::string data = {};
   std::uint64_t sub_format = 0;
   bool packed = true;  // dims in one field, as writers of today have them
 };

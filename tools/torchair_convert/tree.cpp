@@ -68,8 +68,11 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
     const std::unique_ptr<DIR, CloseStream> stream(descriptor < 0 ? nullptr : ::fdopendir(descriptor));
     if (!stream) return visitor.problem(unreadable(directory->path(), errno));
     HashedNames hashed;
-    errno = 0;
-    while (const dirent* entry = ::readdir(stream.get())) {
+    const auto next = [&] {
+      errno = 0;  // by which an error is told from the end
+      return ::readdir(stream.get());
+    };
+    while (const dirent* entry = next()) {
       if (visitor.stopped()) return;
       const std::string name = entry->d_name;
       if (name.starts_with('.')) {
@@ -90,7 +93,6 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
         const FileState state = FileState::of(status);
         visitor.file({directory, name, kind, state}, joined(path, name), static_cast<double>(state.modified) * 1e-9);
       }
-      errno = 0;
     }
     if (errno != 0) visitor.problem(unreadable(directory->path(), errno));
   }

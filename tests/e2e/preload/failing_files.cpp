@@ -1,7 +1,8 @@
-// Loaded into msrun with LD_PRELOAD: makes the nth operation on files of one directory fail, once.
+// Loaded into a program with LD_PRELOAD: makes the nth operation on files of one directory fail, once.
 //
-// MSRUN_FAIL_DIR names the directory, MSRUN_FAIL_AT the operation (1 is the first), MSRUN_FAIL_ERRNO its errno. When
-// the operation has failed, the file MSRUN_FAIL_MARK is created.
+// MSRUN_FAIL_DIR names the directory, MSRUN_FAIL_AT the operation (1 is the first), MSRUN_FAIL_ERRNO its errno, and
+// MSRUN_FAIL_COUNT how many operations fail from there on (1 if it is not set). When the operation has failed, the file
+// MSRUN_FAIL_MARK is created.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -26,7 +27,10 @@ const char* setting(const char* name) {
 bool fails(const char* path) {
   const char* directory = setting("MSRUN_FAIL_DIR");
   if (*directory == '\0' || std::strncmp(path, directory, std::strlen(directory)) != 0) return false;
-  if (operations.fetch_add(1) + 1 != std::strtol(setting("MSRUN_FAIL_AT"), nullptr, 10)) return false;
+  const long first = std::strtol(setting("MSRUN_FAIL_AT"), nullptr, 10);
+  const long count = *setting("MSRUN_FAIL_COUNT") == '\0' ? 1 : std::strtol(setting("MSRUN_FAIL_COUNT"), nullptr, 10);
+  const long operation = operations.fetch_add(1) + 1;
+  if (operation < first || operation - first >= count) return false;
   const int mark = open(setting("MSRUN_FAIL_MARK"), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (mark >= 0) close(mark);
   errno = static_cast<int>(std::strtol(setting("MSRUN_FAIL_ERRNO"), nullptr, 10));
@@ -81,6 +85,15 @@ int fdatasync(int descriptor) { return fails(descriptor) ? -1 : next<decltype(fd
 
 int rename(const char* from, const char* to) noexcept {
   return fails(from) ? -1 : next<decltype(rename)>("rename")(from, to);
+}
+
+// Whatever is done in a directory by name counts as done to the directory.
+int renameat(int from_directory, const char* from, int to_directory, const char* to) noexcept {
+  return fails(from_directory) ? -1 : next<decltype(renameat)>("renameat")(from_directory, from, to_directory, to);
+}
+
+int unlinkat(int directory, const char* name, int flags) noexcept {
+  return fails(directory) ? -1 : next<decltype(unlinkat)>("unlinkat")(directory, name, flags);
 }
 
 }  // extern "C"
