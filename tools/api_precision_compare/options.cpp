@@ -63,7 +63,9 @@ std::vector<std::string> normalised(int argc, const char* const* argv) {
     for (const Spelling& spelling : aliases) {
       if (name == spelling.alias) name = spelling.name;
     }
-    word = "--" + name + value;
+    word = "--";
+    word += name;
+    word += value;
   }
   return words;
 }
