@@ -1,0 +1,411 @@
+#include "kernels/compare/dump_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+namespace msrun {
+namespace {
+
+// Every sum is kept in this many partial sums; element i belongs to number i % lanes. That is two of the widest vectors
+// of doubles there are: with fewer, additions would wait for one another.
+constexpr std::size_t lanes = 16;
+constexpr float epsilon = 1.1920929e-07F;  // of float32; below it golden counts as zero (torchair.md 8)
+constexpr float not_finite = std::numeric_limits<float>::infinity();
+
+#if defined(__AVX512F__)
+constexpr std::size_t vector_bytes = 64;
+#elif defined(__AVX__)
+constexpr std::size_t vector_bytes = 32;
+#else
+constexpr std::size_t vector_bytes = 16;
+#endif
+constexpr std::size_t wide = vector_bytes / sizeof(float);     // floats of a vector
+constexpr std::size_t narrow = vector_bytes / sizeof(double);  // doubles of a vector
+using Floats = float __attribute__((vector_size(vector_bytes)));
+using HalfFloats = float __attribute__((vector_size(vector_bytes / 2)));
+using Ints = std::int32_t __attribute__((vector_size(vector_bytes)));
+using Doubles = double __attribute__((vector_size(vector_bytes)));
+
+[[gnu::always_inline]] inline Floats load(const float* from) {
+  Floats result;
+  std::memcpy(&result, from, sizeof result);
+  return result;
+}
+
+[[gnu::always_inline]] inline void store(float* to, Floats value) { std::memcpy(to, &value, sizeof value); }
+
+[[gnu::always_inline]] inline Doubles load_as_double(const float* from) {
+  HalfFloats result;
+  std::memcpy(&result, from, sizeof result);
+  return __builtin_convertvector(result, Doubles);
+}
+
+[[gnu::always_inline]] inline Ints bits(Floats value) { return reinterpret_cast<Ints>(value); }
+[[gnu::always_inline]] inline Floats from_bits(Ints value) { return reinterpret_cast<Floats>(value); }
+[[gnu::always_inline]] inline Floats magnitude(Floats value) { return from_bits(bits(value) & 0x7FFFFFFF); }
+[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) { return a > b ? a : b; }
+[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) { return a < b ? a : b; }
+[[gnu::always_inline]] inline Floats broadcast(float value) { return Floats{} + value; }
+
+// e^x for x <= 0, relative error below 2e-7; 0 below -87, where float32 has no normal numbers.
+[[gnu::always_inline]] inline Floats exponential(Floats x) {
+  const Ints tiny = x < -87.0F;
+  const Floats bounded = tiny ? broadcast(-87.0F) : x;
+  // x = n * log(2) + r with |r| <= log(2) / 2; adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
+  const Floats shifted = bounded * 1.44269504F + 12582912.0F;
+  const Floats n = shifted - 12582912.0F;
+  const Floats r = (bounded - n * 0.693359375F) - n * -2.12194440e-4F;
+  Floats p = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  p = p * (r * r) + r + 1.0F;
+  const Ints exponent = (bits(shifted) - 0x4B400000) << 23;
+  const Floats result = from_bits(bits(p) + exponent);
+  return tiny ? Floats{} : result;
+}
+
+// Partial sums of a quantity, in registers while a block is added.
+struct Sum {
+  std::array<double, lanes> parts{};
+
+  double total() const {
+    double sum = 0;
+    for (const double part : parts) sum += part;
+    return sum;
+  }
+  void scale(double factor) {
+    for (double& part : parts) part *= factor;
+  }
+};
+
+constexpr std::size_t doubles_per_row = lanes / narrow;
+
+struct SumRegisters {
+  std::array<Doubles, doubles_per_row> parts;
+
+  [[gnu::always_inline]] explicit SumRegisters(const Sum& sum) {
+    std::memcpy(parts.data(), sum.parts.data(), sizeof sum.parts);
+  }
+  [[gnu::always_inline]] void save(Sum& sum) const { std::memcpy(sum.parts.data(), parts.data(), sizeof sum.parts); }
+};
+
+struct Extremes {
+  std::array<float, lanes> max;
+  std::array<float, lanes> min;
+  std::array<std::int32_t, lanes> nan{};  // not zero once there was one
+  std::array<std::int32_t, lanes> not_finite_{};
+
+  Extremes() {
+    max.fill(-not_finite);
+    min.fill(not_finite);
+  }
+
+  float largest() const { return *std::max_element(max.begin(), max.end()); }
+  float smallest() const { return *std::min_element(min.begin(), min.end()); }
+  static bool any(const std::array<std::int32_t, lanes>& flags) {
+    return std::any_of(flags.begin(), flags.end(), [](std::int32_t flag) { return flag != 0; });
+  }
+
+  void add(const float* values, std::size_t count) {
+    const std::size_t whole = count / lanes * lanes;
+    for (std::size_t column = 0; column < lanes; column += wide) {
+      Floats high = load(&max[column]);
+      Floats low = load(&min[column]);
+      Ints bad{};
+      Ints odd{};
+      for (std::size_t i = column; i < whole; i += lanes) {
+        const Floats value = load(values + i);
+        high = larger(value, high);
+        low = smaller(value, low);
+        odd |= (bits(value) & 0x7F800000) == 0x7F800000;
+        bad |= value != value;
+      }
+      store(&max[column], high);
+      store(&min[column], low);
+      for (std::size_t k = 0; k < wide; ++k) {
+        nan[column + k] |= bad[k];
+        not_finite_[column + k] |= odd[k];
+      }
+    }
+    for (std::size_t i = whole; i < count; ++i) {
+      const std::size_t lane = i - whole;
+      if (values[i] > max[lane]) max[lane] = values[i];
+      if (values[i] < min[lane]) min[lane] = values[i];
+      if (std::isnan(values[i])) nan[lane] = 1;
+      if (!std::isfinite(values[i])) not_finite_[lane] = 1;
+    }
+  }
+};
+
+// Half-even on the decimal representation, as Python's round does it.
+double rounded_to_ten_decimals(double value) {
+  if (!std::isfinite(value)) return value;
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.10f", value);
+  return std::strtod(text.data(), nullptr);
+}
+
+}  // namespace
+
+struct DumpPairAccumulator::State {
+  alignas(64) std::array<float, block> golden{};
+  alignas(64) std::array<float, block> mine{};
+  // Quantities of the block that is being added.
+  alignas(64) std::array<float, block> relative{};
+  alignas(64) std::array<float, block> absolute{};
+  alignas(64) std::array<float, block> golden_weight{};
+  alignas(64) std::array<float, block> my_weight{};
+
+  struct Sums {
+    std::int64_t count = 0;
+    Extremes golden_extremes;
+    Extremes my_extremes;
+    Sum golden;
+    Sum mine;
+    Sum golden_squares;
+    Sum my_squares;
+    Sum products;
+    Sum difference_squares;
+    Sum relative;
+    Sum absolute;
+    std::array<double, lanes> max_difference{};
+    std::array<float, lanes> max_relative{};
+    std::array<float, lanes> max_absolute{};
+    std::int64_t within_thousandth = 0;
+    std::int64_t within_five_thousandths = 0;
+    std::int64_t only_golden_zero = 0;
+    // Softmax of both sides, relative to the largest element so far: sums of e^(g - max), e^(m - max) and of
+    // e^(g - max) * (g - m).
+    float golden_max = -not_finite;
+    float my_max = -not_finite;
+    Sum golden_weights;
+    Sum my_weights;
+    Sum weighted_differences;
+  } sums;
+
+  void compare_elements(std::size_t padded);
+  void weigh(std::size_t count, std::size_t padded);
+  void add_up(std::size_t padded);
+};
+
+// Relative and absolute error of every element, their maxima and the counts below limits.
+void DumpPairAccumulator::State::compare_elements(std::size_t padded) {
+  std::int64_t thousandth = 0;
+  std::int64_t five_thousandths = 0;
+  std::int64_t zeros = 0;
+  for (std::size_t column = 0; column < lanes; column += wide) {
+    Floats top_relative = load(&sums.max_relative[column]);
+    Floats top_absolute = load(&sums.max_absolute[column]);
+    Ints below_thousandth{};
+    Ints below_five_thousandths{};
+    Ints zero{};
+    for (std::size_t i = column; i < padded; i += lanes) {
+      const Floats g = load(&golden[i]);
+      const Floats m = load(&mine[i]);
+      const Ints counts = magnitude(g) > epsilon;
+      const Floats error = magnitude(m / g - 1.0F);
+      const Floats unmasked = counts ? error : (m == g ? Floats{} : broadcast(not_finite));
+      const Floats relative_error = counts ? error : Floats{};
+      const Floats absolute_error = counts ? magnitude(m - g) : Floats{};
+      store(&relative[i], relative_error);
+      store(&absolute[i], absolute_error);
+      top_relative = larger(relative_error, top_relative);
+      top_absolute = larger(absolute_error, top_absolute);
+      below_thousandth -= unmasked < 0.001F;
+      below_five_thousandths -= unmasked < 0.005F;
+      zero -= ~counts & (magnitude(m) > epsilon);
+    }
+    store(&sums.max_relative[column], top_relative);
+    store(&sums.max_absolute[column], top_absolute);
+    for (std::size_t k = 0; k < wide; ++k) {
+      thousandth += below_thousandth[k];
+      five_thousandths += below_five_thousandths[k];
+      zeros += zero[k];
+    }
+  }
+  sums.within_thousandth += thousandth;
+  sums.within_five_thousandths += five_thousandths;
+  sums.only_golden_zero += zeros;
+}
+
+// Weights of the softmax; what was added before shrinks when a larger element turns up.
+void DumpPairAccumulator::State::weigh(std::size_t count, std::size_t padded) {
+  const float new_golden_max = sums.golden_extremes.largest();
+  const float new_my_max = sums.my_extremes.largest();
+  if (new_golden_max > sums.golden_max) {
+    const double factor = std::exp(static_cast<double>(sums.golden_max) - new_golden_max);
+    sums.golden_weights.scale(factor);
+    sums.weighted_differences.scale(factor);
+    sums.golden_max = new_golden_max;
+  }
+  if (new_my_max > sums.my_max) {
+    sums.my_weights.scale(std::exp(static_cast<double>(sums.my_max) - new_my_max));
+    sums.my_max = new_my_max;
+  }
+  const Floats golden_top = broadcast(sums.golden_max);
+  const Floats my_top = broadcast(sums.my_max);
+  for (std::size_t i = 0; i < padded; i += wide) {
+    store(&golden_weight[i], exponential(load(&golden[i]) - golden_top));
+    store(&my_weight[i], exponential(load(&mine[i]) - my_top));
+  }
+  std::fill(golden_weight.begin() + static_cast<std::ptrdiff_t>(count),
+            golden_weight.begin() + static_cast<std::ptrdiff_t>(padded), 0.0F);
+  std::fill(my_weight.begin() + static_cast<std::ptrdiff_t>(count),
+            my_weight.begin() + static_cast<std::ptrdiff_t>(padded), 0.0F);
+}
+
+void DumpPairAccumulator::State::add_up(std::size_t padded) {
+  {
+    SumRegisters g_sum(sums.golden);
+    SumRegisters m_sum(sums.mine);
+    SumRegisters gg(sums.golden_squares);
+    SumRegisters mm(sums.my_squares);
+    SumRegisters gm(sums.products);
+    for (std::size_t i = 0; i < padded; i += lanes) {
+      for (std::size_t k = 0; k < doubles_per_row; ++k) {
+        const Doubles g = load_as_double(&golden[i + k * narrow]);
+        const Doubles m = load_as_double(&mine[i + k * narrow]);
+        g_sum.parts[k] += g;
+        m_sum.parts[k] += m;
+        gg.parts[k] += g * g;
+        mm.parts[k] += m * m;
+        gm.parts[k] += g * m;
+      }
+    }
+    g_sum.save(sums.golden);
+    m_sum.save(sums.mine);
+    gg.save(sums.golden_squares);
+    mm.save(sums.my_squares);
+    gm.save(sums.products);
+  }
+  SumRegisters dd(sums.difference_squares);
+  SumRegisters weighted(sums.weighted_differences);
+  SumRegisters golden_weights(sums.golden_weights);
+  SumRegisters my_weights(sums.my_weights);
+  SumRegisters relatives(sums.relative);
+  SumRegisters absolutes(sums.absolute);
+  std::array<Doubles, doubles_per_row> top;
+  std::memcpy(top.data(), sums.max_difference.data(), sizeof top);
+  for (std::size_t i = 0; i < padded; i += lanes) {
+    for (std::size_t k = 0; k < doubles_per_row; ++k) {
+      const std::size_t at = i + k * narrow;
+      const Doubles difference = load_as_double(&golden[at]) - load_as_double(&mine[at]);
+      const Doubles weight = load_as_double(&golden_weight[at]);
+      dd.parts[k] += difference * difference;
+      weighted.parts[k] += weight * difference;
+      golden_weights.parts[k] += weight;
+      my_weights.parts[k] += load_as_double(&my_weight[at]);
+      relatives.parts[k] += load_as_double(&relative[at]);
+      absolutes.parts[k] += load_as_double(&absolute[at]);
+      const Doubles size = difference < 0 ? -difference : difference;
+      top[k] = size > top[k] ? size : top[k];
+    }
+  }
+  std::memcpy(sums.max_difference.data(), top.data(), sizeof top);
+  dd.save(sums.difference_squares);
+  weighted.save(sums.weighted_differences);
+  golden_weights.save(sums.golden_weights);
+  my_weights.save(sums.my_weights);
+  relatives.save(sums.relative);
+  absolutes.save(sums.absolute);
+}
+
+DumpPairAccumulator::DumpPairAccumulator() : state_(std::make_unique<State>()) {}
+DumpPairAccumulator::~DumpPairAccumulator() = default;
+
+void DumpPairAccumulator::reset() { state_->sums = {}; }
+std::span<float> DumpPairAccumulator::golden_space() { return state_->golden; }
+std::span<float> DumpPairAccumulator::my_space() { return state_->mine; }
+
+void DumpPairAccumulator::add(std::size_t count) {
+  if (count == 0) return;
+  State& state = *state_;
+  state.sums.count += static_cast<std::int64_t>(count);
+  state.sums.golden_extremes.add(state.golden.data(), count);
+  state.sums.my_extremes.add(state.mine.data(), count);
+  // Zeros on both sides change no sum; the counts of equal elements are put right.
+  const std::size_t padded = (count + lanes - 1) / lanes * lanes;
+  std::fill(state.golden.begin() + static_cast<std::ptrdiff_t>(count),
+            state.golden.begin() + static_cast<std::ptrdiff_t>(padded), 0.0F);
+  std::fill(state.mine.begin() + static_cast<std::ptrdiff_t>(count),
+            state.mine.begin() + static_cast<std::ptrdiff_t>(padded), 0.0F);
+  state.compare_elements(padded);
+  state.sums.within_thousandth -= static_cast<std::int64_t>(padded - count);
+  state.sums.within_five_thousandths -= static_cast<std::int64_t>(padded - count);
+  state.weigh(count, padded);
+  state.add_up(padded);
+}
+
+namespace {
+
+DumpSummary summary_of(std::int64_t count, const Extremes& extremes, const Sum& sum, const Sum& squares) {
+  DumpSummary summary;
+  summary.count = count;
+  if (count == 0) return summary;
+  summary.finite = !Extremes::any(extremes.not_finite_);
+  summary.max = extremes.largest();
+  summary.min = extremes.smallest();
+  if (Extremes::any(extremes.nan)) {
+    summary.max = summary.min = std::numeric_limits<float>::quiet_NaN();
+  }
+  summary.mean = static_cast<float>(sum.total() / static_cast<double>(count));
+  summary.l2_norm = std::sqrt(squares.total());
+  return summary;
+}
+
+}  // namespace
+
+DumpMetrics DumpPairAccumulator::finish() const {
+  const State::Sums& sums = state_->sums;
+  DumpMetrics result;
+  result.golden = summary_of(sums.count, sums.golden_extremes, sums.golden, sums.golden_squares);
+  result.mine = summary_of(sums.count, sums.my_extremes, sums.mine, sums.my_squares);
+  if (sums.count == 0 || !result.golden.finite || !result.mine.finite) return result;
+
+  const auto count = static_cast<double>(sums.count);
+  const double golden_squares = sums.golden_squares.total();
+  const double my_squares = sums.my_squares.total();
+  const bool all_zero = golden_squares == 0 && my_squares == 0;
+  result.cosine = all_zero
+                      ? 1.0
+                      : rounded_to_ten_decimals(sums.products.total() / (std::max(std::sqrt(golden_squares), 1e-8) *
+                                                                         std::max(std::sqrt(my_squares), 1e-8)));
+  result.max_relative_error = *std::max_element(sums.max_relative.begin(), sums.max_relative.end());
+  result.max_absolute_error = *std::max_element(sums.max_absolute.begin(), sums.max_absolute.end());
+  result.mean_relative_error = static_cast<float>(sums.relative.total() / count);
+  result.mean_absolute_error = static_cast<float>(sums.absolute.total() / count);
+
+  // Sum of p * (log p - log q) with p = e^(g - max_g) / sum_g: the logarithms of the sums and the maxima come out of
+  // the sum because the p add up to 1.
+  const double golden_weights = sums.golden_weights.total();
+  const double my_weights = sums.my_weights.total();
+  const double divergence = (sums.weighted_differences.total() / golden_weights -
+                             (static_cast<double>(sums.golden_max) - static_cast<double>(sums.my_max))) -
+                            (std::log(golden_weights) - std::log(my_weights));
+  result.kl_divergence = static_cast<float>(std::max(divergence, 0.0));
+
+  // The specification computes these squares in float32: beyond its range they are infinite.
+  const double difference_squares = sums.difference_squares.total();
+  const auto narrow_differences = static_cast<float>(difference_squares);
+  const auto narrow_golden = static_cast<float>(golden_squares);
+  if (std::sqrt(narrow_golden) > epsilon) {
+    const double ratio = std::isfinite(narrow_differences) && std::isfinite(narrow_golden)
+                             ? difference_squares / golden_squares
+                             : static_cast<double>(narrow_differences / narrow_golden);
+    result.relative_euclidean_distance = static_cast<float>(std::sqrt(ratio));
+  }
+  result.euclidean_distance = std::sqrt(difference_squares);
+  result.max_difference = *std::max_element(sums.max_difference.begin(), sums.max_difference.end());
+  result.within_thousandth = static_cast<double>(sums.within_thousandth) / count;
+  result.within_five_thousandths = static_cast<double>(sums.within_five_thousandths) / count;
+  result.only_golden_zero = sums.only_golden_zero;
+  return result;
+}
+
+}  // namespace msrun
