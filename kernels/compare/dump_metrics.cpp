@@ -13,6 +13,8 @@ namespace {
 // Every sum is kept in this many partial sums; element i belongs to number i % lanes. That is two of the widest vectors
 // of doubles there are: with fewer, additions would wait for one another.
 constexpr std::size_t lanes = 16;
+// Elements that are worked on at a time: what is known of them fits into the first-level cache.
+constexpr std::size_t block = 1024;
 constexpr float epsilon = 1.1920929e-07F;  // of float32; below it golden counts as zero (torchair.md 8)
 constexpr float not_finite = std::numeric_limits<float>::infinity();
 
@@ -154,8 +156,11 @@ double rounded_to_ten_decimals(double value) {
 }  // namespace
 
 struct DumpPairAccumulator::State {
-  alignas(64) std::array<float, block> golden{};
-  alignas(64) std::array<float, block> mine{};
+  // What the caller wrote, and where the block begins that is being added.
+  alignas(64) std::array<float, capacity> golden_space{};
+  alignas(64) std::array<float, capacity> my_space{};
+  float* golden = nullptr;
+  float* mine = nullptr;
   // Quantities of the block that is being added.
   alignas(64) std::array<float, block> relative{};
   alignas(64) std::array<float, block> absolute{};
@@ -189,6 +194,7 @@ struct DumpPairAccumulator::State {
     Sum weighted_differences;
   } sums;
 
+  void add(std::size_t count);
   void compare_elements(std::size_t padded);
   void weigh(std::size_t count, std::size_t padded);
   void add_up(std::size_t padded);
@@ -320,26 +326,30 @@ DumpPairAccumulator::DumpPairAccumulator() : state_(std::make_unique<State>()) {
 DumpPairAccumulator::~DumpPairAccumulator() = default;
 
 void DumpPairAccumulator::reset() { state_->sums = {}; }
-std::span<float> DumpPairAccumulator::golden_space() { return state_->golden; }
-std::span<float> DumpPairAccumulator::my_space() { return state_->mine; }
+std::span<float> DumpPairAccumulator::golden_space() { return state_->golden_space; }
+std::span<float> DumpPairAccumulator::my_space() { return state_->my_space; }
 
-void DumpPairAccumulator::add(std::size_t count) {
-  if (count == 0) return;
-  State& state = *state_;
-  state.sums.count += static_cast<std::int64_t>(count);
-  state.sums.golden_extremes.add(state.golden.data(), count);
-  state.sums.my_extremes.add(state.mine.data(), count);
+void DumpPairAccumulator::State::add(std::size_t count) {
+  sums.count += static_cast<std::int64_t>(count);
+  sums.golden_extremes.add(golden, count);
+  sums.my_extremes.add(mine, count);
   // Zeros on both sides change no sum; the counts of equal elements are put right.
   const std::size_t padded = (count + lanes - 1) / lanes * lanes;
-  std::fill(state.golden.begin() + static_cast<std::ptrdiff_t>(count),
-            state.golden.begin() + static_cast<std::ptrdiff_t>(padded), 0.0F);
-  std::fill(state.mine.begin() + static_cast<std::ptrdiff_t>(count),
-            state.mine.begin() + static_cast<std::ptrdiff_t>(padded), 0.0F);
-  state.compare_elements(padded);
-  state.sums.within_thousandth -= static_cast<std::int64_t>(padded - count);
-  state.sums.within_five_thousandths -= static_cast<std::int64_t>(padded - count);
-  state.weigh(count, padded);
-  state.add_up(padded);
+  std::fill(golden + count, golden + padded, 0.0F);
+  std::fill(mine + count, mine + padded, 0.0F);
+  compare_elements(padded);
+  sums.within_thousandth -= static_cast<std::int64_t>(padded - count);
+  sums.within_five_thousandths -= static_cast<std::int64_t>(padded - count);
+  weigh(count, padded);
+  add_up(padded);
+}
+
+void DumpPairAccumulator::add(std::size_t count) {
+  for (std::size_t first = 0; first < count; first += block) {
+    state_->golden = state_->golden_space.data() + first;
+    state_->mine = state_->my_space.data() + first;
+    state_->add(std::min(block, count - first));
+  }
 }
 
 namespace {

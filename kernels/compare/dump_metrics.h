@@ -44,10 +44,10 @@ struct DumpMetrics {
 };
 
 // Collects a pair of tensors. The caller writes the next elements of both sides to golden_space() and my_space(), at
-// most block of them, and calls add. All calls but the last must add a whole block.
+// most capacity of them, and calls add. All calls but the last must add all of it.
 class DumpPairAccumulator {
  public:
-  static constexpr std::size_t block = 1024;
+  static constexpr std::size_t capacity = 16384;
 
   DumpPairAccumulator();
   ~DumpPairAccumulator();

@@ -1,0 +1,94 @@
+#include "tools/torchair_compare/compare.h"
+
+#include <filesystem>
+#include <ostream>
+#include <system_error>
+#include <vector>
+
+#include "kernels/error.h"
+#include "kernels/exit_code.h"
+#include "kernels/io/paths.h"
+#include "tools/torchair_compare/dump_tree.h"
+#include "tools/torchair_compare/rank_comparison.h"
+
+namespace msrun::torchair {
+namespace {
+
+std::string directory_path(const std::string& path) {
+  check_path_text(path);
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (error) throw UserError("The path " + path + " cannot be read: " + error.message() + ".");
+  if (!std::filesystem::is_directory(real, error)) throw UserError("The path " + path + " is no directory.");
+  return real.string();
+}
+
+std::string rank_text(std::uint64_t rank) { return "rank " + std::to_string(rank); }
+
+// The pairs of directories to be compared; target and golden are the roots of the dumps.
+std::vector<RankJob> plan_ranks(const std::string& target, const std::string& golden, GoldenKind kind,
+                                const Options& options, Messages& messages) {
+  const auto my_ranks = rank_directories(target, messages);
+  const auto golden_ranks = rank_directories(golden, messages);
+  RankJob job;
+  job.target_root = target;
+  job.kind = kind;
+  job.fx_after_710 = !golden_ranks.empty();
+  if (my_ranks.empty()) {
+    if (options.rank) {
+      messages.warning("The directory structure of torchair data is old, the rank parameter will not take effect.");
+    }
+    if (golden_ranks.size() > 1) {
+      throw UserError("The golden data have " + std::to_string(golden_ranks.size()) +
+                      " ranks but the data to compare have none: it is not clear which of them are meant.");
+    }
+    job.my_base = target;
+    job.golden_base = golden_ranks.empty() ? golden : golden_ranks.begin()->second;
+    return {job};
+  }
+  if (golden_ranks.empty() && !options.rank && my_ranks.size() > 1) {
+    throw UserError("No common rank data in golden_path and my_path.");
+  }
+  std::vector<RankJob> jobs;
+  for (const auto& [rank, path] : my_ranks) {
+    if (options.rank && rank != *options.rank) continue;
+    const auto partner = golden_ranks.find(rank);
+    if (!golden_ranks.empty() && partner == golden_ranks.end()) continue;
+    job.rank = rank;
+    job.my_base = path;
+    job.golden_base = golden_ranks.empty() ? golden : partner->second;
+    jobs.push_back(job);
+  }
+  if (!jobs.empty()) return jobs;
+  if (!options.rank) throw UserError("No common rank data in golden_path and my_path.");
+  const bool golden_has = golden_ranks.empty() || golden_ranks.contains(*options.rank);
+  throw UserError(std::string(golden_has ? "Can not get my data in " : "Can not get golden data in ") +
+                  rank_text(*options.rank));
+}
+
+}  // namespace
+
+int compare_dumps(const Options& options, Messages& messages, std::ostream& out) {
+  const std::string target = directory_path(options.target_path);
+  const std::string golden = directory_path(options.golden_path);
+  Messages quiet(false, false, [](const std::string&) {});
+  if (find_graph_files(target, std::nullopt, quiet).empty()) throw UserError(no_graph_text);
+  const GoldenKind kind = find_graph_files(golden, std::nullopt, quiet).empty() ? GoldenKind::fx : GoldenKind::ge;
+  const std::vector<RankJob> jobs = plan_ranks(target, golden, kind, options, messages);
+  prepare_output_directory(options.output_path);
+
+  std::string failures;
+  for (const RankJob& job : jobs) {
+    try {
+      compare_rank(job, options, messages, out);
+    } catch (const UserError& error) {
+      if (jobs.size() == 1) throw;
+      failures += (failures.empty() ? "" : "; ") + rank_text(*job.rank) + ": " + error.what();
+    }
+    messages.clear_progress();
+  }
+  if (!failures.empty()) throw UserError(failures);
+  return exit_completed;
+}
+
+}  // namespace msrun::torchair

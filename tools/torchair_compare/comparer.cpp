@@ -1,0 +1,198 @@
+#include "tools/torchair_compare/comparer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "kernels/error.h"
+#include "kernels/io/zip.h"
+
+namespace msrun::torchair {
+namespace {
+
+constexpr double least_cosine = 0.99;          // torchair.md 8.2
+constexpr double relative_error_limit = 0.01;  // exclusive, as is the next
+constexpr double statistics_limit = 1.0;       // percent
+constexpr std::size_t checksum_elements = 16384;
+constexpr const char* int8_name = "torch.int8";
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += std::to_string(shape[i]);
+  }
+  return text + "]";
+}
+
+void describe(const DumpTensor& tensor, RowSide& side) {
+  side.dtype = compared_type_name(tensor.stored);
+  side.shape = shape_text(tensor.stored.shape);
+}
+
+void read_all(TensorReader& reader, std::span<float> target, const std::string& path) {
+  if (reader.read(target) != target.size()) throw SkipError("The file " + path + " ended early.");
+}
+
+bool statistics_pass(float mine, float golden) {
+  const double difference = static_cast<double>(mine) - static_cast<double>(golden);
+  if (golden == 0) return difference == 0;
+  return std::abs(difference / static_cast<double>(golden) * 100) < statistics_limit;
+}
+
+// uint16 and uint32 are compared as the next wider signed type (torchair.md 5.1), and so are their bytes.
+template <class T>
+void widen(const std::vector<double>& values, std::size_t count, std::vector<std::byte>& bytes) {
+  bytes.resize(count * sizeof(T));
+  for (std::size_t i = 0; i < count; ++i) {
+    const T value = static_cast<T>(values[i]);
+    std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof value, bytes.data() + i * sizeof value);
+  }
+}
+
+}  // namespace
+
+void Comparer::compare(const DumpTensor& golden, const DumpTensor& mine, Row& row) {
+  describe(golden, row.golden);
+  describe(mine, row.mine);
+  row.statistics = golden.statistics || mine.statistics;
+  const bool one_reduced = golden.statistics != mine.statistics;
+  const DumpTensor& whole = golden.statistics ? mine : golden;
+  const std::int64_t my_count = one_reduced && mine.stored.count > 0 && !mine.statistics ? 2 : mine.stored.count;
+  const std::int64_t golden_count =
+      one_reduced && golden.stored.count > 0 && !golden.statistics ? 2 : golden.stored.count;
+  if (one_reduced && whole.stored.count > 0) (golden.statistics ? row.mine : row.golden).shape = "[2]";
+  if (my_count != golden_count) {
+    row.fail_reason = shapes_differ;
+    row.verdict = Verdict::dropped;
+    return;
+  }
+  if ((row.golden.dtype == int8_name) != (row.mine.dtype == int8_name)) {
+    row.fail_reason = int8_differs;
+    row.verdict = Verdict::dropped;
+    return;
+  }
+  if (checksums_ && !row.statistics) {
+    row.golden.md5 = checksum(golden);
+    row.mine.md5 = checksum(mine);
+  }
+  accumulator_.reset();
+  if (one_reduced) {
+    compare_extremes(golden, mine, row);
+  } else {
+    TensorReader golden_reader(*golden.file, golden.stored);
+    TensorReader my_reader(*mine.file, mine.stored);
+    for (auto rest = static_cast<std::size_t>(golden.stored.count); rest > 0;) {
+      const std::size_t count = std::min(rest, DumpPairAccumulator::capacity);
+      read_all(golden_reader, accumulator_.golden_space().first(count), golden.file->path());
+      read_all(my_reader, accumulator_.my_space().first(count), mine.file->path());
+      accumulator_.add(count);
+      rest -= count;
+    }
+    bytes_read_ += stored_bytes(golden.stored) + stored_bytes(mine.stored);
+  }
+  if (golden_count > 0) {
+    row.metrics = accumulator_.finish();
+    row.golden.summary = row.metrics->golden;
+    row.mine.summary = row.metrics->mine;
+  }
+  judge(row);
+}
+
+// The tensor that is not converted yet is reduced to its extremes (F20).
+void Comparer::compare_extremes(const DumpTensor& golden, const DumpTensor& mine, Row& row) {
+  const DumpSummary whole = summarise(golden.statistics ? mine : golden);
+  const std::array<float, 2> extremes{whole.min, whole.max};
+  const DumpTensor& reduced = golden.statistics ? golden : mine;
+  const std::span<float> of_reduced = golden.statistics ? accumulator_.golden_space() : accumulator_.my_space();
+  const std::span<float> of_whole = golden.statistics ? accumulator_.my_space() : accumulator_.golden_space();
+  TensorReader reader(*reduced.file, reduced.stored);
+  read_all(reader, of_reduced.first(2), reduced.file->path());
+  std::copy(extremes.begin(), extremes.end(), of_whole.begin());
+  accumulator_.reset();
+  accumulator_.add(2);
+  row.statistics = true;
+}
+
+DumpSummary Comparer::summarise(const DumpTensor& tensor) {
+  accumulator_.reset();
+  TensorReader reader(*tensor.file, tensor.stored);
+  for (auto rest = static_cast<std::size_t>(tensor.stored.count); rest > 0;) {
+    const std::size_t count = std::min(rest, DumpPairAccumulator::capacity);
+    const std::span<float> values = accumulator_.my_space().first(count);
+    read_all(reader, values, tensor.file->path());
+    std::copy(values.begin(), values.end(), accumulator_.golden_space().begin());
+    accumulator_.add(count);
+    rest -= count;
+  }
+  bytes_read_ += stored_bytes(tensor.stored);
+  return accumulator_.finish().mine;
+}
+
+void Comparer::describe_mine(const DumpTensor& mine, Row& row) {
+  describe(mine, row.mine);
+  row.statistics = mine.statistics;
+  if (mine.stored.count > 0) row.mine.summary = summarise(mine);
+  if (checksums_ && !mine.statistics) row.mine.md5 = checksum(mine);
+  row.verdict = Verdict::fail;
+}
+
+void Comparer::judge(Row& row) const {
+  if (!row.metrics) {
+    row.note = "empty tensor.";
+    row.verdict = Verdict::pass;
+    return;
+  }
+  if (!row.golden.summary->finite) row.fail_reason = "golden_data includes NAN or inf.";
+  if (!row.mine.summary->finite) {
+    if (!row.fail_reason.empty()) row.fail_reason += ' ';
+    row.fail_reason += "my_data includes NAN or inf.";
+  }
+  if (!row.fail_reason.empty()) row.metrics.reset();
+  bool pass = false;
+  if (checksums_) {
+    pass = !row.golden.md5.empty() && row.golden.md5 == row.mine.md5;
+    if (row.golden.md5.empty()) row.note = "checksum not available.";
+  } else if (!row.metrics) {
+    pass = false;
+  } else if (row.statistics) {
+    pass = statistics_pass(row.mine.summary->max, row.golden.summary->max) &&
+           statistics_pass(row.mine.summary->min, row.golden.summary->min);
+  } else {
+    const DumpMetrics& metrics = *row.metrics;
+    pass = metrics.cosine >= least_cosine && metrics.max_relative_error < relative_error_limit;
+    if (metrics.only_golden_zero > 0) {
+      row.note = std::to_string(metrics.only_golden_zero) + " elements are zero in golden_data but not in my_data.";
+    }
+  }
+  row.verdict = pass ? Verdict::pass : Verdict::fail;
+}
+
+std::string Comparer::checksum(const DumpTensor& tensor) {
+  TensorReader reader(*tensor.file, tensor.stored);
+  std::uint32_t sum = 0;
+  std::vector<std::byte> bytes(checksum_elements * size_of(tensor.stored.type));
+  if (tensor.stored.type == NumpyType::uint16 || tensor.stored.type == NumpyType::uint32) {
+    std::vector<double> values(checksum_elements);
+    while (const std::size_t count = reader.read(std::span(values))) {
+      if (tensor.stored.type == NumpyType::uint16) {
+        widen<std::int32_t>(values, count, bytes);
+      } else {
+        widen<std::int64_t>(values, count, bytes);
+      }
+      sum = crc32(bytes, sum);
+    }
+  } else {
+    while (const std::size_t count = reader.read(std::span<std::byte>(bytes))) {
+      sum = crc32(std::span(bytes).first(count * size_of(tensor.stored.type)), sum);
+    }
+  }
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (int shift = 28; shift >= 0; shift -= 4) text += digits[(sum >> shift) & 0xFU];
+  return text;
+}
+
+}  // namespace msrun::torchair

@@ -1,0 +1,40 @@
+// Compares two tensors that lie in files and judges what it finds (torchair.md 8). Reads both in step, a few thousand
+// elements at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "kernels/compare/dump_metrics.h"
+#include "tools/torchair_compare/dump_file.h"
+#include "tools/torchair_compare/row.h"
+
+namespace msrun::torchair {
+
+// One for each thread.
+class Comparer {
+ public:
+  // checksums: rows are judged by equality of the bytes of the arrays.
+  explicit Comparer(bool checksums) : checksums_(checksums) {}
+
+  // Fills everything of row that depends on the tensors. Throws SkipError if a file cannot be read to its end.
+  void compare(const DumpTensor& golden, const DumpTensor& mine, Row& row);
+
+  // A row with one tensor only: what the other one lacks is told by row.fail_reason.
+  void describe_mine(const DumpTensor& mine, Row& row);
+
+  // Bytes of tensors that were read so far.
+  std::uint64_t bytes_read() const { return bytes_read_; }
+
+ private:
+  DumpSummary summarise(const DumpTensor& tensor);
+  std::string checksum(const DumpTensor& tensor);
+  void compare_extremes(const DumpTensor& golden, const DumpTensor& mine, Row& row);
+  void judge(Row& row) const;
+
+  const bool checksums_;
+  DumpPairAccumulator accumulator_;
+  std::uint64_t bytes_read_ = 0;
+};
+
+}  // namespace msrun::torchair

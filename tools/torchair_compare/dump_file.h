@@ -1,0 +1,45 @@
+// One file of a dump, opened: its tensors described but not read. Full dumps and what the converter leaves of them look
+// the same here (torchair.md 5 and 10.2).
+#pragma once
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/io/file.h"
+#include "kernels/io/stored_tensor.h"
+#include "tools/torchair_compare/token_files.h"
+
+namespace msrun::torchair {
+
+struct DumpTensor {
+  const InputFile* file = nullptr;
+  StoredTensor stored;
+  bool statistics = false;  // two elements: the smallest and the largest of the tensor
+};
+
+struct GeOpenFile {
+  std::unique_ptr<InputFile> file;
+  std::vector<DumpTensor> inputs;
+  std::vector<DumpTensor> outputs;
+};
+
+// Throws SkipError if the file, or one of its tensors, cannot be read.
+GeOpenFile open_ge_file(const GeOpFile& file);
+
+// An array of texts or Python objects.
+class NotNumeric : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct FxOpenFile {
+  std::unique_ptr<InputFile> file;
+  DumpTensor tensor;
+};
+
+// Throws NotNumeric, or SkipError if the file cannot be read.
+FxOpenFile open_fx_file(const FxTensorFile& file);
+
+}  // namespace msrun::torchair

@@ -1,0 +1,68 @@
+// The directories of a dump: ranks, graph texts, graphs and tokens on both sides (torchair.md 2.4, 2.5, 3 and 4.1).
+// Only directories are looked at here; what the files of a token are called is in token_files.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/torchair_compare/messages.h"
+
+namespace msrun::torchair {
+
+// Digits only, and a number that fits.
+std::optional<std::uint64_t> parse_number(std::string_view text);
+
+// Names below a directory, sorted byte by byte; what cannot be read is left out with a warning.
+struct Listing {
+  std::vector<std::string> directories;
+  std::vector<std::string> files;
+};
+Listing list_directory(const std::string& path, Messages& messages);
+
+// rank -> worldsize*_global_rank<rank>. Of several directories of one rank that of the newest time is taken.
+std::map<std::uint64_t, std::string> rank_directories(const std::string& root, Messages& messages);
+
+struct GraphFile {
+  std::string path;
+  std::uint64_t graph = 0;
+  std::optional<std::uint64_t> rank;
+  std::string stamp;  // of "_ts_<stamp>"
+};
+// dynamo_original_graph_*.txt at most five levels below root, sorted by graph and rank; with rank only those that name
+// it. Of several files of one graph and rank the newest is taken.
+std::vector<GraphFile> find_graph_files(const std::string& root, std::optional<std::uint64_t> rank, Messages& messages);
+
+// The files of one token of one graph may lie in several directories.
+struct TokenDirectories {
+  std::int64_t token = 0;
+  std::vector<std::string> paths;
+};
+
+struct DumpGroup {
+  std::optional<std::uint64_t> graph;  // where directory names tell
+  std::string name;                    // for messages
+  std::vector<TokenDirectories> tokens;
+
+  const TokenDirectories* find(std::int64_t token) const;
+};
+
+// base is the directory of a rank, or of a dump without ranks.
+std::vector<DumpGroup> find_ge_groups(const std::string& base, Messages& messages);
+// after_710: the layout after torch_npu 7.1.0, where a directory's number is the token; before it was one more.
+std::vector<DumpGroup> find_fx_groups(const std::string& base, bool after_710, Messages& messages);
+
+// Which graph text and which golden group belong to each group of the target: by the number of the graph where names
+// tell, the others by order. Unmatched ones are warned about and left out.
+struct GraphPair {
+  GraphFile graph;
+  DumpGroup mine;
+  DumpGroup golden;
+};
+std::vector<GraphPair> pair_graphs(std::vector<GraphFile> graphs, std::vector<DumpGroup> mine,
+                                   std::vector<DumpGroup> golden, Messages& messages);
+
+}  // namespace msrun::torchair

@@ -1,0 +1,35 @@
+// torchair_compare: the dump of a compiled graph against that of the same model in eager mode.
+#include <unistd.h>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+
+#include "kernels/error.h"
+#include "kernels/exit_code.h"
+#include "tools/torchair_compare/compare.h"
+#include "tools/torchair_compare/options.h"
+
+int main(int argc, char** argv) {
+  using namespace msrun;
+  // A file that may not grow is a failed write like that to a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const auto parsed = torchair::parse_options(argc, argv);
+    if (const auto* text = std::get_if<torchair::PrintAndExit>(&parsed)) {
+      std::cout << text->text;
+      return exit_completed;
+    }
+    const auto& options = std::get<torchair::Options>(parsed);
+    torchair::Messages messages(isatty(STDERR_FILENO) == 1, options.details,
+                                [](const std::string& text) { std::cerr << text << std::flush; });
+    return torchair::compare_dumps(options, messages, std::cout);
+  } catch (const UserError& error) {
+    std::cerr << "torchair_compare: " << error.what() << '\n';
+    return exit_usage;
+  } catch (const std::exception& error) {
+    std::cerr << "torchair_compare: internal error: " << error.what() << '\n';
+    return exit_internal;
+  }
+}

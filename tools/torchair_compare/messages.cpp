@@ -1,0 +1,58 @@
+#include "tools/torchair_compare/messages.h"
+
+#include "kernels/text.h"
+
+namespace msrun::torchair {
+namespace {
+
+constexpr std::chrono::milliseconds between_redraws{200};
+constexpr std::chrono::seconds between_lines{10};
+constexpr const char* erase_line = "\r\x1b[K";
+
+}  // namespace
+
+Messages::Messages(bool terminal, bool details, std::function<void(const std::string&)> write)
+    : terminal_(terminal),
+      details_(details),
+      write_(std::move(write)),
+      next_progress_(std::chrono::steady_clock::now() +
+                     (terminal ? std::chrono::steady_clock::duration(between_redraws) : between_lines)) {}
+
+void Messages::line(const std::string& text) {
+  write_((line_shown_ ? erase_line : "") + ("torchair_compare: " + sanitised(text) + "\n"));
+  line_shown_ = false;
+}
+
+void Messages::warning(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  ++warnings_;
+  line("warning: " + text);
+}
+
+void Messages::detail(const std::string& text) {
+  if (!details_) return;
+  const std::lock_guard lock(mutex_);
+  line(text);
+}
+
+void Messages::progress(const std::function<std::string()>& text) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  if (now < next_progress_) return;
+  if (terminal_) {
+    next_progress_ = now + between_redraws;
+    write_(erase_line + cut_to_width(sanitised(text()), 100));
+    line_shown_ = true;
+  } else {
+    next_progress_ = now + between_lines;
+    line(text());
+  }
+}
+
+void Messages::clear_progress() {
+  const std::lock_guard lock(mutex_);
+  if (line_shown_) write_(erase_line);
+  line_shown_ = false;
+}
+
+}  // namespace msrun::torchair

@@ -1,0 +1,60 @@
+// The comparison of one dumped operator: which tensors are paired, and the rows that come of it (torchair.md 7).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "kernels/io/ge_graph.h"
+#include "tools/torchair_compare/comparer.h"
+#include "tools/torchair_compare/token_files.h"
+
+namespace msrun::torchair {
+
+// Everything that the operators of one token share. Kept alive by the tasks that are not done yet.
+struct TokenData {
+  std::int64_t token = 0;
+  GeToken mine;
+  GeToken golden_ge;
+  FxToken golden_fx;
+};
+
+// What is compared with the tensors of the operator. Pointers go into TokenData and the graph.
+struct AgainstFx {
+  std::vector<const FxNode*> inputs;   // nodes whose inputs the operator's are compared with, one after the other
+  std::vector<const FxNode*> outputs;  // and whose outputs
+  // Nodes that further outputs of the operator name. They are not compared, but msProbe does so and throws the rows
+  // away, which shows in the numbers of all rows behind.
+  std::vector<const FxNode*> replaced;
+};
+struct AgainstItself {};  // inputs with outputs
+struct AgainstGe {
+  const GeOpFile* golden = nullptr;
+};
+struct FusedPart {
+  const GeGraphOp* op = nullptr;
+  const GeOpFile* golden = nullptr;  // null: not dumped
+};
+struct AgainstFused {
+  std::vector<FusedPart> parts;
+};
+
+struct OpTask {
+  std::shared_ptr<const TokenData> data;
+  const GeOpFile* mine = nullptr;
+  std::string stack_info = "N/A";
+  std::variant<AgainstFx, AgainstItself, AgainstGe, AgainstFused> golden;
+};
+
+struct OpRows {
+  std::uint64_t unused_ids = 0;  // values of data_id that no row has, before those of the rows
+  std::vector<Row> rows;
+};
+
+// Never fails on what the files hold: a file that cannot be read is a row that says so.
+OpRows compare_op(const OpTask& task, Comparer& comparer);
+
+}  // namespace msrun::torchair

@@ -1,0 +1,330 @@
+#include "tools/torchair_compare/rank_comparison.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <ostream>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "kernels/error.h"
+#include "kernels/io/csv.h"
+#include "kernels/io/ge_graph.h"
+#include "tools/torchair_compare/dump_tree.h"
+#include "tools/torchair_compare/op_names.h"
+#include "tools/torchair_compare/op_task.h"
+#include "tools/torchair_compare/ordered_work.h"
+#include "tools/torchair_compare/report.h"
+#include "tools/torchair_compare/stack_info.h"
+
+namespace msrun::torchair {
+namespace {
+
+// Operators that may be under way or wait to be written at a time.
+constexpr std::size_t window = 4096;
+constexpr double megabyte = 1e6;
+
+struct OpResult {
+  std::uint64_t unused_ids = 0;
+  std::vector<RenderedRow> rows;
+};
+
+// What has no row, for the closing summary.
+struct Unmatched {
+  std::uint64_t missing_golden = 0;  // operators whose golden data, or golden token, is missing
+  std::uint64_t not_in_graph = 0;    // dumped operators that the graph does not know
+  std::uint64_t not_dumped = 0;      // operators of the graph without a dump
+};
+
+class RankComparison {
+ public:
+  RankComparison(const RankJob& job, const Options& options, Messages& messages)
+      : job_(job), options_(options), messages_(messages), report_(options.output_path) {}
+
+  void run(std::ostream& out) {
+    const std::vector<GraphPair> graphs = find_graphs();
+    for (const GraphPair& graph : graphs) tokens_ += graph.mine.tokens.size();
+    {
+      OrderedWork<OpTask, OpResult> work(
+          threads(), window, [this] { return make_work(); }, [this](OpResult&& result) { take(result); });
+      for (const GraphPair& graph : graphs) compare_graph(graph, work);
+    }
+    report_.sort();
+    const std::string rank_part = job_.rank ? "rank" + std::to_string(*job_.rank) + "_" : "";
+    const std::string stem = take_report_stem(options_.output_path, rank_part);
+    report_.write(stem + ".csv", stem + "_skipped.csv", columns());
+    if (report_.totals().rows == 0) messages_.warning("No tensor was compared: the report is empty.");
+    messages_.clear_progress();
+    print_summary(out, stem);
+  }
+
+ private:
+  Columns columns() const { return options_.legacy_columns ? Columns::legacy : Columns::all; }
+
+  std::size_t threads() const {
+    if (options_.threads > 0) return options_.threads;
+    return std::max(1U, std::thread::hardware_concurrency());
+  }
+
+  std::vector<GraphPair> find_graphs() {
+    std::vector<GraphFile> texts = find_graph_files(job_.target_root, job_.rank, messages_);
+    if (texts.empty()) throw UserError(no_graph_text);
+    std::vector<DumpGroup> mine = find_ge_groups(job_.my_base, messages_);
+    if (mine.empty()) throw UserError("No dumped operators were found below " + job_.my_base + ".");
+    std::vector<DumpGroup> golden = job_.kind == GoldenKind::ge
+                                        ? find_ge_groups(job_.golden_base, messages_)
+                                        : find_fx_groups(job_.golden_base, job_.fx_after_710, messages_);
+    if (golden.empty()) {
+      throw UserError(job_.kind == GoldenKind::ge
+                          ? "No dumped operators were found below " + job_.golden_base + "."
+                          : "Cannot get fx dump data, because the gathered_files_list is empty.");
+    }
+    return pair_graphs(std::move(texts), std::move(mine), std::move(golden), messages_);
+  }
+
+  // What one thread does with an operator.
+  std::function<OpResult(const OpTask&)> make_work() {
+    const auto comparer = std::make_shared<Comparer>(options_.checksums);
+    return [this, comparer](const OpTask& task) {
+      OpResult result;
+      const std::uint64_t before = comparer->bytes_read();
+      const OpRows compared = compare_op(task, *comparer);
+      result.unused_ids = compared.unused_ids;
+      for (const Row& row : compared.rows) {
+        result.rows.push_back(render(row, task.mine->timestamp, columns()));
+      }
+      bytes_read_ += comparer->bytes_read() - before;
+      return result;
+    };
+  }
+
+  void take(const OpResult& result) {
+    report_.add(result.unused_ids, result.rows);
+    messages_.progress([&] {
+      const ReportTotals totals = report_.totals();
+      return (job_.rank ? "rank " + std::to_string(*job_.rank) + ": " : std::string()) + "token " +
+             std::to_string(tokens_begun_) + " of " + std::to_string(tokens_) + ", " + std::to_string(totals.rows) +
+             " tensors compared, " + std::to_string(totals.failed) + " failed, " +
+             std::to_string(static_cast<std::uint64_t>(static_cast<double>(bytes_read_) / megabyte)) + " MB read";
+    });
+  }
+
+  using Work = OrderedWork<OpTask, OpResult>;
+
+  void compare_graph(const GraphPair& pair, Work& work) {
+    GeGraph graph = read_graph(pair.graph);
+    OpNames names(graph);
+    const auto stacks = read_stack_info(pair.graph, messages_);
+    std::vector<bool> dumped(graph.ops.size(), false);
+    report_.begin_graph();
+    for (const TokenDirectories& token : pair.mine.tokens) {
+      ++tokens_begun_;
+      const TokenDirectories* golden = pair.golden.find(token.token);
+      if (golden == nullptr) {
+        messages_.warning("My token_id " + std::to_string(token.token) + " not found in golden dump data");
+        ++unmatched_.missing_golden;
+        continue;
+      }
+      auto data = std::make_shared<TokenData>();
+      data->token = token.token;
+      read_ge_token(token, messages_, data->mine);
+      if (job_.kind == GoldenKind::ge) {
+        read_ge_token(*golden, messages_, data->golden_ge);
+      } else {
+        data->golden_fx = read_fx_token(*golden, messages_);
+      }
+      names.clear_dumped();
+      for (const GeOpFile& op : data->mine.ops) names.add_dumped(op.op_name);
+      for (const GeOpFile& op : data->golden_ge.ops) names.add_dumped(op.op_name);
+      for (const GeOpFile* op : in_graph_order(data->mine, graph)) {
+        OpTask task;
+        task.data = data;
+        task.mine = op;
+        const auto stack = stacks.find(op->op_name);
+        if (stack != stacks.end()) task.stack_info = stack->second;
+        const std::vector<std::size_t> parts = names.split(op->op_name);
+        for (const std::size_t part : parts) dumped[part] = true;
+        const bool planned =
+            job_.kind == GoldenKind::ge ? plan_against_ge(graph, parts, task) : plan_against_fx(graph, parts, task);
+        if (planned) work.add(std::move(task));
+      }
+    }
+    work.finish();
+    for (std::size_t i = 0; i < dumped.size(); ++i) {
+      if (dumped[i]) continue;
+      ++unmatched_.not_dumped;
+      messages_.detail("The operator " + graph.ops[i].name + " of the graph has no dump.");
+    }
+  }
+
+  GeGraph read_graph(const GraphFile& text) {
+    try {
+      InputFile file(text.path);
+      GeGraph graph = read_ge_graph(file);
+      if (!graph.damage.empty()) {
+        if (graph.ops.empty()) throw UserError(graph.damage);
+        messages_.warning(graph.damage + " The " + std::to_string(graph.ops.size()) +
+                          " operators before that are used.");
+      }
+      return graph;
+    } catch (const FileError& error) {
+      throw UserError(error.what());
+    }
+  }
+
+  // Those that the graph does not know come first (torchair.md 7.1).
+  static std::vector<const GeOpFile*> in_graph_order(const GeToken& token, const GeGraph& graph) {
+    std::vector<std::pair<std::size_t, const GeOpFile*>> places;
+    for (const GeOpFile& op : token.ops) {
+      const auto found = graph.by_name.find(op.op_name);
+      places.emplace_back(found == graph.by_name.end() ? 0 : found->second + 1, &op);
+    }
+    std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<const GeOpFile*> ops;
+    ops.reserve(places.size());
+    for (const auto& [place, op] : places) ops.push_back(op);
+    return ops;
+  }
+
+  // The FX nodes of an operator that were dumped, one for each output that names one.
+  std::vector<const FxNode*> fx_nodes(const GeGraphOp& op, const OpTask& task) {
+    std::vector<const FxNode*> nodes;
+    std::vector<std::string> missing;
+    for (const std::string& name : op.fx_names) {
+      std::string key(fx_node_key(name));
+      if (std::find(missing.begin(), missing.end(), key) != missing.end()) continue;
+      const auto found = task.data->golden_fx.find(key);
+      if (found != task.data->golden_fx.end()) {
+        nodes.push_back(&found->second);
+      } else {
+        messages_.warning("FX data missing, GE tensor name: " + task.mine->op_name + ", FX tensor name: " + key);
+        ++unmatched_.missing_golden;
+        missing.push_back(std::move(key));
+      }
+    }
+    return nodes;
+  }
+
+  // Each node once (F15).
+  static std::vector<const FxNode*> without_repetition(std::vector<const FxNode*> nodes) {
+    auto end = nodes.begin();
+    for (const FxNode* node : nodes) {
+      if (std::find(nodes.begin(), end, node) == end) *end++ = node;
+    }
+    nodes.erase(end, nodes.end());
+    return nodes;
+  }
+
+  // Torchair.md 7.2. False if the operator has no row.
+  bool plan_against_fx(const GeGraph& graph, const std::vector<std::size_t>& parts, OpTask& task) {
+    if (parts.empty()) {
+      const std::string& type = task.mine->op_type;
+      if (type.find("Cast") == std::string::npos && type.find("TransData") == std::string::npos) {
+        note_not_in_graph(task);
+        return false;
+      }
+      task.golden = AgainstItself{};
+      return true;
+    }
+    AgainstFx golden;
+    if (parts.size() == 1) {
+      golden.replaced = fx_nodes(graph.ops[parts.front()], task);
+      if (!golden.replaced.empty()) {
+        golden.inputs = golden.outputs = {golden.replaced.back()};
+        golden.replaced.pop_back();
+      }
+    } else {
+      golden.inputs = without_repetition(fx_nodes(graph.ops[parts.front()], task));
+      golden.outputs = without_repetition(fx_nodes(graph.ops[parts.back()], task));
+    }
+    if (golden.inputs.empty() && golden.outputs.empty()) return false;
+    task.golden = std::move(golden);
+    return true;
+  }
+
+  // Torchair.md 7.4.
+  bool plan_against_ge(const GeGraph& graph, const std::vector<std::size_t>& parts, OpTask& task) {
+    if (task.mine->op_type != "AutomaticBufferFusionOp") {
+      const GeOpFile* golden = task.data->golden_ge.find(task.mine->op_name);
+      if (golden == nullptr) {
+        messages_.warning("Golden data missing, My tensor name: " + task.mine->op_name);
+        ++unmatched_.missing_golden;
+        return false;
+      }
+      task.golden = AgainstGe{golden};
+      return true;
+    }
+    AgainstFused golden;
+    bool any = false;
+    for (const std::size_t part : parts) {
+      const GeGraphOp& op = graph.ops[part];
+      golden.parts.push_back({&op, task.data->golden_ge.find(op.name)});
+      any = any || golden.parts.back().golden != nullptr;
+    }
+    if (!any) {
+      messages_.warning("Golden data missing, none of the operators fused into " + task.mine->op_name + " was dumped");
+      ++unmatched_.missing_golden;
+      return false;
+    }
+    task.golden = std::move(golden);
+    return true;
+  }
+
+  void note_not_in_graph(const OpTask& task) {
+    ++unmatched_.not_in_graph;
+    messages_.detail("The operator " + task.mine->op_name + " was dumped but is not in the graph.");
+  }
+
+  void print_summary(std::ostream& out, const std::string& stem) const {
+    const ReportTotals totals = report_.totals();
+    out << (job_.rank ? "rank " + std::to_string(*job_.rank) + ": " : std::string()) << totals.rows
+        << " tensors compared: " << totals.passed << " passed, " << totals.failed << " failed; " << totals.skipped
+        << " skipped because they cannot be compared\n"
+        << "  without golden data: " << unmatched_.missing_golden
+        << ", dumped but not in the graph: " << unmatched_.not_in_graph
+        << ", in the graph but not dumped: " << unmatched_.not_dumped << '\n';
+    if (columns() == Columns::all) {
+      for (const auto& [token, name] : first_failures())
+        out << "  first failure of token " << token << ": " << name << '\n';
+    }
+    out << "  report: " << stem << ".csv\n";
+    if (totals.skipped > 0) out << "  skipped: " << stem << "_skipped.csv\n";
+  }
+
+  // Of each token the first row, in the order of execution, that failed: operator and tensor.
+  std::map<std::int64_t, std::string> first_failures() const {
+    std::map<std::int64_t, std::string> failures;
+    for (const RowEntry& entry : report_.entries()) {
+      if (entry.verdict != Verdict::fail || failures.contains(entry.token)) continue;
+      const std::string text = report_.text(entry);
+      CsvReader reader(text);
+      std::vector<std::string> cells;
+      if (!reader.next(cells) || cells.size() < 3) continue;
+      // "['<mine>', '<golden>']"
+      const std::string_view names = cells[2];
+      const std::size_t end = names.find("', '");
+      failures.emplace(entry.token, cells[0] + " (" + std::string(names.substr(2, end - 2)) + ")");
+    }
+    return failures;
+  }
+
+  const RankJob& job_;
+  const Options& options_;
+  Messages& messages_;
+  Report report_;
+  Unmatched unmatched_;
+  std::atomic<std::uint64_t> bytes_read_ = 0;
+  std::atomic<std::uint64_t> tokens_begun_ = 0;
+  std::uint64_t tokens_ = 0;  // of all graphs; set before the threads start
+};
+
+}  // namespace
+
+void compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out) {
+  RankComparison(job, options, messages).run(out);
+}
+
+}  // namespace msrun::torchair

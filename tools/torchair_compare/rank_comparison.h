@@ -1,0 +1,31 @@
+// The comparison of one rank: its graphs and tokens in order, their operators on all processors, the report.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "tools/torchair_compare/messages.h"
+#include "tools/torchair_compare/options.h"
+
+namespace msrun::torchair {
+
+enum class GoldenKind : std::uint8_t { fx, ge };
+
+struct RankJob {
+  std::optional<std::uint64_t> rank;  // none: dumps without rank directories
+  std::string target_root;            // where the graph texts are looked for
+  std::string my_base;
+  std::string golden_base;
+  GoldenKind kind = GoldenKind::fx;
+  bool fx_after_710 = true;
+};
+
+// Throws UserError if there is nothing that could be compared, or the report cannot be written.
+void compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out);
+
+inline constexpr const char* no_graph_text =
+    "Can not get ge graph, Please check whether the input path contains graph.";
+
+}  // namespace msrun::torchair

@@ -1,0 +1,41 @@
+#include "tools/torchair_compare/stack_info.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/io/paths.h"
+
+namespace msrun::torchair {
+
+std::unordered_map<std::string, std::string> read_stack_info(const GraphFile& graph, Messages& messages) {
+  std::unordered_map<std::string, std::string> stacks;
+  const std::string directory = std::filesystem::path(graph.path).parent_path().string();
+  std::string prefix = "dynamo_original_graph_" + std::to_string(graph.graph) + "_";
+  if (graph.rank) prefix += "rank_" + std::to_string(*graph.rank) + "_";
+  std::string name;
+  for (const std::string& file : list_directory(directory, messages).files) {
+    if (file.starts_with(prefix) && file.ends_with(".py")) name = file;  // the newest comes last
+  }
+  if (name.empty()) return stacks;
+  std::ifstream text(join_path(directory, name));
+  constexpr std::string_view call = "node_name=\"";
+  std::string line;
+  std::string stack;
+  while (std::getline(text, line)) {
+    const std::size_t begin = line.find_first_not_of(" \t");
+    if (begin == std::string::npos) continue;
+    const std::string_view content = std::string_view(line).substr(begin);
+    if (content.starts_with("# File ")) {
+      stack = content.substr(2);
+      continue;
+    }
+    const std::size_t at = content.find(call);
+    if (at == std::string_view::npos) continue;
+    const std::string_view op = content.substr(at + call.size());
+    const std::size_t end = op.find('"');
+    if (end != std::string_view::npos && !stack.empty()) stacks.emplace(op.substr(0, end), stack);
+  }
+  return stacks;
+}
+
+}  // namespace msrun::torchair
