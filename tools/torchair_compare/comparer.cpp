@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/error.h"
-#include "kernels/io/zip.h"
 
 namespace msrun::torchair {
 namespace {
@@ -15,7 +14,6 @@ namespace {
 constexpr double least_cosine = 0.99;          // torchair.md 8.2
 constexpr double relative_error_limit = 0.01;  // exclusive, as is the next
 constexpr double statistics_limit = 1.0;       // percent
-constexpr std::size_t checksum_elements = 16384;
 constexpr const char* int8_name = "torch.int8";
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -42,14 +40,11 @@ bool statistics_pass(float mine, float golden) {
   return std::abs(difference / static_cast<double>(golden) * 100) < statistics_limit;
 }
 
-// uint16 and uint32 are compared as the next wider signed type (torchair.md 5.1), and so are their bytes.
-template <class T>
-void widen(const std::vector<double>& values, std::size_t count, std::vector<std::byte>& bytes) {
-  bytes.resize(count * sizeof(T));
-  for (std::size_t i = 0; i < count; ++i) {
-    const T value = static_cast<T>(values[i]);
-    std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof value, bytes.data() + i * sizeof value);
-  }
+std::string checksum_text(std::uint32_t sum) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (int shift = 28; shift >= 0; shift -= 4) text += digits[(sum >> shift) & 0xFU];
+  return text;
 }
 
 }  // namespace
@@ -74,10 +69,7 @@ void Comparer::compare(const DumpTensor& golden, const DumpTensor& mine, Row& ro
     row.verdict = Verdict::dropped;
     return;
   }
-  if (checksums_ && !row.statistics) {
-    row.golden.md5 = checksum(golden);
-    row.mine.md5 = checksum(mine);
-  }
+  if (checksums_ || row.statistics) add_recorded(golden, mine, row);
   accumulator_.reset();
   if (one_reduced) {
     compare_extremes(golden, mine, row);
@@ -135,7 +127,6 @@ void Comparer::describe_mine(const DumpTensor& mine, Row& row) {
   describe(mine, row.mine);
   row.statistics = mine.statistics;
   if (mine.stored.count > 0) row.mine.summary = summarise(mine);
-  if (checksums_ && !mine.statistics) row.mine.md5 = checksum(mine);
   row.verdict = Verdict::fail;
 }
 
@@ -170,29 +161,28 @@ void Comparer::judge(Row& row) const {
   row.verdict = pass ? Verdict::pass : Verdict::fail;
 }
 
-std::string Comparer::checksum(const DumpTensor& tensor) {
-  TensorReader reader(*tensor.file, tensor.stored);
-  std::uint32_t sum = 0;
-  std::vector<std::byte> bytes(checksum_elements * size_of(tensor.stored.type));
-  if (tensor.stored.type == NumpyType::uint16 || tensor.stored.type == NumpyType::uint32) {
-    std::vector<double> values(checksum_elements);
-    while (const std::size_t count = reader.read(std::span(values))) {
-      if (tensor.stored.type == NumpyType::uint16) {
-        widen<std::int32_t>(values, count, bytes);
-      } else {
-        widen<std::int64_t>(values, count, bytes);
-      }
-      sum = crc32(bytes, sum);
+TensorStatistics Comparer::measure(const DumpTensor& tensor) {
+  std::array<std::byte, 65536> buffer;
+  bytes_read_ += stored_bytes(tensor.stored);
+  return measure_statistics(*tensor.file, tensor.stored, buffer);
+}
+
+// Mean, norm and checksum of the recorded tensors, where both sides' are known or can be had.
+void Comparer::add_recorded(const DumpTensor& golden, const DumpTensor& mine, Row& row) {
+  const auto known = [](const DumpTensor& tensor) {
+    return tensor.more || (!tensor.statistics && tensor.stored.count > 0);
+  };
+  if (!known(golden) || !known(mine)) return;
+  const auto add = [&](const DumpTensor& tensor, RowSide& side) {
+    const TensorStatistics statistics = tensor.more ? *tensor.more : measure(tensor);
+    if (row.statistics) {
+      side.recorded_mean = statistics.mean;
+      side.recorded_norm = statistics.l2_norm;
     }
-  } else {
-    while (const std::size_t count = reader.read(std::span<std::byte>(bytes))) {
-      sum = crc32(std::span(bytes).first(count * size_of(tensor.stored.type)), sum);
-    }
-  }
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (int shift = 28; shift >= 0; shift -= 4) text += digits[(sum >> shift) & 0xFU];
-  return text;
+    if (checksums_) side.md5 = checksum_text(statistics.checksum);
+  };
+  add(golden, row.golden);
+  add(mine, row.mine);
 }
 
 }  // namespace msrun::torchair

@@ -28,7 +28,8 @@ class Comparer {
 
  private:
   DumpSummary summarise(const DumpTensor& tensor);
-  std::string checksum(const DumpTensor& tensor);
+  TensorStatistics measure(const DumpTensor& tensor);
+  void add_recorded(const DumpTensor& golden, const DumpTensor& mine, Row& row);
   void compare_extremes(const DumpTensor& golden, const DumpTensor& mine, Row& row);
   void judge(Row& row) const;
 

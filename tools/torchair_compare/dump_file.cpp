@@ -1,6 +1,7 @@
 #include "tools/torchair_compare/dump_file.h"
 
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "kernels/error.h"
@@ -9,6 +10,19 @@
 
 namespace msrun::torchair {
 namespace {
+
+constexpr std::size_t columns = TensorStatistics::column_count;
+
+// Row i of an array of statistics, if it is one.
+std::optional<TensorStatistics> statistics_row(const InputFile& file, const NpyHeader& header, std::size_t i) {
+  if (header.type != NumpyType::float64 || header.fortran_order || header.big_endian ||
+      header.data_bytes < (i + 1) * columns * sizeof(double)) {
+    return std::nullopt;
+  }
+  std::array<double, columns> row{};
+  file.read_at(header.data_begin + i * sizeof row, std::as_writable_bytes(std::span(row)));
+  return TensorStatistics::from_columns(row);
+}
 
 // Row i of an array of shape (tensors, 2).
 std::vector<DumpTensor> statistics_of(const InputFile& file, const std::vector<NpzMember>& members,
@@ -22,7 +36,8 @@ std::vector<DumpTensor> statistics_of(const InputFile& file, const std::vector<N
   }
   std::vector<DumpTensor> tensors;
   if (empty) return tensors;
-  const auto columns = static_cast<std::uint64_t>(header.shape[1]);
+  const auto width = static_cast<std::uint64_t>(header.shape[1]);
+  const NpzMember* more = find_member(members, std::string(name) + "_stats");
   for (std::int64_t i = 0; i < header.shape[0]; ++i) {
     DumpTensor tensor;
     tensor.file = &file;
@@ -31,24 +46,18 @@ std::vector<DumpTensor> statistics_of(const InputFile& file, const std::vector<N
     tensor.stored.big_endian = header.big_endian;
     tensor.stored.shape = {2};
     tensor.stored.count = tensor.stored.stored_count = 2;
-    tensor.stored.begin = header.data_begin + static_cast<std::uint64_t>(i) * columns * size_of(header.type);
+    tensor.stored.begin = header.data_begin + static_cast<std::uint64_t>(i) * width * size_of(header.type);
+    if (more != nullptr) tensor.more = statistics_row(file, more->header, static_cast<std::size_t>(i));
     tensors.push_back(std::move(tensor));
   }
   return tensors;
 }
 
-// Whether the header of an .npy file names a dtype of objects or texts.
-bool is_not_numeric(const InputFile& file) {
-  std::array<char, 256> text{};
-  const std::size_t size = std::min<std::uint64_t>(file.size(), text.size());
-  file.read_at(0, std::as_writable_bytes(std::span(text)).first(size));
-  const std::string_view header(text.data(), size);
-  constexpr std::string_view key = "'descr': '";
-  const std::size_t at = header.find(key);
-  if (!header.starts_with("\x93NUMPY") || at == std::string_view::npos) return false;
-  const std::string_view type = header.substr(at + key.size());
-  const std::size_t kind = type.find_first_not_of("<>|=");
-  return kind != std::string_view::npos && std::string_view("OUSaVMm").find(type[kind]) != std::string_view::npos;
+// What follows the two extremes of an .npy file, if anything does (convert_file.h).
+std::optional<TensorStatistics> more_of(const InputFile& file, std::uint64_t begin) {
+  if (begin >= file.size()) return std::nullopt;
+  const NpyHeader header = read_npy_header(file, begin, file.size());
+  return statistics_row(file, header, 0);
 }
 
 }  // namespace
@@ -65,10 +74,10 @@ GeOpenFile open_ge_file(const GeOpFile& name) {
     }
     const GeDump dump = read_ge_dump(*open.file);
     for (const GeTensor& tensor : dump.inputs) {
-      open.inputs.push_back({open.file.get(), stored_tensor(tensor, name.path), false});
+      open.inputs.push_back({open.file.get(), stored_tensor(tensor, name.path), false, std::nullopt});
     }
     for (const GeTensor& tensor : dump.outputs) {
-      open.outputs.push_back({open.file.get(), stored_tensor(tensor, name.path), false});
+      open.outputs.push_back({open.file.get(), stored_tensor(tensor, name.path), false, std::nullopt});
     }
     return open;
   } catch (const FileError& error) {
@@ -83,14 +92,14 @@ FxOpenFile open_fx_file(const FxTensorFile& name) {
     NpyHeader header;
     try {
       header = read_npy_header(*open.file);
-    } catch (const SkipError& error) {
-      if (is_not_numeric(*open.file)) throw NotNumeric(error.what());
-      throw;
+    } catch (const UnsupportedTypeError& error) {
+      throw NotNumeric(error.what());
     }
-    open.tensor = {open.file.get(), stored_tensor(header), name.converted};
+    open.tensor = {open.file.get(), stored_tensor(header), name.converted, std::nullopt};
     if (name.converted && open.tensor.stored.count != 2) {
       throw SkipError("The file " + name.path + " does not hold two extremes.");
     }
+    if (name.converted) open.tensor.more = more_of(*open.file, header.data_begin + header.data_bytes);
     return open;
   } catch (const FileError& error) {
     throw SkipError(error.what());

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "kernels/io/file.h"
 #include "kernels/io/stored_tensor.h"
+#include "kernels/io/tensor_statistics.h"
 #include "tools/torchair_compare/token_files.h"
 
 namespace msrun::torchair {
@@ -17,6 +19,8 @@ struct DumpTensor {
   const InputFile* file = nullptr;
   StoredTensor stored;
   bool statistics = false;  // two elements: the smallest and the largest of the tensor
+  // What else a converter that was asked for more has kept.
+  std::optional<TensorStatistics> more;
 };
 
 struct GeOpenFile {

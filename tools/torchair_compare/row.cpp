@@ -124,8 +124,16 @@ void append_documented(std::string& out, const Row& row) {
   };
   const Number max_difference = of_summaries(max);
   const Number min_difference = of_summaries(min);
-  const Number mean_difference = real ? of_summaries(mean) : std::nullopt;
-  const Number norm_difference = metric([](const DumpMetrics& m) { return m.mine.l2_norm - m.golden.l2_norm; });
+  const auto difference = [](const Number& a, const Number& b) -> Number {
+    return a && b ? Number(*a - *b) : std::nullopt;
+  };
+  const Number golden_mean = real ? of_golden(mean) : row.golden.recorded_mean;
+  const Number mean_difference =
+      real ? of_summaries(mean) : difference(row.mine.recorded_mean, row.golden.recorded_mean);
+  const Number golden_norm =
+      real ? metric([](const DumpMetrics& m) { return m.golden.l2_norm; }) : row.golden.recorded_norm;
+  const Number my_norm = real ? metric([](const DumpMetrics& m) { return m.mine.l2_norm; }) : row.mine.recorded_norm;
+  const Number norm_difference = difference(my_norm, golden_norm);
 
   Cells cells(out);
   cells.text(row.api_name);
@@ -150,8 +158,8 @@ void append_documented(std::string& out, const Row& row) {
   cells.documented(mean_difference);
   cells.documented(norm_difference);
   cells.documented(percentage(min_difference, of_golden(min)), "%");
-  cells.documented(percentage(mean_difference, of_golden(mean)), "%");
-  cells.documented(percentage(norm_difference, metric([](const DumpMetrics& m) { return m.golden.l2_norm; })), "%");
+  cells.documented(percentage(mean_difference, golden_mean), "%");
+  cells.documented(percentage(norm_difference, golden_norm), "%");
   cells.text(row.mine.md5.empty() ? not_available : row.mine.md5);
   cells.text(row.golden.md5.empty() ? not_available : row.golden.md5);
   cells.text(row.verdict == Verdict::pass ? "PASS" : "FAIL");

@@ -17,7 +17,10 @@ struct RowSide {
   std::string dtype;
   std::string shape;                   // "[2, 3]"
   std::optional<DumpSummary> summary;  // none for empty and unread tensors
-  std::string md5;                     // eight hexadecimal digits of a CRC-32, if it was asked for
+  // Of the recorded tensor, in statistics rows whose files tell them.
+  std::optional<double> recorded_mean;
+  std::optional<double> recorded_norm;
+  std::string md5;  // eight hexadecimal digits of a CRC-32, if it was asked for
 };
 
 enum class Verdict : std::uint8_t { pass, fail, dropped };

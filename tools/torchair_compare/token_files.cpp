@@ -21,12 +21,14 @@ Mapping read_mapping(const std::string& directory, const Listing& listing, Messa
   if (!std::binary_search(listing.files.begin(), listing.files.end(), std::string("mapping.csv"))) return mapping;
   const std::string path = join_path(directory, "mapping.csv");
   try {
-    NameMapping names = read_name_mapping(path);
+    NameMapping names = read_name_mapping(InputFile(path));
     for (const std::size_t line : names.bad_lines) {
       messages.warning("Line " + std::to_string(line) + " of " + path + " is not a pair of names and is ignored.");
     }
     for (auto& [stored, real] : names.names) mapping.emplace(std::move(stored), std::move(real));
   } catch (const SkipError& error) {
+    messages.warning(error.what());
+  } catch (const FileError& error) {
     messages.warning(error.what());
   }
   return mapping;
