@@ -18,6 +18,8 @@ namespace {
 constexpr auto tools = std::to_array<ToolCommand>({
     {"api_precision_compare", "api_precision_compare",
      "compares the details files of two acc_check runs, NPU and GPU, by each API's standard"},
+    {"compare", "torchair_compare",
+     "compares the dump of a compiled graph with an eager or unfused one: --mode torchair"},
 });
 
 }  // namespace

@@ -76,7 +76,7 @@ std::variant<Options, PrintAndExit> parse_options(int argc, const char* const* a
     const Flag* flag = find_flag(word);
     if (flag == nullptr) {
       if (word.starts_with('-')) {
-        throw UserError("Invalid argument " + shell_quoted(sanitised(word)) + " for mode 'torchair'.");
+        throw UserError("Invalid argument '" + sanitised(word) + "' for mode 'torchair'");
       }
       throw UserError("unexpected word " + shell_quoted(sanitised(word)));
     }
