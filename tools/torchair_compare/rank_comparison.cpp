@@ -14,6 +14,7 @@
 #include "kernels/io/csv.h"
 #include "kernels/io/ge_graph.h"
 #include "tools/torchair_compare/dump_tree.h"
+#include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/op_names.h"
 #include "tools/torchair_compare/op_task.h"
 #include "tools/torchair_compare/ordered_work.h"
@@ -56,6 +57,7 @@ class RankComparison {
     const std::string rank_part = job_.rank ? "rank" + std::to_string(*job_.rank) + "_" : "";
     const std::string stem = take_report_stem(options_.output_path, rank_part);
     report_.write(stem + ".csv", stem + "_skipped.csv", columns());
+    if (options_.html) write_html(stem + ".html", html_report(), report_);
     if (report_.totals().rows == 0) messages_.warning("No tensor was compared: the report is empty.");
     messages_.clear_progress();
     print_summary(out, stem);
@@ -94,7 +96,7 @@ class RankComparison {
       const OpRows compared = compare_op(task, *comparer);
       result.unused_ids = compared.unused_ids;
       for (const Row& row : compared.rows) {
-        result.rows.push_back(render(row, task.mine->timestamp, columns()));
+        result.rows.push_back(render(row, task.mine->timestamp));
       }
       bytes_read_ += comparer->bytes_read() - before;
       return result;
@@ -278,6 +280,22 @@ class RankComparison {
     messages_.detail("The operator " + task.mine->op_name + " was dumped but is not in the graph.");
   }
 
+  HtmlReport html_report() const {
+    const ReportTotals totals = report_.totals();
+    HtmlReport about;
+    about.title = "TorchAir comparison" + (job_.rank ? ", rank " + std::to_string(*job_.rank) : std::string());
+    about.target = job_.target_root;
+    about.golden = job_.golden_base;
+    about.facts = {{"tensors compared", std::to_string(totals.rows)},
+                   {"passed", std::to_string(totals.passed)},
+                   {"failed", std::to_string(totals.failed)},
+                   {"skipped", std::to_string(totals.skipped)},
+                   {"without golden data", std::to_string(unmatched_.missing_golden)},
+                   {"not in the graph", std::to_string(unmatched_.not_in_graph)},
+                   {"in the graph, not dumped", std::to_string(unmatched_.not_dumped)}};
+    return about;
+  }
+
   void print_summary(std::ostream& out, const std::string& stem) const {
     const ReportTotals totals = report_.totals();
     out << (job_.rank ? "rank " + std::to_string(*job_.rank) + ": " : std::string()) << totals.rows
@@ -286,12 +304,11 @@ class RankComparison {
         << "  without golden data: " << unmatched_.missing_golden
         << ", dumped but not in the graph: " << unmatched_.not_in_graph
         << ", in the graph but not dumped: " << unmatched_.not_dumped << '\n';
-    if (columns() == Columns::all) {
-      for (const auto& [token, name] : first_failures())
-        out << "  first failure of token " << token << ": " << name << '\n';
-    }
+    for (const auto& [token, name] : first_failures())
+      out << "  first failure of token " << token << ": " << name << '\n';
     out << "  report: " << stem << ".csv\n";
     if (totals.skipped > 0) out << "  skipped: " << stem << "_skipped.csv\n";
+    if (options_.html) out << "  html: " << stem << ".html\n";
   }
 
   // Of each token the first row, in the order of execution, that failed: operator and tensor.

@@ -24,9 +24,9 @@ constexpr std::size_t flush_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-RenderedRow render(const Row& row, std::uint64_t timestamp, Columns columns) {
+RenderedRow render(const Row& row, std::uint64_t timestamp) {
   RenderedRow rendered;
-  rendered.text = row.verdict == Verdict::dropped ? skipped_text(row) : row_text(row, columns);
+  rendered.text = row.verdict == Verdict::dropped ? skipped_text(row) : row_text(row);
   rendered.token = row.token;
   rendered.timestamp = timestamp;
   rendered.place = row.place;
@@ -53,6 +53,8 @@ void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows)
     entry.graph = graph_;
     entry.verdict = row.verdict;
     entry.offset = flushed_ + pending_.size();
+    entry.documented_bytes = static_cast<std::uint32_t>(row.text.documented.size());
+    pending_ += row.text.documented;
     pending_ += row.text.before;
     pending_ += std::to_string(next_id_++);
     pending_ += row.text.behind;
@@ -104,7 +106,10 @@ void Report::write(const std::string& path, const std::string& skipped_path, Col
   AtomicFile report(path);
   report.write(report_header(columns));
   for (const RowEntry& entry : entries_) {
-    if (entry.verdict != Verdict::dropped) report.write(text(entry));
+    if (entry.verdict == Verdict::dropped) continue;
+    const std::string line = text(entry);
+    report.write(columns == Columns::all ? std::string_view(line)
+                                         : std::string_view(line).substr(entry.documented_bytes));
   }
   if (totals_.skipped > 0) {
     AtomicFile skipped(skipped_path);

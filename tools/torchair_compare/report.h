@@ -19,7 +19,7 @@ struct RenderedRow {
   std::uint64_t place = 0;      // Row::place
   Verdict verdict = Verdict::fail;
 };
-RenderedRow render(const Row& row, std::uint64_t timestamp, Columns columns);
+RenderedRow render(const Row& row, std::uint64_t timestamp);
 
 // Where a row lies, and what its order depends on.
 struct RowEntry {
@@ -28,6 +28,7 @@ struct RowEntry {
   std::uint64_t offset = 0;
   std::int64_t token = 0;
   std::uint32_t bytes = 0;
+  std::uint32_t documented_bytes = 0;  // of the columns that msProbe's own report lacks
   std::uint32_t graph = 0;
   Verdict verdict = Verdict::fail;
 };

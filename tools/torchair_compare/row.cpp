@@ -180,7 +180,7 @@ void append_side(Cells& cells, const RowSide& side) {
 template <class Titles>
 void append_titles(std::string& out, const Titles& titles) {
   for (const char* title : titles) {
-    if (!out.empty()) out += ',';
+    if (title != titles.front()) out += ',';
     out += title;
   }
 }
@@ -192,7 +192,10 @@ std::uint64_t output_place(std::size_t index) { return first_output + index; }
 
 std::string report_header(Columns columns) {
   std::string header;
-  if (columns == Columns::all) append_titles(header, documented_columns);
+  if (columns == Columns::all) {
+    append_titles(header, documented_columns);
+    header += ',';
+  }
   append_titles(header, legacy_columns);
   return header + "\n";
 }
@@ -201,15 +204,12 @@ std::string skipped_header() {
   return "token_id,data_id,golden_data_path,golden_dtype,golden_shape,my_data_path,my_dtype,my_shape,reason\n";
 }
 
-RowText row_text(const Row& row, Columns columns) {
+RowText row_text(const Row& row) {
   RowText text;
-  if (columns == Columns::all) {
-    append_documented(text.before, row);
-    text.before += ',';
-  }
-  text.before += std::to_string(row.token);
-  text.before += ',';
-  text.behind += ',';
+  append_documented(text.documented, row);
+  text.documented += ',';
+  text.before = std::to_string(row.token) + ",";
+  text.behind = ",";
   Cells cells(text.behind);
   append_side(cells, row.golden);
   append_side(cells, row.mine);

@@ -56,10 +56,11 @@ std::string skipped_header();
 
 // The number of a row is known only when all rows before it are: text is what stands before it and behind it.
 struct RowText {
+  std::string documented;  // the columns before token_id, which msProbe's own report lacks; with the comma behind them
   std::string before;
   std::string behind;
 };
-RowText row_text(const Row& row, Columns columns);
+RowText row_text(const Row& row);
 RowText skipped_text(const Row& row);
 
 // The shortest decimal that reads back as value, as Python prints it: "1.0", "1e-05", "inf", "nan".
