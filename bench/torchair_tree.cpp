@@ -37,7 +37,7 @@ class Values {
     const std::uint64_t first = (token * 7919 + op * tensors_per_operator + place) * 31 % period;
     return std::span(sequence_).subspan(first, tree_.elements);
   }
-  const std::string& ge(std::uint64_t token, std::uint64_t op, std::uint64_t place) {
+  std::string ge(std::uint64_t token, std::uint64_t op, std::uint64_t place) {
     const std::span<const float> exact = fx(token, op, place);
     const auto wrong = static_cast<float>(1 + tree_.noise);
     bytes_.resize(tree_.elements * (tree_.half ? sizeof(Half) : sizeof(float)));
