@@ -1,0 +1,220 @@
+// The HTML report of torchair_compare: what stands in it, that it needs nothing else, and that it works in a browser.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tests/e2e/support.h"
+#include "tools/torchair_compare/html_report.h"
+#include "tools/torchair_compare/report.h"
+
+namespace msrun::torchair {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::TempDir;
+using testing::fs::path;
+
+const path trees = path(TEST_DATA_DIR) / "torchair/trees";
+
+// The HTML report of the reference tree.
+path reference_report(const TempDir& scratch) {
+  const testing::Finished finished =
+      testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
+                      (trees / "fx_post710/msprobe_fx_dump").string(), "-o", (scratch / "out").string(), "--html"},
+                     scratch.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  for (const auto& entry : testing::fs::directory_iterator(scratch / "out")) {
+    if (entry.path().extension() == ".html") return entry.path();
+  }
+  ADD_FAILURE() << "no HTML report";
+  return {};
+}
+
+nlohmann::json data_of(const std::string& html) {
+  const std::string begin = "<script type=\"application/json\" id=\"report\">";
+  const std::size_t at = html.find(begin) + begin.size();
+  return nlohmann::json::parse(html.substr(at, html.find("</script>", at) - at));
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(HtmlReport, HoldsEveryRowWithItsColour) {
+  const TempDir scratch;
+  const std::string html = testing::read_file(reference_report(scratch));
+  const nlohmann::json data = data_of(html);
+  ASSERT_EQ(data["titles"].size(), 4U + 46U);
+  ASSERT_EQ(data["rows"].size(), 176U);
+  const auto at = [&](const nlohmann::json& row, const std::string& title) {
+    const auto found = std::find(data["titles"].begin(), data["titles"].end(), title);
+    return row[static_cast<std::size_t>(found - data["titles"].begin())].get<std::string>();
+  };
+  std::map<std::string, int> marks;
+  for (const nlohmann::json& row : data["rows"]) {
+    const std::string mark = at(row, "Mark");
+    ++marks[mark];
+    EXPECT_EQ(mark == "red", at(row, "Result") == "FAIL");
+    if (mark != "red" && at(row, "Cosine") != "N/A") {
+      const bool near = std::stod(at(row, "Cosine")) < 0.999 || std::stod(at(row, "One Thousandth Err Ratio")) < 0.9;
+      EXPECT_EQ(mark == "yellow", near) << row.dump();
+    }
+    EXPECT_THAT(at(row, "my_data_path"), ::testing::StartsWith("worldsize1_global_rank0/"));
+  }
+  EXPECT_EQ(marks["red"], 14);
+  EXPECT_EQ(marks["yellow"], 6);
+  // One point for each tensor that has a cosine.
+  EXPECT_EQ(count_of(html, "<circle "), 176U - 8U);
+  EXPECT_EQ(count_of(html, "<circle class=\"red\""), 14U - 4U);
+}
+
+TEST(HtmlReport, NeedsNothingElse) {
+  const TempDir scratch;
+  const std::string html = testing::read_file(reference_report(scratch));
+  for (const char* outside : {"http://", "https://", " src=", " href=", "@import", "url(", "fetch("}) {
+    EXPECT_THAT(html, Not(HasSubstr(outside)));
+  }
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(html, HasSubstr("prefers-color-scheme: dark"));
+}
+
+Row row_named(const std::string& name, double cosine, bool pass) {
+  Row row;
+  row.api_name = name;
+  row.mine.path = "/t/" + name + ",outputs,0";
+  row.place = output_place(0);
+  DumpMetrics metrics;
+  metrics.cosine = cosine;
+  metrics.within_thousandth = 1;
+  row.metrics = metrics;
+  row.verdict = pass ? Verdict::pass : Verdict::fail;
+  return row;
+}
+
+TEST(HtmlReport, NamesAreTextWhateverTheyHold) {
+  const TempDir scratch;
+  Report report(scratch.path().string());
+  report.begin_graph();
+  const std::string name = "</script><img src=x onerror=\"alert(1)\">&amp;\n\\ \x01";
+  report.add(0, {render(row_named(name, 0.5, false), 1)});
+  report.sort();
+  write_html((scratch / "r.html").string(), {name, name, name, {{name, name}}}, report);
+  const std::string html = testing::read_file(scratch / "r.html");
+  EXPECT_THAT(html, Not(HasSubstr("<img")));
+  EXPECT_EQ(count_of(html, "</script>"), 2U);
+  EXPECT_EQ(data_of(html)["rows"][0][4].get<std::string>(), name);
+}
+
+TEST(HtmlReport, LargeReportsKeepTheWorstRows) {
+  const TempDir scratch;
+  Report report(scratch.path().string());
+  report.begin_graph();
+  std::vector<RenderedRow> rows;
+  for (std::size_t i = 0; i < max_html_rows + 500; ++i) {
+    rows.push_back(render(row_named("op" + std::to_string(i), i % 1000 == 7 ? 0.2 : 1, i % 1000 != 7), i));
+  }
+  report.add(0, rows);
+  report.sort();
+  write_html((scratch / "r.html").string(), {"t", "/t", "/g", {}}, report);
+  const std::string html = testing::read_file(scratch / "r.html");
+  EXPECT_THAT(html, HasSubstr("The table holds the 10000 worst of 10500 tensors"));
+  const nlohmann::json data = data_of(html);
+  ASSERT_EQ(data["rows"].size(), max_html_rows);
+  EXPECT_EQ(data["rows"][0][4], "op7");
+  EXPECT_EQ(data["rows"][10][4], "op10007");
+  EXPECT_EQ(data["rows"][11][0], "green");
+  EXPECT_EQ(count_of(html, "<circle class=\"red\""), 11U);
+  EXPECT_LT(count_of(html, "<circle"), 3100U);
+}
+
+TEST(HtmlReport, NothingToShow) {
+  const TempDir scratch;
+  Report report(scratch.path().string());
+  report.sort();
+  write_html((scratch / "r.html").string(), {"t", "/t", "/g", {}}, report);
+  EXPECT_EQ(data_of(testing::read_file(scratch / "r.html"))["rows"].size(), 0U);
+}
+
+// The name of a browser that can run without a screen; empty if there is none.
+std::string browser() {
+  for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
+    if (std::system(("command -v " + std::string(name) + " > /dev/null 2>&1").c_str()) == 0) return name;
+  }
+  return "";
+}
+
+// The document after its scripts have run.
+std::string document_of(const path& html, const TempDir& scratch) {
+  const path out = scratch / "document.txt";
+  const std::string command =
+      "timeout 100 " + browser() +
+      " --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+      " --disable-component-update --disable-sync --user-data-dir='" +
+      (scratch / "profile").string() + "' --virtual-time-budget=5000 --dump-dom 'file://" + html.string() + "' > '" +
+      out.string() + "' 2> /dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return testing::read_file(out);
+}
+
+TEST(HtmlReport, SortsAndFiltersInABrowser) {
+  if (browser().empty()) GTEST_SKIP() << "no Chromium on this machine";
+  const TempDir scratch;
+  const path report = reference_report(scratch);
+  EXPECT_THAT(document_of(report, scratch), HasSubstr("data-ready=\"176\""));
+
+  // What a user would do, by a script behind that of the page.
+  std::string html = testing::read_file(report);
+  const std::string steps = R"(<script>{
+    const seen = [];
+    const names = () => [...document.querySelectorAll('#rows tr.row')].slice(0, 3).map((row) => row.cells[2].textContent + ' ' + row.cells[1].textContent).join('; ');
+    const click = (selector) => document.querySelector(selector).dispatchEvent(new MouseEvent('click', { bubbles: true }));
+    seen.push('worst: ' + names());
+    click('th[data-title=Order] button');
+    seen.push('order: ' + names());
+    click('th[data-title=Order] button');
+    seen.push('reverse: ' + names());
+    click('th[data-title=cosine_similarity] button');
+    seen.push('cosine: ' + names());
+    const search = document.getElementById('search');
+    search.value = 'exp_33 inputs';
+    search.dispatchEvent(new Event('input'));
+    seen.push('search: ' + document.getElementById('count').textContent);
+    search.value = '';
+    search.dispatchEvent(new Event('input'));
+    click('input[value=green]');
+    seen.push('no green: ' + document.getElementById('count').textContent);
+    document.getElementById('token').value = '1';
+    document.getElementById('token').dispatchEvent(new Event('change'));
+    seen.push('token 1: ' + document.getElementById('count').textContent);
+    click('#rows tr.row');
+    seen.push('details: ' + document.querySelectorAll('#rows tr.details dd').length);
+    click('svg circle.red');
+    seen.push('point: ' + search.value);
+    document.body.dataset.seen = seen.join(' | ');
+  }</script></body>)";
+  html.replace(html.find("</body>"), std::string("</body>").size(), steps);
+  const path copy = scratch / "copy.html";
+  testing::write_file(copy, html);
+  const std::string document = document_of(copy, scratch);
+  const std::size_t at = document.find("data-seen=\"");
+  ASSERT_NE(at, std::string::npos);
+  const std::string seen = document.substr(at, document.find('"', at + 11) - at);
+  EXPECT_THAT(seen, HasSubstr("worst: Log_13 40; Reciprocal_13 42; Log_13 128 |"));
+  EXPECT_THAT(seen, HasSubstr("order: Add 1; Add 2; Add 3 |"));
+  EXPECT_THAT(seen, HasSubstr("reverse: Exp_33 176; Exp_33 175; "));
+  EXPECT_THAT(seen, HasSubstr("cosine: Quant_15 44; BMM_25 73; "));
+  EXPECT_THAT(seen, HasSubstr("search: 2 of 176 tensors |"));
+  EXPECT_THAT(seen, HasSubstr("no green: 20 of 176 tensors |"));
+  EXPECT_THAT(seen, HasSubstr("token 1: 11 of 176 tensors |"));
+  EXPECT_THAT(seen, HasSubstr("details: 4"));
+  EXPECT_THAT(seen, HasSubstr("point: SplitV_4"));
+}
+
+}  // namespace
+}  // namespace msrun::torchair
