@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -248,6 +249,8 @@ std::size_t TensorReader::read(std::span<double> target) { return read_as(target
 
 template <class T>
 std::size_t TensorReader::read_as(std::span<T> target) {
+  constexpr NumpyType same = std::is_same_v<T, float> ? NumpyType::float32 : NumpyType::float64;
+  if (tensor_.type == same) return read(std::as_writable_bytes(target));
   std::size_t done = 0;
   while (done < target.size()) {
     const std::size_t wanted = std::min(elements_at_once, target.size() - done);

@@ -1,0 +1,188 @@
+// bench_torchair_compare: how fast torchair_compare is, in proportion to the comparison in use, and how much memory it
+// takes. Trees are generated in a scratch directory.
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/torchair_tree.h"
+
+extern char** environ;
+
+namespace msrun::bench {
+namespace {
+
+namespace fs = std::filesystem;
+namespace po = boost::program_options;
+
+constexpr double megabyte = 1e6;
+constexpr double memory_goal = 200;  // MB
+constexpr double speed_goal = 20;    // times the baseline
+
+// The comparison in use, a Python program, on two processors (torchair.md 13).
+constexpr double baseline_megabytes = 66;  // per second, of large tensors of both sides together
+constexpr double baseline_rows = 833;      // per second, of small ones
+
+struct Settings {
+  std::size_t repeat = 5;
+  std::string directory = "/dev/shm";
+  std::vector<std::string> further;  // words for torchair_compare
+};
+
+struct Measured {
+  double seconds = 0;
+  double cpu = 0;
+  std::uint64_t peak = 0;  // bytes
+};
+
+class Trees {
+ public:
+  Trees(const TorchairTree& tree, const Settings& settings) {
+    path_ = (fs::path(settings.directory) / "bench_torchair_XXXXXX").string();
+    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + ": cannot be made.");
+    ge_ = write_ge_tree(tree, path_);
+    fx_ = write_fx_tree(tree, path_);
+  }
+  ~Trees() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Trees(const Trees&) = delete;
+  Trees& operator=(const Trees&) = delete;
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  TreeSize ge() const { return ge_; }
+  TreeSize fx() const { return fx_; }
+
+ private:
+  std::string path_;
+  TreeSize ge_;
+  TreeSize fx_;
+};
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double cpu_seconds(const rusage& usage) {
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+Measured compare(const Trees& trees, const std::string& golden, const Settings& settings) {
+  const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "torchair_compare").string();
+  std::vector<std::string> words{program,          "--target_path", trees.file("msprobe_ge_dump"),
+                                 "--golden_path",  golden,          "--output_path",
+                                 trees.file("out")};
+  words.insert(words.end(), settings.further.begin(), settings.further.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  const double start = seconds_now();
+  pid_t pid = 0;
+  if (posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ) != 0) {
+    throw std::runtime_error(program + " cannot be started");
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  rusage usage{};
+  if (wait4(pid, &status, 0, &usage) != pid || status != 0) throw std::runtime_error(program + " failed");
+  fs::remove_all(trees.file("out"));
+  return {seconds_now() - start, cpu_seconds(usage), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+}
+
+enum class Golden { fx, ge };
+
+void measure(const char* what, const TorchairTree& tree, Golden kind, bool large, const Settings& settings) {
+  const Trees trees(tree, settings);
+  const std::string golden = trees.file(kind == Golden::fx ? "msprobe_fx_dump" : "msprobe_ge_dump");
+  const TreeSize other = kind == Golden::fx ? trees.fx() : trees.ge();
+  Measured best;
+  for (std::size_t i = 0; i < settings.repeat; ++i) {
+    const Measured next = compare(trees, golden, settings);
+    const std::uint64_t peak = std::max(best.peak, next.peak);
+    if (i == 0 || next.seconds < best.seconds) best = next;
+    best.peak = peak;
+  }
+  const double megabytes = static_cast<double>(trees.ge().bytes + other.bytes) / megabyte;
+  const auto rows = static_cast<double>(3 * tree.operators * tree.tokens);
+  const double rate = (large ? megabytes : rows) / best.seconds;
+  const double ratio = rate / (large ? baseline_megabytes : baseline_rows);
+  std::printf(
+      "%-28s %6llu files %7.1f MB %6.0f rows: %6.3f s, %6.0f %s, %5.1f x baseline (goal %.0f); %6.3f s of processor "
+      "time, peak %.0f MB (goal %.0f)\n",
+      what, static_cast<unsigned long long>(trees.ge().files + other.files), megabytes, rows, best.seconds, rate,
+      large ? "MB/s  " : "rows/s", ratio, speed_goal, best.cpu, static_cast<double>(best.peak) / megabyte, memory_goal);
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  bool huge = false;
+  bool html = false;
+  bool md5 = false;
+  po::options_description options(
+      "bench_torchair_compare measures torchair_compare, which it expects beside itself.\n\nOptions");
+  auto add = options.add_options();
+  add("help,h", "print this text");
+  add("directory", po::value(&settings.directory)->default_value(settings.directory), "for the trees");
+  add("repeat", po::value(&settings.repeat)->default_value(settings.repeat), "times each is measured");
+  add("html", po::bool_switch(&html), "with the HTML report");
+  add("md5", po::bool_switch(&md5), "with checksums");
+  add("huge", po::bool_switch(&huge), "tensors of 400 MB and a tree of 300 000 rows too");
+  po::variables_map given;
+  po::store(po::parse_command_line(argc, argv, options), given);
+  po::notify(given);
+  if (given.count("help") != 0) {
+    std::cout << options;
+    return 0;
+  }
+  if (html) settings.further.emplace_back("--html");
+  if (md5) settings.further.emplace_back("--md5");
+  const TorchairTree large{.operators = 400, .tokens = 2, .elements = 32768};
+  TorchairTree half = large;
+  half.half = true;
+  const TorchairTree small{.operators = 5000, .tokens = 1, .elements = 160};
+  measure("GE and FX, large", large, Golden::fx, true, settings);
+  measure("GE in float16 and FX, large", half, Golden::fx, true, settings);
+  measure("GE and GE, large", large, Golden::ge, true, settings);
+  measure("GE and FX, small", small, Golden::fx, false, settings);
+  measure("GE and GE, small", small, Golden::ge, false, settings);
+  if (huge) {
+    settings.repeat = 1;
+    measure("GE and FX, huge tensors", {.operators = 1, .tokens = 1, .elements = 100'000'000}, Golden::fx, true,
+            settings);
+    measure("GE and FX, 300000 rows", {.operators = 50'000, .tokens = 2, .elements = 16}, Golden::fx, false, settings);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace msrun::bench
+
+int main(int argc, char** argv) {
+  try {
+    return msrun::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "bench_torchair_compare: " << error.what() << '\n';
+    return 2;
+  }
+}
