@@ -129,6 +129,11 @@ struct Reference {
   std::string golden;
   std::string rank = "_rank0";
   bool upstream = false;
+
+  // GoogleTest would print the bytes, addresses among them.
+  friend std::ostream& operator<<(std::ostream& out, const Reference& reference) {
+    return out << reference.name << reference.rank;
+  }
 };
 
 const std::vector<Reference> references{
