@@ -1,4 +1,4 @@
-// A new directory below the one for temporary files, for what a benchmark generates; removed with all that is in it.
+// A new directory, by default below the one for temporary files, for what a benchmark generates; removed with all that is in it.
 #pragma once
 
 #include <stdlib.h>
@@ -12,8 +12,8 @@ namespace msrun::bench {
 
 class ScratchDirectory {
  public:
-  ScratchDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "msrun_bench_XXXXXX").string();
+  explicit ScratchDirectory(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "msrun_bench_XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error(pattern + ": cannot be made.");
     path_ = pattern;
   }

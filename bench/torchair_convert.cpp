@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/scratch_directory.h"
 #include "bench/torchair_tree.h"
 
 extern char** environ;
@@ -66,24 +67,6 @@ double cpu_seconds(const rusage& usage) {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-class ScratchDirectory {
- public:
-  explicit ScratchDirectory(const std::string& parent) {
-    path_ = (fs::path(parent) / "bench_torchair_XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + ": cannot be made.");
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 Measured convert(const std::string& tree, const Settings& settings) {
   const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "torchair_convert").string();
   std::vector<std::string> words{program, tree, "--once", "--settle", "0", "--quiet", "--stats", settings.statistics};
@@ -110,7 +93,7 @@ void measure(const char* what, const TorchairTree& tree, bool ge, bool large, co
   Measured best;
   TreeSize size;
   for (std::size_t i = 0; i < settings.repeat; ++i) {
-    const std::string directory = scratch.path() + "/" + std::to_string(i);
+    const std::string directory = (scratch.path() / std::to_string(i)).string();
     size = ge ? write_ge_tree(tree, directory) : write_fx_tree(tree, directory);
     if (settings.written) ::sync();
     const Measured next = convert(directory, settings);

@@ -20,6 +20,8 @@ constexpr auto tools = std::to_array<ToolCommand>({
      "compares the details files of two acc_check runs, NPU and GPU, by each API's standard"},
     {"compare", "torchair_compare",
      "compares the dump of a compiled graph with an eager or unfused one: --mode torchair"},
+    {"convert", "torchair_convert",
+     "shrinks the dump of a compiled graph to least and largest values while it is written"},
 });
 
 }  // namespace
