@@ -184,8 +184,9 @@ std::map<std::uint64_t, std::string> rank_directories(const std::string& root, M
     if (is_new) continue;
     const std::string earlier = place->second;
     if (newest_time(path, messages) > newest_time(earlier, messages)) place->second = path;
-    messages.warning("Two directories hold rank " + std::to_string(*rank) + ", " + earlier + " and " + path + "; " +
-                     place->second + " is used.");
+    std::string text = "Two directories hold rank " + std::to_string(*rank) + ", " + earlier + " and ";
+    text += path + "; " + place->second + " is used.";
+    messages.warning(text);
   }
   return ranks;
 }

@@ -211,8 +211,8 @@ class Chart {
       if (token && *token == entry.token) continue;
       const std::string x = number(x_of(i) - 3);
       if (token) {
-        out += "<line class=\"token\" x1=\"" + x + "\" x2=\"" + x + "\" y1=\"" + number(top) + "\" y2=\"" +
-               number(bottom + 8) + "\"/>";
+        out += "<line class=\"token\" x1=\"" + x + "\" x2=\"";
+        out += x + "\" y1=\"" + number(top) + "\" y2=\"" + number(bottom + 8) + "\"/>";
       }
       out += "<text x=\"" + x + "\" y=\"278\">token " + std::to_string(entry.token) + "</text>\n";
       token = entry.token;
