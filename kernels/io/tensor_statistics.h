@@ -18,8 +18,8 @@ using ElementBytes = std::array<std::byte, 16>;
 
 struct TensorRange {
   NumpyType type = NumpyType::float32;
-  ElementBytes smallest{};
-  ElementBytes largest{};
+  alignas(16) ElementBytes smallest{};  // as the element would be
+  alignas(16) ElementBytes largest{};
 };
 
 // As numpy's min and max: NaN if there is any, complex numbers in lexicographic order, bool as 0 and 1. buffer is for
