@@ -49,11 +49,7 @@ constexpr auto ulp_apis = std::to_array<std::string_view>({
 constexpr auto dual_1000_apis = std::to_array<std::string_view>({"conv1d", "conv2d"});
 constexpr auto accumulative_error_apis = std::to_array<std::string_view>({"test_api"});
 
-struct ApiList {
-  Standard standard;
-  Names names;
-};
-constexpr auto api_lists = std::to_array<ApiList>({
+constexpr auto lists = std::to_array<ApiList>({
     {Standard::absolute_threshold, absolute_threshold_apis},
     {Standard::binary_consistency, binary_consistency_apis},
     {Standard::ulp, ulp_apis},
@@ -89,15 +85,46 @@ constexpr auto level_1_apis = std::to_array<std::string_view>({
     "scatter_",
     "scatter_add_",
 });
-constexpr OperatorLevel level_0{"L0", 10, 2, 2, 2, 2};
-constexpr OperatorLevel level_1{"L1", 5, 1.5, 1.5, 2, 2};
-constexpr OperatorLevel level_2{"L2", 2, 1.2, 1.2, 2, 2};
+constexpr auto levels = std::to_array<LevelApis>({
+    {{"L2", 2, 1.2, 1.2, 2, 2}, level_2_apis},
+    {{"L1", 5, 1.5, 1.5, 2, 2}, level_1_apis},
+    {{"L0", 10, 2, 2, 2, 2}, {}},
+});
 
-constexpr Thresholds float16_thresholds{0x1p-10, 0x1p-16, 1e-16, 0x1p-10, 0x1p-8, 1, -14, 10, 1};
-constexpr Thresholds bfloat16_thresholds{0x1p-10, 1e-16, 1e-16, 0x1p-8, 0x1p-7, 1, -126, 7, 1};
-constexpr Thresholds float32_thresholds{0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 0x1p-11, 1, -126, 23, 32};
 // float8 has an ULP rule of its own that uses neither exponent nor fraction bits.
-constexpr Thresholds other_thresholds{0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 0x1p-11, 1, -126, 23, 1};
+constexpr auto dtype_thresholds = std::to_array<DTypeThresholds>({
+    {DType::float16, {0x1p-10, 0x1p-16, 1e-16, 0x1p-10, 0x1p-8, 1, -14, 10, 1}},
+    {DType::bfloat16, {0x1p-10, 1e-16, 1e-16, 0x1p-8, 0x1p-7, 1, -126, 7, 1}},
+    {DType::float32, {0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 0x1p-11, 1, -126, 23, 32}},
+    {std::nullopt, {0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 0x1p-11, 1, -126, 23, 1}},
+});
+
+constexpr std::array rate_columns{Metric::inf_nan_error_rate, Metric::relative_error_rate, Metric::absolute_error_rate};
+constexpr std::array accumulative_columns{Metric::error_balance, Metric::inf_nan_error_rate,
+                                          Metric::relative_error_rate, Metric::absolute_error_rate};
+constexpr std::array ulp_columns{Metric::ulp_max, Metric::ulp_mean, Metric::ulp_over_limit};
+constexpr std::array benchmark_columns{Metric::error_balance, Metric::rmse, Metric::small_value_error_ratio,
+                                       Metric::max_relative_error, Metric::mean_relative_error};
+constexpr std::array binary_columns{Metric::binary_error_rate};
+constexpr std::array dual_1000_columns{Metric::dual_1000};
+
+struct StandardEntry {
+  Standard standard;
+  const char* text;
+  std::span<const Metric> columns;
+};
+constexpr auto standards = std::to_array<StandardEntry>({
+    {Standard::absolute_threshold, "absolute_threshold", rate_columns},
+    {Standard::binary_consistency, "binary_consistency", binary_columns},
+    {Standard::ulp, "ulp_compare", ulp_columns},
+    {Standard::dual_1000, "thousandth_threshold", dual_1000_columns},
+    {Standard::accumulative_error, "accumulative_error_compare", accumulative_columns},
+    {Standard::benchmark, "benchmark", benchmark_columns},
+});
+
+const StandardEntry& entry_of(Standard standard) {
+  return *std::ranges::find(standards, standard, &StandardEntry::standard);
+}
 
 // precision_metrics.md 10.6. float8 has no row of its own: only its proportion is judged.
 constexpr ComparisonLimits float16_limits{0x1p-11, 0, 0.001, 0x1p-20};
@@ -106,6 +133,35 @@ constexpr ComparisonLimits float32_limits{0x1p-14, 64, 0.05, 0x1p-14};
 constexpr ComparisonLimits other_limits{0x1p-14, 0, 0.001, 0x1p-14};
 
 bool contains(Names names, std::string_view api) { return std::ranges::find(names, api) != names.end(); }
+
+const ApiList* list_with(std::string_view api) {
+  const auto* found = std::ranges::find_if(lists, [&](const ApiList& list) { return contains(list.apis, api); });
+  return found == lists.end() ? nullptr : found;
+}
+
+// precision_metrics.md 6.1.
+constexpr auto steps = std::to_array<SelectionStep>({
+    {"the output is float8_e4m3fn, float8_e5m2 or HiFloat8", false,
+     [](const Output& output) { return output.hifloat8 || is_float8(output.dtype); }, Standard::ulp},
+    {"an input tensor is float8 or HiFloat8", false, [](const Output& output) { return output.fp8_input; },
+     Standard::absolute_threshold},
+    {"the output is float16, bfloat16, float32 or float64", true,
+     [](const Output& output) { return is_floating(output.dtype); }, Standard::benchmark},
+    {"the output is neither floating-point nor complex", false,
+     [](const Output& output) { return !is_floating(output.dtype) && !is_complex(output.dtype); },
+     Standard::binary_consistency},
+    {"the API is in one of the lists", false, [](const Output& output) { return list_with(output.api) != nullptr; },
+     std::nullopt},
+    {"otherwise", false, [](const Output&) { return true; }, Standard::benchmark},
+});
+
+Standard select(const Output& output, Policy policy) {
+  for (const SelectionStep& step : steps) {
+    if (step.only_current && policy != Policy::current) continue;
+    if (step.applies(output)) return step.standard ? *step.standard : list_with(output.api)->standard;
+  }
+  return Standard::benchmark;
+}
 
 }  // namespace
 
@@ -118,57 +174,45 @@ std::optional<Policy> parse_policy(std::string_view text) {
   return std::nullopt;
 }
 
-const char* standard_text(Standard standard) {
-  switch (standard) {
-    case Standard::absolute_threshold:
-      return "absolute_threshold";
-    case Standard::binary_consistency:
-      return "binary_consistency";
-    case Standard::ulp:
-      return "ulp_compare";
-    case Standard::dual_1000:
-      return "thousandth_threshold";
-    case Standard::accumulative_error:
-      return "accumulative_error_compare";
-    case Standard::benchmark:
-      break;
+const char* standard_text(Standard standard) { return entry_of(standard).text; }
+
+std::optional<Standard> parse_standard(std::string_view text) {
+  for (const StandardEntry& entry : standards) {
+    if (text == entry.text) return entry.standard;
   }
-  return "benchmark";
+  return std::nullopt;
 }
 
 Standard select_standard(std::string_view api, DType output, bool fp8_input, Policy policy) {
-  if (is_float8(output)) return Standard::ulp;
-  if (fp8_input) return Standard::absolute_threshold;
-  if (policy == Policy::current && is_floating(output)) return Standard::benchmark;
-  if (!is_floating(output) && !is_complex(output)) return Standard::binary_consistency;
-  for (const auto& [standard, names] : api_lists) {
-    if (contains(names, api)) return standard;
-  }
-  return Standard::benchmark;
+  return select({api, output, false, fp8_input}, policy);
 }
 
 Standard select_standard(std::string_view api, std::string_view output_dtype, bool fp8_input, Policy policy) {
-  if (contains(hifloat8_names, output_dtype)) return Standard::ulp;
   // A text that names no dtype is judged like an integer: it is in no float family.
-  return select_standard(api, parse_dtype(output_dtype).value_or(DType::int64), fp8_input, policy);
+  const DType dtype = parse_dtype(output_dtype).value_or(DType::int64);
+  return select({api, dtype, contains(hifloat8_names, output_dtype), fp8_input}, policy);
 }
+
+std::span<const Metric> standard_columns(Standard standard) { return entry_of(standard).columns; }
+
+std::span<const ApiList> api_lists() { return lists; }
+
+std::span<const SelectionStep> selection_steps() { return steps; }
+
+std::span<const DTypeThresholds> thresholds_table() { return dtype_thresholds; }
 
 const Thresholds& thresholds(DType device_dtype) {
-  switch (device_dtype) {
-    case DType::float16:
-      return float16_thresholds;
-    case DType::bfloat16:
-      return bfloat16_thresholds;
-    case DType::float32:
-      return float32_thresholds;
-    default:
-      return other_thresholds;
-  }
+  const auto* found = std::ranges::find_if(
+      dtype_thresholds, [&](const DTypeThresholds& entry) { return !entry.dtype || *entry.dtype == device_dtype; });
+  return found->values;
 }
 
+std::span<const LevelApis> operator_levels() { return levels; }
+
 const OperatorLevel& operator_level(std::string_view api) {
-  if (contains(level_2_apis, api)) return level_2;
-  return contains(level_1_apis, api) ? level_1 : level_0;
+  const auto* found = std::ranges::find_if(
+      levels, [&](const LevelApis& entry) { return entry.apis.empty() || contains(entry.apis, api); });
+  return found->level;
 }
 
 const ComparisonLimits& comparison_limits(std::string_view device_dtype) {

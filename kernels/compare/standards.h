@@ -1,11 +1,14 @@
 // The precision standards as data: which standard judges an API's output, the constants of each output dtype, and the
-// operator levels. Everything here is a table of precision_metrics.md sections 5.9 and 6; nothing is computed.
+// operator levels. Everything here is a table of precision_metrics.md sections 5.9 and 6; nothing is computed, and
+// `msrun --list-standards` prints the same tables.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
+#include "kernels/compare/details.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
@@ -29,12 +32,44 @@ enum class Standard : std::uint8_t {
 
 // The name in which upstream's code knows a standard: "absolute_threshold", "ulp_compare"...
 const char* standard_text(Standard standard);
+std::optional<Standard> parse_standard(std::string_view text);
 
 // Selection order of precision_metrics.md 6.1. api is the short name ("softmax", "linalg.inv"), matched exactly;
 // fp8_input is set when an input tensor of the API is float8 or HiFloat8.
 Standard select_standard(std::string_view api, DType output, bool fp8_input, Policy policy);
 // The same with the dtype as a details file has it: "torch.float16", a HiFloat8 class name, "<class 'int'>".
 Standard select_standard(std::string_view api, std::string_view output_dtype, bool fp8_input, Policy policy);
+
+// The tables themselves, for those who show them.
+
+// The columns that a standard fills in the details file, apart from those of the status walk, which every float output
+// has.
+std::span<const Metric> standard_columns(Standard standard);
+
+// The APIs that a standard is meant for, in the order in which the lists are searched. The benchmark standard has
+// none: it takes what is left.
+struct ApiList {
+  Standard standard;
+  std::span<const std::string_view> apis;
+};
+std::span<const ApiList> api_lists();
+
+// What is compared: one output of an API.
+struct Output {
+  std::string_view api;
+  DType dtype;
+  bool hifloat8;
+  bool fp8_input;
+};
+
+// One step of the selection: the first that applies decides.
+struct SelectionStep {
+  const char* condition;
+  bool only_current;  // not taken under per_api
+  bool (*applies)(const Output& output);
+  std::optional<Standard> standard;  // none: that of the first list with the API's name
+};
+std::span<const SelectionStep> selection_steps();
 
 // Constants of a device dtype (precision_metrics.md 5.7, 5.9). The documented 1e-16 limits are kept as upstream has
 // them.
@@ -50,6 +85,12 @@ struct Thresholds {
   double ulp_limit;  // errors above it count in the proportion
 };
 const Thresholds& thresholds(DType device_dtype);
+
+struct DTypeThresholds {
+  std::optional<DType> dtype;  // none: every other one
+  Thresholds values;
+};
+std::span<const DTypeThresholds> thresholds_table();
 
 // Limits of the benchmark standard's ratios (NPU error to GPU error), precision_metrics.md 6.4.
 struct OperatorLevel {
@@ -72,5 +113,12 @@ struct ComparisonLimits {
 const ComparisonLimits& comparison_limits(std::string_view device_dtype);
 inline constexpr double least_dual_1000 = 0.999;
 inline constexpr double ulp_ratio_limit = 1;  // a ratio below it passes
+
+struct LevelApis {
+  OperatorLevel level;
+  std::span<const std::string_view> apis;  // empty: all that no other level names
+};
+// In the order in which they are searched.
+std::span<const LevelApis> operator_levels();
 
 }  // namespace msrun
