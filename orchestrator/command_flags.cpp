@@ -120,6 +120,7 @@ const std::vector<Flag>& flags() {
       {{"summary"}, Takes::nothing, "--summary, --no-summary", "closing table (default: on a terminal)", "Output"},
       {{"no_summary"}, Takes::nothing, "", "", "Output"},
       {{"list_apis"}, Takes::nothing, "--list-apis", "print the supported APIs", "Output"},
+      {{"list_standards"}, Takes::nothing, "--list-standards", "print the precision standards and limits", "Output"},
       {{"version"}, Takes::nothing, "--version", "print the version", "Output"},
       {{"help", "h"}, Takes::nothing, "-h, --help", "print this text", "Output"},
   };

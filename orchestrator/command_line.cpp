@@ -185,7 +185,7 @@ void parse_input(const Values& values, Options& options) {
   options.forward = values.text("forward_input_file");
   options.backward = values.text("backward_input_file");
   options.real_data_path = values.text("real_data_path");
-  if (options.list_apis) return;
+  if (options.list_apis || options.list_standards) return;
   if (options.api_info.empty() && options.forward.empty()) {
     throw UserError(options.backward.empty() ? std::string(missing_input) : "-backward needs -forward");
   }
@@ -241,6 +241,7 @@ Options options_from(const Values& values, Command command, std::string framewor
   options.command = command;
   options.framework = std::move(framework);
   options.list_apis = values.given("list_apis");
+  options.list_standards = values.given("list_standards");
   parse_input(values, options);
   options.config_path = values.text("config_path");
   options.csv_path = values.text("csv_path");

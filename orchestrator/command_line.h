@@ -38,7 +38,7 @@ struct Options {
   Command command = Command::multi_acc_check;
   std::string framework;  // of a leading "-f pytorch", lower case; empty: the dump says it
 
-  // Input. Exactly one of api_info and forward is set, unless list_apis is.
+  // Input. Exactly one of api_info and forward is set, unless list_apis or list_standards is.
   std::string api_info;           // dump.json
   std::string forward;            // forward_info_<pid>.json of the older recorder
   std::string backward;           // its backward_info_<pid>.json; may be empty
@@ -58,7 +58,8 @@ struct Options {
   MessageFormat message_format = MessageFormat::human;
   std::optional<bool> summary;  // unset: printed if stdout is a terminal
   FailOn fail_on = FailOn::never;
-  bool list_apis = false;  // print the supported APIs and end; no input is needed
+  bool list_apis = false;       // print the supported APIs and end; no input is needed
+  bool list_standards = false;  // the same for the precision standards
 
   // How the calls run.
   std::vector<int> devices{0};          // 1..8 distinct ids of 0..7

@@ -7,6 +7,7 @@
 #include "journal/error.h"
 #include "orchestrator/command_line.h"
 #include "orchestrator/list_apis.h"
+#include "orchestrator/list_standards.h"
 #include "orchestrator/overflow.h"
 #include "orchestrator/run.h"
 
@@ -23,6 +24,11 @@ int run(int argc, const char* const* argv) {
   const msrun::Options& options = std::get<msrun::Options>(parsed);
   if (options.list_apis) {
     std::cout << msrun::list_apis_text();
+    return msrun::exit_completed;
+  }
+  if (options.list_standards) {
+    const bool json = options.message_format == msrun::MessageFormat::json;
+    std::cout << (json ? msrun::list_standards_json() : msrun::list_standards_text());
     return msrun::exit_completed;
   }
   if (options.command == msrun::Command::run_overflow_check) return msrun::run_overflow_check(options);

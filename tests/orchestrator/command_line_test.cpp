@@ -218,6 +218,7 @@ TEST(CommandLine, InputIsRequired) {
   EXPECT_EQ(usage_error({"-api_info"}), "-api_info needs a value");
   EXPECT_EQ(usage_error({"-api_info", "-o", "x"}), "-api_info needs a value");
   EXPECT_TRUE(parse({"--list-apis"}).list_apis);
+  EXPECT_TRUE(parse({"--list-standards"}).list_standards);
 }
 
 TEST(CommandLine, Choices) {
