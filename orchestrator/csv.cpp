@@ -12,30 +12,14 @@ void append_row_name(std::string& out, const std::string& name, const char* dire
   append_csv_field(out, name + direction + std::to_string(index));
 }
 
-void append_details_row(std::string& out, const DetailsRow& row, int precision) {
-  for (const std::string* field : {&row.bench_dtype, &row.device_dtype, &row.shape}) {
-    out += ',';
-    append_csv_field(out, *field);
-  }
-  for (const Cell& cell : row.cells) {
-    out += ',';
-    append_cell_text(out, cell, precision);
-  }
-  out += ',';
-  out += status_text(row.status);
-  out += ',';
-  append_csv_field(out, row.message);
-  out += csv_row_end;
-}
-
 void append_details(std::string& out, const ApiResult& result, int precision) {
   for (std::size_t i = 0; i < result.forward_rows.size(); ++i) {
     append_row_name(out, result.name, ".forward.output.", i);
-    append_details_row(out, result.forward_rows[i], precision);
+    append_details_cells(out, result.forward_rows[i], precision);
   }
   for (std::size_t i = 0; i < result.backward_rows.size(); ++i) {
     append_row_name(out, result.name, ".backward.output.", i);
-    append_details_row(out, result.backward_rows[i], precision);
+    append_details_cells(out, result.backward_rows[i], precision);
   }
 }
 
@@ -53,6 +37,22 @@ void append_result(std::string& out, const ApiResult& result) {
 }
 
 }  // namespace
+
+void append_details_cells(std::string& out, const DetailsRow& row, int precision) {
+  for (const std::string* field : {&row.bench_dtype, &row.device_dtype, &row.shape}) {
+    out += ',';
+    append_csv_field(out, *field);
+  }
+  for (const Cell& cell : row.cells) {
+    out += ',';
+    append_cell_text(out, cell, precision);
+  }
+  out += ',';
+  out += status_text(row.status);
+  out += ',';
+  append_csv_field(out, row.message);
+  out += csv_row_end;
+}
 
 std::string result_header() {
   return std::string(byte_order_mark) + "API name,Forward Test Success,Backward Test Success,Message\r\n";

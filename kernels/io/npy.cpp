@@ -10,10 +10,9 @@
 #include "kernels/io/storage_bytes.h"
 
 namespace msrun {
+namespace {
 
-Tensor read_npy(const InputFile& file) {
-  const NpyHeader header = read_npy_header(file);
-  const std::optional<DType> dtype = tensor_dtype(header.type);
+Tensor read_array(const InputFile& file, const NpyHeader& header, std::optional<DType> dtype) {
   if (!dtype) {
     throw SkipError("The file " + file.path() + " holds the numpy dtype " + (header.big_endian ? ">" : "<") +
                     std::string(type_code(header.type)) + ", which is not supported.");
@@ -30,6 +29,24 @@ Tensor read_npy(const InputFile& file) {
     std::vector<std::int64_t> axes(stored_shape.size());
     std::iota(axes.rbegin(), axes.rend(), 0);
     return tensor.permute(axes).contiguous();
+  } catch (const FileError& error) {
+    throw SkipError(error.what());
+  }
+}
+
+}  // namespace
+
+Tensor read_npy(const InputFile& file) {
+  const NpyHeader header = read_npy_header(file);
+  return read_array(file, header, tensor_dtype(header.type));
+}
+
+Tensor read_npy(const std::string& path, DType uint16_as, bool* was_uint16) {
+  try {
+    const InputFile file(path);
+    const NpyHeader header = read_npy_header(file, 0, file.size(), true);
+    *was_uint16 = header.type == NumpyType::uint16;
+    return read_array(file, header, *was_uint16 ? uint16_as : tensor_dtype(header.type));
   } catch (const FileError& error) {
     throw SkipError(error.what());
   }

@@ -20,7 +20,8 @@ constexpr std::size_t alignment = 64;
 // The header is the text of a Python dict: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 class HeaderParser {
  public:
-  HeaderParser(std::string_view text, const std::string& path) : text_(text), path_(path) {}
+  HeaderParser(std::string_view text, const std::string& path, bool raw_as_uint16)
+      : text_(text), path_(path), raw_as_uint16_(raw_as_uint16) {}
 
   NpyHeader parse() {
     NpyHeader header;
@@ -99,6 +100,10 @@ class HeaderParser {
       header.type = *known;
       return;
     }
+    if (raw_as_uint16_ && type == "V2") {
+      header.type = NumpyType::uint16;
+      return;
+    }
     throw UnsupportedTypeError("The file " + path_ + " holds the numpy dtype " + std::string(descr) +
                                ", which is not supported.");
   }
@@ -124,11 +129,12 @@ class HeaderParser {
 
   std::string_view text_;
   const std::string& path_;
+  bool raw_as_uint16_;
 };
 
 }  // namespace
 
-NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint64_t end) {
+NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint64_t end, bool raw_as_uint16) {
   const std::string& path = file.path();
   try {
     std::array<std::byte, 256> start{};  // nearly always holds the whole header
@@ -159,7 +165,7 @@ NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint6
       text.resize(text_size);
       file.read_at(begin + text_begin, std::as_writable_bytes(std::span(text)));
     }
-    NpyHeader header = HeaderParser(text, path).parse();
+    NpyHeader header = HeaderParser(text, path, raw_as_uint16).parse();
     header.data_begin = begin + text_begin + text_size;
     const auto available_elements = static_cast<std::int64_t>((end - header.data_begin) / size_of(header.type));
     const std::int64_t count = element_count(header.shape);

@@ -37,7 +37,10 @@ struct NpyHeader {
 // The array that begins at `begin` and must end at `end` or before. Throws IncompleteFileError if it does not,
 // UnsupportedTypeError if its elements are no numbers, SkipError for anything else that is no array; all are one
 // sentence that names the file.
-NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint64_t end);
+//
+// Two bytes without a type, as numpy stores the bfloat16 of other packages, are no numbers either, unless raw_as_uint16
+// takes them for uint16.
+NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint64_t end, bool raw_as_uint16 = false);
 NpyHeader read_npy_header(const InputFile& file);
 
 // Magic, version 1 and header of a row-major little-endian array; a multiple of 64 bytes.

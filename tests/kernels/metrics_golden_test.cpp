@@ -7,75 +7,15 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "kernels/compare/compare.h"
-#include "kernels/error.h"
+#include "tools/tensor_compare/cases.h"
 
 namespace msrun {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<std::byte> decode_base64(const std::string& text) {
-  std::vector<std::byte> bytes;
-  std::uint32_t window = 0;
-  int bits = 0;
-  for (const char c : text) {
-    const std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const std::size_t digit = alphabet.find(c);
-    if (digit == std::string_view::npos) break;
-    window = window << 6 | static_cast<std::uint32_t>(digit);
-    bits += 6;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push_back(static_cast<std::byte>(window >> bits));
-    }
-  }
-  return bytes;
-}
-
-Tensor make_tensor(const std::string& dtype, const Json& shape, const std::string& data) {
-  const Dims dims(shape.begin(), shape.end());
-  Tensor tensor(parse_dtype(dtype).value(), {dims.data(), dims.size()});
-  const std::vector<std::byte> bytes = decode_base64(data);
-  EXPECT_EQ(bytes.size(), tensor.bytes());
-  std::copy_n(bytes.begin(), std::min(bytes.size(), tensor.bytes()), tensor.mutable_data<std::byte>());
-  return tensor;
-}
-
-Value make_value(const Json& tagged) {
-  const std::string tag = tagged.at("t");
-  if (tag == "tensor") return make_tensor(tagged.at("dtype"), tagged.at("shape"), tagged.at("data"));
-  if (tag == "int") return tagged.at("v").get<std::int64_t>();
-  if (tag == "bool") return tagged.at("v").get<bool>();
-  if (tag == "str") return tagged.at("v").get<std::string>();
-  if (tag == "float") return std::strtod(tagged.at("v").get<std::string>().c_str(), nullptr);
-  if (tag == "list" || tag == "tuple") {
-    List list;
-    for (const Json& item : tagged.at("v")) list.push_back(make_value(item));
-    return list;
-  }
-  if (tag == "dict") {
-    Dict dict;
-    for (const auto& [key, item] : tagged.at("v").items()) dict.emplace_back(key, make_value(item));
-    return dict;
-  }
-  EXPECT_EQ(tag, "none");
-  return None{};
-}
-
-std::optional<Standard> forced_standard(const Json& test) {
-  if (!test.contains("forced_standard")) return std::nullopt;
-  for (const Standard standard : {Standard::absolute_threshold, Standard::binary_consistency, Standard::ulp,
-                                  Standard::dual_1000, Standard::accumulative_error, Standard::benchmark}) {
-    if (test["forced_standard"] == standard_text(standard)) return standard;
-  }
-  ADD_FAILURE() << "unknown standard " << test["forced_standard"];
-  return std::nullopt;
-}
 
 struct Tolerance {
   double relative = 2e-6;
@@ -115,51 +55,26 @@ std::string differences(const DetailsRow& row, const Json& cells, const std::str
   return result;
 }
 
-// A SkipError makes one SKIP row, as the caller of the comparison does.
-template <class F>
-Comparison run(F&& compare) {
-  try {
-    return compare();
-  } catch (const SkipError& error) {
-    return skipped(error.what());
-  }
-}
-
-std::string check_tensor_case(const Json& test, Policy policy) {
+std::string check_case(const Json& expectation, const ComparisonCase& test, Policy policy) {
   CompareOptions options;
   options.policy = policy;
   options.compat_msprobe = true;
-  const std::string api = test["api_name"];
-  const Json& shape = test["shape"];
-  const Tensor bench = make_tensor(test["bench_dtype"], test.value("bench_shape", shape), test["bench"]);
-  const Tensor device = make_tensor(test["device_dtype"], shape, test["device"]);
-  const Comparison comparison = run([&] {
-    if (const auto standard = forced_standard(test)) {
-      return Comparison{Status::pass, {compare_tensors(api, bench, device, *standard, options)}};
-    }
-    return compare_outputs("Functional." + api + ".0", bench, device, test.value("input_fp8", false), options);
-  });
-  if (comparison.rows.size() != 1) return std::to_string(comparison.rows.size()) + " rows";
-  const bool per_api = policy == Policy::per_api && test.contains("expected_per_api");
-  Tolerance tolerance;
-  if (test["bench_dtype"] == "float16" && test["device_dtype"] == "float16") tolerance = {0x1p-10, 0x1p-24};
-  return differences(comparison.rows.front(), test[per_api ? "expected_per_api" : "expected"], test["status"],
-                     test["message"], tolerance);
-}
-
-std::string check_structure_case(const Json& test, Policy policy) {
-  CompareOptions options;
-  options.policy = policy;
-  options.compat_msprobe = true;
-  const Comparison comparison = run([&] {
-    return compare_outputs("Functional." + test["api_name"].get<std::string>() + ".0", make_value(test["bench_value"]),
-                           make_value(test["device_value"]), false, options);
-  });
+  const Comparison comparison = compare_case(test, options);
   std::string result;
-  if (test["final_status"] != status_text(comparison.status)) {
+  if (expectation["kind"] == "tensor") {
+    if (comparison.rows.size() != 1) return std::to_string(comparison.rows.size()) + " rows";
+    const bool per_api = policy == Policy::per_api && expectation.contains("expected_per_api");
+    Tolerance tolerance;
+    if (expectation["bench_dtype"] == "float16" && expectation["device_dtype"] == "float16") {
+      tolerance = {0x1p-10, 0x1p-24};
+    }
+    return differences(comparison.rows.front(), expectation[per_api ? "expected_per_api" : "expected"],
+                       expectation["status"], expectation["message"], tolerance);
+  }
+  if (expectation["final_status"] != status_text(comparison.status)) {
     result += std::string("final status ") + status_text(comparison.status) + "\n";
   }
-  const Json& rows = test["rows"];
+  const Json& rows = expectation["rows"];
   if (rows.size() != comparison.rows.size()) return result + std::to_string(comparison.rows.size()) + " rows\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Json& row = rows[i];
@@ -180,11 +95,11 @@ TEST_P(MetricsGolden, EveryCase) {
   if (other == nullptr) {
     EXPECT_EQ(cases.size(), 412U);
   }
-  for (const Json& test : cases) {
-    const std::string difference =
-        test["kind"] == "tensor" ? check_tensor_case(test, GetParam()) : check_structure_case(test, GetParam());
-    EXPECT_TRUE(difference.empty()) << test["name"] << (test.contains("forced_standard") ? " (forced)" : "") << '\n'
-                                    << difference;
+  const std::vector<ComparisonCase> tests = read_cases(path);
+  ASSERT_EQ(tests.size(), cases.size());
+  for (std::size_t i = 0; i < tests.size(); ++i) {
+    const std::string difference = check_case(cases[i], tests[i], GetParam());
+    EXPECT_TRUE(difference.empty()) << tests[i].name << (tests[i].forced ? " (forced)" : "") << '\n' << difference;
   }
 }
 

@@ -1,0 +1,21 @@
+// Any bytes as a file of comparison cases: cases that can be compared, or one UserError.
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/error.h"
+#include "tools/tensor_compare/cases.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace msrun;
+  try {
+    for (const ComparisonCase& test : parse_cases("fuzz", {reinterpret_cast<const char*>(data), size})) {
+      for (const bool compat : {false, true}) {
+        CompareOptions options;
+        options.compat_msprobe = compat;
+        compare_case(test, options);
+      }
+    }
+  } catch (const UserError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,55 @@
+#include "tools/tensor_compare/report.h"
+
+#include <algorithm>
+
+#include "kernels/text.h"
+#include "orchestrator/csv.h"
+
+namespace msrun::tensor_compare {
+
+namespace {
+
+constexpr std::size_t title_width = 28;
+
+}  // namespace
+
+std::string csv_header(const std::string& first_title, bool english) {
+  const std::string header = details_header(english);  // begins with a byte order mark, which is for files
+  std::string result;
+  append_csv_field(result, first_title);
+  return result + header.substr(header.find(','));
+}
+
+std::string csv_row(const std::string& name, const DetailsRow& row, int precision) {
+  std::string text;
+  append_csv_field(text, name);
+  append_details_cells(text, row, precision);
+  return text;
+}
+
+std::string listing_line(const std::string& title, const std::string& text) {
+  const std::size_t width = display_width(title);
+  return title + std::string(title_width - std::min(width, title_width - 1), ' ') + text + "\n";
+}
+
+std::string listing(const DetailsRow& row, bool english, int precision) {
+  std::string text;
+  for (int i = 0; i < metric_count; ++i) {
+    const auto metric = static_cast<Metric>(i);
+    if (row[metric].kind == Cell::Kind::blank) continue;
+    text += listing_line(metric_title(metric, english), cell_text(row[metric], precision));
+  }
+  text += listing_line("Status", status_text(row.status));
+  std::string title = "Message";
+  for (std::size_t begin = 0; begin < row.message.size();) {
+    const std::size_t end = std::min(row.message.find('\n', begin), row.message.size());
+    if (end > begin) {
+      text += listing_line(title, row.message.substr(begin, end - begin));
+      title.clear();
+    }
+    begin = end + 1;
+  }
+  return text;
+}
+
+}  // namespace msrun::tensor_compare
