@@ -30,16 +30,16 @@ std::int64_t wrapped_distance(DType dtype, std::uint64_t difference) {
 
 IntegerMetrics integer_metrics(const Tensor& bench, const Tensor& device, bool wrap) {
   IntegerMetrics result;
-  std::array<std::int64_t, block_size> bench_block;
-  std::array<std::int64_t, block_size> device_block;
+  std::array<std::int64_t, block_size<std::int64_t>> bench_block;
+  std::array<std::int64_t, block_size<std::int64_t>> device_block;
   Reader bench_reader(bench);
   Reader device_reader(device);
   const DType promoted = promote(bench.dtype(), device.dtype());
   const std::int64_t count = device.numel();
   std::uint64_t widest = 0;
   std::int64_t widest_wrapped = std::numeric_limits<std::int64_t>::min();
-  for (std::int64_t done = 0; done < count; done += block_size) {
-    const auto n = static_cast<std::size_t>(std::min(block_size, count - done));
+  for (std::int64_t done = 0; done < count; done += block_size<std::int64_t>) {
+    const auto n = static_cast<std::size_t>(std::min(block_size<std::int64_t>, count - done));
     bench_reader.read(bench_block.data(), static_cast<std::int64_t>(n));
     device_reader.read(device_block.data(), static_cast<std::int64_t>(n));
     for (std::size_t i = 0; i < n; ++i) {
@@ -60,11 +60,11 @@ IntegerMetrics integer_metrics(const Tensor& bench, const Tensor& device, bool w
 }
 
 std::int64_t zero_count(const Tensor& tensor) {
-  std::array<double, block_size> block;
+  std::array<double, block_size<double>> block;
   Reader reader(tensor);
   std::int64_t zeros = 0;
-  for (std::int64_t done = 0; done < tensor.numel(); done += block_size) {
-    const std::int64_t n = std::min(block_size, tensor.numel() - done);
+  for (std::int64_t done = 0; done < tensor.numel(); done += block_size<double>) {
+    const std::int64_t n = std::min(block_size<double>, tensor.numel() - done);
     reader.read(block.data(), n);
     for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) zeros += block[i] == 0 ? 1 : 0;
   }

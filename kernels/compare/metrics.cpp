@@ -1,585 +1,458 @@
 #include "kernels/compare/metrics.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "kernels/compare/blocks.h"
+#include "kernels/compare/cosine_sums.h"
+#include "kernels/compare/metrics_reference.h"
+#include "kernels/compare/pack.h"
 
 namespace msrun {
 namespace {
 
-// bfloat16 and float8 are widened to float32 before they are compared, and a bfloat16 device tensor takes bench along.
-Grid grid_of(DType dtype, DType device_dtype) {
-  if (device_dtype == DType::bfloat16) return Grid::single;
-  if (dtype == DType::float16) return Grid::half;
-  return dtype == DType::float64 ? Grid::real : Grid::single;
+// Finite or infinite values, not NaN, rounded to float16.
+template <class T>
+Pack<T> rounded_to_half(const Pack<T>& value) {
+  using I = IntOf<T>;
+  constexpr int dropped = std::is_same_v<T, float> ? 13 : 42;  // fraction bits beyond those of float16
+  constexpr I kept = ~((I{1} << dropped) - 1);
+  const Pack<I> bits = bits_of(value);
+  const Pack<T> size = magnitude(value);
+  const Pack<I> odd = (bits_of(size) >> dropped) & Pack<I>::all(1);
+  const Pack<I> normal = (bits_of(size) + Pack<I>::all(~kept >> 1) + odd) & Pack<I>::all(kept);
+  // Below 2^-14 the adder rounds to multiples of 2^-24, the last place of its result.
+  const Pack<T> beside = Pack<T>::all(std::is_same_v<T, float> ? T{0x1p-1} : T{0x1p28});
+  const Pack<T> subnormal = (size + beside) - beside;
+  Pack<T> result = select(size < Pack<T>::all(T{0x1p-14}), subnormal, with_bits(normal));
+  result = select(Pack<T>::all(T{65520}) <= size, Pack<T>::all(std::numeric_limits<T>::infinity()), result);
+  return with_bits(bits_of(result) | (bits & Pack<I>::all(~magnitude_bits<T>)));
 }
 
-Cell cell_on(Grid grid, double value) {
-  if (grid == Grid::half) return Cell::fp16(value);
-  return grid == Grid::single ? Cell::fp32(value) : Cell::fp64(value);
-}
-
-// A share of a set that may be empty: then the integer 0.
-Cell share_of(std::int64_t count, std::int64_t total) {
-  if (total == 0) return Cell::integer(0);
-  return Cell::fp64(static_cast<double>(count) / static_cast<double>(total));
-}
-
-// From which magnitude on a value becomes infinite when it is rounded to dtype; infinity for dtypes as wide as the
-// computation.
-double overflow_limit(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-      return 65520;
-    case DType::bfloat16:
-      return 0x1.FFp127;
-    case DType::float32:
-      return 0x1.FFFFFFp127;
-    case DType::float8_e5m2:
-      return 61440;
-    default:
-      return std::numeric_limits<double>::infinity();
+template <Grid G, class T>
+MSRUN_INLINE Pack<T> on_grid(const Pack<T>& value) {
+  if constexpr (G == Grid::half) {
+    return rounded_to_half(value);
+  } else if constexpr (G == Grid::single) {
+    return as<T>(as<float>(value));
+  } else {
+    return value;
   }
 }
 
-bool has_standard_columns(DType dtype) {
-  return dtype == DType::float16 || dtype == DType::bfloat16 || dtype == DType::float32 || is_float8(dtype);
-}
-
-// precision_metrics.md 5.7, float8 outputs; h and x both limited to exponents of at least -22, so that equal values
-// have no error.
-double float8_ulp(double x, double h) {
-  constexpr double tiny = 0x1p-1000;
-  constexpr double lowest = -22;
-  const double exponent_x = std::max(std::log2(std::abs(x) + tiny), lowest);
-  const double exponent = std::floor(exponent_x);
-  const double magnitude = std::abs(exponent);
-  const int width = magnitude <= 3 ? 3 : magnitude <= 7 ? 2 : magnitude <= 15 ? 1 : 0;
-  if (width > 0) return std::abs(std::ldexp(h - x, width - static_cast<int>(exponent)));
-  if (std::isnan(x) || std::isnan(h)) return std::numeric_limits<double>::quiet_NaN();
-  const double exponent_h = std::max(std::log2(std::abs(h) + tiny), lowest);
-  return std::abs((h >= 0 ? exponent_h : -exponent_h) - (x >= 0 ? exponent_x : -exponent_x));
-}
-
-// All metrics of a device array on grid D and a bench array on grid B. Names follow precision_metrics.md 5.1.
-template <Grid D, Grid B>
-class Accumulator {
+// One side of the pair, block by block as T, padded with zeros to whole packs.
+template <class T>
+class Side {
  public:
-  // Precision of the computation, and of the results W it is rounded to.
-  using Real = std::conditional_t<D == Grid::real || B == Grid::real, double, float>;
-  static constexpr Grid W = std::max(D, B);
+  explicit Side(const Tensor& tensor)
+      : reader_(tensor), bytes_of_element_(static_cast<std::int64_t>(size_of(tensor.dtype()))) {}
 
-  Accumulator(const Tensor& bench, const Tensor& device, Standard standard, bool compat)
-      : bench_tensor_(bench),
-        device_tensor_(device),
-        dtype_(device.dtype()),
-        limits_(thresholds(dtype_)),
-        compat_(compat),
-        exact_squares_(!compat || device.rank() == 0),
-        count_(device.numel()),
-        eps_(epsilon(dtype_)) {
-    if (!has_standard_columns(dtype_)) return;
-    standard_ = standard;
-    wants_columns_ = true;
-    accumulative_ = standard == Standard::accumulative_error;
-    small_value_ = static_cast<Real>(accumulative_ ? limits_.accumulative_small_value : limits_.small_value);
-    rtol_ = static_cast<Real>(accumulative_ ? limits_.accumulative_bound : limits_.rtol);
-    const double atol = accumulative_                              ? limits_.accumulative_bound
-                        : standard == Standard::absolute_threshold ? limits_.absolute_threshold_atol
-                                                                   : limits_.atol;
-    atol_ = on_grid<W>(static_cast<Real>(atol));
+  // n elements, valid until the next call.
+  const T* next(std::int64_t n) {
+    const T* block = read(n);
+    ahead_ = reader_.address();
+    width_ = reader_.bytes_in_a_row() >= block_size<T> * bytes_of_element_ ? bytes_of_element_ : 0;
+    return block;
   }
 
-  FloatMetrics run() {
-    Reader bench(bench_tensor_);
-    Reader device(device_tensor_);
-    for (std::int64_t done = 0; done < count_; done += block_size) {
-      n_ = std::min(block_size, count_ - done);
-      padded_ = (n_ + lanes - 1) / lanes * lanes;
-      bench.read(bench_.data(), n_);
-      device.read(device_.data(), n_);
-      for (std::int64_t i = n_; i < padded_; ++i) bench_[i] = device_[i] = 0;
-      if (!compat_) settle_nonfinite();
-      add_common();
-      if (wants_columns_) add_columns();
-    }
-    return result();
+  // The block at hand as something to be changed.
+  T* changeable(const T* block, std::int64_t padded) {
+    if (block != buffer_.data()) std::copy_n(block, padded, buffer_.data());
+    return buffer_.data();
+  }
+
+  // Asks for what the next block has at the place of the pack that begins with element i of this one.
+  MSRUN_INLINE void prefetch(std::int64_t i) const {
+    __builtin_prefetch(ahead_ + i * width_);
+    if (width_ == 8) __builtin_prefetch(ahead_ + i * width_ + 64);
   }
 
  private:
-  using Bits = BitsOf<Real>;
-  static constexpr Real infinity = std::numeric_limits<Real>::infinity();
-
-  // Plain array with signed indices.
-  template <class T>
-  struct Block {
-    alignas(64) std::array<T, block_size> values;
-    T* data() { return values.data(); }
-    T& operator[](std::int64_t i) { return values[static_cast<std::size_t>(i)]; }
-    T operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i)]; }
-  };
-
-  static Real epsilon(DType dtype) {
-    if (dtype == DType::bfloat16) return static_cast<Real>(0x1p-8);
-    return static_cast<Real>(B == Grid::half ? 0x1p-10 : B == Grid::single ? 0x1p-23 : 0x1p-52);
-  }
-
-  // |clip(D) - clip(Bd)| / ABE, clip to the finite range of the device dtype (precision_metrics.md 5.6).
-  bool clipped_within(Real d, Real b, Real rtol) const {
-    const Real end = static_cast<Real>(is_float8(dtype_) ? max_finite(DType::float32) : max_finite(dtype_));
-    const Real distance = on_grid<D>(std::abs(std::clamp(d, -end, end) - std::clamp(on_grid<D>(b), -end, end)));
-    return on_grid<W>(distance / on_grid<B>(std::abs(b) + eps_)) <= rtol;
-  }
-
-  // Replaces positions where both sides are NaN, or the same infinity, by zeros, and counts them and those that differ.
-  void settle_nonfinite() {
-    Bits top = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      top = std::max(top, std::max(bits_of(std::abs(device_[i])), bits_of(std::abs(bench_[i]))));
+  const T* read(std::int64_t n) {
+    if (n == block_size<T>) {
+      const T* in_place = reader_.read_in_place<T>(std::is_same_v<T, float> ? DType::float32 : DType::float64, n);
+      if (in_place != nullptr) return in_place;
     }
-    if (top < bits_of(infinity)) return;
-    const double overflow = overflow_limit(dtype_);
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const Real d = device_[i];
-      const Real b = bench_[i];
-      if (std::isfinite(d) && std::isfinite(b)) continue;
-      const bool both_nan = std::isnan(d) && std::isnan(b);
-      const bool same_infinity =
-          std::isinf(d) && std::signbit(d) == std::signbit(b) && static_cast<double>(std::abs(b)) >= overflow;
-      if (both_nan || same_infinity) {
-        device_[i] = bench_[i] = 0;
-        ++nonfinite_equal_;
-      } else if (!std::isfinite(b) || std::isnan(d) || !clipped_within(d, b, static_cast<Real>(limits_.rtol))) {
-        ++nonfinite_unequal_;
+    reader_.read(buffer_.data(), n);
+    std::fill(buffer_.data() + n, buffer_.data() + (n + lanes - 1) / lanes * lanes, T{});
+    return buffer_.data();
+  }
+
+  Reader reader_;
+  std::int64_t bytes_of_element_;
+  const std::byte* ahead_ = nullptr;  // the next block
+  std::int64_t width_ = 0;            // bytes from element to element there; 0 if they are scattered, or none are left
+  alignas(64) std::array<T, block_size<T>> buffer_;
+};
+
+// The pass over a device array on grid D and a bench array on grid B. Blocks of finite values go through the vector
+// loops; a block that holds others, an overflow of the device dtype included, is added element by element.
+template <Grid D, Grid B>
+class Pass {
+ public:
+  // Precision of the computation; results are rounded to W.
+  using Real = std::conditional_t<D == Grid::real || B == Grid::real, double, float>;
+  static constexpr Grid W = std::max(D, B);
+
+  Pass(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat)
+      : task_(bench, device, standards, compat),
+        bench_tensor_(bench),
+        device_tensor_(device),
+        bench_(bench),
+        device_(device),
+        rare_(task_) {}
+
+  FloatMetrics run() {
+    for (std::int64_t done = 0; done < task_.count; done += block_size<Real>) {
+      n_ = std::min(block_size<Real>, task_.count - done);
+      padded_ = (n_ + lanes - 1) / lanes * lanes;
+      b_ = bench_.next(n_);
+      d_ = device_.next(n_);
+      if (!add_products() && (task_.compat || !settle() || !add_products())) {
+        for (std::int64_t i = 0; i < n_; ++i) rare_.add(d_[i], b_[i]);
+        continue;
       }
+      add_errors();
+      add_columns();
+      finite_count_ += n_;
+      padding_ += padded_ - n_;
     }
+    const Tally tally = whole_tally();
+    return metrics_of(task_, tally, cosine(tally));
   }
 
-  // Sections 5.2 to 5.4.
-  void add_common() {
-    const Real limit_100 = on_grid<W>(static_cast<Real>(0.01));
-    const Real limit_1000 = on_grid<W>(static_cast<Real>(0.001));
-    const Real limit_10000 = on_grid<W>(static_cast<Real>(0.0001));
-    const Real eps = eps_;
-    Bits top_device = 0;
-    Bits top_bench = 0;
-    Bits top_error = 0;
-    Bits within_100 = 0;
-    Bits within_1000 = 0;
-    Bits within_10000 = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const Real d = device_[i];
-      const Real b = bench_[i];
-      const Real error = on_grid<W>(std::abs(d - b));
-      const Real relative = on_grid<W>(error / on_grid<B>(std::abs(b) + eps));
-      error_[i] = error;
-      relative_[i] = relative;
-      top_device = std::max(top_device, bits_of(std::abs(d)));
-      top_bench = std::max(top_bench, bits_of(std::abs(b)));
-      top_error = std::max(top_error, bits_of(error));
-      within_100 += relative < limit_100 ? 1 : 0;
-      within_1000 += relative < limit_1000 ? 1 : 0;
-      within_10000 += relative < limit_10000 ? 1 : 0;
+ private:
+  using Int = IntOf<Real>;
+  using Reals = Pack<Real>;
+  using Counts = Pack<Int>;
+  using Doubles = Pack<double>;
+
+  static Reals all(double value) { return Reals::all(static_cast<Real>(value)); }
+
+  // Largest magnitudes and the sums of the cosine. False, and nothing is added, if a value is not finite or overflows.
+  bool add_products() {
+    CosineSums sums = cosine_sums_;
+    Tops<Real> tops;
+    if constexpr (std::is_same_v<Real, float>) {
+      tops = add_float_products(d_, b_, padded_, sums);
+    } else {
+      tops = msrun::add_products(d_, b_, padded_, sums);
     }
-    top_device_ = std::max(top_device_, top_device);
-    top_bench_ = std::max(top_bench_, top_bench);
-    top_error_ = std::max(top_error_, top_error);
-    within_100_ += within_100;
-    within_1000_ += within_1000;
-    within_10000_ += within_10000;
+    if (!std::isfinite(tops.device) || !std::isfinite(msrun::on_grid(D, tops.bench))) return false;
+    top_device_ = std::max(top_device_, tops.device);
+    top_bench_ = std::max(top_bench_, tops.bench);
+    cosine_sums_ = sums;
+    return true;
+  }
+
+  // Makes zeros of pairs that are equal without being finite. False if there are others: none is counted then.
+  bool settle() {
+    for (std::int64_t i = 0; i < n_; ++i) {
+      const bool finite = std::isfinite(d_[i]) && std::isfinite(b_[i]);
+      if (!finite && !same_nonfinite(task_, d_[i], b_[i])) return false;
+    }
+    Real* d = device_.changeable(d_, padded_);
+    Real* b = bench_.changeable(b_, padded_);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      double device = d[i];
+      double bench = b[i];
+      rare_.settle(device, bench);
+      d[i] = static_cast<Real>(device);
+      b[i] = static_cast<Real>(bench);
+    }
+    d_ = d;
+    b_ = b;
+    return true;
+  }
+
+  // Sections 5.1, 5.3 and 5.4. The divisions take so long that the next block can be fetched meanwhile.
+  void add_errors() {
+    const Reals eps = all(task_.eps);
+    const Reals limit_100 = all(msrun::on_grid(W, 0.01));
+    const Reals limit_1000 = all(msrun::on_grid(W, 0.001));
+    const Reals limit_10000 = all(msrun::on_grid(W, 0.0001));
+    Reals top = top_error_;
+    Counts within_100 = within_100_;
+    Counts within_1000 = within_1000_;
+    Counts within_10000 = within_10000_;
     for (std::int64_t i = 0; i < padded_; i += lanes) {
-      for (std::int64_t k = 0; k < lanes; ++k) {
-        const double d = device_[i + k];
-        const double b = bench_[i + k];
-        products_[k] += d * b;
-        device_squares_[k] += d * d;
-        bench_squares_[k] += b * b;
-      }
+      bench_.prefetch(i);
+      device_.prefetch(i);
+      const Reals d = Reals::load(d_ + i);
+      const Reals b = Reals::load(b_ + i);
+      const Reals error = on_grid<W>(magnitude(d - b));
+      const Reals relative = on_grid<W>(error / on_grid<B>(magnitude(b) + eps));
+      error.store(error_.data() + i);
+      relative.store(relative_.data() + i);
+      top = larger(top, error);
+      msrun::count(within_100, relative < limit_100);
+      msrun::count(within_1000, relative < limit_1000);
+      msrun::count(within_10000, relative < limit_10000);
     }
+    top_error_ = top;
+    within_100_ = within_100;
+    within_1000_ = within_1000;
+    within_10000_ = within_10000;
   }
 
   void add_columns() {
-    switch (standard_) {
-      case Standard::benchmark:
-        add_balance();
-        add_normal_errors();
-        break;
-      case Standard::accumulative_error:
-        add_balance();
-        add_error_rates();
-        break;
-      case Standard::absolute_threshold:
-        add_error_rates();
-        break;
-      case Standard::ulp:
-        add_ulp();
-        break;
-      case Standard::binary_consistency:
-        for (std::int64_t i = 0; i < n_; ++i) unequal_ += device_[i] != bench_[i] ? 1 : 0;
-        break;
-      case Standard::dual_1000:
-        break;
+    if (task_.wants(Standard::benchmark) || task_.wants(Standard::accumulative_error)) add_balance();
+    if (task_.wants(Standard::benchmark)) task_.exact_squares ? add_benchmark<true>() : add_benchmark<false>();
+    if (task_.wants_rates) add_rates();
+    if (task_.wants(Standard::binary_consistency)) add_unequal();
+    if (!task_.wants(Standard::ulp)) return;
+    if (task_.compat || is_float8(task_.dtype)) {
+      for (std::int64_t i = 0; i < n_; ++i) rare_.add_ulp(d_[i], b_[i]);
+    } else if (is_half(task_.dtype)) {
+      add_ulp(float_ulp_top_, float_ulp_over_);
+    } else {
+      add_ulp(ulp_top_, ulp_over_);
     }
   }
 
-  // The difference D - Bd has the sign of the comparison, except that equal infinities and NaN have none.
+  // D - Bd has the sign of the comparison.
   void add_balance() {
-    Bits above = 0;
-    Bits below = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const Real b = on_grid<D>(bench_[i]);
-      above += device_[i] > b ? 1 : 0;
-      below += device_[i] < b ? 1 : 0;
+    Counts above = above_;
+    Counts below = below_;
+    for (std::int64_t i = 0; i < padded_; i += lanes) {
+      const Reals d = Reals::load(d_ + i);
+      const Reals loaded = Reals::load(b_ + i);
+      Reals b = loaded;
+      if constexpr (D < B) b = on_grid<D>(loaded);
+      msrun::count(above, b < d);
+      msrun::count(below, d < b);
     }
-    above_ += above;
-    below_ += below;
+    above_ = above;
+    below_ = below;
   }
 
   // Section 5.5 without the error balance.
-  void add_normal_errors() {
-    const Real small_value = small_value_;
-    const Real atol = atol_;
-    Bits small = 0;
-    Bits small_errors = 0;
-    Bits normal = 0;
-    Bits top_relative = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const bool finite = (std::abs(device_[i]) < infinity) & (std::abs(on_grid<D>(bench_[i])) < infinity);
-      const bool is_small = finite & (std::abs(bench_[i]) <= small_value);
-      const bool is_normal = finite & !is_small;
-      small += is_small ? 1 : 0;
-      small_errors += is_small & (error_[i] > atol) ? 1 : 0;
-      normal += is_normal ? 1 : 0;
-      const Real relative = is_normal ? relative_[i] : 0;
-      relative_[i] = relative;
-      error_[i] = is_normal ? error_[i] : 0;
-      top_relative = std::max(top_relative, bits_of(relative));
-    }
-    small_ += small;
-    small_errors_ += small_errors;
-    normal_ += normal;
-    top_relative_ = std::max(top_relative_, top_relative);
-    for (std::int64_t i = n_; i < padded_; ++i) relative_[i] = error_[i] = 0;
-    if (exact_squares_) {
-      for (std::int64_t i = 0; i < padded_; i += lanes) {
-        for (std::int64_t k = 0; k < lanes; ++k) {
-          const double error = error_[i + k];
-          error_squares_[k] += error * error;
-          relative_sum_[k] += relative_[i + k];
-        }
-      }
-    } else {
-      for (std::int64_t i = 0; i < padded_; i += lanes) {
-        for (std::int64_t k = 0; k < lanes; ++k) {
-          error_squares_[k] += on_grid<W>(error_[i + k] * error_[i + k]);
-          relative_sum_[k] += relative_[i + k];
-        }
+  template <bool exact_squares>
+  void add_benchmark() {
+    const Reals small_value = all(task_.small_value);
+    const Reals atol = all(task_.atol);
+    const Reals zero = all(0);
+    Counts small = small_;
+    Counts small_errors = small_errors_;
+    Reals top = top_relative_;
+    Doubles error_squares = error_squares_;
+    Doubles relative_sum = relative_sum_;
+    for (std::int64_t i = 0; i < padded_; i += lanes) {
+      const Counts is_small = magnitude(Reals::load(b_ + i)) <= small_value;
+      const Reals error = Reals::load(error_.data() + i);
+      const Reals relative = select(is_small, zero, Reals::load(relative_.data() + i));
+      const Reals normal_error = select(is_small, zero, error);
+      msrun::count(small, is_small);
+      msrun::count(small_errors, is_small & (atol < error));
+      top = larger(top, relative);
+      relative_sum = relative_sum + widened(relative);
+      if constexpr (exact_squares) {
+        const Doubles wide = widened(normal_error);
+        error_squares = error_squares + wide * wide;
+      } else {
+        error_squares = error_squares + widened(on_grid<W>(normal_error * normal_error));
       }
     }
+    small_ = small;
+    small_errors_ = small_errors;
+    top_relative_ = top;
+    error_squares_ = error_squares;
+    relative_sum_ = relative_sum;
   }
 
   // Section 5.6, and the rates of the accumulative-error standard.
-  void add_error_rates() {
-    const Real small_value = small_value_;
-    const Real atol = atol_;
-    const Real rtol = rtol_;
-    Bits small = 0;
-    Bits small_errors = 0;
-    Bits normal = 0;
-    Bits normal_errors = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const bool finite = (std::abs(device_[i]) < infinity) & (std::abs(on_grid<D>(bench_[i])) < infinity);
-      const bool is_small = finite & (std::abs(bench_[i]) <= small_value);
-      const bool is_normal = finite & !is_small;
-      small += is_small ? 1 : 0;
-      small_errors += is_small & (error_[i] > atol) ? 1 : 0;
-      normal += is_normal ? 1 : 0;
-      normal_errors += is_normal & (relative_[i] > rtol) ? 1 : 0;
-    }
-    small_ += small;
-    small_errors_ += small_errors;
-    normal_ += normal;
-    normal_errors_ += normal_errors;
-    if (small + normal == n_) return;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const Real d = device_[i];
-      const Real b = bench_[i];
-      if (std::isfinite(d) && std::isfinite(on_grid<D>(b))) continue;
-      ++nonfinite_;
-      // An infinite bench value divides every finite distance to zero, which upstream takes for agreement.
-      const bool comparable = compat_ || std::isfinite(b);
-      const bool agrees = (std::isnan(d) && std::isnan(b)) || (comparable && clipped_within(d, b, rtol_));
-      nonfinite_errors_ += agrees ? 0 : 1;
-    }
-  }
-
-  // Section 5.7.
-  void add_ulp() {
-    if (is_float8(dtype_)) {
-      for (std::int64_t i = 0; i < n_; ++i) ulp_[i] = float8_ulp(bench_[i], device_[i]);
-    } else if (!compat_) {
-      ulp_exact();
-    } else if (dtype_ == DType::float32) {
-      ulp_upstream<double>();
-    } else {
-      ulp_upstream<float>();
-    }
-    for (std::int64_t i = n_; i < padded_; ++i) ulp_[i] = 0;
-    const double limit = limits_.ulp_limit;
-    std::int64_t top = 0;
-    std::int64_t over = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      top = std::max(top, bits_of(ulp_[i]));
-      over += ulp_[i] > limit ? 1 : 0;
-    }
-    top_ulp_ = std::max(top_ulp_, top);
-    over_ulp_ += over;
+  void add_rates() {
+    const Reals small_value = all(task_.rate_small_value);
+    const Reals atol = all(task_.rate_atol);
+    const Reals rtol = all(task_.rate_rtol);
+    Counts small = rate_small_;
+    Counts small_errors = rate_small_errors_;
+    Counts normal_errors = rate_normal_errors_;
     for (std::int64_t i = 0; i < padded_; i += lanes) {
-      for (std::int64_t k = 0; k < lanes; ++k) ulp_sum_[k] += ulp_[i + k];
+      const Reals size = magnitude(Reals::load(b_ + i));
+      const Counts is_small = size <= small_value;
+      msrun::count(small, is_small);
+      msrun::count(small_errors, is_small & (atol < Reals::load(error_.data() + i)));
+      msrun::count(normal_errors, (small_value < size) & (rtol < Reals::load(relative_.data() + i)));
     }
+    rate_small_ = small;
+    rate_small_errors_ = small_errors;
+    rate_normal_errors_ = normal_errors;
   }
 
-  // Distances in units of the last place, by an exact power of two in float64.
-  void ulp_exact() {
-    constexpr int fraction_bits = std::is_same_v<Real, float> ? 23 : 52;
-    constexpr Bits exponent_mask = std::is_same_v<Real, float> ? 0xFF : 0x7FF;
-    constexpr std::int64_t bias = std::is_same_v<Real, float> ? 127 : 1023;
-    const std::int64_t min_exponent = limits_.ulp_min_exponent;
-    const std::int64_t places = limits_.ulp_fraction_bits;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const Real b = bench_[i];
-      const std::int64_t stored = (bits_of(b) >> fraction_bits) & exponent_mask;
-      const std::int64_t exponent = b == 0 ? 0 : std::max(stored - bias, min_exponent);
-      const double scale = std::bit_cast<double>((places - exponent + 1023) << 52);
-      ulp_[i] = std::abs(static_cast<double>(device_[i]) - static_cast<double>(b)) * scale;
+  void add_unequal() {
+    Counts unequal = unequal_;
+    for (std::int64_t i = 0; i < padded_; i += lanes) {
+      msrun::count(unequal, Reals::load(d_ + i) != Reals::load(b_ + i));
     }
+    unequal_ = unequal;
   }
 
-  // Upstream: logarithm and scale in the bench dtype, the rest in T.
+  // Section 5.7: differences in T, times 2^(1 - exponent of the bench value), which is a normal number.
   template <class T>
-  void ulp_upstream() {
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const Real b = bench_[i];
-      Real exponent = b == 0 ? 0 : std::floor(on_grid<B>(std::log2(std::abs(b))));
-      if (exponent < static_cast<Real>(limits_.ulp_min_exponent))
-        exponent = static_cast<Real>(limits_.ulp_min_exponent);
-      const Real scale = on_grid<B>(std::exp2(static_cast<Real>(limits_.ulp_fraction_bits) - exponent));
-      const T difference = static_cast<T>(device_[i]) - static_cast<T>(b);
-      ulp_[i] = std::abs(difference * static_cast<T>(scale));
+  void add_ulp(Pack<T>& ulp_top, Pack<IntOf<T>>& ulp_over) {
+    constexpr int fraction_bits = std::is_same_v<Real, float> ? 23 : 52;
+    constexpr Int bias = std::is_same_v<Real, float> ? 127 : 1023;
+    const Counts least = Counts::all(task_.limits.ulp_min_exponent + bias);
+    const Counts of_zero = Counts::all(bias);
+    const Reals zero = all(0);
+    const auto limit = Pack<T>::all(static_cast<T>(task_.limits.ulp_limit / task_.ulp_unit));
+    Doubles sum = ulp_sum_;
+    Pack<T> top = ulp_top;
+    Pack<IntOf<T>> over = ulp_over;
+    for (std::int64_t i = 0; i < padded_; i += lanes) {
+      const Reals b = Reals::load(b_ + i);
+      const Counts stored = larger(bits_of(magnitude(b)) >> fraction_bits, least);
+      const Counts exponent = select(b == zero, of_zero, stored);
+      const Reals scale = with_bits((Counts::all(2 * bias + 1) - exponent) << fraction_bits);
+      const Pack<T> difference = as<T>(Reals::load(d_ + i)) - as<T>(b);
+      const Pack<T> errors = magnitude(difference) * as<T>(scale);
+      sum = sum + widened(errors);
+      top = larger(top, errors);
+      msrun::count(over, limit < errors);
     }
+    ulp_sum_ = sum;
+    ulp_top = top;
+    ulp_over = over;
   }
 
-  static double value_of(Bits bits) { return std::bit_cast<Real>(bits); }
-
-  double share(std::int64_t count) const { return static_cast<double>(count) / static_cast<double>(count_); }
-
-  FloatMetrics result() {
-    FloatMetrics result;
-    set_cosine(result);
-    result.max_abs_error = cell_on(W, value_of(top_error_));
-    result.within_100 = share(within_100_);
-    result.within_1000 = share(within_1000_);
-    result.within_10000 = share(within_10000_);
-    result.nonfinite_equal = nonfinite_equal_;
-    result.nonfinite_unequal = nonfinite_unequal_;
-    if (wants_columns_) set_columns(result);
-    return result;
-  }
-
-  // Section 5.2. An infinity makes the normalised array, and so the cosine, NaN.
-  void set_cosine(FloatMetrics& result) {
-    constexpr double zero = 0x1p-52;
-    const double top_device = value_of(top_device_);
-    const double top_bench = value_of(top_bench_);
-    result.cosine_passes = true;
-    if (count_ == 1) {
-      result.cosine_note = CosineNote::scalar;
-    } else if (top_device <= zero && top_bench <= zero) {
-      if (nonfinite_equal_ == 0) result.cosine_note = CosineNote::both_zero;
-    } else if (top_device <= zero || top_bench <= zero) {
-      result.cosine_note = top_device <= zero ? CosineNote::device_zero : CosineNote::bench_zero;
-      result.cosine_passes = false;
-    } else {
-      const double cosine = compute_cosine(top_device, top_bench);
-      result.cosine = Cell::fp64(cosine);
-      if (std::isnan(cosine)) {
-        result.cosine_note = CosineNote::nan;
-      } else {
-        result.cosine_passes = cosine > 0.99;
-      }
+  // Zeros that fill up the last pack are within all limits, and small.
+  Tally whole_tally() const {
+    Tally tally;
+    tally.top_device = top_device_;
+    tally.top_bench = top_bench_;
+    tally.top_error = largest(top_error_);
+    tally.top_relative = largest(top_relative_);
+    tally.top_ulp = std::max(largest(ulp_top_), static_cast<double>(largest(float_ulp_top_)));
+    tally.products = total(cosine_sums_.products);
+    tally.device_squares = total(cosine_sums_.device_squares);
+    tally.bench_squares = total(cosine_sums_.bench_squares);
+    tally.error_squares = total(error_squares_);
+    tally.relative_sum = total(relative_sum_);
+    tally.ulp_sum = total(ulp_sum_);
+    tally.within_100 = total_count(within_100_) - padding_;
+    tally.within_1000 = total_count(within_1000_) - padding_;
+    tally.within_10000 = total_count(within_10000_) - padding_;
+    tally.above = total_count(above_);
+    tally.below = total_count(below_);
+    tally.unequal = total_count(unequal_);
+    tally.ulp_over = total_count(ulp_over_) + total_count(float_ulp_over_);
+    if (task_.wants(Standard::benchmark)) {
+      tally.small = total_count(small_) - padding_;
+      tally.small_errors = total_count(small_errors_);
+      tally.normal = finite_count_ - tally.small;
     }
+    if (task_.wants_rates) {
+      tally.rate_small = total_count(rate_small_) - padding_;
+      tally.rate_small_errors = total_count(rate_small_errors_);
+      tally.rate_normal = finite_count_ - tally.rate_small;
+      tally.rate_normal_errors = total_count(rate_normal_errors_);
+    }
+    merge(tally, rare_.tally());
+    return tally;
   }
 
-  double compute_cosine(double top_device, double top_bench) {
-    if (!std::isfinite(top_device) || !std::isfinite(top_bench)) return std::numeric_limits<double>::quiet_NaN();
-    double product = products_.total();
-    double device_square = device_squares_.total();
-    double bench_square = bench_squares_.total();
+  // Section 5.2, step 5: without dividing by the largest values where no square exceeds float64.
+  double cosine(const Tally& tally) {
+    double product = tally.products;
+    double device_square = tally.device_squares;
+    double bench_square = tally.bench_squares;
     if (!std::isfinite(product) || !std::isfinite(device_square) || !std::isfinite(bench_square)) {
-      sum_scaled(top_device, top_bench, product, device_square, bench_square);
+      sum_scaled(tally, product, device_square, bench_square);
     }
-    return std::clamp(product / (std::sqrt(device_square) * std::sqrt(bench_square)), -1.0, 1.0);
+    return product / (std::sqrt(device_square) * std::sqrt(bench_square));
   }
 
-  // A second pass over data whose squares exceed float64, both sides divided by their maxima.
-  void sum_scaled(double top_device, double top_bench, double& product, double& device_square, double& bench_square) {
-    LaneSum products;
-    LaneSum device_squares;
-    LaneSum bench_squares;
-    Reader bench(bench_tensor_);
-    Reader device(device_tensor_);
-    for (std::int64_t done = 0; done < count_; done += block_size) {
-      const std::int64_t n = std::min(block_size, count_ - done);
-      bench.read(bench_.data(), n);
-      device.read(device_.data(), n);
+  // A second pass, over both sides divided by their maxima.
+  void sum_scaled(const Tally& tally, double& product, double& device_square, double& bench_square) const {
+    product = device_square = bench_square = 0;
+    if (!std::isfinite(tally.top_device) || !std::isfinite(tally.top_bench)) return;
+    Side<Real> device_side(device_tensor_);
+    Side<Real> bench_side(bench_tensor_);
+    for (std::int64_t done = 0; done < task_.count; done += block_size<Real>) {
+      const std::int64_t n = std::min(block_size<Real>, task_.count - done);
+      const Real* d = device_side.next(n);
+      const Real* b = bench_side.next(n);
       for (std::int64_t i = 0; i < n; ++i) {
-        double d = device_[i] / top_device;
-        double b = bench_[i] / top_bench;
-        if (!std::isfinite(d) || !std::isfinite(b)) d = b = 0;  // only where settled as equal
-        products[i % lanes] += d * b;
-        device_squares[i % lanes] += d * d;
-        bench_squares[i % lanes] += b * b;
+        const double x = d[i] / tally.top_device;
+        const double y = b[i] / tally.top_bench;
+        if (!std::isfinite(x) || !std::isfinite(y)) continue;  // only where settled as equal
+        product += x * y;
+        device_square += x * x;
+        bench_square += y * y;
       }
     }
-    product = products.total();
-    device_square = device_squares.total();
-    bench_square = bench_squares.total();
   }
 
-  void set_columns(FloatMetrics& result) {
-    const auto cell = [&](Metric metric) -> Cell& { return result.cells[static_cast<std::size_t>(metric)]; };
-    // Equal NaN and infinities stand in the blocks as equal zeros, which are small values.
-    const std::int64_t small = small_ - nonfinite_equal_;
-    const Cell balance = Cell::fp64(share(std::abs(above_ - below_)));
-    switch (standard_) {
-      case Standard::benchmark:
-        cell(Metric::error_balance) = balance;
-        cell(Metric::rmse) = Cell::fp64(rmse());
-        cell(Metric::small_value_error_ratio) = share_of(small_errors_, small);
-        cell(Metric::max_relative_error) = relative_cell(value_of(top_relative_));
-        cell(Metric::mean_relative_error) =
-            relative_cell(on_grid<W>(static_cast<Real>(relative_sum_.total() / static_cast<double>(normal_))));
-        break;
-      case Standard::accumulative_error:
-        cell(Metric::error_balance) = balance;
-        [[fallthrough]];
-      case Standard::absolute_threshold:
-        cell(Metric::inf_nan_error_rate) = share_of(nonfinite_errors_, nonfinite_ + nonfinite_equal_);
-        cell(Metric::relative_error_rate) = share_of(normal_errors_, normal_);
-        cell(Metric::absolute_error_rate) = share_of(small_errors_, small);
-        break;
-      case Standard::ulp: {
-        const double mean = ulp_sum_.total() / static_cast<double>(count_);
-        const double top = std::bit_cast<double>(top_ulp_);
-        const bool narrow = is_half(dtype_);
-        cell(Metric::ulp_max) = narrow ? Cell::fp32(static_cast<float>(top)) : Cell::fp64(top);
-        cell(Metric::ulp_mean) = narrow ? Cell::fp32(static_cast<float>(mean)) : Cell::fp64(mean);
-        cell(Metric::ulp_over_limit) = Cell::fp64(share(over_ulp_));
-        break;
-      }
-      case Standard::binary_consistency:
-        cell(Metric::binary_error_rate) = Cell::fp64(share(unequal_));
-        break;
-      case Standard::dual_1000:
-        cell(Metric::dual_1000) = Cell::fp64(result.within_1000);
-        break;
-    }
-  }
-
-  // Relative errors of a 0-d tensor are widened to float64 (precision_metrics.md 1).
-  Cell relative_cell(double value) const {
-    if (normal_ == 0) return Cell::integer(0);
-    return device_tensor_.rank() == 0 ? Cell::fp64(value) : cell_on(W, value);
-  }
-
-  double rmse() const {
-    const auto count = static_cast<double>(count_);
-    double mean = error_squares_.total() / count;
-    if (!exact_squares_) mean = on_grid<W>(static_cast<Real>(mean));
-    return std::sqrt(mean * (count / (static_cast<double>(normal_) + 0.0001) + 0.0001));
-  }
-
+  const MetricTask task_;
   const Tensor& bench_tensor_;
   const Tensor& device_tensor_;
-  const DType dtype_;
-  const Thresholds& limits_;
-  const bool compat_;
-  const bool exact_squares_;
-  const std::int64_t count_;
-  const Real eps_;
-  bool wants_columns_ = false;
-  bool accumulative_ = false;
-  Standard standard_ = Standard::benchmark;
-  Real small_value_ = 0;
-  Real atol_ = 0;
-  Real rtol_ = 0;
+  Side<Real> bench_;
+  Side<Real> device_;
+  ElementTally rare_;
 
-  // The block at hand: n_ elements, the rest up to padded_ is zero where sums need it.
+  // The block at hand: n_ elements, and zeros up to padded_.
   std::int64_t n_ = 0;
   std::int64_t padded_ = 0;
-  Block<Real> device_;
-  Block<Real> bench_;
-  Block<Real> error_;     // AE
-  Block<Real> relative_;  // RE
-  Block<double> ulp_;
+  const Real* b_ = nullptr;
+  const Real* d_ = nullptr;
+  alignas(64) std::array<Real, block_size<Real>> error_;     // AE
+  alignas(64) std::array<Real, block_size<Real>> relative_;  // RE
 
-  LaneSum products_;
-  LaneSum device_squares_;
-  LaneSum bench_squares_;
-  LaneSum error_squares_;
-  LaneSum relative_sum_;
-  LaneSum ulp_sum_;
-  Bits top_device_ = 0;
-  Bits top_bench_ = 0;
-  Bits top_error_ = 0;
-  Bits top_relative_ = 0;
-  std::int64_t top_ulp_ = 0;
-  std::int64_t within_100_ = 0;
-  std::int64_t within_1000_ = 0;
-  std::int64_t within_10000_ = 0;
-  std::int64_t above_ = 0;
-  std::int64_t below_ = 0;
-  std::int64_t small_ = 0;
-  std::int64_t small_errors_ = 0;
-  std::int64_t normal_ = 0;
-  std::int64_t normal_errors_ = 0;
-  std::int64_t nonfinite_ = 0;
-  std::int64_t nonfinite_errors_ = 0;
-  std::int64_t nonfinite_equal_ = 0;
-  std::int64_t nonfinite_unequal_ = 0;
-  std::int64_t over_ulp_ = 0;
-  std::int64_t unequal_ = 0;
+  // Of the finite blocks. A lane of float32 counts in 32 bits: enough for 2^35 elements.
+  std::int64_t finite_count_ = 0;
+  std::int64_t padding_ = 0;
+  Real top_device_ = 0;
+  Real top_bench_ = 0;
+  Reals top_error_ = all(0);
+  Reals top_relative_ = all(0);
+  CosineSums cosine_sums_;
+  Doubles error_squares_ = Doubles::all(0);
+  Doubles relative_sum_ = Doubles::all(0);
+  Doubles ulp_sum_ = Doubles::all(0);
+  Counts within_100_ = Counts::all(0);
+  Counts within_1000_ = Counts::all(0);
+  Counts within_10000_ = Counts::all(0);
+  Counts above_ = Counts::all(0);
+  Counts below_ = Counts::all(0);
+  Counts small_ = Counts::all(0);
+  Counts small_errors_ = Counts::all(0);
+  Counts rate_small_ = Counts::all(0);
+  Counts rate_small_errors_ = Counts::all(0);
+  Counts rate_normal_errors_ = Counts::all(0);
+  Counts unequal_ = Counts::all(0);
+  // Of T as float32, and as float64.
+  Pack<float> float_ulp_top_ = Pack<float>::all(0);
+  Pack<double> ulp_top_ = Pack<double>::all(0);
+  Pack<std::int32_t> float_ulp_over_ = Pack<std::int32_t>::all(0);
+  Pack<std::int64_t> ulp_over_ = Pack<std::int64_t>::all(0);
 };
-
-template <Grid D>
-FloatMetrics metrics_on(const Tensor& bench, const Tensor& device, Standard standard, bool compat) {
-  switch (grid_of(bench.dtype(), device.dtype())) {
-    case Grid::half:
-      return Accumulator<D, Grid::half>(bench, device, standard, compat).run();
-    case Grid::single:
-      return Accumulator<D, Grid::single>(bench, device, standard, compat).run();
-    case Grid::real:
-      break;
-  }
-  return Accumulator<D, Grid::real>(bench, device, standard, compat).run();
-}
 
 }  // namespace
 
-FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, Standard standard, bool compat) {
-  switch (grid_of(device.dtype(), device.dtype())) {
+FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat) {
+  const MetricTask task(bench, device, standards, compat);
+  const auto with_bench = [&]<Grid D>() {
+    switch (task.bench_grid) {
+      case Grid::half:
+        return Pass<D, Grid::half>(bench, device, standards, compat).run();
+      case Grid::single:
+        return Pass<D, Grid::single>(bench, device, standards, compat).run();
+      case Grid::real:
+        break;
+    }
+    return Pass<D, Grid::real>(bench, device, standards, compat).run();
+  };
+  switch (task.device_grid) {
     case Grid::half:
-      return metrics_on<Grid::half>(bench, device, standard, compat);
+      return with_bench.template operator()<Grid::half>();
     case Grid::single:
-      return metrics_on<Grid::single>(bench, device, standard, compat);
+      return with_bench.template operator()<Grid::single>();
     case Grid::real:
       break;
   }
-  return metrics_on<Grid::real>(bench, device, standard, compat);
+  return with_bench.template operator()<Grid::real>();
 }
 
 }  // namespace msrun

@@ -1,8 +1,9 @@
 // The metrics of one pair of tensors (precision_metrics.md 4 and 5), accumulated in one pass over the data.
 //
-// Both tensors are read in blocks that stay in the first-level cache. Elementwise quantities are rounded to the
-// precision numpy's promotion gives them; counts are integers and sums are float64 in a fixed order, so a result
-// depends neither on threads nor on the width of the processor's vectors. Shapes must be equal and not empty.
+// Both tensors are read from their storage in blocks that stay in the first-level cache, with the processor's vectors.
+// Elementwise quantities are rounded to the precision numpy's promotion gives them; counts are integers and sums are
+// float64 in a fixed order, so a result depends neither on threads nor on the width of the vectors. What is computed is
+// specified, element by element, in metrics_reference. Shapes must be equal and not empty.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace msrun {
 enum class CosineNote : std::uint8_t { none, scalar, both_zero, device_zero, bench_zero, nan };
 
 struct FloatMetrics {
-  // The columns of the standard; all others are blank.
+  // The columns of the standards; all others are blank.
   std::array<Cell, metric_count> cells{};
 
   // What the status walk asks for (precision_metrics.md 5.2 to 5.4).
@@ -36,10 +37,11 @@ struct FloatMetrics {
   std::int64_t nonfinite_unequal = 0;
 };
 
-// Metrics of a floating device tensor; bench may be any real dtype. The columns of standard are computed for float16,
-// bfloat16, float32 and float8 device tensors only. compat restores upstream's arithmetic where it is known to mislead:
+// Metrics of a floating device tensor; bench may be any real dtype. The columns of standards, of which at most one may
+// be absolute_threshold or accumulative_error, are computed for float16, bfloat16, float32 and float8 device tensors
+// only. compat restores upstream's arithmetic where it is known to mislead:
 // NaN and infinity never equal, squares rounded to the working precision, the ULP scale evaluated in the bench dtype.
-FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, Standard standard, bool compat);
+FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat);
 
 struct IntegerMetrics {
   std::int64_t unequal = 0;

@@ -30,6 +30,24 @@ enum class Standard : std::uint8_t {
   benchmark,
 };
 
+// Several standards at once.
+class StandardSet {
+ public:
+  constexpr StandardSet() = default;
+  constexpr StandardSet(Standard standard) : bits_(1U << static_cast<unsigned>(standard)) {}  // NOLINT: one is a set
+  constexpr bool contains(Standard standard) const { return (bits_ & StandardSet(standard).bits_) != 0; }
+  constexpr StandardSet operator|(StandardSet other) const {
+    other.bits_ |= bits_;
+    return other;
+  }
+
+ private:
+  unsigned bits_ = 0;
+};
+// Every column: all but the accumulative-error standard, which has the columns of others with limits of its own.
+inline constexpr StandardSet all_standards = StandardSet(Standard::absolute_threshold) | Standard::binary_consistency |
+                                             Standard::ulp | Standard::dual_1000 | Standard::benchmark;
+
 // The name in which upstream's code knows a standard: "absolute_threshold", "ulp_compare"...
 const char* standard_text(Standard standard);
 std::optional<Standard> parse_standard(std::string_view text);
