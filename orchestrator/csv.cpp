@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "kernels/compare/details_csv.h"
+
 namespace msrun {
 
 namespace {
@@ -38,33 +40,12 @@ void append_result(std::string& out, const ApiResult& result) {
 
 }  // namespace
 
-void append_details_cells(std::string& out, const DetailsRow& row, int precision) {
-  for (const std::string* field : {&row.bench_dtype, &row.device_dtype, &row.shape}) {
-    out += ',';
-    append_csv_field(out, *field);
-  }
-  for (const Cell& cell : row.cells) {
-    out += ',';
-    append_cell_text(out, cell, precision);
-  }
-  out += ',';
-  out += status_text(row.status);
-  out += ',';
-  append_csv_field(out, row.message);
-  out += csv_row_end;
-}
-
 std::string result_header() {
   return std::string(byte_order_mark) + "API name,Forward Test Success,Backward Test Success,Message\r\n";
 }
 
 std::string details_header(bool english_titles) {
-  std::string header = std::string(byte_order_mark) + "API Name,Bench Dtype,DEVICE Dtype,Shape";
-  for (int i = 0; i < metric_count; ++i) {
-    header += ',';
-    append_csv_field(header, metric_title(static_cast<Metric>(i), english_titles));
-  }
-  return header += ",Status,Message\r\n";
+  return std::string(byte_order_mark) + "API Name," + details_titles(english_titles);
 }
 
 std::string result_row(const ApiResult& result) {

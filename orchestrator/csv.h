@@ -29,9 +29,6 @@ std::string result_row(const ApiResult& result);
 // The rows of the details file, forward before backward; empty for a result without rows (dropout).
 std::string details_rows(const ApiResult& result, int precision);
 
-// Appends what follows the name in a row of the details file: "," and cell for each column, and the row's end.
-void append_details_cells(std::string& out, const DetailsRow& row, int precision);
-
 // Gives the results one after the other, nullptr at the end; a result need not outlive the next call.
 using ResultSource = std::function<const ApiResult*()>;
 

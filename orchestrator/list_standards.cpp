@@ -82,9 +82,7 @@ std::string table_text(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string dtype_text(const DTypeThresholds& entry) {
-  return entry.dtype ? std::string(name(*entry.dtype)) : "any other";
-}
+std::string dtype_text(std::optional<DType> dtype) { return dtype ? std::string(name(*dtype)) : "any other"; }
 
 struct NamedConstant {
   const char* name;
@@ -98,6 +96,17 @@ constexpr std::array<NamedConstant, 7> constants{{
     {"accumulative_bound", &Thresholds::accumulative_bound},
     {"accumulative_small_value", &Thresholds::accumulative_small_value},
     {"ulp_limit", &Thresholds::ulp_limit},
+}};
+
+struct NamedComparisonLimit {
+  const char* name;
+  double ComparisonLimits::*value;
+};
+constexpr std::array<NamedComparisonLimit, 4> comparison_limit_names{{
+    {"least_error", &ComparisonLimits::least_error},
+    {"ulp_mean", &ComparisonLimits::ulp_mean},
+    {"ulp_proportion", &ComparisonLimits::ulp_proportion},
+    {"error_balance", &ComparisonLimits::error_balance},
 }};
 
 struct NamedLimit {
@@ -151,8 +160,20 @@ std::string list_standards_text() {
   std::vector<std::vector<std::string>> rows{{"dtype"}};
   for (const NamedConstant& constant : constants) rows[0].emplace_back(constant.name);
   for (const DTypeThresholds& entry : thresholds_table()) {
-    auto& row = rows.emplace_back(std::vector{dtype_text(entry)});
+    auto& row = rows.emplace_back(std::vector{dtype_text(entry.dtype)});
     for (const NamedConstant& constant : constants) row.push_back(number_text(entry.values.*constant.value));
+  }
+  text += table_text(rows);
+
+  text += "\nLimits of api_precision_compare by dtype of the NPU's output; dual-1000 passes from " +
+          number_text(least_dual_1000) + " on\n";
+  rows = {{"dtype"}};
+  for (const NamedComparisonLimit& limit : comparison_limit_names) rows[0].emplace_back(limit.name);
+  for (const DTypeLimits& entry : comparison_limits_table()) {
+    auto& row = rows.emplace_back(std::vector{dtype_text(entry.dtype)});
+    for (const NamedComparisonLimit& limit : comparison_limit_names) {
+      row.push_back(number_text(entry.values.*limit.value));
+    }
   }
   text += table_text(rows);
 
@@ -200,10 +221,14 @@ std::string list_standards_json() {
     json["selection"][policy_text(policy)] = steps;
   }
   for (const DTypeThresholds& entry : thresholds_table()) {
-    Json& values = json["constants"][dtype_text(entry)];
+    Json& values = json["constants"][dtype_text(entry.dtype)];
     for (const NamedConstant& constant : constants) values[constant.name] = entry.values.*constant.value;
     values["ulp_min_exponent"] = entry.values.ulp_min_exponent;
     values["ulp_fraction_bits"] = entry.values.ulp_fraction_bits;
+  }
+  for (const DTypeLimits& entry : comparison_limits_table()) {
+    Json& values = json["comparison_limits"][dtype_text(entry.dtype)];
+    for (const NamedComparisonLimit& limit : comparison_limit_names) values[limit.name] = entry.values.*limit.value;
   }
   for (const LevelApis& entry : operator_levels()) {
     Json& level = json["levels"][entry.level.name];

@@ -127,10 +127,12 @@ const StandardEntry& entry_of(Standard standard) {
 }
 
 // precision_metrics.md 10.6. float8 has no row of its own: only its proportion is judged.
-constexpr ComparisonLimits float16_limits{0x1p-11, 0, 0.001, 0x1p-20};
-constexpr ComparisonLimits bfloat16_limits{0x1p-8, 0, 0.001, 0x1p-7};
-constexpr ComparisonLimits float32_limits{0x1p-14, 64, 0.05, 0x1p-14};
-constexpr ComparisonLimits other_limits{0x1p-14, 0, 0.001, 0x1p-14};
+constexpr auto dtype_limits = std::to_array<DTypeLimits>({
+    {DType::float16, {0x1p-11, 0, 0.001, 0x1p-20}},
+    {DType::bfloat16, {0x1p-8, 0, 0.001, 0x1p-7}},
+    {DType::float32, {0x1p-14, 64, 0.05, 0x1p-14}},
+    {std::nullopt, {0x1p-14, 0, 0.001, 0x1p-14}},
+});
 
 bool contains(Names names, std::string_view api) { return std::ranges::find(names, api) != names.end(); }
 
@@ -215,17 +217,13 @@ const OperatorLevel& operator_level(std::string_view api) {
   return found->level;
 }
 
+std::span<const DTypeLimits> comparison_limits_table() { return dtype_limits; }
+
 const ComparisonLimits& comparison_limits(std::string_view device_dtype) {
-  switch (parse_dtype(device_dtype).value_or(DType::int64)) {
-    case DType::float16:
-      return float16_limits;
-    case DType::bfloat16:
-      return bfloat16_limits;
-    case DType::float32:
-      return float32_limits;
-    default:
-      return other_limits;
-  }
+  const std::optional<DType> dtype = parse_dtype(device_dtype);
+  const auto* found = std::ranges::find_if(
+      dtype_limits, [&](const DTypeLimits& entry) { return !entry.dtype || entry.dtype == dtype; });
+  return found->values;
 }
 
 }  // namespace msrun

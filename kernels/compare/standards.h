@@ -129,6 +129,12 @@ struct ComparisonLimits {
   double error_balance;   // of the accumulative-error standard
 };
 const ComparisonLimits& comparison_limits(std::string_view device_dtype);
+
+struct DTypeLimits {
+  std::optional<DType> dtype;  // none: every other one
+  ComparisonLimits values;
+};
+std::span<const DTypeLimits> comparison_limits_table();
 inline constexpr double least_dual_1000 = 0.999;
 inline constexpr double ulp_ratio_limit = 1;  // a ratio below it passes
 

@@ -25,6 +25,7 @@ TEST(ListStandards, ShowsEveryTable) {
   EXPECT_THAT(text, HasSubstr("  3. the output is float16, bfloat16, float32 or float64: benchmark\n"));
   EXPECT_THAT(text, HasSubstr("\n  float16    2^-10        2^-16 "));
   EXPECT_THAT(text, HasSubstr("\n  L2     2                   1.2 "));
+  EXPECT_THAT(text, HasSubstr("\n  float32    2^-14        64 "));
 }
 
 TEST(ListStandards, MarksEntriesThatNameNoOperator) {

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "kernels/compare/compare.h"
+#include "kernels/compare/details_csv.h"
 #include "kernels/error.h"
+#include "kernels/io/csv.h"
 #include "kernels/io/npy.h"
 #include "kernels/io/pt_file.h"
-#include "orchestrator/csv.h"
 #include "tests/e2e/support.h"
 #include "tools/tensor_compare/cases.h"
 #include "tools/tensor_compare/command.h"
@@ -133,7 +133,7 @@ TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "");
   EXPECT_EQ(run.out,
-            details_header(false).substr(3) +
+            "API Name," + details_titles(false) +
                 "Functional.softmax.0.forward.output.0,torch.float32,torch.float16,\"(4,)\",0.99999846452807,"
                 "0.009765625,1.00000000000000,0.75000000000000, , ,0.25000000000000,0.00488299560356,0,0.009765624,"
                 "0.002441406, , , , , , ,warning,\"\n"

@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
   using namespace msrun;
   try {
     const auto parsed = tensor_compare::parse_options(argc, argv);
-    if (const auto* text = std::get_if<PrintAndExit>(&parsed)) {
+    if (const auto* text = std::get_if<tensor_compare::PrintAndExit>(&parsed)) {
       std::cout << text->text;
       return exit_completed;
     }

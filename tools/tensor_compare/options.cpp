@@ -3,6 +3,7 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 
+#include "kernels/error.h"
 #include "kernels/text.h"
 
 namespace msrun::tensor_compare {

@@ -7,11 +7,16 @@
 #include <variant>
 
 #include "kernels/compare/standards.h"
-#include "orchestrator/command_line.h"
 
 namespace msrun::tensor_compare {
 
 enum class Format : std::uint8_t { csv, table };
+enum class FailOn : std::uint8_t { never, error, warning };
+
+// A text to print on stdout before ending with exit code 0.
+struct PrintAndExit {
+  std::string text;
+};
 
 struct Options {
   // Either both files, or the cases.

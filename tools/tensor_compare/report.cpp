@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/compare/details_csv.h"
+#include "kernels/io/csv.h"
 #include "kernels/text.h"
-#include "orchestrator/csv.h"
 
 namespace msrun::tensor_compare {
 
@@ -14,10 +15,7 @@ constexpr std::size_t title_width = 28;
 }  // namespace
 
 std::string csv_header(const std::string& first_title, bool english) {
-  const std::string header = details_header(english);  // begins with a byte order mark, which is for files
-  std::string result;
-  append_csv_field(result, first_title);
-  return result + header.substr(header.find(','));
+  return first_title + "," + details_titles(english);
 }
 
 std::string csv_row(const std::string& name, const DetailsRow& row, int precision) {
