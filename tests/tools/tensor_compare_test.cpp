@@ -161,7 +161,7 @@ TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {
   EXPECT_EQ(run_tool("tensor_compare", {a, b, "--fail-on", "warning"}, scratch.path()).exit_code, 1);
 }
 
-std::string uint16_npy(const std::vector<std::uint16_t>& bits, const std::string& descr) {
+std::string two_byte_npy(const std::vector<std::uint16_t>& bits, const std::string& descr) {
   std::string header =
       "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + std::to_string(bits.size()) + ",), }\n";
   std::string bytes("\x93NUMPY\x01\x00", 8);
@@ -175,7 +175,7 @@ TEST(TensorCompare, UnderstandsBitsThatNumpyHasNoNameFor) {
   const TempDir scratch;
   const std::string path = scratch / "x.npy";
   for (const char* descr : {"<u2", "|V2"}) {
-    write_file(path, uint16_npy({0x3F80, 0xC020}, descr));
+    write_file(path, two_byte_npy({0x3F80, 0xC020}, descr));
     const Side side = read_side(path, std::nullopt);
     EXPECT_EQ(side.tensor.dtype(), DType::bfloat16);
     EXPECT_EQ(side.tensor.item(1), -2.5);
