@@ -40,7 +40,7 @@ void AttemptHistory::see(std::string_view note) {
     for (const std::uint32_t task : in_flight_) ++deaths_[task];
   }
   in_flight_.resize(note.size() / sizeof(std::uint32_t));
-  std::memcpy(in_flight_.data(), note.data(), note.size());
+  if (!note.empty()) std::memcpy(in_flight_.data(), note.data(), note.size());
 }
 
 std::vector<std::uint32_t> AttemptHistory::suspects(std::uint32_t deaths) const {
