@@ -3,25 +3,29 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <tuple>
+#include <unordered_map>
 
 #include "kernels/error.h"
 
 namespace msrun {
 namespace {
 
-struct Table {
-  std::map<std::string, Operator, std::less<>> operators;
-  std::map<std::string, std::map<std::string, std::string, std::less<>>, std::less<>>
-      names;  // type -> api -> canonical
+// In the order of registration.
+template <class Line>
+struct Chain {
+  const Line* first = nullptr;
+  const Line* last = nullptr;
 
-  Operator& get(const std::string& name) { return operators.try_emplace(name, name).first->second; }
+  void append(const Line* line) {
+    (last == nullptr ? first : last->next) = line;
+    last = line;
+  }
 };
 
-// Filled while the library is loaded, constant afterwards.
-Table& table() {
-  static Table instance;
-  return instance;
-}
+// Constant-initialised, so that they are there before the first line of any file.
+constinit Chain<OperatorRegistration> operator_lines;
+constinit Chain<NamesRegistration> names_lines;
 
 bool is_space(char c) { return c == ' ' || c == '\n'; }
 
@@ -39,26 +43,72 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 }  // namespace
 
-OperatorRegistration::OperatorRegistration(const char* signature, OperatorFunction function) {
-  Signature parsed(signature);
-  table().get(parsed.name()).overloads.push_back({parsed, function});
-}
+struct OperatorTable {
+  using Names = std::unordered_map<std::string_view, const Operator*>;
 
-NamesRegistration::NamesRegistration(const char* canonical, const char* names) {
-  for (const std::string_view group : split(names, ';')) {
-    const std::size_t colon = group.find(':');
-    if (colon == std::string_view::npos) throw std::logic_error("NAMES needs 'Type: name ...': " + std::string(group));
-    const std::vector<std::string_view> type = split(group.substr(0, colon), ' ');
-    for (const std::string_view api : split(group.substr(colon + 1), ' ')) {
-      const auto [position, fresh] = table().names[std::string(type.at(0))].emplace(api, canonical);
-      if (!fresh) throw std::logic_error("API name registered twice: " + std::string(type[0]) + "." + std::string(api));
+  OperatorTable() {
+    for (const OperatorRegistration* line = operator_lines.first; line != nullptr; line = line->next) {
+      const std::string_view text = line->signature;
+      const std::string_view name = text.substr(0, text.find('('));
+      operators.try_emplace(name, std::string(name)).first->second.registrations_.push_back(line);
+    }
+    for (const NamesRegistration* line = names_lines.first; line != nullptr; line = line->next) add_names(*line);
+  }
+
+  void add_names(const NamesRegistration& line) {
+    const auto named = operators.find(line.canonical);
+    if (named == operators.end()) throw std::logic_error("NAMES without OP: " + std::string(line.canonical));
+    for (const std::string_view group : split(line.names, ';')) {
+      const std::size_t colon = group.find(':');
+      const std::vector<std::string_view> type = split(group.substr(0, colon), ' ');
+      if (colon == std::string_view::npos || type.size() != 1) {
+        throw std::logic_error("NAMES needs 'Type: name ...': " + std::string(group));
+      }
+      Names& of_type = names[type.front()];
+      for (const std::string_view api : split(group.substr(colon + 1), ' ')) {
+        if (!of_type.emplace(api, &named->second).second) {
+          throw std::logic_error("API name registered twice: " + std::string(type.front()) + "." + std::string(api));
+        }
+      }
     }
   }
+
+  std::unordered_map<std::string_view, Operator> operators;  // by canonical name
+  std::map<std::string_view, Names> names;                   // by type
+};
+
+namespace {
+
+// Lives until the process ends: taking it apart would be time lost at every exit.
+const OperatorTable& table() {
+  static const OperatorTable& instance = *new OperatorTable;
+  return instance;
+}
+
+}  // namespace
+
+OperatorRegistration::OperatorRegistration(const char* signature_text, OperatorFunction operator_function)
+    : signature(signature_text), function(operator_function) {
+  operator_lines.append(this);
+}
+
+NamesRegistration::NamesRegistration(const char* canonical_name, const char* all_names)
+    : canonical(canonical_name), names(all_names) {
+  names_lines.append(this);
+}
+
+const std::vector<Overload>& Operator::overloads() const {
+  std::call_once(parsed_, [&] {
+    for (const OperatorRegistration* line : registrations_) {
+      overloads_.push_back({Signature(line->signature), line->function});
+    }
+  });
+  return overloads_;
 }
 
 Value Operator::call(const List& args, const Dict& kwargs, Tape& tape) const {
   std::string first_problem;
-  for (const Overload& overload : overloads) {
+  for (const Overload& overload : overloads()) {
     std::string problem;
     std::optional<std::vector<Value>> values = overload.signature.bind(args, kwargs, problem);
     if (values) return overload.function(Bound(overload.signature, std::move(*values), tape));
@@ -76,20 +126,20 @@ const Operator* find_operator(std::string_view type, std::string_view api) {
   const auto names = table().names.find(type);
   if (names == table().names.end()) return nullptr;
   const auto found = names->second.find(api);
-  return found == names->second.end() ? nullptr : find_canonical(found->second);
+  return found == names->second.end() ? nullptr : found->second;
 }
 
 std::vector<ApiListing> list_apis() {
   std::vector<ApiListing> result;
   for (const auto& [type, names] : table().names) {
-    for (const auto& [api, canonical] : names) result.push_back({type, api, canonical});
+    for (const auto& [api, found] : names) result.push_back({std::string(type), std::string(api), found->name});
   }
+  std::ranges::sort(result, {}, [](const ApiListing& entry) { return std::tie(entry.type, entry.api); });
   return result;
 }
 
 bool is_known_api(std::string_view api) {
-  return std::any_of(table().names.begin(), table().names.end(),
-                     [&](const auto& type) { return type.second.find(api) != type.second.end(); });
+  return std::ranges::any_of(table().names, [&](const auto& type) { return type.second.contains(api); });
 }
 
 }  // namespace msrun

@@ -9,7 +9,7 @@
 // functional operator: it returns what the first argument becomes.
 #pragma once
 
-#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +26,9 @@ struct Overload {
   OperatorFunction function;
 };
 
+struct OperatorRegistration;
+
+// Safe to use from several threads.
 class Operator {
  public:
   explicit Operator(std::string operator_name) : name(std::move(operator_name)) {}
@@ -34,8 +37,17 @@ class Operator {
   // or from the operator. Outputs: Var, number, None, List.
   Value call(const List& args, const Dict& kwargs, Tape& tape) const;
 
-  std::string name;  // canonical: "relu"
-  std::vector<Overload> overloads;
+  const std::vector<Overload>& overloads() const;
+
+  const std::string name;  // canonical: "relu"
+
+ private:
+  friend struct OperatorTable;
+
+  // A run uses few of the operators: signatures are parsed when they are first asked for.
+  std::vector<const OperatorRegistration*> registrations_;
+  mutable std::once_flag parsed_;
+  mutable std::vector<Overload> overloads_;
 };
 
 // The operator that the dumper calls `api` in namespace `type` ("Functional", "Tensor", "Torch", "NPU", "Aten", "Mint",
@@ -56,11 +68,23 @@ std::vector<ApiListing> list_apis();
 // Whether any namespace knows the bare name: what white and black lists accept.
 bool is_known_api(std::string_view api);
 
+// What an OP line leaves behind while the library is loaded; the table is made of these when it is first asked. Both
+// texts must outlive the program's use of the table. Lines may not be added after that.
 struct OperatorRegistration {
   OperatorRegistration(const char* signature, OperatorFunction function);
+
+  const char* signature;
+  OperatorFunction function;
+  mutable const OperatorRegistration* next = nullptr;
 };
+
+// The same for a NAMES line.
 struct NamesRegistration {
   NamesRegistration(const char* canonical, const char* names);
+
+  const char* canonical;
+  const char* names;
+  mutable const NamesRegistration* next = nullptr;
 };
 
 #define MSRUN_CONCAT_INNER(a, b) a##b

@@ -100,24 +100,24 @@ Value refuse(const Bound& /*args*/) {
 }
 
 // Every row takes whatever it is called with.
-template <std::size_t... row>
-bool register_rows(std::index_sequence<row...> /*rows*/) {
-  const auto add = [](const Uncheckable& entry, OperatorFunction function) {
-    const std::string signature = std::string(entry.canonical) + "(*, any... ignored)";
-    OperatorRegistration(signature.c_str(), function);
-    NamesRegistration(entry.canonical, entry.names);
-  };
-  (add(table[row], refuse<row>), ...);
-  return true;
-}
+template <std::size_t row>
+struct Registration {
+  std::string signature = std::string(table[row].canonical) + "(*, any... ignored)";
+  OperatorRegistration line{signature.c_str(), refuse<row>};
+  NamesRegistration names{table[row].canonical, table[row].names};
+};
 
-const bool registered = register_rows(std::make_index_sequence<table.size()>{});
+template <class Rows>
+struct Registrations;
+template <std::size_t... row>
+struct Registrations<std::index_sequence<row...>> : Registration<row>... {};
+
+const Registrations<std::make_index_sequence<table.size()>> registrations;
 
 }  // namespace
 
 bool is_uncheckable(std::string_view canonical) {
-  return registered && std::any_of(table.begin(), table.end(),
-                                   [&](const Uncheckable& entry) { return canonical == entry.canonical; });
+  return std::ranges::any_of(table, [&](const Uncheckable& entry) { return canonical == entry.canonical; });
 }
 
 }  // namespace msrun

@@ -211,7 +211,7 @@ TEST(ExtremeValues, AreSurvivedByEveryOperator) {
   Arguments arguments(seed);
   int results = 0;
   for (const std::string& name : operators) {
-    for (const Overload& overload : find_canonical(name)->overloads) {
+    for (const Overload& overload : find_canonical(name)->overloads()) {
       SCOPED_TRACE(overload.signature.text());
       for (int round = 0; round < rounds; ++round) {
         try {
