@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -161,6 +162,12 @@ std::string boxed_table(const std::vector<std::pair<std::string, std::string>>& 
 std::string short_number(double value) {
   std::array<char, 32> buffer;
   std::snprintf(buffer.data(), buffer.size(), "%.4g", value);
+  return buffer.data();
+}
+
+std::string hexadecimal(std::uint64_t value) {
+  std::array<char, 17> buffer;
+  std::snprintf(buffer.data(), buffer.size(), "%016" PRIx64, value);
   return buffer.data();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,5 +35,8 @@ std::string boxed_table(const std::vector<std::pair<std::string, std::string>>& 
 
 // Four significant digits: "0.9999", "1.25e-07".
 std::string short_number(double value);
+
+// Sixteen lower-case digits.
+std::string hexadecimal(std::uint64_t value);
 
 }  // namespace msrun

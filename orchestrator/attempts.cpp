@@ -3,16 +3,15 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "runner/record.h"
+
 namespace msrun {
 namespace {
-
-// In place of the task that a result begins with; no plan has as many.
-constexpr std::uint32_t note_marker = UINT32_MAX;
 
 enum class Kind : std::uint8_t { start, in_flight, end };
 
 std::string note(Kind kind, std::span<const std::uint32_t> tasks) {
-  std::string record(reinterpret_cast<const char*>(&note_marker), sizeof(note_marker));
+  std::string record(reinterpret_cast<const char*>(&attempt_marker), sizeof(attempt_marker));
   record += static_cast<char>(kind);
   record.append(reinterpret_cast<const char*>(tasks.data()), tasks.size_bytes());
   return record;
@@ -20,16 +19,12 @@ std::string note(Kind kind, std::span<const std::uint32_t> tasks) {
 
 }  // namespace
 
-bool is_note(std::string_view record) {
-  return record.size() > sizeof(note_marker) && std::memcmp(record.data(), &note_marker, sizeof(note_marker)) == 0;
-}
-
 std::string start_note() { return note(Kind::start, {}); }
 std::string in_flight_note(std::span<const std::uint32_t> tasks) { return note(Kind::in_flight, tasks); }
 std::string end_note() { return note(Kind::end, {}); }
 
 void AttemptHistory::see(std::string_view note) {
-  note.remove_prefix(sizeof(note_marker));
+  note.remove_prefix(sizeof(attempt_marker));
   const auto kind = static_cast<Kind>(note.front());
   note.remove_prefix(1);
   if (kind > Kind::end || note.size() % sizeof(std::uint32_t) != 0) {

@@ -11,9 +11,6 @@
 
 namespace msrun {
 
-// A journal record that is no result.
-bool is_note(std::string_view record);
-
 // A supervisor begins; it is at these tasks now; it ends in order and leaves nothing in flight.
 std::string start_note();
 std::string in_flight_note(std::span<const std::uint32_t> tasks);

@@ -252,6 +252,7 @@ Json result_json(const ApiResult& result) {
           {"forward", status_text(result.forward)},
           {"backward", result.backward ? Json(status_text(*result.backward)) : Json(nullptr)},
           {"message", result.message},
+          {"inputs", result.inputs == 0 ? Json(nullptr) : Json(hexadecimal(result.inputs))},
           {"seconds",
            {{"materialise", seconds(result.times.materialise)},
             {"device", seconds(result.times.device)},

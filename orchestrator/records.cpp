@@ -4,13 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "orchestrator/attempts.h"
-
 namespace msrun {
 namespace {
-
-// In place of the task that a result begins with; no plan has as many.
-constexpr std::uint32_t time_marker = UINT32_MAX - 1;
 
 constexpr std::uint8_t no_status = 0xFF;
 
@@ -44,21 +39,7 @@ std::uint64_t take_short(const char*& at) {
   }
 }
 
-std::uint32_t first_number(std::string_view record) {
-  std::uint32_t number = 0;
-  std::memcpy(&number, record.data(), sizeof(number));
-  return number;
-}
-
 }  // namespace
-
-RecordKind kind_of(std::string_view record) {
-  if (record.size() <= sizeof(std::uint32_t)) return RecordKind::unreadable;
-  if (is_note(record)) return RecordKind::attempt_note;
-  return first_number(record) == time_marker ? RecordKind::time_note : RecordKind::result;
-}
-
-std::uint32_t task_of(std::string_view result) { return first_number(result); }
 
 std::string time_note(double time) {
   std::string record(sizeof(time_marker) + sizeof(time), '\0');
@@ -87,6 +68,7 @@ void StoredResults::put(const ApiResult& result) {
        {result.times.materialise, result.times.device, result.times.benchmark, result.times.compare}) {
     append_short(bytes_, time);
   }
+  append(bytes_, result.inputs);
   append(bytes_, result.overflow.has_value());
   if (result.overflow) append(bytes_, *result.overflow);
   for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
@@ -121,6 +103,7 @@ ApiResult StoredResults::decode(std::uint32_t task, bool with_rows) const {
        {&result.times.materialise, &result.times.device, &result.times.benchmark, &result.times.compare}) {
     *time = take_short(at);
   }
+  result.inputs = take<std::uint64_t>(at);
   if (take<bool>(at)) result.overflow = take<OverflowFinding>(at);
   if (!with_rows) return result;
   for (auto* rows : {&result.forward_rows, &result.backward_rows}) {

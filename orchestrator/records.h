@@ -1,5 +1,4 @@
-// What the records of a run's journal are: results, notes of the calls in flight (orchestrator/attempts.h), and notes
-// of the time. And the results of a run in memory.
+// The results of a run in memory, and the notes of the time in its journal.
 #pragma once
 
 #include <cstddef>
@@ -12,21 +11,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runner/record.h"
 #include "runner/result.h"
 
 namespace msrun {
-
-enum class RecordKind : std::uint8_t {
-  result,        // as encode(ApiResult) writes it
-  attempt_note,  // for AttemptHistory
-  time_note,
-  unreadable,  // too short for any
-};
-
-RecordKind kind_of(std::string_view record);
-
-// The task of a record that is a result.
-std::uint32_t task_of(std::string_view result);
 
 // Says that what stands before it was written by then. Seconds since 1970.
 std::string time_note(double time);

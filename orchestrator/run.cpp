@@ -22,6 +22,7 @@
 #include "journal/reader.h"
 #include "kernels/api/operators.h"
 #include "kernels/io/dump_json.h"
+#include "kernels/text.h"
 #include "orchestrator/attempts.h"
 #include "orchestrator/clock.h"
 #include "orchestrator/config.h"
@@ -110,12 +111,6 @@ RunFinished run_finished(const ResultStore& results, const Plan& plan, bool comp
 }
 
 namespace {
-
-std::string hexadecimal(std::uint64_t value) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(value));
-  return text.data();
-}
 
 // What must be equal for a journal to be continued: the dump and everything that changes a result. The rest is there to
 // read.

@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "runner/error_data.h"
 #include "runner/explain.h"
+#include "runner/input_checksum.h"
 #include "runner/overflow.h"
 
 namespace msrun {
@@ -146,6 +147,7 @@ class Check {
     {
       const Stopwatch watch(result_.times.materialise);
       call = materialise(recorded_, options);
+      if (options.round_to_hf32) result_.inputs = input_checksum(call);
     }
     const std::optional<std::size_t> only_output =
         options_.compare.compat_msprobe ? grad_index(call.parts.api) : std::nullopt;
@@ -365,6 +367,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   ApiResult skipped = skip_result(task, call.name, reason);
   skipped.device = device_id;
   skipped.times = result.times;
+  skipped.inputs = result.inputs;
   return skipped;
 }
 

@@ -146,6 +146,7 @@ std::string encode(const ApiResult& result) {
   out.number(result.times.device);
   out.number(result.times.benchmark);
   out.number(result.times.compare);
+  out.number(result.inputs);
   if (result.overflow) {
     out.number(result.overflow->verdict);
     out.number(result.overflow->bench);
@@ -173,6 +174,7 @@ ApiResult decode_result(std::string_view bytes) {
   result.times.device = in.number<std::uint64_t>();
   result.times.benchmark = in.number<std::uint64_t>();
   result.times.compare = in.number<std::uint64_t>();
+  result.inputs = in.number<std::uint64_t>();
   if (!in.at_end()) {
     OverflowFinding& finding = result.overflow.emplace();
     finding.verdict = in.enumerator(OverflowFinding::Verdict::not_judged);

@@ -39,6 +39,7 @@ struct ApiResult {
   // Warning or error, and rounding explains every row that is (DetailsRow::rounding_only).
   bool rounding_only = false;
   PhaseTimes times;
+  std::uint64_t inputs = 0;  // input_checksum(); 0 for a call whose inputs were not built
   // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
   std::optional<OverflowFinding> overflow;
 };

@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "runner/record.h"
 #include "runner/result.h"
 
 namespace msrun {
@@ -22,11 +23,10 @@ AttemptHistory history_of(const std::vector<std::string>& notes) {
 }
 
 TEST(Attempts, ANoteIsNoResult) {
-  EXPECT_TRUE(is_note(start_note()));
-  EXPECT_TRUE(is_note(in_flight({1, 2})));
-  EXPECT_TRUE(is_note(end_note()));
-  EXPECT_FALSE(is_note(encode(skip_result(0, "Torch.add.0", "reason"))));
-  EXPECT_FALSE(is_note(""));
+  EXPECT_EQ(kind_of(start_note()), RecordKind::attempt_note);
+  EXPECT_EQ(kind_of(in_flight({1, 2})), RecordKind::attempt_note);
+  EXPECT_EQ(kind_of(end_note()), RecordKind::attempt_note);
+  EXPECT_EQ(kind_of(encode(skip_result(0, "Torch.add.0", "reason"))), RecordKind::result);
 }
 
 TEST(Attempts, CountsTheLastCallsOfEveryRunThatEndedWithoutAWord) {

@@ -27,10 +27,12 @@ TEST(Result, IsWhatWasEncoded) {
     for (const bool rounding_only : {false, true}) {
       ApiResult result = result_of(status, Status::pass);
       result.rounding_only = rounding_only;
+      result.inputs = 0xFEDCBA9876543210U;
       result.forward_rows = {row_of(status, rounding_only), row_of(status, !rounding_only)};
       const ApiResult back = decode_result(encode(result));
       EXPECT_EQ(back.forward, status);
       EXPECT_EQ(back.rounding_only, rounding_only);
+      EXPECT_EQ(back.inputs, result.inputs);
       ASSERT_EQ(back.forward_rows.size(), 2U);
       EXPECT_EQ(back.forward_rows[0].status, status);
       EXPECT_EQ(back.forward_rows[0].rounding_only, rounding_only);

@@ -399,5 +399,31 @@ TEST(ApiPrecisionCompareInputs, AreComparedByTheJournals) {
               Not(HasSubstr("inputs")));
 }
 
+// The details file of a run of the sample dump.
+std::string checked(const TempDir& scratch, const std::string& dump, const std::string& seed) {
+  static int runs = 0;
+  const fs::path out = scratch / (dump + "_" + std::to_string(++runs));
+  const std::string file = (fs::path(TEST_DATA_DIR) / "dumps" / dump / "dump.json").string();
+  const Finished done =
+      run_tool("msrun", {"-api_info", file, "--backend", "sim", "--seed", seed, "-o", out.string()}, scratch.path());
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  for (const auto& entry : fs::directory_iterator(out)) {
+    if (entry.path().filename().string().starts_with("accuracy_checking_details")) return entry.path().string();
+  }
+  return {};
+}
+
+TEST(ApiPrecisionCompareInputs, AreComparedCallByCall) {
+  const TempDir scratch;
+  const std::string npu = checked(scratch, "cnn_fp32", "1");
+  EXPECT_THAT(input_differences(npu, checked(scratch, "cnn_fp32", "1")), IsEmpty());
+  EXPECT_EQ(input_differences(npu, checked(scratch, "cnn_fp32", "2")),
+            "39 of 50 calls, the first by name is Functional.adaptive_avg_pool2d.0; the seed (1 on the NPU, 2 on the "
+            "GPU)");
+  // Recorded tensors do not depend on the seed, though the runs' options differ.
+  EXPECT_THAT(input_differences(checked(scratch, "zoo_tensor_small", "1"), checked(scratch, "zoo_tensor_small", "2")),
+              IsEmpty());
+}
+
 }  // namespace
 }  // namespace msrun::api_precision_compare

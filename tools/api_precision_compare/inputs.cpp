@@ -1,15 +1,24 @@
 #include "tools/api_precision_compare/inputs.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <stdexcept>
+#include <string_view>
 #include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "journal/error.h"
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "journal/run_files.h"
 #include "kernels/text.h"
+#include "runner/record.h"
+#include "runner/result.h"
 
 namespace msrun::api_precision_compare {
 
@@ -17,28 +26,40 @@ namespace {
 
 using nlohmann::json;
 
-// The fingerprint of the run that wrote the CSV; null if it is not known.
-json fingerprint(const std::string& csv) {
+struct Inputs {
+  json fingerprint;                                      // of the run; null if it is not known
+  std::unordered_map<std::string, std::uint64_t> calls;  // checksums of their inputs, by name
+};
+
+// What the journal beside the CSV says of the run that wrote both.
+Inputs inputs_of(const std::string& csv) {
+  Inputs inputs;
   const std::optional<RunFiles> files = files_of_csv(csv);
   std::error_code error;
-  if (!files || !std::filesystem::exists(files->journal, error)) return {};
+  if (!files || !std::filesystem::exists(files->journal, error)) return inputs;
   try {
-    const json metadata =
-        json::parse(journal::read_header(*journal::open_source(files->journal)).metadata, nullptr, false);
-    if (!metadata.is_object() || !metadata.contains("fingerprint")) return {};
-    return metadata["fingerprint"].is_object() ? metadata["fingerprint"] : json();
+    const auto source = journal::open_source(files->journal);
+    const json metadata = json::parse(journal::read_header(*source).metadata, nullptr, false);
+    if (metadata.is_object() && metadata.contains("fingerprint") && metadata["fingerprint"].is_object()) {
+      inputs.fingerprint = metadata["fingerprint"];
+    }
+    journal::read(*source, [&](std::string_view record) {
+      if (kind_of(record) != RecordKind::result) return;
+      ApiResult result = decode_result(record);
+      if (result.inputs != 0) inputs.calls[std::move(result.name)] = result.inputs;
+    });
   } catch (const journal::Error&) {
     return {};
+  } catch (const std::runtime_error&) {
+    return {};  // a record of another version
   }
+  return inputs;
 }
 
 std::string text(const json& value) { return sanitised(value.is_string() ? value.get<std::string>() : value.dump()); }
 
-}  // namespace
-
-std::string input_differences(const std::string& npu_csv, const std::string& gpu_csv) {
-  const json npu = fingerprint(npu_csv);
-  const json gpu = fingerprint(gpu_csv);
+// What decides the inputs and differs between the runs.
+std::string different_settings(const json& npu, const json& gpu) {
   if (npu.is_null() || gpu.is_null()) return {};
   std::string differences;
   for (const auto& [key, words] : {std::pair{"dump", "the recorded calls"},
@@ -50,6 +71,28 @@ std::string input_differences(const std::string& npu_csv, const std::string& gpu
                    text(gpu[key]) + " on the GPU)";
   }
   return differences;
+}
+
+}  // namespace
+
+std::string input_differences(const std::string& npu_csv, const std::string& gpu_csv) {
+  const Inputs npu = inputs_of(npu_csv);
+  const Inputs gpu = inputs_of(gpu_csv);
+  std::size_t common = 0;
+  std::vector<std::string> different;
+  for (const auto& [name, checksum] : npu.calls) {
+    const auto other = gpu.calls.find(name);
+    if (other == gpu.calls.end()) continue;
+    ++common;
+    if (other->second != checksum) different.push_back(name);
+  }
+  if (common > 0 && different.empty()) return {};
+  std::string differences = different_settings(npu.fingerprint, gpu.fingerprint);
+  if (common == 0) return differences;
+  std::ranges::sort(different);
+  const std::string calls = std::to_string(different.size()) + " of " + std::to_string(common) +
+                            " calls, the first by name is " + sanitised(different.front());
+  return differences.empty() ? calls : calls + "; " + differences;
 }
 
 }  // namespace msrun::api_precision_compare
