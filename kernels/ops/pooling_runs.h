@@ -147,4 +147,10 @@ class SplitPlane {
   std::vector<T> data_;
 };
 
+// Calls visit(place in the run, place in the slice) for the rows of a slice of outputs.
+template <class T, class Visit>
+void for_each_output_row(const Geometry& geometry, const SplitPlane<T>& plane, const Visit& visit) {
+  for (std::int64_t h = 0; h < geometry.axes[1].out; ++h) visit(h * plane.pitch(), h * geometry.axes[2].out);
+}
+
 }  // namespace msrun

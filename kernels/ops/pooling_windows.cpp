@@ -120,4 +120,8 @@ Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& out
   return geometry;
 }
 
+PoolOptions pool_options(const Bound& args) {
+  return {args.ints("kernel_size"), args.ints("stride"), args.ints("padding"), Dims{1}, args.flag("ceil_mode")};
+}
+
 }  // namespace msrun

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/api/signature.h"
 #include "kernels/api/value.h"
 #include "kernels/tensor/tensor.h"
 
@@ -55,5 +56,30 @@ Geometry sliding_windows(const Tensor& x, std::size_t spatial, const PoolOptions
 // The same for windows that divide the input evenly. output_size: an integer or a list in which None keeps the input's
 // size.
 Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& output_size);
+
+// The arguments kernel_size, stride, padding and ceil_mode.
+PoolOptions pool_options(const Bound& args);
+
+// Calls visit(windows of the three axes, position of the output in its plane) for every output of a plane.
+template <class Visit>
+void for_each_window(const Geometry& geometry, const Visit& visit) {
+  std::int64_t position = 0;
+  for (const Window& d : geometry.axes[0].windows) {
+    for (const Window& h : geometry.axes[1].windows) {
+      for (const Window& w : geometry.axes[2].windows) visit(d, h, w, position++);
+    }
+  }
+}
+
+// Calls visit(start, count) for the runs of a window along the last axis; elements of a run are the axis' step apart.
+template <class Visit>
+void for_each_run(const Geometry& geometry, const Window& d, const Window& h, const Window& w, const Visit& visit) {
+  const PoolAxis& rows = geometry.axes[1];
+  const PoolAxis& columns = geometry.axes[2];
+  const std::int64_t count = w.stop > w.start ? (w.stop - w.start + columns.step - 1) / columns.step : 0;
+  for (std::int64_t i = d.start; i < d.stop; i += geometry.axes[0].step) {
+    for (std::int64_t j = h.start; j < h.stop; j += rows.step) visit((i * rows.in + j) * columns.in + w.start, count);
+  }
+}
 
 }  // namespace msrun
