@@ -4,9 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
 
 namespace msrun {
@@ -39,9 +40,8 @@ class Npz : public testing::Test {
 
 template <class T>
 NpzArray array(std::string name, NumpyType type, std::vector<std::int64_t> shape, const std::vector<T>& values) {
-  NpzArray result{std::move(name), type, std::move(shape), std::vector<std::byte>(values.size() * sizeof(T))};
-  std::memcpy(result.data.data(), values.data(), result.data.size());
-  return result;
+  const auto bytes = std::as_bytes(std::span(values));
+  return {std::move(name), type, std::move(shape), {bytes.begin(), bytes.end()}};
 }
 
 std::string contents(const std::string& path) {
