@@ -1,5 +1,6 @@
 #include "kernels/api/evaluate.h"
 
+#include "kernels/api/complex_operators.h"
 #include "kernels/error.h"
 #include "kernels/ops/functions.h"
 
@@ -11,6 +12,8 @@ class SideBuilder {
  public:
   SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, Tape& tape)
       : call_(call),
+        name_(op.name),
+        takes_complex_(takes_complex(op.name)),
         tape_(tape),
         benchmark_(options.benchmark),
         change_input_(options.change_input),
@@ -37,17 +40,20 @@ class SideBuilder {
 
  private:
   Var input(const Tensor& tensor) {
-    if (is_complex(tensor.dtype()))
-      throw SkipError("Dtype is not supported: " + std::string(torch_name(tensor.dtype())));
+    if (is_complex(tensor.dtype()) && !takes_complex_)
+      throw SkipError("Complex tensors are not supported by " + name_ + ".");
     const bool differentiate =
         call_.backward.run && inputs_.size() < call_.requires_grad.size() && call_.requires_grad[inputs_.size()];
-    Var var = differentiate && is_floating(tensor.dtype()) ? tape_.leaf(tensor) : tape_.constant(tensor);
+    const bool differentiable = is_floating(tensor.dtype()) || is_complex(tensor.dtype());
+    Var var = differentiate && differentiable ? tape_.leaf(tensor) : tape_.constant(tensor);
     inputs_.push_back(var);
     const bool castable = is_half(tensor.dtype()) || tensor.dtype() == DType::float32;
     return cast_to_ && castable ? cast(var, *cast_to_) : var;
   }
 
   const MaterialisedCall& call_;
+  const std::string& name_;
+  bool takes_complex_;
   Tape& tape_;
   bool benchmark_;
   const std::function<Tensor(const Tensor&)>& change_input_;

@@ -72,7 +72,7 @@ Var Tape::record(Tensor value, const std::vector<Var>& inputs, JointVjp vjp) {
     nodes.push_back(input.node_);
     differentiable = differentiable || input.requires_grad();
   }
-  if (!differentiable || !is_floating(value.dtype())) return make(std::move(value), -1);
+  if (!differentiable || !(is_floating(value.dtype()) || is_complex(value.dtype()))) return make(std::move(value), -1);
   nodes_.push_back({std::move(nodes), std::move(vjp), value.dtype(), value.shape(), {}});
   return make(std::move(value), static_cast<std::int32_t>(nodes_.size() - 1));
 }
@@ -94,8 +94,8 @@ void Tape::accumulate(std::int32_t node, const Tensor& gradient) {
   Node& target = nodes_[static_cast<std::size_t>(node)];
   if (gradient.shape() != target.shape) throw std::logic_error("a VJP returned a gradient of the wrong shape");
   const Tensor cast = gradient.to(target.dtype);
-  target.gradient =
-      target.gradient.defined() ? map(target.dtype, target.gradient, cast, [](auto a, auto b) { return a + b; }) : cast;
+  const auto add = complex_too([](auto a, auto b) { return a + b; });
+  target.gradient = target.gradient.defined() ? map(target.dtype, target.gradient, cast, add) : cast;
 }
 
 void Tape::backward(const Var& output, const Tensor& gradient) {

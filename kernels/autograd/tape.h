@@ -2,7 +2,8 @@
 //
 // A Var is a tensor on a tape. Operators compute new Vars and, where an input requires a gradient, record a
 // vector-Jacobian product (VJP). The gradient of a Var has its dtype and shape. VJPs work on plain tensors: second
-// derivatives do not exist.
+// derivatives do not exist. The gradient of a complex Var holds the derivatives with respect to its real and imaginary
+// parts; a VJP may return a complex gradient for a real input, whose real part counts.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +76,7 @@ class Tape {
   Var number(double value);
   Var number(std::int64_t value);
   Var number(bool value);
-  // A tensor whose gradient will be asked for. dtype must be floating.
+  // A tensor whose gradient will be asked for. dtype must be floating or complex.
   Var leaf(Tensor tensor);
 
   // The result of an operator. It requires a gradient if an input of the edges does; subnormals are flushed here where

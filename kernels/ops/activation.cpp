@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "kernels/error.h"
+#include "kernels/ops/complex_numbers.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/error_function.h"
 #include "kernels/ops/exponential.h"
@@ -18,6 +19,11 @@ template <class T>
 [[gnu::always_inline]] inline T logistic(T x) {
   const T decay = exponential(-std::abs(x));
   return is_nan(x) ? x : (x >= 0 ? 1 : decay) / (1 + decay);
+}
+
+Complex logistic(Complex z) {
+  const Complex decay = std::exp(z.real() >= 0 ? -z : z);
+  return quotient(z.real() >= 0 ? Complex{1} : decay, 1.0 + decay);
 }
 
 // ln(1 + e^x).
@@ -248,21 +254,24 @@ Var glu(const Var& x, std::int64_t axis) {
 }  // namespace
 
 Var sigmoid(const Var& x) {
-  return unary(
-      x, [](auto a) { return logistic(a); }, [](auto, auto y, auto g) { return g * y * (1 - y); });
+  return complex_unary(
+      x, [](auto a) { return logistic(a); },
+      [](auto, auto y, auto g) { return g * conjugate(y) * conjugate(decltype(y){1} - y); });
 }
 
 Var tanh(const Var& x) {
-  return unary(
-      x, [](auto a) { return hyperbolic_tangent(a); }, [](auto, auto y, auto g) { return g * (1 - y * y); });
+  return complex_unary(
+      x, [](auto a) { return hyperbolic_tangent(a); },
+      [](auto, auto y, auto g) { return g * conjugate(decltype(y){1} - y * y); });
 }
 
 Var silu(const Var& x) {
-  return unary(
+  return complex_unary(
       x, [](auto a) { return a * logistic(a); },
       [](auto a, auto, auto g) {
         const auto s = logistic(a);
-        return g * s * (1 + a * (1 - s));
+        using T = decltype(a);
+        return g * conjugate(s) * conjugate(T{1} + a * (T{1} - s));
       });
 }
 

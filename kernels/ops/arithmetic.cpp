@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/error.h"
+#include "kernels/ops/complex_numbers.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
@@ -24,7 +25,9 @@ Tensor unchanged(const Tensor& g) { return g; }
 
 // Gradient times a factor that broadcasts to it.
 auto times(const Tensor& factor) {
-  return [factor](const Tensor& g) { return map(g.dtype(), factor, g, [](auto y, auto v) { return v * y; }); };
+  return [factor](const Tensor& g) {
+    return map(g.dtype(), factor, g, complex_too([](auto y, auto v) { return wrapping_mul(v, conjugate(y)); }));
+  };
 }
 
 bool is_integral(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
@@ -38,10 +41,11 @@ Var scaled_add(const Var& a, const Var& b, double alpha) {
   if (is_integral(dtype) && alpha != std::trunc(alpha)) {
     throw SkipError("For integral input tensors, argument alpha must not be a floating point number.");
   }
-  return binary(
-      a, b, [alpha](auto x, auto y) { return wrapping_add(x, wrapping_mul(number_as<decltype(x)>(alpha), y)); },
-      [](auto, auto, auto, auto g) { return g; },
-      [alpha](auto, auto, auto, auto g) { return static_cast<decltype(g)>(alpha) * g; });
+  return binary(a, b, complex_too([alpha](auto x, auto y) {
+                  return wrapping_add(x, wrapping_mul(number_as<decltype(x)>(alpha), y));
+                }),
+                complex_too([](auto, auto, auto, auto g) { return g; }),
+                complex_too([alpha](auto, auto, auto, auto g) { return static_cast<decltype(g)>(alpha) * g; }));
 }
 
 // With alpha 1, the usual case, no product is rounded.
@@ -145,19 +149,19 @@ Var fmod(const Var& a, const Var& b) {
 }
 
 Var reciprocal(const Var& x) {
-  return unary(
-      x, [](auto a) { return 1 / a; }, [](auto, auto y, auto g) { return -g * y * y; });
+  return complex_unary(
+      x, [](auto a) { return quotient(decltype(a){1}, a); },
+      [](auto, auto y, auto g) { return -g * conjugate(y) * conjugate(y); });
 }
 
 Var addcmul(const Var& x, const Var& a, const Var& b, double value) {
   return ternary(
-      result_dtype({&x, &a, &b}), x, a, b,
-      [value](auto s, auto u, auto v) {
+      result_dtype({&x, &a, &b}), x, a, b, complex_too([value](auto s, auto u, auto v) {
         return wrapping_add(s, wrapping_mul(wrapping_mul(number_as<decltype(s)>(value), u), v));
-      },
-      [](auto, auto, auto, auto g) { return g; },
-      [value](auto, auto, auto v, auto g) { return g * static_cast<decltype(g)>(value) * v; },
-      [value](auto, auto u, auto, auto g) { return g * static_cast<decltype(g)>(value) * u; });
+      }),
+      complex_too([](auto, auto, auto, auto g) { return g; }),
+      complex_too([value](auto, auto, auto v, auto g) { return g * static_cast<decltype(g)>(value) * conjugate(v); }),
+      complex_too([value](auto, auto u, auto, auto g) { return g * static_cast<decltype(g)>(value) * conjugate(u); }));
 }
 
 Var addcdiv(const Var& x, const Var& a, const Var& b, double value) {
@@ -165,12 +169,16 @@ Var addcdiv(const Var& x, const Var& a, const Var& b, double value) {
   if (is_integral(dtype) || (is_integral(a.dtype()) && is_integral(b.dtype()))) {
     throw SkipError("Integer division with addcdiv is not supported.");
   }
-  return ternary(
-      dtype, x, a, b,
-      floats_only([value](auto s, auto u, auto v) { return s + static_cast<decltype(s)>(value) * u / v; }),
-      [](auto, auto, auto, auto g) { return g; },
-      [value](auto, auto, auto v, auto g) { return g * static_cast<decltype(g)>(value) / v; },
-      [value](auto, auto u, auto v, auto g) { return -g * static_cast<decltype(g)>(value) * u / (v * v); });
+  return ternary(dtype, x, a, b, floats_only(complex_too([value](auto s, auto u, auto v) {
+                   return s + quotient(static_cast<decltype(s)>(value) * u, v);
+                 })),
+                 complex_too([](auto, auto, auto, auto g) { return g; }),
+                 complex_too([value](auto, auto, auto v, auto g) {
+                   return quotient(g * static_cast<decltype(g)>(value), conjugate(v));
+                 }),
+                 complex_too([value](auto, auto u, auto v, auto g) {
+                   return quotient(-g * static_cast<decltype(g)>(value) * conjugate(u), conjugate(v * v));
+                 }));
 }
 
 // Both forms are exact at their end of the interval.
@@ -189,30 +197,31 @@ Var lerp(const Var& start, const Var& end, const Var& weight) {
 Var add(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
   if (dtype == DType::boolean) return scaled_add(a, b, 1);
-  const Tensor z =
-      map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return wrapping_add(x, y); });
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
+                          complex_too([](auto x, auto y) { return wrapping_add(x, y); }));
   return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, unchanged)});
 }
 
 Var sub(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
-  const Tensor z =
-      map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return wrapping_sub(x, y); });
-  const auto negated = [](const Tensor& g) { return map(g.dtype(), g, [](auto v) { return -v; }); };
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
+                          complex_too([](auto x, auto y) { return wrapping_sub(x, y); }));
+  const auto negated = [](const Tensor& g) { return map(g.dtype(), g, complex_too([](auto v) { return -v; })); };
   return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, negated)});
 }
 
 Var mul(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
-  const Tensor z =
-      map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return wrapping_mul(x, y); });
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
+                          complex_too([](auto x, auto y) { return wrapping_mul(x, y); }));
   return a.tape().record(z, {edge_to(a, times(b.tensor())), edge_to(b, times(a.tensor()))});
 }
 
 Var div(const Var& a, const Var& b) {
   return float_binary(
-      a, b, [](auto x, auto y) { return x / y; }, [](auto, auto y, auto, auto g) { return g / y; },
-      [](auto x, auto y, auto, auto g) { return -g * (x / y) / y; });
+      a, b, complex_too([](auto x, auto y) { return quotient(x, y); }),
+      complex_too([](auto, auto y, auto, auto g) { return quotient(g, conjugate(y)); }),
+      complex_too([](auto x, auto y, auto, auto g) { return quotient(-g * conjugate(quotient(x, y)), conjugate(y)); }));
 }
 
 Var add(const Var& a, double b) { return add(a, a.tape().number(b)); }
@@ -220,18 +229,19 @@ Var mul(const Var& a, double b) { return mul(a, a.tape().number(b)); }
 
 Var neg(const Var& x) {
   if (x.dtype() == DType::boolean) throw SkipError("Negation of a bool tensor is not supported.");
-  return unary_any(
-      x, [](auto a) { return wrapping_neg(a); }, [](auto, auto, auto g) { return -g; });
+  return unary_any(x, complex_too([](auto a) { return wrapping_neg(a); }),
+                   complex_too([](auto, auto, auto g) { return -g; }));
 }
 
 Var square(const Var& x) {
   // The square of a bool is a number.
   if (x.dtype() == DType::boolean) return square(cast(x, DType::int64));
-  return unary_any(
-      x, [](auto a) { return wrapping_mul(a, a); }, [](auto a, auto, auto g) { return 2 * g * a; });
+  return unary_any(x, complex_too([](auto a) { return wrapping_mul(a, a); }),
+                   complex_too([](auto a, auto, auto g) { return decltype(g){2} * g * conjugate(a); }));
 }
 
 Var abs(const Var& x) {
+  if (is_complex(x.dtype())) return magnitude(x);
   return unary_any(
       x,
       [](auto a) {
@@ -247,24 +257,25 @@ Var abs(const Var& x) {
 }
 
 Var sqrt(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::sqrt(a); }, [](auto, auto y, auto g) { return g / (2 * y); });
+  return complex_unary(
+      x, [](auto a) { return std::sqrt(a); },
+      [](auto, auto y, auto g) { return quotient(g, conjugate(decltype(y){2} * y)); });
 }
 
 Var rsqrt(const Var& x) {
-  return unary(
-      x, [](auto a) { return 1 / std::sqrt(a); },
-      [](auto, auto y, auto g) { return g * (static_cast<decltype(g)>(-0.5) * (y * y * y)); });
+  return complex_unary(
+      x, [](auto a) { return quotient(decltype(a){1}, std::sqrt(a)); },
+      [](auto, auto y, auto g) { return g * (static_cast<decltype(g)>(-0.5) * conjugate(y * y * y)); });
 }
 
 Var exp(const Var& x) {
-  return unary(
-      x, [](auto a) { return exponential(a); }, [](auto, auto y, auto g) { return g * y; });
+  return complex_unary(
+      x, [](auto a) { return exponential(a); }, [](auto, auto y, auto g) { return g * conjugate(y); });
 }
 
 Var log(const Var& x) {
-  return unary(
-      x, [](auto a) { return logarithm(a); }, [](auto a, auto, auto g) { return g / a; });
+  return complex_unary(
+      x, [](auto a) { return logarithm(a); }, [](auto a, auto, auto g) { return quotient(g, conjugate(a)); });
 }
 
 OP("add(Operand input, Operand other, Scalar alpha=1)",

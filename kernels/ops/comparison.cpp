@@ -13,11 +13,26 @@
 namespace msrun {
 namespace {
 
+template <class T>
+bool is_true(T value) {
+  return value != T{0};
+}
+
+// Of a complex number both parts.
+template <class T>
+bool is_finite(T value) {
+  if constexpr (is_complex_number<T>) {
+    return std::isfinite(value.real()) && std::isfinite(value.imag());
+  } else {
+    return std::isfinite(value);
+  }
+}
+
 Var eq(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x == y; });
+  return predicate(a, b, complex_too([](auto x, auto y) { return x == y; }));
 }
 Var ne(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x != y; });
+  return predicate(a, b, complex_too([](auto x, auto y) { return x != y; }));
 }
 Var lt(const Var& a, const Var& b) {
   return predicate(a, b, [](auto x, auto y) { return x < y; });
@@ -32,13 +47,13 @@ Var ge(const Var& a, const Var& b) {
   return predicate(a, b, [](auto x, auto y) { return x >= y; });
 }
 Var logical_and(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x != 0 && y != 0; });
+  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) && is_true(y); }));
 }
 Var logical_or(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x != 0 || y != 0; });
+  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) || is_true(y); }));
 }
 Var logical_xor(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return (x != 0) != (y != 0); });
+  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) != is_true(y); }));
 }
 
 template <class F>
@@ -47,28 +62,30 @@ Var unary_predicate(const Var& x, F f) {
 }
 
 Var logical_not(const Var& x) {
-  return unary_predicate(x, [](auto a) { return a == 0; });
+  return unary_predicate(x, complex_too([](auto a) { return !is_true(a); }));
 }
 Var isnan(const Var& x) {
-  return unary_predicate(x, [](auto a) { return is_nan(a); });
+  return unary_predicate(x, complex_too([](auto a) { return is_nan(a); }));
 }
 Var isinf(const Var& x) {
-  return unary_predicate(x, [](auto a) {
-    if constexpr (std::is_integral_v<decltype(a)>) {
-      return false;
-    } else {
-      return std::isinf(a);
-    }
-  });
+  return unary_predicate(x, complex_too([](auto a) {
+                           if constexpr (std::is_integral_v<decltype(a)>) {
+                             return false;
+                           } else if constexpr (is_complex_number<decltype(a)>) {
+                             return std::isinf(a.real()) || std::isinf(a.imag());
+                           } else {
+                             return std::isinf(a);
+                           }
+                         }));
 }
 Var isfinite(const Var& x) {
-  return unary_predicate(x, [](auto a) {
-    if constexpr (std::is_integral_v<decltype(a)>) {
-      return true;
-    } else {
-      return std::isfinite(a);
-    }
-  });
+  return unary_predicate(x, complex_too([](auto a) {
+                           if constexpr (std::is_integral_v<decltype(a)>) {
+                             return true;
+                           } else {
+                             return is_finite(a);
+                           }
+                         }));
 }
 Var isposinf(const Var& x) {
   return unary_predicate(x, [](auto a) {
@@ -89,7 +106,13 @@ Var isneginf(const Var& x) {
   });
 }
 Var isreal(const Var& x) {
-  return unary_predicate(x, [](auto) { return true; });
+  return unary_predicate(x, complex_too([](auto a) {
+                           if constexpr (is_complex_number<decltype(a)>) {
+                             return a.imag() == 0;
+                           } else {
+                             return true;
+                           }
+                         }));
 }
 Var signbit(const Var& x) {
   return unary_predicate(x, [](auto a) {
@@ -160,15 +183,16 @@ Var right_shift(const Var& a, const Var& b) {
 
 Var isclose(const Var& a, const Var& b, double rtol, double atol, bool equal_nan) {
   if (rtol < 0 || atol < 0) throw SkipError("isclose: rtol and atol must not be negative.");
-  const Compute compute = compute_of(result_dtype({&a, &b})) == Compute::float32 ? Compute::float32 : Compute::float64;
+  Compute compute = compute_of(result_dtype({&a, &b}));
+  if (compute == Compute::int64) compute = Compute::float64;
   return a.tape().constant(map_as(
-      compute, DType::boolean, a.tensor(), b.tensor(), floats_only([rtol, atol, equal_nan](auto x, auto y) {
-        using T = decltype(x);
+      compute, DType::boolean, a.tensor(), b.tensor(), floats_only(complex_too([rtol, atol, equal_nan](auto x, auto y) {
+        using T = decltype(std::abs(x));
         if (equal_nan && is_nan(x) && is_nan(y)) return true;
         const T distance = std::abs(x - y);
         return x == y ||
                (std::isfinite(distance) && distance <= static_cast<T>(atol) + std::abs(static_cast<T>(rtol) * y));
-      })));
+      }))));
 }
 
 bool all_true(const Var& x) {

@@ -95,7 +95,7 @@ Tensor closed_range(double start, double end, double step) {
 // Symmetric: the first half counts from the start, the second from the end. The ends of an integer range are whole.
 Tensor spaced(double start, double end, std::int64_t steps, DType dtype) {
   if (steps < 0) throw SkipError("linspace: number of steps must be non-negative.");
-  if (!is_floating(dtype)) {
+  if (!is_floating(dtype) && !is_complex(dtype)) {
     start = std::trunc(start);
     end = std::trunc(end);
   }

@@ -1,6 +1,7 @@
 #include "kernels/ops/elementwise.h"
 
 #include "kernels/ops/reduce.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -29,7 +30,10 @@ DType result_dtype(std::initializer_list<const Var*> operands) {
   bool any = false;
   for (std::size_t tier = 0; tier < 3; ++tier) {
     if (!present[tier]) continue;
-    if (!any || category(dtype[tier]) > category(result)) result = dtype[tier];
+    if (!any || category(dtype[tier]) > category(result)) {
+      // A float keeps its width when it becomes complex.
+      result = any && is_floating(result) && is_complex(dtype[tier]) ? complex_dtype(result) : dtype[tier];
+    }
     any = true;
   }
   return result;

@@ -2,13 +2,14 @@
 // first-level cache.
 //
 // The function is a generic lambda. It is instantiated for the compute types: double for float64, float for the other
-// floats (narrow ones are converted at load and rounded at store), int64 for integers and bool. Included by operator
-// files only.
+// floats (narrow ones are converted at load and rounded at store), int64 for integers and bool; std::complex<double>
+// for complex dtypes, where the function is marked by complex_too. Included by operator files only.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <type_traits>
 
@@ -20,10 +21,16 @@
 namespace msrun {
 
 // The widths an elementwise function can be computed in.
-enum class Compute : std::uint8_t { float32, float64, int64 };
+enum class Compute : std::uint8_t { float32, float64, int64, complex128 };
+
+// What functions of complex elements compute in, complex64 included: it is rounded once, at the end.
+using Complex = std::complex<double>;
+template <class T>
+inline constexpr bool is_complex_number = std::is_same_v<T, Complex>;
 
 inline Compute compute_of(DType dtype) {
-  if (dtype == DType::float64 || is_complex(dtype)) return Compute::float64;
+  if (is_complex(dtype)) return Compute::complex128;
+  if (dtype == DType::float64) return Compute::float64;
   return is_floating(dtype) ? Compute::float32 : Compute::int64;
 }
 
@@ -79,6 +86,7 @@ void run(Tensor& result, const std::array<const Tensor*, N>& operands, F& f) {
   const std::int64_t row = nest.shape.back();
   constexpr DType own = std::is_same_v<T, float>    ? DType::float32
                         : std::is_same_v<T, double> ? DType::float64
+                        : is_complex_number<T>      ? DType::complex128
                                                     : DType::int64;
   alignas(64) std::array<std::array<T, block>, N> buffers;
   alignas(64) std::array<T, block> result_buffer;
@@ -126,24 +134,10 @@ void run(Tensor& result, const std::array<const Tensor*, N>& operands, F& f) {
   }
 }
 
+[[noreturn]] inline void refuse_complex() { throw SkipError("Complex tensors are not supported by this operator."); }
+
 template <class F, std::size_t N>
-Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tensor*, N>& operands, F& f) {
-  Dims shape = operands[0]->shape();
-  for (std::size_t k = 1; k < N; ++k) shape = broadcast_shapes(shape, operands[k]->shape());
-  for (const Tensor* operand : operands) {
-    if (is_complex(operand->dtype())) throw SkipError("Complex tensors are not supported by this operator.");
-  }
-  // Operands that jump along the innermost axis are put in order first, a tile at a time.
-  std::array<Tensor, N> ordered;
-  std::array<const Tensor*, N> inputs = operands;
-  for (std::size_t k = 0; k < N; ++k) {
-    const Tensor& operand = *operands[k];
-    constexpr std::int64_t worth_it = 4096;  // elements
-    if (operand.numel() < worth_it || operand.shape().back() == 1 || operand.strides().back() <= 1) continue;
-    ordered[k] = operand.contiguous();
-    inputs[k] = &ordered[k];
-  }
-  Tensor result(result_dtype, shape);
+void run_in(Compute compute, Tensor& result, const std::array<const Tensor*, N>& inputs, F& f) {
   switch (compute) {
     case Compute::float32:
       run<float>(result, inputs, f);
@@ -158,13 +152,56 @@ Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tens
         run<std::int64_t>(result, inputs, f);
       }
       break;
+    case Compute::complex128:
+      if constexpr (requires { f.complex_too; }) {
+        run<Complex>(result, inputs, f);
+      } else {
+        refuse_complex();
+      }
+      break;
   }
-  return result;
+}
+
+template <class F, std::size_t N>
+Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tensor*, N>& operands, F& f) {
+  Dims shape = operands[0]->shape();
+  for (std::size_t k = 1; k < N; ++k) shape = broadcast_shapes(shape, operands[k]->shape());
+  for (const Tensor* operand : operands) {
+    if (is_complex(operand->dtype()) && compute != Compute::complex128) refuse_complex();
+  }
+  // Operands that jump along the innermost axis are put in order first, a tile at a time.
+  std::array<Tensor, N> ordered;
+  std::array<const Tensor*, N> inputs = operands;
+  for (std::size_t k = 0; k < N; ++k) {
+    const Tensor& operand = *operands[k];
+    constexpr std::int64_t worth_it = 4096;  // elements
+    if (operand.numel() < worth_it || operand.shape().back() == 1 || operand.strides().back() <= 1) continue;
+    ordered[k] = operand.contiguous();
+    inputs[k] = &ordered[k];
+  }
+  Tensor result(result_dtype, shape);
+  if constexpr (requires { f.complex_only; }) {
+    run<Complex>(result, inputs, f);
+    return result;
+  } else {
+    run_in(compute, result, inputs, f);
+    return result;
+  }
 }
 
 template <class Function>
 struct FloatsOnly : Function {
   static constexpr bool floats_only = true;
+};
+
+template <class Function>
+struct ComplexToo : Function {
+  static constexpr bool complex_too = true;
+};
+
+template <class Function>
+struct ComplexOnly : Function {
+  static constexpr bool complex_only = true;
 };
 
 }  // namespace elementwise_detail
@@ -173,6 +210,13 @@ struct FloatsOnly : Function {
 template <class F>
 auto floats_only(F f) {
   return elementwise_detail::FloatsOnly<F>{f};
+}
+
+// Has a function compiled for complex numbers as well; without this mark complex operands are a SkipError. What it
+// returns for a result that is real is the real part, or a bool.
+template <class F>
+auto complex_too(F f) {
+  return elementwise_detail::ComplexToo<F>{f};
 }
 
 // f over the broadcast operands, computed in `compute`, stored as result_dtype. One to five operands.
@@ -212,6 +256,14 @@ Tensor map(DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c
   return map_as(compute_of(result_dtype), result_dtype, a, b, c, d, floats_only(f));
 }
 
+// f, which is instantiated for Complex only, over broadcast operands of any dtype.
+template <class F, class... Operands>
+Tensor map_complex(DType result_dtype, F f, const Operands&... operands) {
+  elementwise_detail::ComplexOnly<F> only{f};
+  return elementwise_detail::dispatch<elementwise_detail::ComplexOnly<F>, sizeof...(operands)>(
+      Compute::complex128, result_dtype, {&operands...}, only);
+}
+
 // Arithmetic that wraps around for int64, as two's complement does; plain for floats.
 template <class T>
 T wrapping_add(T a, T b) {
@@ -233,6 +285,9 @@ template <class T>
 T wrapping_mul(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else if constexpr (is_complex_number<T>) {
+    // As torch: without the rules of C's Annex G for infinite factors.
+    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
   } else {
     return a * b;
   }
@@ -246,13 +301,26 @@ T wrapping_neg(T a) {
   }
 }
 
-// False for integers.
+// False for integers; either part of a complex number may be NaN.
 template <class T>
 bool is_nan(T value) {
   if constexpr (std::is_floating_point_v<T>) {
     return std::isnan(value);
+  } else if constexpr (is_complex_number<T>) {
+    return std::isnan(value.real()) || std::isnan(value.imag());
   } else {
     return false;
+  }
+}
+
+// The conjugate of a complex number, any other number itself. The gradient of z with respect to x in torch's convention
+// is that of the loss times the conjugate of dz/dx.
+template <class T>
+T conjugate(T value) {
+  if constexpr (is_complex_number<T>) {
+    return std::conj(value);
+  } else {
+    return value;
   }
 }
 
@@ -284,6 +352,12 @@ Var unary(const Var& x, F f, V vjp) {
   const DType dtype = float_result_dtype({&x});
   Tensor y = map(dtype, x.tensor(), f);
   return x.tape().record(y, {{x, [x = x.tensor(), y, vjp](const Tensor& g) { return map(x.dtype(), x, y, g, vjp); }}});
+}
+
+// The same for functions that complex numbers have as well.
+template <class F, class V>
+Var complex_unary(const Var& x, F f, V vjp) {
+  return unary(x, complex_too(f), complex_too(vjp));
 }
 
 // The same for functions that integers have as well: they are computed in int64 and keep their dtype.

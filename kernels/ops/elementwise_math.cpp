@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "kernels/error.h"
+#include "kernels/ops/complex_numbers.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/error_function.h"
 #include "kernels/ops/exponential.h"
@@ -42,48 +43,55 @@ Var scaled(const Var& x, double factor) {
 }
 
 Var sin(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::sin(a); }, [](auto a, auto, auto g) { return g * std::cos(a); });
+  return complex_unary(
+      x, [](auto a) { return std::sin(a); }, [](auto a, auto, auto g) { return g * conjugate(std::cos(a)); });
 }
 Var cos(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::cos(a); }, [](auto a, auto, auto g) { return -g * std::sin(a); });
+  return complex_unary(
+      x, [](auto a) { return std::cos(a); }, [](auto a, auto, auto g) { return -g * conjugate(std::sin(a)); });
 }
 Var tan(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::tan(a); }, [](auto, auto y, auto g) { return g * (1 + y * y); });
+  return complex_unary(
+      x, [](auto a) { return std::tan(a); },
+      [](auto, auto y, auto g) { return g * conjugate(decltype(y){1} + y * y); });
 }
 Var asin(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::asin(a); }, [](auto a, auto, auto g) { return g / std::sqrt(1 - a * a); });
+  return complex_unary(
+      x, [](auto a) { return std::asin(a); },
+      [](auto a, auto, auto g) { return quotient(g, conjugate(std::sqrt(decltype(a){1} - a * a))); });
 }
 Var acos(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::acos(a); }, [](auto a, auto, auto g) { return -g / std::sqrt(1 - a * a); });
+  return complex_unary(
+      x, [](auto a) { return std::acos(a); },
+      [](auto a, auto, auto g) { return quotient(-g, conjugate(std::sqrt(decltype(a){1} - a * a))); });
 }
 Var atan(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::atan(a); }, [](auto a, auto, auto g) { return g / (1 + a * a); });
+  return complex_unary(
+      x, [](auto a) { return std::atan(a); },
+      [](auto a, auto, auto g) { return quotient(g, conjugate(decltype(a){1} + a * a)); });
 }
 Var sinh(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::sinh(a); }, [](auto a, auto, auto g) { return g * std::cosh(a); });
+  return complex_unary(
+      x, [](auto a) { return std::sinh(a); }, [](auto a, auto, auto g) { return g * conjugate(std::cosh(a)); });
 }
 Var cosh(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::cosh(a); }, [](auto a, auto, auto g) { return g * std::sinh(a); });
+  return complex_unary(
+      x, [](auto a) { return std::cosh(a); }, [](auto a, auto, auto g) { return g * conjugate(std::sinh(a)); });
 }
 Var asinh(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::asinh(a); }, [](auto a, auto, auto g) { return g / std::sqrt(a * a + 1); });
+  return complex_unary(
+      x, [](auto a) { return std::asinh(a); },
+      [](auto a, auto, auto g) { return quotient(g, conjugate(std::sqrt(a * a + decltype(a){1}))); });
 }
 Var acosh(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::acosh(a); }, [](auto a, auto, auto g) { return g / std::sqrt(a * a - 1); });
+  return complex_unary(
+      x, [](auto a) { return std::acosh(a); },
+      [](auto a, auto, auto g) { return quotient(g, conjugate(std::sqrt(a * a - decltype(a){1}))); });
 }
 Var atanh(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::atanh(a); }, [](auto a, auto, auto g) { return g / (1 - a * a); });
+  return complex_unary(
+      x, [](auto a) { return std::atanh(a); },
+      [](auto a, auto, auto g) { return quotient(g, conjugate(decltype(a){1} - a * a)); });
 }
 
 Var exp2(const Var& x) {
@@ -96,14 +104,21 @@ Var expm1(const Var& x) {
       x, [](auto a) { return exponential_minus_one(a); }, [](auto, auto y, auto g) { return g * (y + 1); });
 }
 Var log2(const Var& x) {
-  return unary(
-      x, [](auto a) { return std::log2(a); },
-      [](auto a, auto, auto g) { return g / (a * static_cast<decltype(g)>(ln2)); });
+  return complex_unary(
+      x,
+      [](auto a) {
+        if constexpr (is_complex_number<decltype(a)>) {
+          return std::log(a) / ln2;
+        } else {
+          return std::log2(a);
+        }
+      },
+      [](auto a, auto, auto g) { return quotient(g, conjugate(a) * static_cast<decltype(g)>(ln2)); });
 }
 Var log10(const Var& x) {
-  return unary(
+  return complex_unary(
       x, [](auto a) { return std::log10(a); },
-      [](auto a, auto, auto g) { return g / (a * static_cast<decltype(g)>(ln10)); });
+      [](auto a, auto, auto g) { return quotient(g, conjugate(a) * static_cast<decltype(g)>(ln10)); });
 }
 Var log1p(const Var& x) {
   return unary(
@@ -232,6 +247,7 @@ Var rad2deg(const Var& x) { return scaled(x, 180 / pi); }
 
 // 0 for positive, pi for negative numbers.
 Var angle(const Var& x) {
+  if (is_complex(x.dtype())) return argument(x);
   return unary(
       x, [](auto a) { return is_nan(a) ? a
                              : a < 0   ? static_cast<decltype(a)>(pi)
@@ -320,7 +336,13 @@ OP("sinc(Tensor input)", unary_operator<sinc>);
 NAMES("sinc", "Torch: sinc sinc_; Tensor: sinc sinc_; Aten: sinc sinc_; Mint: sinc");
 
 OP("sign(Tensor input)", unary_operator<sign>);
-NAMES("sign", "Torch: sign sgn; Tensor: sign sign_ sgn sgn_; Aten: sign sign_ sgn sgn_; Mint: sign");
+NAMES("sign", "Torch: sign; Tensor: sign sign_; Aten: sign sign_; Mint: sign");
+
+OP("sgn(Tensor input)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  return is_complex(x.dtype()) ? unit(x) : sign(x);
+});
+NAMES("sgn", "Torch: sgn; Tensor: sgn sgn_; Aten: sgn sgn_");
 
 OP("ceil(Tensor input)", unary_operator<ceil>);
 NAMES("ceil", "Torch: ceil ceil_; Tensor: ceil ceil_; Aten: ceil ceil_; Mint: ceil");

@@ -39,6 +39,18 @@ Var cast(const Var& x, DType dtype);
 // condition ? x : y, with exact zeros in the gradient of the branch not taken. condition is bool.
 Var where(const Var& condition, const Var& x, const Var& y);
 
+// complex.cpp: |z|, z / |z| and the angle of complex z; the parts of any tensor and the tensor of two parts.
+Var magnitude(const Var& z);
+Var unit(const Var& z);
+Var argument(const Var& z);
+Var conjugate(const Var& z);
+Var real(const Var& z);
+Var imaginary(const Var& z);
+Var complex_of(const Var& real, const Var& imaginary);
+// The parts along a last axis of size 2.
+Var view_as_real(const Var& z);
+Var view_as_complex(const Var& pairs);
+
 // views.cpp: no arithmetic.
 Var reshape(const Var& x, const Dims& shape);
 Var permute(const Var& x, const Dims& axes);

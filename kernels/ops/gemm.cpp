@@ -12,8 +12,10 @@
 
 #include "kernels/autograd/sums.h"
 #include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/ops/tiles.h"
 #include "kernels/parallel.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -416,7 +418,7 @@ template void gemm<double>(const MatrixView<double>&, const MatrixView<double>&,
                            const Arithmetic&);
 
 DType product_dtype(DType dtype) {
-  if (is_complex(dtype)) throw SkipError("Matrix products of complex tensors are not supported.");
+  if (is_complex(dtype)) throw SkipError("This product of complex tensors is not supported.");
   if (dtype == DType::boolean) throw SkipError("Matrix products of bool tensors are not supported.");
   if (dtype == DType::float64) return dtype;
   return is_floating(dtype) ? DType::float32 : DType::int64;
@@ -449,11 +451,30 @@ Tensor product(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& 
   return product_to(a, b, with_matrix(batch, a.size(-2), b.size(-1)), dtype, arithmetic);
 }
 
+namespace {
+
+Tensor complex_product_to(const Tensor& a, const Tensor& b, const Dims& shape, const Arithmetic& arithmetic) {
+  const auto times = [&](const Tensor& x, const Tensor& y) {
+    return product_to(x, y, shape, DType::float64, arithmetic);
+  };
+  // Of a tensor that is real the products with both parts of the other one.
+  if (!is_complex(a.dtype())) return part_by_part(b, [&](const Tensor& part) { return times(a, part); });
+  if (!is_complex(b.dtype())) return part_by_part(a, [&](const Tensor& part) { return times(part, b); });
+  const auto minus = [](auto x, auto y) { return x - y; };
+  const auto plus = [](auto x, auto y) { return x + y; };
+  return complex_of(
+      map(DType::float64, times(real_part(a), real_part(b)), times(imaginary_part(a), imaginary_part(b)), minus),
+      map(DType::float64, times(real_part(a), imaginary_part(b)), times(imaginary_part(a), real_part(b)), plus));
+}
+
+}  // namespace
+
 Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dtype, const Arithmetic& arithmetic) {
   if (a.size(-1) != b.size(-2)) {
     throw SkipError("Matrices of shapes " + tuple_text(a.shape()) + " and " + tuple_text(b.shape()) +
                     " cannot be multiplied.");
   }
+  if (is_complex(a.dtype()) || is_complex(b.dtype())) return complex_product_to(a, b, shape, arithmetic).to(dtype);
   const DType compute = product_dtype(dtype);
   const Tensor left = as_operand(a, compute, arithmetic);
   const Tensor right = as_operand(b, compute, arithmetic);

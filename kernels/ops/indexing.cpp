@@ -55,8 +55,9 @@ Var put_sum(const Var& x, const SharedSelection& selection, const Var& given, do
   return x.tape().record(put_sum(x.tensor(), *selection, values.tensor(), alpha, x.arithmetic()),
                          {{x, [](const Tensor& g) { return g; }},
                           {values, [selection, alpha, shape = values.shape()](const Tensor& g) {
-                             const Tensor taken = map(g.dtype(), take(g, *selection),
-                                                      [alpha](auto v) { return static_cast<decltype(v)>(alpha) * v; });
+                             const Tensor taken =
+                                 map(g.dtype(), take(g, *selection),
+                                     complex_too([alpha](auto v) { return static_cast<decltype(v)>(alpha) * v; }));
                              return sum_to(taken, shape);
                            }}});
 }
@@ -92,15 +93,14 @@ Value coordinates_by_axis(Tape& tape, const Tensor& x) {
 }
 
 Var masked_fill(const Var& x, const Var& mask, const Var& value) {
-  wide_dtype(x.dtype());  // refuses complex
   if (mask.dtype() != DType::boolean && mask.dtype() != DType::uint8)
     throw SkipError("A mask must have the dtype bool.");
   if (value.rank() != 0) throw SkipError("masked_fill takes a number or a 0-d tensor.");
   const Tensor& m = mask.tensor();
   const Tensor y = map_as(compute_of(x.dtype()), x.dtype(), x.tensor(), m, value.tensor(),
-                          [](auto v, auto set, auto fill) { return set != 0 ? fill : v; });
-  const auto kept = [](auto set, auto g) { return set != 0 ? decltype(g){0} : g; };
-  const auto filled = [](auto set, auto g) { return set != 0 ? g : decltype(g){0}; };
+                          complex_too([](auto v, auto set, auto fill) { return set != decltype(set){0} ? fill : v; }));
+  const auto kept = complex_too([](auto set, auto g) { return set != decltype(set){0} ? decltype(g){0} : g; });
+  const auto filled = complex_too([](auto set, auto g) { return set != decltype(set){0} ? g : decltype(g){0}; });
   return x.tape().record(
       y, {{x, [m, kept, shape = x.shape()](const Tensor& g) { return sum_to(map(g.dtype(), m, g, kept), shape); }},
           {value, [m, filled](const Tensor& g) { return sum(map(g.dtype(), m, g, filled), {}, false); }}});

@@ -6,6 +6,7 @@
 
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -25,8 +26,8 @@ AxisSplit split_at(const Dims& shape, std::size_t axis) {
   return split;
 }
 
+// Of real tensors; complex ones are summed part by part.
 DType sum_dtype(DType dtype) {
-  if (is_complex(dtype)) throw SkipError("Complex tensors are not supported by this operator.");
   if (dtype == DType::float64) return dtype;
   return is_floating(dtype) ? DType::float32 : DType::int64;
 }
@@ -70,6 +71,9 @@ void add_strided(const Tensor& values, const Dims& strides, T* target) {
 }  // namespace
 
 Tensor embed(const Dims& shape, const Dims& strides, std::int64_t offset, const Tensor& values) {
+  if (is_complex(values.dtype())) {
+    return part_by_part(values, [&](const Tensor& part) { return embed(shape, strides, offset, part); });
+  }
   const DType compute = sum_dtype(values.dtype());
   Tensor result = Tensor::zeros(compute, shape);
   if (values.numel() == 0) return result.to(values.dtype());
@@ -240,6 +244,9 @@ Tensor repeat_elements(const Tensor& x, std::int64_t axis, const std::vector<std
 }
 
 Tensor sum_runs(const Tensor& x, std::int64_t axis, const std::vector<std::int64_t>& counts) {
+  if (is_complex(x.dtype())) {
+    return part_by_part(x, [&](const Tensor& part) { return sum_runs(part, axis, counts); });
+  }
   const auto at = static_cast<std::size_t>(normalize_axis(axis, x.rank()));
   const AxisSplit split = split_at(x.shape(), at);
   Dims shape = x.shape();

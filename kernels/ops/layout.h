@@ -1,5 +1,5 @@
-// Movement of whole elements between tensors, below the tape: what the shape operators and their VJPs are made of. Any
-// dtype but complex where values are added up.
+// Movement of whole elements between tensors of any dtype, below the tape: what the shape operators and their VJPs are
+// made of.
 #pragma once
 
 #include <cstdint>

@@ -365,7 +365,7 @@ OP("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", [](const Bound& args) -> 
   Raised raised;
   const Var x = raised(args.var("x"));
   const Var y = raised(args.var("y"));
-  return raised.back(sum(mul(x, y), Dims{args.integer("dim")}, false));
+  return raised.back(sum(mul(conjugate(x), y), Dims{args.integer("dim")}, false));
 });
 NAMES("linalg_vecdot", "Torch: linalg.vecdot vecdot");
 

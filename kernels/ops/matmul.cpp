@@ -9,6 +9,7 @@
 #include "kernels/ops/functions.h"
 #include "kernels/ops/gemm.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -29,12 +30,11 @@ Var matrix_product(const Var& a, const Var& b) {
   return a.tape().record(
       result, {a, b},
       [left, right, arithmetic, dtype, need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
-        const Tensor gradient = as_operand(g, product_dtype(dtype), arithmetic);
+        const Tensor gradient = is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic);
+        const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
         std::vector<Tensor> gradients(2);
-        if (need_a)
-          gradients[0] = product_to(gradient, right.transpose(-1, -2), left.shape(), left.dtype(), arithmetic);
-        if (need_b)
-          gradients[1] = product_to(left.transpose(-1, -2), gradient, right.shape(), right.dtype(), arithmetic);
+        if (need_a) gradients[0] = product_to(gradient, adjoint(right), left.shape(), left.dtype(), arithmetic);
+        if (need_b) gradients[1] = product_to(adjoint(left), gradient, right.shape(), right.dtype(), arithmetic);
         return gradients;
       });
 }
@@ -53,17 +53,18 @@ Var scaled_sum(const Var& c, const Var& product, double beta, double alpha) {
                     tuple_text(product.shape()) + ".");
   }
   const DType dtype = result_dtype({&c, &product});
-  if (product_dtype(dtype) == DType::int64) {
+  if (!is_complex(dtype) && product_dtype(dtype) == DType::int64) {
     alpha = std::trunc(alpha);
     beta = std::trunc(beta);
   }
-  const auto combine = [alpha, beta](auto p, auto x) {
+  const auto combine = complex_too([alpha, beta](auto p, auto x) {
     using T = decltype(p);
     const T scaled = alpha == 1 ? p : wrapping_mul(number_as<T>(alpha), p);
     return beta == 0 ? scaled : wrapping_add(scaled, beta == 1 ? x : wrapping_mul(number_as<T>(beta), x));
-  };
+  });
   const auto scaled_gradient = [](const Tensor& g, double factor) {
-    return factor == 1 ? g : map(g.dtype(), g, [factor](auto x) { return x * static_cast<decltype(x)>(factor); });
+    const auto scale = complex_too([factor](auto x) { return x * static_cast<decltype(x)>(factor); });
+    return factor == 1 ? g : map(g.dtype(), g, scale);
   };
   Tensor result = map_as(compute_of(dtype), dtype, product.tensor(), c.tensor(), combine);
   return c.tape().record(result,
@@ -295,6 +296,10 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
                     tuple_text(weight.shape()) + ".");
   }
   const DType dtype = bias ? result_dtype({&x, &weight, &*bias}) : result_dtype({&x, &weight});
+  if (is_complex(dtype)) {
+    const Var result = matmul(x, transpose(weight, 0, 1));
+    return bias ? add(result, *bias) : result;
+  }
   const DType compute = product_dtype(dtype);
   const Arithmetic arithmetic = x.arithmetic();
   Dims shape = x.shape();
@@ -369,7 +374,7 @@ OP("dot(Tensor input, Tensor tensor)",
 NAMES("dot", "Torch: dot; Tensor: dot; Aten: dot");
 
 OP("vdot(Tensor input, Tensor other)",
-   [](const Bound& args) -> Value { return dot(args.var("input"), args.var("other")); });
+   [](const Bound& args) -> Value { return dot(conjugate(args.var("input")), args.var("other")); });
 NAMES("vdot", "Torch: vdot; Tensor: vdot; Aten: vdot");
 
 OP("inner(Tensor input, Tensor other)", [](const Bound& args) -> Value {

@@ -108,11 +108,11 @@ Var clamp(const Var& x, std::optional<double> low, std::optional<double> high) {
 }
 
 Var where(const Var& condition, const Var& x, const Var& y) {
-  return ternary(
-      result_dtype({&x, &y}), condition, x, y, [](auto c, auto a, auto b) { return c != 0 ? a : b; },
-      [](auto, auto, auto, auto g) { return decltype(g){0}; },
-      [](auto c, auto, auto, auto g) { return c != 0 ? g : decltype(g){0}; },
-      [](auto c, auto, auto, auto g) { return c != 0 ? decltype(g){0} : g; });
+  return ternary(result_dtype({&x, &y}), condition, x, y,
+                 complex_too([](auto c, auto a, auto b) { return c != decltype(c){0} ? a : b; }),
+                 complex_too([](auto, auto, auto, auto g) { return decltype(g){0}; }),
+                 complex_too([](auto c, auto, auto, auto g) { return c != decltype(c){0} ? g : decltype(g){0}; }),
+                 complex_too([](auto c, auto, auto, auto g) { return c != decltype(c){0} ? decltype(g){0} : g; }));
 }
 
 OP("maximum(Tensor input, Tensor other)", binary_operator<maximum>);

@@ -9,6 +9,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/rows.h"
+#include "kernels/tensor/complex.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
@@ -174,6 +175,9 @@ Tensor forward(const Tensor& input, const Padding& padding, double value) {
 }
 
 Tensor backward(const Tensor& gradient, const Padding& padding, bool half_steps) {
+  if (is_complex(gradient.dtype())) {
+    return part_by_part(gradient, [&](const Tensor& part) { return backward(part, padding, half_steps); });
+  }
   const Tensor g = to_compute(gradient);
   Tensor result = Tensor::zeros(g.dtype(), padding.input_shape);
   if (g.numel() == 0) return result;

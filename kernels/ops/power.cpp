@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernels/error.h"
+#include "kernels/ops/complex_numbers.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/operator_forms.h"
@@ -24,31 +25,40 @@ T power(T base, T exponent) {
       base = wrapping_mul(base, base);
     }
     return result;
+  } else if constexpr (is_complex_number<T>) {
+    return complex_power(base, exponent);
   } else {
     return std::pow(base, exponent);
   }
 }
 
 Var cube(const Var& x) {
-  return unary(
-      x, [](auto a) { return a * a * a; }, [](auto a, auto, auto g) { return 3 * g * a * a; });
+  return complex_unary(
+      x, [](auto a) { return a * a * a; },
+      [](auto a, auto, auto g) { return decltype(g){3} * g * conjugate(a) * conjugate(a); });
 }
 
 Var power_of_operands(const Var& base, const Var& exponent) {
   const DType dtype = result_dtype({&base, &exponent});
   if (exponent.is_number()) {
-    if (is_floating(dtype)) return pow(base, exponent.tensor().item());
+    if (is_floating(dtype) || is_complex(dtype)) return pow(base, exponent.tensor().item());
     if (exponent.tensor().int_item() < 0) throw SkipError("Integers to negative integer powers are not allowed.");
   }
-  return binary(
-      base, exponent, [](auto x, auto p) { return power(x, p); },
-      [](auto x, auto p, auto, auto g) { return p == 0 ? p * 0 : g * p * std::pow(x, p - 1); },
-      [](auto x, auto p, auto z, auto g) { return x == 0 && p >= 0 ? x * 0 : g * z * std::log(x); });
+  return binary(base, exponent, complex_too([](auto x, auto p) { return power(x, p); }),
+                complex_too([](auto x, auto p, auto, auto g) {
+                  using T = decltype(x);
+                  return p == T{0} ? p * T{0} : g * conjugate(p) * conjugate(power(x, p - T{1}));
+                }),
+                complex_too([](auto x, auto p, auto z, auto g) {
+                  using T = decltype(x);
+                  return x == T{0} && std::real(p) >= 0 ? x * T{0} : g * conjugate(z) * conjugate(std::log(x));
+                }));
 }
 
 Var float_power(const Var& base, const Var& exponent) {
-  return power_of_operands(base.is_number() ? base : cast(base, DType::float64),
-                           exponent.is_number() && !base.is_number() ? exponent : cast(exponent, DType::float64));
+  const auto wide = [](const Var& x) { return cast(x, is_complex(x.dtype()) ? DType::complex128 : DType::float64); };
+  return power_of_operands(base.is_number() ? base : wide(base),
+                           exponent.is_number() && !base.is_number() ? exponent : wide(exponent));
 }
 
 Value power_operator(const Bound& args) { return power_of_operands(args.var("input"), args.var("exponent")); }
@@ -57,16 +67,16 @@ Value power_operator(const Bound& args) { return power_of_operands(args.var("inp
 
 Var pow(const Var& x, double exponent) {
   if (exponent == 2)
-    return unary(
-        x, [](auto a) { return a * a; }, [](auto a, auto, auto g) { return 2 * g * a; });
+    return complex_unary(
+        x, [](auto a) { return a * a; }, [](auto a, auto, auto g) { return decltype(g){2} * g * conjugate(a); });
   if (exponent == 3) return cube(x);
   if (exponent == 0.5) return sqrt(x);
   if (exponent == -0.5) return rsqrt(x);
-  return unary(
-      x, [exponent](auto a) { return std::pow(a, static_cast<decltype(a)>(exponent)); },
+  return complex_unary(
+      x, [exponent](auto a) { return power(a, static_cast<decltype(a)>(exponent)); },
       [exponent](auto a, auto, auto g) {
         using T = decltype(a);
-        return exponent == 0 ? T{0} : g * static_cast<T>(exponent) * std::pow(a, static_cast<T>(exponent - 1));
+        return exponent == 0 ? T{0} : g * static_cast<T>(exponent) * conjugate(power(a, static_cast<T>(exponent - 1)));
       });
 }
 

@@ -9,7 +9,7 @@ namespace msrun {
 namespace {
 
 Value number_of(const Tensor& tensor, std::int64_t index) {
-  if (is_complex(tensor.dtype())) throw SkipError("Complex numbers are not supported.");
+  if (is_complex(tensor.dtype())) throw SkipError("A complex Python number cannot be compared.");
   if (tensor.dtype() == DType::boolean) return tensor.int_item(index) != 0;
   if (is_integer(tensor.dtype())) return tensor.int_item(index);
   return tensor.item(index);
@@ -51,11 +51,6 @@ Value one_or_all(const Dims& dims, const Bound& args) {
 
 Value identity(const Bound& args) { return args.var("input"); }
 
-Value real_identity(const Bound& args) {
-  if (is_complex(args.var("input").dtype())) throw SkipError("Complex tensors are not supported by this operator.");
-  return args.var("input");
-}
-
 Var contiguous(const Var& x) {
   return x.tape().record(x.tensor().contiguous(), {{x, [](const Tensor& g) { return g; }}});
 }
@@ -72,12 +67,8 @@ OP("detach(Tensor input)", [](const Bound& args) -> Value { return args.tape().c
 NAMES("detach", "Tensor: detach; Aten: detach");
 
 OP("alias(Tensor input)", identity);
-NAMES("alias", "Aten: alias lift lift_fresh");
-
-OP("real(Tensor input)", real_identity);
-NAMES("real",
-      "Torch: real resolve_neg; Tensor: real _conj conj _conj_physical conj_physical resolve_neg; Aten: "
-      "conj_physical conj_physical_ positive");
+NAMES("alias",
+      "Torch: resolve_conj resolve_neg; Tensor: resolve_conj resolve_neg; Aten: alias lift lift_fresh positive");
 
 OP("item(Tensor input)", item);
 NAMES("item", "Tensor: item; Aten: item; Mint: item");
@@ -114,7 +105,7 @@ OP("is_same_size(Tensor input, Tensor other)",
 NAMES("is_same_size", "Aten: is_same_size");
 
 // Neither of its flags concerns a tensor on an NPU.
-OP("_autocast_to_full_precision(Tensor input, bool cuda_enabled, bool cpu_enabled)", real_identity);
+OP("_autocast_to_full_precision(Tensor input, bool cuda_enabled, bool cpu_enabled)", identity);
 NAMES("_autocast_to_full_precision", "Tensor: _autocast_to_full_precision; Aten: _autocast_to_full_precision");
 
 OP("numpy(Tensor input, *, bool force=False)", identity);

@@ -10,6 +10,7 @@
 #include "kernels/error.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/rows.h"
+#include "kernels/tensor/complex.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
@@ -20,6 +21,7 @@ constexpr std::int64_t block = 2048;
 template <class T>
 constexpr DType own_dtype = std::is_same_v<T, float>    ? DType::float32
                             : std::is_same_v<T, double> ? DType::float64
+                            : is_complex_number<T>      ? DType::complex128
                                                         : DType::int64;
 
 // A run of a tensor's elements as T: where it lies, or converted into the buffer.
@@ -170,7 +172,7 @@ void sum_into(const ReductionView& view, const Arithmetic& arithmetic, T* target
 
 template <class T>
 void prod_into(const ReductionView& view, T* target) {
-  const Tensor wide = view.tensor.to(wide_dtype(view.tensor.dtype()));
+  const Tensor wide = view.tensor.to(own_dtype<T>);
   const T* from = wide.data<T>();
   std::fill_n(target, view.outer * view.inner, T{1});
   for (std::int64_t o = 0; o < view.outer; ++o) {
@@ -377,7 +379,7 @@ ReductionView reduction_view(const Tensor& tensor, const Dims& axes) {
 }
 
 DType wide_dtype(DType dtype) {
-  if (is_complex(dtype)) throw SkipError("Reductions of complex tensors are not supported.");
+  if (is_complex(dtype)) throw SkipError("This reduction of complex tensors is not supported.");
   if (dtype == DType::float64) return DType::float64;
   return is_floating(dtype) ? DType::float32 : DType::int64;
 }
@@ -414,6 +416,10 @@ Tensor expand_reduced(const Tensor& reduced, const Dims& shape, const Dims& axes
 }
 
 Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {
+  if (is_complex(tensor.dtype())) {
+    const Tensor wide = tensor.to(DType::complex128);
+    return part_by_part(wide, [&](const Tensor& part) { return sum(part, axes, keepdim, arithmetic); });
+  }
   const ReductionView view = reduction_view(tensor, axes);
   Tensor result(wide_dtype(tensor.dtype()), keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(tensor.dtype(), [&](auto wide) {
@@ -425,10 +431,16 @@ Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const
 
 Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic) {
   const Tensor total = sum_unrounded(tensor, axes, keepdim, arithmetic);
-  return is_floating(tensor.dtype()) ? total.to(tensor.dtype()) : total;
+  return is_floating(tensor.dtype()) || is_complex(tensor.dtype()) ? total.to(tensor.dtype()) : total;
 }
 
 Tensor prod(const Tensor& tensor, const Dims& axes, bool keepdim) {
+  if (is_complex(tensor.dtype())) {
+    const ReductionView view = reduction_view(tensor.to(DType::complex128), axes);
+    Tensor result(DType::complex128, keepdim ? view.keepdim_shape : view.reduced_shape);
+    prod_into(view, result.mutable_data<Complex>());
+    return result.to(tensor.dtype());
+  }
   const ReductionView view = reduction_view(tensor, axes);
   Tensor result(wide_dtype(tensor.dtype()), keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(tensor.dtype(), [&](auto wide) {

@@ -21,7 +21,7 @@ struct ReductionView {
 ReductionView reduction_view(const Tensor& tensor, const Dims& axes);
 
 // float64 for float64, float32 for the narrower floats, int64 for integers and bool: what reductions compute in. Throws
-// SkipError for complex dtypes.
+// SkipError for complex dtypes, which only sum and prod reduce.
 DType wide_dtype(DType dtype);
 
 // The shape without the axes (all if empty), or with size 1 in their place, and the number of elements reduced into
@@ -33,11 +33,12 @@ std::int64_t reduced_count(const Dims& shape, const Dims& axes);
 Tensor expand_reduced(const Tensor& reduced, const Dims& shape, const Dims& axes);
 
 // Sum over axes (all if empty). Floats accumulate pairwise in float32 (float64 for float64) and are rounded once;
-// integers and bool accumulate in int64, the result's dtype. With arithmetic.fp16_accumulation every addition is
+// complex numbers accumulate in complex128 and are rounded once; integers and bool accumulate in int64, the result's
+// dtype. With arithmetic.fp16_accumulation every addition is
 // rounded to float16.
 Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic = {});
 
-// The same before the rounding to the tensor's dtype: the result is of wide_dtype.
+// The same before the rounding to the tensor's dtype: the result is of wide_dtype, or complex128.
 Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic = {});
 
 // Product over axes, computed and rounded as the sum.

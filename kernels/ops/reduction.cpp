@@ -5,11 +5,13 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/error.h"
+#include "kernels/ops/complex_numbers.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/exponential.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/matrix_functions.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -28,9 +30,9 @@ Var sum(const Var& x, const Dims& axes, bool keepdim) {
 }
 
 Var mean(const Var& x, const Dims& axes, bool keepdim) {
-  require_floating(x, "mean");
+  if (!is_complex(x.dtype())) require_floating(x, "mean");
   const auto count = static_cast<double>(reduced_count(x.shape(), axes));
-  const auto divide = [count](auto value) { return value / static_cast<decltype(value)>(count); };
+  const auto divide = complex_too([count](auto value) { return quotient(value, static_cast<decltype(value)>(count)); });
   const Tensor total = sum_unrounded(x.tensor(), axes, keepdim, x.arithmetic());
   return x.tape().record(as_dtype_of(x, map(total.dtype(), total, divide)),
                          {{x, [shape = x.shape(), axes, divide](const Tensor& g) {
@@ -63,6 +65,10 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
 }
 
 Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
+  if (is_complex(x.dtype())) {
+    // Of the magnitudes, in double.
+    return cast(vector_norm(magnitude(cast(x, DType::complex128)), p, axes, keepdim), part_dtype(x.dtype()));
+  }
   require_floating(x, "norm");
   const DType wide = wide_dtype(x.dtype());
   const Tensor t = x.tensor();
@@ -204,25 +210,45 @@ struct MomentArguments {
   Var x;
   Dims axes;
   bool keepdim;
-  Variance moments;
+  double correction;
 };
 
 MomentArguments moment_arguments(const Bound& args) {
-  MomentArguments result{args.var("input"), {}, args.flag("keepdim"), {}};
-  double correction = args.flag("unbiased") ? 1 : 0;
+  MomentArguments result{args.var("input"), {}, args.flag("keepdim"), args.flag("unbiased") ? 1.0 : 0.0};
   if (const bool* unbiased = args.value("dim").get<bool>()) {
-    correction = *unbiased ? 1 : 0;
+    result.correction = *unbiased ? 1 : 0;
   } else {
     result.axes = args.ints("dim");
   }
-  if (args.given("correction")) correction = args.real("correction");
-  result.moments = moments(result.x, result.axes, correction);
+  if (args.given("correction")) result.correction = args.real("correction");
   return result;
+}
+
+// Of complex numbers the real variance: the sum of those of their parts, in double.
+Var complex_variance(const MomentArguments& m) {
+  const Var wide = cast(m.x, DType::complex128);
+  const Var parts = view_as_real(m.x.rank() == 0 ? unsqueeze(wide, 0) : wide);
+  Dims axes;
+  for (const std::int64_t axis : m.axes) axes.push_back(normalize_axis(axis, parts.rank() - 1));
+  for (std::int64_t axis = 0; m.axes.empty() && axis < parts.rank() - 1; ++axis) axes.push_back(axis);
+  const Var both = variance(parts, moments(parts, axes, m.correction), axes, m.keepdim);
+  const Var result = sum(both, {-1}, false);
+  return m.x.rank() == 0 ? reshape(result, {}) : result;
+}
+
+Var variance(const MomentArguments& m) {
+  if (is_complex(m.x.dtype())) return cast(complex_variance(m), part_dtype(m.x.dtype()));
+  return variance(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
+}
+
+Var deviation(const MomentArguments& m) {
+  if (is_complex(m.x.dtype())) return cast(sqrt(complex_variance(m)), part_dtype(m.x.dtype()));
+  return deviation(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
 }
 
 // The product of the others, also where an element is zero.
 Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
-  const DType wide = wide_dtype(x.dtype());
+  const DType wide = is_complex(x.dtype()) ? DType::complex128 : wide_dtype(x.dtype());
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     const ReductionView view = reduction_view(x.to(wide), axes);
@@ -236,17 +262,18 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
         T before = gradient.data<T>()[o * view.inner + i];
         for (std::int64_t r = 0; r < view.extent; ++r) {
           target[start + r * view.inner] = before;
-          before *= from[start + r * view.inner];
+          before *= conjugate(from[start + r * view.inner]);
         }
         T after = 1;
         for (std::int64_t r = view.extent; r-- > 0;) {
           target[start + r * view.inner] *= after;
-          after *= from[start + r * view.inner];
+          after *= conjugate(from[start + r * view.inner]);
         }
       }
     }
     return others.to(x.dtype());
   };
+  if (wide == DType::complex128) return run(Complex{});
   return wide == DType::float64 ? run(double{}) : run(float{});
 }
 
@@ -400,28 +427,28 @@ NAMES("nanmean", "Torch: nanmean; Tensor: nanmean");
 OP("var(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
      const MomentArguments m = moment_arguments(args);
-     return variance(m.x, m.moments, m.axes, m.keepdim);
+     return variance(m);
    });
 NAMES("var", "Torch: var; Tensor: var; Aten: var");
 
 OP("std(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
      const MomentArguments m = moment_arguments(args);
-     return deviation(m.x, m.moments, m.axes, m.keepdim);
+     return deviation(m);
    });
 NAMES("std", "Torch: std; Tensor: std; Aten: std");
 
 OP("var_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
      const MomentArguments m = moment_arguments(args);
-     return List{variance(m.x, m.moments, m.axes, m.keepdim), mean(m.x, m.axes, m.keepdim)};
+     return List{variance(m), mean(m.x, m.axes, m.keepdim)};
    });
 NAMES("var_mean", "Torch: var_mean; Aten: var_mean");
 
 OP("std_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
      const MomentArguments m = moment_arguments(args);
-     return List{deviation(m.x, m.moments, m.axes, m.keepdim), mean(m.x, m.axes, m.keepdim)};
+     return List{deviation(m), mean(m.x, m.axes, m.keepdim)};
    });
 NAMES("std_mean", "Torch: std_mean; Aten: std_mean");
 

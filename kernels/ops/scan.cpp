@@ -11,6 +11,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/functions.h"
 #include "kernels/ops/reduce.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -35,6 +36,9 @@ void for_each_line(std::int64_t axis, F f, const Tensor& first, Tensors&... othe
     }
   }
 }
+
+// float64 for float64, float32 for the narrower floats, int64 for integers and bool, complex128 for complex numbers.
+DType product_width(DType dtype) { return is_complex(dtype) ? DType::complex128 : wide_dtype(dtype); }
 
 template <class F>
 Tensor visit_floats(DType dtype, F f) {
@@ -112,6 +116,9 @@ Tensor running_float_sum(const Tensor& x, std::int64_t axis, const Arithmetic& a
 }
 
 Tensor running_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic) {
+  if (is_complex(x.dtype())) {
+    return part_by_part(x, [&](const Tensor& part) { return running_sum(part, axis, arithmetic); });
+  }
   if (is_floating(x.dtype())) return running_float_sum(x, axis, arithmetic, false);
   const DType wide = wide_dtype(x.dtype());
   Tensor result(wide, x.shape());
@@ -130,6 +137,9 @@ Tensor running_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithme
 
 // g summed from the end: the VJP of the running sum.
 Tensor running_sum_vjp(const Tensor& g, std::int64_t axis, const Arithmetic& arithmetic) {
+  if (is_complex(g.dtype())) {
+    return part_by_part(g, [&](const Tensor& part) { return running_sum_vjp(part, axis, arithmetic); });
+  }
   return running_float_sum(g, axis, arithmetic, true);
 }
 
@@ -144,7 +154,7 @@ Var cumsum(const Var& x, std::int64_t axis) {
 namespace {
 
 Tensor running_product(const Tensor& x, std::int64_t axis) {
-  const DType wide = wide_dtype(x.dtype());
+  const DType wide = product_width(x.dtype());
   const Tensor source = x.to(wide);
   Tensor result(wide, x.shape());
   const auto run = [&](auto zero) {
@@ -156,30 +166,32 @@ Tensor running_product(const Tensor& x, std::int64_t axis) {
           for (std::int64_t i = 0; i < extent; ++i) to[i] = product = wrapping_mul(product, from[i]);
         },
         source, result);
-    return is_floating(x.dtype()) ? result.to(x.dtype()) : result;
+    return wide == DType::int64 ? result : result.to(x.dtype());
   };
+  if (wide == DType::complex128) return run(Complex{});
   return wide == DType::int64 ? run(std::int64_t{}) : visit_floats(wide, run);
 }
 
 // dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too.
 Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) {
-  const DType wide = wide_dtype(x.dtype());
-  return visit_floats(wide, [&](auto zero) {
+  const DType wide = product_width(x.dtype());
+  const auto run = [&](auto zero) {
     using T = decltype(zero);
     Tensor result = g.to(wide).clone();
     for_each_line<T>(
         axis,
         [](std::int64_t extent, auto from, auto to) {
-          for (std::int64_t i = extent - 1; i-- > 0;) to[i] += from[i + 1] * to[i + 1];
+          for (std::int64_t i = extent - 1; i-- > 0;) to[i] += conjugate(from[i + 1]) * to[i + 1];
           T before = 1;
           for (std::int64_t i = 0; i < extent; ++i) {
             to[i] *= before;
-            before *= from[i];
+            before *= conjugate(from[i]);
           }
         },
         x.to(wide), result);
     return result.to(x.dtype());
-  });
+  };
+  return wide == DType::complex128 ? run(Complex{}) : visit_floats(wide, run);
 }
 
 Var cumprod(const Var& x, std::int64_t axis) {

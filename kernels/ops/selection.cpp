@@ -9,6 +9,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/reduce.h"
 #include "kernels/ops/rows.h"
+#include "kernels/tensor/complex.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
@@ -222,6 +223,10 @@ Tensor gather_elements(const Tensor& x, std::int64_t axis, const Tensor& index) 
 
 Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64_t axis, const Tensor& index,
                            const Arithmetic& arithmetic) {
+  if (is_complex(gradient.dtype())) {
+    return part_by_part(gradient,
+                        [&](const Tensor& g) { return gather_elements_vjp(g, shape, axis, index, arithmetic); });
+  }
   const DType wide = wide_dtype(gradient.dtype());
   const Tensor source = gradient.to(wide).contiguous();
   const Tensor values = index_values(index);
@@ -390,6 +395,11 @@ Tensor put(const Tensor& x, const Selection& selection, const Tensor& values) {
 
 Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values, double alpha,
                const Arithmetic& arithmetic) {
+  if (is_complex(x.dtype())) {
+    const Tensor added = values.to(x.dtype());
+    return complex_of(put_sum(real_part(x), selection, real_part(added), alpha, arithmetic),
+                      put_sum(imaginary_part(x), selection, imaginary_part(added), alpha, arithmetic));
+  }
   const DType wide = wide_dtype(x.dtype());
   const Tensor source = values.to(wide).expand(selection.shape).contiguous();
   Tensor result = x.dtype() == wide ? x.clone() : x.to(wide).contiguous();

@@ -100,7 +100,11 @@ Value correlation(const Bound& args) {
 // Areas between neighbouring points along an axis. x, where given, has the shape of y, or is a vector of places along
 // the axis.
 Var trapezoids(const Bound& args, Raised& raised) {
-  const Var y = as_float(raised(args.var("y")), "trapezoid");
+  const auto points = [&](const char* name) {
+    const Var given = raised(args.var(name));
+    return is_complex(given.dtype()) ? given : as_float(given, "trapezoid");
+  };
+  const Var y = points("y");
   const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
   if (y.rank() == 0 || y.size(axis) == 0) throw SkipError("trapezoid: y has no points along the dimension.");
   const auto neighbours = [](const Var& v, std::int64_t along) {
@@ -110,7 +114,7 @@ Var trapezoids(const Bound& args, Raised& raised) {
   const auto [left, right] = neighbours(y, axis);
   const Var heights = add(left, right);
   if (!args.given("x")) return mul(heights, args.given("dx") ? args.real("dx") / 2 : 0.5);
-  Var x = as_float(raised(args.var("x")), "trapezoid");
+  Var x = points("x");
   if (x.rank() == 1) {
     if (x.size(0) != y.size(axis)) throw SkipError("trapezoid: there must be one x per point of y.");
     Dims shape(static_cast<std::size_t>(y.rank()), 1);

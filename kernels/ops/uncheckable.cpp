@@ -21,7 +21,6 @@ constexpr const char* nested = "belongs to nested tensors, which a dump cannot d
 constexpr const char* quantised = "belongs to quantised tensors, which a dump cannot describe.";
 constexpr const char* search =
     "searches for a quantisation range by steps that differ between devices: no single result is right.";
-constexpr const char* complex_result = "computes with complex numbers, which are not supported.";
 constexpr const char* callable = "calls a Python function, which is not part of the dump.";
 constexpr const char* autograd = "changes how Python records gradients and computes nothing.";
 constexpr const char* view_function = "depends on the Python function that a view recorded, which is not in the dump.";
@@ -58,7 +57,6 @@ constexpr std::array table{
     Uncheckable{"exponential", "Tensor: exponential_; Aten: exponential exponential_", random},
     Uncheckable{"geometric", "Tensor: geometric_; Aten: geometric geometric_", random},
     Uncheckable{"hsmm", "Torch: hsmm hspmm", sparse_operand},
-    Uncheckable{"istft", "Torch: istft; Aten: istft", complex_result},
     Uncheckable{"log_normal", "Tensor: log_normal_; Aten: log_normal log_normal_", random},
     Uncheckable{"map2_", "Tensor: map2_", callable},
     Uncheckable{"map_", "Tensor: map_", callable},
@@ -68,7 +66,6 @@ constexpr std::array table{
     Uncheckable{"normal", "Torch: normal; Tensor: normal_; Aten: normal normal_; Mint: normal; MintFunctional: normal",
                 random},
     Uncheckable{"poisson", "Torch: poisson", random},
-    Uncheckable{"polar", "Torch: polar; Aten: polar", complex_result},
     Uncheckable{"q_per_channel_axis", "Tensor: q_per_channel_axis", quantised},
     Uncheckable{"q_per_channel_zero_points", "Tensor: q_per_channel_zero_points", quantised},
     Uncheckable{"q_zero_point", "Tensor: q_zero_point", quantised},

@@ -370,9 +370,8 @@ NAMES("transpose",
       "Aten: transpose transpose_; Mint: swapaxes transpose");
 
 OP("adjoint(Tensor input)", [](const Bound& args) -> Value {
-  if (is_complex(args.var("input").dtype())) throw SkipError("Complex tensors are not supported by this operator.");
-  if (args.var("input").rank() == 0) return args.var("input");
-  return transpose(args.var("input"), -2, -1);
+  const Var x = conjugate(args.var("input"));
+  return x.rank() == 0 ? x : transpose(x, -2, -1);
 });
 NAMES("adjoint", "Tensor: adjoint");
 

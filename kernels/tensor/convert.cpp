@@ -8,6 +8,9 @@
 namespace msrun {
 namespace {
 
+template <class T>
+constexpr bool is_complex_type = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+
 // float to int64 is undefined outside the range in C++; here it saturates, and NaN gives the smallest value, as the
 // processors' conversion instructions do.
 std::int64_t truncate(double value) {
@@ -21,8 +24,12 @@ T convert_in(S value) {
   if constexpr (std::is_same_v<S, Half> || std::is_same_v<S, BFloat16> || std::is_same_v<S, Float8E4M3> ||
                 std::is_same_v<S, Float8E5M2>) {
     return convert_in<T>(to_float(value));
-  } else if constexpr (std::is_same_v<S, std::complex<float>> || std::is_same_v<S, std::complex<double>>) {
+  } else if constexpr (is_complex_type<S> && is_complex_type<T>) {
+    return T(value);
+  } else if constexpr (is_complex_type<S>) {
     return convert_in<T>(value.real());
+  } else if constexpr (is_complex_type<T>) {
+    return T(static_cast<double>(value));
   } else if constexpr (std::is_same_v<T, std::int64_t> && std::is_floating_point_v<S>) {
     return truncate(static_cast<double>(value));
   } else {
@@ -32,7 +39,13 @@ T convert_in(S value) {
 
 template <class S, class T>
 S convert_out(T value) {
-  if constexpr (std::is_same_v<S, Half>) {
+  if constexpr (is_complex_type<S> && is_complex_type<T>) {
+    return S(value);
+  } else if constexpr (std::is_same_v<S, bool> && is_complex_type<T>) {
+    return value != T{};
+  } else if constexpr (is_complex_type<T>) {
+    return convert_out<S>(value.real());
+  } else if constexpr (std::is_same_v<S, Half>) {
     return to_half(static_cast<float>(value));
   } else if constexpr (std::is_same_v<S, BFloat16>) {
     return to_bfloat16(static_cast<float>(value));
@@ -91,8 +104,11 @@ void store_run(DType dtype, const T* source, std::int64_t count, std::byte* targ
 template void load_run<float>(DType, const std::byte*, std::int64_t, std::int64_t, float*);
 template void load_run<double>(DType, const std::byte*, std::int64_t, std::int64_t, double*);
 template void load_run<std::int64_t>(DType, const std::byte*, std::int64_t, std::int64_t, std::int64_t*);
+template void load_run<std::complex<double>>(DType, const std::byte*, std::int64_t, std::int64_t,
+                                             std::complex<double>*);
 template void store_run<float>(DType, const float*, std::int64_t, std::byte*);
 template void store_run<double>(DType, const double*, std::int64_t, std::byte*);
 template void store_run<std::int64_t>(DType, const std::int64_t*, std::int64_t, std::byte*);
+template void store_run<std::complex<double>>(DType, const std::complex<double>*, std::int64_t, std::byte*);
 
 }  // namespace msrun

@@ -9,12 +9,14 @@
 
 namespace msrun {
 
-// Reads count elements of dtype at source, stride elements apart (0 repeats one element), as T (float, double or
-// int64). Integers narrow to float by rounding; floats convert to int64 by truncation.
+// Reads count elements of dtype at source, stride elements apart (0 repeats one element), as T (float, double, int64 or
+// std::complex<double>). Integers narrow to float by rounding; floats convert to int64 by truncation; of a complex
+// element a real T takes the real part.
 template <class T>
 void load_run(DType dtype, const std::byte* source, std::int64_t stride, std::int64_t count, T* target);
 
-// Writes count values row-major, rounding to nearest even; integers wrap, as two's complement does.
+// Writes count values row-major, rounding to nearest even; integers wrap, as two's complement does. A real dtype keeps
+// the real part of a complex value, bool whether either part is not zero.
 template <class T>
 void store_run(DType dtype, const T* source, std::int64_t count, std::byte* target);
 

@@ -68,9 +68,10 @@ void convert_rows(const Tensor& source, DType dtype, std::byte* target) {
   const std::int64_t stride = source.shape().empty() ? 1 : source.strides().back();
   const auto from_size = static_cast<std::int64_t>(size_of(source.dtype()));
   const auto to_size = static_cast<std::int64_t>(size_of(dtype));
-  constexpr DType own = std::is_same_v<T, float>    ? DType::float32
-                        : std::is_same_v<T, double> ? DType::float64
-                                                    : DType::int64;
+  constexpr DType own = std::is_same_v<T, float>                  ? DType::float32
+                        : std::is_same_v<T, double>               ? DType::float64
+                        : std::is_same_v<T, std::complex<double>> ? DType::complex128
+                                                                  : DType::int64;
   std::array<T, block> buffer;
   for_each_row(source, [&](std::int64_t offset, std::int64_t position) {
     if (dtype == own) {
@@ -88,12 +89,6 @@ void convert_rows(const Tensor& source, DType dtype, std::byte* target) {
       store_run<T>(dtype, buffer.data(), count, target + (position + start) * to_size);
     }
   });
-}
-
-template <class From, class To>
-void convert_complex(const Tensor& source, To* target) {
-  const From* from = source.data<From>();
-  for (std::int64_t i = 0; i < source.numel(); ++i) target[i] = To(from[i]);
 }
 
 }  // namespace
@@ -215,6 +210,13 @@ Tensor Tensor::with_strides(std::span<const std::int64_t> shape, std::span<const
   view.shape_.assign(shape.begin(), shape.end());
   view.strides_.assign(strides.begin(), strides.end());
   return view;
+}
+
+Tensor Tensor::with_layout(DType dtype, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                           std::int64_t offset_elements) const {
+  Tensor view = *this;
+  view.dtype_ = dtype;
+  return view.with_strides(shape, strides, offset_elements);
 }
 
 Tensor Tensor::permute(std::span<const std::int64_t> axes) const {
@@ -353,14 +355,9 @@ Tensor Tensor::to(DType dtype) const {
   if (!shape_.empty() && shape_.back() > 1 && strides_.back() > 1) return clone().to(dtype);
   Tensor result(dtype, shape_);
   std::byte* target = result.mutable_data<std::byte>();
-  if (is_complex(dtype) && is_complex(dtype_)) {
-    const Tensor source = contiguous();
-    if (dtype == DType::complex128) {
-      convert_complex<std::complex<float>>(source, reinterpret_cast<std::complex<double>*>(target));
-    } else {
-      convert_complex<std::complex<double>>(source, reinterpret_cast<std::complex<float>*>(target));
-    }
-  } else if (dtype_ == DType::float64 || dtype == DType::float64 || is_complex(dtype_)) {
+  if (is_complex(dtype) || is_complex(dtype_)) {
+    convert_rows<std::complex<double>>(*this, dtype, target);
+  } else if (dtype_ == DType::float64 || dtype == DType::float64) {
     // Through double, except that int64 to float64 and back needs no wider type either.
     convert_rows<double>(*this, dtype, target);
   } else if (is_floating(dtype_)) {

@@ -65,6 +65,9 @@ class Tensor {
   // Views: no data is copied.
   Tensor with_strides(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                       std::int64_t offset_elements) const;
+  // The same memory as elements of another dtype, in which strides and offset are counted.
+  Tensor with_layout(DType dtype, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
+                     std::int64_t offset_elements) const;
   Tensor permute(std::span<const std::int64_t> axes) const;
   Tensor transpose(std::int64_t a, std::int64_t b) const;
   // Leading axes may be added, sizes of 1 repeated; -1 keeps a size. Throws SkipError if the shapes do not fit.
@@ -78,7 +81,8 @@ class Tensor {
 
   // Row-major: this tensor if it already is, else a copy.
   Tensor contiguous() const;
-  // Value conversion: rounds to nearest even, float to integer truncates, non-zero to true.
+  // Value conversion: rounds to nearest even, float to integer truncates, non-zero to true, complex to real keeps the
+  // real part.
   Tensor to(DType dtype) const;
   // A row-major copy with storage of its own.
   Tensor clone() const;

@@ -13,6 +13,7 @@
 #include "kernels/error.h"
 #include "kernels/io/dump_json.h"
 #include "kernels/io/tensor_file.h"
+#include "kernels/tensor/complex.h"
 #include "tests/kernels/gradient_check.h"
 
 namespace msrun {
@@ -109,12 +110,14 @@ class OpinfoSample : public ::testing::TestWithParam<std::string> {
     if (!fs::exists(file)) return;  // floating results only
     const Tensor* tensor = actual.get<Tensor>();
     ASSERT_NE(tensor, nullptr) << what << " is no tensor";
-    // Integer inputs are computed in float32.
-    if (tensor->dtype() == DType::float32) tolerance = std::max(tolerance, 1e-5);
+    // Integer inputs are computed in float32, and complex64 stays what it is.
+    if (tensor->dtype() == DType::float32 || tensor->dtype() == DType::complex64) tolerance = std::max(tolerance, 1e-5);
     const Tensor expected = read_tensor_file(file.string());
     ASSERT_EQ(tensor->shape(), expected.shape()) << what;
-    const std::vector<double> left = testing::values(*tensor);
-    const std::vector<double> right = testing::values(expected);
+    ASSERT_EQ(is_complex(tensor->dtype()), is_complex(expected.dtype())) << what;
+    const auto parts = [](const Tensor& t) { return testing::values(is_complex(t.dtype()) ? pairs_of(t) : t); };
+    const std::vector<double> left = parts(*tensor);
+    const std::vector<double> right = parts(expected);
     double largest = 0;
     for (const double value : right) largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : largest;
     for (std::size_t i = 0; i < left.size(); ++i) {
