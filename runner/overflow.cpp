@@ -5,11 +5,13 @@
 #include <cmath>
 
 #include "kernels/error.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
 
 bool overflows(const Tensor& tensor) {
+  if (is_complex(tensor.dtype())) return overflows(real_part(tensor)) || overflows(imaginary_part(tensor));
   if (!is_floating(tensor.dtype())) return false;
   const Tensor values = tensor.to(DType::float32).contiguous();
   const float* begin = values.data<float>();

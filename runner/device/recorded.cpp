@@ -163,7 +163,8 @@ std::vector<GradientSlot> slots_of(const MaterialisedCall& call) {
       const Tensor* tensor = leaf.get<Tensor>();
       if (tensor == nullptr) return;
       const bool wanted = slots.size() < call.requires_grad.size() && call.requires_grad[slots.size()];
-      slots.push_back({tensor->shape(), wanted && is_floating(tensor->dtype()), positional});
+      const bool differentiable = is_floating(tensor->dtype()) || is_complex(tensor->dtype());
+      slots.push_back({tensor->shape(), wanted && differentiable, positional});
     });
   };
   for (const Value& arg : call.args) add(arg, true);

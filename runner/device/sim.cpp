@@ -10,6 +10,7 @@
 #include <set>
 
 #include "kernels/error.h"
+#include "kernels/tensor/complex.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -34,6 +35,9 @@ constexpr std::array kind_names{
 
 // Elements [start, start + count) of a tensor, moved by more than any rounding explains.
 Tensor corrupt(const Tensor& tensor, std::int64_t start, std::int64_t count) {
+  if (is_complex(tensor.dtype())) {
+    return complex_of(corrupt(real_part(tensor), start, count), imaginary_part(tensor));
+  }
   Tensor wide = tensor.to(DType::float64).clone();
   double* values = wide.mutable_data<double>();
   for (std::int64_t i = start; i < start + count; ++i) {
