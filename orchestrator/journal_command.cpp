@@ -1,5 +1,6 @@
 #include "orchestrator/journal_command.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -269,9 +271,11 @@ void write_results(const StoredResults& results, const std::function<bool(const 
   }
 }
 
-// stdout, until its reader goes away: then it has read enough.
-class Stdout {
+// A descriptor that is written to until its reader goes away: then it has read enough.
+class Stream {
  public:
+  Stream(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+
   bool write(std::string_view text) {
     buffer_ += text;
     return buffer_.size() < (std::size_t{64} << 10) || flush();
@@ -280,10 +284,10 @@ class Stdout {
   bool flush() {
     std::string_view rest = buffer_;
     while (!rest.empty() && !closed_) {
-      const ssize_t count = ::write(STDOUT_FILENO, rest.data(), rest.size());
+      const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
       if (count < 0 && errno == EINTR) continue;
       if (count < 0 && errno != EPIPE)
-        throw UserError("stdout cannot be written: " + std::generic_category().message(errno) + ".");
+        throw UserError(name_ + " cannot be written: " + std::generic_category().message(errno) + ".");
       closed_ = count < 0;
       if (!closed_) rest.remove_prefix(static_cast<std::size_t>(count));
     }
@@ -292,14 +296,44 @@ class Stdout {
   }
 
  private:
+  int descriptor_;
+  std::string name_;
   std::string buffer_;
   bool closed_ = false;
 };
 
-void export_to_stdout(const JournalContents& contents) {
-  Stdout out;
+Stream stdout_stream() { return {STDOUT_FILENO, "stdout"}; }
+
+void export_to_stream(const JournalContents& contents, Stream out) {
   write_results(contents.results, [&](const std::string& line) { return out.write(line); });
   out.flush();
+}
+
+void export_to_file(const JournalContents& contents, const std::string& path) {
+  check_path_text(path);
+  std::error_code ignored;
+  if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
+  // Pipes and devices cannot be replaced whole.
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) {
+      throw UserError("The file " + path + " cannot be opened: " + std::generic_category().message(errno) + ".");
+    }
+    const std::unique_ptr<const int, void (*)(const int*)> closing(&descriptor,
+                                                                   [](const int* open) { ::close(*open); });
+    export_to_stream(contents, {descriptor, "The file " + path});
+    return;
+  }
+  AtomicFile file(path);
+  write_results(contents.results, [&](const std::string& line) {
+    file.write(line);
+    return true;
+  });
+  file.commit();
+}
+
+void export_to_stdout(const JournalContents& contents) {
+  export_to_stream(contents, stdout_stream());
   const journal::Recovery& recovery = contents.recovery;
   if (recovery.damaged_bytes + recovery.torn_bytes + contents.unreadable > 0) {
     std::cerr << "msrun: " << contents.path << " is damaged: " << plural(recovery.damaged_bytes, "byte")
@@ -352,20 +386,10 @@ int show_journal(const JournalOptions& options) {
   }
   std::string exported;
   if (!options.export_path.empty()) {
-    check_path_text(options.export_path);
-    std::error_code ignored;
-    if (fs::equivalent(options.export_path, contents.path, ignored)) {
-      throw UserError("--export: " + options.export_path + " is the journal itself.");
-    }
-    AtomicFile file(options.export_path);
-    write_results(contents.results, [&](const std::string& line) {
-      file.write(line);
-      return true;
-    });
-    file.commit();
+    export_to_file(contents, options.export_path);
     exported = "Exported      " + plural(contents.results.count(), "result") + " to " + options.export_path + "\n";
   }
-  Stdout out;
+  Stream out = stdout_stream();
   out.write(options.json ? line_of(whole_json(contents), 1) : human_text(contents) + exported);
   out.flush();
   return exit_completed;

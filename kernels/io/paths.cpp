@@ -127,6 +127,10 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     const fs::path target = fs::canonical(path_, error);
     if (!error) path_ = target.string();
   }
+  // A device or a pipe would be replaced, too, where the directory permits it.
+  if (fs::exists(path_, error) && !fs::is_regular_file(path_, error)) {
+    throw WriteError("The " + path_ + " should be a file!");
+  }
   // One fixed name, so that the file of a killed process is overwritten by the next instead of staying forever.
   temporary_ = path_ + ".tmp";
   unlink(temporary_.c_str());

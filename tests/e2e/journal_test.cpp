@@ -142,6 +142,18 @@ TEST_F(JournalCommand, ExportsEveryResult) {
   EXPECT_EQ(read_file(file), exported.out);
 }
 
+TEST_F(JournalCommand, ExportsIntoAPipeAndLeavesItAPipe) {
+  const fs::path path = run_whole();
+  const fs::path pipe = scratch_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string command = "wc -l < " + pipe.string() + " > " + (scratch_ / "lines").string() + " & " +
+                              std::string(BINARY_DIR) + "/msrun journal " + path.string() + " --export " +
+                              pipe.string() + " && wait";
+  EXPECT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
+  EXPECT_EQ(read_file(scratch_ / "lines"), "84\n");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
 TEST_F(JournalCommand, DoesNotMindAReaderThatGoesAway) {
   const fs::path path = run_whole();
   const std::string command = std::string(BINARY_DIR) + "/msrun journal " + path.string() +

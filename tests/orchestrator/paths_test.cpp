@@ -179,6 +179,14 @@ TEST(AtomicFileTest, TemporaryFileOfAKilledProcessIsReused) {
   EXPECT_THAT(folder.names(), ElementsAre("a.csv"));
 }
 
+TEST(AtomicFileTest, DoesNotTakeThePlaceOfAPipe) {
+  const TemporaryDirectory folder;
+  const std::string path = folder.file("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(error_of<WriteError>([&] { AtomicFile file(path); }), "The " + path + " should be a file!");
+  EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
 TEST(AtomicFileTest, ErrorsNameTheFile) {
   EXPECT_EQ(error_of<WriteError>([] { AtomicFile("/nonexistent/a.csv"); }),
             "The file /nonexistent/a.csv cannot be created: No such file or directory");
