@@ -41,12 +41,18 @@ int checked(int result, const char* what) {
 // glibc has a wrapper only since 2.36.
 int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)); }
 
+// nohup starts programs so: they are to outlive their terminal.
+bool is_hangup_ignored() {
+  struct sigaction action {};
+  return sigaction(SIGHUP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 sigset_t handled_signals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGHUP);
+  if (!is_hangup_ignored()) sigaddset(&set, SIGHUP);
   return set;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <thread>
@@ -76,10 +77,37 @@ TEST_F(Stop, BySigterm) {
   expect_stopped(run->wait());
 }
 
+// What programs started meanwhile do about SIGHUP.
+class InheritedHangup {
+ public:
+  explicit InheritedHangup(void (*action)(int)) : before_(std::signal(SIGHUP, action)) {}
+  InheritedHangup(const InheritedHangup&) = delete;
+  InheritedHangup& operator=(const InheritedHangup&) = delete;
+  ~InheritedHangup() { std::signal(SIGHUP, before_); }
+
+ private:
+  void (*before_)(int);
+};
+
 TEST_F(Stop, ByAClosedTerminal) {
+  const InheritedHangup as_usual(SIG_DFL);
   const auto run = busy_run();
   for (const auto& [pid, name] : children(run->pid())) ::kill(pid, SIGHUP);
   run->signal(SIGHUP);
+  run->signal(SIGTERM);
+  EXPECT_LT(seconds_until_end(*run), 2);
+  expect_stopped(run->wait());
+}
+
+TEST_F(Stop, NotByAClosedTerminalUnderNohup) {
+  const InheritedHangup nohup(SIG_IGN);
+  const auto run = busy_run();
+  run->signal(SIGHUP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_EQ(run->out().find("Stopping"), std::string::npos);
+  EXPECT_TRUE(run->running());
+  run->signal(SIGTERM);
+  ASSERT_TRUE(eventually(10, [&] { return run->out().find("Stopping") != std::string::npos; }));
   run->signal(SIGTERM);
   EXPECT_LT(seconds_until_end(*run), 2);
   expect_stopped(run->wait());
