@@ -66,6 +66,12 @@ bool is_regular(int fd) {
   return fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+// No name leads to the file any more: what is written to it is lost when it is closed.
+bool is_removed(int fd) {
+  struct stat status {};
+  return fstat(fd, &status) == 0 && status.st_nlink == 0;
+}
+
 class FileSource final : public Source {
  public:
   explicit FileSource(const std::filesystem::path& path)
@@ -106,6 +112,7 @@ class PosixFile final : public File {
   }
 
   std::size_t append(std::string_view bytes) override {
+    if (is_removed(fd_.get())) throw WriteError(name_, "write", ENOENT);
     const ssize_t written = retry([&] { return write(fd_.get(), bytes.data(), bytes.size()); });
     if (written <= 0) throw WriteError(name_, "write", written < 0 ? errno : EIO);
     return static_cast<std::size_t>(written);

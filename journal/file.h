@@ -32,7 +32,7 @@ class Source {
 class File : public Source {
  public:
   // Writes the first part of `bytes` (not empty) at the end of the file and returns how many bytes that was, at
-  // least 1.
+  // least 1. A file that was removed meanwhile is refused with ENOENT.
   virtual std::size_t append(std::string_view bytes) = 0;
   // Brings what was written to the storage device, and the file's name with it.
   virtual void sync() = 0;

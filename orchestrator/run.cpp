@@ -443,7 +443,7 @@ class Run {
   RunFinished finished_event(const ResultStore& results, bool complete, int code) const {
     RunFinished event = msrun::run_finished(results, plan_, complete, code, steady_seconds() - started_);
     event.costs = costs(results);
-    if (!complete) event.resume_command = resume_command(options_, files_.result);
+    if (!complete && can_resume()) event.resume_command = resume_command(options_, files_.result);
     return event;
   }
 
@@ -481,8 +481,22 @@ class Run {
     return code;
   }
 
+  // From the journal, or without it from both CSVs.
+  bool can_resume() const {
+    const auto exists = [](const std::string& path) {
+      std::error_code ignored;
+      return std::filesystem::exists(path, ignored);
+    };
+    return exists(files_.journal) || (exists(files_.result) && exists(files_.details));
+  }
+
   void print_resume_line() const {
     if (options_.message_format != MessageFormat::human) return;
+    if (!can_resume()) {
+      spdlog::warn("The acc_check task has not been completed, and its files are no longer in {}: start it again.",
+                   files_.directory);
+      return;
+    }
     spdlog::warn("The acc_check task has not been completed. Continue it with: {}",
                  resume_command(options_, files_.result));
   }

@@ -130,6 +130,18 @@ TEST_F(Stop, ByAFullDisk) {
   expect_continues_to_the_end();
 }
 
+// Nothing that is computed from then on could be kept.
+TEST_F(Stop, ByARemovedOutputDirectory) {
+  const auto run = busy_run({"--task-timeout", "2", "--retries", "0"});
+  ASSERT_TRUE(fs::remove_all(out()) > 0);
+  EXPECT_LT(seconds_until_end(*run), 20);
+  const Finished finished = run->wait();
+  EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr(".journal: No such file or directory"));
+  EXPECT_THAT(last_line(finished.out), HasSubstr("its files are no longer in " + out().string() + ": start it again."));
+  EXPECT_FALSE(fs::exists(out()));
+}
+
 // Then there is nothing to continue: as if it had not been started.
 TEST_F(Stop, ByADiskThatIsFullBeforeTheStart) {
   fs::create_directory(out());
