@@ -6,6 +6,9 @@
 namespace msrun {
 
 void check_input(const Options& options) {
+  if (!options.framework.empty() && options.framework != "pytorch" && options.framework != "pt") {
+    throw UserError("-f " + options.framework + ": MindSpore cannot be checked yet; there is PyTorch.");
+  }
   for (const std::string* path : {&options.api_info, &options.forward, &options.backward}) {
     if (!path->empty()) check_input_file(*path, {".json"}, max_json_bytes);
   }

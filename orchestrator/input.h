@@ -8,7 +8,8 @@
 
 namespace msrun {
 
-// The files can be read, and the directory of -real_data_path is there; else UserError.
+// The framework is PyTorch as far as it is told, the files can be read, and the directory of -real_data_path is there;
+// else UserError.
 void check_input(const Options& options);
 
 Plan read_plan(const Options& options, const PlanOptions& plan_options);

@@ -409,6 +409,15 @@ double multiply_adds(const ApiCall& call, std::string_view api) {
   return 0;
 }
 
+// acc_check_pytorch.md 1.1; framework is in lower case.
+void require_pytorch(const std::string& framework, const std::string& path) {
+  if (framework == "pytorch" || framework == "pt") return;
+  const bool mindspore = framework == "mindspore" || framework == "ms" || framework == "mindtorch";
+  throw UserError(path + ": " +
+                  (mindspore ? "The dump is of MindSpore, which cannot be checked yet; there is PyTorch."
+                             : "Unsupported framework in api_info: " + printable(framework)));
+}
+
 }  // namespace
 
 CostEstimate estimate_cost(const ApiCall& call) {
@@ -438,6 +447,7 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
   if (options.keep_results) reader.keep_outputs();
   const DumpHeader header =
       reader.read([&](std::string_view entry, DumpEntry&& content) { builder.add(entry, std::move(content)); });
+  require_pytorch(header.framework, path);
   builder.finish(header.real_data);
 
   Plan plan;

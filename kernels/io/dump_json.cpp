@@ -1,7 +1,9 @@
 #include "kernels/io/dump_json.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <span>
 
 #include "kernels/api/api_call.h"
 #include "kernels/io/dump_value.h"
@@ -11,10 +13,23 @@
 namespace msrun {
 namespace {
 
+// Files that begin so are often meant to be JSON; the position of their first byte would not help.
+void refuse_other_encodings(const InputFile& file) {
+  std::array<char, 2> start{};
+  if (file.size() < start.size()) return;
+  file.read_at(0, std::as_writable_bytes(std::span(start)));
+  const std::string_view bytes(start.data(), start.size());
+  if (bytes == "\x1F\x8B" || bytes == "PK") throw UserError(file.path() + " is compressed: unpack it first.");
+  if (bytes == "\xFF\xFE" || bytes == "\xFE\xFF") {
+    throw UserError(file.path() + " is in UTF-16: JSON is UTF-8, convert it first.");
+  }
+}
+
 JsonReader::Source file_source(const std::string& path) {
   try {
     const auto file = std::make_shared<InputFile>(path);
     if (file->size() == 0) throw UserError("The file " + path + " is empty.");
+    refuse_other_encodings(*file);
     return [file](std::span<char> target) {
       try {
         return file->read(target);
@@ -246,6 +261,7 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
   DumpHeader header;
   JsonTree tree;
   bool data_found = false;
+  bool names_calls = false;
   while (reader_.next() == JsonEvent::key) {
     const std::string key(reader_.text());
     if (key == "data") {
@@ -257,6 +273,7 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
       read_data(on_entry, header);
       continue;
     }
+    names_calls = names_calls || key.find_first_of("*.") != std::string::npos;
     const bool text_field = key == "framework" || key == "task" || key == "level";
     if (!text_field && key != "dump_data_dir") {
       reader_.skip_value();
@@ -277,7 +294,11 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
     }
   }
   reader_.next();  // nothing but white space may follow
-  if (!data_found) reject("no data found in dump.json");
+  if (!data_found) {
+    reject(std::string("no data found in dump.json") +
+           (names_calls ? "; the forward_info and backward_info of the older recorder go with -forward and -backward"
+                        : ""));
+  }
   if (header.framework.empty()) header.framework = saw_mindspore_ ? "mindspore" : "pytorch";
   return header;
 }

@@ -50,12 +50,15 @@ TEST_F(BadInput, DumpThatIsNoJson) {
   expect_dump_refused(whole.substr(0, whole.rfind('}')), {"end of the file"});
   expect_dump_refused(whole + "{", {"expected the end of the file"});
   expect_dump_refused("hello", {"line 1, column 1", "'h'"});
+  expect_dump_refused("\x1F\x8B\x08 packed", {"is compressed"});
+  expect_dump_refused(std::string("\xFF\xFE{\0", 4), {"is in UTF-16"});
   expect_dump_refused(bytes, {"line 1, column 1"});
   expect_dump_refused("{\"data\": {\"Functional.relu.0.forward\": {\"input_args\": [tru", {"line 1"});
   expect_dump_refused("{\"data\": {\"Functional.re\xFFlu.0.forward\": {}}}", {"UTF-8"});
 }
 
 TEST_F(BadInput, DumpOfOtherTypes) {
+  expect_dump_refused(R"({"Functional*relu*0": {"args": [], "kwargs": {}}})", {"no data found", "go with -forward"});
   expect_dump_refused("[]", {"top level must be an object", "an array"});
   expect_dump_refused("3", {"top level must be an object", "a number"});
   expect_dump_refused("null", {"top level must be an object", "null"});

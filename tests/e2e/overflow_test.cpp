@@ -196,6 +196,8 @@ TEST_F(Overflow, BadInputIsRefused) {
   expect_refused({"run_overflow_check", "-api_info", good, "-csv_path", "x.csv"}, {"-csv_path"});
   expect_refused({"run_overflow_check", "-api_info", good, "-o", good}, {good, "should be a directory"});
   expect_refused({"run_overflow_check", "-api_info", good, "--backend", "torch"}, {"--backend torch"});
+  expect_refused({"run_overflow_check", "-api_info", write_dump(R"({"framework": "jax", "data": {}})")},
+                 {"Unsupported framework in api_info: jax"});
 }
 
 }  // namespace

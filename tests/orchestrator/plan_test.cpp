@@ -63,6 +63,28 @@ TEST_F(PlanTest, DirectionIsTheLastSegment) {
   EXPECT_THAT(result.warnings()[0], HasSubstr("Torch.a.0.fwd"));
 }
 
+TEST_F(PlanTest, OfAnotherFrameworkIsRefused) {
+  const auto refusal = [&](const std::string& text) -> std::string {
+    const std::filesystem::path path = directory_ / "dump.json";
+    std::ofstream(path) << text;
+    try {
+      Plan::read(path.string(), options_);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(refusal(R"({"data":{},"framework":"Jax"})"),
+              HasSubstr("dump.json: Unsupported framework in api_info: jax"));
+  EXPECT_THAT(refusal(R"({"framework":"mindspore","data":{}})"), HasSubstr("dump.json: The dump is of MindSpore"));
+  // Old dumps do not say it: a tensor's type does.
+  const std::string entry = R"({"input_args":[{"type":"mindspore.Tensor","dtype":"Float32","shape":[2]}]})";
+  EXPECT_THAT(refusal(R"({"data":{"Mint.add.0.forward":)" + entry + "}}"), HasSubstr("MindSpore"));
+  EXPECT_EQ(refusal(R"({"framework":"PyTorch","data":{}})"), "");
+  EXPECT_EQ(refusal(R"({"framework":"pt","data":{}})"), "");
+  EXPECT_EQ(refusal(R"({"data":{}})"), "");
+}
+
 TEST_F(PlanTest, BackwardMayComeFirst) {
   const Plan result = plan(R"({"Torch.exp.0.backward":)" + backward(tensor("[4]")) + R"(,"Torch.exp.0.forward":)" +
                            forward(tensor("[4]")) + R"(,"Torch.exp.1.forward":)" + forward(tensor("[4]")) + "}");
