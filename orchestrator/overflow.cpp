@@ -1,7 +1,5 @@
 #include "orchestrator/overflow.h"
 
-#include <unistd.h>
-
 #include <ctime>
 #include <filesystem>
 #include <iostream>
@@ -51,7 +49,10 @@ std::string fresh_csv_path(const std::string& directory) {
 class OverflowCheck {
  public:
   explicit OverflowCheck(const Options& options)
-      : options_(options), console_(std::cout), view_(make_view()), started_(steady_seconds()) {}
+      : options_(options),
+        console_(std::cout),
+        view_(make_stdout_view(is_json(), console_)),
+        started_(steady_seconds()) {}
 
   int execute() {
     setup_logging(is_json(), console_);
@@ -70,12 +71,6 @@ class OverflowCheck {
 
  private:
   bool is_json() const { return options_.message_format == MessageFormat::json; }
-
-  std::unique_ptr<ProgressView> make_view() {
-    if (is_json()) return make_json_view(std::cout);
-    if (isatty(STDOUT_FILENO) != 0) return make_terminal_view(console_, terminal_width);
-    return make_plain_view(console_);
-  }
 
   void make_plan() {
     check_input(options_);
@@ -126,16 +121,21 @@ class OverflowCheck {
     report.run_started(event);
   }
 
-  int close(const ResultStore& results, OverflowReport& report, bool complete) const {
+  int close(const ResultStore& results, OverflowReport& report, bool complete) {
     const OverflowReport::Counts& counts = report.counts();
     const bool fail = options_.fail_on != FailOn::never && counts.abnormal > 0;
     const int code = !complete ? exit_incomplete : fail ? exit_fail_on : exit_completed;
     const RunFinished event = msrun::run_finished(results, plan_, complete, code, steady_seconds() - started_);
-    // The plain view would say it in the words of the pre-check.
-    if (is_json() || isatty(STDOUT_FILENO) != 0) report.run_finished(event);
-    if (is_json()) return code;
-    spdlog::info("Of {} calls {} are a normal overflow, {} an abnormal overflow, {} were skipped.", plan_.size(),
-                 counts.normal, counts.abnormal, counts.skipped);
+    if (is_json()) {
+      report.run_finished(event);
+      return code;
+    }
+    // The other views would say it in the words of the pre-check.
+    console_.set_status({});
+    spdlog::info(
+        "Of {} calls {} are a normal overflow ({} of them overflow on both sides), {} an abnormal overflow, {} were "
+        "skipped.",
+        plan_.size(), counts.normal, counts.both, counts.abnormal, counts.skipped);
     if (complete) {
       spdlog::info("acc_check task completed.");
     } else {
@@ -198,6 +198,7 @@ void OverflowReport::report(const ApiResult& result) {
   using Verdict = OverflowFinding::Verdict;
   const Verdict verdict = result.overflow ? result.overflow->verdict : Verdict::not_judged;
   ++(verdict == Verdict::normal ? counts_.normal : verdict == Verdict::abnormal ? counts_.abnormal : counts_.skipped);
+  if (verdict == Verdict::normal && result.overflow->bench) ++counts_.both;
   log_finding(result);
   if (csv_) csv_->append(overflow_row(result));
 }

@@ -26,6 +26,7 @@ class OverflowReport : public ProgressView {
  public:
   struct Counts {
     std::uint64_t normal = 0;
+    std::uint64_t both = 0;  // of normal: both sides overflow; of the rest neither does
     std::uint64_t abnormal = 0;
     std::uint64_t skipped = 0;
   };

@@ -189,17 +189,13 @@ Backend choose_backend(const Options& options) {
 
 namespace {
 
-// The view that suits where stdout goes.
-std::unique_ptr<ProgressView> make_view(const Options& options, Console& console) {
-  if (options.message_format == MessageFormat::json) return make_json_view(std::cout);
-  if (isatty(STDOUT_FILENO) != 0) return make_terminal_view(console, terminal_width);
-  return make_plain_view(console);
-}
-
 class Run {
  public:
   explicit Run(const Options& options)
-      : options_(options), console_(std::cout), view_(make_view(options, console_)), started_(steady_seconds()) {}
+      : options_(options),
+        console_(std::cout),
+        view_(make_stdout_view(options.message_format == MessageFormat::json, console_)),
+        started_(steady_seconds()) {}
 
   int execute() {
     setup_logging(options_.message_format == MessageFormat::json, console_);

@@ -9,6 +9,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -67,6 +69,22 @@ std::string died_text(const RunnerDied& event) {
   return sanitised(text + (event.retried ? "; retrying." : "; recorded as SKIP."));
 }
 
+bool can_redraw() {
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+// 80 columns if the terminal does not tell.
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+std::string finished_line(const RunFinished& event) {
+  return (event.complete ? "completed " : "stopped at ") + std::to_string(event.done) + "/" +
+         std::to_string(event.total) + " in " + duration_text(event.elapsed) + ", " + counts_text(event.counts, ", ");
+}
+
 class TerminalView : public ProgressView {
  public:
   TerminalView(Console& console, std::function<std::size_t()> width) : console_(console), width_(std::move(width)) {}
@@ -78,7 +96,10 @@ class TerminalView : public ProgressView {
   void progress(const ProgressState& state) override {
     console_.set_status(terminal_line(state, std::max<std::size_t>(width_(), 2) - 1));
   }
-  void run_finished(const RunFinished&) override { console_.set_status({}); }
+  void run_finished(const RunFinished& event) override {
+    console_.set_status({});
+    console_.print_line(finished_line(event));
+  }
 
  private:
   Console& console_;
@@ -97,11 +118,7 @@ class PlainView : public ProgressView {
     shown_at_ = state.elapsed;
     console_.print_line(plain_line(state));
   }
-  void run_finished(const RunFinished& event) override {
-    console_.print_line((event.complete ? "completed " : "stopped at ") + std::to_string(event.done) + "/" +
-                        std::to_string(event.total) + " in " + duration_text(event.elapsed) + ", " +
-                        counts_text(event.counts, ", "));
-  }
+  void run_finished(const RunFinished& event) override { console_.print_line(finished_line(event)); }
 
  private:
   Console& console_;
@@ -259,9 +276,9 @@ std::unique_ptr<ProgressView> make_json_view(std::ostream& out, double interval)
   return std::make_unique<JsonView>(out, interval);
 }
 
-std::size_t terminal_width() {
-  winsize size{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+std::unique_ptr<ProgressView> make_stdout_view(bool json, Console& console) {
+  if (json) return make_json_view(std::cout);
+  return can_redraw() ? make_terminal_view(console, terminal_width) : make_plain_view(console);
 }
 
 std::string terminal_line(const ProgressState& state, std::size_t width) {

@@ -114,8 +114,9 @@ std::unique_ptr<ProgressView> make_plain_view(Console& console, double interval 
 // One object per line; progress at most once in interval seconds.
 std::unique_ptr<ProgressView> make_json_view(std::ostream& out, double interval = 1);
 
-// Columns of the terminal on stdout, 80 if that cannot be told.
-std::size_t terminal_width();
+// The view that suits where stdout goes: the terminal view needs one that can redraw a line, which TERM=dumb and none
+// deny.
+std::unique_ptr<ProgressView> make_stdout_view(bool json, Console& console);
 
 // The line of the terminal view, cut to width columns; and that of the plain view.
 std::string terminal_line(const ProgressState& state, std::size_t width);

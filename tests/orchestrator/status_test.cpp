@@ -69,8 +69,12 @@ TEST(TerminalViewTest, RedrawsOneLineBelowAllOthers) {
   console.print_line("a line");
   EXPECT_EQ(out.str(), "\r\x1b[Ka line\n1/1000 0% 1.0 cal...");
   out.str("");
-  view->run_finished({});
-  EXPECT_EQ(out.str(), "\r\x1b[K");
+  RunFinished event;
+  event.done = 7;
+  event.total = 1000;
+  event.elapsed = 61;
+  view->run_finished(event);
+  EXPECT_EQ(out.str(), "\r\x1b[Kstopped at 7/1000 in 1:01, pass 0, warning 0, error 0, SKIP 0\n");
   out.str("");
   console.print_line("after");
   EXPECT_EQ(out.str(), "after\n");
