@@ -14,7 +14,13 @@ void check_input(const Options& options);
 
 Plan read_plan(const Options& options, const PlanOptions& plan_options);
 
+// UserError if the recording has no results, which are what the recorded backend takes for the device's.
+void require_recorded_results(const Options& options, const Plan& plan);
+
 // The directory that the names of tensor files are relative to.
 std::filesystem::path data_root(const Options& options);
+
+// A log line if that directory is missing.
+void warn_if_data_is_missing(const Options& options, const Plan& plan);
 
 }  // namespace msrun

@@ -78,9 +78,12 @@ class OverflowCheck {
     plan_options.skip_reason = rule_skip;
     plan_options.only = options_.only;
     plan_options.forward_only = true;
+    plan_options.keep_results = backend_.name == "recorded";
     plan_options.stream_words = options_.seed_mode == SeedMode::stream;
     plan_ = read_plan(options_, plan_options);
     for (const std::string& warning : plan_.warnings()) spdlog::warn("{}", warning);
+    if (backend_.name == "recorded") require_recorded_results(options_, plan_);
+    warn_if_data_is_missing(options_, plan_);
     if (plan_.size() == 0) {
       spdlog::warn(options_.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
     }

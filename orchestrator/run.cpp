@@ -263,13 +263,8 @@ class Run {
     if (!options_.forward.empty() && options_.backward.empty()) {
       spdlog::warn("No -backward file is given: only the forward of each call is checked.");
     }
-    if (backend_.name == "recorded" && !options_.forward.empty()) {
-      throw UserError("--backend recorded: the files of the older recorder hold no results.");
-    }
-    if (backend_.name == "recorded" && !plan_.real_data()) {
-      throw UserError("--backend recorded: " + options_.api_info +
-                      " holds statistics, not tensors; record it with \"task\": \"tensor\".");
-    }
+    if (backend_.name == "recorded") require_recorded_results(options_, plan_);
+    warn_if_data_is_missing(options_, plan_);
     if (plan_.size() == 0) {
       spdlog::warn(options_.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
     }

@@ -156,6 +156,18 @@ TEST_F(Overflow, TensorsMayBeInFiles) {
   for (const auto& [name, verdict] : found) EXPECT_EQ(verdict, "normal") << name;
 }
 
+TEST_F(Overflow, OfRecordedResults) {
+  const fs::path folder = scratch_ / "recording";
+  fs::copy(dump("zoo_tensor_small").parent_path(), folder, fs::copy_options::recursive);
+  const Finished run = check(folder / "dump.json", {"--backend", "recorded", "-o", out()});
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  const auto found = verdicts();
+  EXPECT_GT(found.size(), 5U);
+  for (const auto& [name, verdict] : found) EXPECT_EQ(verdict, "normal") << name << run.out;
+  expect_refused({"run_overflow_check", "-api_info", write_dump(dump_text(calls)), "--backend", "recorded"},
+                 {"holds statistics, not tensors"});
+}
+
 TEST_F(Overflow, OfAnOlderRecording) {
   const std::string forward = scratch_ / "forward_info_1.json";
   write_file(forward, R"({"Functional_relu_1_forward": {"args": [)" + tensor("float32", "[4]", "-1", "Infinity") +

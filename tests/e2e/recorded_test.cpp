@@ -82,6 +82,20 @@ TEST(Recorded, NeedsTensors) {
   EXPECT_FALSE(fs::exists(out / "out"));
 }
 
+TEST(Recorded, ADumpMayBeALink) {
+  const TempDir out;
+  fs::create_symlink(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
+  EXPECT_EQ(check(out / "dump.json", out / "out", out.path())["Functional.gelu.0"].forward, "pass");
+}
+
+TEST(Recorded, WarnsOfADirectoryThatIsMissing) {
+  const TempDir out;
+  fs::copy_file(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
+  const Finished run = msrun({"-api_info", out / "dump.json", "-o", out / "out", "--backend", "recorded"}, out.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("there is no directory " + (out / "dump_tensor_data").string()), std::string::npos) << run.out;
+}
+
 // A result whose file is gone is a SKIP with the file's name; a changed one is an error.
 TEST(Recorded, LooksAtTheFilesOfTheResults) {
   const TempDir out;
