@@ -14,6 +14,14 @@ namespace msrun {
 // (acc_check_pytorch.md 13.1).
 std::string sanitised(std::string_view text);
 
+// Bytes of the character at the front of text, which is not empty; 0 if they are no well-formed UTF-8 (overlong,
+// surrogate, beyond U+10FFFF).
+std::size_t utf8_length(std::string_view text);
+
+// Text for a file that others read, from foreign bytes: what is not well-formed UTF-8 becomes U+FFFD, and control
+// characters other than line feeds become '_'.
+std::string readable(std::string_view text);
+
 // One word for a POSIX shell: as it is if it holds only harmless characters, else in single quotes.
 std::string shell_quoted(std::string_view word);
 

@@ -8,6 +8,8 @@
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/ties.h"
 #include "kernels/error.h"
+#include "kernels/io/pt_file.h"
+#include "kernels/text.h"
 #include "runner/error_data.h"
 #include "runner/explain.h"
 #include "runner/input_checksum.h"
@@ -114,6 +116,11 @@ void skip_backward(ApiResult& result, const std::string& reason) {
   result.backward_rows = {row};
 }
 
+void add_line(DetailsRow& row, const std::string& line) {
+  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
+  row.message += line + "\n";
+}
+
 class Check {
  public:
   Check(const ApiCall& recorded, Device& device, const CheckOptions& options, ApiResult& result)
@@ -140,6 +147,31 @@ class Check {
     }
   }
 
+  // For a call that looks wrong: its files may have changed since they were recorded.
+  void note_damaged_files() {
+    const auto note = [&](const Value& leaf) {
+      const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
+      if (spec == nullptr || result_.forward_rows.empty()) return;
+      const std::string& name = (*spec)->data_path.empty() ? (*spec)->data_name : (*spec)->data_path;
+      if (name.empty() || !contradicts_its_checksums((options_.materialise.data_root / name).string())) return;
+      add_line(result_.forward_rows.front(),
+               "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
+    };
+    for_each_leaf(recorded_.args, note);
+    for (const auto& [key, value] : recorded_.kwargs) for_each_leaf(value, note);
+    for_each_leaf(recorded_.grad_inputs, note);
+    if (!recorded_.recorded) return;
+    for_each_leaf(recorded_.recorded->outputs, note);
+    for_each_leaf(recorded_.recorded->gradients, note);
+  }
+
+  // What is odd about the call's tensor files; empty if nothing is.
+  std::string notes() const {
+    std::string text;
+    for (const std::string& note : notes_) text += (text.empty() ? "" : " ") + note;
+    return text;
+  }
+
  private:
   // True if the recorded result may belong to other inputs: those before they were rounded to HF32.
   bool run_once(const Operator& op, const MaterialiseOptions& options) {
@@ -149,6 +181,7 @@ class Check {
       call = materialise(recorded_, options);
       if (options.round_to_hf32) result_.inputs = input_checksum(call);
     }
+    notes_ = call.notes;
     const std::optional<std::size_t> only_output =
         options_.compare.compat_msprobe ? grad_index(call.parts.api) : std::nullopt;
     DeviceResult device;
@@ -174,6 +207,9 @@ class Check {
       const Stopwatch watch(result_.times.compare);
       Explainer explainer(op, call, bench, benchmark);
       compare(call, bench, device, explainer);
+    }
+    if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
+      add_line(result_.forward_rows.front(), notes());
     }
     const bool error = result_.forward == Status::error || result_.backward == Status::error;
     if (error && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
@@ -336,7 +372,17 @@ class Check {
   Device& device_;
   const CheckOptions& options_;
   ApiResult& result_;
+  std::vector<std::string> notes_;  // on the tensor files of the call
 };
+
+// Reasons may quote a file of tensors, which may be damaged.
+ApiResult with_readable_messages(ApiResult result) {
+  result.message = readable(result.message);
+  for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
+    for (DetailsRow& row : *rows) row.message = readable(row.message);
+  }
+  return result;
+}
 
 }  // namespace
 
@@ -347,16 +393,20 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   result.name = call.name;
   result.device = device_id;
   std::string reason;
+  Check check(call, device, options, result);
   try {
     if (options.overflow) {
       check_overflow(call, device, options, result);
     } else {
-      Check(call, device, options, result).run();
+      check.run();
       result.rounding_only = explained_by_rounding(result);
+      const bool looks_wrong = !passes(result) && !result.rounding_only;
+      if (looks_wrong && !options.compare.compat_msprobe) check.note_damaged_files();
     }
-    return result;
+    return with_readable_messages(std::move(result));
   } catch (const SkipError& error) {
     reason = error.what();
+    if (const std::string notes = check.notes(); !notes.empty()) reason += " " + notes;
   } catch (const std::bad_alloc&) {
     reason = "Not enough memory to run the call.";
   } catch (const std::exception& error) {
@@ -368,7 +418,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   skipped.device = device_id;
   skipped.times = result.times;
   skipped.inputs = result.inputs;
-  return skipped;
+  return with_readable_messages(std::move(skipped));
 }
 
 }  // namespace msrun

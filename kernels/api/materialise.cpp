@@ -12,6 +12,7 @@ namespace msrun {
 namespace {
 
 using SpecPtr = std::shared_ptr<const TensorSpec>;
+using Notes = std::vector<std::string>;
 
 // How the dtype of a call's tensors is changed before use (6.2).
 enum class Conversion : std::uint8_t { none, int32_to_int64, int64_to_float32 };
@@ -45,10 +46,24 @@ ValueRange range_of(const TensorSpec& spec) { return {spec.min, spec.max, spec.m
 
 bool has_file(const TensorSpec& spec) { return !spec.data_name.empty() || !spec.data_path.empty(); }
 
-Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root) {
+// The file wins over the dump (6.4), but one that holds something else may be the file of another call.
+void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor& tensor, Notes& notes) {
+  const std::optional<DType> dtype = parse_dtype(spec.dtype);
+  // The older tool recorded neither dtype nor shape of a tensor in a file.
+  if (!dtype) return;
+  const bool same_shape =
+      std::equal(spec.shape.begin(), spec.shape.end(), tensor.shape().begin(), tensor.shape().end());
+  if (*dtype == tensor.dtype() && same_shape) return;
+  notes.push_back("The file " + file + " holds " + std::string(torch_name(tensor.dtype())) + " " +
+                  tuple_text(tensor.shape()) + ", the dump says " + spec.dtype + " " + tuple_text(spec.shape) + ".");
+}
+
+Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root, Notes& notes) {
   const std::string& file = spec.data_path.empty() ? spec.data_name : spec.data_path;
   if (data_root.empty()) throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
-  return read_tensor_file((data_root / file).string());
+  Tensor tensor = read_tensor_file((data_root / file).string());
+  note_mismatch(spec, file, tensor, notes);
+  return tensor;
 }
 
 const TensorSpec* spec_of(const Value& value) {
@@ -105,8 +120,8 @@ void adapt(const ApiName& name, List& args, Dict& kwargs) {
 
 class Builder {
  public:
-  Builder(const ApiCall& call, const MaterialiseOptions& options, const Rules& rules)
-      : call_(call), options_(options), rules_(rules) {}
+  Builder(const ApiCall& call, const MaterialiseOptions& options, const Rules& rules, Notes& notes)
+      : call_(call), options_(options), rules_(rules), notes_(notes) {}
 
   Value build(const Value& value, const std::string& path) {
     const std::string inside = path + ".";
@@ -129,7 +144,7 @@ class Builder {
 
  private:
   Tensor build_tensor(const TensorSpec& spec, const std::string& path) {
-    Tensor tensor = has_file(spec) ? read_recorded(spec, options_.data_root) : generate(spec, path);
+    Tensor tensor = has_file(spec) ? read_recorded(spec, options_.data_root, notes_) : generate(spec, path);
     tensor = tensor.to(converted(tensor.dtype(), rules_.conversion));
     if (!rules_.hf32 || tensor.dtype() != DType::float32) return tensor;
     const Tensor rounded = round_to_hf32(tensor);
@@ -150,6 +165,7 @@ class Builder {
   const ApiCall& call_;
   const MaterialiseOptions& options_;
   const Rules& rules_;
+  Notes& notes_;
   bool hf32_changed_ = false;
 };
 
@@ -179,7 +195,7 @@ bool has_keyword(const ApiCall& call, std::string_view key) {
 }
 
 // A recorded result: from its file, or without elements. Random data would stand for nothing.
-Value load_result(const Value& tree, const MaterialiseOptions& options) {
+Value load_result(const Value& tree, const MaterialiseOptions& options, Notes& notes) {
   return transform_leaves(tree, [&](const Value& leaf) -> Value {
     if (const Unsupported* unsupported = leaf.get<Unsupported>()) throw SkipError(unsupported->reason);
     const TensorSpec* spec = spec_of(leaf);
@@ -187,17 +203,18 @@ Value load_result(const Value& tree, const MaterialiseOptions& options) {
     const bool empty = std::find(spec->shape.begin(), spec->shape.end(), 0) != spec->shape.end();
     if (!has_file(*spec) && empty) return Tensor(dtype_of(*spec), Dims(spec->shape.begin(), spec->shape.end()));
     if (!has_file(*spec)) throw SkipError("The dump holds no data of the recorded result.");
-    return read_recorded(*spec, options.data_root);
+    return read_recorded(*spec, options.data_root, notes);
   });
 }
 
 // A gradient that cannot be read leaves the forward to be checked.
-RecordedResult load_results(const RecordedResult& recorded, bool with_gradients, const MaterialiseOptions& options) {
+RecordedResult load_results(const RecordedResult& recorded, bool with_gradients, const MaterialiseOptions& options,
+                            Notes& notes) {
   RecordedResult result;
-  for (const Value& output : recorded.outputs) result.outputs.push_back(load_result(output, options));
+  for (const Value& output : recorded.outputs) result.outputs.push_back(load_result(output, options, notes));
   if (!with_gradients) return result;
   try {
-    for (const Value& gradient : recorded.gradients) result.gradients.push_back(load_result(gradient, options));
+    for (const Value& gradient : recorded.gradients) result.gradients.push_back(load_result(gradient, options, notes));
   } catch (const SkipError& error) {
     result.gradients.clear();
     result.gradient_problem = error.what();
@@ -208,7 +225,7 @@ RecordedResult load_results(const RecordedResult& recorded, bool with_gradients,
 // A gradient that cannot be built leaves the forward to be checked.
 void build_gradients(const ApiCall& call, const MaterialiseOptions& options, MaterialisedCall& result) {
   const Rules unchanged;
-  Builder builder(call, options, unchanged);
+  Builder builder(call, options, unchanged, result.notes);
   try {
     if (call.grad_inputs.empty()) throw SkipError("Backward input of " + call.name + " is empty.");
     for (std::size_t i = 0; i < call.grad_inputs.size(); ++i) {
@@ -257,7 +274,7 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   result.output_dtype = call.output_dtype;
   result.backward = plan_backward(call, *name);
   // Keyword arguments first: the order in which torch's stream is consumed.
-  Builder builder(call, options, rules);
+  Builder builder(call, options, rules, result.notes);
   for (const auto& [key, value] : kwargs) result.kwargs.emplace_back(key, builder.build(value, "kwargs." + key));
   for (std::size_t i = 0; i < args.size(); ++i)
     result.args.push_back(builder.build(args[i], "args." + std::to_string(i)));
@@ -272,7 +289,7 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   }
   result.hf32_changed = builder.hf32_changed();
   if (result.backward.run) build_gradients(call, options, result);
-  if (call.recorded) result.recorded = load_results(*call.recorded, result.backward.run, options);
+  if (call.recorded) result.recorded = load_results(*call.recorded, result.backward.run, options, result.notes);
   return result;
 }
 

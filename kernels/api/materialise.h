@@ -46,6 +46,8 @@ struct MaterialisedCall {
   bool hf32_changed = false;
   // The device's results, for calls that were given them.
   std::optional<RecordedResult> recorded;
+  // What is odd about the tensor files, though they could be read; one sentence each.
+  std::vector<std::string> notes;
 };
 
 // Throws SkipError where a value cannot be built; the text is the SKIP reason.

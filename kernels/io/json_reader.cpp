@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/text.h"
+
 namespace msrun {
 namespace {
 
@@ -37,23 +39,6 @@ void append_utf8(unsigned code, std::string& text) {
     append(0x80U | ((code >> 6) & 0x3FU));
   }
   append(0x80U | (code & 0x3FU));
-}
-
-// Bytes of the character at the front of text, 0 if they are no well-formed UTF-8 (overlong, surrogate, beyond
-// U+10FFFF).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  const unsigned second = byte(1);
-  if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return 0;
-  if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) return 0;
-  return length;
 }
 
 // What real() gives for a number that no double can hold: infinity if its first significant digit stands before the

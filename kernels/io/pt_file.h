@@ -14,6 +14,10 @@ namespace msrun {
 Tensor read_pt(const InputFile& file);
 Tensor read_pt(const std::string& path);
 
+// Whether an entry of the file has other bytes than its checksum says. A hint only, for torch can be told to save
+// without valid checksums, and read_pt does not look at them. False for what is no such file.
+bool contradicts_its_checksums(const std::string& path);
+
 // Row-major, for torch.load of any version with that dtype. Throws FileError if the file cannot be written.
 void write_pt(const std::string& path, const Tensor& tensor);
 

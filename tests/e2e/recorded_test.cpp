@@ -1,8 +1,10 @@
 // Recorded results as the device under test: the operator sample dumps, and dumps that real models left.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 
+#include "kernels/io/pt_file.h"
 #include "tests/e2e/support.h"
 
 namespace msrun::testing {
@@ -114,6 +116,68 @@ TEST(Recorded, LooksAtTheFilesOfTheResults) {
   EXPECT_EQ(found["Functional.gelu.0"].forward, "error");
   const std::string rows = read_file(only_file(out / "out", "accuracy_checking_result_"));
   EXPECT_NE(rows.find("Functional.softmax.0.forward.output.0.pt"), std::string::npos) << rows;
+}
+
+// The file counts, not the dump: but if they disagree, the file may be that of another call.
+TEST(Recorded, SaysOfAFileThatItIsNotWhatTheDumpSays) {
+  const TempDir out;
+  fs::copy(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  const fs::path data = out / "dump" / "dump_tensor_data";
+  const std::string output = "Functional.gelu.0.forward.output.0.pt";
+  const std::string gradient = "Functional.softmax.1.backward.input.0.pt";
+  const std::array<std::int64_t, 1> shape{2};
+  for (const std::string& name : {output, gradient}) {
+    fs::remove(data / name);
+    write_pt((data / name).string(), Tensor::full(DType::float64, shape, 1));
+  }
+  auto found = check(out / "dump" / "dump.json", out / "out", out.path());
+  EXPECT_EQ(found["Functional.gelu.0"].forward, "error");
+  EXPECT_EQ(found["Functional.softmax.1"].backward, "SKIP");
+  std::size_t notes = 0;
+  for (const auto& row : read_csv(only_file(out / "out", "accuracy_checking_details_"))) {
+    const bool note = row.back().find(" holds torch.float64 (2,), the dump says torch.float") != std::string::npos;
+    if (note) ++notes;
+    const bool one_of_two =
+        row[0] == "Functional.gelu.0.forward.output.0" || row[0] == "Functional.softmax.1.forward.output.0";
+    EXPECT_EQ(note, one_of_two) << row[0] << row.back();
+  }
+  EXPECT_EQ(notes, 2U);
+}
+
+// One bit that flipped on a disk makes an error of the device's result; the file's checksum tells.
+TEST(Recorded, SaysOfAFileThatItMayBeDamaged) {
+  const TempDir out;
+  fs::copy(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  const fs::path file = out / "dump" / "dump_tensor_data" / "Functional.gelu.0.forward.output.0.pt";
+  std::string bytes = read_file(file);
+  // The elements begin at a multiple of 64 behind the name of their entry; the fourth byte has the exponent.
+  const std::size_t begin = (bytes.find("/data/0") + 64) / 64 * 64;
+  bytes[begin + 3] ^= 0x40;
+  fs::remove(file);
+  write_file(file, bytes);
+  EXPECT_EQ(check(out / "dump" / "dump.json", out / "out", out.path())["Functional.gelu.0"].forward, "error");
+  const std::string details = read_file(only_file(out / "out", "accuracy_checking_details_"));
+  EXPECT_NE(details.find("The bytes of the file Functional.gelu.0.forward.output.0.pt do not agree with its checksum"),
+            std::string::npos);
+  EXPECT_EQ(details.find("do not agree"), details.rfind("do not agree"));
+}
+
+// What a damaged file has in place of a name goes into a Message, and the CSVs stay text.
+TEST(Recorded, MessagesAreTextWhateverAFileHolds) {
+  const TempDir out;
+  fs::copy(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  const fs::path file = out / "dump" / "dump_tensor_data" / "Functional.gelu.0.forward.input.0.pt";
+  std::string bytes = read_file(file);
+  const std::size_t name = bytes.find("_rebuild_tensor_v2");
+  ASSERT_NE(name, std::string::npos);
+  bytes.replace(name, 4, "\xE0\x1B[m");
+  fs::remove(file);
+  write_file(file, bytes);
+  EXPECT_EQ(check(out / "dump" / "dump.json", out / "out", out.path())["Functional.gelu.0"].forward, "SKIP");
+  for (const char* kind : {"result", "details"}) {
+    const std::string text = read_file(only_file(out / "out", "accuracy_checking_" + std::string(kind) + "_"));
+    EXPECT_NE(text.find("uses torch._utils.\xEF\xBF\xBD_[muild_tensor_v2"), std::string::npos) << text;
+  }
 }
 
 }  // namespace

@@ -307,6 +307,19 @@ TEST_F(PtFile, RefusesDamagedArchives) {
   EXPECT_EQ(error_of_bytes(commented), "no error");
 }
 
+TEST_F(PtFile, KnowsWhetherItsBytesAgreeWithItsChecksums) {
+  const std::string path = archive(Pickle{}.text(), six);
+  EXPECT_FALSE(contradicts_its_checksums(path));
+  std::string changed = file_text(path);
+  changed[changed.find(six) + 5] ^= 0x40;
+  std::ofstream(path, std::ios::binary) << changed;
+  EXPECT_TRUE(contradicts_its_checksums(path));
+  EXPECT_EQ(read_pt(path).numel(), 6);
+  std::ofstream(path, std::ios::binary) << "hello";
+  EXPECT_FALSE(contradicts_its_checksums(path));
+  EXPECT_FALSE(contradicts_its_checksums(path + ".missing"));
+}
+
 TEST_F(PtFile, LargeArchivesUseZip64Fields) {
   EXPECT_THAT(values(read_pt(archive(Pickle{}.text(), six, "little", 1))), ElementsAre(0, 1, 2, 3, 4, 5));
 }

@@ -25,6 +25,16 @@ ProgressState state_at(std::uint64_t done, double elapsed) {
   return state;
 }
 
+TEST(Text, ReadableReplacesWhatIsNoText) {
+  EXPECT_EQ(readable("plain, 精度\nnext"), "plain, 精度\nnext");
+  EXPECT_EQ(readable(std::string_view("a\0b\t\x1b[m\x7f\r\n", 10)), "a_b__[m__\n");
+  // Cut off, alone, overlong, a surrogate.
+  EXPECT_EQ(readable("\xE7\xB2"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(readable("x\xFFy"), "x\xEF\xBF\xBDy");
+  EXPECT_EQ(readable("\xC0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(readable("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
 TEST(StatusLine, Terminal) {
   ProgressState state = state_at(250, 10);
   state.counts = {.pass = 240, .warning = 5, .error = 3, .skip = 2};
