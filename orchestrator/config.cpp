@@ -76,14 +76,35 @@ class Checker {
     if (!list.is_array()) fail(std::string(key) + " must be a list type");
     std::unordered_set<std::string> names;
     std::string invalid;
+    std::string hint;
     for (const json& element : list) {
       if (!element.is_string()) fail("All elements in " + std::string(key) + " must be string type");
       const std::string name = element.get<std::string>();
-      if (!is_supported(name)) invalid += (invalid.empty() ? "'" : ", '") + sanitised(name) + "'";
+      if (!is_supported(name)) {
+        invalid += (invalid.empty() ? "'" : ", '") + sanitised(name) + "'";
+        const std::string bare = name.substr(name.find('.') + 1);
+        if (bare != name && is_supported(bare)) hint = " (names stand without their type: '" + sanitised(bare) + "')";
+      }
       names.insert(name);
     }
-    if (!invalid.empty()) fail("Invalid api in " + std::string(key) + ": [" + invalid + "]");
+    if (!invalid.empty()) fail("Invalid api in " + std::string(key) + ": [" + invalid + "]" + hint);
     return names;
+  }
+
+  // Keys of section, or beside it, that the user may believe to have an effect.
+  std::vector<std::string> unused_keys(const json& section) const {
+    static constexpr std::array<std::string_view, 3> known{"white_list", "black_list", "error_data_path"};
+    std::vector<std::string> notices;
+    for (const std::string_view key : known) {
+      if (root_.contains(key)) {
+        notices.push_back(path_ + ": " + std::string(key) + " stands outside of acc_check and is not used.");
+      }
+    }
+    for (const auto& [key, value] : section.items()) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      notices.push_back(path_ + ": acc_check has no key " + sanitised(key) + "; it is not used.");
+    }
+    return notices;
   }
 
  private:
@@ -154,10 +175,9 @@ Config parse_config(const std::string& path, std::string_view text,
   const Checker checker(path, root);
   checker.check_common_keys();
   Config config;
-  const auto found = root.find("acc_check");
-  if (found == root.end()) return config;
-  const json& section = *found;
+  const json section = root.value("acc_check", json::object());
   if (!section.is_object()) checker.fail("acc_check must be an object");
+  config.notices = checker.unused_keys(section);
   config.white_list = checker.name_list(section, "white_list", is_supported);
   config.black_list = checker.name_list(section, "black_list", is_supported);
   if (section.contains("error_data_path")) {

@@ -129,12 +129,12 @@ class Builder {
   std::vector<std::string> warnings() const {
     std::vector<std::string> result;
     if (unknown_directions_ > 0) {
-      result.push_back(std::to_string(unknown_directions_) + " entries of " + path_ +
-                       " are neither forward nor backward and are left out; the first is '" + first_unknown_ + "'.");
+      result.push_back("Entries of " + path_ + " that are neither forward nor backward and are left out: " +
+                       std::to_string(unknown_directions_) + "; the first is '" + first_unknown_ + "'.");
     }
     if (duplicates_ > 0) {
-      result.push_back(std::to_string(duplicates_) + " entries of " + path_ +
-                       " occur twice; the later one counts. The first is '" + first_duplicate_ + "'.");
+      result.push_back("Entries of " + path_ + " that occur again, the later in place of the earlier: " +
+                       std::to_string(duplicates_) + "; the first is '" + first_duplicate_ + "'.");
     }
     return result;
   }

@@ -1,5 +1,6 @@
 #include "orchestrator/run.h"
 
+#include <fnmatch.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -150,7 +151,9 @@ void require_same_run(const std::string& metadata, const json& expected, const s
   for (const auto& [key, value] : expected.items()) {
     const json earlier = recorded["fingerprint"].value(key, json());
     if (earlier == value) continue;
-    differences += (differences.empty() ? "" : ", ") + key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
+    differences += differences.empty() ? "" : ", ";
+    differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it"
+                                 : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
   }
   if (!differences.empty()) {
     throw UserError("-csv_path: the run in " + journal +
@@ -242,6 +245,7 @@ class Run {
   void read_config() {
     if (options_.config_path.empty()) return;
     config_ = load_config(options_.config_path, is_known_api);
+    for (const std::string& notice : config_.notices) spdlog::warn("{}", notice);
   }
 
   void make_plan() {
@@ -258,7 +262,8 @@ class Run {
     plan_ = read_plan(options_, plan_options);
     plan_seconds_ = steady_seconds() - start;
     if (options_.filter_api)
-      spdlog::info("Finish filtering the api in the api_info_file: {} repeated calls are left out.", plan_.filtered());
+      spdlog::info("Finish filtering the api in the api_info_file; repeated calls that are left out: {}.",
+                   plan_.filtered());
     for (const std::string& warning : plan_.warnings()) spdlog::warn("{}", warning);
     if (!options_.forward.empty() && options_.backward.empty()) {
       spdlog::warn("No -backward file is given: only the forward of each call is checked.");
@@ -267,6 +272,18 @@ class Run {
     warn_if_data_is_missing(options_, plan_);
     if (plan_.size() == 0) {
       spdlog::warn(options_.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
+    } else {
+      for (const std::string& pattern : options_.only) warn_if_unmatched("--only", pattern);
+      for (const std::string& fault : options_.sim_faults) {
+        warn_if_unmatched("--sim-fault", parse_sim_fault(fault).pattern);
+      }
+    }
+  }
+
+  // A pattern with a slip in it would go unnoticed.
+  void warn_if_unmatched(const char* option, const std::string& pattern) const {
+    for (std::uint32_t task = 0; task < plan_.size(); ++task) {
+      if (fnmatch(pattern.c_str(), std::string(plan_.view().name(task)).c_str(), 0) == 0) return;
     }
   }
 

@@ -209,7 +209,8 @@ TEST_F(BadEntries, NamesThatOccurTwice) {
                                        ", \"Functional.relu.0.forward\": " + good));
   EXPECT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows.at("Functional.relu.0").at(1), "pass");
-  EXPECT_THAT(output_, HasSubstr("occur twice; the later one counts. The first is 'Functional.relu.0'"));
+  EXPECT_THAT(output_,
+              HasSubstr("that occur again, the later in place of the earlier: 1; the first is 'Functional.relu.0'"));
 }
 
 TEST_F(BadEntries, NamesThatAreNoNames) {

@@ -69,6 +69,19 @@ TEST_F(ConfigFile, ListsAreChecked) {
   EXPECT_EQ(refusal(R"({"acc_check": {"error_data_path": 1}})"), "error_data_path must be string type");
 }
 
+TEST_F(ConfigFile, NamesWithTheirTypeAreExplained) {
+  EXPECT_EQ(refusal(R"({"acc_check": {"white_list": ["Functional.relu"]}})"),
+            "Invalid api in white_list: ['Functional.relu'] (names stand without their type: 'relu')");
+}
+
+TEST_F(ConfigFile, KeysThatAreNotUsedAreNamed) {
+  const std::string path = folder_.file("config.json");
+  EXPECT_THAT(load(R"({"white_list": ["relu"], "acc_check": {"whitelist": ["relu"], "black_list": []}})").notices,
+              testing::ElementsAre(path + ": white_list stands outside of acc_check and is not used.",
+                                   path + ": acc_check has no key whitelist; it is not used."));
+  EXPECT_THAT(load(R"({"task": "statistics", "acc_check": {"white_list": ["relu"]}})").notices, testing::IsEmpty());
+}
+
 TEST_F(ConfigFile, CommonKeysAreChecked) {
   for (const char* good :
        {R"({"task": "tensor", "level": "mix", "rank": [0, "3", "3-5"], "step": [1000000], "dump_path": "x"})",
