@@ -88,7 +88,7 @@ const std::vector<Flag>& flags() {
       {{"memory"},
        Takes::one_value,
        "--memory SIZE",
-       "limit for all calls in flight: 2G, 512M, 50% of free (default 80%)",
+       "limit for all calls in flight: 2G, 512M or, of free memory, 50% (default 80%)",
        "Running"},
       {{"durability"},
        Takes::one_value,
@@ -111,7 +111,7 @@ const std::vector<Flag>& flags() {
 
       {{"out_path", "o"}, Takes::one_value, "-o, --out_path DIR", "directory of the CSV files (default ./)", "Output"},
       {{"save_error_data"}, Takes::nothing, "-save_error_data", "save tensors of calls that do not pass", "Output"},
-      {{"titles"}, Takes::one_value, "--titles LANGUAGE", "column titles: cn (default) or en", "Output"},
+      {{"titles"}, Takes::one_value, "--titles LANGUAGE", "column titles: zh (default, also cn) or en", "Output"},
       {{"message_format"},
        Takes::one_value,
        "--message-format FORMAT",

@@ -256,7 +256,7 @@ Options options_from(const Values& values, Command command, std::string framewor
   options.out_path_given = !options.out_path.empty();
   if (options.out_path.empty()) options.out_path = "./";
   options.save_error_data = values.given("save_error_data");
-  options.english_titles = values.choice("titles", false, {{"cn", false}, {"en", true}});
+  options.english_titles = values.choice("titles", false, {{"zh", false}, {"cn", false}, {"en", true}});
   options.message_format = values.choice("message_format", MessageFormat::human,
                                          {{"human", MessageFormat::human}, {"json", MessageFormat::json}});
   if (values.given("summary") && values.given("no_summary")) {
@@ -355,6 +355,7 @@ std::optional<ToolRequest> tool_request(std::vector<std::string> words) {
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (const std::optional<ToolRequest> tool = tool_request(words)) return *tool;
+  if (!words.empty() && words.front() == "help") return PrintAndExit{help_text()};
   for (const std::string& word : words) {
     if (word == "-h" || word == "--help" || word == "-help") return PrintAndExit{help_text()};
     if (word == "--version" || word == "-version") return PrintAndExit{"msrun " MSRUN_VERSION "\n"};
@@ -362,7 +363,10 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   std::string framework = take_framework(words);
   if (!words.empty() && words[0] == "journal") return parse_journal_options({words.begin() + 1, words.end()});
   const Command command = take_command(words);
-  return options_from(Values(parse_flags(words, command)), command, std::move(framework));
+  Options options = options_from(Values(parse_flags(words, command)), command, std::move(framework));
+  // As it was started, so that what is printed to be run again can be; found through PATH it is a plain name.
+  if (argc > 0 && std::string_view(argv[0]).find('/') != std::string_view::npos) options.program = argv[0];
+  return options;
 }
 
 }  // namespace msrun

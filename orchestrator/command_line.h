@@ -35,6 +35,7 @@ inline constexpr int max_threads_per_device = 8;
 inline constexpr int max_devices = 8;
 
 struct Options {
+  std::string program = "msrun";  // as this process was started
   Command command = Command::multi_acc_check;
   std::string framework;  // of a leading "-f pytorch", lower case; empty: the dump says it
 
@@ -90,7 +91,8 @@ struct PrintAndExit {
 
 using ParsedCommandLine = std::variant<Options, JournalOptions, ToolRequest, PrintAndExit>;
 
-// argv[0] is ignored. Throws UserError on usage errors, one line without the program's name.
+// argv[0] is used for what msrun prints to be run again. Throws UserError on usage errors, one line without the
+// program's name.
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);
 
 // The command that checks the same calls in the same way, to be completed with "--only NAME". Words are quoted for a

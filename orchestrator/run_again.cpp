@@ -17,6 +17,8 @@ std::string number_text(double value) {
 // Words of a command line that is built up flag by flag.
 class Words {
  public:
+  explicit Words(const Options& options) : line_(shell_quoted(options.program)) {}
+
   void add(const char* flag) { line_ += std::string(" ") + flag; }
 
   // A value that begins with a dash is tied to its flag, so that it is not read as a flag itself.
@@ -36,7 +38,7 @@ class Words {
   std::string line() const { return line_; }
 
  private:
-  std::string line_ = "msrun";
+  std::string line_;
 };
 
 // What is checked, on what, and how it is judged.
@@ -74,29 +76,37 @@ void add_memory(const Options& options, Words& words) {
   }
 }
 
+void add_fail_on(const Options& options, Words& words) {
+  if (options.fail_on == FailOn::never) return;
+  words.add("--fail-on", options.fail_on == FailOn::error     ? "error"
+                         : options.fail_on == FailOn::warning ? "warning"
+                                                              : "suspicious");
+}
+
 }  // namespace
 
 std::string reproduce_command(const Options& options) {
-  Words words;
+  Words words(options);
   add_words_of_results(options, words);
   return words.line();
 }
 
 std::string overflow_command(const Options& options) {
-  Words words;
+  Words words(options);
   const Options defaults;
   words.add("run_overflow_check");
   add_words_of_results(options, words);
   words.add_each("--only", options.only);
   if (options.out_path_given) words.add("-o", options.out_path);
   words.add("-d", std::to_string(options.devices.front()));
+  add_fail_on(options, words);
   add_patience(options, words);
   add_memory(options, words);
   return words.line();
 }
 
 std::string resume_command(const Options& options, std::string_view csv_path) {
-  Words words;
+  Words words(options);
   const Options defaults;
   if (options.command == Command::acc_check) words.add("acc_check");
   add_words_of_results(options, words);
@@ -109,11 +119,7 @@ std::string resume_command(const Options& options, std::string_view csv_path) {
   if (options.english_titles) words.add("--titles", "en");
   if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
   if (options.summary) words.add(*options.summary ? "--summary" : "--no-summary");
-  if (options.fail_on != FailOn::never) {
-    words.add("--fail-on", options.fail_on == FailOn::error     ? "error"
-                           : options.fail_on == FailOn::warning ? "warning"
-                                                                : "suspicious");
-  }
+  add_fail_on(options, words);
   words.add("-n", std::to_string(options.threads));
   words.add("-d");
   for (const int device : options.devices) words.add(std::to_string(device).c_str());

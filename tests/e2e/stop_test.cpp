@@ -28,7 +28,7 @@ class Stop : public Unfinished {
 
   void expect_stopped(const Finished& finished) const {
     EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
-    EXPECT_THAT(last_line(finished.out), HasSubstr("Continue it with: msrun"));
+    EXPECT_THAT(last_line(finished.out), HasSubstr("Continue it with: " BINARY_DIR "/msrun "));
     EXPECT_THAT(last_line(finished.out), HasSubstr(only_file(out(), "accuracy_checking_result_").string()));
     expect_only_result_files();
   }

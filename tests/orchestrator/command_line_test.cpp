@@ -310,6 +310,12 @@ TEST(CommandLine, OtherUsageErrors) {
   EXPECT_EQ(usage_error_with_input({"-o", "a\nb", "x\ny"}), "unexpected argument x_y");
 }
 
+TEST(CommandLine, TitlesAreNamedAsTheToolsNameThem) {
+  EXPECT_FALSE(parse_with_input({"--titles", "zh"}).english_titles);
+  EXPECT_FALSE(parse_with_input({"--titles", "cn"}).english_titles);
+  EXPECT_TRUE(parse_with_input({"--titles", "en"}).english_titles);
+}
+
 TEST(CommandLine, HelpAndVersion) {
   for (const char* flag : {"-h", "--help"}) {
     const auto parsed = parse_any({"acc_check", "-bad", flag});
@@ -320,6 +326,7 @@ TEST(CommandLine, HelpAndVersion) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
   }
+  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help"})).text, std::get<PrintAndExit>(parse_any({"-h"})).text);
   EXPECT_THAT(std::get<PrintAndExit>(parse_any({"--version"})).text, testing::StartsWith("msrun "));
 }
 
@@ -346,6 +353,16 @@ TEST(CommandLine, CommandsToRunAgain) {
       "out -n 4 -d 2 --task-timeout 300 --memory 50% -csv_path out/r.csv");
   EXPECT_EQ(resume_command(parse_with_input({"--durability", "power", "--retry-skip", "-csv_path", "r.csv"}), "r.csv"),
             "msrun -api_info dump.json -n 8 -d 0 --durability power --retry-skip -csv_path r.csv");
+}
+
+TEST(CommandLine, CommandsToRunAgainBeginAsThisOneDid) {
+  const auto program_of = [](const char* program) {
+    const std::array<const char*, 3> words{program, "-api_info", "d.json"};
+    return reproduce_command(std::get<Options>(parse_command_line(3, words.data())));
+  };
+  EXPECT_EQ(program_of("msrun"), "msrun -api_info d.json");
+  EXPECT_EQ(program_of("build/bin/msrun"), "build/bin/msrun -api_info d.json");
+  EXPECT_EQ(program_of("/my tools/msrun"), "'/my tools/msrun' -api_info d.json");
 }
 
 TEST(CommandLine, Journal) {
