@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t max_width = 120;
 constexpr std::size_t max_listed = 10;
+// Reasons may name files, so that a dump can have as many of them as calls.
+constexpr std::size_t max_kept_reasons = 1000;
 
 std::string first_line(const std::string& message) {
   std::size_t begin = message.find_first_not_of("\r\n ");
@@ -77,27 +79,45 @@ std::string counted(std::uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-// Breaks a shell command between words into lines that a shell joins again.
-std::string wrapped_command(const std::string& command, const std::string& indent) {
-  std::string text = indent;
-  std::size_t width = indent.size();
-  std::size_t begin = 0;
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words(1);
   bool quoted = false;
-  for (std::size_t i = 0; i <= command.size(); ++i) {
-    if (i < command.size() && command[i] == '\'') quoted = !quoted;
-    if (i < command.size() && (command[i] != ' ' || quoted)) continue;
-    const std::string word = command.substr(begin, i - begin);
-    const std::size_t columns = display_width(word);
-    begin = i + 1;
-    const bool first = width == indent.size();
-    if (!first && width + 1 + columns + 2 > max_width) {  // 2: the continuation mark
+  for (const char c : command) {
+    if (c == '\'') quoted = !quoted;
+    if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+// Breaks a shell command between words into lines that a shell joins again; a flag stays with its value where that is
+// possible.
+std::string wrapped_command(const std::string& command, const std::string& indent) {
+  const std::size_t room = max_width - indent.size() - 4;  // 4: further indentation and the continuation mark
+  std::vector<std::string> pieces;
+  for (std::string& word : words_of(command)) {
+    const bool value = !pieces.empty() && pieces.back().starts_with('-') && !word.starts_with('-');
+    if (value && display_width(pieces.back()) + 1 + display_width(word) <= room) {
+      pieces.back() += " " + word;
+    } else {
+      pieces.push_back(std::move(word));
+    }
+  }
+  std::string text = indent + pieces.front();
+  std::size_t width = display_width(text);
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    const std::size_t columns = display_width(pieces[i]);
+    if (width + 1 + columns + 2 > max_width) {
       text += " \\\n" + indent + "  ";
       width = indent.size() + 2;
-    } else if (!first) {
+    } else {
       text += ' ';
       ++width;
     }
-    text += word;
+    text += pieces[i];
     width += columns;
   }
   return text + "\n";
@@ -150,6 +170,7 @@ std::string VerdictCounts::passing_rate() const {
 void Summary::add(const ApiResult& result) {
   counts_.add(result);
   const Status status = overall_status(result.forward, result.backward);
+  if (status == Status::skip) add_skip(result);
   if (status != Status::warning && status != Status::error) return;
   if (result.rounding_only) return;
   Finding& finding = findings_[api_of(result.name)];
@@ -162,6 +183,24 @@ void Summary::add(const ApiResult& result) {
     finding.reason = reason_of(result, status);
   }
   ++(status == Status::error ? finding.errors : finding.warnings);
+}
+
+void Summary::add_skip(const ApiResult& result) {
+  std::string reason = first_line(result.message);
+  std::string key = reason;
+  if (const std::size_t at = key.find(result.name); at != std::string::npos) key.erase(at, result.name.size());
+  const auto known = skips_.find(key);
+  if (known == skips_.end() && skips_.size() == max_kept_reasons) {
+    ++further_skips_;
+    return;
+  }
+  Skipped& skipped = known != skips_.end() ? known->second : skips_[key];
+  if (skipped.count++ == 0 || result.task < skipped.task) {
+    skipped.by_rule = result.device < 0;
+    skipped.task = result.task;
+    skipped.name = result.name;
+    skipped.reason = std::move(reason);
+  }
 }
 
 std::string Summary::text(const std::string& reproduce_command) const {
@@ -177,8 +216,11 @@ std::string Summary::text(const std::string& reproduce_command) const {
     text += "Warnings and Errors\n" + boxed_table({{"Suspicious", std::to_string(counts_.suspicious())},
                                                    {"Explained by Rounding", std::to_string(counts_.rounding_only)}});
   }
-  if (findings_.empty()) return text;
+  return text + findings_text(reproduce_command) + skips_text();
+}
 
+std::string Summary::findings_text(const std::string& reproduce_command) const {
+  if (findings_.empty()) return {};
   std::vector<const Finding*> worst;
   worst.reserve(findings_.size());
   for (const auto& [api, finding] : findings_) worst.push_back(&finding);
@@ -186,7 +228,7 @@ std::string Summary::text(const std::string& reproduce_command) const {
     if (a->status != b->status) return a->status == Status::error;
     return std::pair(a->task, std::string_view(a->name)) < std::pair(b->task, std::string_view(b->name));
   });
-  text += "APIs to look at first\n";
+  std::string text = "APIs to look at first\n";
   for (std::size_t i = 0; i < std::min(worst.size(), max_listed); ++i) {
     const Finding& finding = *worst[i];
     std::string line = "  " + std::string(status_text(finding.status));
@@ -202,6 +244,33 @@ std::string Summary::text(const std::string& reproduce_command) const {
   }
   if (worst.size() > max_listed) {
     text += "  and " + counted(worst.size() - max_listed, "more API") + "; all are in the result file.\n";
+  }
+  return text;
+}
+
+// What a rule of the pre-check leaves out comes last: it was to be expected.
+std::string Summary::skips_text() const {
+  if (skips_.empty()) return {};
+  std::vector<const Skipped*> reasons;
+  reasons.reserve(skips_.size());
+  for (const auto& [key, skipped] : skips_) reasons.push_back(&skipped);
+  std::sort(reasons.begin(), reasons.end(), [](const Skipped* a, const Skipped* b) {
+    if (a->by_rule != b->by_rule) return b->by_rule;
+    return a->count != b->count ? a->count > b->count : a->task < b->task;
+  });
+  std::string text = "Calls that were not checked\n";
+  for (std::size_t i = 0; i < std::min(reasons.size(), max_listed); ++i) {
+    const Skipped& skipped = *reasons[i];
+    std::string count = std::to_string(skipped.count);
+    if (count.size() < 7) count.insert(0, 7 - count.size(), ' ');
+    const std::string others = skipped.count > 1 ? ", ..." : "";
+    text += cut_to_width("  " + count + "  " + sanitised(skipped.name) + others + ": " + skipped.reason, max_width);
+    text += "\n";
+  }
+  if (reasons.size() > max_listed || further_skips_ > 0) {
+    std::uint64_t rest = further_skips_;
+    for (std::size_t i = max_listed; i < reasons.size(); ++i) rest += reasons[i]->count;
+    text += "  and " + counted(rest, "call") + " for other reasons; all are in the result file.\n";
   }
   return text;
 }

@@ -1,5 +1,5 @@
-// What a run found, counted result by result, and the table that closes it: verdict counts and the APIs to look at
-// first.
+// What a run found, counted result by result, and the table that closes it: verdict counts, the APIs to look at first,
+// and why calls were not checked.
 #pragma once
 
 #include <cstddef>
@@ -54,8 +54,23 @@ class Summary {
     std::uint64_t warnings = 0;
   };
 
+  // All calls that are SKIP for one reason, and the first of them.
+  struct Skipped {
+    bool by_rule = false;  // no device had it
+    std::uint32_t task = 0;
+    std::string name;
+    std::string reason;
+    std::uint64_t count = 0;
+  };
+
+  void add_skip(const ApiResult& result);
+  std::string findings_text(const std::string& reproduce_command) const;
+  std::string skips_text() const;
+
   VerdictCounts counts_;
   std::unordered_map<std::string, Finding> findings_;
+  std::unordered_map<std::string, Skipped> skips_;  // by reason, without the name of the call
+  std::uint64_t further_skips_ = 0;                 // of reasons beyond those that are kept
 };
 
 }  // namespace msrun

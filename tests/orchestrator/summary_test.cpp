@@ -114,6 +114,39 @@ TEST(SummaryTest, TableOfAnAllPassingRun) {
             "+---------------+----------------+-------------------------------+\n");
 }
 
+ApiResult skipped(const std::string& name, std::uint32_t task, const std::string& reason, std::int32_t device) {
+  ApiResult result = skip_result(task, name, reason);
+  result.device = device;
+  return result;
+}
+
+TEST(SummaryTest, WhyCallsWereNotCheckedRulesLast) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::string name = "Distributed.send." + std::to_string(i);
+    summary.add(skipped(name, 7 - i, "API " + name + " not support for acc_check. SKIP.", -1));
+  }
+  summary.add(skipped("Torch.mm.0", 9, "The runner of device 1 died while running this API: killed.", 1));
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("\nCalls that were not checked\n"
+                              "        1  Torch.mm.0: The runner of device 1 died while running this API: killed.\n"
+                              "        3  Distributed.send.2, ...: API Distributed.send.2 not support for acc_check. "
+                              "SKIP.\n"));
+  EXPECT_TRUE(text.ends_with("SKIP.\n")) << text;
+}
+
+TEST(SummaryTest, ManyReasonsForNotCheckingAreCutOff) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 1200; ++i) {
+    summary.add(
+        skipped("Torch.mm." + std::to_string(i), i, "The file path x/" + std::to_string(i) + " is missing.", 0));
+  }
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("        1  Torch.mm.9: The file path x/9 is missing.\n"
+                              "  and 1190 calls for other reasons; all are in the result file.\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Torch.mm.10:")));
+}
+
 TEST(SummaryTest, WorstApisErrorsFirstWithReasonAndCommand) {
   Summary summary;
   summary.add(result_of("Torch.add.0", 0, warning, "\nRMSE is over 1.\n\n"));
@@ -171,6 +204,13 @@ TEST(SummaryTest, ReasonFallsBackToTheNumbers) {
   summary.add(dropout);
   EXPECT_THAT(summary.text("msrun"), HasSubstr("forward.output.1: cosine 0.5, max abs error 1e-09\n"));
   EXPECT_THAT(summary.text("msrun"), HasSubstr("no details row says why"));
+}
+
+TEST(SummaryTest, ACommandIsBrokenBeforeAFlag) {
+  Summary summary;
+  summary.add(result_of("Torch.mm.0", 0, error, "wrong"));
+  EXPECT_THAT(summary.text("msrun -api_info " + std::string(70, 'p') + " -d 0 1 --sim-fault 'Torch.m m.*=acc-fp16'"),
+              HasSubstr(" -d 0 1 \\\n             --sim-fault 'Torch.m m.*=acc-fp16' --only Torch.mm.0\n"));
 }
 
 TEST(SummaryTest, AtMostTenApisAndNeverWiderThan120Columns) {
