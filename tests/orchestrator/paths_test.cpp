@@ -191,10 +191,10 @@ TEST(AtomicFileTest, ErrorsNameTheFile) {
   EXPECT_EQ(error_of<WriteError>([] { AtomicFile("/nonexistent/a.csv"); }),
             "The file /nonexistent/a.csv cannot be created: No such file or directory");
   const TemporaryDirectory folder;
-  std::filesystem::create_directories(folder.file("a.csv/b"));
   EXPECT_THAT(error_of<WriteError>([&] {
                 AtomicFile file(folder.file("a.csv"));
                 file.write("x");
+                std::filesystem::create_directories(folder.file("a.csv/b"));
                 file.commit();
               }),
               HasSubstr("a.csv cannot be replaced: "));

@@ -100,7 +100,8 @@ TEST_F(PlanTest, LaterDuplicateWinsAtTheFirstPosition) {
   const ApiCall call = decode_call(result.view().call(0));
   EXPECT_THAT((*call.args.at(0).get<std::shared_ptr<const TensorSpec>>())->shape, ElementsAre(7));
   ASSERT_EQ(result.warnings().size(), 1U);
-  EXPECT_THAT(result.warnings()[0], HasSubstr("twice"));
+  EXPECT_THAT(result.warnings()[0],
+              HasSubstr("occur again, the later in place of the earlier: 1; the first is 'Torch.exp.0'"));
 }
 
 TEST_F(PlanTest, BadEntriesAndUnsupportedTypesAreSkippedWithAReason) {
