@@ -285,6 +285,7 @@ class Run {
     for (std::uint32_t task = 0; task < plan_.size(); ++task) {
       if (fnmatch(pattern.c_str(), std::string(plan_.view().name(task)).c_str(), 0) == 0) return;
     }
+    spdlog::warn("{}: no call matches {}.", option, shell_quoted(sanitised(pattern)));
   }
 
   // Two runs that start in the same second must not meet in one file.
