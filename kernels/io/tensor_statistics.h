@@ -6,25 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "kernels/io/file.h"
 #include "kernels/io/stored_tensor.h"
+#include "kernels/io/tensor_range.h"
 
 namespace msrun {
-
-// One element of any type.
-using ElementBytes = std::array<std::byte, 16>;
-
-struct TensorRange {
-  NumpyType type = NumpyType::float32;
-  alignas(16) ElementBytes smallest{};  // as the element would be
-  alignas(16) ElementBytes largest{};
-};
-
-// As numpy's min and max: NaN if there is any, complex numbers in lexicographic order, bool as 0 and 1. buffer is for
-// the reading, at least 4 KiB. Throws SkipError if the tensor has no elements or cannot be read.
-TensorRange measure_range(const InputFile& file, const StoredTensor& tensor, std::span<std::byte> buffer);
 
 // Of complex numbers the real part is measured, except for checksum. NaN and infinities are not left out.
 struct TensorStatistics {
@@ -44,9 +31,7 @@ struct TensorStatistics {
   // range is left as it is.
   static TensorStatistics from_columns(std::span<const double, column_count> columns);
 };
+// buffer and errors as for measure_range.
 TensorStatistics measure_statistics(const InputFile& file, const StoredTensor& tensor, std::span<std::byte> buffer);
-
-// numpy's conversion of one element; `to` is a type that promote() gave for `from`.
-ElementBytes convert_element(NumpyType from, const ElementBytes& element, NumpyType to);
 
 }  // namespace msrun
