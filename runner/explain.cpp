@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <new>
 
 #include "kernels/compare/findings.h"
 #include "kernels/error.h"

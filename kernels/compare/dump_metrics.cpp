@@ -126,7 +126,7 @@ struct Extremes {
         high = larger(value, high);
         low = smaller(value, low);
         odd |= (bits(value) & 0x7F800000) == 0x7F800000;
-        bad |= value != value;
+        bad |= (bits(value) & 0x7FFFFFFF) > 0x7F800000;
       }
       store(&max[column], high);
       store(&min[column], low);

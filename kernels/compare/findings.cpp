@@ -1,10 +1,10 @@
 #include "kernels/compare/findings.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <vector>
+
+#include "kernels/text.h"
 
 namespace msrun {
 namespace {
@@ -13,12 +13,6 @@ namespace {
 constexpr std::int64_t sorted_elements = std::int64_t{1} << 20;
 // Below, a pattern could be chance.
 constexpr std::int64_t enough_elements = 8;
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
-}
 
 std::string elements(std::int64_t count) { return std::to_string(count) + (count == 1 ? " element" : " elements"); }
 
@@ -116,7 +110,7 @@ class Differences {
     }
     // Of equal values everything is a multiple.
     if (constant || spread == 0) return {};
-    return "Every element is " + number(scale) + " times the benchmark's.";
+    return "Every element is " + short_number(scale) + " times the benchmark's.";
   }
 
   std::string order() const {

@@ -13,7 +13,7 @@ namespace {
 
 // The small multiple of the model, for both sides together: errors of independent roundings stay below half of it.
 constexpr double safety = 8;
-// The median is taken of at most this many elements.
+// The median of more than twice as many elements is taken of about this many.
 constexpr std::int64_t median_elements = 65536;
 
 int smallest_exponent(DType dtype) {
