@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t max_message = std::uint64_t{64} << 20;
 constexpr std::size_t max_rank = 32;  // numpy's
+// Of one operator. Real ones have a few hundred; in a damaged message each could take two bytes.
+constexpr std::size_t max_tensors = 65536;
 constexpr std::array<std::byte, 4> nano_magic{std::byte{0x5A}, std::byte{0x5A}, std::byte{0x5A}, std::byte{0x5A}};
 
 // The message breaks off or holds what the wire format does not have.
@@ -152,6 +154,7 @@ std::uint64_t parse_size(Bytes message) {
 std::vector<std::uint64_t> parse_message(Bytes message, GeDump& dump) {
   std::vector<std::uint64_t> further;
   for (FieldReader field(message); field.next();) {
+    if (dump.inputs.size() + dump.outputs.size() + further.size() > max_tensors) throw BadMessage{};
     if (field.is_bytes(1)) dump.version = text_of(field.bytes());
     if (field.is_number(2)) dump.dump_time = field.value();
     if (field.is_bytes(3)) dump.outputs.push_back(parse_tensor(field.bytes(), output_fields));

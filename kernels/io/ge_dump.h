@@ -74,7 +74,7 @@ std::optional<GeFileName> parse_ge_file_name(std::string_view name);
 // The rows of a mapping.csv (torchair.md 2.2): stored name to real name.
 struct NameMapping {
   std::vector<std::pair<std::string, std::string>> names;
-  std::vector<std::size_t> bad_lines;  // counted from 1; lines without exactly two fields
+  std::vector<std::size_t> bad_lines;  // counted from 1; lines without exactly two fields, or that end within quotes
 };
 // Throws SkipError if the file cannot be read or has more than 100 MB.
 NameMapping read_name_mapping(const InputFile& file);

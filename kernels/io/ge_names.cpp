@@ -1,53 +1,15 @@
 #include <algorithm>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/io/csv.h"
 #include "kernels/io/ge_dump.h"
 
 namespace msrun {
 namespace {
 
 constexpr std::uint64_t max_mapping = std::uint64_t{100} << 20;
-
-// The records of an RFC 4180 text: fields may be quoted, quotes inside are doubled, and quoted fields hold line ends.
-class CsvRecords {
- public:
-  explicit CsvRecords(std::string_view text) : rest_(text) {}
-
-  // Nothing at the end.
-  std::optional<std::vector<std::string>> next() {
-    if (rest_.empty()) return std::nullopt;
-    std::vector<std::string> fields(1);
-    bool quoted = false;
-    while (!rest_.empty()) {
-      const char c = rest_.front();
-      rest_.remove_prefix(1);
-      if (quoted) {
-        if (c != '"') {
-          fields.back() += c;
-        } else if (!rest_.empty() && rest_.front() == '"') {
-          fields.back() += '"';
-          rest_.remove_prefix(1);
-        } else {
-          quoted = false;
-        }
-      } else if (c == '"' && fields.back().empty()) {
-        quoted = true;
-      } else if (c == ',') {
-        fields.emplace_back();
-      } else if (c == '\n') {
-        break;
-      } else if (c != '\r' || (!rest_.empty() && rest_.front() != '\n')) {
-        fields.back() += c;
-      }
-    }
-    return fields;
-  }
-
- private:
-  std::string_view rest_;
-};
 
 }  // namespace
 
@@ -74,16 +36,18 @@ NameMapping read_name_mapping(const InputFile& file) {
     std::string text(file.size(), '\0');
     file.read_at(0, std::as_writable_bytes(std::span(text)));
     NameMapping mapping;
-    CsvRecords records(text);
+    CsvReader reader(text, LastRow::may_lack_line_end);
+    std::vector<std::string> fields;
     std::size_t line = 0;
-    while (std::optional<std::vector<std::string>> fields = records.next()) {
+    while (reader.next(fields)) {
       ++line;
-      if (fields->size() == 2) {
-        mapping.names.emplace_back(std::move((*fields)[0]), std::move((*fields)[1]));
-      } else if (fields->size() > 1 || !fields->front().empty()) {
+      if (fields.size() == 2) {
+        mapping.names.emplace_back(fields[0], fields[1]);
+      } else if (fields.size() > 1 || !fields.front().empty()) {
         mapping.bad_lines.push_back(line);
       }
     }
+    if (reader.torn_bytes() > 0) mapping.bad_lines.push_back(line + 1);
     return mapping;
   } catch (const FileError& error) {
     throw SkipError(error.what());

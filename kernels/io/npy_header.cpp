@@ -132,6 +132,14 @@ class HeaderParser {
   bool raw_as_uint16_;
 };
 
+std::int64_t elements_of(const std::vector<std::int64_t>& shape, const std::string& path) {
+  try {
+    return element_count(shape);
+  } catch (const SkipError& error) {
+    throw SkipError("The file " + path + " cannot be read: " + error.what());
+  }
+}
+
 }  // namespace
 
 NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint64_t end, bool raw_as_uint16) {
@@ -168,7 +176,7 @@ NpyHeader read_npy_header(const InputFile& file, std::uint64_t begin, std::uint6
     NpyHeader header = HeaderParser(text, path, raw_as_uint16).parse();
     header.data_begin = begin + text_begin + text_size;
     const auto available_elements = static_cast<std::int64_t>((end - header.data_begin) / size_of(header.type));
-    const std::int64_t count = element_count(header.shape);
+    const std::int64_t count = elements_of(header.shape, path);
     if (count > available_elements) throw IncompleteFileError("The file " + path + " is truncated.");
     header.data_bytes = static_cast<std::uint64_t>(count) * size_of(header.type);
     return header;

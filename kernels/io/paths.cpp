@@ -101,7 +101,10 @@ void prepare_output_directory(const std::string& path) {
     if (level == level.root_path()) break;
   }
   fs::create_directories(path, error);
-  if (fs::exists(path) && !fs::is_directory(path)) throw UserError("The " + path + " should be a directory!");
+  std::error_code unknown;
+  if (fs::exists(path, unknown) && !fs::is_directory(path, unknown)) {
+    throw UserError("The " + path + " should be a directory!");
+  }
   if (error) throw UserError("The output directory " + path + " cannot be created: " + error.message());
   check_writable(path);
 }

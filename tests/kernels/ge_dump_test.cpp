@@ -416,5 +416,13 @@ TEST_F(GeDumpFile, ReadsTheMappingOfNames) {
   EXPECT_THAT(mapping.bad_lines, ElementsAre(3, 4));
 }
 
+TEST_F(GeDumpFile, ReadsAMappingThatAnEditorSavedAndOneThatIsCutOff) {
+  const NameMapping mapping =
+      read_name_mapping(InputFile(write("\xEF\xBB\xBF"
+                                        "1,Add.a.1.2.3\n2,\"Add.b")));
+  EXPECT_THAT(mapping.names, ElementsAre(testing::Pair("1", "Add.a.1.2.3")));
+  EXPECT_THAT(mapping.bad_lines, ElementsAre(2));
+}
+
 }  // namespace
 }  // namespace msrun
