@@ -2,11 +2,9 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <exception>
 #include <iostream>
 
-#include "kernels/error.h"
-#include "kernels/exit_code.h"
+#include "tools/guarded_main.h"
 #include "tools/torchair_compare/compare.h"
 #include "tools/torchair_compare/options.h"
 
@@ -15,7 +13,7 @@ int main(int argc, char** argv) {
   // A file that may not grow is a failed write like that to a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
-  try {
+  return guarded_main("torchair_compare", [&]() -> int {
     const auto parsed = torchair::parse_options(argc, argv);
     if (const auto* text = std::get_if<torchair::PrintAndExit>(&parsed)) {
       std::cout << text->text;
@@ -25,11 +23,5 @@ int main(int argc, char** argv) {
     torchair::Messages messages(isatty(STDERR_FILENO) == 1, options.details,
                                 [](const std::string& text) { std::cerr << text << std::flush; });
     return torchair::compare_dumps(options, messages, std::cout);
-  } catch (const UserError& error) {
-    std::cerr << "torchair_compare: " << error.what() << '\n';
-    return exit_usage;
-  } catch (const std::exception& error) {
-    std::cerr << "torchair_compare: internal error: " << error.what() << '\n';
-    return exit_internal;
-  }
+  });
 }

@@ -1,10 +1,9 @@
 // The torchair_convert command.
 #include <atomic>
 #include <csignal>
-#include <exception>
 #include <iostream>
 
-#include "orchestrator/run.h"
+#include "tools/guarded_main.h"
 #include "tools/torchair_convert/command_line.h"
 #include "tools/torchair_convert/converter.h"
 
@@ -35,13 +34,5 @@ int main(int argc, char** argv) {
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one ends the program at once, which is safe too
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
-  try {
-    return run(argc, argv);
-  } catch (const msrun::UserError& error) {
-    std::cerr << "torchair_convert: " << error.what() << '\n';
-    return msrun::exit_usage;
-  } catch (const std::exception& error) {
-    std::cerr << "torchair_convert: internal error: " << error.what() << '\n';
-    return msrun::exit_internal;
-  }
+  return msrun::guarded_main("torchair_convert", [&] { return run(argc, argv); });
 }
