@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 
@@ -82,6 +83,7 @@ TEST(ApiPrecisionCompareCells, AreBlankNumbersOrElse) {
   EXPECT_EQ(kind("abc"), Kind::other);
   EXPECT_EQ(kind("1.0x"), Kind::other);
   EXPECT_EQ(kind("++1"), Kind::other);
+  EXPECT_EQ(kind("+-1"), Kind::other);
   EXPECT_EQ(value(" 1e-05 "), 1e-05);
   EXPECT_EQ(value("+2"), 2);
   EXPECT_EQ(value("inf"), infinite);
@@ -320,6 +322,11 @@ TEST(ApiPrecisionCompareProgram, RefusesWhatIsNoDetailsFile) {
     EXPECT_TRUE(!fs::exists(scratch / "out") || fs::is_empty(scratch / "out")) << path;
   }
   EXPECT_THAT(run(good, golden("cases/missing_columns_npu/npu_details.csv")).err, HasSubstr("missing ingpu_csv"));
+  // As a spreadsheet program may save it: UTF-16.
+  std::string wide = "\xFF\xFE";
+  for (const char c : std::string("API Name,DEVICE Dtype\r\n")) wide += {c, '\0'};
+  write_file(scratch / "wide.csv", wide);
+  EXPECT_THAT(run(scratch / "wide.csv", good).err, HasSubstr("its titles are not UTF-8"));
 }
 
 TEST(ApiPrecisionCompareProgram, BadRowsAreReportedAndTheRestIsCompared) {
@@ -340,6 +347,19 @@ TEST(ApiPrecisionCompareProgram, BadRowsAreReportedAndTheRestIsCompared) {
   EXPECT_EQ(rows[2].at(0), "Functional.softmax.7");
   EXPECT_EQ(rows[2].at(1), "SKIP");
   EXPECT_EQ(rows[4].at(1), "pass");
+}
+
+// A file that is not complete has no name.
+TEST(ApiPrecisionCompareProgram, LeavesNothingIfItCannotWrite) {
+  const TempDir scratch;
+  const std::string command = "ulimit -f 1; '" + std::string(BINARY_DIR) + "/api_precision_compare' -npu '" +
+                              golden("npu_details.csv").string() + "' -gpu '" + golden("gpu_details.csv").string() +
+                              "' -o '" + (scratch / "out").string() + "' > /dev/null 2> '" +
+                              (scratch / "err").string() + "'";
+  const int status = std::system(("bash -c \"" + command + "\"").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(read_file(scratch / "err"), HasSubstr("cannot be written: File too large"));
+  EXPECT_TRUE(fs::is_empty(scratch / "out"));
 }
 
 TEST(ApiPrecisionCompareProgram, EnglishTitlesAreReadAndWritten) {

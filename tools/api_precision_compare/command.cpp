@@ -34,10 +34,12 @@ bool is_met(FailLevel level, const Report& report) {
   return has(Status::error) || (level == FailLevel::warning && has(Status::warning));
 }
 
-void warn(const std::string& text) { std::cerr << "api_precision_compare: warning: " << text << '\n'; }
+void warn(const std::string& text) { std::cerr << "api_precision_compare: warning: " << sanitised(text) << '\n'; }
 
 void print_problems(const Report& report) {
-  for (const std::string& problem : report.problems) std::cerr << "api_precision_compare: " << problem << '\n';
+  for (const std::string& problem : report.problems) {
+    std::cerr << "api_precision_compare: " << sanitised(problem) << '\n';
+  }
   if (report.problem_count > report.problems.size()) {
     std::cerr << "api_precision_compare: and " << counted(report.problem_count - report.problems.size(), "more problem")
               << " of the input\n";

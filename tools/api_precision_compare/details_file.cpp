@@ -33,8 +33,10 @@ std::string_view trimmed(std::string_view text) {
 
 // Trimmed text as a number; what is too large is infinite, what is too small is zero.
 std::optional<double> parse_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.starts_with('+')) return std::nullopt;
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('+') || text.starts_with('-')) return std::nullopt;
+  }
   double value = 0;
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
@@ -50,6 +52,30 @@ std::optional<double> parse_number(std::string_view text) {
     return negative ? -magnitude : magnitude;
   }
   return value;
+}
+
+// Whether text is well-formed: no byte without its lead, no longer form than needed, no half of a surrogate pair.
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+    const unsigned lead = byte(i);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
+    if (length == 0 || text.size() - i < length) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      if ((byte(i + k) & 0xC0U) != 0x80U) return false;
+    }
+    const unsigned second = length > 2 ? byte(i + 1) : 0x90U;
+    const bool too_long = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+    const bool no_character = (lead == 0xED && second >= 0xA0) || (lead == 0xF4 && second >= 0x90);
+    if (too_long || no_character) return false;
+    i += length;
+  }
+  return true;
 }
 
 bool is_integer(std::string_view text) {
@@ -136,7 +162,10 @@ void DetailsFile::find_columns(const std::vector<std::string>& titles, const std
     if (metric_columns_[static_cast<std::size_t>(metric)] == absent) miss(metric_title(metric, false));
   }
   if (!missing.empty()) {
-    throw UserError("The following columns " + missing + " are missing in" + tag + " (" + path_ + ")");
+    const bool readable = std::ranges::all_of(titles, is_utf8);
+    throw UserError(
+        "The following columns " + missing + " are missing in" + tag + " (" + path_ + ")" +
+        (readable ? "" : ": its titles are not UTF-8, another program may have saved it in another encoding"));
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "kernels/compare/details.h"
 #include "kernels/compare/standards.h"
+#include "tools/api_precision_compare/details_columns.h"
 #include "tools/api_precision_compare/details_file.h"
 
 namespace msrun::api_precision_compare {
@@ -21,35 +22,6 @@ struct Rules {
   bool compat_msprobe = false;
   bool english = false;  // titles and texts
 };
-
-// The columns of the details file of this tool between API Name and 比对结果, in file order.
-enum class Output : std::uint8_t {
-  small_value_ratio,
-  small_value_status,
-  rmse_ratio,
-  rmse_status,
-  max_relative_ratio,
-  max_relative_status,
-  mean_relative_ratio,
-  mean_relative_status,
-  error_balance_ratio,
-  error_balance_status,
-  inf_nan_rate,
-  inf_nan_status,
-  relative_rate,
-  relative_status,
-  absolute_rate,
-  absolute_status,
-  binary_rate,
-  binary_status,
-  ulp_mean,
-  ulp_proportion,
-  ulp_ratio,
-  ulp_status,
-  dual_1000,
-  dual_1000_status,
-};
-inline constexpr int output_count = 24;
 
 struct Judgement {
   Status status = Status::skip;
@@ -68,13 +40,10 @@ struct Judgement {
 
   // Forgets what another row left.
   void clear();
+  // Keeps the worst of what is noted.
+  void note_worst(const std::string& what, double of_limit);
   std::string& operator[](Output column) { return columns[static_cast<std::size_t>(column)]; }
 };
-
-// Column titles of the details file: Chinese or English.
-std::string details_titles(bool english);
-// The name of a standard in the column 比对算法.
-const char* algorithm_text(Standard standard, bool english);
 
 // An output whose result does not count in upstream's result file.
 bool is_unsupported_dtype(std::string_view dtype);

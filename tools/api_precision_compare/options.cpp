@@ -8,6 +8,7 @@
 
 #include "kernels/error.h"
 #include "kernels/text.h"
+#include "tools/option_choice.h"
 
 namespace msrun::api_precision_compare {
 
@@ -34,9 +35,8 @@ constexpr const char* help_text =
     "  -h, --help                 print this text\n"
     "  --version                  print the version\n"
     "\n"
-    "Exit codes: 0 compared, whatever the verdicts, 1 compared and --fail-on met, 2 wrong usage, or input that cannot "
-    "be\n"
-    "used, in whole or in part, 4 internal error.\n";
+    "Exit codes: 0 compared, whatever the verdicts, 1 compared and --fail-on met, 2 wrong usage, input that cannot be\n"
+    "used, in whole or in part, or output that cannot be written, 4 internal error.\n";
 
 struct Spelling {
   std::string_view alias;
@@ -79,18 +79,11 @@ po::options_description description() {
   return known;
 }
 
+// The word of an option that may be missing.
 template <class T>
-T choice(const po::variables_map& values, const char* name, const char* shown, T fallback,
-         std::initializer_list<std::pair<std::string_view, T>> choices) {
-  if (!values.contains(name)) return fallback;
-  const std::string text = values[name].as<std::string>();
-  std::string known;
-  for (const auto& [spelling, value] : choices) {
-    if (text == spelling) return value;
-    known += (known.empty() ? "" : ", ") + std::string(spelling);
-  }
-  throw UserError(std::string(shown) + (choices.size() == 1 ? " must be " : " must be one of ") + known + ", not " +
-                  shell_quoted(sanitised(text)));
+void choose(const po::variables_map& values, const char* name, const char* shown, T& target,
+            std::initializer_list<std::pair<std::string_view, T>> choices) {
+  if (values.contains(name)) target = option_choice<T>(shown, values[name].as<std::string>(), choices);
 }
 
 }  // namespace
@@ -123,13 +116,12 @@ std::variant<Options, std::string> parse_options(int argc, const char* const* ar
   options.npu_path = values["npu_csv_path"].as<std::string>();
   options.gpu_path = values["gpu_csv_path"].as<std::string>();
   if (values.contains("out_path")) options.out_path = values["out_path"].as<std::string>();
-  options.rules.policy = choice<Policy>(values, "standard", "--standard", Policy::per_api,
-                                        {{"per_api", Policy::per_api}, {"current", Policy::current}});
-  options.rules.compat_msprobe = choice<bool>(values, "compat", "--compat", false, {{"msprobe", true}});
-  options.rules.english =
-      choice<bool>(values, "titles", "--titles", false, {{"zh", false}, {"cn", false}, {"en", true}});
-  options.fail_on = choice<FailLevel>(values, "fail_on", "--fail-on", FailLevel::never,
-                                      {{"error", FailLevel::error}, {"warning", FailLevel::warning}});
+  choose<Policy>(values, "standard", "--standard", options.rules.policy,
+                 {{"per_api", Policy::per_api}, {"current", Policy::current}});
+  choose<bool>(values, "compat", "--compat", options.rules.compat_msprobe, {{"msprobe", true}});
+  choose<bool>(values, "titles", "--titles", options.rules.english, {{"zh", false}, {"cn", false}, {"en", true}});
+  choose<FailLevel>(values, "fail_on", "--fail-on", options.fail_on,
+                    {{"error", FailLevel::error}, {"warning", FailLevel::warning}});
   return options;
 }
 

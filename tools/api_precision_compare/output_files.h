@@ -1,5 +1,5 @@
-// The two files that are written: created together under a time stamp that is free, and removed together unless they
-// were finished.
+// The two files that are written: named together by a time stamp that is free, and complete or not there at all. A
+// killed program leaves empty ones.
 #pragma once
 
 #include <optional>
@@ -16,12 +16,13 @@ class OutputFiles {
   OutputFiles(const std::string& directory, bool english);
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
+  // Removes both unless they were finished.
   ~OutputFiles();
 
   // One row of each file, as fields that are quoted where they must be.
   void result(std::string_view name, std::string_view forward, std::string_view backward, std::string_view message);
-  // Rows of the details file are appended here.
-  std::string& details() { return details_text_; }
+  // A row of the details file is put together here.
+  std::string& details() { return row_; }
   // To be called after each row.
   void details_row_ends();
 
@@ -31,12 +32,13 @@ class OutputFiles {
   const std::string& result_path() const { return result_path_; }
 
  private:
+  void remove();
+
   std::string details_path_;
   std::string result_path_;
-  std::optional<AppendedFile> details_;
-  std::optional<AppendedFile> result_;
-  std::string details_text_;
-  std::string result_text_;
+  std::optional<AtomicFile> details_;
+  std::optional<AtomicFile> result_;
+  std::string row_;
   bool finished_ = false;
 };
 
