@@ -17,9 +17,17 @@ using Json = nlohmann::ordered_json;
 
 constexpr int max_depth = 64;
 
+constexpr std::uint8_t no_digit = 64;
+constexpr auto base64_digits = [] {
+  constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::array<std::uint8_t, 256> table{};
+  table.fill(no_digit);
+  for (std::uint8_t i = 0; i < no_digit; ++i) table[static_cast<unsigned char>(alphabet[i])] = i;
+  return table;
+}();
+
 // RFC 4648, padding optional; nothing for text that is no base64.
 std::optional<std::vector<std::byte>> decode_base64(std::string_view text) {
-  constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
   if (text.size() % 4 == 1) return std::nullopt;
   std::vector<std::byte> bytes;
@@ -27,9 +35,9 @@ std::optional<std::vector<std::byte>> decode_base64(std::string_view text) {
   std::uint32_t window = 0;
   int bits = 0;
   for (const char c : text) {
-    const std::size_t digit = alphabet.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    window = window << 6 | static_cast<std::uint32_t>(digit);
+    const std::uint32_t digit = base64_digits[static_cast<unsigned char>(c)];
+    if (digit == no_digit) return std::nullopt;
+    window = window << 6 | digit;
     bits += 6;
     if (bits >= 8) {
       bits -= 8;
@@ -114,7 +122,7 @@ Value make_value(const Json& tagged, int depth) {
     for (const auto& [key, item] : v.items()) dict.emplace_back(key, make_value(item, depth + 1));
     return dict;
   }
-  throw UserError("there is no value of type " + tag + " in " + tagged.dump().substr(0, 80));
+  throw UserError("v holds no value of type " + tag + ", or there is no such type");
 }
 
 ComparisonCase make_case(const Json& json) {
@@ -152,7 +160,11 @@ std::vector<ComparisonCase> parse_cases(const std::string& path, std::string_vie
   try {
     file = Json::parse(text);
   } catch (const Json::exception& error) {
-    throw UserError(path + " is not JSON: " + error.what());
+    // Behind "[json.exception.parse_error.101] parse error at ".
+    const std::string what = error.what();
+    const std::string_view label = "parse error at ";
+    const std::size_t at = what.find(label);
+    throw UserError(path + " is not JSON: " + (at == std::string::npos ? what : what.substr(at + label.size())));
   }
   if (!file.is_array()) throw UserError(path + " holds no list of cases");
   std::vector<ComparisonCase> cases;

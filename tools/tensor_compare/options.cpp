@@ -5,24 +5,13 @@
 
 #include "kernels/error.h"
 #include "kernels/text.h"
+#include "tools/option_choice.h"
 
 namespace msrun::tensor_compare {
 
 namespace po = boost::program_options;
 
 namespace {
-
-template <class T>
-T choice(const std::string& flag, const std::string& text,
-         std::initializer_list<std::pair<std::string_view, T>> choices) {
-  std::string known;
-  for (const auto& [spelling, value] : choices) {
-    if (text == spelling) return value;
-    known += (known.empty() ? "" : ", ") + std::string(spelling);
-  }
-  throw UserError(flag + (choices.size() == 1 ? " must be " : " must be one of ") + known + ", not " +
-                  shell_quoted(sanitised(text)));
-}
 
 std::optional<DType> dtype_option(const po::variables_map& values, const std::string& name) {
   if (!values.contains(name)) return std::nullopt;
@@ -55,19 +44,20 @@ Options options_from(const po::variables_map& values) {
   options.bench_dtype = dtype_option(values, "bench-dtype");
   options.device_dtype = dtype_option(values, "device-dtype");
   if (given("standard")) {
-    options.policy =
-        choice<Policy>("--standard", text("standard"), {{"per_api", Policy::per_api}, {"current", Policy::current}});
+    options.policy = option_choice<Policy>("--standard", text("standard"),
+                                           {{"per_api", Policy::per_api}, {"current", Policy::current}});
   }
-  if (given("compat")) options.compat_msprobe = choice<bool>("--compat", text("compat"), {{"msprobe", true}});
+  if (given("compat")) options.compat_msprobe = option_choice<bool>("--compat", text("compat"), {{"msprobe", true}});
   if (given("format")) {
-    options.format = choice<Format>("--format", text("format"), {{"csv", Format::csv}, {"table", Format::table}});
+    options.format =
+        option_choice<Format>("--format", text("format"), {{"csv", Format::csv}, {"table", Format::table}});
   }
   if (given("titles")) {
-    options.english = choice<bool>("--titles", text("titles"), {{"zh", false}, {"cn", false}, {"en", true}});
+    options.english = option_choice<bool>("--titles", text("titles"), {{"zh", false}, {"cn", false}, {"en", true}});
   }
   if (given("fail-on")) {
     options.fail_on =
-        choice<FailOn>("--fail-on", text("fail-on"), {{"error", FailOn::error}, {"warning", FailOn::warning}});
+        option_choice<FailOn>("--fail-on", text("fail-on"), {{"error", FailOn::error}, {"warning", FailOn::warning}});
   }
   if (given("precision")) {
     const std::string digits = text("precision");
@@ -114,9 +104,8 @@ std::string help_text() {
          "  --fail-on LEVEL                   exit code 1 if a row is an error, or a warning\n"
          "  -h, --help                        print this text\n"
          "\n"
-         "Exit codes: 0 compared, whatever the verdict, 1 compared and --fail-on met, 2 wrong usage or input, 4 "
-         "internal\n"
-         "error.\n";
+         "Exit codes: 0 compared, whatever the verdict, 1 compared and --fail-on met, 2 wrong usage, input that cannot\n"
+         "be used or output that cannot be written, 4 internal error.\n";
 }
 
 std::variant<Options, PrintAndExit> parse_options(int argc, const char* const* argv) {

@@ -11,7 +11,7 @@ namespace msrun::tensor_compare {
 std::string csv_header(const std::string& first_title, bool english);
 std::string csv_row(const std::string& name, const DetailsRow& row, int precision);
 
-// Only columns that were filled, then status and message; each line starts with indent.
+// Only columns that were filled, then status and message.
 std::string listing(const DetailsRow& row, bool english, int precision);
 
 // "title      text", titles padded to one width on a terminal.
