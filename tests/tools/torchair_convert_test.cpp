@@ -1,8 +1,10 @@
 // torchair_convert as a user runs it, on finished trees.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
@@ -127,7 +129,7 @@ TEST_F(TorchairConvert, LeavesEverythingElseAlone) {
   fs::create_directory_symlink(scratch_ / "elsewhere", tree() / "linked");
   ASSERT_EQ(mkfifo((tree() / "pipe.npy").c_str(), 0600), 0);
   const Files before = files_in(tree());
-  const Finished run = convert();
+  const Finished run = convert({"--verbose"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(files_in(tree()), before);
   EXPECT_EQ(read_file(scratch_ / "outside.npy"), array);
@@ -152,6 +154,38 @@ TEST_F(TorchairConvert, LeavesFilesWhoseTargetsWouldHaveTooLongNames) {
   EXPECT_THAT(names_in_tree(),
               ::testing::UnorderedElementsAre(fits + "_min_max.npz", too_long, "caf\xE9\n_min_max.npy"));
   EXPECT_THAT(run.err, HasSubstr("too long"));
+}
+
+TEST_F(TorchairConvert, CountsWarningsOfAKindBeyondTheFifth) {
+  for (int i = 0; i < 12; ++i) put("odd" + std::to_string(i) + ".npy", "a text of more than ten bytes");
+  put("None.a.1.2.3", ge_dump_bytes({}, {}));
+  const Finished run = convert();
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("None.a.1.2.3 holds no tensors"));
+  EXPECT_THAT(run.err, HasSubstr("torchair_convert: and 7 more damaged files (--verbose names all)\n"));
+  EXPECT_THAT(run.err, HasSubstr("12 could not be converted."));
+  EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 5 + 1 + 1 + 1) << run.err;
+}
+
+// Names of files are bytes; they must not move the cursor of a terminal.
+TEST_F(TorchairConvert, PrintsNamesWithoutControlCharacters) {
+  put("a\x1B[2J.npy", npy_file({1}));
+  put("b\n.npy", "a text of more than ten bytes");
+  const Finished run = convert();
+  EXPECT_THAT(run.out, HasSubstr("/a_[2J.npy -> "));
+  EXPECT_THAT(run.err, HasSubstr("/b_.npy is no numpy file."));
+}
+
+TEST_F(TorchairConvert, TakesFilesOfAnyTime) {
+  put("a.npy", npy_file({1, 2}));
+  put("b.npy", npy_file({1, 2}));
+  // Nanoseconds since 1970 of either do not fit into 64 bits.
+  for (const auto& [name, seconds] : {std::pair("a.npy", 13'000'000'000), {"b.npy", -20'000'000'000}}) {
+    const std::array<timespec, 2> times{{{seconds, 0}, {seconds, 0}}};
+    ASSERT_EQ(utimensat(AT_FDCWD, (tree() / name).c_str(), times.data(), 0), 0);
+  }
+  EXPECT_EQ(convert().exit_code, 0);
+  EXPECT_THAT(names_in_tree(), ElementsAre("a_min_max.npy", "b_min_max.npy"));
 }
 
 TEST_F(TorchairConvert, KeepsPermissions) {
@@ -244,7 +278,10 @@ TEST_F(TorchairConvert, SaysWhatIsWrongWithACommand) {
   EXPECT_THAT(error({tree().string(), "--workers", "0"}), HasSubstr("--workers must be"));
   const Finished help = run_tool(convert_program, {"-h"}, scratch_.path());
   EXPECT_EQ(help.exit_code, 0);
-  EXPECT_THAT(help.out, HasSubstr("--settle"));
+  for (const char* text :
+       {"--once", "--stats", "--interval", "--settle", "--workers", "--quiet", "--verbose", "Exit codes"}) {
+    EXPECT_THAT(help.out, HasSubstr(text));
+  }
 }
 
 TEST_F(TorchairConvert, LosesNothingWhenAnOperationFails) {

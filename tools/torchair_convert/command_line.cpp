@@ -28,11 +28,12 @@ void check_seconds(const char* option, double seconds, double least) {
 std::variant<Options, PrintAndExit> parse_command_line(int argc, const char* const* argv) {
   Options options;
   std::string statistics;
-  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int processors = std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, max_workers);
   po::options_description described(
       "torchair_convert PATH [options]\n\n"
       "Shrinks a dump of a compiled graph while it is being written, or afterwards: every tensor file becomes a small\n"
-      "one with the least and the largest value of each tensor, and is then deleted.\n\nOptions");
+      "one with the least and the largest value of each tensor, and is then deleted. Also: msrun convert PATH ...\n\n"
+      "Options");
   auto add = described.add_options();
   add("help,h", "print this text");
   add("once", "convert what is there and end; without it the tree is watched until Ctrl-C");
@@ -45,6 +46,7 @@ std::variant<Options, PrintAndExit> parse_command_line(int argc, const char* con
   add("workers", po::value(&options.workers)->default_value(processors)->value_name("N"),
       "files to convert at the same time");
   add("quiet", "no line per file");
+  add("verbose", "a warning for every file that is left; without it the first five of a kind and their number");
   po::options_description all;
   all.add(described).add_options()("data_path", po::value(&options.data_path));
   po::positional_options_description positional;
@@ -63,7 +65,12 @@ std::variant<Options, PrintAndExit> parse_command_line(int argc, const char* con
   }
   if (given.count("help") != 0) {
     std::ostringstream text;
-    text << described;
+    text << described
+         << "\nExit codes: 0 done, or stopped while watching; 1 --once: a file could not be converted; 2 wrong "
+            "options, a\n"
+            "directory that cannot be used, or another converter at work on it; 3 stopped early, or the disk is full: "
+            "the\n"
+            "same command goes on; 4 internal error.\n";
     return PrintAndExit{text.str()};
   }
   if (options.data_path.empty()) throw UserError("The directory of the dump is missing: torchair_convert PATH.");
@@ -73,6 +80,7 @@ std::variant<Options, PrintAndExit> parse_command_line(int argc, const char* con
   options.statistics = statistics == "full" ? Statistics::full : Statistics::minmax;
   options.once = given.count("once") != 0;
   options.quiet = given.count("quiet") != 0;
+  options.verbose = given.count("verbose") != 0;
   check_seconds("interval", options.interval, 0.01);
   check_seconds("settle", options.settle, 0);
   if (options.workers < 1 || options.workers > max_workers) {

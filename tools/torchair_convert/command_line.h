@@ -16,6 +16,7 @@ struct Options {
   double settle = 1.0;    // seconds that a file must have been left alone
   int workers = 0;        // files converted at the same time; at least 1
   bool quiet = false;     // no line per file
+  bool verbose = false;   // a warning for every file that is left, however many are alike
 };
 
 struct PrintAndExit {

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <map>
+#include <set>
 #include <system_error>
 
-#include "orchestrator/run.h"
+#include "kernels/exit_code.h"
 #include "tools/torchair_convert/looks.h"
 #include "tools/torchair_convert/report.h"
 #include "tools/torchair_convert/tree.h"
@@ -74,7 +76,7 @@ class Converter final : private TreeVisitor {
         stop_(stop),
         root_(open_root(options.data_path)),
         lock_(root_),
-        report_(options.quiet),
+        report_(options.quiet, options.verbose),
         workers_(options.statistics, options.workers, stop) {}
 
   int run() {
@@ -133,7 +135,6 @@ class Converter final : private TreeVisitor {
       if (stopped()) return;
       if (in_work_ == 0) report_.waiting();
       report_.flush();
-      watch_.wait(0);
       pause(options_.interval);
     }
   }
@@ -175,10 +176,9 @@ class Converter final : private TreeVisitor {
   }
 
   void problem(const std::string& message) override {
-    if (problems_[message]++ == 0) {
-      report_.warning(message);
-      ++totals_.failed;
-    }
+    if (!problems_.insert(message).second) return;
+    report_.warning("directories that cannot be read", message);
+    ++totals_.failed;
   }
 
   void file(Candidate candidate, const std::string& path, double modified) override {
@@ -226,11 +226,16 @@ class Converter final : private TreeVisitor {
     Look* look = looks_.find(path);
     if (look == nullptr) return;
     const double now = steady_seconds();
-    const auto leave = [&](std::uint64_t& counter) {
+    const auto warn = [&](const char* kind, const std::string& message) {
+      if (!std::exchange(look->reported, true)) report_.warning(kind, message);
+    };
+    const auto leave = [&](std::uint64_t& counter, const char* kind) {
       look->state = LookState::left;
       ++counter;
-      if (!std::exchange(look->reported, true)) report_.warning(result.message);
+      warn(kind, result.message);
     };
+    constexpr const char* refused = "files that could not be converted";
+    constexpr const char* unfinished = "unfinished files";
     const auto wait_again = [&](LookState state, double seconds) {
       look->state = state;
       look->since = state == LookState::retry ? now + seconds : now;
@@ -248,27 +253,21 @@ class Converter final : private TreeVisitor {
         looks_.forget(path);
         return;
       case Outcome::nothing:
-        return leave(totals_.left);
+        return leave(totals_.left, "files without anything to convert");
       case Outcome::damaged:
-        return leave(totals_.failed);
+        return leave(totals_.failed, "damaged files");
       case Outcome::failed:
-        if (options_.once) return leave(totals_.failed);
-        if (!std::exchange(look->reported, true)) report_.warning(result.message);
+        if (options_.once) return leave(totals_.failed, refused);
+        warn(refused, result.message);
         return wait_again(LookState::retry, retry_after);
       case Outcome::incomplete:
-        if (options_.once) return leave(totals_.failed);
+        if (options_.once) return leave(totals_.failed, unfinished);
         [[fallthrough]];
       case Outcome::busy:
         if (look->first_trouble < 0) look->first_trouble = now;
         if (now - look->first_trouble > unfinished_settles * options_.settle) {
-          if (options_.once) {
-            report_.warning("The file " + path + " is still being written.");
-            look->reported = true;
-            return leave(totals_.failed);
-          }
-          const std::string text =
-              result.message.empty() ? "The file " + path + " is still being written." : result.message;
-          if (!std::exchange(look->reported, true)) report_.warning(text);
+          warn(unfinished, result.message.empty() ? "The file " + path + " is still being written." : result.message);
+          if (options_.once) return leave(totals_.failed, unfinished);
         }
         return wait_again(LookState::waiting, 0);
       case Outcome::no_space:
@@ -299,7 +298,7 @@ class Converter final : private TreeVisitor {
   TreeWatch watch_;
   Looks looks_;
   std::map<std::string, Place> places_;
-  std::map<std::string, int> problems_;
+  std::set<std::string> problems_;  // that were told
   Totals totals_;
   std::uint32_t pass_ = 0;
   std::uint64_t in_work_ = 0;

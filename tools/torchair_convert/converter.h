@@ -7,7 +7,7 @@
 
 namespace msrun::convert {
 
-// Returns the exit code (orchestrator/run.h). stop may become true at any time: what is begun is finished, then this
+// Returns the exit code (kernels/exit_code.h). stop may become true at any time: what is begun is finished, then this
 // returns. Throws UserError if the directory cannot be used or another converter is at it.
 int run(const Options& options, const std::atomic<bool>& stop);
 

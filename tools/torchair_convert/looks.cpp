@@ -14,7 +14,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 
 std::uint64_t hash_of(const FileState& state) {
   std::uint64_t hash = 1;
-  for (const std::uint64_t part : {state.device, state.inode, state.size, static_cast<std::uint64_t>(state.modified)}) {
+  for (const std::uint64_t part : {state.device, state.inode, state.size, static_cast<std::uint64_t>(state.modified),
+                                   static_cast<std::uint64_t>(state.modified_nanoseconds)}) {
     hash = mixed(hash, part);
   }
   return hash;

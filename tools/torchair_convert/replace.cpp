@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -79,10 +80,11 @@ void give_back_lease(int descriptor) { ::fcntl(descriptor, F_SETLEASE, F_UNLCK);
 Directory::~Directory() { ::close(descriptor_); }
 
 FileState FileState::of(const struct stat& status) {
-  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-          status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+  return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec};
 }
 
+// One file on its way. What ends it before its temporary file was renamed, an exception included, removes that file.
 struct Replacer::Work {
   const Candidate* candidate = nullptr;
   Result* result = nullptr;
@@ -92,6 +94,12 @@ struct Replacer::Work {
   std::string bytes;
   Descriptor output;
   bool going_on = true;
+  bool has_temporary = false;
+
+  Work() = default;
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  ~Work() { remove_temporary(); }
 
   int directory() const { return candidate->directory->descriptor(); }
   std::string in_directory(const std::string& name) const { return candidate->directory->path() + "/" + name; }
@@ -101,16 +109,18 @@ struct Replacer::Work {
     result->message = std::move(message);
     source.reset();
     output.close();
+    remove_temporary();
     going_on = false;
   }
   void fail(const std::string& what, const std::string& name, int error) {
-    const bool full = error == ENOSPC || error == EDQUOT;
-    end(full ? Outcome::no_space : Outcome::failed,
-        "The file " + in_directory(name) + " cannot be " + what + ": " + cause(error) + ".");
+    fail_at("The file " + in_directory(name), what, error);
   }
-  void fail_without_temporary(const std::string& what, int error) {
-    ::unlinkat(directory(), temporary.c_str(), 0);
-    fail(what, temporary, error);
+  void fail_at(const std::string& place, const std::string& what, int error) {
+    const bool full = error == ENOSPC || error == EDQUOT;
+    end(full ? Outcome::no_space : Outcome::failed, place + " cannot be " + what + ": " + cause(error) + ".");
+  }
+  void remove_temporary() {
+    if (std::exchange(has_temporary, false)) ::unlinkat(directory(), temporary.c_str(), 0);
   }
 };
 
@@ -139,6 +149,8 @@ void Replacer::convert(Work& work, std::span<std::byte> buffer) const {
     return work.end(Outcome::damaged, error.what());
   } catch (const FileError& error) {
     return work.end(Outcome::failed, error.what());
+  } catch (const std::bad_alloc&) {
+    return work.end(Outcome::failed, "There is not enough memory to convert " + candidate.path() + ".");
   }
   const std::optional<std::string> target = target_name(candidate.kind, candidate.name);
   if (!target) {
@@ -155,14 +167,15 @@ void Replacer::convert(Work& work, std::span<std::byte> buffer) const {
     work.output = create();
   }
   if (!work.output) return work.fail("created", work.temporary, errno);
+  work.has_temporary = true;
   if (status.st_uid != ::geteuid() || status.st_gid != ::getegid()) {
     // Who may not give files away keeps them; that is no reason to keep the large file.
     [[maybe_unused]] const int ignored = ::fchown(work.output.get(), status.st_uid, status.st_gid);
   }
   if (::fchmod(work.output.get(), status.st_mode & permission_bits) != 0) {
-    return work.fail_without_temporary("given its mode", errno);
+    return work.fail("given its mode", work.temporary, errno);
   }
-  if (!write_all(work.output.get(), work.bytes)) return work.fail_without_temporary("written", errno);
+  if (!write_all(work.output.get(), work.bytes)) return work.fail("written", work.temporary, errno);
   // Lets the disk begin; the sync that counts is fsync.
   ::sync_file_range(work.output.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
 }
@@ -183,15 +196,16 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
   };
 
   for_each(sync_pace_, [](Work& work) {
-    if (::fsync(work.output.get()) != 0) return work.fail_without_temporary("synced", errno);
+    if (::fsync(work.output.get()) != 0) return work.fail("synced", work.temporary, errno);
     work.output.close();
     const Descriptor written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!written || !holds(written.get(), work.bytes)) work.fail_without_temporary("read back as it was written", EIO);
+    if (!written || !holds(written.get(), work.bytes)) work.fail("read back as it was written", work.temporary, EIO);
   });
   for (Work* work : going_on) {
     if (::renameat(work->directory(), work->temporary.c_str(), work->directory(), work->target.c_str()) != 0) {
-      work->fail_without_temporary("renamed", errno);
+      work->fail("renamed", work->temporary, errno);
     }
+    work->has_temporary = false;
   }
   std::erase_if(going_on, [](const Work* work) { return !work->going_on; });
 
@@ -210,7 +224,9 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
     const Candidate& candidate = *work.candidate;
     const auto synced = std::lower_bound(directories.begin(), directories.end(),
                                          std::pair<const Directory*, int>(candidate.directory.get(), 0));
-    if (synced->second != 0) return work.fail("synced", "", synced->second);
+    if (synced->second != 0) {
+      return work.fail_at("The directory " + candidate.directory->path(), "synced", synced->second);
+    }
     // Held until the source is closed, so that nobody can begin to write to what is being deleted.
     const Writers writers = take_lease(work.source->descriptor());
     struct stat status {};

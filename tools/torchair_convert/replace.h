@@ -39,7 +39,8 @@ struct FileState {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::uint64_t size = 0;
-  std::int64_t modified = 0;  // ns since 1970
+  std::int64_t modified = 0;  // seconds since 1970; files may bear any time
+  std::int64_t modified_nanoseconds = 0;
 
   static FileState of(const struct stat& status);
   bool operator==(const FileState&) const = default;
@@ -51,6 +52,7 @@ struct Candidate {
   SourceKind kind = SourceKind::other;
   FileState state;
 
+  // For messages.
   std::string path() const { return directory->path() + "/" + name; }
 };
 

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "kernels/text.h"
+
 namespace msrun::convert {
 namespace {
 
@@ -37,7 +39,8 @@ std::string bytes_text(double bytes) {
   return text(unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes, units[unit]);
 }
 
-Report::Report(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) != 0), began_(now_seconds()) {}
+Report::Report(bool quiet, bool verbose)
+    : quiet_(quiet), limit_(verbose), terminal_(::isatty(STDERR_FILENO) != 0), began_(now_seconds()) {}
 
 void Report::clear_line() {
   if (!line_shown_) return;
@@ -49,14 +52,18 @@ void Report::converted(const std::string& source, const std::string& target) {
   waiting_said_ = false;
   if (quiet_) return;
   clear_line();
-  const std::string line = "Converted: " + source + " -> " + target + "\n";
+  const std::string line = "Converted: " + sanitised(source) + " -> " + sanitised(target) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
 }
 
 void Report::warning(const std::string& message) {
   clear_line();
   std::fflush(stdout);
-  std::fprintf(stderr, "torchair_convert: %s\n", message.c_str());
+  std::fprintf(stderr, "torchair_convert: %s\n", sanitised(message).c_str());
+}
+
+void Report::warning(const char* kind, const std::string& message) {
+  if (limit_.admits(kind, message)) warning(message);
 }
 
 void Report::waiting() {
@@ -103,6 +110,7 @@ void Report::watch_backlog(const Totals& totals, const Looks::Backlog& backlog, 
 }
 
 void Report::finished(const Totals& totals) {
+  for (const std::string& sentence : limit_.held_back()) warning(sentence);
   clear_line();
   std::fflush(stdout);
   const double seconds = now_seconds() - began_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tools/torchair_convert/looks.h"
+#include "tools/warning_limit.h"
 
 namespace msrun::convert {
 
@@ -19,10 +20,13 @@ struct Totals {
 
 class Report {
  public:
-  explicit Report(bool quiet);
+  // verbose: every warning is printed, however many are alike.
+  Report(bool quiet, bool verbose);
 
   void converted(const std::string& source, const std::string& target);
   void warning(const std::string& message);
+  // One of many: WarningLimit says which are printed.
+  void warning(const char* kind, const std::string& message);
   // A pass is over and there is nothing to do for now. Said once until something else happens.
   void waiting();
   // Redraws the progress line if it is time for that, and warns if the dump grows faster than it is converted.
@@ -37,6 +41,7 @@ class Report {
   void watch_backlog(const Totals& totals, const Looks::Backlog& backlog, double now);
 
   bool quiet_;
+  WarningLimit limit_;
   bool terminal_;
   double began_;
   double drawn_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace msrun::convert {
 namespace {
@@ -27,7 +28,12 @@ void Pace::add(double seconds) {
 }
 
 TaskPool::TaskPool(std::size_t threads) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { help(); });
+  threads_.reserve(threads);
+  try {
+    while (threads_.size() < threads) threads_.emplace_back([this] { help(); });
+  } catch (const std::system_error&) {
+    // The threads that call for_each do what is left.
+  }
 }
 
 TaskPool::~TaskPool() {

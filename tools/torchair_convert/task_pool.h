@@ -25,6 +25,7 @@ class Pace {
 
 class TaskPool {
  public:
+  // Fewer threads if the system allows no more; none is enough.
   explicit TaskPool(std::size_t threads);
   ~TaskPool();
   TaskPool(const TaskPool&) = delete;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <system_error>
@@ -66,7 +67,11 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
     // The stream has a place of its own in the directory.
     const int descriptor = ::openat(directory->descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const std::unique_ptr<DIR, CloseStream> stream(descriptor < 0 ? nullptr : ::fdopendir(descriptor));
-    if (!stream) return visitor.problem(unreadable(directory->path(), errno));
+    if (!stream) {
+      const int error = errno;
+      if (descriptor >= 0) ::close(descriptor);
+      return visitor.problem(unreadable(directory->path(), error));
+    }
     HashedNames hashed;
     const auto next = [&] {
       errno = 0;  // by which an error is told from the end
@@ -91,7 +96,9 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
       } else if (type == DT_REG && kind != SourceKind::other && status.st_size > 0 &&
                  (kind != SourceKind::hashed || hashed.contains(*directory, name, visitor))) {
         const FileState state = FileState::of(status);
-        visitor.file({directory, name, kind, state}, joined(path, name), static_cast<double>(state.modified) * 1e-9);
+        const double modified =
+            static_cast<double>(state.modified) + static_cast<double>(state.modified_nanoseconds) * 1e-9;
+        visitor.file({directory, name, kind, state}, joined(path, name), modified);
       }
     }
     if (errno != 0) visitor.problem(unreadable(directory->path(), errno));

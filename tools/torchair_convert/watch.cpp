@@ -1,11 +1,9 @@
 #include "tools/torchair_convert/watch.h"
 
-#include <poll.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 
 #include <array>
-#include <cmath>
 #include <cstring>
 
 namespace msrun::convert {
@@ -29,11 +27,6 @@ void TreeWatch::add(int directory, const std::string& path) {
   } else {
     paths_[watch] = path;
   }
-}
-
-void TreeWatch::wait(double seconds) const {
-  pollfd events{descriptor_, POLLIN, 0};
-  ::poll(&events, 1, static_cast<int>(std::ceil(seconds * 1000)));
 }
 
 std::vector<Change> TreeWatch::changes() {

@@ -28,8 +28,6 @@ class TreeWatch {
 
   // path is relative to the tree. Watching a directory again is no error.
   void add(int directory, const std::string& path);
-  // Waits until something happens, at most for so many seconds; a signal ends it early.
-  void wait(double seconds) const;
   // What has happened since the last call.
   std::vector<Change> changes();
 

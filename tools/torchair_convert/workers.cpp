@@ -2,6 +2,9 @@
 
 #include <exception>
 #include <string>
+#include <system_error>
+
+#include "kernels/error.h"
 
 namespace msrun::convert {
 namespace {
@@ -18,7 +21,13 @@ constexpr std::size_t waiting_for_disk = 32;
 Workers::Workers(Statistics statistics, int count, const std::atomic<bool>& stop)
     : most_waiting_(static_cast<std::size_t>(count) * 2), pool_(waiting_for_disk), replacer_(statistics, pool_, stop) {
   // While one batch waits for the disk, another is computed.
-  for (int i = 0; i < 2 * count; ++i) threads_.emplace_back([this] { work(); });
+  const std::size_t wanted = 2 * static_cast<std::size_t>(count);
+  threads_.reserve(wanted);
+  try {
+    while (threads_.size() < wanted) threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error& error) {
+    if (threads_.empty()) throw UserError("No thread can be started: " + error.code().message() + ".");
+  }
 }
 
 Workers::~Workers() {

@@ -18,7 +18,8 @@ using Converted = std::pair<Candidate, Result>;
 
 class Workers {
  public:
-  // count batches are worked on at the same time; stop as for Replacer.
+  // count batches are worked on at the same time, fewer if the system allows no more threads; UserError if it allows
+  // none. stop as for Replacer.
   Workers(Statistics statistics, int count, const std::atomic<bool>& stop);
   ~Workers();  // finishes what was put in
   Workers(const Workers&) = delete;
