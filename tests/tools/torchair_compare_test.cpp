@@ -478,6 +478,61 @@ TEST(TorchairCompare, ADamagedGraphTextIsUsedUpToTheDamage) {
   EXPECT_THAT(result.finished.out, Not(HasSubstr("dumped but not in the graph: 0")));
 }
 
+// Directories that lead back to one above them, which symbolic links can make.
+TEST(TorchairCompare, LinksThatLeadUpAreNotFollowedForEver) {
+  const TempDir scratch;
+  const fs::path target = own_target(scratch);
+  copy_tree(fx, scratch / "golden");
+  for (const char* name : {"a", "b", "c"}) {
+    fs::create_directory_symlink("..", target / rank0 / name);
+    fs::create_directory_symlink("..", scratch / "golden" / rank0 / name);
+  }
+  const Compared result = compare(target, scratch / "golden", scratch);
+  EXPECT_EQ(result.finished.exit_code, 0) << result.finished.err;
+  EXPECT_EQ(result.report.size(), 177U);
+}
+
+TEST(TorchairCompare, ManyWarningsOfAKindAreCounted) {
+  const TempDir scratch;
+  const fs::path target = own_target(scratch);
+  for (int i = 0; i < 40; ++i) write_file(target / ge_token / ("odd" + std::to_string(i)), "x");
+  const auto warnings = [&](const std::vector<std::string>& further) {
+    const Compared result = compare(target, fx, scratch, further);
+    EXPECT_EQ(result.finished.exit_code, 0);
+    std::size_t count = 0;
+    const std::string text = "invalid file name: ";
+    for (std::size_t at = 0; (at = result.finished.err.find(text, at)) != std::string::npos; ++at) ++count;
+    return std::pair(count, result.finished.err);
+  };
+  const auto [few, text] = warnings({});
+  EXPECT_EQ(few, 5U);
+  EXPECT_THAT(text, HasSubstr("warning: and 37 more invalid file names (--verbose names all)\n"));
+  EXPECT_EQ(warnings({"--verbose"}).first, 42U);
+}
+
+// Neither half a report nor the empty file that held its name.
+TEST(TorchairCompare, AReportThatCannotBeWrittenIsNotThere) {
+  const TempDir scratch;
+  const fs::path out = scratch / "out";
+  const std::string command = "ulimit -f 20; '" BINARY_DIR "/torchair_compare' -tp '" + ge_on.string() + "' -gp '" +
+                              fx.string() + "' -o '" + out.string() + "' > /dev/null 2> '" +
+                              (scratch / "err").string() + "'";
+  const int status = std::system(("bash -c \"" + command + "\"").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(read_file(scratch / "err"), HasSubstr("cannot be written: File too large"));
+  EXPECT_TRUE(fs::is_empty(out));
+}
+
+TEST(TorchairCompare, AnEmptyGraphTextIsRefused) {
+  const TempDir scratch;
+  const fs::path target = own_target(scratch);
+  write_file(target / graph_text, "");
+  const Compared result = compare(target, fx, scratch);
+  EXPECT_EQ(result.finished.exit_code, 2);
+  EXPECT_THAT(result.finished.err, HasSubstr(graph_text + " holds no operators."));
+  EXPECT_TRUE(result.report.empty());
+}
+
 TEST(TorchairCompare, ReportsDoNotReplaceOneAnother) {
   const TempDir scratch;
   const fs::path out = scratch / "a" / "b";
@@ -536,7 +591,9 @@ TEST(TorchairCompare, WrongUseIsRefusedInPlainWords) {
       {{"-tp", t + "/" + graph_text, "-gp", g}, "is no directory"},
       {{"-tp", t, "-gp", std::string(5000, 'x')}, "exceeds"},
       {{"-tp", empty, "-gp", g}, "Can not get ge graph, Please check whether the input path contains graph."},
+      {{"-tp", empty, "-gp", g}, "/empty."},
       {{"-tp", t, "-gp", empty}, "Cannot get fx dump data, because the gathered_files_list is empty."},
+      {{"-tp", t, "-gp", empty}, "/empty."},
       {{"-tp", t, "-gp", g, "--threads", "0"}, "--threads must be a whole number from 1"},
   };
   for (const WrongUse& wrong : cases) {

@@ -195,7 +195,20 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
     click('#rows tr.row');
     seen.push('details: ' + document.querySelectorAll('#rows tr.details dd').length);
     click('svg circle.red');
-    seen.push('point: ' + search.value);
+    seen.push('point: ' + search.value + ' ' + document.getElementById('count').textContent);
+    search.value = 'no such text';
+    search.dispatchEvent(new Event('input'));
+    seen.push('nothing: ' + document.querySelector('#rows tbody').textContent);
+    search.value = '=Add';
+    search.dispatchEvent(new Event('input'));
+    seen.push('name: ' + [...new Set([...document.querySelectorAll('#rows tr.row')].map((row) => row.cells[2].textContent))].join());
+    search.value = '';
+    search.dispatchEvent(new Event('input'));
+    const marks = () => [...document.querySelectorAll('#rows .mark')].map((mark) => mark.className.split(' ')[1]).filter((mark, i, all) => mark !== all[i - 1]).join();
+    click('th[data-title=Mark] button');
+    seen.push('marks: ' + marks());
+    click('th[data-title=Mark] button');
+    seen.push('marks back: ' + marks());
     document.body.dataset.seen = seen.join(' | ');
   }</script></body>)";
   html.replace(html.find("</body>"), std::string("</body>").size(), steps);
@@ -213,7 +226,11 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
   EXPECT_THAT(seen, HasSubstr("no green: 20 of 176 tensors |"));
   EXPECT_THAT(seen, HasSubstr("token 1: 11 of 176 tensors |"));
   EXPECT_THAT(seen, HasSubstr("details: 4"));
-  EXPECT_THAT(seen, HasSubstr("point: SplitV_4"));
+  EXPECT_THAT(seen, HasSubstr("point: =SplitV_4 8 of 176 tensors"));
+  EXPECT_THAT(seen, HasSubstr("nothing: No tensor fits these filters."));
+  EXPECT_THAT(seen, HasSubstr("name: Add |"));
+  EXPECT_THAT(seen, HasSubstr("marks: red,yellow,green |"));
+  EXPECT_THAT(seen, HasSubstr("marks back: green,yellow,red"));
 }
 
 }  // namespace

@@ -20,9 +20,11 @@
 namespace msrun::torchair {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 GeGraph graph_of(const std::string& text) {
   const testing::TempDir scratch;
@@ -342,6 +344,46 @@ TEST(TokenFiles, PlacesOfFxTensorsAreNumbers) {
   ASSERT_EQ(token.at("n-t").outputs.size(), 1U);
   EXPECT_FALSE(token.at("n-t").outputs[0].converted);
   EXPECT_THAT(warnings, ElementsAre(HasSubstr("INPUT.x"), HasSubstr("odd.npy")));
+}
+
+TEST(Messages, OfManyWarningsOfAKindFiveArePrintedAndTheOthersCounted) {
+  const auto printed = [](bool details) {
+    std::string text;
+    Messages messages(false, details, [&](const std::string& part) { text += part; });
+    for (int i = 0; i < 12; ++i) messages.warning("odd files", "The file " + std::to_string(i) + " is odd.");
+    messages.warning("late ranks", "Rank 3 is late.");
+    messages.warning("late ranks", "Rank 3 is late.");
+    messages.warning("The end is near.");
+    messages.count_further_warnings();
+    messages.count_further_warnings();
+    return text;
+  };
+  const std::string few = printed(false);
+  EXPECT_THAT(few, HasSubstr("warning: The file 4 is odd.\n"));
+  EXPECT_THAT(few, Not(HasSubstr("The file 5")));
+  EXPECT_THAT(few,
+              HasSubstr("is odd.\ntorchair_compare: warning: Rank 3 is late.\ntorchair_compare: warning: The end"));
+  EXPECT_THAT(few, ::testing::EndsWith("The end is near.\n"
+                                       "torchair_compare: warning: and 7 more odd files (--verbose names all)\n"));
+  EXPECT_THAT(printed(true), AllOf(HasSubstr("The file 11 is odd."), Not(HasSubstr("more"))));
+}
+
+TEST(DumpTree, TokensAreNumbersThatFit) {
+  const testing::TempDir scratch;
+  const testing::fs::path model = scratch / "20260105101501/0/graph_7_0/1";
+  for (const char* token : {"10", "2", "x", "9223372036854775808", "18446744073709551617"}) {
+    testing::fs::create_directories(model / token);
+    testing::write_file(model / token / "file", "");
+  }
+  Messages messages(false, false, [](const std::string&) {});
+  const std::vector<DumpGroup> groups = find_ge_groups(scratch.path().string(), messages);
+  ASSERT_EQ(groups.size(), 1U);
+  EXPECT_EQ(groups[0].graph, 7U);
+  ASSERT_EQ(groups[0].tokens().size(), 2U);
+  EXPECT_EQ(groups[0].tokens()[0].token, 10);  // in the order of the paths
+  ASSERT_NE(groups[0].find(2), nullptr);
+  EXPECT_THAT(groups[0].find(2)->paths, ElementsAre((model / "2").string()));
+  EXPECT_EQ(groups[0].find(-1), nullptr);
 }
 
 TEST(OrderedWork, ResultsComeInOrder) {

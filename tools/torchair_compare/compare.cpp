@@ -14,13 +14,22 @@
 namespace msrun::torchair {
 namespace {
 
+// A directory that can be listed, by its absolute path without symbolic links.
 std::string directory_path(const std::string& path) {
   check_path_text(path);
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
   if (error) throw UserError("The path " + path + " cannot be read: " + error.message() + ".");
   if (!std::filesystem::is_directory(real, error)) throw UserError("The path " + path + " is no directory.");
+  const std::filesystem::directory_iterator listed(real, error);
+  if (error) throw UserError("The directory " + path + " cannot be read: " + error.message() + ".");
   return real.string();
+}
+
+// Warnings of the search are told when the ranks are compared, which search again.
+bool holds_graph_text(const std::string& root) {
+  Messages quiet(false, false, [](const std::string&) {});
+  return !find_graph_files(root, std::nullopt, quiet).empty();
 }
 
 std::string rank_text(std::uint64_t rank) { return "rank " + std::to_string(rank); }
@@ -71,9 +80,8 @@ std::vector<RankJob> plan_ranks(const std::string& target, const std::string& go
 int compare_dumps(const Options& options, Messages& messages, std::ostream& out) {
   const std::string target = directory_path(options.target_path);
   const std::string golden = directory_path(options.golden_path);
-  Messages quiet(false, false, [](const std::string&) {});
-  if (find_graph_files(target, std::nullopt, quiet).empty()) throw UserError(no_graph_text);
-  const GoldenKind kind = find_graph_files(golden, std::nullopt, quiet).empty() ? GoldenKind::fx : GoldenKind::ge;
+  if (!holds_graph_text(target)) throw UserError(no_graph_text(target));
+  const GoldenKind kind = holds_graph_text(golden) ? GoldenKind::ge : GoldenKind::fx;
   const std::vector<RankJob> jobs = plan_ranks(target, golden, kind, options, messages);
   prepare_output_directory(options.output_path);
 
@@ -82,6 +90,7 @@ int compare_dumps(const Options& options, Messages& messages, std::ostream& out)
     try {
       compare_rank(job, options, messages, out);
     } catch (const UserError& error) {
+      messages.count_further_warnings();
       if (jobs.size() == 1) throw;
       failures += (failures.empty() ? "" : "; ") + rank_text(*job.rank) + ": " + error.what();
     }

@@ -12,6 +12,8 @@ namespace msrun::torchair {
 namespace {
 
 constexpr std::size_t columns = TensorStatistics::column_count;
+// Of one side of an operator. Real ones have a few hundred; a damaged file must not fill the memory.
+constexpr std::int64_t max_tensors = 65536;
 
 // Row i of an array of statistics, if it is one.
 std::optional<TensorStatistics> statistics_row(const InputFile& file, const NpyHeader& header, std::size_t i) {
@@ -33,6 +35,10 @@ std::vector<DumpTensor> statistics_of(const InputFile& file, const std::vector<N
   const bool empty = header.data_bytes == 0;
   if (header.fortran_order || (!empty && (header.shape.size() != 2 || header.shape[1] < 2))) {
     throw SkipError("The array " + std::string(name) + " of " + file.path() + " holds no pairs of extremes.");
+  }
+  if (!empty && header.shape[0] > max_tensors) {
+    throw SkipError("The array " + std::string(name) + " of " + file.path() + " describes more than " +
+                    std::to_string(max_tensors) + " tensors.");
   }
   std::vector<DumpTensor> tensors;
   if (empty) return tensors;

@@ -1,9 +1,12 @@
 #include "tools/torchair_compare/dump_tree.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <system_error>
 #include <tuple>
 
@@ -16,8 +19,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int max_graph_depth = 5;         // levels below the root in which graph texts are looked for
-constexpr int max_tree_depth = 64;         // deeper than any dump; stops at directories that hold one another
+constexpr int max_tree_depth = 64;         // deeper than any dump
 constexpr std::size_t longest_token = 11;  // digits of a token directory; longer numbers are times
+constexpr const char* without_partner = "dumps or graph texts without a partner";
 
 bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -56,15 +60,36 @@ std::string newest_time(const std::string& path, Messages& messages) {
   return newest;
 }
 
-void add_token(std::vector<TokenDirectories>& tokens, std::int64_t token, const std::string& path) {
-  const auto known =
-      std::find_if(tokens.begin(), tokens.end(), [&](const TokenDirectories& t) { return t.token == token; });
-  if (known != tokens.end()) {
-    known->paths.push_back(path);
-  } else {
-    tokens.push_back({token, {path}});
-  }
+std::optional<std::int64_t> parse_token(std::string_view text) {
+  const std::optional<std::uint64_t> number = parse_number(text);
+  if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
 }
+
+// One directory on the way down a tree. Symbolic links may lead back to one that is above: it is not entered again.
+class Level {
+ public:
+  Level(const std::string& path, const Level* above) : above_(above), depth_(above == nullptr ? 1 : above->depth_ + 1) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return;
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+  }
+  int depth() const { return depth_; }  // 1 for the start
+  bool is_to_be_entered() const {
+    if (depth_ > max_tree_depth) return false;
+    for (const Level* level = above_; level != nullptr; level = level->above_) {
+      if (level->device_ == device_ && level->inode_ == inode_) return false;
+    }
+    return true;
+  }
+
+ private:
+  const Level* above_;
+  int depth_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
 
 bool holds_npy(const Listing& listing) {
   return std::any_of(listing.files.begin(), listing.files.end(),
@@ -74,8 +99,10 @@ bool holds_npy(const Listing& listing) {
 bool is_token_name(const std::string& name) { return all_digits(name) && name.size() <= longest_token; }
 
 // Directories all of whose sub-directories are called like tokens, in path order.
-void find_token_parents(const std::string& path, int depth, Messages& messages, std::vector<std::string>& parents) {
-  if (depth > max_tree_depth) return;
+void find_token_parents(const std::string& path, const Level* above, Messages& messages,
+                        std::vector<std::string>& parents) {
+  const Level level(path, above);
+  if (!level.is_to_be_entered()) return;
   const Listing listing = list_directory(path, messages);
   if (!listing.directories.empty() &&
       std::all_of(listing.directories.begin(), listing.directories.end(), is_token_name)) {
@@ -83,7 +110,7 @@ void find_token_parents(const std::string& path, int depth, Messages& messages, 
     return;
   }
   for (const std::string& name : listing.directories) {
-    find_token_parents(join_path(path, name), depth + 1, messages, parents);
+    find_token_parents(join_path(path, name), &level, messages, parents);
   }
 }
 
@@ -93,10 +120,8 @@ DumpGroup fx_group_of(const std::string& parent, Messages& messages) {
   group.name = parent;
   for (const std::string& name : list_directory(parent, messages).directories) {
     const std::string path = join_path(parent, name);
-    const std::optional<std::uint64_t> token = parse_number(name);
-    if (token && holds_npy(list_directory(path, messages))) {
-      add_token(group.tokens, static_cast<std::int64_t>(*token), path);
-    }
+    const std::optional<std::int64_t> token = parse_token(name);
+    if (token && holds_npy(list_directory(path, messages))) group.add(*token, path);
   }
   return group;
 }
@@ -113,8 +138,8 @@ std::vector<DumpGroup> old_fx_groups_of(const std::string& parent, Messages& mes
       if (holds_npy(list_directory(dump_path, messages))) dumps.push_back(dump_path);
     }
     if (dumps.empty() && holds_npy(listing)) dumps.push_back(path);
-    const std::optional<std::uint64_t> number = parse_number(name);
-    if (number && !dumps.empty()) tokens.emplace_back(static_cast<std::int64_t>(*number) - 1, std::move(dumps));
+    const std::optional<std::int64_t> number = parse_token(name);
+    if (number && !dumps.empty()) tokens.emplace_back(*number - 1, std::move(dumps));
   }
   if (tokens.empty()) return {};
   const auto by_count = [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); };
@@ -126,19 +151,21 @@ std::vector<DumpGroup> old_fx_groups_of(const std::string& parent, Messages& mes
   std::vector<DumpGroup> groups(least->second.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {
     groups[i].name = parent + " (" + std::string(base_name(tokens.front().second[i])) + ")";
-    for (const auto& [token, dumps] : tokens) add_token(groups[i].tokens, token, dumps[i]);
+    for (const auto& [token, dumps] : tokens) groups[i].add(token, dumps[i]);
   }
   return groups;
 }
 
-void find_ge_tokens(const std::string& path, std::vector<std::string>& names, Messages& messages,
+// Directories with files only. names: of the directories between the start and the one at hand.
+void find_ge_tokens(const std::string& path, const Level* above, std::vector<std::string>& names, Messages& messages,
                     const std::function<void(const std::string&)>& found) {
-  if (names.size() > max_tree_depth) return;
+  const Level level(path, above);
+  if (!level.is_to_be_entered()) return;
   const Listing listing = list_directory(path, messages);
   if (listing.directories.empty() && !listing.files.empty()) found(path);
   for (const std::string& name : listing.directories) {
     names.push_back(name);
-    find_ge_tokens(join_path(path, name), names, messages, found);
+    find_ge_tokens(join_path(path, name), &level, names, messages, found);
     names.pop_back();
   }
 }
@@ -166,7 +193,10 @@ Listing list_directory(const std::string& path, Messages& messages) {
       listing.files.push_back(name);
     }
   }
-  if (error) messages.warning("The directory " + path + " cannot be read: " + error.message() + ".");
+  if (error) {
+    messages.warning("directories that cannot be read",
+                     "The directory " + path + " cannot be read: " + error.message() + ".");
+  }
   std::sort(listing.directories.begin(), listing.directories.end());
   std::sort(listing.files.begin(), listing.files.end());
   return listing;
@@ -186,7 +216,7 @@ std::map<std::uint64_t, std::string> rank_directories(const std::string& root, M
     if (newest_time(path, messages) > newest_time(earlier, messages)) place->second = path;
     std::string text = "Two directories hold rank " + std::to_string(*rank) + ", " + earlier + " and ";
     text += path + "; " + place->second + " is used.";
-    messages.warning(text);
+    messages.warning("directories of a rank that has another", text);
   }
   return ranks;
 }
@@ -194,7 +224,10 @@ std::map<std::uint64_t, std::string> rank_directories(const std::string& root, M
 std::vector<GraphFile> find_graph_files(const std::string& root, std::optional<std::uint64_t> rank,
                                         Messages& messages) {
   std::vector<GraphFile> found;
-  const std::function<void(const std::string&, int)> search = [&](const std::string& path, int depth) {
+  const std::function<void(const std::string&, const Level*)> search = [&](const std::string& path,
+                                                                           const Level* above) {
+    const Level level(path, above);
+    if (!level.is_to_be_entered()) return;
     const Listing listing = list_directory(path, messages);
     for (const std::string& name : listing.files) {
       if (!name.starts_with("dynamo_original_graph_") || !name.ends_with(".txt")) continue;
@@ -210,17 +243,18 @@ std::vector<GraphFile> find_graph_files(const std::string& root, std::optional<s
       if (stamp != std::string::npos) file.stamp = leading_digits(std::string_view(name).substr(stamp + 4));
       found.push_back(std::move(file));
     }
-    if (depth == max_graph_depth) return;
-    for (const std::string& name : listing.directories) search(join_path(path, name), depth + 1);
+    if (level.depth() == max_graph_depth) return;
+    for (const std::string& name : listing.directories) search(join_path(path, name), &level);
   };
-  search(root, 1);
+  search(root, nullptr);
   const auto order = [](const GraphFile& file) { return std::tie(file.graph, file.rank, file.stamp, file.path); };
   std::sort(found.begin(), found.end(), [&](const GraphFile& a, const GraphFile& b) { return order(a) < order(b); });
   std::vector<GraphFile> newest;
   for (GraphFile& file : found) {
     if (!newest.empty() && newest.back().graph == file.graph && newest.back().rank == file.rank) {
-      messages.warning("Two files hold graph " + std::to_string(file.graph) + "; " + file.path +
-                       " is used, being newer than " + newest.back().path + ".");
+      messages.warning("graph texts that are out of date", "Two files hold graph " + std::to_string(file.graph) + "; " +
+                                                               file.path + " is used, being newer than " +
+                                                               newest.back().path + ".");
       newest.back() = std::move(file);
     } else {
       newest.push_back(std::move(file));
@@ -229,10 +263,18 @@ std::vector<GraphFile> find_graph_files(const std::string& root, std::optional<s
   return newest;
 }
 
+void DumpGroup::add(std::int64_t token, const std::string& path) {
+  const auto [place, is_new] = places_.emplace(token, tokens_.size());
+  if (is_new) {
+    tokens_.push_back({token, {path}});
+  } else {
+    tokens_[place->second].paths.push_back(path);
+  }
+}
+
 const TokenDirectories* DumpGroup::find(std::int64_t token) const {
-  const auto found =
-      std::find_if(tokens.begin(), tokens.end(), [&](const TokenDirectories& t) { return t.token == token; });
-  return found == tokens.end() ? nullptr : &*found;
+  const auto found = places_.find(token);
+  return found == places_.end() ? nullptr : &tokens_[found->second];
 }
 
 std::vector<DumpGroup> find_ge_groups(const std::string& base, Messages& messages) {
@@ -240,11 +282,11 @@ std::vector<DumpGroup> find_ge_groups(const std::string& base, Messages& message
   std::map<std::uint64_t, DumpGroup> by_graph;
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::string>, DumpGroup> others;
   std::vector<std::string> names;
-  find_ge_tokens(base, names, messages, [&](const std::string& path) {
+  find_ge_tokens(base, nullptr, names, messages, [&](const std::string& path) {
     const auto part = [&](std::size_t from_end) {
       return names.size() >= from_end ? names[names.size() - from_end] : std::string();
     };
-    const std::optional<std::uint64_t> token = parse_number(part(1));
+    const std::optional<std::int64_t> token = parse_token(part(1));
     if (!token) {
       messages.detail("The directory " + path + " is no token and is left out.");
       return;
@@ -256,7 +298,7 @@ std::vector<DumpGroup> find_ge_groups(const std::string& base, Messages& message
                            : others[{parse_number(part(4)).value_or(0), parse_number(part(2)).value_or(0), model_name}];
     group.graph = graph;
     if (group.name.empty()) group.name = fs::path(path).parent_path().string();
-    add_token(group.tokens, static_cast<std::int64_t>(*token), path);
+    group.add(*token, path);
   });
   std::vector<DumpGroup> groups;
   for (auto& [graph, group] : by_graph) groups.push_back(std::move(group));
@@ -266,12 +308,12 @@ std::vector<DumpGroup> find_ge_groups(const std::string& base, Messages& message
 
 std::vector<DumpGroup> find_fx_groups(const std::string& base, bool after_710, Messages& messages) {
   std::vector<std::string> parents;
-  find_token_parents(base, 0, messages, parents);
+  find_token_parents(base, nullptr, messages, parents);
   std::vector<DumpGroup> groups;
   for (const std::string& parent : parents) {
     if (after_710) {
       DumpGroup group = fx_group_of(parent, messages);
-      if (!group.tokens.empty()) groups.push_back(std::move(group));
+      if (!group.tokens().empty()) groups.push_back(std::move(group));
     } else {
       for (DumpGroup& group : old_fx_groups_of(parent, messages)) groups.push_back(std::move(group));
     }
@@ -280,7 +322,7 @@ std::vector<DumpGroup> find_fx_groups(const std::string& base, bool after_710, M
     messages.warning("No token directories were found below " + base + "; its files belong to no token of the target.");
     DumpGroup group;
     group.name = base;
-    group.tokens.push_back({-1, {base}});
+    group.add(-1, base);
     groups.push_back(std::move(group));
   }
   return groups;
@@ -303,16 +345,13 @@ std::vector<GraphPair> pair_graphs(std::vector<GraphFile> graphs, std::vector<Du
       }
     }
     const bool single = wanted.size() == 1 && offered.size() == 1;
-    std::size_t next = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (partner[i]) continue;
-      for (next = 0; next < offered.size(); ++next) {
-        const bool numbers_differ = wanted[i].graph && number_of_offered(offered[next]);
-        if (!taken[next] && (single || !numbers_differ)) break;
+      for (std::size_t k = 0; k < offered.size() && !partner[i]; ++k) {
+        const bool numbers_differ = wanted[i].graph && number_of_offered(offered[k]);
+        if (taken[k] || (numbers_differ && !single)) continue;
+        partner[i] = k;
+        taken[k] = true;
       }
-      if (next == offered.size()) continue;
-      partner[i] = next;
-      taken[next] = true;
     }
     return std::pair(partner, taken);
   };
@@ -324,18 +363,20 @@ std::vector<GraphPair> pair_graphs(std::vector<GraphFile> graphs, std::vector<Du
   std::vector<std::tuple<std::size_t, std::size_t, std::size_t>> order;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     if (!texts[i]) {
-      messages.warning("No graph text belongs to the dump " + mine[i].name + "; it is not compared.");
+      messages.warning(without_partner, "No graph text belongs to the dump " + mine[i].name + "; it is not compared.");
     } else if (!goldens[i]) {
-      messages.warning("No golden dump belongs to the dump " + mine[i].name + "; it is not compared.");
+      messages.warning(without_partner, "No golden dump belongs to the dump " + mine[i].name + "; it is not compared.");
     } else {
       order.emplace_back(*texts[i], i, *goldens[i]);
     }
   }
   for (std::size_t k = 0; k < graphs.size(); ++k) {
-    if (!text_taken[k]) messages.warning("No dump belongs to the graph text " + graphs[k].path + ".");
+    if (!text_taken[k]) messages.warning(without_partner, "No dump belongs to the graph text " + graphs[k].path + ".");
   }
   for (std::size_t k = 0; k < golden.size(); ++k) {
-    if (!golden_taken[k]) messages.warning("No dump belongs to the golden dump " + golden[k].name + ".");
+    if (!golden_taken[k]) {
+      messages.warning(without_partner, "No dump belongs to the golden dump " + golden[k].name + ".");
+    }
   }
   std::sort(order.begin(), order.end());
   std::vector<GraphPair> pairs;

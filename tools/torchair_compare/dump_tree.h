@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "tools/torchair_compare/messages.h"
@@ -45,9 +46,15 @@ struct TokenDirectories {
 struct DumpGroup {
   std::optional<std::uint64_t> graph;  // where directory names tell
   std::string name;                    // for messages
-  std::vector<TokenDirectories> tokens;
 
+  void add(std::int64_t token, const std::string& path);
+  // In the order in which they were first added.
+  const std::vector<TokenDirectories>& tokens() const { return tokens_; }
   const TokenDirectories* find(std::int64_t token) const;
+
+ private:
+  std::vector<TokenDirectories> tokens_;
+  std::unordered_map<std::int64_t, std::size_t> places_;
 };
 
 // base is the directory of a rank, or of a dump without ranks.

@@ -156,6 +156,7 @@ class Chart {
   }
 
  private:
+  static constexpr double width = 1000;
   static constexpr double left = 78;
   static constexpr double right = 992;
   static constexpr double top = 14;
@@ -163,6 +164,8 @@ class Chart {
   static constexpr double finest = -10;     // 1 - cosine as a power of ten at the upper edge; cosines have ten decimals
   static constexpr double coarsest = 0.31;  // a cosine of -1
   static constexpr std::size_t max_points = 3000;
+  static constexpr std::size_t max_token_lines = 60;
+  static constexpr double room_of_name = 70;
   static constexpr std::size_t crowded = 400;  // from here on points are drawn without a rim
   static constexpr std::array<std::pair<double, const char*>, 7> levels{{{1, "1"},
                                                                          {1 - 1e-8, "0.99999999"},
@@ -203,22 +206,25 @@ class Chart {
     return kept;
   }
 
+  // A line where the next token begins unless they are many, and its name where there is room.
   void append_tokens(std::string& out) const {
-    std::optional<std::int64_t> token;
-    int changes = 0;
-    for (std::size_t i = 0; i < points_.size() && changes < 50; ++i) {
-      const RowEntry& entry = report_.entries()[points_[i].entry];
-      if (token && *token == entry.token) continue;
-      const std::string x = number(x_of(i) - 3);
-      if (token) {
-        out += "<line class=\"token\" x1=\"" + x + "\" x2=\"";
-        out += x + "\" y1=\"" + number(top) + "\" y2=\"" + number(bottom + 8) + "\"/>";
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (begins.empty() || token_of(begins.back()) != token_of(i)) begins.push_back(i);
+    }
+    double last_name = -room_of_name;
+    for (const std::size_t i : begins) {
+      const double x = x_of(i) - 3;
+      if (i > 0 && begins.size() <= max_token_lines) {
+        out += "<line class=\"token\" x1=\"" + number(x) + "\" x2=\"" + number(x) + "\" y1=\"" + number(top) +
+               "\" y2=\"" + number(bottom + 8) + "\"/>\n";
       }
-      out += "<text x=\"" + x + "\" y=\"278\">token " + std::to_string(entry.token) + "</text>\n";
-      token = entry.token;
-      ++changes;
+      if (i > 0 && (x - last_name < room_of_name || x + room_of_name > width)) continue;
+      out += "<text x=\"" + number(x) + "\" y=\"278\">token " + std::to_string(token_of(i)) + "</text>\n";
+      last_name = x;
     }
   }
+  std::int64_t token_of(std::size_t i) const { return report_.entries()[points_[i].entry].token; }
 
   void append_line(std::string& out) const {
     out += "<polyline class=\"outputs\" points=\"";
@@ -237,8 +243,9 @@ class Chart {
         out += "<circle class=\"" + std::string(mark_names[static_cast<std::size_t>(mark)]) + "\" cx=\"" +
                number(x_of(i)) + "\" cy=\"" + number(y_of(points_[i].cosine)) + "\" r=\"" +
                (mark == Mark::green ? "2.4" : "3.6") + "\" data-name=\"" + escaped(row["API Name"]) + "\"><title>" +
-               escaped(row["API Name"]) + " " + tensor_name(row["my_data_path"]) + ", token " + row["token_id"] +
-               ", cosine " + row["cosine_similarity"] + "</title></circle>\n";
+               escaped(row["API Name"] + " " + tensor_name(row["my_data_path"]) + ", token " + row["token_id"] +
+                       ", cosine " + row["cosine_similarity"]) +
+               "</title></circle>\n";
       }
     }
   }
@@ -300,15 +307,15 @@ void write_html(const std::string& path, const HtmlReport& about, const Report& 
   for (const auto& [name, value] : about.facts) {
     out += "<li><b>" + escaped(value) + "</b>" + escaped(name) + "</li>\n";
   }
-  out += "</ul>\n<section>\n<h2>Cosine over network depth</h2>\n";
+  out += "</ul>\n<section>\n<h2>Cosine over network depth</h2>\n<div class=\"chart\">\n";
   out += Chart(points, report).text();
   out +=
-      "<p class=\"soft\">Each point is a tensor; the line joins the outputs. The scale counts the nines of the "
+      "</div>\n<p class=\"soft\">Each point is a tensor; the line joins the outputs. The scale counts the nines of the "
       "cosine. Click a point to find its operator in the table.</p>\n</section>\n";
 
   out +=
       "<section>\n<h2>Tensors, worst first</h2>\n<div class=\"filters\">\n"
-      "<input type=\"search\" id=\"search\" placeholder=\"Filter by any text, e.g. MatMul outputs\" "
+      "<input type=\"search\" id=\"search\" placeholder=\"Any text, or =Name of an operator\" "
       "aria-label=\"Filter\">\n";
   constexpr std::array<const char*, 3> meanings{"FAIL", "PASS, but close to the limits", "PASS"};
   for (std::size_t i = 0; i < marks.size(); ++i) {

@@ -15,6 +15,7 @@ Messages::Messages(bool terminal, bool details, std::function<void(const std::st
     : terminal_(terminal),
       details_(details),
       write_(std::move(write)),
+      limit_(details),
       next_progress_(std::chrono::steady_clock::now() +
                      (terminal ? std::chrono::steady_clock::duration(between_redraws) : between_lines)) {}
 
@@ -25,8 +26,17 @@ void Messages::line(const std::string& text) {
 
 void Messages::warning(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  ++warnings_;
   line("warning: " + text);
+}
+
+void Messages::warning(const char* kind, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (limit_.admits(kind, text)) line("warning: " + text);
+}
+
+void Messages::count_further_warnings() {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& sentence : limit_.held_back()) line("warning: " + sentence);
 }
 
 void Messages::detail(const std::string& text) {

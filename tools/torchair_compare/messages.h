@@ -3,10 +3,11 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
+
+#include "tools/warning_limit.h"
 
 namespace msrun::torchair {
 
@@ -16,14 +17,16 @@ class Messages {
   Messages(bool terminal, bool details, std::function<void(const std::string&)> write);
 
   void warning(const std::string& text);
+  // One of many: WarningLimit says which are printed, all of them if the user asked for details.
+  void warning(const char* kind, const std::string& text);
+  // How many were not.
+  void count_further_warnings();
   // Shown only if the user asked for details.
   void detail(const std::string& text);
   // What the work has come to. Called often; most calls change nothing.
   void progress(const std::function<std::string()>& text);
   // Takes the progress line off the terminal.
   void clear_progress();
-
-  std::uint64_t warnings() const { return warnings_; }
 
  private:
   void line(const std::string& text);
@@ -32,8 +35,8 @@ class Messages {
   const bool details_;
   const std::function<void(const std::string&)> write_;
   std::mutex mutex_;
+  WarningLimit limit_;
   bool line_shown_ = false;
-  std::uint64_t warnings_ = 0;
   std::chrono::steady_clock::time_point next_progress_;
 };
 

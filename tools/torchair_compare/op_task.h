@@ -14,15 +14,17 @@
 
 namespace msrun::torchair {
 
-// Everything that the operators of one token share. Kept alive by the tasks that are not done yet.
+// Everything that the operators of one token share. Kept alive by the tasks that are not done yet: when an error ends
+// the comparison, some are still under way.
 struct TokenData {
   std::int64_t token = 0;
+  std::shared_ptr<const GeGraph> graph;
   GeToken mine;
   GeToken golden_ge;
   FxToken golden_fx;
 };
 
-// What is compared with the tensors of the operator. Pointers go into TokenData and the graph.
+// What is compared with the tensors of the operator. Pointers go into TokenData and its graph.
 struct AgainstFx {
   std::vector<const FxNode*> inputs;   // nodes whose inputs the operator's are compared with, one after the other
   std::vector<const FxNode*> outputs;  // and whose outputs

@@ -49,9 +49,13 @@ constexpr const char* help =
     "      --md5              judge by equal checksums (CRC-32) rather than by the metrics\n"
     "      --legacy_columns   only the 24 columns from token_id on\n"
     "      --threads N        default: one for each processor\n"
-    "      --verbose          also tell of operators without a counterpart\n"
+    "      --verbose          also tell of operators without a counterpart; every warning, not only five of a kind\n"
     "  -m, --mode torchair    accepted because msProbe's command line has it\n"
-    "  -h, --help\n";
+    "  -h, --help             print this text\n"
+    "\n"
+    "Exit codes: 0 compared, whatever the results; 2 wrong usage, input that cannot be used, or a report that cannot "
+    "be\n"
+    "written; 4 internal error.\n";
 
 const Flag* find_flag(std::string_view word) {
   const auto* found = std::find_if(flags.begin(), flags.end(),

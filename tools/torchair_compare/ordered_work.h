@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,12 +21,15 @@ class OrderedWork {
   using Work = std::function<Result(const Item&)>;
 
   // make_work is called once by each thread; what it returns is used by that thread only. take gets the results, one
-  // call at a time.
+  // call at a time. Fewer threads if the system allows no more; std::system_error if it allows none.
   OrderedWork(std::size_t threads, std::size_t window, const std::function<Work()>& make_work,
               std::function<void(Result&&)> take)
       : window_(window), take_(std::move(take)) {
-    for (std::size_t i = 0; i < threads; ++i) {
-      threads_.emplace_back([this, make_work] { work(make_work); });
+    threads_.reserve(threads);
+    try {
+      while (threads_.size() < threads) threads_.emplace_back([this, make_work] { work(make_work); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) throw;
     }
   }
   OrderedWork(const OrderedWork&) = delete;

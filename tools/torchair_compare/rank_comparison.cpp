@@ -27,6 +27,8 @@ namespace {
 // Operators that may be under way or wait to be written at a time.
 constexpr std::size_t window = 4096;
 constexpr double megabyte = 1e6;
+constexpr std::size_t listed_failures = 5;  // tokens whose first failure the summary names
+constexpr const char* without_golden = "operators without golden data";
 
 struct OpResult {
   std::uint64_t unused_ids = 0;
@@ -47,7 +49,7 @@ class RankComparison {
 
   void run(std::ostream& out) {
     const std::vector<GraphPair> graphs = find_graphs();
-    for (const GraphPair& graph : graphs) tokens_ += graph.mine.tokens.size();
+    for (const GraphPair& graph : graphs) tokens_ += graph.mine.tokens().size();
     {
       OrderedWork<OpTask, OpResult> work(
           threads(), window, [this] { return make_work(); }, [this](OpResult&& result) { take(result); });
@@ -59,6 +61,7 @@ class RankComparison {
     report_.write(stem + ".csv", stem + "_skipped.csv", columns());
     if (options_.html) write_html(stem + ".html", html_report(), report_);
     if (report_.totals().rows == 0) messages_.warning("No tensor was compared: the report is empty.");
+    messages_.count_further_warnings();
     messages_.clear_progress();
     print_summary(out, stem);
   }
@@ -73,7 +76,7 @@ class RankComparison {
 
   std::vector<GraphPair> find_graphs() {
     std::vector<GraphFile> texts = find_graph_files(job_.target_root, job_.rank, messages_);
-    if (texts.empty()) throw UserError(no_graph_text);
+    if (texts.empty()) throw UserError(no_graph_text(job_.target_root));
     std::vector<DumpGroup> mine = find_ge_groups(job_.my_base, messages_);
     if (mine.empty()) throw UserError("No dumped operators were found below " + job_.my_base + ".");
     std::vector<DumpGroup> golden = job_.kind == GoldenKind::ge
@@ -82,7 +85,9 @@ class RankComparison {
     if (golden.empty()) {
       throw UserError(job_.kind == GoldenKind::ge
                           ? "No dumped operators were found below " + job_.golden_base + "."
-                          : "Cannot get fx dump data, because the gathered_files_list is empty.");
+                          : "Cannot get fx dump data, because the gathered_files_list is empty. No tensors were found "
+                            "below " +
+                                job_.golden_base + ".");
     }
     return pair_graphs(std::move(texts), std::move(mine), std::move(golden), messages_);
   }
@@ -117,21 +122,24 @@ class RankComparison {
   using Work = OrderedWork<OpTask, OpResult>;
 
   void compare_graph(const GraphPair& pair, Work& work) {
-    GeGraph graph = read_graph(pair.graph);
+    const auto shared_graph = std::make_shared<const GeGraph>(read_graph(pair.graph));
+    const GeGraph& graph = *shared_graph;
     OpNames names(graph);
     const auto stacks = read_stack_info(pair.graph, messages_);
     std::vector<bool> dumped(graph.ops.size(), false);
     report_.begin_graph();
-    for (const TokenDirectories& token : pair.mine.tokens) {
+    for (const TokenDirectories& token : pair.mine.tokens()) {
       ++tokens_begun_;
       const TokenDirectories* golden = pair.golden.find(token.token);
       if (golden == nullptr) {
-        messages_.warning("My token_id " + std::to_string(token.token) + " not found in golden dump data");
+        messages_.warning("tokens without golden data",
+                          "My token_id " + std::to_string(token.token) + " not found in golden dump data");
         ++unmatched_.missing_golden;
         continue;
       }
       auto data = std::make_shared<TokenData>();
       data->token = token.token;
+      data->graph = shared_graph;
       read_ge_token(token, messages_, data->mine);
       if (job_.kind == GoldenKind::ge) {
         read_ge_token(*golden, messages_, data->golden_ge);
@@ -166,8 +174,10 @@ class RankComparison {
     try {
       InputFile file(text.path);
       GeGraph graph = read_ge_graph(file);
+      if (graph.ops.empty()) {
+        throw UserError(graph.damage.empty() ? "The graph text " + text.path + " holds no operators." : graph.damage);
+      }
       if (!graph.damage.empty()) {
-        if (graph.ops.empty()) throw UserError(graph.damage);
         messages_.warning(graph.damage + " The " + std::to_string(graph.ops.size()) +
                           " operators before that are used.");
       }
@@ -202,7 +212,8 @@ class RankComparison {
       if (found != task.data->golden_fx.end()) {
         nodes.push_back(&found->second);
       } else {
-        messages_.warning("FX data missing, GE tensor name: " + task.mine->op_name + ", FX tensor name: " + key);
+        messages_.warning("operators without FX data",
+                          "FX data missing, GE tensor name: " + task.mine->op_name + ", FX tensor name: " + key);
         ++unmatched_.missing_golden;
         missing.push_back(std::move(key));
       }
@@ -252,7 +263,7 @@ class RankComparison {
     if (task.mine->op_type != "AutomaticBufferFusionOp") {
       const GeOpFile* golden = task.data->golden_ge.find(task.mine->op_name);
       if (golden == nullptr) {
-        messages_.warning("Golden data missing, My tensor name: " + task.mine->op_name);
+        messages_.warning(without_golden, "Golden data missing, My tensor name: " + task.mine->op_name);
         ++unmatched_.missing_golden;
         return false;
       }
@@ -267,7 +278,8 @@ class RankComparison {
       any = any || golden.parts.back().golden != nullptr;
     }
     if (!any) {
-      messages_.warning("Golden data missing, none of the operators fused into " + task.mine->op_name + " was dumped");
+      messages_.warning(without_golden,
+                        "Golden data missing, none of the operators fused into " + task.mine->op_name + " was dumped");
       ++unmatched_.missing_golden;
       return false;
     }
@@ -304,8 +316,15 @@ class RankComparison {
         << "  without golden data: " << unmatched_.missing_golden
         << ", dumped but not in the graph: " << unmatched_.not_in_graph
         << ", in the graph but not dumped: " << unmatched_.not_dumped << '\n';
-    for (const auto& [token, name] : first_failures())
+    std::size_t listed = 0;
+    const auto failures = first_failures();
+    for (const auto& [token, name] : failures) {
+      if (listed++ == listed_failures) break;
       out << "  first failure of token " << token << ": " << name << '\n';
+    }
+    if (failures.size() > listed_failures) {
+      out << "  and failures of " << failures.size() - listed_failures << " more tokens\n";
+    }
     out << "  report: " << stem << ".csv\n";
     if (totals.skipped > 0) out << "  skipped: " << stem << "_skipped.csv\n";
     if (options_.html) out << "  html: " << stem << ".html\n";
@@ -339,6 +358,12 @@ class RankComparison {
 };
 
 }  // namespace
+
+std::string no_graph_text(const std::string& root) {
+  return "Can not get ge graph, Please check whether the input path contains graph. There is no "
+         "dynamo_original_graph_*.txt below " +
+         root + ".";
+}
 
 void compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out) {
   RankComparison(job, options, messages).run(out);

@@ -25,7 +25,7 @@ struct RankJob {
 // Throws UserError if there is nothing that could be compared, or the report cannot be written.
 void compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out);
 
-inline constexpr const char* no_graph_text =
-    "Can not get ge graph, Please check whether the input path contains graph.";
+// What is said of a dump without a graph text.
+std::string no_graph_text(const std::string& root);
 
 }  // namespace msrun::torchair

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "kernels/io/paths.h"
+#include "tools/file_name.h"
 
 namespace msrun::torchair {
 namespace {
@@ -103,6 +104,16 @@ std::string Report::text(const RowEntry& entry) const {
 }
 
 void Report::write(const std::string& path, const std::string& skipped_path, Columns columns) const {
+  try {
+    write_both(path, skipped_path, columns);
+  } catch (...) {
+    ::unlink(path.c_str());
+    ::unlink(skipped_path.c_str());
+    throw;
+  }
+}
+
+void Report::write_both(const std::string& path, const std::string& skipped_path, Columns columns) const {
   AtomicFile report(path);
   report.write(report_header(columns));
   for (const RowEntry& entry : entries_) {
@@ -131,15 +142,7 @@ std::string take_report_stem(const std::string& directory, const std::string& ra
   const std::string first = join_path(directory, "msprobe_cmp_report_" + rank_part + std::string(stamp.data(), size));
   for (int i = 0;; ++i) {
     const std::string stem = i == 0 ? first : first + "_" + std::to_string(i);
-    const std::string path = stem + ".csv";
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) {
-      ::close(descriptor);
-      return stem;
-    }
-    if (errno != EEXIST) {
-      throw WriteError("The file " + path + " cannot be created: " + std::generic_category().message(errno) + ".");
-    }
+    if (take_file_name(stem + ".csv")) return stem;
   }
 }
 

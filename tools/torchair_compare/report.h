@@ -61,12 +61,14 @@ class Report {
   // A line with its line end.
   std::string text(const RowEntry& entry) const;
 
-  // The report, and beside it the dropped rows if there are any.
+  // The report, and beside it the dropped rows if there are any. Leaves neither, nor what stood at path, if one cannot
+  // be written.
   void write(const std::string& path, const std::string& skipped_path, Columns columns) const;
   ReportTotals totals() const { return totals_; }
 
  private:
   void flush();
+  void write_both(const std::string& path, const std::string& skipped_path, Columns columns) const;
 
   std::string directory_;
   int descriptor_ = -1;

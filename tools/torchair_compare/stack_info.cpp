@@ -18,6 +18,7 @@ std::unordered_map<std::string, std::string> read_stack_info(const GraphFile& gr
   }
   if (name.empty()) return stacks;
   std::ifstream text(join_path(directory, name));
+  if (!text) messages.warning("The graph's Python text " + join_path(directory, name) + " cannot be read.");
   constexpr std::string_view call = "node_name=\"";
   std::string line;
   std::string stack;

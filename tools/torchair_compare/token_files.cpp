@@ -20,16 +20,18 @@ Mapping read_mapping(const std::string& directory, const Listing& listing, Messa
   Mapping mapping;
   if (!std::binary_search(listing.files.begin(), listing.files.end(), std::string("mapping.csv"))) return mapping;
   const std::string path = join_path(directory, "mapping.csv");
+  constexpr const char* unreadable_mappings = "mapping.csv files that cannot be read";
   try {
     NameMapping names = read_name_mapping(InputFile(path));
     for (const std::size_t line : names.bad_lines) {
-      messages.warning("Line " + std::to_string(line) + " of " + path + " is not a pair of names and is ignored.");
+      messages.warning("lines that are no pair of names",
+                       "Line " + std::to_string(line) + " of " + path + " is not a pair of names and is ignored.");
     }
     for (auto& [stored, real] : names.names) mapping.emplace(std::move(stored), std::move(real));
   } catch (const SkipError& error) {
-    messages.warning(error.what());
+    messages.warning(unreadable_mappings, error.what());
   } catch (const FileError& error) {
-    messages.warning(error.what());
+    messages.warning(unreadable_mappings, error.what());
   }
   return mapping;
 }
@@ -124,7 +126,7 @@ void read_ge_token(const TokenDirectories& directories, Messages& messages, GeTo
       GeOpFile file;
       file.path = join_path(directory, name);
       if (!parsed) {
-        messages.warning("invalid file name: " + file.path + ", should contain at least 4 '.'");
+        messages.warning("invalid file names", "invalid file name: " + file.path + ", should contain at least 4 '.'");
         continue;
       }
       file.op_type = parsed->op_type;
@@ -138,8 +140,14 @@ void read_ge_token(const TokenDirectories& directories, Messages& messages, GeTo
       }
       GeOpFile& kept = token.ops[place->second];
       const bool replaced = replaces(file, kept);
-      messages.warning("duplicated op name: " + file.op_name + ". " + (replaced ? file : kept).path +
-                       " is used rather than " + (replaced ? kept : file).path + ".");
+      const std::string& used = (replaced ? file : kept).path;
+      const std::string& other = (replaced ? kept : file).path;
+      // Mostly both lie in one directory.
+      const bool beside = other.starts_with(directory + "/");
+      messages.warning("duplicated op names",
+                       "duplicated op name: " + file.op_name + ". " + used + " is used rather than " +
+                           (beside && used.starts_with(directory + "/") ? other.substr(directory.size() + 1) : other) +
+                           ".");
       if (replaced) kept = std::move(file);
     }
   }
@@ -156,7 +164,8 @@ FxToken read_fx_token(const TokenDirectories& directories, Messages& messages) {
       if (parsed) {
         found.push_back({std::move(*parsed), join_path(directory, name)});
       } else {
-        messages.warning("The file " + join_path(directory, name) + " is not called like a tensor of an FX node.");
+        messages.warning("files that are not called like a tensor of an FX node",
+                         "The file " + join_path(directory, name) + " is not called like a tensor of an FX node.");
       }
     }
   }
