@@ -1,10 +1,6 @@
 // bench_api_precision_compare: two details files of many rows, compared by the api_precision_compare program and timed
 // from outside; beside it what only the search for the GPU's rows would cost if each NPU row looked through all names,
 // as upstream does.
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>
@@ -17,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/measured_tool.h"
 #include "bench/scratch_directory.h"
 #include "kernels/compare/details.h"
 #include "kernels/io/csv.h"
@@ -106,55 +103,22 @@ double quadratic_search(std::size_t rows) {
   return seconds_since(start) * static_cast<double>(rows) / static_cast<double>(searches);
 }
 
-struct Run {
-  double seconds = 0;
-  double cpu = 0;
-  double peak_megabytes = 0;
-};
-
-// The program started on both files, as its users start it.
-Run run_program(const fs::path& npu, const fs::path& gpu, const fs::path& out) {
-  std::vector<std::string> words{"api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", out};
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const auto start = std::chrono::steady_clock::now();
-  const pid_t child = fork();
-  if (child == 0) {
-    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(126);
-    execv(PROGRAM, argv.data());
-    _exit(127);
-  }
-  int status = -1;
-  rusage usage{};
-  if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) {
-    throw std::runtime_error("api_precision_compare failed");
-  }
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return {seconds_since(start), seconds(usage.ru_utime) + seconds(usage.ru_stime),
-          static_cast<double>(usage.ru_maxrss) * 1024 / 1e6};
-}
-
 void measure(std::size_t rows, std::size_t repeat) {
   const bench::ScratchDirectory scratch;
   const fs::path npu = scratch.path() / "npu.csv";
   const fs::path gpu = scratch.path() / "gpu.csv";
   write_details(npu, rows, 1);
   write_details(gpu, rows, 2);
-  Run best;
-  for (std::size_t i = 0; i < repeat; ++i) {
-    const Run run = run_program(npu, gpu, scratch.path() / "out");
-    if (i == 0 || run.seconds < best.seconds) best = run;
-  }
+  const bench::MeasuredTool best = bench::fastest(repeat, [&](std::size_t) {
+    return bench::run_tool("api_precision_compare", {"-npu", npu, "-gpu", gpu, "-o", scratch.path() / "out"});
+  });
   const double megabytes = static_cast<double>(fs::file_size(npu) + fs::file_size(gpu)) / 1e6;
   const double search = quadratic_search(rows);
   std::printf("%zu rows in each file, %.0f MB together\n", rows, megabytes);
   std::printf(
       "api_precision_compare  %.3f s (fastest of %zu; goal %.0f s), %.3f s of processor time, %.0f MB/s, peak %.0f "
       "MB\n",
-      best.seconds, repeat, goal, best.cpu, megabytes / best.seconds, best.peak_megabytes);
+      best.seconds, repeat, goal, best.cpu, megabytes / best.seconds, static_cast<double>(best.peak) / 1e6);
   std::printf("row by row search      %.1f s for the search alone: %.0f times as long\n", search,
               search / best.seconds);
 }

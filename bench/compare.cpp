@@ -33,7 +33,7 @@ __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #endif
 std::uint64_t
 read_through(const std::byte* data, std::size_t bytes) {
-  typedef std::uint64_t Vector __attribute__((vector_size(64)));
+  using Vector = std::uint64_t __attribute__((vector_size(64)));
   Vector sums[4] = {};
   const auto* vectors = reinterpret_cast<const Vector*>(data);
   for (std::size_t i = 0; i + 4 <= bytes / sizeof(Vector); i += 4) {

@@ -1,26 +1,16 @@
 // bench_torchair_compare: how fast torchair_compare is, in proportion to the comparison in use, and how much memory it
 // takes. Trees are generated in a scratch directory.
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <boost/program_options.hpp>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bench/measured_tool.h"
+#include "bench/scratch_directory.h"
 #include "bench/torchair_tree.h"
-
-extern char** environ;
 
 namespace msrun::bench {
 namespace {
@@ -42,71 +32,30 @@ struct Settings {
   std::vector<std::string> further;  // words for torchair_compare
 };
 
-struct Measured {
-  double seconds = 0;
-  double cpu = 0;
-  std::uint64_t peak = 0;  // bytes
-};
-
+// Both dumps of a graph.
 class Trees {
  public:
-  Trees(const TorchairTree& tree, const Settings& settings) {
-    path_ = (fs::path(settings.directory) / "bench_torchair_XXXXXX").string();
-    if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + ": cannot be made.");
-    ge_ = write_ge_tree(tree, path_);
-    fx_ = write_fx_tree(tree, path_);
-  }
-  ~Trees() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Trees(const Trees&) = delete;
-  Trees& operator=(const Trees&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  Trees(const TorchairTree& tree, const Settings& settings)
+      : scratch_(settings.directory),
+        ge_(write_ge_tree(tree, scratch_.path().string())),
+        fx_(write_fx_tree(tree, scratch_.path().string())) {}
+  std::string file(const char* name) const { return (scratch_.path() / name).string(); }
   TreeSize ge() const { return ge_; }
   TreeSize fx() const { return fx_; }
 
  private:
-  std::string path_;
+  ScratchDirectory scratch_;
   TreeSize ge_;
   TreeSize fx_;
 };
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double cpu_seconds(const rusage& usage) {
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-Measured compare(const Trees& trees, const std::string& golden, const Settings& settings) {
-  const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "torchair_compare").string();
-  std::vector<std::string> words{program,          "--target_path", trees.file("msprobe_ge_dump"),
-                                 "--golden_path",  golden,          "--output_path",
-                                 trees.file("out")};
+MeasuredTool compare(const Trees& trees, const std::string& golden, const Settings& settings) {
+  std::vector<std::string> words{
+      "--target_path", trees.file("msprobe_ge_dump"), "--golden_path", golden, "--output_path", trees.file("out")};
   words.insert(words.end(), settings.further.begin(), settings.further.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  const double start = seconds_now();
-  pid_t pid = 0;
-  if (posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ) != 0) {
-    throw std::runtime_error(program + " cannot be started");
-  }
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  rusage usage{};
-  if (wait4(pid, &status, 0, &usage) != pid || status != 0) throw std::runtime_error(program + " failed");
+  const MeasuredTool run = run_tool("torchair_compare", words);
   fs::remove_all(trees.file("out"));
-  return {seconds_now() - start, cpu_seconds(usage), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+  return run;
 }
 
 enum class Golden { fx, ge };
@@ -115,13 +64,7 @@ void measure(const char* what, const TorchairTree& tree, Golden kind, bool large
   const Trees trees(tree, settings);
   const std::string golden = trees.file(kind == Golden::fx ? "msprobe_fx_dump" : "msprobe_ge_dump");
   const TreeSize other = kind == Golden::fx ? trees.fx() : trees.ge();
-  Measured best;
-  for (std::size_t i = 0; i < settings.repeat; ++i) {
-    const Measured next = compare(trees, golden, settings);
-    const std::uint64_t peak = std::max(best.peak, next.peak);
-    if (i == 0 || next.seconds < best.seconds) best = next;
-    best.peak = peak;
-  }
+  const MeasuredTool best = fastest(settings.repeat, [&](std::size_t) { return compare(trees, golden, settings); });
   const double megabytes = static_cast<double>(trees.ge().bytes + other.bytes) / megabyte;
   const auto rows = static_cast<double>(3 * tree.operators * tree.tokens);
   const double rate = (large ? megabytes : rows) / best.seconds;

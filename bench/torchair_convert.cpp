@@ -1,27 +1,17 @@
 // bench_torchair_convert: how fast torchair_convert is, in proportion to the converter in use, and how much memory it
 // takes. Trees are generated in a scratch directory; what the converter prints is not.
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/program_options.hpp>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
-#include <stdexcept>
 #include <string>
-#include <vector>
 
+#include "bench/measured_tool.h"
 #include "bench/scratch_directory.h"
 #include "bench/torchair_tree.h"
-
-extern char** environ;
 
 namespace msrun::bench {
 namespace {
@@ -50,57 +40,21 @@ struct Settings {
   bool huge = false;
 };
 
-struct Measured {
-  double seconds = 0;
-  double cpu = 0;
-  std::uint64_t peak = 0;  // bytes
-};
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double cpu_seconds(const rusage& usage) {
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-Measured convert(const std::string& tree, const Settings& settings) {
-  const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "torchair_convert").string();
-  std::vector<std::string> words{program, tree, "--once", "--settle", "0", "--quiet", "--stats", settings.statistics};
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  const double start = seconds_now();
-  pid_t pid = 0;
-  if (posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ) != 0) {
-    throw std::runtime_error(program + " cannot be started");
-  }
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  rusage usage{};
-  if (wait4(pid, &status, 0, &usage) != pid || status != 0) throw std::runtime_error(program + " failed");
-  return {seconds_now() - start, cpu_seconds(usage), static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+MeasuredTool convert(const std::string& tree, const Settings& settings) {
+  return run_tool("torchair_convert", {tree, "--once", "--settle", "0", "--quiet", "--stats", settings.statistics});
 }
 
 void measure(const char* what, const TorchairTree& tree, bool ge, bool large, const Settings& settings) {
   const ScratchDirectory scratch(settings.directory);
-  Measured best;
   TreeSize size;
-  for (std::size_t i = 0; i < settings.repeat; ++i) {
+  const MeasuredTool best = fastest(settings.repeat, [&](std::size_t i) {
     const std::string directory = (scratch.path() / std::to_string(i)).string();
     size = ge ? write_ge_tree(tree, directory) : write_fx_tree(tree, directory);
     if (settings.written) ::sync();
-    const Measured next = convert(directory, settings);
-    if (i == 0 || next.seconds < best.seconds) best = next;
-    best.peak = std::max(best.peak, next.peak);
+    const MeasuredTool run = convert(directory, settings);
     fs::remove_all(directory);
-  }
+    return run;
+  });
   const Baseline& baseline = ge ? ge_baseline : fx_baseline;
   const double rate =
       (large ? static_cast<double>(size.bytes) / megabyte : static_cast<double>(size.files)) / best.seconds;
