@@ -15,7 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int max_depth = 64;
+constexpr int max_depth = 64;  // of tagged values
+// Of the JSON that holds them, two levels each; its parser copies what is deep by recursion.
+constexpr int max_json_depth = 1000;
 
 constexpr std::uint8_t no_digit = 64;
 constexpr auto base64_digits = [] {
@@ -158,7 +160,10 @@ ComparisonCase make_case(const Json& json) {
 std::vector<ComparisonCase> parse_cases(const std::string& path, std::string_view text) {
   Json file;
   try {
-    file = Json::parse(text);
+    file = Json::parse(text, [&](int depth, Json::parse_event_t /*event*/, const Json& /*parsed*/) {
+      if (depth > max_json_depth) throw UserError(path + ": values are nested too deeply");
+      return true;
+    });
   } catch (const Json::exception& error) {
     // Behind "[json.exception.parse_error.101] parse error at ".
     const std::string what = error.what();
