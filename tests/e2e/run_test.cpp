@@ -184,6 +184,17 @@ TEST_F(Resume, RefusesAnotherDump) {
   EXPECT_EQ(result_text(out), result);
 }
 
+TEST(Patterns, ThatMatchNoCallAreNamed) {
+  const TempDir scratch;
+  const Finished run = msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--only", "Functional.linear.0",
+                              "--only", "linear", "--sim-fault", "conv2d=hf32"},
+                             scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("[WARNING] --only: no call matches linear."));
+  EXPECT_THAT(run.out, HasSubstr("[WARNING] --sim-fault: no call matches conv2d."));
+  EXPECT_EQ(run.out.find("matches Functional"), std::string::npos) << run.out;
+}
+
 TEST(Death, OfARunnerIsRetriedThenRecorded) {
   const TempDir scratch;
   const fs::path whole = scratch / "whole";
