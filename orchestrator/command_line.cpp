@@ -99,9 +99,8 @@ std::vector<int> parse_devices(const Values& values) {
       const std::string text = word.substr(begin, end - begin);
       begin = end + 1;
       const auto id = parse_number<int>(text);
-      if (!id) throw Values::wrong("device", text, "takes device ids from 0 to 7");
+      if (!id) throw Values::wrong("device", text, "takes device ids");
       if (*id < 0) throw UserError("-d: device id must be greater than or equal to 0, not " + text);
-      if (*id >= max_devices) throw Values::wrong("device", text, "takes device ids from 0 to 7");
       if (std::find(devices.begin(), devices.end(), *id) != devices.end()) {
         throw UserError("-d: device id must be unique, " + text + " is given more than once");
       }
@@ -222,6 +221,11 @@ void fit_threads(Options& options) {
                               count(used, "device") + " of the " + std::to_string(devices.size()) + " given " +
                               (used == 1 ? "runs." : "run."));
     devices.resize(used);
+  }
+  for (const int device : devices) {
+    if (device <= last_usual_device) continue;
+    options.notices.push_back("-d: device id " + std::to_string(device) + " is above 0 to " +
+                              std::to_string(last_usual_device) + ", the ids of a host with eight devices.");
   }
 }
 

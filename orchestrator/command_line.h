@@ -32,7 +32,7 @@ struct MemoryLimit {
 
 inline constexpr int max_threads = 64;
 inline constexpr int max_threads_per_device = 8;
-inline constexpr int max_devices = 8;
+inline constexpr int last_usual_device = 7;  // ids above it get a notice: eight devices are a host's usual number
 
 struct Options {
   std::string program = "msrun";  // as this process was started

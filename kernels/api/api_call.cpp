@@ -9,8 +9,10 @@ std::optional<ApiName> ApiName::parse(std::string_view full) {
   if (dots != 2 && dots != 3) return std::nullopt;
   const std::size_t first = full.find('.');
   const std::size_t last = full.rfind('.');
-  return ApiName{std::string(full.substr(0, first)), std::string(full.substr(first + 1, last - first - 1)),
-                 std::string(full.substr(last + 1))};
+  const std::string_view type = full.substr(0, first);
+  std::string_view api = full.substr(first + 1, last - first - 1);
+  if (type == "Aten") api = api.substr(0, api.find('.'));
+  return ApiName{std::string(type), std::string(api), std::string(full.substr(last + 1))};
 }
 
 std::optional<Direction> split_direction(std::string_view entry, std::string_view& base) {

@@ -11,7 +11,8 @@ namespace msrun {
 
 enum class Direction : std::uint8_t { forward, backward };
 
-// "Functional.conv2d.3": type, bare API name (which may contain a dot: "linalg.norm"), call index.
+// "Functional.conv2d.3": type, bare API name (which may contain a dot: "linalg.norm"), call index. The overload in a
+// name of type Aten ("Aten.add.Tensor.3") is left out: arguments tell it.
 struct ApiName {
   std::string type;
   std::string api;

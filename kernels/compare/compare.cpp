@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "kernels/api/api_call.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/metrics.h"
 #include "kernels/compare/ties.h"
@@ -254,15 +256,9 @@ void accept_ties(std::string_view api, const Value& bench, const Value& device, 
 }  // namespace
 
 std::string short_api_name(std::string_view full_name) {
-  std::vector<std::string_view> segments;
-  for (std::size_t start = 0; start <= full_name.size();) {
-    const std::size_t end = std::min(full_name.find('.', start), full_name.size());
-    segments.push_back(full_name.substr(start, end - start));
-    start = end + 1;
-  }
-  if (segments.size() == 3) return std::string(segments[1]);
-  if (segments.size() == 4) return std::string(segments[1]) + "." + std::string(segments[2]);
-  throw SkipError("API name " + std::string(full_name) + " has not been adapted.");
+  std::optional<ApiName> name = ApiName::parse(full_name);
+  if (!name) throw SkipError("API name " + std::string(full_name) + " has not been adapted.");
+  return std::move(name->api);
 }
 
 Comparison skipped(std::string reason) {

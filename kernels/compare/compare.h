@@ -38,8 +38,8 @@ struct Comparison {
   std::vector<Pair> pairs = {};
 };
 
-// "softmax" of "Functional.softmax.0", "linalg.inv" of "Torch.linalg.inv.0". Throws SkipError for any other number of
-// segments.
+// "softmax" of "Functional.softmax.0", "linalg.inv" of "Torch.linalg.inv.0", "add" of "Aten.add.Tensor.0". Throws
+// SkipError for any other number of segments.
 std::string short_api_name(std::string_view full_name);
 
 // A direction that was not compared: one row without metrics.

@@ -98,7 +98,7 @@ TEST_F(BadInput, GigabyteOfBrackets) {
 
 TEST_F(BadInput, Options) {
   expect_option_refused({"-d", "0", "0"}, {"-d", "unique"});
-  expect_option_refused({"-d", "9"}, {"-d", "0 to 7", "9"});
+  expect_option_refused({"-d", "nine"}, {"-d", "device ids", "nine"});
   expect_option_refused({"-d", "-1"}, {"-d", "-1"});
   expect_option_refused({"-d", "x"}, {"-d", "x"});
   expect_option_refused({"-n", "0"}, {"-n", "1 to 64", "0"});

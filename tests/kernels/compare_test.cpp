@@ -553,6 +553,8 @@ TEST(Structures, VarsAndViewsAreTensors) {
 TEST(Structures, NamesHaveThreeOrFourSegments) {
   EXPECT_EQ(short_api_name("Functional.softmax.0"), "softmax");
   EXPECT_EQ(short_api_name("Torch.linalg.inv.12"), "linalg.inv");
+  EXPECT_EQ(short_api_name("Aten.add.Tensor.3"), "add");
+  EXPECT_EQ(short_api_name("Aten.add.3"), "add");
   EXPECT_THROW(short_api_name("Torch.softmax"), SkipError);
   try {
     compare_outputs("a.b.c.d.e", None{}, None{}, false, {});
