@@ -5,17 +5,17 @@
 #include <boost/program_options.hpp>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <iostream>
 #include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/measured_tool.h"
+#include "bench/options.h"
 #include "bench/scratch_directory.h"
 #include "kernels/compare/details.h"
+#include "kernels/guarded_main.h"
 #include "kernels/io/csv.h"
 #include "kernels/io/paths.h"
 
@@ -123,26 +123,19 @@ void measure(std::size_t rows, std::size_t repeat) {
               search / best.seconds);
 }
 
+int run(int argc, char** argv) {
+  po::options_description options("bench_api_precision_compare");
+  std::size_t rows = 200000;
+  std::size_t repeat = 5;
+  options.add_options()("rows", po::value(&rows), "rows of each file (default 200000)")(
+      "repeat", po::value(&repeat), "runs, of which the fastest counts (default 5)");
+  if (!bench::parse_options(argc, argv, options)) return 0;
+  measure(std::max<std::size_t>(rows, 1), std::max<std::size_t>(repeat, 1));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    po::options_description known("bench_api_precision_compare");
-    std::size_t rows = 200000;
-    std::size_t repeat = 5;
-    known.add_options()("rows", po::value(&rows), "rows of each file (default 200000)")(
-        "repeat", po::value(&repeat), "runs, of which the fastest counts (default 5)")("help", "print this text");
-    po::variables_map values;
-    po::store(po::parse_command_line(argc, argv, known), values);
-    po::notify(values);
-    if (values.contains("help")) {
-      std::cout << known;
-      return 0;
-    }
-    measure(std::max<std::size_t>(rows, 1), std::max<std::size_t>(repeat, 1));
-    return 0;
-  } catch (const std::exception& error) {
-    std::cerr << "bench_api_precision_compare: " << error.what() << '\n';
-    return 1;
-  }
+  return msrun::guarded_main("bench_api_precision_compare", [&] { return run(argc, argv); });
 }

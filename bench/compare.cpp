@@ -6,13 +6,14 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "bench/options.h"
 #include "kernels/compare/metrics.h"
+#include "kernels/guarded_main.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -110,24 +111,17 @@ std::map<std::string, double> numpy_times(const std::string& command) {
   return result;
 }
 
-int run(int argc, const char* const* argv) {
+int run(int argc, char** argv) {
   namespace po = boost::program_options;
   double min_seconds = 1;
   std::int64_t count = 0;
   std::string numpy;
   po::options_description options("Speed of the comparison's metrics on one core");
-  options.add_options()("help,h", "print this text")("seconds", po::value(&min_seconds)->default_value(1),
-                                                     "time for each pair")(
+  options.add_options()("seconds", po::value(&min_seconds)->default_value(1), "time for each pair")(
       "elements", po::value(&count)->default_value(16 << 20), "elements of each tensor")(
       "numpy", po::value(&numpy),
       "output of metrics_numpy.py; by default it is run if there is a NumPy, \"no\" leaves it out");
-  po::variables_map values;
-  po::store(po::parse_command_line(argc, argv, options), values);
-  po::notify(values);
-  if (values.contains("help")) {
-    std::cout << options;
-    return 0;
-  }
+  if (!bench::parse_options(argc, argv, options)) return 0;
   std::map<std::string, double> numpy_seconds;
   if (numpy.empty()) {
     numpy_seconds = numpy_times("/usr/bin/python3 " METRICS_NUMPY " 2>/dev/null");
@@ -174,10 +168,5 @@ int run(int argc, const char* const* argv) {
 }  // namespace msrun
 
 int main(int argc, char** argv) {
-  try {
-    return msrun::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench_compare: " << error.what() << '\n';
-    return 2;
-  }
+  return msrun::guarded_main("bench_compare", [&] { return msrun::run(argc, argv); });
 }

@@ -1,13 +1,14 @@
 // gen_dump: writes a dump.json of training steps of a language model of any size, for load tests and benchmarks.
 #include <boost/program_options.hpp>
-#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <string>
 
 #include "bench/dump_writer.h"
+#include "bench/options.h"
 #include "bench/training_step.h"
 #include "kernels/error.h"
+#include "kernels/guarded_main.h"
 
 namespace {
 
@@ -37,7 +38,6 @@ int run(int argc, char** argv) {
   po::options_description options(
       "gen_dump writes a statistics-mode dump.json of a language model's training step.\n\nOptions");
   auto add = options.add_options();
-  add("help,h", "print this text");
   add("out,o", po::value(&directory)->value_name("DIR"), "directory for dump.json");
   add("blocks", po::value(&blocks)->default_value("llama"), "llama or gpt");
   add("dtype", po::value(&dtype)->default_value("bf16"), "bf16, fp16 or fp32");
@@ -52,13 +52,7 @@ int run(int argc, char** argv) {
   add("micro-batches", po::value(&micro_batches)->default_value(micro_batches), "forward and backward passes");
   add("min-bytes", po::value(&min_bytes)->default_value(min_bytes), "add micro batches until the file has this size");
   add("seed", po::value(&seed)->default_value(seed), "of the recorded statistics");
-  po::variables_map given;
-  po::store(po::parse_command_line(argc, argv, options), given);
-  po::notify(given);
-  if (given.count("help") != 0) {
-    std::cout << options;
-    return 0;
-  }
+  if (!msrun::bench::parse_options(argc, argv, options)) return 0;
   if (directory.empty()) throw msrun::UserError("-o DIR is needed.");
   model.dtype = dtype_of(dtype);
   model.blocks = blocks_of(blocks);
@@ -75,10 +69,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "gen_dump: " << error.what() << "\n";
-    return 2;
-  }
+  return msrun::guarded_main("gen_dump", [&] { return run(argc, argv); });
 }

@@ -1,11 +1,12 @@
 // gen_torchair: writes GE and FX dump trees of any size, for load tests and benchmarks.
 #include <boost/program_options.hpp>
-#include <exception>
 #include <iostream>
 #include <string>
 
+#include "bench/options.h"
 #include "bench/torchair_tree.h"
 #include "kernels/error.h"
+#include "kernels/guarded_main.h"
 
 namespace {
 
@@ -16,7 +17,6 @@ int run(int argc, char** argv) {
   std::string directory;
   po::options_description options("gen_torchair writes DIR/msprobe_ge_dump and DIR/msprobe_fx_dump.\n\nOptions");
   auto add = options.add_options();
-  add("help,h", "print this text");
   add("out,o", po::value(&directory)->value_name("DIR"), "where the trees go");
   add("operators", po::value(&tree.operators)->default_value(tree.operators), "of the graph; three tensors each");
   add("tokens", po::value(&tree.tokens)->default_value(tree.tokens), "iterations that are dumped");
@@ -24,13 +24,7 @@ int run(int argc, char** argv) {
   add("half", po::bool_switch(&tree.half), "GE tensors in float16 rather than float32");
   add("noise", po::value(&tree.noise)->default_value(tree.noise), "relative difference of GE from FX");
   add("seed", po::value(&tree.seed)->default_value(tree.seed), "of the values");
-  po::variables_map given;
-  po::store(po::parse_command_line(argc, argv, options), given);
-  po::notify(given);
-  if (given.count("help") != 0) {
-    std::cout << options;
-    return 0;
-  }
+  if (!msrun::bench::parse_options(argc, argv, options)) return 0;
   if (directory.empty()) throw msrun::UserError("-o DIR is needed.");
   for (const bool ge : {true, false}) {
     const msrun::bench::TreeSize size = ge ? write_ge_tree(tree, directory) : write_fx_tree(tree, directory);
@@ -42,10 +36,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "gen_torchair: " << error.what() << "\n";
-    return 2;
-  }
+  return msrun::guarded_main("gen_torchair", [&] { return run(argc, argv); });
 }

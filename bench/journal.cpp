@@ -10,19 +10,19 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bench/dump_writer.h"
 #include "bench/measured_run.h"
+#include "bench/options.h"
 #include "bench/scratch_directory.h"
 #include "bench/training_step.h"
 #include "journal/reader.h"
 #include "journal/writer.h"
+#include "kernels/guarded_main.h"
 #include "orchestrator/records.h"
 #include "orchestrator/results.h"
 
@@ -256,18 +256,11 @@ int run(int argc, char** argv) {
       "bench_journal measures the journal of msrun, which it expects beside itself.\n\n"
       "Options");
   auto add = options.add_options();
-  add("help,h", "print this text");
   add("records", po::value(&settings.records)->default_value(settings.records), "to replay; 0: leave it out");
   add("calls", po::value(&settings.calls)->default_value(settings.calls), "of the run to resume; 0: leave it out");
   add("repeat", po::value(&settings.repeat)->default_value(settings.repeat), "times each is measured");
   add("threads", po::value(&settings.threads)->default_value(settings.threads), "msrun's -n");
-  po::variables_map given;
-  po::store(po::parse_command_line(argc, argv, options), given);
-  po::notify(given);
-  if (given.count("help") != 0) {
-    std::cout << options;
-    return 0;
-  }
+  if (!parse_options(argc, argv, options)) return 0;
   const ScratchDirectory scratch;
   const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "msrun").string();
   if (settings.records > 0) measure_replay(settings, scratch.path());
@@ -280,10 +273,5 @@ int run(int argc, char** argv) {
 }  // namespace msrun::bench
 
 int main(int argc, char** argv) {
-  try {
-    return msrun::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench_journal: " << error.what() << "\n";
-    return 2;
-  }
+  return msrun::guarded_main("bench_journal", [&] { return msrun::bench::run(argc, argv); });
 }

@@ -8,12 +8,13 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
-#include <iostream>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench/options.h"
 #include "kernels/api/operators.h"
+#include "kernels/guarded_main.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -307,20 +308,14 @@ int run(int argc, char** argv) {
   po::options_description options(
       "bench_kernels measures the operators on one core, against the peak of multiply-adds and the speed of a copy.\n\n"
       "Options");
-  options.add_options()("help,h", "print this text")("only", po::value<std::string>()->default_value(""),
-                                                     "families or cases whose name contains this")(
-      "seconds", po::value<double>()->default_value(0.2), "time for each measurement");
-  po::variables_map values;
-  po::store(po::parse_command_line(argc, argv, options), values);
-  if (values.count("help") > 0) {
-    std::cout << options;
-    return 0;
-  }
+  std::string only;
+  double min_seconds = 0.2;
+  options.add_options()("only", po::value(&only), "families or cases whose name contains this")(
+      "seconds", po::value(&min_seconds)->default_value(min_seconds, "0.2"), "time for each measurement");
+  if (!bench::parse_options(argc, argv, options)) return 0;
   // As the runner does: pages of freed tensors are used again.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  const std::string only = values["only"].as<std::string>();
-  const double min_seconds = values["seconds"].as<double>();
   const double float32_peak = peak_flops<float>();
   const double float64_peak = peak_flops<double>();
   const double copy = copy_bandwidth();
@@ -349,10 +344,5 @@ int run(int argc, char** argv) {
 }  // namespace msrun
 
 int main(int argc, char** argv) {
-  try {
-    return msrun::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench_kernels: " << error.what() << '\n';
-    return 2;
-  }
+  return msrun::guarded_main("bench_kernels", [&] { return msrun::run(argc, argv); });
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,9 +16,11 @@
 #include "bench/baselines.h"
 #include "bench/dump_writer.h"
 #include "bench/measured_run.h"
+#include "bench/options.h"
 #include "bench/scratch_directory.h"
 #include "bench/training_step.h"
 #include "kernels/error.h"
+#include "kernels/guarded_main.h"
 
 namespace msrun::bench {
 namespace {
@@ -223,7 +224,6 @@ int run(int argc, char** argv) {
   Settings settings;
   po::options_description options("bench_macro measures msrun, which it expects beside itself.\n\nOptions");
   auto add = options.add_options();
-  add("help,h", "print this text");
   add("repeat", po::value(&settings.repeat)->default_value(settings.repeat), "runs of each dump");
   add("threads", po::value(&settings.threads)->default_value(settings.threads), "msrun's -n");
   add("devices", po::value(&settings.devices)->multitoken(), "msrun's -d (default 0)");
@@ -232,13 +232,7 @@ int run(int argc, char** argv) {
   add("plan-bytes", po::value(&settings.plan_bytes)->default_value(settings.plan_bytes),
       "size of the generated dump that is only planned; 0: leave it out");
   add("json", po::bool_switch(&settings.json), "print JSON with every run in place of the tables");
-  po::variables_map given;
-  po::store(po::parse_command_line(argc, argv, options), given);
-  po::notify(given);
-  if (given.count("help") != 0) {
-    std::cout << options;
-    return 0;
-  }
+  if (!parse_options(argc, argv, options)) return 0;
   if (settings.repeat < 1) throw UserError("--repeat: at least 1.");
   const ScratchDirectory scratch;
   const std::string program = (fs::read_symlink("/proc/self/exe").parent_path() / "msrun").string();
@@ -260,10 +254,5 @@ int run(int argc, char** argv) {
 }  // namespace msrun::bench
 
 int main(int argc, char** argv) {
-  try {
-    return msrun::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench_macro: " << error.what() << "\n";
-    return 2;
-  }
+  return msrun::guarded_main("bench_macro", [&] { return msrun::bench::run(argc, argv); });
 }

@@ -1,4 +1,5 @@
-// A new directory, by default below the one for temporary files, for what a benchmark generates; removed with all that is in it.
+// A new directory, by default below the one for temporary files, for what a benchmark generates; removed with all that
+// is in it.
 #pragma once
 
 #include <stdlib.h>

@@ -2,15 +2,15 @@
 // takes. Trees are generated in a scratch directory.
 #include <boost/program_options.hpp>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <iostream>
 #include <string>
 #include <vector>
 
 #include "bench/measured_tool.h"
+#include "bench/options.h"
 #include "bench/scratch_directory.h"
 #include "bench/torchair_tree.h"
+#include "kernels/guarded_main.h"
 
 namespace msrun::bench {
 namespace {
@@ -85,19 +85,12 @@ int run(int argc, char** argv) {
   po::options_description options(
       "bench_torchair_compare measures torchair_compare, which it expects beside itself.\n\nOptions");
   auto add = options.add_options();
-  add("help,h", "print this text");
   add("directory", po::value(&settings.directory)->default_value(settings.directory), "for the trees");
   add("repeat", po::value(&settings.repeat)->default_value(settings.repeat), "times each is measured");
   add("html", po::bool_switch(&html), "with the HTML report");
   add("md5", po::bool_switch(&md5), "with checksums");
   add("huge", po::bool_switch(&huge), "tensors of 400 MB and a tree of 300 000 rows too");
-  po::variables_map given;
-  po::store(po::parse_command_line(argc, argv, options), given);
-  po::notify(given);
-  if (given.count("help") != 0) {
-    std::cout << options;
-    return 0;
-  }
+  if (!parse_options(argc, argv, options)) return 0;
   if (html) settings.further.emplace_back("--html");
   if (md5) settings.further.emplace_back("--md5");
   const TorchairTree large{.operators = 400, .tokens = 2, .elements = 32768};
@@ -122,10 +115,5 @@ int run(int argc, char** argv) {
 }  // namespace msrun::bench
 
 int main(int argc, char** argv) {
-  try {
-    return msrun::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench_torchair_compare: " << error.what() << '\n';
-    return 2;
-  }
+  return msrun::guarded_main("bench_torchair_compare", [&] { return msrun::bench::run(argc, argv); });
 }

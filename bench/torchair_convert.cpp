@@ -4,14 +4,14 @@
 
 #include <boost/program_options.hpp>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
-#include <iostream>
 #include <string>
 
 #include "bench/measured_tool.h"
+#include "bench/options.h"
 #include "bench/scratch_directory.h"
 #include "bench/torchair_tree.h"
+#include "kernels/guarded_main.h"
 
 namespace msrun::bench {
 namespace {
@@ -76,19 +76,12 @@ int run(int argc, char** argv) {
       "is\n"
       "measured: in memory the program, on a disk mostly the disk.\n\nOptions");
   auto add = options.add_options();
-  add("help,h", "print this text");
   add("directory", po::value(&settings.directory)->default_value(settings.directory), "for the trees");
   add("repeat", po::value(&settings.repeat)->default_value(settings.repeat), "times each is measured");
   add("stats", po::value(&settings.statistics)->default_value(settings.statistics), "minmax or full");
   add("written", po::bool_switch(&settings.written), "write the trees to the disk before they are converted");
   add("huge", po::bool_switch(&settings.huge), "a file of 3 GB too");
-  po::variables_map given;
-  po::store(po::parse_command_line(argc, argv, options), given);
-  po::notify(given);
-  if (given.count("help") != 0) {
-    std::cout << options;
-    return 0;
-  }
+  if (!parse_options(argc, argv, options)) return 0;
   const TorchairTree large{.operators = 400, .tokens = 2, .elements = 32768};
   const TorchairTree small{.operators = 2500, .tokens = 2, .elements = 160};
   measure("GE, large files", large, true, true, settings);
@@ -107,10 +100,5 @@ int run(int argc, char** argv) {
 }  // namespace msrun::bench
 
 int main(int argc, char** argv) {
-  try {
-    return msrun::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "bench_torchair_convert: " << error.what() << '\n';
-    return 2;
-  }
+  return msrun::guarded_main("bench_torchair_convert", [&] { return msrun::bench::run(argc, argv); });
 }

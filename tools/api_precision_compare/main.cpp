@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "tools/api_precision_compare/command.h"
-#include "tools/guarded_main.h"
+#include "kernels/guarded_main.h"
 
 int main(int argc, char** argv) {
   using namespace msrun;

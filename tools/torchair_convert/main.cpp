@@ -3,7 +3,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "tools/guarded_main.h"
+#include "kernels/guarded_main.h"
 #include "tools/torchair_convert/command_line.h"
 #include "tools/torchair_convert/converter.h"
 

@@ -1,4 +1,4 @@
-// What the main function of every tool has in common: an error becomes one line on standard error and an exit code.
+// What the main functions have in common: an error becomes one line on standard error and an exit code.
 #pragma once
 
 #include <exception>
