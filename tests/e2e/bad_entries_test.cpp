@@ -50,7 +50,7 @@ class BadEntries : public Untouched {
 
   std::map<std::string, std::vector<std::string>> run_text(const std::string& text,
                                                            const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments{"-api_info", write_dump(text), "-o", out(), "--task-timeout", "20"};
+    std::vector<std::string> arguments{"-api_info", write_dump(text), "-o", out(), "--task-timeout", "120"};
     if (std::find(more.begin(), more.end(), "--memory") == more.end())
       arguments.insert(arguments.end(), {"--memory", "512M"});
     arguments.insert(arguments.end(), more.begin(), more.end());
