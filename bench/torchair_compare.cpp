@@ -65,6 +65,7 @@ void measure(const char* what, const TorchairTree& tree, Golden kind, bool large
   const std::string golden = trees.file(kind == Golden::fx ? "msprobe_fx_dump" : "msprobe_ge_dump");
   const TreeSize other = kind == Golden::fx ? trees.fx() : trees.ge();
   const MeasuredTool best = fastest(settings.repeat, [&](std::size_t) { return compare(trees, golden, settings); });
+  const std::uint64_t files = trees.ge().files + other.files;
   const double megabytes = static_cast<double>(trees.ge().bytes + other.bytes) / megabyte;
   const auto rows = static_cast<double>(3 * tree.operators * tree.tokens);
   const double rate = (large ? megabytes : rows) / best.seconds;
@@ -72,8 +73,8 @@ void measure(const char* what, const TorchairTree& tree, Golden kind, bool large
   std::printf(
       "%-28s %6llu files %7.1f MB %6.0f rows: %6.3f s, %6.0f %s, %5.1f x baseline (goal %.0f); %6.3f s of processor "
       "time, peak %.0f MB (goal %.0f)\n",
-      what, static_cast<unsigned long long>(trees.ge().files + other.files), megabytes, rows, best.seconds, rate,
-      large ? "MB/s  " : "rows/s", ratio, speed_goal, best.cpu, static_cast<double>(best.peak) / megabyte, memory_goal);
+      what, static_cast<unsigned long long>(files), megabytes, rows, best.seconds, rate, large ? "MB/s  " : "rows/s",
+      ratio, speed_goal, best.cpu, static_cast<double>(best.peak) / megabyte, memory_goal);
   std::fflush(stdout);
 }
 
