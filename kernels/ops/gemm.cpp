@@ -75,8 +75,10 @@ void multiply_integers(const MatrixView<std::int64_t>& a, const MatrixView<std::
   }
 }
 
-// Terms of a sum that are added up in registers before they join the result.
-constexpr std::int64_t terms_at_once = 512;
+// Terms of a sum that are added up in registers before they join the result: a tile of rows takes a third of the
+// first-level cache, so that the panels which stream past do not push it out.
+template <class T>
+constexpr std::int64_t terms_at_once = 2048 / static_cast<std::int64_t>(sizeof(T));
 // Rows and columns of the packed operands that are worked on together: they stay in the second-level cache.
 constexpr std::int64_t rows_at_once = 64;
 template <class T>
@@ -204,8 +206,8 @@ void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* resul
   constexpr std::int64_t width = panel_width<T>;
   for (std::int64_t top = 0; top < a.rows; top += packed_rows) {
     const std::int64_t height = std::min(packed_rows, a.rows - top);
-    for (std::int64_t from = 0; from < a.columns; from += terms_at_once) {
-      const std::int64_t terms = std::min(terms_at_once, a.columns - from);
+    for (std::int64_t from = 0; from < a.columns; from += terms_at_once<T>) {
+      const std::int64_t terms = std::min(terms_at_once<T>, a.columns - from);
       const bool add = accumulate || from > 0;
       T* const tiles = row_storage.reserve(height * terms);
       for (std::int64_t row = 0; row < height; row += rows_at_once)
