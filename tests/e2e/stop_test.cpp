@@ -145,8 +145,13 @@ TEST_F(Stop, ByARemovedOutputDirectory) {
 // Then there is nothing to continue: as if it had not been started.
 TEST_F(Stop, ByADiskThatIsFullBeforeTheStart) {
   fs::create_directory(out());
+#ifdef __SANITIZE_THREAD__
+  constexpr rlim_t least = 20;  // its runtime writes a few bytes to a file before main
+#else
+  constexpr rlim_t least = 0;
+#endif
   // Less than any header needs, then less than the title row of the details file.
-  for (rlim_t room = 0; room < 380; room += 20) {
+  for (rlim_t room = least; room < 380; room += 20) {
     const InheritedLimit disk(RLIMIT_FSIZE, room);
     const Finished finished = msrun(arguments(out()), scratch_.path());
     EXPECT_EQ(finished.exit_code, 2) << finished.out << finished.err;
