@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "journal/error.h"
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "journal/run_files.h"
@@ -26,34 +25,30 @@ namespace {
 
 using nlohmann::json;
 
-struct Inputs {
-  json fingerprint;                                      // of the run; null if it is not known
-  std::unordered_map<std::string, std::uint64_t> calls;  // checksums of their inputs, by name
-};
+using Checksums = std::unordered_map<std::string, std::uint64_t>;
 
-// What the journal beside the CSV says of the run that wrote both.
-Inputs inputs_of(const std::string& csv) {
-  Inputs inputs;
+// What the journal beside the CSV says of the run that wrote both: its fingerprint, null if that is not known, and the
+// checksums of its calls' inputs by name.
+void read_inputs(const std::string& csv, json& fingerprint, Checksums& checksums) {
   const std::optional<RunFiles> files = files_of_csv(csv);
   std::error_code error;
-  if (!files || !std::filesystem::exists(files->journal, error)) return inputs;
+  if (!files || !std::filesystem::exists(files->journal, error)) return;
   try {
     const auto source = journal::open_source(files->journal);
     const json metadata = json::parse(journal::read_header(*source).metadata, nullptr, false);
     if (metadata.is_object() && metadata.contains("fingerprint") && metadata["fingerprint"].is_object()) {
-      inputs.fingerprint = metadata["fingerprint"];
+      fingerprint = metadata["fingerprint"];
     }
     journal::read(*source, [&](std::string_view record) {
       if (kind_of(record) != RecordKind::result) return;
       ApiResult result = decode_result(record);
-      if (result.inputs != 0) inputs.calls[std::move(result.name)] = result.inputs;
+      if (result.inputs != 0) checksums[std::move(result.name)] = result.inputs;
     });
-  } catch (const journal::Error&) {
-    return {};
   } catch (const std::runtime_error&) {
-    return {};  // a record of another version
+    // No journal, or one of another version.
+    fingerprint = {};
+    checksums.clear();
   }
-  return inputs;
 }
 
 std::string text(const json& value) { return sanitised(value.is_string() ? value.get<std::string>() : value.dump()); }
@@ -76,18 +71,22 @@ std::string different_settings(const json& npu, const json& gpu) {
 }  // namespace
 
 std::string input_differences(const std::string& npu_csv, const std::string& gpu_csv) {
-  const Inputs npu = inputs_of(npu_csv);
-  const Inputs gpu = inputs_of(gpu_csv);
+  json npu_run;
+  json gpu_run;
+  Checksums npu_calls;
+  Checksums gpu_calls;
+  read_inputs(npu_csv, npu_run, npu_calls);
+  read_inputs(gpu_csv, gpu_run, gpu_calls);
   std::size_t common = 0;
   std::vector<std::string> different;
-  for (const auto& [name, checksum] : npu.calls) {
-    const auto other = gpu.calls.find(name);
-    if (other == gpu.calls.end()) continue;
+  for (const auto& [name, checksum] : npu_calls) {
+    const auto other = gpu_calls.find(name);
+    if (other == gpu_calls.end()) continue;
     ++common;
     if (other->second != checksum) different.push_back(name);
   }
   if (common > 0 && different.empty()) return {};
-  std::string differences = different_settings(npu.fingerprint, gpu.fingerprint);
+  std::string differences = different_settings(npu_run, gpu_run);
   if (common == 0) return differences;
   std::ranges::sort(different);
   const std::string calls = std::to_string(different.size()) + " of " + std::to_string(common) +
