@@ -33,6 +33,7 @@ class Chaos : public ::testing::Test {
   void SetUp() override {
     // Under a sanitizer, too, SIGSEGV is to end a process as it does otherwise.
     setenv("ASAN_OPTIONS", "handle_segv=0", 0);
+    setenv("TSAN_OPTIONS", "handle_segv=0", 0);
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
     std::ifstream file(dump(fixture));
