@@ -263,9 +263,10 @@ std::string Summary::skips_text() const {
     const Skipped& skipped = *reasons[i];
     std::string count = std::to_string(skipped.count);
     if (count.size() < 7) count.insert(0, 7 - count.size(), ' ');
-    const std::string others = skipped.count > 1 ? ", ..." : "";
-    text += cut_to_width("  " + count + "  " + sanitised(skipped.name) + others + ": " + skipped.reason, max_width);
-    text += "\n";
+    std::string line = "  " + count + "  " + sanitised(skipped.name);
+    line += skipped.count > 1 ? ", ...: " : ": ";
+    line += skipped.reason;
+    text += cut_to_width(line, max_width) + "\n";
   }
   if (reasons.size() > max_listed || further_skips_ > 0) {
     std::uint64_t rest = further_skips_;

@@ -62,7 +62,8 @@ void maximum_runs(const Tensor& x, const Geometry& geometry, Tensor& y, Tensor& 
         const auto farther = static_cast<Position>(offset);
         for (std::int64_t i = 0; i < run; ++i) {
           const T value = values[i];
-          const bool wins = (value > best[i]) | (value != value);
+          // NaN wins; std::isnan would keep the loop from becoming vector code.
+          const bool wins = (value > best[i]) | (value != value);  // NOLINT(misc-redundant-expression)
           best[i] = wins ? value : best[i];
           best_at[i] = wins ? corner[i] + farther : best_at[i];
         }

@@ -177,11 +177,11 @@ std::vector<ComparisonCase> parse_cases(const std::string& path, std::string_vie
     try {
       cases.push_back(make_case(json));
     } catch (const UserError& error) {
-      std::string name;
+      std::string place = path + ", case " + std::to_string(cases.size() + 1);
       if (json.is_object() && json.contains("name") && json["name"].is_string()) {
-        name = " (" + json["name"].get<std::string>() + ")";
+        place += " (" + json["name"].get<std::string>() + ")";
       }
-      throw UserError(path + ", case " + std::to_string(cases.size() + 1) + name + ": " + error.what());
+      throw UserError(place + ": " + error.what());
     }
   }
   return cases;
