@@ -22,6 +22,7 @@
 #include "bench/training_step.h"
 #include "journal/reader.h"
 #include "journal/writer.h"
+#include "kernels/clock.h"
 #include "kernels/guarded_main.h"
 #include "orchestrator/records.h"
 #include "orchestrator/results.h"
@@ -44,10 +45,6 @@ struct Settings {
   std::size_t repeat = 5;
   int threads = 2;
 };
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double cpu_seconds(const rusage& usage) {
   const auto seconds = [](const timeval& time) {
@@ -122,13 +119,13 @@ Replay replay(const fs::path& path, std::uint32_t records) {
   const pid_t pid = fork();
   if (pid < 0) throw std::runtime_error("fork failed");
   if (pid == 0) {
-    const double start = seconds_now();
+    const double start = steady_seconds();
     StoredResults stored(records);
     journal::read(path, [&](std::string_view record) { stored.put(decode_result(record)); });
     NoView view;
     ResultStore results(records, view);
     results.restore(std::move(stored), [](const ApiResult&) { return false; });
-    const double seconds = results.done() == records ? seconds_now() - start : -1;
+    const double seconds = results.done() == records ? steady_seconds() - start : -1;
     const bool sent = write(result_pipe[1], &seconds, sizeof(seconds)) == sizeof(seconds);
     _exit(sent ? 0 : 1);
   }

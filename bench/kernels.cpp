@@ -14,24 +14,23 @@
 
 #include "bench/options.h"
 #include "kernels/api/operators.h"
+#include "kernels/clock.h"
 #include "kernels/guarded_main.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
 namespace {
 
-double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
 // The fastest of enough runs to fill min_seconds.
 double fastest(double min_seconds, const std::function<void()>& run) {
   run();
   double best = 1e30;
-  const double start = seconds();
+  const double start = steady_seconds();
   do {
-    const double before = seconds();
+    const double before = steady_seconds();
     run();
-    best = std::min(best, seconds() - before);
-  } while (seconds() - start < min_seconds);
+    best = std::min(best, steady_seconds() - before);
+  } while (steady_seconds() - start < min_seconds);
   return best;
 }
 
@@ -134,15 +133,15 @@ Times measure(const Case& c, double min_seconds) {
   if (!c.backward) return times;
   Tensor gradient;
   double best = 1e30;
-  const double start = seconds();
+  const double start = steady_seconds();
   do {
     Tape tape;
     const Var result = first_output(op->call(*on_tape(args, tape, true).get<List>(), c.kwargs, tape));
     if (!gradient.defined()) gradient = uniform(result.dtype(), result.shape());
-    const double before = seconds();
+    const double before = steady_seconds();
     tape.backward(result, gradient);
-    best = std::min(best, seconds() - before);
-  } while (seconds() - start < 2 * min_seconds);
+    best = std::min(best, steady_seconds() - before);
+  } while (steady_seconds() - start < 2 * min_seconds);
   times.backward = best;
   return times;
 }

@@ -88,14 +88,15 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
-std::string readable(std::string_view text) {
+std::string readable(std::string text) {
+  const auto is_plain = [](char c) { return (c >= 0x20 && c < 0x7F) || c == '\n'; };
+  if (std::ranges::all_of(text, is_plain)) return text;
   std::string result;
   result.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = utf8_length(text);
-    const bool control = text[0] == '\x7F' || (static_cast<unsigned char>(text[0]) < 0x20 && text[0] != '\n');
-    result += length == 0 ? "\xEF\xBF\xBD" : control ? "_" : text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t length = utf8_length(rest);
+    result += length == 0 ? "\xEF\xBF\xBD" : length == 1 && !is_plain(rest[0]) ? "_" : rest.substr(0, length);
+    rest.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return result;
 }

@@ -20,7 +20,7 @@ std::size_t utf8_length(std::string_view text);
 
 // Text for a file that others read, from foreign bytes: what is not well-formed UTF-8 becomes U+FFFD, and control
 // characters other than line feeds become '_'.
-std::string readable(std::string_view text);
+std::string readable(std::string text);
 
 // One word for a POSIX shell: as it is if it holds only harmless characters, else in single quotes.
 std::string shell_quoted(std::string_view word);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "kernels/option_choice.h"
 #include "kernels/text.h"
 #include "orchestrator/command_flags.h"
 
@@ -54,15 +55,8 @@ class Values {
   }
 
   template <class T>
-  T choice(const char* name, T fallback, std::initializer_list<std::pair<const char*, T>> choices) const {
-    if (!given(name)) return fallback;
-    const std::string given_text = text(name);
-    std::string known;
-    for (const auto& [spelling, value] : choices) {
-      if (given_text == spelling) return value;
-      known += (known.empty() ? "" : ", ") + std::string(spelling);
-    }
-    throw wrong(name, given_text, choices.size() == 1 ? "must be " + known : "must be one of " + known);
+  T choice(const char* name, T fallback, std::initializer_list<std::pair<std::string_view, T>> choices) const {
+    return given(name) ? option_choice(display_name(name), text(name), choices) : fallback;
   }
 
   static UserError wrong(const char* name, std::string_view given_text, const std::string& rule) {

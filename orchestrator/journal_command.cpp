@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -18,6 +17,7 @@
 
 #include "journal/holder.h"
 #include "kernels/error.h"
+#include "kernels/io/descriptor.h"
 #include "kernels/text.h"
 #include "orchestrator/journal_contents.h"
 #include "orchestrator/paths.h"
@@ -315,13 +315,11 @@ void export_to_file(const JournalContents& contents, const std::string& path) {
   if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
   // Pipes and devices cannot be replaced whole.
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
-    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-    if (descriptor < 0) {
+    const Descriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    if (!stream) {
       throw UserError("The file " + path + " cannot be opened: " + std::generic_category().message(errno) + ".");
     }
-    const std::unique_ptr<const int, void (*)(const int*)> closing(&descriptor,
-                                                                   [](const int* open) { ::close(*open); });
-    export_to_stream(contents, {descriptor, "The file " + path});
+    export_to_stream(contents, {stream.get(), "The file " + path});
     return;
   }
   AtomicFile file(path);

@@ -8,8 +8,8 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/api/operators.h"
+#include "kernels/clock.h"
 #include "kernels/text.h"
-#include "orchestrator/clock.h"
 #include "orchestrator/input.h"
 #include "orchestrator/run.h"
 #include "orchestrator/supervisor.h"

@@ -21,8 +21,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "kernels/clock.h"
 #include "orchestrator/attempts.h"
-#include "orchestrator/clock.h"
 
 namespace msrun {
 namespace {

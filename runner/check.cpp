@@ -152,7 +152,7 @@ class Check {
     const auto note = [&](const Value& leaf) {
       const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
       if (spec == nullptr || result_.forward_rows.empty()) return;
-      const std::string& name = (*spec)->data_path.empty() ? (*spec)->data_name : (*spec)->data_path;
+      const std::string& name = (*spec)->file();
       if (name.empty() || !contradicts_its_checksums((options_.materialise.data_root / name).string())) return;
       add_line(result_.forward_rows.front(),
                "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
@@ -377,9 +377,9 @@ class Check {
 
 // Reasons may quote a file of tensors, which may be damaged.
 ApiResult with_readable_messages(ApiResult result) {
-  result.message = readable(result.message);
+  result.message = readable(std::move(result.message));
   for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (DetailsRow& row : *rows) row.message = readable(row.message);
+    for (DetailsRow& row : *rows) row.message = readable(std::move(row.message));
   }
   return result;
 }

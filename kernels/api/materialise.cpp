@@ -44,7 +44,7 @@ DType dtype_of(const TensorSpec& spec) {
 
 ValueRange range_of(const TensorSpec& spec) { return {spec.min, spec.max, spec.min_finite, spec.max_finite}; }
 
-bool has_file(const TensorSpec& spec) { return !spec.data_name.empty() || !spec.data_path.empty(); }
+bool has_file(const TensorSpec& spec) { return !spec.file().empty(); }
 
 // The file wins over the dump (6.4), but one that holds something else may be the file of another call.
 void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor& tensor, Notes& notes) {
@@ -59,7 +59,7 @@ void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor
 }
 
 Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root, Notes& notes) {
-  const std::string& file = spec.data_path.empty() ? spec.data_name : spec.data_path;
+  const std::string& file = spec.file();
   if (data_root.empty()) throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
   Tensor tensor = read_tensor_file((data_root / file).string());
   note_mismatch(spec, file, tensor, notes);

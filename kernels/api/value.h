@@ -32,6 +32,9 @@ struct TensorSpec {
   bool requires_grad = false;
   std::string data_name;  // file under the data directory; empty in statistics mode
   std::string data_path;  // ATT only, takes precedence
+
+  // The one of these that counts; empty if the tensor is in no file.
+  const std::string& file() const { return data_path.empty() ? data_name : data_path; }
 };
 
 struct None {

@@ -187,7 +187,7 @@ struct CrossEntropy {
   std::vector<Tensor> backward(const Tensor& gradient, double scale, bool of_target) const {
     const Tensor input = classes_last(x);
     const Tensor given = classes_last(by_index() ? x : target);
-    const Tensor g = element_gradients(gradient, element_shape, RowReader<T>::own_dtype);
+    const Tensor g = element_gradients(gradient, element_shape, own_dtype<T>);
     const std::vector<T> weights = class_weights<T>(weight, classes);
     Tensor of_x(x.dtype(), input.shape());
     Tensor of_probabilities = of_target ? Tensor(target.dtype(), input.shape()) : of_x;

@@ -12,9 +12,6 @@
 namespace msrun {
 namespace {
 
-// Complex elements from the pairs of numbers along the last axis.
-Tensor joined(const Tensor& pairs) { return complex_of(pairs.select(-1, 0), pairs.select(-1, 1)); }
-
 void require_real(const Var& x, const char* who) {
   if (!is_floating(x.dtype())) throw SkipError(std::string(who) + " needs floating-point tensors.");
 }
@@ -118,14 +115,14 @@ Var complex_of(const Var& re, const Var& im) {
 
 Var view_as_real(const Var& z) {
   if (!is_complex(z.dtype())) throw SkipError("view_as_real is only supported for complex tensors.");
-  return z.tape().record(pairs_of(z.tensor()), {{z, joined}});
+  return z.tape().record(pairs_of(z.tensor()), {{z, joined_pairs}});
 }
 
 Var view_as_complex(const Var& pairs) {
   if (!is_floating(pairs.dtype()) || pairs.rank() == 0 || pairs.size(-1) != 2) {
     throw SkipError("view_as_complex needs a floating-point tensor whose last dimension has size 2.");
   }
-  return pairs.tape().record(joined(pairs.tensor()), {{pairs, pairs_of}});
+  return pairs.tape().record(joined_pairs(pairs.tensor()), {{pairs, pairs_of}});
 }
 
 OP("polar(Tensor abs, Tensor angle)",

@@ -11,6 +11,7 @@
 #include "kernels/ops/matrices.h"
 #include "kernels/ops/matrix_algebra.h"
 #include "kernels/ops/matrix_functions.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -113,8 +114,6 @@ General general_eigenpairs(const Tensor& input, const char* who) {
   return result;
 }
 
-DType complex_of(DType dtype) { return dtype == DType::float64 ? DType::complex128 : DType::complex64; }
-
 // torch.eig, which is no longer part of torch: eigenvalues as pairs (real, imaginary), and real eigenvectors, where a
 // conjugate pair has its real part in the first column and the imaginary part in the second.
 struct Packed {
@@ -123,14 +122,9 @@ struct Packed {
 };
 Packed packed_eigenpairs(const General& pairs) {
   const std::int64_t n = pairs.vectors.size(-1);
-  Packed result{Tensor(DType::float64, with({pairs.values.shape().begin(), pairs.values.shape().end()}, {2})),
-                Tensor(DType::float64, pairs.vectors.shape())};
+  Packed result{pairs_of(pairs.values), Tensor(DType::float64, pairs.vectors.shape())};
   const auto* values = pairs.values.data<Complex>();
   const auto* vectors = pairs.vectors.data<Complex>();
-  for (std::int64_t i = 0; i < pairs.values.numel(); ++i) {
-    result.values.mutable_data<double>()[2 * i] = values[i].real();
-    result.values.mutable_data<double>()[2 * i + 1] = values[i].imag();
-  }
   for (std::int64_t i = 0; i < pairs.vectors.numel(); ++i) {
     const bool imaginary = values[i / (n * n) * n + i % n].imag() < 0;  // the second of a pair
     result.vectors.mutable_data<double>()[i] = imaginary ? -vectors[i].imag() : vectors[i].real();
@@ -166,17 +160,6 @@ Tensor eig_gradient(const General& pairs, const Tensor& of_values, const Tensor&
   return result;
 }
 
-// The cotangent of pairs (real, imaginary) as complex numbers.
-Tensor complex_pairs(const Tensor& gradient) {
-  const Tensor source = wide(gradient);
-  Dims shape(source.shape().begin(), source.shape().end() - 1);
-  Tensor result(DType::complex128, shape);
-  for (std::int64_t i = 0; i < result.numel(); ++i) {
-    result.mutable_data<Complex>()[i] = {source.data<double>()[2 * i], source.data<double>()[2 * i + 1]};
-  }
-  return result;
-}
-
 bool all_real(const General& pairs) {
   const auto* values = pairs.values.data<Complex>();
   return std::all_of(values, values + pairs.values.numel(), [](const Complex& value) { return value.imag() == 0; });
@@ -190,7 +173,7 @@ List packed_eig(const Var& input, bool with_vectors) {
   const Packed packed = packed_eigenpairs(pairs);
   const Var values =
       a.tape().record(packed.values.to(a.dtype()),
-                      {{a, [pairs](const Tensor& g) { return eig_gradient(pairs, complex_pairs(g), {}); }}});
+                      {{a, [pairs](const Tensor& g) { return eig_gradient(pairs, joined_pairs(wide(g)), {}); }}});
   if (!with_vectors) return {raised.back(values), raised.back(a.tape().constant(Tensor(a.dtype(), {0})))};
   const Var vectors = a.tape().record(packed.vectors.to(a.dtype()),
                                       {{a, [pairs](const Tensor& g) {
@@ -207,7 +190,7 @@ List complex_eig(const Bound& args) {
   const Var a = raised(args.var("A"));
   require_float(a, "eig");
   const General pairs = general_eigenpairs(a.tensor(), "eig");
-  const DType dtype = complex_of(a.dtype());
+  const DType dtype = complex_dtype(a.dtype());
   return {args.tape().constant(pairs.values.to(dtype)), args.tape().constant(pairs.vectors.to(dtype))};
 }
 

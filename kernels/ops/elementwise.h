@@ -84,10 +84,6 @@ void run(Tensor& result, const std::array<const Tensor*, N>& operands, F& f) {
   const LoopNest<N> nest = make_loop_nest<N>(result.shape(), operands);
   const std::size_t outer_axes = nest.shape.size() - 1;
   const std::int64_t row = nest.shape.back();
-  constexpr DType own = std::is_same_v<T, float>    ? DType::float32
-                        : std::is_same_v<T, double> ? DType::float64
-                        : is_complex_number<T>      ? DType::complex128
-                                                    : DType::int64;
   alignas(64) std::array<std::array<T, block>, N> buffers;
   alignas(64) std::array<T, block> result_buffer;
   std::array<std::int64_t, N> offset{};
@@ -95,10 +91,10 @@ void run(Tensor& result, const std::array<const Tensor*, N>& operands, F& f) {
   std::array<bool, N> direct;
   std::array<bool, N> repeated;
   for (std::size_t k = 0; k < N; ++k) {
-    direct[k] = operands[k]->dtype() == own && nest.strides[k].back() == 1;
+    direct[k] = operands[k]->dtype() == own_dtype<T> && nest.strides[k].back() == 1;
     repeated[k] = nest.strides[k].back() == 0;
   }
-  const bool direct_result = result.dtype() == own;
+  const bool direct_result = result.dtype() == own_dtype<T>;
   const auto result_size = static_cast<std::int64_t>(size_of(result.dtype()));
   for (std::int64_t position = 0; position < result.numel(); position += row) {
     for (std::int64_t start = 0; start < row; start += block) {

@@ -91,7 +91,7 @@ Var from_half(const Var& half, std::int64_t axis, std::int64_t n, FourierDirecti
 // axis.
 struct Axes {
   Dims dims;
-  Dims sizes;
+  Dims sizes;  // -1: as it is
 };
 
 Axes axes_of(const Bound& args, const Var& x) {
@@ -112,10 +112,7 @@ Axes axes_of(const Bound& args, const Var& x) {
     throw SkipError("A Fourier transform needs one size per dimension.");
   }
   if (axes.dims.empty() || x.rank() == 0) throw SkipError("A Fourier transform must be over at least one dimension.");
-  for (std::size_t i = 0; i < axes.dims.size(); ++i) {
-    const bool given = args.given("s") && sizes[i] != -1;
-    axes.sizes.push_back(given ? sizes[i] : -1);
-  }
+  axes.sizes = args.given("s") ? sizes : Dims(axes.dims.size(), -1);
   return axes;
 }
 

@@ -2,23 +2,16 @@
 
 #include <bit>
 #include <cmath>
-#include <complex>
 #include <memory>
 #include <numbers>
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
-
-using Complex = std::complex<double>;
-
-// The product without the rules for infinities, which take a call.
-Complex times(Complex a, Complex b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
 
 // e^(-2 pi i k / n)
 Complex root(std::int64_t k, std::int64_t n) {
@@ -80,7 +73,7 @@ class Plan {
         for (std::int64_t r = 1; r < p; ++r) {
           at += step;
           if (at >= size_) at -= size_;
-          sum += times(terms_[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(at)]);
+          sum += wrapping_mul(terms_[static_cast<std::size_t>(r)], roots_[static_cast<std::size_t>(at)]);
         }
         to[k + q * m] = sum;
       }
@@ -113,13 +106,13 @@ class Plan {
   void transform_by_chirp(const Complex* from, Complex* to) {
     const std::size_t count = chirp_.size();
     std::fill(first_.begin(), first_.end(), Complex{});
-    for (std::size_t k = 0; k < count; ++k) first_[k] = times(from[k], chirp_[k]);
+    for (std::size_t k = 0; k < count; ++k) first_[k] = wrapping_mul(from[k], chirp_[k]);
     convolution_->transform(first_.data(), second_.data());
     // The inverse transform by a forward one of conjugates.
-    for (std::size_t k = 0; k < second_.size(); ++k) second_[k] = std::conj(times(second_[k], kernel_[k]));
+    for (std::size_t k = 0; k < second_.size(); ++k) second_[k] = std::conj(wrapping_mul(second_[k], kernel_[k]));
     convolution_->transform(second_.data(), first_.data());
     const double scale = 1 / static_cast<double>(first_.size());
-    for (std::size_t k = 0; k < count; ++k) to[k] = times(std::conj(first_[k]) * scale, chirp_[k]);
+    for (std::size_t k = 0; k < count; ++k) to[k] = wrapping_mul(std::conj(first_[k]) * scale, chirp_[k]);
   }
 
   std::int64_t size_;

@@ -95,8 +95,8 @@ Tensor forward(Operands& operands, const Layout& layout) {
   Tensor y(operands.x.dtype(), operands.x.shape());
   if (layout.statistics != Statistics::given) {
     const Dims rows{layout.rows};
-    operands.mean = Tensor(RowReader<T>::own_dtype, rows);
-    operands.rstd = Tensor(RowReader<T>::own_dtype, rows);
+    operands.mean = Tensor(own_dtype<T>, rows);
+    operands.rstd = Tensor(own_dtype<T>, rows);
   }
   const T* weight = data_or_null<T>(operands.weight);
   const T* bias = data_or_null<T>(operands.bias);

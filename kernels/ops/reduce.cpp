@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::int64_t block = 2048;
 
-template <class T>
-constexpr DType own_dtype = std::is_same_v<T, float>    ? DType::float32
-                            : std::is_same_v<T, double> ? DType::float64
-                            : is_complex_number<T>      ? DType::complex128
-                                                        : DType::int64;
-
 // A run of a tensor's elements as T: where it lies, or converted into the buffer.
 template <class T>
 const T* run_of(const Tensor& tensor, std::int64_t start, std::int64_t count, T* buffer) {

@@ -136,7 +136,7 @@ class RowReader {
   RowReader(const Tensor& tensor, const RowLayout& layout)
       : tensor_(tensor),
         layout_(layout),
-        direct_(tensor.dtype() == own_dtype && layout.run >= layout.length),
+        direct_(tensor.dtype() == own_dtype<T> && layout.run >= layout.length),
         buffer_(direct_ ? 0 : static_cast<std::size_t>(layout.length)) {}
 
   const T* read(std::int64_t row) {
@@ -148,8 +148,6 @@ class RowReader {
     }
     return buffer_.data();
   }
-
-  static constexpr DType own_dtype = std::is_same_v<T, double> ? DType::float64 : DType::float32;
 
  private:
   Tensor tensor_;
@@ -166,7 +164,7 @@ class RowWriter {
       : target_(tensor.mutable_data<std::byte>()),
         dtype_(tensor.dtype()),
         layout_(layout),
-        direct_(tensor.dtype() == RowReader<T>::own_dtype && layout.run >= layout.length),
+        direct_(tensor.dtype() == own_dtype<T> && layout.run >= layout.length),
         buffer_(direct_ ? 0 : static_cast<std::size_t>(layout.length)) {}
 
   T* write(std::int64_t row) {

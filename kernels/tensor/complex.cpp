@@ -75,4 +75,6 @@ Tensor complex_of(const Tensor& real, const Tensor& imaginary) {
   return result;
 }
 
+Tensor joined_pairs(const Tensor& pairs) { return complex_of(pairs.select(-1, 0), pairs.select(-1, 1)); }
+
 }  // namespace msrun

@@ -15,6 +15,8 @@ Tensor real_part(const Tensor& tensor);
 Tensor imaginary_part(const Tensor& tensor);
 // Real and imaginary part along a last axis of size 2.
 Tensor pairs_of(const Tensor& tensor);
+// And back: the complex tensor whose parts lie along the last axis, of size 2.
+Tensor joined_pairs(const Tensor& pairs);
 
 // With the sign of the imaginary parts changed; a real tensor is its own conjugate.
 Tensor conjugate(const Tensor& tensor);

@@ -2,12 +2,21 @@
 // comparison share.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
+
+// The dtype whose elements are stored as T, for the types in which kernels compute.
+template <class T>
+inline constexpr DType own_dtype = std::is_same_v<T, float>                  ? DType::float32
+                                   : std::is_same_v<T, double>               ? DType::float64
+                                   : std::is_same_v<T, std::complex<double>> ? DType::complex128
+                                                                             : DType::int64;
 
 // Reads count elements of dtype at source, stride elements apart (0 repeats one element), as T (float, double, int64 or
 // std::complex<double>). Integers narrow to float by rounding; floats convert to int64 by truncation; of a complex

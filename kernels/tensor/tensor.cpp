@@ -68,13 +68,9 @@ void convert_rows(const Tensor& source, DType dtype, std::byte* target) {
   const std::int64_t stride = source.shape().empty() ? 1 : source.strides().back();
   const auto from_size = static_cast<std::int64_t>(size_of(source.dtype()));
   const auto to_size = static_cast<std::int64_t>(size_of(dtype));
-  constexpr DType own = std::is_same_v<T, float>                  ? DType::float32
-                        : std::is_same_v<T, double>               ? DType::float64
-                        : std::is_same_v<T, std::complex<double>> ? DType::complex128
-                                                                  : DType::int64;
   std::array<T, block> buffer;
   for_each_row(source, [&](std::int64_t offset, std::int64_t position) {
-    if (dtype == own) {
+    if (dtype == own_dtype<T>) {
       load_run<T>(source.dtype(), source.raw() + offset * from_size, stride, row,
                   reinterpret_cast<T*>(target) + position);
       return;

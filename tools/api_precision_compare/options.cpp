@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/error.h"
+#include "kernels/option_choice.h"
 #include "kernels/text.h"
-#include "tools/option_choice.h"
 
 namespace msrun::api_precision_compare {
 

@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "kernels/error.h"
+#include "kernels/option_choice.h"
 #include "kernels/text.h"
-#include "tools/option_choice.h"
 
 namespace msrun::tensor_compare {
 
@@ -104,7 +104,8 @@ std::string help_text() {
          "  --fail-on LEVEL                   exit code 1 if a row is an error, or a warning\n"
          "  -h, --help                        print this text\n"
          "\n"
-         "Exit codes: 0 compared, whatever the verdict, 1 compared and --fail-on met, 2 wrong usage, input that cannot\n"
+         "Exit codes: 0 compared, whatever the verdict, 1 compared and --fail-on met, 2 wrong usage, input that "
+         "cannot\n"
          "be used or output that cannot be written, 4 internal error.\n";
 }
 

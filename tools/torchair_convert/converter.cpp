@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 
+#include "kernels/clock.h"
 #include "kernels/exit_code.h"
 #include "tools/torchair_convert/looks.h"
 #include "tools/torchair_convert/report.h"
@@ -28,10 +29,6 @@ constexpr double unfinished_settles = 30;  // settle times until a file that sta
 constexpr double retry_after = 60;         // seconds, when the system refused something
 constexpr double whole_look_after = 10;    // seconds, although the kernel reports what changes
 constexpr double look_share = 0.1;         // of the time may go into looking at a large tree
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 double calendar_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();

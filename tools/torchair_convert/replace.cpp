@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/io/descriptor.h"
 #include "kernels/io/npy_header.h"
 
 namespace msrun::convert {
@@ -19,27 +20,6 @@ namespace {
 constexpr mode_t permission_bits = 07777;
 
 std::string cause(int error) { return std::generic_category().message(error); }
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(value_, other.value_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-  void close() {
-    if (value_ >= 0) ::close(value_);
-    value_ = -1;
-  }
-  int get() const { return value_; }
-  explicit operator bool() const { return value_ >= 0; }
-
- private:
-  int value_ = -1;
-};
 
 bool write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {

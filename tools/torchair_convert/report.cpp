@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 
+#include "kernels/clock.h"
 #include "kernels/text.h"
 
 namespace msrun::convert {
@@ -16,10 +16,6 @@ constexpr double look_at_backlog_after = 2;
 constexpr double repeat_warning_after = 60;
 constexpr int growing_looks = 3;
 constexpr std::uint64_t small_backlog = std::uint64_t{256} << 20;  // bytes
-
-double now_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 std::string text(const char* format, double value, const char* unit) {
   std::array<char, 64> buffer{};
@@ -40,7 +36,7 @@ std::string bytes_text(double bytes) {
 }
 
 Report::Report(bool quiet, bool verbose)
-    : quiet_(quiet), limit_(verbose), terminal_(::isatty(STDERR_FILENO) != 0), began_(now_seconds()) {}
+    : quiet_(quiet), limit_(verbose), terminal_(::isatty(STDERR_FILENO) != 0), began_(steady_seconds()) {}
 
 void Report::clear_line() {
   if (!line_shown_) return;
@@ -74,12 +70,12 @@ void Report::waiting() {
 }
 
 bool Report::progress_is_due() const {
-  const double now = now_seconds();
+  const double now = steady_seconds();
   return now - backlog_seen_ >= look_at_backlog_after || (terminal_ && now - drawn_ >= redraw_after);
 }
 
 void Report::progress(const Totals& totals, const Looks::Backlog& backlog) {
-  const double now = now_seconds();
+  const double now = steady_seconds();
   if (now - backlog_seen_ >= look_at_backlog_after) watch_backlog(totals, backlog, now);
   if (!terminal_ || now - drawn_ < redraw_after) return;
   drawn_ = now;
@@ -113,7 +109,7 @@ void Report::finished(const Totals& totals) {
   for (const std::string& sentence : limit_.held_back()) warning(sentence);
   clear_line();
   std::fflush(stdout);
-  const double seconds = now_seconds() - began_;
+  const double seconds = steady_seconds() - began_;
   const auto before = static_cast<double>(totals.bytes_before);
   std::fprintf(stderr, "Converted %llu files, %s to %s, in %.2f s (%s and %.0f files per second).",
                static_cast<unsigned long long>(totals.files), bytes_text(before).c_str(),
