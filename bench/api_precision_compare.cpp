@@ -14,10 +14,10 @@
 #include "bench/measured_tool.h"
 #include "bench/options.h"
 #include "bench/scratch_directory.h"
+#include "kernels/base/guarded_main.h"
 #include "kernels/compare/details.h"
-#include "kernels/guarded_main.h"
-#include "kernels/io/csv.h"
-#include "kernels/io/paths.h"
+#include "kernels/io/files/csv.h"
+#include "kernels/io/files/paths.h"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/options.h"
+#include "kernels/base/guarded_main.h"
 #include "kernels/compare/metrics.h"
-#include "kernels/guarded_main.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun::bench {
 namespace {

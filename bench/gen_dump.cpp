@@ -7,8 +7,8 @@
 #include "bench/dump_writer.h"
 #include "bench/options.h"
 #include "bench/training_step.h"
-#include "kernels/error.h"
-#include "kernels/guarded_main.h"
+#include "kernels/base/error.h"
+#include "kernels/base/guarded_main.h"
 
 namespace {
 

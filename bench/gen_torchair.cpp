@@ -5,8 +5,8 @@
 
 #include "bench/options.h"
 #include "bench/torchair_tree.h"
-#include "kernels/error.h"
-#include "kernels/guarded_main.h"
+#include "kernels/base/error.h"
+#include "kernels/base/guarded_main.h"
 
 namespace {
 

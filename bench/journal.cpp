@@ -22,10 +22,10 @@
 #include "bench/training_step.h"
 #include "journal/reader.h"
 #include "journal/writer.h"
-#include "kernels/clock.h"
-#include "kernels/guarded_main.h"
-#include "orchestrator/records.h"
-#include "orchestrator/results.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/guarded_main.h"
+#include "orchestrator/output/results.h"
+#include "runner/results/stored_results.h"
 
 namespace msrun::bench {
 namespace {

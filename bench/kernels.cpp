@@ -14,8 +14,8 @@
 
 #include "bench/options.h"
 #include "kernels/api/operators.h"
-#include "kernels/clock.h"
-#include "kernels/guarded_main.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/guarded_main.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {

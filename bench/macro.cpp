@@ -19,8 +19,8 @@
 #include "bench/options.h"
 #include "bench/scratch_directory.h"
 #include "bench/training_step.h"
-#include "kernels/error.h"
-#include "kernels/guarded_main.h"
+#include "kernels/base/error.h"
+#include "kernels/base/guarded_main.h"
 
 namespace msrun::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <boost/program_options.hpp>
 #include <iostream>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun::bench {
 

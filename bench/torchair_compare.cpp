@@ -10,7 +10,7 @@
 #include "bench/options.h"
 #include "bench/scratch_directory.h"
 #include "bench/torchair_tree.h"
-#include "kernels/guarded_main.h"
+#include "kernels/base/guarded_main.h"
 
 namespace msrun::bench {
 namespace {

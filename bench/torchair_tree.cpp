@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/io/file.h"
-#include "kernels/io/npy_header.h"
+#include "kernels/io/files/file.h"
+#include "kernels/io/numpy/npy_header.h"
 
 namespace msrun::bench {
 namespace {

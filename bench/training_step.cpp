@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun::bench {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include "kernels/text.h"
-#include "orchestrator/paths.h"
+#include "kernels/base/text.h"
+#include "orchestrator/output/paths.h"
 
 namespace msrun {
 

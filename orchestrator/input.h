@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "orchestrator/command_line.h"
-#include "orchestrator/plan.h"
+#include "orchestrator/command/command_line.h"
+#include "orchestrator/plan/plan.h"
 
 namespace msrun {
 

@@ -5,9 +5,9 @@
 #include <iostream>
 
 #include "journal/error.h"
-#include "orchestrator/command_line.h"
-#include "orchestrator/list_apis.h"
-#include "orchestrator/list_standards.h"
+#include "orchestrator/command/command_line.h"
+#include "orchestrator/command/list_apis.h"
+#include "orchestrator/command/list_standards.h"
 #include "orchestrator/overflow.h"
 #include "orchestrator/run.h"
 

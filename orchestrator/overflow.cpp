@@ -8,8 +8,8 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/api/operators.h"
-#include "kernels/clock.h"
-#include "kernels/text.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/text.h"
 #include "orchestrator/input.h"
 #include "orchestrator/run.h"
 #include "orchestrator/supervisor.h"

@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
-#include "orchestrator/csv.h"
-#include "orchestrator/status.h"
+#include "orchestrator/output/csv.h"
+#include "orchestrator/view/status.h"
 
 namespace msrun {
 

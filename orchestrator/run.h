@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "kernels/exit_code.h"
-#include "orchestrator/command_line.h"
-#include "orchestrator/status.h"
+#include "kernels/base/exit_code.h"
+#include "orchestrator/command/command_line.h"
 #include "orchestrator/supervisor.h"
+#include "orchestrator/view/status.h"
 #include "runner/device/device.h"
 
 namespace msrun {

@@ -21,8 +21,8 @@
 
 #include <spdlog/spdlog.h>
 
-#include "kernels/clock.h"
-#include "orchestrator/attempts.h"
+#include "kernels/base/clock.h"
+#include "runner/results/attempts.h"
 
 namespace msrun {
 namespace {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "orchestrator/plan.h"
-#include "orchestrator/results.h"
+#include "orchestrator/output/results.h"
+#include "orchestrator/plan/plan.h"
 #include "runner/runner.h"
 
 namespace msrun {

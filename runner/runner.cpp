@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "kernels/api/call_codec.h"
-#include "kernels/parallel.h"
+#include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "runner/check.h"
+#include "runner/check/check.h"
 #include "runner/shared/plan_view.h"
 #include "runner/shared/region.h"
 

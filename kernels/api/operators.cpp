@@ -6,7 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun {
 namespace {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun {
 namespace {

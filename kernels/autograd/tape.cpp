@@ -1,7 +1,7 @@
 #include "kernels/autograd/tape.h"
 
-#include "kernels/error.h"
-#include "kernels/ops/elementwise.h"
+#include "kernels/base/error.h"
+#include "kernels/tensor/elementwise_map.h"
 
 namespace msrun {
 namespace {

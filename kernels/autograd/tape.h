@@ -11,18 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
-
-// How the operators of one tape compute. The default is what a sound device does: storage in the tensor's dtype,
-// float32 (float64 for float64) in between. The rest describes faulty or approximate hardware.
-struct Arithmetic {
-  bool fp16_accumulation = false;  // sums of products and reductions are rounded to float16 after every addition
-  bool hf32_inputs = false;        // float32 operands of matrix products and convolutions keep 11 fraction bits
-  bool flush_subnormals = false;   // subnormal results become zero, in the dtype of the result
-  bool operator==(const Arithmetic&) const = default;
-};
 
 class Tape;
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "kernels/api/api_call.h"
+#include "kernels/base/error.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/metrics.h"
 #include "kernels/compare/ties.h"
-#include "kernels/error.h"
 
 namespace msrun {
 namespace {

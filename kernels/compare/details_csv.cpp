@@ -1,6 +1,6 @@
 #include "kernels/compare/details_csv.h"
 
-#include "kernels/io/csv.h"
+#include "kernels/io/files/csv.h"
 
 namespace msrun {
 

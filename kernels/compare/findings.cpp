@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/text.h"
+#include "kernels/base/text.h"
 
 namespace msrun {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kernels/base/error.h"
 #include "kernels/compare/compare.h"
 #include "kernels/compare/metrics.h"
-#include "kernels/error.h"
 
 namespace msrun {
 namespace {

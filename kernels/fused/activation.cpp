@@ -2,11 +2,11 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/exponential.h"
-#include "kernels/ops/functions.h"
-#include "kernels/ops/layout.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/exponential.h"
+#include "kernels/numeric/layout.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

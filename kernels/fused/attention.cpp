@@ -5,13 +5,13 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/autograd/sums.h"
-#include "kernels/error.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/exponential.h"
-#include "kernels/ops/gemm.h"
-#include "kernels/ops/rows.h"
-#include "kernels/parallel.h"
+#include "kernels/base/error.h"
+#include "kernels/base/parallel.h"
+#include "kernels/numeric/exponential.h"
+#include "kernels/numeric/gemm.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
+#include "kernels/ops/common/elementwise.h"
 
 namespace msrun {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
-#include "kernels/ops/functions.h"
+#include "kernels/base/error.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "kernels/fused/attention.h"
-#include "kernels/ops/functions.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

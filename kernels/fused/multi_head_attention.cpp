@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "kernels/fused/attention.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/functions.h"
-#include "kernels/ops/rows.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

@@ -2,12 +2,12 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
-#include "kernels/autograd/sums.h"
-#include "kernels/error.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/functions.h"
-#include "kernels/ops/reduce.h"
-#include "kernels/ops/rows.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/rows.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/ops/common/elementwise.h"
 
 namespace msrun {
 namespace {

@@ -1,9 +1,9 @@
 // Rotary position embedding and the fused transposition (api_inventory.md 4.3, 4.8 and 5).
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/functions.h"
-#include "kernels/ops/rows.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

@@ -1,8 +1,8 @@
 // Routing of tokens to experts, and the fused sort (api_inventory.md 4.14, 4.15).
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
-#include "kernels/ops/functions.h"
-#include "kernels/ops/order.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/ordering.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "kernels/fused/attention.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/functions.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 
 namespace msrun {
 namespace {

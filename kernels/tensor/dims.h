@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun {
 

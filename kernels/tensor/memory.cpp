@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun {
 namespace {

@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {

@@ -8,7 +8,7 @@
 #include <new>
 #include <type_traits>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/copy.h"
 #include "kernels/tensor/memory.h"

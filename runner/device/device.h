@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/api/evaluate.h"
+#include "kernels/evaluate/evaluate.h"
 
 namespace msrun {
 

@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-#include "tests/e2e/untouched.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/e2e/untouched.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "tests/e2e/untouched.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/e2e/support.h"
+#include "tests/support/msrun_process.h"
 
 namespace msrun::testing {
 namespace {

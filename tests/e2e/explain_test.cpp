@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/e2e/untouched.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {

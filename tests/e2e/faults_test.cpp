@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "tests/e2e/support.h"
+#include "tests/support/msrun_process.h"
 
 namespace msrun::testing {
 namespace {

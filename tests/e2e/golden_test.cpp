@@ -5,14 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "tests/e2e/support.h"
+#include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
 
 std::vector<std::string> dumps() {
   std::vector<std::string> result;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(TEST_DATA_DIR) / "dumps")) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(test_data()) / "dumps")) {
     if (fs::exists(golden(entry.path().filename(), "result"))) result.push_back(entry.path().filename());
   }
   std::sort(result.begin(), result.end());

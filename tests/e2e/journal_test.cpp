@@ -6,7 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "tests/e2e/unfinished.h"
+#include "tests/support/unfinished.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
@@ -147,7 +148,7 @@ TEST_F(JournalCommand, ExportsIntoAPipeAndLeavesItAPipe) {
   const fs::path pipe = scratch_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   const std::string command = "wc -l < " + pipe.string() + " > " + (scratch_ / "lines").string() + " & " +
-                              std::string(BINARY_DIR) + "/msrun journal " + path.string() + " --export " +
+                              programs() + "/msrun journal " + path.string() + " --export " +
                               pipe.string() + " && wait";
   EXPECT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
   EXPECT_EQ(read_file(scratch_ / "lines"), "84\n");
@@ -156,7 +157,7 @@ TEST_F(JournalCommand, ExportsIntoAPipeAndLeavesItAPipe) {
 
 TEST_F(JournalCommand, DoesNotMindAReaderThatGoesAway) {
   const fs::path path = run_whole();
-  const std::string command = std::string(BINARY_DIR) + "/msrun journal " + path.string() +
+  const std::string command = programs() + "/msrun journal " + path.string() +
                               " --export - 2>&1 > >(head -c 10 > /dev/null); test $? = 0";
   EXPECT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
 }

@@ -9,7 +9,7 @@
 #include <random>
 #include <regex>
 
-#include "tests/e2e/untouched.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/e2e/untouched.h"
+#include "tests/support/untouched.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
@@ -143,7 +144,8 @@ TEST_F(Overflow, StoppedItSaysHowToStartAgain) {
   ASSERT_TRUE(eventually(10, [&] { return !run.running(); }));
   const Finished finished = run.wait();
   EXPECT_EQ(finished.exit_code, 3);
-  EXPECT_THAT(finished.out, HasSubstr("Start it again with: " BINARY_DIR "/msrun run_overflow_check -api_info " + dump));
+  EXPECT_THAT(finished.out,
+              HasSubstr("Start it again with: " + programs() + "/msrun run_overflow_check -api_info " + dump));
   EXPECT_THAT(finished.out, Not(HasSubstr("task completed")));
   EXPECT_EQ(verdicts().at("Torch.matmul.0"), "normal");
   EXPECT_FALSE(verdicts().contains("Torch.exp.0"));

@@ -4,15 +4,16 @@
 #include <array>
 #include <cstdlib>
 
-#include "kernels/io/pt_file.h"
-#include "tests/e2e/support.h"
+#include "kernels/io/torch/pt_file.h"
+#include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
 
 fs::path sample_root() {
   const char* other = std::getenv("MSRUN_OPINFO");
-  return other != nullptr ? fs::path(other) : fs::path(TEST_DATA_DIR) / "opinfo_sample";
+  return other != nullptr ? fs::path(other) : fs::path(test_data()) / "opinfo_sample";
 }
 
 struct Verdict {
@@ -86,13 +87,13 @@ TEST(Recorded, NeedsTensors) {
 
 TEST(Recorded, ADumpMayBeALink) {
   const TempDir out;
-  fs::create_symlink(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
+  fs::create_symlink(fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
   EXPECT_EQ(check(out / "dump.json", out / "out", out.path())["Functional.gelu.0"].forward, "pass");
 }
 
 TEST(Recorded, WarnsOfADirectoryThatIsMissing) {
   const TempDir out;
-  fs::copy_file(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
+  fs::copy_file(fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
   const Finished run = msrun({"-api_info", out / "dump.json", "-o", out / "out", "--backend", "recorded"}, out.path());
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_NE(run.out.find("there is no directory " + (out / "dump_tensor_data").string()), std::string::npos) << run.out;
@@ -101,7 +102,7 @@ TEST(Recorded, WarnsOfADirectoryThatIsMissing) {
 // A result whose file is gone is a SKIP with the file's name; a changed one is an error.
 TEST(Recorded, LooksAtTheFilesOfTheResults) {
   const TempDir out;
-  const fs::path source = fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation";
+  const fs::path source = fs::path(test_data()) / "opinfo_sample" / "nn_activation";
   fs::copy(source, out / "dump", fs::copy_options::recursive);
   const fs::path data = out / "dump" / "dump_tensor_data";
   fs::remove(data / "Functional.softmax.0.forward.output.0.pt");
@@ -121,7 +122,7 @@ TEST(Recorded, LooksAtTheFilesOfTheResults) {
 // The file counts, not the dump: but if they disagree, the file may be that of another call.
 TEST(Recorded, SaysOfAFileThatItIsNotWhatTheDumpSays) {
   const TempDir out;
-  fs::copy(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
   const fs::path data = out / "dump" / "dump_tensor_data";
   const std::string output = "Functional.gelu.0.forward.output.0.pt";
   const std::string gradient = "Functional.softmax.1.backward.input.0.pt";
@@ -147,7 +148,7 @@ TEST(Recorded, SaysOfAFileThatItIsNotWhatTheDumpSays) {
 // One bit that flipped on a disk makes an error of the device's result; the file's checksum tells.
 TEST(Recorded, SaysOfAFileThatItMayBeDamaged) {
   const TempDir out;
-  fs::copy(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
   const fs::path file = out / "dump" / "dump_tensor_data" / "Functional.gelu.0.forward.output.0.pt";
   std::string bytes = read_file(file);
   // The elements begin at a multiple of 64 behind the name of their entry; the fourth byte has the exponent.
@@ -165,7 +166,7 @@ TEST(Recorded, SaysOfAFileThatItMayBeDamaged) {
 // What a damaged file has in place of a name goes into a Message, and the CSVs stay text.
 TEST(Recorded, MessagesAreTextWhateverAFileHolds) {
   const TempDir out;
-  fs::copy(fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
   const fs::path file = out / "dump" / "dump_tensor_data" / "Functional.gelu.0.forward.input.0.pt";
   std::string bytes = read_file(file);
   const std::size_t name = bytes.find("_rebuild_tensor_v2");

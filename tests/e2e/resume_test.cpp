@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tests/e2e/unfinished.h"
+#include "tests/support/unfinished.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
@@ -99,7 +100,7 @@ TEST_F(ResumeHard, WhenTheDumpWasMoved) {
 
 // What one device has finished stands; the other takes the rest.
 TEST_F(ResumeHard, WithAnotherBackend) {
-  const fs::path tensors = fs::path(TEST_DATA_DIR) / "opinfo_sample" / "nn_activation" / "dump.json";
+  const fs::path tensors = fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json";
   const std::string hanging = "Functional.softplus.0";
   const auto rows_of_whole_run = [&](const std::string& backend) {
     const fs::path whole = scratch_ / backend;

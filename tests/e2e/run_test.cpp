@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/e2e/support.h"
+#include "tests/support/msrun_process.h"
 
 namespace msrun::testing {
 namespace {

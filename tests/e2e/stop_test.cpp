@@ -8,7 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "tests/e2e/unfinished.h"
+#include "tests/support/unfinished.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
@@ -28,7 +29,7 @@ class Stop : public Unfinished {
 
   void expect_stopped(const Finished& finished) const {
     EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
-    EXPECT_THAT(last_line(finished.out), HasSubstr("Continue it with: " BINARY_DIR "/msrun "));
+    EXPECT_THAT(last_line(finished.out), HasSubstr("Continue it with: " + programs() + "/msrun "));
     EXPECT_THAT(last_line(finished.out), HasSubstr(only_file(out(), "accuracy_checking_result_").string()));
     expect_only_result_files();
   }
@@ -163,7 +164,7 @@ TEST_F(Stop, ByADiskThatIsFullBeforeTheStart) {
 
 // Whoever reads the output may go away; the run does not depend on it.
 TEST_F(Stop, NotByAReaderThatGoesAway) {
-  const std::string program = std::string(BINARY_DIR) + "/msrun";
+  const std::string program = programs() + "/msrun";
   const std::string command =
       program + " -api_info " + dump("cnn_fp32").string() + " -o " + out().string() +
       " --message-format json 2>/dev/null | head -c 10 > /dev/null; test \"${PIPESTATUS[0]}\" = 0";

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "tools/tensor_compare/cases.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

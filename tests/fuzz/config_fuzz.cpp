@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "orchestrator/config.h"
+#include "orchestrator/command/config.h"
 
 namespace {
 

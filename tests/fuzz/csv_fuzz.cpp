@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/io/csv.h"
+#include "kernels/io/files/csv.h"
 
 namespace {
 

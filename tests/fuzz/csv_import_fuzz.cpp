@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "orchestrator/csv.h"
+#include "orchestrator/output/csv.h"
 #include "tests/fuzz/support.h"
 
 namespace {

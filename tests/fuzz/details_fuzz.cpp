@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/gpu_index.h"
 #include "tools/api_precision_compare/judge.h"

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "kernels/api/call_codec.h"
-#include "kernels/error.h"
-#include "kernels/io/dump_json.h"
+#include "kernels/base/error.h"
+#include "kernels/io/dump/dump_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace msrun;

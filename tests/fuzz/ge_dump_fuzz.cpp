@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "kernels/error.h"
-#include "kernels/io/ge_dump.h"
-#include "kernels/io/tensor_statistics.h"
+#include "kernels/base/error.h"
+#include "kernels/io/graph_engine/ge_dump.h"
+#include "kernels/io/stored/tensor_statistics.h"
 #include "tests/fuzz/support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

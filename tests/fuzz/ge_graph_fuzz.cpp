@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "kernels/io/ge_graph.h"
+#include "kernels/io/graph_engine/ge_graph.h"
 #include "tests/fuzz/support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,8 +1,8 @@
 // Any bytes as an .npy file: a tensor all of whose elements can be read, or one SkipError.
 #include <cstdint>
 
-#include "kernels/error.h"
-#include "kernels/io/npy.h"
+#include "kernels/base/error.h"
+#include "kernels/io/numpy/npy.h"
 #include "tests/fuzz/support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

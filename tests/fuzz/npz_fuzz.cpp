@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "kernels/error.h"
-#include "kernels/io/npz.h"
+#include "kernels/base/error.h"
+#include "kernels/io/stored/npz.h"
 #include "tests/fuzz/support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

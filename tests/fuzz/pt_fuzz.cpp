@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kernels/error.h"
-#include "kernels/io/pt_file.h"
-#include "kernels/io/tensor_pickle.h"
+#include "kernels/base/error.h"
+#include "kernels/io/torch/pt_file.h"
+#include "kernels/io/torch/tensor_pickle.h"
 #include "tests/fuzz/support.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

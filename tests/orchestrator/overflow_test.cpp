@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/orchestrator/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace msrun {
 namespace {

@@ -6,8 +6,9 @@
 #include <map>
 #include <tuple>
 
-#include "tests/e2e/support.h"
+#include "tests/support/msrun_process.h"
 #include "tools/api_precision_compare/comparison.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::api_precision_compare {
 namespace {
@@ -18,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
-fs::path data() { return fs::path(TEST_DATA_DIR) / "api_precision_compare"; }
+fs::path data() { return fs::path(testing::test_data()) / "api_precision_compare"; }
 
 Report compare_folder(const fs::path& folder, const TempDir& out, const Rules& rules) {
   return compare(folder / "npu_details.csv", folder / "gpu_details.csv", out.path(), rules);

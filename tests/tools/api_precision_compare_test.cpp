@@ -9,11 +9,12 @@
 
 #include "journal/run_files.h"
 #include "journal/writer.h"
-#include "kernels/error.h"
-#include "tests/e2e/support.h"
+#include "kernels/base/error.h"
+#include "tests/support/msrun_process.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/command.h"
 #include "tools/api_precision_compare/inputs.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::api_precision_compare {
 namespace {
@@ -278,7 +279,7 @@ TEST(ApiPrecisionCompareCommandLine, NamesWhatIsWrong) {
   EXPECT_THAT(message({"-npu", "a.csv", "-gpu", "b.csv", "--titles", "fr"}), HasSubstr("--titles must be one of zh"));
 }
 
-fs::path golden(const std::string& name) { return fs::path(TEST_DATA_DIR) / "api_precision_compare" / name; }
+fs::path golden(const std::string& name) { return fs::path(testing::test_data()) / "api_precision_compare" / name; }
 
 std::vector<std::string> arguments(const fs::path& npu, const fs::path& gpu, const fs::path& out,
                                    std::initializer_list<const char*> more = {}) {
@@ -352,7 +353,7 @@ TEST(ApiPrecisionCompareProgram, BadRowsAreReportedAndTheRestIsCompared) {
 // A file that is not complete has no name.
 TEST(ApiPrecisionCompareProgram, LeavesNothingIfItCannotWrite) {
   const TempDir scratch;
-  const std::string command = "ulimit -f 1; '" + std::string(BINARY_DIR) + "/api_precision_compare' -npu '" +
+  const std::string command = "ulimit -f 1; '" + testing::programs() + "/api_precision_compare' -npu '" +
                               golden("npu_details.csv").string() + "' -gpu '" + golden("gpu_details.csv").string() +
                               "' -o '" + (scratch / "out").string() + "' > /dev/null 2> '" +
                               (scratch / "err").string() + "'";
@@ -423,7 +424,7 @@ TEST(ApiPrecisionCompareInputs, AreComparedByTheJournals) {
 std::string checked(const TempDir& scratch, const std::string& dump, const std::string& seed) {
   static int runs = 0;
   const fs::path out = scratch / (dump + "_" + std::to_string(++runs));
-  const std::string file = (fs::path(TEST_DATA_DIR) / "dumps" / dump / "dump.json").string();
+  const std::string file = (fs::path(testing::test_data()) / "dumps" / dump / "dump.json").string();
   const Finished done =
       run_tool("msrun", {"-api_info", file, "--backend", "sim", "--seed", seed, "-o", out.string()}, scratch.path());
   EXPECT_EQ(done.exit_code, 0) << done.err;

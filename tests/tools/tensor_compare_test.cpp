@@ -6,14 +6,15 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "kernels/base/error.h"
 #include "kernels/compare/details_csv.h"
-#include "kernels/error.h"
-#include "kernels/io/csv.h"
-#include "kernels/io/npy.h"
-#include "kernels/io/pt_file.h"
-#include "tests/e2e/support.h"
+#include "kernels/io/files/csv.h"
+#include "kernels/io/numpy/npy.h"
+#include "kernels/io/torch/pt_file.h"
+#include "tests/support/msrun_process.h"
 #include "tools/tensor_compare/cases.h"
 #include "tools/tensor_compare/command.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::tensor_compare {
 namespace {
@@ -27,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::ordered_json;
 
-const std::string golden_cases = TEST_DATA_DIR "/metrics_golden.json";
+const std::string golden_cases = testing::test_data("/metrics_golden.json");
 
 Tensor vector(DType dtype, const std::vector<double>& values) {
   const std::vector<std::int64_t> shape{static_cast<std::int64_t>(values.size())};

@@ -9,7 +9,8 @@
 #include <optional>
 #include <set>
 
-#include "tests/e2e/support.h"
+#include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
@@ -18,7 +19,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const fs::path data = fs::path(TEST_DATA_DIR) / "torchair";
+const fs::path data = fs::path(test_data()) / "torchair";
 
 struct Compared {
   Finished finished;
@@ -270,7 +271,7 @@ TEST(TorchairCompare, FullStatisticsOfTheConverterAreUsed) {
   const fs::path target = own_target(scratch);
   copy_tree(fx, scratch / "golden");
   for (const fs::path& tree : {target, scratch / "golden"}) {
-    const std::string command = std::string(BINARY_DIR) + "/torchair_convert --once --settle 0 --stats full '" +
+    const std::string command = programs() + "/torchair_convert --once --settle 0 --stats full '" +
                                 tree.string() + "' > /dev/null 2>&1";
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
@@ -514,7 +515,7 @@ TEST(TorchairCompare, ManyWarningsOfAKindAreCounted) {
 TEST(TorchairCompare, AReportThatCannotBeWrittenIsNotThere) {
   const TempDir scratch;
   const fs::path out = scratch / "out";
-  const std::string command = "ulimit -f 20; '" BINARY_DIR "/torchair_compare' -tp '" + ge_on.string() + "' -gp '" +
+  const std::string command = "ulimit -f 20; '" + programs() + "/torchair_compare' -tp '" + ge_on.string() + "' -gp '" +
                               fx.string() + "' -o '" + out.string() + "' > /dev/null 2> '" +
                               (scratch / "err").string() + "'";
   const int status = std::system(("bash -c \"" + command + "\"").c_str());

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/support.h"
-#include "tests/kernels/ge_dump_builder.h"
+#include "tests/support/ge_dump_builder.h"
+#include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 
@@ -21,7 +22,7 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 
-inline fs::path torchair_data() { return fs::path(TEST_DATA_DIR) / "torchair"; }
+inline fs::path torchair_data() { return fs::path(test_data()) / "torchair"; }
 
 // Contents by path relative to the tree; of hidden files as well.
 using Files = std::map<std::string, std::string>;

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "kernels/io/npz.h"
+#include "kernels/io/stored/npz.h"
 #include "tests/tools/torchair_convert_support.h"
 #include "tools/torchair_convert/names.h"
 

@@ -6,9 +6,10 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "tests/e2e/support.h"
+#include "tests/support/msrun_process.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/report.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::torchair {
 namespace {
@@ -18,7 +19,7 @@ using ::testing::Not;
 using testing::TempDir;
 using testing::fs::path;
 
-const path trees = path(TEST_DATA_DIR) / "torchair/trees";
+const path trees = path(testing::test_data()) / "torchair/trees";
 
 // The HTML report of the reference tree.
 path reference_report(const TempDir& scratch) {

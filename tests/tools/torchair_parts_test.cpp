@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "kernels/compare/dump_metrics.h"
-#include "kernels/io/ge_graph.h"
-#include "tests/e2e/support.h"
+#include "kernels/io/graph_engine/ge_graph.h"
+#include "tests/support/msrun_process.h"
 #include "tools/torchair_compare/op_names.h"
 #include "tools/torchair_compare/ordered_work.h"
 #include "tools/torchair_compare/row.h"

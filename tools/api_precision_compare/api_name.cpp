@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/text.h"
+#include "kernels/base/text.h"
 
 namespace msrun::api_precision_compare {
 

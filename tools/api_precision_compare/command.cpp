@@ -3,9 +3,9 @@
 #include <cmath>
 #include <iostream>
 
-#include "kernels/exit_code.h"
-#include "kernels/io/paths.h"
-#include "kernels/text.h"
+#include "kernels/base/exit_code.h"
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
 #include "tools/api_precision_compare/inputs.h"
 
 namespace msrun::api_precision_compare {

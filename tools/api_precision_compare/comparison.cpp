@@ -5,8 +5,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include "kernels/error.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/gpu_index.h"
 #include "tools/api_precision_compare/output_files.h"

@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
-#include "kernels/error.h"
-#include "kernels/io/file.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/io/files/file.h"
 
 namespace msrun::api_precision_compare {
 

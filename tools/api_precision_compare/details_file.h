@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/compare/details.h"
-#include "kernels/io/csv.h"
+#include "kernels/io/files/csv.h"
 
 namespace msrun::api_precision_compare {
 

@@ -15,9 +15,9 @@
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "journal/run_files.h"
-#include "kernels/text.h"
-#include "runner/record.h"
-#include "runner/result.h"
+#include "kernels/base/text.h"
+#include "runner/results/record.h"
+#include "runner/results/result.h"
 
 namespace msrun::api_precision_compare {
 

@@ -2,8 +2,8 @@
 #include <csignal>
 #include <iostream>
 
+#include "kernels/base/guarded_main.h"
 #include "tools/api_precision_compare/command.h"
-#include "kernels/guarded_main.h"
 
 int main(int argc, char** argv) {
   using namespace msrun;

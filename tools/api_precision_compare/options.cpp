@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/error.h"
-#include "kernels/option_choice.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/option_choice.h"
+#include "kernels/base/text.h"
 
 namespace msrun::api_precision_compare {
 

@@ -4,9 +4,9 @@
 
 #include <ctime>
 
-#include "kernels/io/csv.h"
+#include "kernels/io/files/csv.h"
 #include "tools/api_precision_compare/details_columns.h"
-#include "tools/file_name.h"
+#include "tools/common/file_name.h"
 
 namespace msrun::api_precision_compare {
 

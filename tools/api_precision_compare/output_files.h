@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/io/paths.h"
+#include "kernels/io/files/paths.h"
 
 namespace msrun::api_precision_compare {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/text.h"
+#include "kernels/base/text.h"
 
 namespace msrun::api_precision_compare {
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "kernels/error.h"
-#include "kernels/io/file.h"
-#include "kernels/io/storage_bytes.h"
+#include "kernels/base/error.h"
+#include "kernels/io/files/file.h"
+#include "kernels/tensor/storage_bytes.h"
 
 namespace msrun {
 namespace {

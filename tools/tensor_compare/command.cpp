@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <iostream>
 
+#include "kernels/base/error.h"
+#include "kernels/base/exit_code.h"
 #include "kernels/compare/compare.h"
-#include "kernels/error.h"
-#include "kernels/exit_code.h"
-#include "kernels/io/npy.h"
-#include "kernels/io/tensor_file.h"
+#include "kernels/io/numpy/npy.h"
+#include "kernels/io/stored/tensor_file.h"
 #include "tools/tensor_compare/cases.h"
 #include "tools/tensor_compare/report.h"
 

@@ -3,7 +3,7 @@
 
 #include <iostream>
 
-#include "kernels/guarded_main.h"
+#include "kernels/base/guarded_main.h"
 #include "tools/tensor_compare/command.h"
 
 int main(int argc, char** argv) {

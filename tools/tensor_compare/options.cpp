@@ -3,9 +3,9 @@
 #include <boost/program_options.hpp>
 #include <charconv>
 
-#include "kernels/error.h"
-#include "kernels/option_choice.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/option_choice.h"
+#include "kernels/base/text.h"
 
 namespace msrun::tensor_compare {
 

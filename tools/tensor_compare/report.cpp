@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/base/text.h"
 #include "kernels/compare/details_csv.h"
-#include "kernels/io/csv.h"
-#include "kernels/text.h"
+#include "kernels/io/files/csv.h"
 
 namespace msrun::tensor_compare {
 

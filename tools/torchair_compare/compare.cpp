@@ -5,9 +5,9 @@
 #include <system_error>
 #include <vector>
 
-#include "kernels/error.h"
-#include "kernels/exit_code.h"
-#include "kernels/io/paths.h"
+#include "kernels/base/error.h"
+#include "kernels/base/exit_code.h"
+#include "kernels/io/files/paths.h"
 #include "tools/torchair_compare/dump_tree.h"
 #include "tools/torchair_compare/rank_comparison.h"
 

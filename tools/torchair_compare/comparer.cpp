@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun::torchair {
 namespace {

@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/error.h"
-#include "kernels/io/ge_dump.h"
-#include "kernels/io/npz.h"
+#include "kernels/base/error.h"
+#include "kernels/io/graph_engine/ge_dump.h"
+#include "kernels/io/stored/npz.h"
 
 namespace msrun::torchair {
 namespace {

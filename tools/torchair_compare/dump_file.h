@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/io/file.h"
-#include "kernels/io/stored_tensor.h"
-#include "kernels/io/tensor_statistics.h"
+#include "kernels/io/files/file.h"
+#include "kernels/io/stored/stored_tensor.h"
+#include "kernels/io/stored/tensor_statistics.h"
 #include "tools/torchair_compare/token_files.h"
 
 namespace msrun::torchair {

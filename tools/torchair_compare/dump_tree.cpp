@@ -10,7 +10,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "kernels/io/paths.h"
+#include "kernels/io/files/paths.h"
 
 namespace msrun::torchair {
 

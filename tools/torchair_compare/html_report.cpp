@@ -11,8 +11,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "kernels/io/csv.h"
-#include "kernels/io/paths.h"
+#include "kernels/io/files/csv.h"
+#include "kernels/io/files/paths.h"
 #include "tools/torchair_compare/html_page.h"
 
 namespace msrun::torchair {

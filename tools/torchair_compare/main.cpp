@@ -4,7 +4,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "kernels/guarded_main.h"
+#include "kernels/base/guarded_main.h"
 #include "tools/torchair_compare/compare.h"
 #include "tools/torchair_compare/options.h"
 

@@ -1,6 +1,6 @@
 #include "tools/torchair_compare/messages.h"
 
-#include "kernels/text.h"
+#include "kernels/base/text.h"
 
 namespace msrun::torchair {
 namespace {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "tools/warning_limit.h"
+#include "tools/common/warning_limit.h"
 
 namespace msrun::torchair {
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "kernels/io/ge_graph.h"
+#include "kernels/io/graph_engine/ge_graph.h"
 
 namespace msrun::torchair {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun::torchair {
 namespace {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/io/ge_graph.h"
+#include "kernels/io/graph_engine/ge_graph.h"
 #include "tools/torchair_compare/comparer.h"
 #include "tools/torchair_compare/token_files.h"
 

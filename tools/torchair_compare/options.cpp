@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/error.h"
-#include "kernels/text.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "tools/torchair_compare/dump_tree.h"
 
 namespace msrun::torchair {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/error.h"
-#include "kernels/io/csv.h"
-#include "kernels/io/ge_graph.h"
+#include "kernels/base/error.h"
+#include "kernels/io/files/csv.h"
+#include "kernels/io/graph_engine/ge_graph.h"
 #include "tools/torchair_compare/dump_tree.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/op_names.h"

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <tuple>
 
-#include "kernels/io/paths.h"
-#include "tools/file_name.h"
+#include "kernels/io/files/paths.h"
+#include "tools/common/file_name.h"
 
 namespace msrun::torchair {
 namespace {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "kernels/io/csv.h"
+#include "kernels/io/files/csv.h"
 
 namespace msrun::torchair {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "kernels/io/paths.h"
+#include "kernels/io/files/paths.h"
 
 namespace msrun::torchair {
 

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <tuple>
 
-#include "kernels/error.h"
-#include "kernels/io/ge_dump.h"
-#include "kernels/io/paths.h"
+#include "kernels/base/error.h"
+#include "kernels/io/files/paths.h"
+#include "kernels/io/graph_engine/ge_dump.h"
 
 namespace msrun::torchair {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <thread>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun::convert {
 namespace {

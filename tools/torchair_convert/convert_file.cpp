@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/io/ge_dump.h"
-#include "kernels/io/npy_header.h"
-#include "kernels/io/npz.h"
-#include "kernels/io/tensor_statistics.h"
+#include "kernels/io/graph_engine/ge_dump.h"
+#include "kernels/io/numpy/npy_header.h"
+#include "kernels/io/stored/npz.h"
+#include "kernels/io/stored/tensor_statistics.h"
 
 namespace msrun::convert {
 namespace {

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/error.h"
-#include "kernels/io/file.h"
+#include "kernels/base/error.h"
+#include "kernels/io/files/file.h"
 #include "tools/torchair_convert/names.h"
 
 namespace msrun::convert {

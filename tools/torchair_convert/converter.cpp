@@ -13,8 +13,8 @@
 #include <set>
 #include <system_error>
 
-#include "kernels/clock.h"
-#include "kernels/exit_code.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/exit_code.h"
 #include "tools/torchair_convert/looks.h"
 #include "tools/torchair_convert/report.h"
 #include "tools/torchair_convert/tree.h"

@@ -3,7 +3,7 @@
 #include <csignal>
 #include <iostream>
 
-#include "kernels/guarded_main.h"
+#include "kernels/base/guarded_main.h"
 #include "tools/torchair_convert/command_line.h"
 #include "tools/torchair_convert/converter.h"
 

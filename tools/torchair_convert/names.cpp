@@ -5,7 +5,7 @@
 #include <charconv>
 #include <functional>
 
-#include "kernels/io/ge_dump.h"
+#include "kernels/io/graph_engine/ge_dump.h"
 
 namespace msrun::convert {
 namespace {

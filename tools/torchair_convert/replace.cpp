@@ -11,8 +11,8 @@
 #include <system_error>
 #include <utility>
 
-#include "kernels/io/descriptor.h"
-#include "kernels/io/npy_header.h"
+#include "kernels/io/files/descriptor.h"
+#include "kernels/io/numpy/npy_header.h"
 
 namespace msrun::convert {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 #include <cstdio>
 
-#include "kernels/clock.h"
-#include "kernels/text.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/text.h"
 
 namespace msrun::convert {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tools/common/warning_limit.h"
 #include "tools/torchair_convert/looks.h"
-#include "tools/warning_limit.h"
 
 namespace msrun::convert {
 

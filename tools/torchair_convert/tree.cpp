@@ -12,7 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "kernels/io/ge_dump.h"
+#include "kernels/io/graph_engine/ge_dump.h"
 
 namespace msrun::convert {
 namespace {

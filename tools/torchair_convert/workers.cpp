@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include "kernels/error.h"
+#include "kernels/base/error.h"
 
 namespace msrun::convert {
 namespace {

@@ -1,0 +1,110 @@
+# The rooms of the source tree: a folder, the rooms it may include from, and the target it is compiled as.
+#
+#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [USES <folder>...] [LINKS <library>...])
+#
+# A room may include its own headers and those of the rooms it uses, directly or through them; anything else fails the
+# build (CheckIncludes.cmake). A room can only use rooms that were declared before it, so that there are no circles.
+#
+# FLAT: the files of the folder alone; those of its subfolders belong to other rooms. Files named main.cpp belong to no
+# room: they are executables.
+# OBJECT: part of the kernels library (kernels/CMakeLists.txt). With NUMERIC it is compiled for every processor level
+# and gives the targets <target>_<level>, else once. All other rooms are static libraries, or interfaces if they have
+# headers alone.
+# LINKS: libraries from outside, by the name of their CMake target.
+set_property(GLOBAL PROPERTY MSRUN_ROOMS "")
+
+# kernels/io/dump -> msrun_kernels_io_dump
+function(msrun_room_target folder out)
+  string(REPLACE "/" "_" name ${folder})
+  set(${out} msrun_${name} PARENT_SCOPE)
+endfunction()
+
+function(msrun_room folder)
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT" "" "USES;LINKS")
+  msrun_room_target(${folder} target)
+  set(depth GLOB_RECURSE)
+  if(room_FLAT)
+    set(depth GLOB)
+  endif()
+  file(${depth} files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp ${PROJECT_SOURCE_DIR}/${folder}/*.h)
+  list(FILTER files EXCLUDE REGEX "/main\\.cpp$")
+
+  get_property(rooms GLOBAL PROPERTY MSRUN_ROOMS)
+  set(reachable ${folder})
+  foreach(used IN LISTS room_USES)
+    if(NOT used IN_LIST rooms)
+      message(FATAL_ERROR "The room ${folder} uses ${used}, which is not declared before it.")
+    endif()
+    get_property(further GLOBAL PROPERTY MSRUN_ROOM_${used})
+    list(APPEND reachable ${further})
+  endforeach()
+  list(REMOVE_DUPLICATES reachable)
+  set_property(GLOBAL APPEND PROPERTY MSRUN_ROOMS ${folder})
+  set_property(GLOBAL PROPERTY MSRUN_ROOM_${folder} ${reachable})
+
+  set(stamp ${CMAKE_BINARY_DIR}/rooms/${target}.checked)
+  set(request ${CMAKE_BINARY_DIR}/rooms/${target}.cmake)
+  file(GENERATE OUTPUT ${request} CONTENT
+    "set(room \"${folder}\")\nset(reachable \"${reachable}\")\nset(files \"${files}\")\n")
+  add_custom_command(OUTPUT ${stamp}
+    COMMAND ${CMAKE_COMMAND} -DREQUEST=${request} -DROOMS=${CMAKE_BINARY_DIR}/rooms/all.txt
+      -DROOT=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake
+    COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+    DEPENDS ${files} ${request} ${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake
+    COMMENT "" VERBATIM)
+  add_custom_target(${target}_includes DEPENDS ${stamp})
+
+  set(sources ${files})
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  if(room_OBJECT)
+    set(levels "")
+    if(room_NUMERIC)
+      msrun_kernel_levels(levels)
+      list(TRANSFORM levels PREPEND _)
+    else()
+      set(levels " ")
+    endif()
+    foreach(level IN LISTS levels)
+      string(STRIP "${level}" level)
+      add_library(${target}${level} OBJECT ${sources})
+      target_link_libraries(${target}${level} PRIVATE msrun_options msrun_kernel_options ${room_LINKS})
+      if(level)
+        target_link_libraries(${target}${level} PRIVATE msrun_numeric_options${level})
+      endif()
+      add_dependencies(${target}${level} ${target}_includes)
+    endforeach()
+    return()
+  endif()
+  set(libraries ${room_LINKS})
+  foreach(used IN LISTS room_USES)
+    if(used MATCHES "^kernels/")
+      list(APPEND libraries msrun_kernels)
+    else()
+      msrun_room_target(${used} library)
+      list(APPEND libraries ${library})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES libraries)
+  if(NOT sources)
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${libraries})
+    add_dependencies(${target} ${target}_includes)
+    return()
+  endif()
+  add_library(${target} STATIC ${sources})
+  target_link_libraries(${target} PRIVATE msrun_options PUBLIC ${libraries})
+  add_dependencies(${target} ${target}_includes)
+endfunction()
+
+# Call when all rooms are declared: writes rooms/all.txt, a line "folder: reachable rooms" for each, which the check of
+# the includes and the tests read.
+function(msrun_rooms_declared)
+  get_property(rooms GLOBAL PROPERTY MSRUN_ROOMS)
+  set(text "")
+  foreach(folder IN LISTS rooms)
+    get_property(reachable GLOBAL PROPERTY MSRUN_ROOM_${folder})
+    string(REPLACE ";" " " reachable "${reachable}")
+    string(APPEND text "${folder}: ${reachable}\n")
+  endforeach()
+  file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/rooms/all.txt CONTENT "${text}")
+endfunction()

@@ -1,0 +1,125 @@
+#include "kernels/evaluate/evaluate.h"
+
+#include "kernels/base/error.h"
+#include "kernels/evaluate/complex_operators.h"
+#include "kernels/ops/common/functions.h"
+
+namespace msrun {
+namespace {
+
+// Turns the tensors of one side into Vars, in the order of requires_grad.
+class SideBuilder {
+ public:
+  SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, Tape& tape)
+      : call_(call),
+        name_(op.name),
+        takes_complex_(takes_complex(op.name)),
+        tape_(tape),
+        benchmark_(options.benchmark),
+        change_input_(options.change_input),
+        plan_(plan_raise(call)) {
+    if (benchmark_ || !call.autocast) return;
+    const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
+    if (!autocast) return;
+    const AutocastPolicy policy = autocast_policy(op.name);
+    if (policy == AutocastPolicy::lower) cast_to_ = autocast;
+    if (policy == AutocastPolicy::float32) cast_to_ = DType::float32;
+  }
+
+  Value build(const Value& tree) {
+    return transform_leaves(tree, [&](const Value& leaf) -> Value {
+      const Tensor* tensor = leaf.get<Tensor>();
+      if (tensor == nullptr) return leaf;
+      if (!benchmark_) return input(*tensor);
+      const Tensor raised = raise(*tensor, plan_, call_.parts.api);
+      return input(change_input_ && is_floating(raised.dtype()) ? change_input_(raised) : raised);
+    });
+  }
+
+  const std::vector<Var>& inputs() const { return inputs_; }
+
+ private:
+  Var input(const Tensor& tensor) {
+    if (is_complex(tensor.dtype()) && !takes_complex_)
+      throw SkipError("Complex tensors are not supported by " + name_ + ".");
+    const bool differentiate =
+        call_.backward.run && inputs_.size() < call_.requires_grad.size() && call_.requires_grad[inputs_.size()];
+    const bool differentiable = is_floating(tensor.dtype()) || is_complex(tensor.dtype());
+    Var var = differentiate && differentiable ? tape_.leaf(tensor) : tape_.constant(tensor);
+    inputs_.push_back(var);
+    const bool castable = is_half(tensor.dtype()) || tensor.dtype() == DType::float32;
+    return cast_to_ && castable ? cast(var, *cast_to_) : var;
+  }
+
+  const MaterialisedCall& call_;
+  const std::string& name_;
+  bool takes_complex_;
+  Tape& tape_;
+  bool benchmark_;
+  const std::function<Tensor(const Tensor&)>& change_input_;
+  RaisePlan plan_;
+  std::optional<DType> cast_to_;
+  std::vector<Var> inputs_;
+};
+
+void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients,
+                  const EvaluationOptions& options, Tape& tape) {
+  List outputs;
+  if (const List* list = output.get<List>()) {
+    outputs = *list;
+  } else {
+    outputs.push_back(output);
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < outputs.size() && i < gradients.size(); ++i) {
+    if (options.only_output && *options.only_output != i) continue;
+    const Tensor* gradient = gradients[i].get<Tensor>();
+    const Var* var = outputs[i].get<Var>();
+    if (gradient == nullptr || var == nullptr) continue;
+    // With several outputs those without a graph simply get no gradient; a single one must have it.
+    if (!var->requires_grad() && outputs.size() > 1) continue;
+    Tensor upstream = options.benchmark ? raise_gradient(*gradient, call.parts.api) : *gradient;
+    if (options.benchmark && options.change_input && is_floating(upstream.dtype()))
+      upstream = options.change_input(upstream);
+    tape.backward(*var, upstream);
+    any = true;
+  }
+  if (!any) throw SkipError("Backward input of " + call.name + " is empty.");
+}
+
+}  // namespace
+
+Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
+  Tape tape(options.arithmetic);
+  SideBuilder builder(call, op, options, tape);
+  List args;
+  for (const Value& arg : call.args) args.push_back(builder.build(arg));
+  Dict kwargs;
+  for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
+
+  const SumRecorder sums;
+  const Value output = op.call(args, kwargs, tape);
+  Evaluation result;
+  result.output_sums = sums.seen();
+  result.output = transform_leaves(output, [](const Value& leaf) -> Value {
+    const Var* var = leaf.get<Var>();
+    return var == nullptr ? leaf : Value(var->tensor().contiguous());
+  });
+  if (!call.backward.run || output.is_none()) return result;
+  try {
+    const bool adjust = static_cast<bool>(options.adjust_gradients);
+    run_backward(output, call, adjust ? options.adjust_gradients(result.output, call.gradients) : call.gradients,
+                 options, tape);
+  } catch (const SkipError& error) {
+    result.backward_problem = error.what();
+    return result;
+  }
+  result.gradient_sums = sums.seen();
+  for (const Var& input : builder.inputs()) {
+    const Tensor gradient = tape.gradient(input);
+    result.gradients.push_back(gradient.defined() ? Value(gradient.contiguous()) : Value(None{}));
+  }
+  return result;
+}
+
+}  // namespace msrun

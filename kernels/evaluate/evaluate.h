@@ -1,0 +1,43 @@
+// Evaluation of a materialised call with msrun's own operators: the benchmark, and the simulated device.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "kernels/evaluate/precision.h"
+#include "kernels/numeric/sums.h"
+
+namespace msrun {
+
+struct Evaluation {
+  // What the call returned; tensor leaves are Tensors.
+  Value output;
+  // One per tensor in args, then one per tensor in kwargs, depth first: Tensor, or None where no gradient was asked
+  // for.
+  List gradients;
+  // Why the backward could not be run although it was asked for; empty otherwise.
+  std::string backward_problem;
+  // Behind the output, and behind output and gradients together.
+  SumStatistics output_sums;
+  SumStatistics gradient_sums;
+};
+
+struct EvaluationOptions {
+  Arithmetic arithmetic;
+  // Raises every tensor to the benchmark's precision first.
+  bool benchmark = false;
+  // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
+  std::optional<std::size_t> only_output;
+  // Changes the floating inputs and gradients of a benchmark after they are raised. Empty: they are taken as they are.
+  std::function<Tensor(const Tensor&)> change_input;
+  // Changes the gradients of the outputs once the outputs are known: where these are free up to a sign, a gradient
+  // belongs to one choice of it. Empty: they are taken as they are.
+  std::function<List(const Value& output, const List& gradients)> adjust_gradients;
+};
+
+// Throws SkipError where the forward cannot be evaluated. Re-entrant.
+Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options);
+
+}  // namespace msrun

@@ -1,0 +1,336 @@
+#include "kernels/evaluate/materialise.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "kernels/base/error.h"
+#include "kernels/io/stored/tensor_file.h"
+
+namespace msrun {
+namespace {
+
+using SpecPtr = std::shared_ptr<const TensorSpec>;
+using Notes = std::vector<std::string>;
+
+// How the dtype of a call's tensors is changed before use (6.2).
+enum class Conversion : std::uint8_t { none, int32_to_int64, int64_to_float32 };
+
+struct Rules {
+  Conversion conversion = Conversion::none;
+  bool hf32 = false;
+};
+
+Rules rules_of(const ApiName& name) {
+  Rules rules;
+  if (name.api == "cross_entropy") rules.conversion = Conversion::int32_to_int64;
+  if (name.api == "histc") rules.conversion = Conversion::int64_to_float32;
+  rules.hf32 = name.api == "conv1d" || name.api == "conv2d";
+  return rules;
+}
+
+DType converted(DType dtype, Conversion conversion) {
+  if (conversion == Conversion::int32_to_int64 && dtype == DType::int32) return DType::int64;
+  if (conversion == Conversion::int64_to_float32 && dtype == DType::int64) return DType::float32;
+  return dtype;
+}
+
+DType dtype_of(const TensorSpec& spec) {
+  const std::optional<DType> dtype = parse_dtype(spec.dtype);
+  if (!dtype) throw SkipError("Dtype is not supported: " + spec.dtype);
+  return *dtype;
+}
+
+ValueRange range_of(const TensorSpec& spec) { return {spec.min, spec.max, spec.min_finite, spec.max_finite}; }
+
+bool has_file(const TensorSpec& spec) { return !spec.file().empty(); }
+
+// The file wins over the dump (6.4), but one that holds something else may be the file of another call.
+void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor& tensor, Notes& notes) {
+  const std::optional<DType> dtype = parse_dtype(spec.dtype);
+  // The older tool recorded neither dtype nor shape of a tensor in a file.
+  if (!dtype) return;
+  const bool same_shape =
+      std::equal(spec.shape.begin(), spec.shape.end(), tensor.shape().begin(), tensor.shape().end());
+  if (*dtype == tensor.dtype() && same_shape) return;
+  notes.push_back("The file " + file + " holds " + std::string(torch_name(tensor.dtype())) + " " +
+                  tuple_text(tensor.shape()) + ", the dump says " + spec.dtype + " " + tuple_text(spec.shape) + ".");
+}
+
+Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root, Notes& notes) {
+  const std::string& file = spec.file();
+  if (data_root.empty()) throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
+  Tensor tensor = read_tensor_file((data_root / file).string());
+  note_mismatch(spec, file, tensor, notes);
+  return tensor;
+}
+
+const TensorSpec* spec_of(const Value& value) {
+  const SpecPtr* spec = value.get<SpecPtr>();
+  return spec == nullptr ? nullptr : spec->get();
+}
+
+// The changes of 6.2 to what was recorded.
+void adapt(const ApiName& name, List& args, Dict& kwargs) {
+  if (name.api == "cross_entropy" && args.size() > 1) {
+    // Class indices must not hit ignore_index.
+    if (const TensorSpec* target = spec_of(args[1]); target != nullptr && target->min && *target->min <= 0) {
+      auto changed = std::make_shared<TensorSpec>(*target);
+      changed->min = 0;
+      args[1] = SpecPtr(std::move(changed));
+    }
+  }
+  if (name.api == "histc" && !args.empty()) {
+    const TensorSpec* input = spec_of(args[0]);
+    if (input != nullptr &&
+        (input->dtype == "torch.int8" || input->dtype == "torch.int32" || input->dtype == "torch.int64")) {
+      auto changed = std::make_shared<TensorSpec>(*input);
+      changed->dtype = "torch.float32";
+      args[0] = SpecPtr(std::move(changed));
+    }
+  }
+  if (name.api == "rms_norm" && args.size() < 4 && !args.empty()) {
+    // Without eps the operator takes the epsilon of its input's dtype; the raised benchmark must take the same.
+    const TensorSpec* input = spec_of(args[0]);
+    const bool given =
+        std::any_of(kwargs.begin(), kwargs.end(), [](const auto& entry) { return entry.first == "eps"; });
+    if (input != nullptr && !given)
+      kwargs.emplace_back("eps", epsilon(parse_dtype(input->dtype).value_or(DType::float32)));
+  }
+  if (name.api == "npu_fusion_attention") {
+    std::int64_t sparse_mode = 0;
+    for (const auto& [key, value] : kwargs) {
+      if (const auto* mode = value.get<std::int64_t>(); key == "sparse_mode" && mode != nullptr) sparse_mode = *mode;
+    }
+    for (auto& [key, value] : kwargs) {
+      const TensorSpec* mask = spec_of(value);
+      if (key != "atten_mask" || mask == nullptr || has_file(*mask) || sparse_mode < 2 || sparse_mode > 4) continue;
+      // The compressed mask of these modes is always the same 2048 x 2048 triangle.
+      constexpr std::int64_t size = 2048;
+      Tensor triangle(DType::boolean, {size, size});
+      bool* to = triangle.mutable_data<bool>();
+      for (std::int64_t row = 0; row < size; ++row) {
+        for (std::int64_t column = 0; column < size; ++column) *to++ = column > row;
+      }
+      value = triangle;
+    }
+  }
+}
+
+class Builder {
+ public:
+  Builder(const ApiCall& call, const MaterialiseOptions& options, const Rules& rules, Notes& notes)
+      : call_(call), options_(options), rules_(rules), notes_(notes) {}
+
+  Value build(const Value& value, const std::string& path) {
+    const std::string inside = path + ".";
+    if (const List* list = value.get<List>()) {
+      List result;
+      for (std::size_t i = 0; i < list->size(); ++i) result.push_back(build((*list)[i], inside + std::to_string(i)));
+      return result;
+    }
+    if (const Dict* dict = value.get<Dict>()) {
+      Dict result;
+      for (const auto& [key, item] : *dict) result.emplace_back(key, build(item, inside + key));
+      return result;
+    }
+    if (const Unsupported* unsupported = value.get<Unsupported>()) throw SkipError(unsupported->reason);
+    const TensorSpec* spec = spec_of(value);
+    return spec == nullptr ? value : Value(build_tensor(*spec, path));
+  }
+
+  bool hf32_changed() const { return hf32_changed_; }
+
+ private:
+  Tensor build_tensor(const TensorSpec& spec, const std::string& path) {
+    Tensor tensor = has_file(spec) ? read_recorded(spec, options_.data_root, notes_) : generate(spec, path);
+    tensor = tensor.to(converted(tensor.dtype(), rules_.conversion));
+    if (!rules_.hf32 || tensor.dtype() != DType::float32) return tensor;
+    const Tensor rounded = round_to_hf32(tensor);
+    // Asked for only where a recorded result may belong to the inputs as they were.
+    hf32_changed_ = hf32_changed_ || (call_.recorded && !bitwise_equal(rounded, tensor));
+    return rounded;
+  }
+
+  Tensor generate(const TensorSpec& spec, const std::string& path) const {
+    const DType dtype = converted(dtype_of(spec), rules_.conversion);
+    if (options_.stream != nullptr) {
+      return random_tensor(dtype, spec.shape, range_of(spec), *options_.stream, RangeRule::torch);
+    }
+    Philox words(random_key(options_.seed, call_.name, path));
+    return random_tensor(dtype, spec.shape, range_of(spec), words);
+  }
+
+  const ApiCall& call_;
+  const MaterialiseOptions& options_;
+  const Rules& rules_;
+  Notes& notes_;
+  bool hf32_changed_ = false;
+};
+
+// One flag per tensor; built is the value that recorded has become.
+void collect_flags(const Value& recorded, const Value& built, bool allowed, std::vector<bool>& flags) {
+  std::vector<DType> dtypes;
+  for_each_leaf(built, [&](const Value& leaf) {
+    if (const Tensor* tensor = leaf.get<Tensor>()) dtypes.push_back(tensor->dtype());
+  });
+  std::size_t place = 0;
+  for_each_leaf(recorded, [&](const Value& leaf) {
+    if (const TensorSpec* spec = spec_of(leaf)) {
+      // Of a tensor in a file the older tool recorded no dtype.
+      const std::optional<DType> dtype = spec->dtype.empty() ? dtypes[place] : parse_dtype(spec->dtype);
+      // A tensor that is not floating cannot require a gradient, whatever the dump says.
+      flags.push_back(allowed && spec->requires_grad && dtype && (is_floating(*dtype) || is_complex(*dtype)));
+      ++place;
+    } else if (leaf.is<Tensor>()) {
+      flags.push_back(false);
+      ++place;
+    }
+  });
+}
+
+bool has_keyword(const ApiCall& call, std::string_view key) {
+  return std::any_of(call.kwargs.begin(), call.kwargs.end(), [&](const auto& entry) { return entry.first == key; });
+}
+
+// A recorded result: from its file, or without elements. Random data would stand for nothing.
+Value load_result(const Value& tree, const MaterialiseOptions& options, Notes& notes) {
+  return transform_leaves(tree, [&](const Value& leaf) -> Value {
+    if (const Unsupported* unsupported = leaf.get<Unsupported>()) throw SkipError(unsupported->reason);
+    const TensorSpec* spec = spec_of(leaf);
+    if (spec == nullptr) return leaf;
+    const bool empty = std::find(spec->shape.begin(), spec->shape.end(), 0) != spec->shape.end();
+    if (!has_file(*spec) && empty) return Tensor(dtype_of(*spec), Dims(spec->shape.begin(), spec->shape.end()));
+    if (!has_file(*spec)) throw SkipError("The dump holds no data of the recorded result.");
+    return read_recorded(*spec, options.data_root, notes);
+  });
+}
+
+// A gradient that cannot be read leaves the forward to be checked.
+RecordedResult load_results(const RecordedResult& recorded, bool with_gradients, const MaterialiseOptions& options,
+                            Notes& notes) {
+  RecordedResult result;
+  for (const Value& output : recorded.outputs) result.outputs.push_back(load_result(output, options, notes));
+  if (!with_gradients) return result;
+  try {
+    for (const Value& gradient : recorded.gradients) result.gradients.push_back(load_result(gradient, options, notes));
+  } catch (const SkipError& error) {
+    result.gradients.clear();
+    result.gradient_problem = error.what();
+  }
+  return result;
+}
+
+// A gradient that cannot be built leaves the forward to be checked.
+void build_gradients(const ApiCall& call, const MaterialiseOptions& options, MaterialisedCall& result) {
+  const Rules unchanged;
+  Builder builder(call, options, unchanged, result.notes);
+  try {
+    if (call.grad_inputs.empty()) throw SkipError("Backward input of " + call.name + " is empty.");
+    for (std::size_t i = 0; i < call.grad_inputs.size(); ++i) {
+      result.gradients.push_back(builder.build(call.grad_inputs[i], "grad." + std::to_string(i)));
+    }
+  } catch (const SkipError& error) {
+    result.gradients.clear();
+    result.backward.run = false;
+    result.backward.message += error.what();
+  }
+}
+
+}  // namespace
+
+BackwardPlan plan_backward(const ApiCall& call, const ApiName& name) {
+  BackwardPlan plan;
+  bool need_gradient = true;
+  if (has_keyword(call, "out")) {
+    need_gradient = false;
+    plan.message += "function with out=... arguments don't support automatic differentiation, skip backward.";
+  }
+  if (name.api == "repeat_interleave") {
+    need_gradient = false;
+    plan.message += "This API does not have backward input data, skip backward.";
+  }
+  if (name.api == "masked_select") {
+    need_gradient = false;
+    plan.message += "This API does not support backward ut, skip backward.";
+  }
+  plan.run = call.has_backward && need_gradient;
+  return plan;
+}
+
+MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) {
+  const std::optional<ApiName> name = ApiName::parse(call.name);
+  if (!name) throw SkipError("API " + call.name + " not support for acc_check. SKIP.");
+  Rules rules = rules_of(*name);
+  rules.hf32 = rules.hf32 && options.round_to_hf32;
+  List args = call.args;
+  Dict kwargs = call.kwargs;
+  adapt(*name, args, kwargs);
+
+  MaterialisedCall result;
+  result.name = call.name;
+  result.parts = *name;
+  result.output_dtype = call.output_dtype;
+  result.backward = plan_backward(call, *name);
+  // Keyword arguments first: the order in which torch's stream is consumed.
+  Builder builder(call, options, rules, result.notes);
+  for (const auto& [key, value] : kwargs) result.kwargs.emplace_back(key, builder.build(value, "kwargs." + key));
+  for (std::size_t i = 0; i < args.size(); ++i)
+    result.args.push_back(builder.build(args[i], "args." + std::to_string(i)));
+
+  const bool positional_gradients = !has_keyword(call, "out");
+  for (std::size_t i = 0; i < args.size(); ++i)
+    collect_flags(args[i], result.args[i], positional_gradients, result.requires_grad);
+  // Keyword tensors: those given directly, never those in a list.
+  for (std::size_t i = 0; i < kwargs.size(); ++i) {
+    const Value& value = kwargs[i].second;
+    collect_flags(value, result.kwargs[i].second, !value.is<List>(), result.requires_grad);
+  }
+  result.hf32_changed = builder.hf32_changed();
+  if (result.backward.run) build_gradients(call, options, result);
+  if (call.recorded) result.recorded = load_results(*call.recorded, result.backward.run, options, result.notes);
+  return result;
+}
+
+std::uint64_t stream_words(const ApiCall& call, bool real_data) {
+  const std::optional<ApiName> name = ApiName::parse(call.name);
+  if (!name) return 0;
+  const Rules rules = rules_of(*name);
+  List args = call.args;
+  Dict kwargs = call.kwargs;
+  adapt(*name, args, kwargs);
+  std::uint64_t words = 0;
+  const auto count = [&](const Value& tree) {
+    for_each_leaf(tree, [&](const Value& leaf) {
+      const TensorSpec* spec = spec_of(leaf);
+      if (spec == nullptr || (real_data && has_file(*spec))) return;
+      words += random_words_needed(converted(dtype_of(*spec), rules.conversion), spec->shape, range_of(*spec));
+    });
+  };
+  try {
+    for (const auto& [key, value] : kwargs) count(value);
+    for (const Value& arg : args) count(arg);
+    if (plan_backward(call, *name).run) {
+      for (const Value& gradient : call.grad_inputs) count(gradient);
+    }
+  } catch (const SkipError&) {
+    // The call is refused at this argument: what came before has been drawn.
+  }
+  return words;
+}
+
+Tensor round_to_hf32(const Tensor& tensor) {
+  const Tensor source = tensor.contiguous();
+  Tensor result(DType::float32, source.shape());
+  const auto* from = source.data<std::int32_t>();
+  auto* to = result.mutable_data<std::int32_t>();
+  for (std::int64_t i = 0; i < source.numel(); ++i) {
+    // Unsigned, because the last shift may leave the signed range; infinity and NaN have nothing to round.
+    const auto rounded = static_cast<std::uint32_t>(((from[i] >> 11) + 1) >> 1) << 12;
+    to[i] = (from[i] & 0x7F800000) == 0x7F800000 ? from[i] : static_cast<std::int32_t>(rounded);
+  }
+  return result;
+}
+
+}  // namespace msrun

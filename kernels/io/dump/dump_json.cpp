@@ -1,0 +1,333 @@
+#include "kernels/io/dump/dump_json.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+
+#include "kernels/api/api_call.h"
+#include "kernels/io/dump/dump_value.h"
+#include "kernels/io/files/file.h"
+#include "kernels/io/json/json_tree.h"
+
+namespace msrun {
+namespace {
+
+// Files that begin so are often meant to be JSON; the position of their first byte would not help.
+void refuse_other_encodings(const InputFile& file) {
+  std::array<char, 2> start{};
+  if (file.size() < start.size()) return;
+  file.read_at(0, std::as_writable_bytes(std::span(start)));
+  const std::string_view bytes(start.data(), start.size());
+  if (bytes == "\x1F\x8B" || bytes == "PK") throw UserError(file.path() + " is compressed: unpack it first.");
+  if (bytes == "\xFF\xFE" || bytes == "\xFE\xFF") {
+    throw UserError(file.path() + " is in UTF-16: JSON is UTF-8, convert it first.");
+  }
+}
+
+JsonReader::Source file_source(const std::string& path) {
+  try {
+    const auto file = std::make_shared<InputFile>(path);
+    if (file->size() == 0) throw UserError("The file " + path + " is empty.");
+    refuse_other_encodings(*file);
+    return [file](std::span<char> target) {
+      try {
+        return file->read(target);
+      } catch (const FileError& error) {
+        throw UserError(error.what());
+      }
+    };
+  } catch (const FileError& error) {
+    throw UserError(error.what());
+  }
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+// Python's bool(value).
+bool is_truthy(const JsonNode& node) {
+  switch (node.kind()) {
+    case JsonEvent::string:
+      return !node.text().empty();
+    case JsonEvent::integer:
+    case JsonEvent::real:
+      return node.number() != 0;
+    case JsonEvent::boolean:
+      return node.boolean();
+    case JsonEvent::null:
+      return false;
+    default:
+      return node.begin() != node.end();
+  }
+}
+
+struct EntryKeys {
+  std::string_view args;
+  std::string_view kwargs;
+};
+constexpr EntryKeys dump_keys{"input_args", "input_kwargs"};
+constexpr EntryKeys att_keys{"args", "kwargs"};
+
+// Reads the value of one entry.
+class EntryReader {
+ public:
+  EntryReader(JsonReader& reader, bool& saw_mindspore, bool keep_outputs = false)
+      : reader_(reader), saw_mindspore_(saw_mindspore), keep_outputs_(keep_outputs) {}
+
+  DumpEntry read(const EntryKeys& keys) {
+    DumpEntry entry;
+    const std::size_t outside = reader_.depth();
+    const JsonEvent event = reader_.next();
+    if (event != JsonEvent::begin_object) {
+      entry.problem = "The entry must be an object, found " + std::string(kind_name(event)) + ".";
+      reader_.skip_container(outside + 1);
+      return entry;
+    }
+    while (reader_.next() == JsonEvent::key) {
+      if (reader_.text() == keys.args) {
+        entry.has_args = read_list(keys.args, entry.args, entry.problem);
+      } else if (reader_.text() == keys.kwargs) {
+        entry.has_kwargs = read_dict(keys.kwargs, entry.kwargs, entry.problem);
+      } else if (reader_.text() == "input") {
+        entry.has_grad_inputs = read_list("input", entry.grad_inputs, entry.problem);
+      } else if (reader_.text() == "output") {
+        read_outputs(entry);
+      } else {
+        reader_.skip_value();
+      }
+    }
+    return entry;
+  }
+
+  // An entry that is the bare list of gradients.
+  DumpEntry read_gradients() {
+    DumpEntry entry;
+    entry.has_grad_inputs = read_list("The entry", entry.grad_inputs, entry.problem);
+    return entry;
+  }
+
+ private:
+  bool read_list(std::string_view key, List& list, std::string& problem) {
+    if (!read_tree(key, JsonEvent::begin_array, "a list", problem)) return false;
+    list = dump_list(tree_.root(), Where(key), saw_mindspore_);
+    return true;
+  }
+
+  bool read_dict(std::string_view key, Dict& dict, std::string& problem) {
+    if (!read_tree(key, JsonEvent::begin_object, "an object", problem)) return false;
+    dict = dump_dict(tree_.root(), Where(key), saw_mindspore_);
+    return true;
+  }
+
+  bool read_tree(std::string_view key, JsonEvent expected, std::string_view expected_name, std::string& problem) {
+    std::string found;
+    switch (tree_.read(reader_)) {
+      case JsonTree::Outcome::too_deep:
+        found = " is nested deeper than 400 levels.";
+        break;
+      case JsonTree::Outcome::too_large:
+        found = " holds too many values or too much text.";
+        break;
+      case JsonTree::Outcome::complete: {
+        const JsonEvent kind = tree_.root().kind();
+        if (kind == expected) return true;
+        found = " must be " + std::string(expected_name) + ", found " + std::string(kind_name(kind)) + ".";
+      }
+    }
+    if (problem.empty()) problem = std::string(key) + found;
+    return false;
+  }
+
+  void read_outputs(DumpEntry& entry) {
+    if (!keep_outputs_) {
+      read_output_head(entry);
+      return;
+    }
+    // Malformed results are of no concern to whoever only runs the call.
+    std::string problem;
+    if (!read_list("output", entry.outputs, problem)) {
+      entry.outputs = {Unsupported{problem}};
+      return;
+    }
+    if (entry.outputs.empty()) return;
+    const auto* spec = entry.outputs.front().get<std::shared_ptr<const TensorSpec>>();
+    if (spec == nullptr) return;
+    entry.output_dtype = (*spec)->dtype;
+    entry.output_rank = (*spec)->shape.size();
+  }
+
+  void read_output_head(DumpEntry& entry) {
+    const std::size_t outside = reader_.depth();
+    if (reader_.next() == JsonEvent::begin_array && reader_.next() == JsonEvent::begin_object) {
+      while (reader_.next() == JsonEvent::key) {
+        const bool is_dtype = reader_.text() == "dtype";
+        const bool is_shape = reader_.text() == "shape";
+        const std::size_t inside = reader_.depth();
+        const JsonEvent event = reader_.next();
+        if (event == JsonEvent::string && is_dtype) entry.output_dtype = reader_.text();
+        if (event == JsonEvent::begin_array && is_shape) {
+          std::size_t rank = 0;
+          while (reader_.next() == JsonEvent::integer) ++rank;
+          entry.output_rank = rank;
+        }
+        reader_.skip_container(inside + 1);
+      }
+    }
+    reader_.skip_container(outside + 1);
+  }
+
+  JsonReader& reader_;
+  bool& saw_mindspore_;
+  bool keep_outputs_;
+  JsonTree tree_;
+};
+
+// x[1, 2] and x[[1, 2]] are recorded alike. The first takes away dimensions, the second does not, nor does a list of
+// bools: where the recorded output tells that it was a list, it is put into a tuple of its own.
+void restore_index_list(DumpEntry& entry) {
+  if (entry.args.size() != 2 || !entry.output_rank) return;
+  const auto* tensor = entry.args[0].get<std::shared_ptr<const TensorSpec>>();
+  const List* index = entry.args[1].get<List>();
+  if (tensor == nullptr || index == nullptr || index->empty()) return;
+  const auto all = [&](auto&& is_kind) { return std::all_of(index->begin(), index->end(), is_kind); };
+  if (!all([](const Value& item) { return item.is<std::int64_t>(); }) &&
+      !all([](const Value& item) { return item.is<bool>(); })) {
+    return;
+  }
+  if (*entry.output_rank == (*tensor)->shape.size()) entry.args[1] = List(1, Value(*index));
+}
+
+// acc_check_pytorch.md 3.1. The overflow dumps of the older tool join all parts by underscores, of which the API's own
+// name may have some too.
+std::string att_entry_name(std::string_view name, Direction direction) {
+  const std::string_view suffix = direction == Direction::forward ? "forward" : "backward";
+  std::string base(name);
+  if (name.find_first_of("*.") != std::string_view::npos) {
+    std::replace(base.begin(), base.end(), '*', '.');
+  } else if (name.ends_with(suffix)) {
+    base.resize(base.size() - suffix.size());
+    if (base.ends_with('_')) base.pop_back();
+    const std::size_t first = base.find('_');
+    const std::size_t last = base.rfind('_');
+    if (first != last) base[first] = base[last] = '.';
+  }
+  return base.append(".").append(suffix);
+}
+
+void read_att_file(const std::string& path, Direction direction, const DumpReader::OnEntry& on_entry,
+                   DumpHeader& header) {
+  JsonReader reader(path, file_source(path));
+  const JsonEvent top = reader.next();
+  if (top != JsonEvent::begin_object) {
+    throw UserError(path + ": the top level must be an object, found " + std::string(kind_name(top)));
+  }
+  const auto note_files = [&](const Value& value) {
+    const auto* spec = value.get<std::shared_ptr<const TensorSpec>>();
+    header.real_data = header.real_data || (spec != nullptr && !(*spec)->data_path.empty());
+  };
+  bool saw_mindspore = false;
+  EntryReader entries(reader, saw_mindspore);
+  while (reader.next() == JsonEvent::key) {
+    header.has_data = true;
+    const std::string name = att_entry_name(reader.text(), direction);
+    DumpEntry entry = direction == Direction::forward ? entries.read(att_keys) : entries.read_gradients();
+    for_each_leaf(entry.args, note_files);
+    for_each_leaf(entry.kwargs, note_files);
+    for_each_leaf(entry.grad_inputs, note_files);
+    on_entry(name, std::move(entry));
+  }
+  reader.next();  // nothing but white space may follow
+}
+
+}  // namespace
+
+DumpReader::DumpReader(const std::string& path) : DumpReader(path, file_source(path)) {}
+
+DumpReader::DumpReader(const std::string& name, JsonReader::Source source, std::size_t chunk)
+    : name_(name), reader_(name, std::move(source), chunk) {}
+
+DumpHeader DumpReader::read(const OnEntry& on_entry) {
+  const auto reject = [&](const std::string& reason) {
+    throw UserError("Invalid dump.json format: " + name_ + ": " + reason);
+  };
+  const JsonEvent top = reader_.next();
+  if (top != JsonEvent::begin_object) {
+    reject("the top level must be an object, found " + std::string(kind_name(top)));
+  }
+  DumpHeader header;
+  JsonTree tree;
+  bool data_found = false;
+  bool names_calls = false;
+  while (reader_.next() == JsonEvent::key) {
+    const std::string key(reader_.text());
+    if (key == "data") {
+      const JsonEvent event = reader_.next();
+      if (event == JsonEvent::null) continue;
+      if (event != JsonEvent::begin_object) reject("data must be an object, found " + std::string(kind_name(event)));
+      if (data_found) reject("the key data occurs twice");
+      data_found = true;
+      read_data(on_entry, header);
+      continue;
+    }
+    names_calls = names_calls || key.find_first_of("*.") != std::string::npos;
+    const bool text_field = key == "framework" || key == "task" || key == "level";
+    if (!text_field && key != "dump_data_dir") {
+      reader_.skip_value();
+      continue;
+    }
+    tree.read(reader_);
+    const JsonNode value = tree.root();
+    if (key == "dump_data_dir") {
+      header.real_data = is_truthy(value);
+      header.dump_data_dir = value.is_string() ? std::string(value.text()) : std::string();
+    } else if (key == "framework") {
+      if (!value.is_string() && !value.is_null()) {
+        reject("framework must be a string, found " + std::string(kind_name(value.kind())));
+      }
+      header.framework = value.is_string() ? lower_case(value.text()) : std::string();
+    } else if (value.is_string()) {
+      (key == "task" ? header.task : header.level) = value.text();
+    }
+  }
+  reader_.next();  // nothing but white space may follow
+  if (!data_found) {
+    reject(std::string("no data found in dump.json") +
+           (names_calls ? "; the forward_info and backward_info of the older recorder go with -forward and -backward"
+                        : ""));
+  }
+  if (header.framework.empty()) header.framework = saw_mindspore_ ? "mindspore" : "pytorch";
+  return header;
+}
+
+void DumpReader::read_data(const OnEntry& on_entry, DumpHeader& header) {
+  EntryReader entries(reader_, saw_mindspore_, keep_outputs_);
+  std::string entry_name;
+  while (reader_.next() == JsonEvent::key) {
+    header.has_data = true;
+    if (reader_.text().find("Module") != std::string_view::npos) {
+      reader_.skip_value();
+      continue;
+    }
+    entry_name = reader_.text();
+    DumpEntry entry = entries.read(dump_keys);
+    if (entry_name.starts_with("Tensor.__getitem__.")) restore_index_list(entry);
+    on_entry(entry_name, std::move(entry));
+  }
+}
+
+DumpHeader read_att_pair(const std::string& forward_path, const std::string& backward_path,
+                         const DumpReader::OnEntry& on_entry) {
+  DumpHeader header;
+  header.framework = "pytorch";
+  header.level = "L1";
+  read_att_file(forward_path, Direction::forward, on_entry, header);
+  if (!backward_path.empty()) read_att_file(backward_path, Direction::backward, on_entry, header);
+  header.task = header.real_data ? "tensor" : "statistics";
+  return header;
+}
+
+}  // namespace msrun

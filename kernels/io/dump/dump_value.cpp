@@ -1,0 +1,333 @@
+#include "kernels/io/dump/dump_value.h"
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+namespace msrun {
+namespace {
+
+enum class Kind : std::uint8_t {
+  tensor,
+  integer,
+  real,
+  boolean,
+  text,
+  none,
+  slice,
+  ellipsis,
+  size,
+  dtype,
+  mindspore_dtype,
+  device,
+  numpy_integer,
+  numpy_real,
+  numpy_half,
+  numpy_float,
+  ndarray,
+};
+
+struct TypeName {
+  std::string_view text;
+  Kind kind;
+};
+
+constexpr std::array type_names{
+    TypeName{"torch.Tensor", Kind::tensor},
+    TypeName{"int", Kind::integer},
+    TypeName{"float", Kind::real},
+    TypeName{"bool", Kind::boolean},
+    TypeName{"str", Kind::text},
+    TypeName{"NoneType", Kind::none},
+    TypeName{"slice", Kind::slice},
+    TypeName{"ellipsis", Kind::ellipsis},
+    TypeName{"torch.Size", Kind::size},
+    TypeName{"torch.dtype", Kind::dtype},
+    TypeName{"torch.device", Kind::device},
+    TypeName{"torch.memory_format", Kind::none},
+    TypeName{"torch.ProcessGroup", Kind::none},
+    TypeName{"torch.distributed.ReduceOp", Kind::text},
+    TypeName{"mindspore.Tensor", Kind::tensor},
+    TypeName{"mindspore.dtype", Kind::mindspore_dtype},
+    TypeName{"torch.nn.parameter.Parameter", Kind::tensor},
+    TypeName{"torch.distributed.tensor.DTensor", Kind::tensor},
+    TypeName{"torch._subclasses.fake_tensor.FakeTensor", Kind::tensor},
+    TypeName{"torch.distributed._functional_collectives.AsyncCollectiveTensor", Kind::tensor},
+    TypeName{"BatchedTensor", Kind::tensor},
+    TypeName{"GradTrackingTensor", Kind::tensor},
+    TypeName{"numpy.ndarray", Kind::ndarray},
+};
+
+// numpy scalars, without the prefix "numpy.". Newer dumps leave it away and record the plain value.
+constexpr std::array numpy_names{
+    TypeName{"int8", Kind::numpy_integer},    TypeName{"int16", Kind::numpy_integer},
+    TypeName{"int32", Kind::numpy_integer},   TypeName{"int64", Kind::numpy_integer},
+    TypeName{"uint8", Kind::numpy_integer},   TypeName{"uint16", Kind::numpy_integer},
+    TypeName{"uint32", Kind::numpy_integer},  TypeName{"uint64", Kind::numpy_integer},
+    TypeName{"float16", Kind::numpy_half},    TypeName{"float32", Kind::numpy_float},
+    TypeName{"float64", Kind::numpy_real},    TypeName{"float128", Kind::numpy_real},
+    TypeName{"longdouble", Kind::numpy_real}, TypeName{"bool_", Kind::boolean},
+    TypeName{"bool", Kind::boolean},          TypeName{"str_", Kind::text},
+    TypeName{"string_", Kind::text},          TypeName{"bytes_", Kind::text},
+    TypeName{"unicode_", Kind::text},
+};
+
+template <std::size_t N>
+const Kind* find_kind(const std::array<TypeName, N>& names, std::string_view text) {
+  for (const TypeName& name : names) {
+    if (name.text == text) return &name.kind;
+  }
+  return nullptr;
+}
+
+Unsupported malformed(const Where& where, std::string_view expected) {
+  return {where.text() + " must be " + std::string(expected) + "."};
+}
+
+// A statistic; one that is neither number nor boolean counts as absent.
+std::optional<double> statistic(const JsonNode& node) {
+  if (node.is_number()) return node.number();
+  if (node.is_boolean()) return node.boolean() ? 1.0 : 0.0;
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> integers(const JsonNode& node) {
+  if (!node.is_array()) return std::nullopt;
+  std::vector<std::int64_t> values;
+  for (const JsonNode item : node) {
+    if (!item.is_integer()) return std::nullopt;
+    values.push_back(item.integer());
+  }
+  return values;
+}
+
+Value tensor(const JsonNode& object, const Where& where) {
+  const auto spec = std::make_shared<TensorSpec>();
+  std::optional<double> max_origin;
+  std::optional<double> min_origin;
+  bool has_dtype = false;
+  bool has_shape = false;
+  for (const JsonNode field : object) {
+    const std::string_view key = field.key();
+    if (key == "dtype") {
+      if (!field.is_string()) return malformed(Where(where, key), "a string");
+      spec->dtype = field.text();
+      has_dtype = true;
+    } else if (key == "shape") {
+      auto sizes = integers(field);
+      if (!sizes) return malformed(Where(where, key), "a list of integers");
+      spec->shape = std::move(*sizes);
+      has_shape = true;
+    } else if (key == "Max") {
+      spec->max = statistic(field);
+    } else if (key == "Min") {
+      spec->min = statistic(field);
+    } else if (key == "Mean") {
+      spec->mean = statistic(field);
+    } else if (key == "Norm") {
+      spec->norm = statistic(field);
+    } else if (key == "Max_except_inf_nan") {
+      spec->max_finite = statistic(field);
+    } else if (key == "Min_except_inf_nan") {
+      spec->min_finite = statistic(field);
+    } else if (key == "Max_origin") {
+      max_origin = statistic(field);
+    } else if (key == "Min_origin") {
+      min_origin = statistic(field);
+    } else if (key == "requires_grad") {
+      spec->requires_grad = field.is_boolean() && field.boolean();
+    } else if (key == "data_name" || key == "datapath") {
+      if (field.is_null()) continue;
+      if (!field.is_string()) return malformed(Where(where, key), "a string");
+      (key == "datapath" ? spec->data_path : spec->data_name) = field.text();
+    }
+  }
+  // ATT of 2024 keeps the true extrema apart and writes the finite ones as Max and Min.
+  if (max_origin) spec->max_finite = std::exchange(spec->max, max_origin);
+  if (min_origin) spec->min_finite = std::exchange(spec->min, min_origin);
+  const bool on_disk = !spec->data_name.empty() || !spec->data_path.empty();
+  if (!has_dtype && !on_disk) return Unsupported{where.text() + " is a tensor without dtype."};
+  if (!has_shape && !on_disk) return Unsupported{where.text() + " is a tensor without shape."};
+  return std::shared_ptr<const TensorSpec>(spec);
+}
+
+Value integer(const JsonNode& value, const Where& where) {
+  if (value.is_integer()) return value.integer();
+  if (value.is_boolean()) return value.boolean();
+  if (!value.is_number()) return malformed(where, "an integer");
+  const double number = value.number();
+  if (number != std::trunc(number)) return number;
+  if (!(std::fabs(number) < 0x1p63)) return Unsupported{where.text() + " does not fit 64 bits."};
+  return static_cast<std::int64_t>(number);
+}
+
+Value real(const JsonNode& value, const Where& where, Kind kind) {
+  if (!value.is_number()) return malformed(where, "a number");
+  const double number = value.number();
+  if (kind == Kind::numpy_float) return static_cast<double>(static_cast<float>(number));
+  if (kind == Kind::numpy_half) return static_cast<double>(to_float(to_half(static_cast<float>(number))));
+  return number;
+}
+
+Value boolean(const JsonNode& value, const Where& where) {
+  if (value.is_boolean()) return value.boolean();
+  if (value.is_integer() && (value.integer() == 0 || value.integer() == 1)) return value.integer() == 1;
+  return malformed(where, "a boolean");
+}
+
+Value slice(const JsonNode& value, const Where& where) {
+  static constexpr std::string_view expected = "a list of three integers or nulls";
+  if (!value.is_array() || value.count() != 3) return malformed(where, expected);
+  std::array<std::optional<std::int64_t>, 3> bounds;
+  std::size_t position = 0;
+  for (const JsonNode bound : value) {
+    if (!bound.is_integer() && !bound.is_null()) return malformed(where, expected);
+    if (bound.is_integer()) bounds[position] = bound.integer();
+    ++position;
+  }
+  return Slice{bounds[0], bounds[1], bounds[2]};
+}
+
+Value size(const JsonNode& value, const Where& where) {
+  const auto sizes = integers(value);
+  if (!sizes) return malformed(where, "a list of integers");
+  return List(sizes->begin(), sizes->end());
+}
+
+Value dtype(const JsonNode& value, const Where& where, Kind kind) {
+  if (!value.is_string()) return malformed(where, "a string");
+  std::string text(value.text());
+  if (kind == Kind::mindspore_dtype) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  if (const auto known = parse_dtype(text)) return *known;
+  return Unsupported{"Dtype is not supported: " + std::string(value.text())};
+}
+
+// Falsy values are a device without a name (acc_check_pytorch.md 6.9).
+Value device(const JsonNode& value, const Where& where) {
+  if (value.is_null()) return DeviceName{};
+  if (value.is_string()) return DeviceName{std::string(value.text())};
+  if (!value.is_integer()) return malformed(where, "a string or an integer");
+  return DeviceName{value.integer() == 0 ? std::string() : std::to_string(value.integer())};
+}
+
+Value described(const JsonNode& object, std::string_view type, const Where& where) {
+  const Kind* kind = find_kind(type_names, type);
+  if (kind == nullptr) {
+    static constexpr std::string_view numpy = "numpy.";
+    const bool prefixed = type.starts_with(numpy);
+    kind = find_kind(numpy_names, prefixed ? type.substr(numpy.size()) : type);
+    // Only the prefixed form means a scalar of that very type.
+    static constexpr Kind plain = Kind::numpy_real;
+    if (kind != nullptr && !prefixed && (*kind == Kind::numpy_float || *kind == Kind::numpy_half)) kind = &plain;
+  }
+  if (kind == nullptr) return Unsupported{"Type " + std::string(type) + " of " + where.text() + " is not supported."};
+  switch (*kind) {
+    case Kind::tensor:
+      return tensor(object, where);
+    case Kind::none:
+      return None{};
+    case Kind::ellipsis:
+      return Ellipsis{};
+    case Kind::ndarray:
+      return Unsupported{"numpy.ndarray is not supported now"};
+    default:
+      break;
+  }
+  std::optional<JsonNode> found;
+  for (const JsonNode field : object) {
+    if (field.key() == "value") found = field;
+  }
+  if (!found) return Unsupported{where.text() + " has no value."};
+  const JsonNode& value = *found;
+  const Where at(where, "value");
+  switch (*kind) {
+    case Kind::integer:
+    case Kind::numpy_integer:
+      return integer(value, at);
+    case Kind::boolean:
+      return boolean(value, at);
+    case Kind::text:
+      return value.is_string() ? Value(std::string(value.text())) : malformed(at, "a string");
+    case Kind::slice:
+      return slice(value, at);
+    case Kind::size:
+      return size(value, at);
+    case Kind::dtype:
+    case Kind::mindspore_dtype:
+      return dtype(value, at, *kind);
+    case Kind::device:
+      return device(value, at);
+    default:
+      return real(value, at, *kind);
+  }
+}
+
+}  // namespace
+
+std::string Where::text() const {
+  if (is_index_) return parent_->text() + "[" + std::to_string(index_) + "]";
+  return (parent_ == nullptr ? "" : parent_->text() + ".") + std::string(key_);
+}
+
+Value dump_value(const JsonNode& node, const Where& where, bool& saw_mindspore) {
+  switch (node.kind()) {
+    case JsonEvent::begin_array:
+      return dump_list(node, where, saw_mindspore);
+    case JsonEvent::string:
+      return std::string(node.text());
+    case JsonEvent::integer:
+      return node.integer();
+    case JsonEvent::real:
+      return node.number();
+    case JsonEvent::boolean:
+      return node.boolean();
+    case JsonEvent::begin_object:
+      break;
+    default:
+      return None{};
+  }
+  if (node.begin() == node.end()) return Unsupported{where.text() + " was not recorded."};
+  std::optional<JsonNode> type;
+  std::optional<JsonNode> class_type;
+  for (const JsonNode field : node) {
+    if (field.key() == "type") type = field;
+    if (field.key() == "class_type") class_type = field;
+  }
+  if (type && type->is_string()) {
+    saw_mindspore = saw_mindspore || type->text().starts_with("mindspore.");
+    return described(node, type->text(), where);
+  }
+  if (class_type && class_type->is_string()) {
+    return Unsupported{"Type " + std::string(class_type->text()) + " of " + where.text() + " is not supported."};
+  }
+  return dump_dict(node, where, saw_mindspore);
+}
+
+List dump_list(const JsonNode& array, const Where& where, bool& saw_mindspore) {
+  List list;
+  list.reserve(array.count());
+  for (const JsonNode item : array) list.push_back(dump_value(item, Where(where, list.size()), saw_mindspore));
+  return list;
+}
+
+Dict dump_dict(const JsonNode& object, const Where& where, bool& saw_mindspore) {
+  Dict dict;
+  dict.reserve(object.count());
+  std::unordered_map<std::string_view, std::size_t> positions;
+  for (const JsonNode field : object) {
+    Value value = dump_value(field, Where(where, field.key()), saw_mindspore);
+    const auto [position, is_new] = positions.try_emplace(field.key(), dict.size());
+    if (is_new) {
+      dict.emplace_back(field.key(), std::move(value));
+    } else {
+      dict[position->second].second = std::move(value);
+    }
+  }
+  return dict;
+}
+
+}  // namespace msrun

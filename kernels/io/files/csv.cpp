@@ -1,0 +1,86 @@
+#include "kernels/io/files/csv.h"
+
+#include <algorithm>
+
+namespace msrun {
+
+void append_csv_field(std::string& out, std::string_view field) {
+  const bool plain =
+      std::none_of(field.begin(), field.end(), [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });
+  if (plain) {
+    out += field;
+    return;
+  }
+  out += '"';
+  for (std::size_t quote = field.find('"'); quote != std::string_view::npos; quote = field.find('"')) {
+    out += field.substr(0, quote + 1);
+    out += '"';
+    field.remove_prefix(quote + 1);
+  }
+  out += field;
+  out += '"';
+}
+
+CsvReader::CsvReader(std::string_view bytes, LastRow last_row) : rest_(bytes), last_row_(last_row) {
+  if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
+}
+
+bool CsvReader::next(std::vector<std::string>& row) {
+  std::size_t fields = 0;
+  // The strings of the row before keep their memory.
+  const auto begin_field = [&]() -> std::string& {
+    if (fields == row.size()) row.emplace_back();
+    row[fields].clear();
+    return row[fields++];
+  };
+  std::string* field = &begin_field();
+  bool field_begins = true;
+  std::size_t at = 0;
+  while (at < rest_.size()) {
+    if (field_begins && rest_[at] == '"') {
+      field_begins = false;
+      ++at;
+      for (;;) {
+        const std::size_t quote = rest_.find('"', at);
+        if (quote == std::string_view::npos) return torn(row);
+        field->append(rest_, at, quote - at);
+        at = quote + 1;
+        if (at == rest_.size() || rest_[at] != '"') break;
+        *field += '"';
+        ++at;
+      }
+      continue;
+    }
+    std::size_t end = at;
+    while (end < rest_.size() && rest_[end] != ',' && rest_[end] != '\n' && rest_[end] != '\r') ++end;
+    field->append(rest_, at, end - at);
+    field_begins = false;
+    at = end;
+    if (at == rest_.size()) break;
+    const bool line_feed_follows = at + 1 < rest_.size() && rest_[at + 1] == '\n';
+    if (rest_[at] == ',') {
+      field = &begin_field();
+      field_begins = true;
+      ++at;
+    } else if (rest_[at] == '\n' || line_feed_follows) {
+      rest_.remove_prefix(at + (rest_[at] == '\n' ? 1 : 2));
+      row.resize(fields);
+      return true;
+    } else {
+      *field += rest_[at++];
+    }
+  }
+  if (last_row_ == LastRow::needs_line_end || rest_.empty()) return torn(row);
+  rest_ = {};
+  row.resize(fields);
+  return true;
+}
+
+bool CsvReader::torn(std::vector<std::string>& row) {
+  torn_bytes_ = rest_.size();
+  rest_ = {};
+  row.clear();
+  return false;
+}
+
+}  // namespace msrun

@@ -1,0 +1,124 @@
+#include "kernels/io/files/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace msrun {
+namespace {
+
+// Linux moves at most about 2 GiB per call.
+constexpr std::size_t max_transfer = std::size_t{1} << 30;
+
+std::string cause(int error) { return std::generic_category().message(error); }
+
+std::string open_failure(const std::string& path, int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return "The file path " + path + " does not exist.";
+    case EACCES:
+      return "The file path " + path + " is not readable.";
+    case ENAMETOOLONG:
+      return "The file path length exceeds limit.";
+    default:
+      return "The file path " + path + " cannot be opened: " + cause(error) + ".";
+  }
+}
+
+}  // namespace
+
+InputFile::InputFile(const std::string& path, std::uint64_t limit) : path_(path) {
+  // The kernel would cut the name at an embedded zero byte.
+  if (path.find('\0') != std::string::npos) throw FileError("The file path " + path + " contains special characters.");
+  // Without O_NONBLOCK the open of a pipe would wait for a writer.
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) throw FileError(open_failure(path, errno));
+  check(limit);
+}
+
+InputFile::InputFile(const std::string& path, int descriptor) : path_(path), descriptor_(descriptor) {
+  check(any_size);
+}
+
+void InputFile::check(std::uint64_t limit) {
+  struct stat status {};
+  const int failed = ::fstat(descriptor_, &status);
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  std::string problem;
+  if (failed != 0) {
+    problem = open_failure(path_, errno);
+  } else if (!S_ISREG(status.st_mode)) {
+    problem = "The " + path_ + " should be a file!";
+  } else if (bytes >= limit) {
+    problem = "The size (" + std::to_string(bytes) + ") of " + path_ + " exceeds (" + std::to_string(limit) +
+              ") bytes, tools not support.";
+  }
+  if (!problem.empty()) {
+    ::close(descriptor_);
+    throw FileError(problem);
+  }
+  size_ = bytes;
+}
+
+InputFile::~InputFile() { ::close(descriptor_); }
+
+std::size_t InputFile::read(std::span<char> target) {
+  for (;;) {
+    const ssize_t count = ::read(descriptor_, target.data(), std::min(target.size(), max_transfer));
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) throw FileError("The file " + path_ + " cannot be read: " + cause(errno) + ".");
+  }
+}
+
+void InputFile::read_at(std::uint64_t offset, std::span<std::byte> target) const {
+  while (!target.empty()) {
+    const ssize_t count =
+        ::pread(descriptor_, target.data(), std::min(target.size(), max_transfer), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw FileError("The file " + path_ + " cannot be read: " + cause(errno) + ".");
+    if (count == 0) throw FileError("The file " + path_ + " is truncated.");
+    target = target.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+}
+
+OutputFile::OutputFile(const std::string& path) : path_(path) {
+  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail(errno);
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(path_.c_str());
+}
+
+void OutputFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), max_transfer));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void OutputFile::close() {
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  if (::close(descriptor) != 0) {
+    const int error = errno;
+    ::unlink(path_.c_str());
+    fail(error);
+  }
+}
+
+void OutputFile::fail(int error) const {
+  throw FileError("The file " + path_ + " cannot be written: " + cause(error) + ".");
+}
+
+}  // namespace msrun

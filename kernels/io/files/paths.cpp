@@ -1,0 +1,228 @@
+#include "kernels/io/files/paths.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "kernels/base/text.h"
+
+namespace msrun {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t max_path_length = 4096;
+constexpr std::size_t max_name_length = 255;
+constexpr int max_missing_levels = 16;
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+
+std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
+
+std::string errno_text() { return std::system_category().message(errno); }
+
+bool ends_with_any(const std::string& path, const std::vector<std::string>& suffixes) {
+  return std::any_of(suffixes.begin(), suffixes.end(),
+                     [&](const std::string& suffix) { return path.ends_with(suffix); });
+}
+
+std::string suffix_list(const std::vector<std::string>& suffixes) {
+  std::string text = "[";
+  for (const std::string& suffix : suffixes) text += (text.size() > 1 ? ", '" : "'") + suffix + "'";
+  return text + "]";
+}
+
+void check_writable(const std::string& directory) {
+  std::string probe = join_path(directory, ".msrun_probe_XXXXXX");
+  const int descriptor = mkostemp(probe.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    throw UserError("The file path " + sanitised(directory) + " is not writable. (" + errno_text() + ")");
+  }
+  close(descriptor);
+  unlink(probe.c_str());
+}
+
+}  // namespace
+
+void check_path_text(const std::string& path) {
+  if (path.empty()) throw UserError("The file path is empty.");
+  if (path.size() > max_path_length || base_name(path).size() > max_name_length) {
+    throw UserError("The file path length exceeds limit.");
+  }
+  const auto is_control = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7F;
+  };
+  if (std::any_of(path.begin(), path.end(), is_control)) {
+    throw UserError("The file path " + sanitised(path) + " contains special characters.");
+  }
+}
+
+void check_input_file(const std::string& path, const std::vector<std::string>& suffixes, std::uint64_t max_bytes,
+                      Access access) {
+  check_path_text(path);
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) {
+    if (errno == EACCES) throw UserError("The file path " + path + " is not readable.");
+    throw UserError("The file path " + path + " does not exist.");
+  }
+  if (!S_ISREG(info.st_mode)) throw UserError("The " + path + " should be a file!");
+  if (!ends_with_any(path, suffixes)) {
+    throw UserError(path + " should be one of the following types of files: " + suffix_list(suffixes) + "!");
+  }
+  if (::access(path.c_str(), R_OK) != 0) throw UserError("The file path " + path + " is not readable.");
+  if (access == Access::read_write && ::access(path.c_str(), W_OK) != 0) {
+    throw UserError("The file path " + path + " is not writable.");
+  }
+  if (static_cast<std::uint64_t>(info.st_size) >= max_bytes) {
+    throw UserError("The size (" + std::to_string(info.st_size) + ") of " + path + " exceeds (" +
+                    std::to_string(max_bytes) + ") bytes, tools not support.");
+  }
+}
+
+void prepare_output_directory(const std::string& path) {
+  check_path_text(path);
+  std::error_code error;
+  int missing = 0;
+  for (fs::path level = fs::absolute(path, error).lexically_normal(); !level.empty() && !fs::exists(level, error);
+       level = level.parent_path()) {
+    if (level.has_filename() && ++missing > max_missing_levels) {
+      throw UserError("The output directory " + path + " has more than " + std::to_string(max_missing_levels) +
+                      " missing levels.");
+    }
+    if (level == level.root_path()) break;
+  }
+  fs::create_directories(path, error);
+  std::error_code unknown;
+  if (fs::exists(path, unknown) && !fs::is_directory(path, unknown)) {
+    throw UserError("The " + path + " should be a directory!");
+  }
+  if (error) throw UserError("The output directory " + path + " cannot be created: " + error.message());
+  check_writable(path);
+}
+
+std::string timestamp(std::time_t when) {
+  std::tm local{};
+  localtime_r(&when, &local);
+  std::array<char, 32> buffer;
+  std::strftime(buffer.data(), buffer.size(), "%Y%m%d%H%M%S", &local);
+  return buffer.data();
+}
+
+std::string join_path(std::string_view directory, std::string_view name) {
+  std::string path(directory.empty() ? std::string_view(".") : directory);
+  if (path.back() != '/') path += '/';
+  return path += name;
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  // Through a symlink the file it points to is replaced, not the link.
+  std::error_code error;
+  if (fs::is_symlink(path_, error)) {
+    const fs::path target = fs::canonical(path_, error);
+    if (!error) path_ = target.string();
+  }
+  // A device or a pipe would be replaced, too, where the directory permits it.
+  if (fs::exists(path_, error) && !fs::is_regular_file(path_, error)) {
+    throw WriteError("The " + path_ + " should be a file!");
+  }
+  // One fixed name, so that the file of a killed process is overwritten by the next instead of staying forever.
+  temporary_ = path_ + ".tmp";
+  unlink(temporary_.c_str());
+  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor_ < 0) {
+    const std::string reason = errno_text();
+    throw WriteError("The file " + path_ + " cannot be created: " + reason);
+  }
+}
+
+AtomicFile::~AtomicFile() { abandon(); }
+
+void AtomicFile::abandon() {
+  if (descriptor_ >= 0) close(descriptor_);
+  descriptor_ = -1;
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  buffer_ += bytes;
+  if (buffer_.size() >= buffer_bytes) flush();
+}
+
+void AtomicFile::flush() {
+  std::size_t done = 0;
+  while (done < buffer_.size()) {
+    const ssize_t count = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("cannot be written");
+    done += static_cast<std::size_t>(count);
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  flush();
+  // Some filesystems report only here that a write has failed.
+  const int closed = close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) fail("cannot be written");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be replaced");
+  temporary_.clear();
+}
+
+void AtomicFile::fail(const char* action) {
+  const std::string reason = errno_text();
+  abandon();
+  throw WriteError("The file " + path_ + " " + action + ": " + reason);
+}
+
+AppendedFile::AppendedFile(const std::string& path, Mode mode) : path_(path) {
+  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (mode == Mode::create_new ? O_CREAT | O_EXCL : 0);
+  descriptor_ = ::open(path.c_str(), flags, 0666);
+  if (descriptor_ >= 0) return;
+  if (errno == EEXIST) {
+    throw UserError("file " + path + " already exists, please remove it first or use another output directory");
+  }
+  throw WriteError("The file " + path + " cannot be opened: " + std::system_category().message(errno));
+}
+
+AppendedFile::AppendedFile(AppendedFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+AppendedFile& AppendedFile::operator=(AppendedFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+AppendedFile::~AppendedFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void AppendedFile::append(std::string_view bytes) {
+  struct stat before {};
+  const bool size_known = fstat(descriptor_, &before) == 0;
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const std::string reason = std::system_category().message(errno);
+      const bool undone = done == 0 || (size_known && ftruncate(descriptor_, before.st_size) == 0);
+      throw WriteError("The file " + path_ + " cannot be written: " + reason +
+                       (undone ? "" : " (its last row is torn)"));
+    }
+    done += static_cast<std::size_t>(count);
+  }
+}
+
+}  // namespace msrun

@@ -1,0 +1,86 @@
+// Every path that a program reads or writes by the user's wish passes here: checks of input files and output
+// directories, and the writers that leave no half of what they were given: AtomicFile replaces a file only when its new
+// contents are complete, AppendedFile lets one grow by whole pieces. All failures are UserError in the words of
+// acc_check_pytorch.md 13.3.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/base/error.h"
+
+namespace msrun {
+
+// A file could not be written (full disk, removed directory...): the run stops, and can be resumed once that is mended.
+class WriteError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+inline constexpr std::uint64_t max_json_bytes = std::uint64_t{10} << 30;
+inline constexpr std::uint64_t max_csv_bytes = std::uint64_t{1} << 30;
+
+enum class Access : std::uint8_t { read, read_write };
+
+// Length at most 4096, base name at most 255, no control characters. Spaces and any other Unicode text are fine.
+void check_path_text(const std::string& path);
+
+// A readable regular file (symlinks are followed) of less than max_bytes, whose name ends in one of suffixes (".json").
+void check_input_file(const std::string& path, const std::vector<std::string>& suffixes, std::uint64_t max_bytes,
+                      Access access = Access::read);
+
+// Creates the directory where it is missing, at most 16 levels, and proves by a short-lived file that it can be
+// written.
+void prepare_output_directory(const std::string& path);
+
+// Local time as YYYYmmddHHMMSS.
+std::string timestamp(std::time_t when);
+
+// Directory and name joined by one slash; an empty directory is the working directory.
+std::string join_path(std::string_view directory, std::string_view name);
+
+// A write that takes the place of path in one step: bytes go to a temporary file beside it, which commit() renames.
+// Whoever is killed, path holds the old bytes or all of the new ones. It is not flushed to the storage device: what
+// must survive a power loss is in the journal, from which such files are made again. Destroyed without commit it leaves
+// path as it was and no temporary file. What exists and is no regular file is refused. Errors are WriteError.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::string& path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  void flush();
+  void abandon();
+  [[noreturn]] void fail(const char* action);
+
+  std::string path_;
+  std::string temporary_;
+  std::string buffer_;
+  int descriptor_ = -1;
+};
+
+// A file that only grows. A failed append leaves no part of its bytes behind. Errors are WriteError.
+class AppendedFile {
+ public:
+  enum class Mode : std::uint8_t { create_new, existing };
+  AppendedFile(const std::string& path, Mode mode);
+  AppendedFile(AppendedFile&& other) noexcept;
+  AppendedFile& operator=(AppendedFile&& other) noexcept;
+  ~AppendedFile();
+
+  void append(std::string_view bytes);
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+};
+
+}  // namespace msrun

@@ -1,0 +1,74 @@
+#include "kernels/io/numpy/npy.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "kernels/tensor/storage_bytes.h"
+#include "kernels/io/numpy/npy_header.h"
+
+namespace msrun {
+namespace {
+
+Tensor read_array(const InputFile& file, const NpyHeader& header, std::optional<DType> dtype) {
+  if (!dtype) {
+    throw SkipError("The file " + file.path() + " holds the numpy dtype " + (header.big_endian ? ">" : "<") +
+                    std::string(type_code(header.type)) + ", which is not supported.");
+  }
+  try {
+    std::vector<std::int64_t> stored_shape = header.shape;
+    if (header.fortran_order) std::reverse(stored_shape.begin(), stored_shape.end());
+    Tensor tensor(*dtype, stored_shape);
+    const std::span data(tensor.mutable_data<std::byte>(), tensor.bytes());
+    file.read_at(header.data_begin, data);
+    if (header.big_endian) reverse_elements(tensor.dtype(), data);
+    if (tensor.dtype() == DType::boolean) normalize_booleans(data);
+    if (!header.fortran_order) return tensor;
+    std::vector<std::int64_t> axes(stored_shape.size());
+    std::iota(axes.rbegin(), axes.rend(), 0);
+    return tensor.permute(axes).contiguous();
+  } catch (const FileError& error) {
+    throw SkipError(error.what());
+  }
+}
+
+}  // namespace
+
+Tensor read_npy(const InputFile& file) {
+  const NpyHeader header = read_npy_header(file);
+  return read_array(file, header, tensor_dtype(header.type));
+}
+
+Tensor read_npy(const std::string& path, DType uint16_as, bool* was_uint16) {
+  try {
+    const InputFile file(path);
+    const NpyHeader header = read_npy_header(file, 0, file.size(), true);
+    *was_uint16 = header.type == NumpyType::uint16;
+    return read_array(file, header, *was_uint16 ? uint16_as : tensor_dtype(header.type));
+  } catch (const FileError& error) {
+    throw SkipError(error.what());
+  }
+}
+
+Tensor read_npy(const std::string& path) {
+  try {
+    return read_npy(InputFile(path));
+  } catch (const FileError& error) {
+    throw SkipError(error.what());
+  }
+}
+
+void write_npy(const std::string& path, const Tensor& tensor) {
+  const std::optional<NumpyType> type = numpy_type(tensor.dtype());
+  if (!type) throw SkipError("numpy has no dtype for " + std::string(torch_name(tensor.dtype())) + ".");
+  const std::string header = npy_header_bytes(*type, tensor.shape());
+  const Tensor row_major = tensor.contiguous();
+  OutputFile file(path);
+  file.write(std::as_bytes(std::span(header)));
+  file.write({row_major.raw(), row_major.bytes()});
+  file.close();
+}
+
+}  // namespace msrun

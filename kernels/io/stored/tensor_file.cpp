@@ -1,0 +1,21 @@
+#include "kernels/io/stored/tensor_file.h"
+
+#include "kernels/base/error.h"
+#include "kernels/io/files/file.h"
+#include "kernels/io/numpy/npy.h"
+#include "kernels/io/torch/pt_file.h"
+
+namespace msrun {
+
+Tensor read_tensor_file(const std::string& path) {
+  try {
+    const InputFile file(path);
+    if (path.ends_with(".pt")) return read_pt(file);
+    if (path.ends_with(".npy")) return read_npy(file);
+  } catch (const FileError& error) {
+    throw SkipError(error.what());
+  }
+  throw SkipError("The file: " + path + " is not a pt or numpy file.");
+}
+
+}  // namespace msrun

@@ -1,0 +1,144 @@
+#include "kernels/io/torch/pt_file.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "kernels/tensor/storage_bytes.h"
+#include "kernels/io/files/zip.h"
+#include "kernels/io/torch/tensor_pickle.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::uint64_t max_pickle = std::uint64_t{1} << 20;
+constexpr std::string_view zip_start = "PK";
+// A pickle of protocol 2 that begins with the integer 0x1950a86a20f9469cfc6c.
+constexpr std::string_view old_format_start = "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+
+std::string read_text(const InputFile& file, const ZipReader& archive, const ZipEntry& entry) {
+  const std::uint64_t begin = archive.data_begin(entry);
+  std::string text(entry.size, '\0');
+  file.read_at(begin, std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+// Elements of storage from the tensor's first to its last, both included; 0 if it has none. Nothing if the numbers make
+// no sense.
+std::optional<std::uint64_t> span_of(const PickledTensor& tensor) {
+  if (tensor.shape.size() != tensor.strides.size() || tensor.offset < 0) return std::nullopt;
+  if (element_count(tensor.shape) == 0) return 0;
+  std::uint64_t last = 0;
+  for (std::size_t axis = 0; axis < tensor.shape.size(); ++axis) {
+    std::uint64_t reach = 0;
+    if (tensor.strides[axis] < 0 ||
+        __builtin_mul_overflow(static_cast<std::uint64_t>(tensor.shape[axis] - 1),
+                               static_cast<std::uint64_t>(tensor.strides[axis]), &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return std::nullopt;
+    }
+  }
+  if (last == UINT64_MAX) return std::nullopt;
+  return last + 1;
+}
+
+}  // namespace
+
+Tensor read_pt(const InputFile& file) try {
+  const auto refuse = [&](const std::string& clause) {
+    return SkipError("The file " + file.path() + " " + clause + ".");
+  };
+  std::array<char, old_format_start.size()> start{};
+  const std::size_t start_size = std::min<std::uint64_t>(file.size(), start.size());
+  file.read_at(0, std::as_writable_bytes(std::span(start).first(start_size)));
+  const std::string_view seen(start.data(), start_size);
+  if (seen == old_format_start) {
+    throw refuse("is in the format of torch before 1.6; load and save it again with a newer torch");
+  }
+  if (!seen.starts_with(zip_start)) throw refuse("is no torch tensor file");
+
+  const ZipReader archive(file);
+  static constexpr std::string_view pickle_suffix = "/data.pkl";
+  const auto& entries = archive.entries();
+  const auto pickle = std::find_if(entries.begin(), entries.end(),
+                                   [](const ZipEntry& entry) { return entry.name.ends_with(pickle_suffix); });
+  if (pickle == entries.end()) throw refuse("has no data.pkl");
+  const std::string root = pickle->name.substr(0, pickle->name.size() - pickle_suffix.size());
+  if (pickle->size > max_pickle) throw refuse("has a data.pkl of more than 1 MiB");
+  if (const ZipEntry* order = archive.find(root + "/byteorder")) {
+    if (order->size > 16 || read_text(file, archive, *order) != "little") throw refuse("is not little-endian");
+  }
+  const PickledTensor described = read_tensor_pickle(read_text(file, archive, *pickle), file.path());
+  const std::optional<std::uint64_t> span = span_of(described);
+  if (!span) throw refuse("describes a tensor with impossible sizes or strides");
+  if (*span == 0) return {described.dtype, described.shape};
+
+  const ZipEntry* storage = archive.find(root + "/data/" + described.storage_key);
+  if (storage == nullptr) throw refuse("lacks the entry data/" + described.storage_key);
+  const std::size_t element = size_of(described.dtype);
+  const std::uint64_t begin = archive.data_begin(*storage);
+  const std::uint64_t available = std::min(described.storage_size, storage->size) / element;
+  const auto offset = static_cast<std::uint64_t>(described.offset);
+  if (offset > available || *span > available - offset) throw refuse("describes a tensor that exceeds its storage");
+
+  const auto count = static_cast<std::int64_t>(*span);
+  Tensor elements(described.dtype, {count});
+  const std::span data(elements.mutable_data<std::byte>(), elements.bytes());
+  file.read_at(begin + offset * element, data);
+  if (described.dtype == DType::boolean) normalize_booleans(data);
+  const Tensor view = elements.with_strides(described.shape, described.strides, 0);
+  return view.numel() > count ? view : view.contiguous();
+} catch (const FileError& error) {
+  throw SkipError(error.what());
+}
+
+Tensor read_pt(const std::string& path) {
+  try {
+    return read_pt(InputFile(path));
+  } catch (const FileError& error) {
+    throw SkipError(error.what());
+  }
+}
+
+bool contradicts_its_checksums(const std::string& path) try {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+  const InputFile file(path);
+  const ZipReader archive(file);
+  std::vector<std::byte> bytes;
+  for (const ZipEntry& entry : archive.entries()) {
+    const std::uint64_t begin = archive.data_begin(entry);
+    std::uint32_t checksum = 0;
+    for (std::uint64_t done = 0; done < entry.size; done += bytes.size()) {
+      bytes.resize(std::min(piece, entry.size - done));
+      file.read_at(begin + done, bytes);
+      checksum = crc32(bytes, checksum);
+    }
+    if (checksum != entry.checksum) return true;
+  }
+  return false;
+} catch (const std::runtime_error&) {
+  return false;
+}
+
+void write_pt(const std::string& path, const Tensor& tensor) {
+  const Tensor row_major = tensor.contiguous();
+  const std::size_t slash = path.rfind('/');
+  std::string root = slash == std::string::npos ? path : path.substr(slash + 1);
+  if (root.ends_with(".pt")) root.resize(root.size() - 3);
+  if (root.empty()) root = "archive";
+  const std::vector<std::int64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  const std::string pickle = write_tensor_pickle(tensor.dtype(), shape);
+  static constexpr std::string_view version = "3\n";
+
+  OutputFile file(path);
+  ZipWriter archive(file);
+  archive.add(root + "/data.pkl", std::as_bytes(std::span(pickle)));
+  archive.add(root + "/data/0", {row_major.raw(), row_major.bytes()});
+  archive.add(root + "/version", std::as_bytes(std::span(version)));
+  archive.finish();
+  file.close();
+}
+
+}  // namespace msrun

@@ -1,0 +1,24 @@
+// torch's .pt files that hold one tensor: what a dump of real data consists of, and what -save_error_data writes
+// (acc_check_pytorch.md Appendix A).
+#pragma once
+
+#include <string>
+
+#include "kernels/io/files/file.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// On the host, wherever the tensor was. Strided tensors are gathered; expanded ones stay views, so that a small file
+// needs little memory. Throws SkipError, one sentence that names the file, for anything else than one plain tensor.
+Tensor read_pt(const InputFile& file);
+Tensor read_pt(const std::string& path);
+
+// Whether an entry of the file has other bytes than its checksum says. A hint only, for torch can be told to save
+// without valid checksums, and read_pt does not look at them. False for what is no such file.
+bool contradicts_its_checksums(const std::string& path);
+
+// Row-major, for torch.load of any version with that dtype. Throws FileError if the file cannot be written.
+void write_pt(const std::string& path, const Tensor& tensor);
+
+}  // namespace msrun

@@ -1,0 +1,43 @@
+// The three products of a convolution over dense arrays, below the tape: the output, the gradient of the input (which
+// is also the transposed convolution) and that of the weight. No columns are laid out: an input is copied once, padded
+// and with its stride taken apart, and every kernel position then reads it at a fixed offset.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/numeric/sliding_windows.h"
+#include "kernels/tensor/arithmetic.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// x [batch, channels_in, windows.input], w [channels_out, channels_in / groups, windows.kernel], y [batch,
+// channels_out, windows.output]. Both channel counts are multiples of groups; no size is 0.
+struct Convolution {
+  Windows windows;
+  std::int64_t batch = 1;
+  std::int64_t channels_in = 1;
+  std::int64_t channels_out = 1;
+  std::int64_t groups = 1;
+
+  std::int64_t in_per_group() const { return channels_in / groups; }
+  std::int64_t out_per_group() const { return channels_out / groups; }
+  // Factors that are summed for one element of y.
+  std::int64_t column_length() const { return in_per_group() * windows.kernel_size(); }
+};
+
+// T is float or double. Sums are formed in T, in pieces of at most a few hundred terms; with
+// arithmetic.fp16_accumulation (float only) in order, rounded to float16 after every addition. Throw SkipError where
+// the padded input would exceed the memory of the call.
+template <class T>
+void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic);
+
+// The gradient of x for the gradient g of y.
+template <class T>
+void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, const Arithmetic& arithmetic);
+
+// The gradient of w for the gradient g of y.
+template <class T>
+void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, const Arithmetic& arithmetic);
+
+}  // namespace msrun

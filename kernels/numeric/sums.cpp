@@ -1,0 +1,20 @@
+#include "kernels/numeric/sums.h"
+
+namespace msrun {
+namespace {
+
+thread_local SumRecorder* current = nullptr;
+
+}  // namespace
+
+SumRecorder::SumRecorder() : before_(current) { current = this; }
+SumRecorder::~SumRecorder() { current = before_; }
+
+void note_sums(std::int64_t terms, std::int64_t results) {
+  if (current == nullptr) return;
+  SumStatistics& seen = current->seen_;
+  seen.longest = std::max(seen.longest, terms);
+  seen.additions += static_cast<double>(terms) * static_cast<double>(results);
+}
+
+}  // namespace msrun

@@ -1,0 +1,414 @@
+// Activation functions (api_inventory.md section 3, activation).
+#include <cmath>
+#include <numbers>
+
+#include "kernels/base/error.h"
+#include "kernels/numeric/complex_numbers.h"
+#include "kernels/numeric/error_function.h"
+#include "kernels/numeric/exponential.h"
+#include "kernels/numeric/logarithm.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+// 1 / (1 + e^-x) without overflow on either side.
+template <class T>
+[[gnu::always_inline]] inline T logistic(T x) {
+  const T decay = exponential(-std::abs(x));
+  return is_nan(x) ? x : (x >= 0 ? 1 : decay) / (1 + decay);
+}
+
+Complex logistic(Complex z) {
+  const Complex decay = std::exp(z.real() >= 0 ? -z : z);
+  return quotient(z.real() >= 0 ? Complex{1} : decay, 1.0 + decay);
+}
+
+// ln(1 + e^x).
+template <class T>
+[[gnu::always_inline]] inline T log_one_plus_exp(T x) {
+  return (x > 0 ? x : T{0}) + logarithm_of_one_plus(exponential(-std::abs(x)));
+}
+
+Var relu(const Var& x) {
+  return unary_any(
+      x, [](auto a) { return a > 0 || is_nan(a) ? a : decltype(a){0}; },
+      [](auto a, auto, auto g) { return a > 0 ? g : decltype(g){0}; });
+}
+
+// clamp with the gradient of the open interval.
+// Where low > high, every element becomes high.
+Var hardtanh(const Var& x, double low, double high) {
+  return unary_any(
+      x,
+      [low, high](auto a) {
+        using T = decltype(a);
+        const T raised = a < number_as<T>(low) ? number_as<T>(low) : a;
+        return raised > number_as<T>(high) ? number_as<T>(high) : raised;
+      },
+      [low, high](auto a, auto, auto g) {
+        using T = decltype(a);
+        return a > static_cast<T>(low) && a < static_cast<T>(high) ? g : T{0};
+      });
+}
+
+Var leaky_relu(const Var& x, double slope) {
+  return unary(
+      x, [slope](auto a) { return a > 0 ? a : static_cast<decltype(a)>(slope) * a; },
+      [slope](auto a, auto, auto g) { return a > 0 ? g : static_cast<decltype(g)>(slope) * g; });
+}
+
+// x > 0 ? scale * x : scale * alpha * (e^(input_scale * x) - 1)
+Var elu(const Var& x, double alpha, double scale, double input_scale) {
+  return unary(
+      x,
+      [=](auto a) {
+        using T = decltype(a);
+        return a > 0 ? static_cast<T>(scale) * a
+                     : static_cast<T>(alpha * scale) * exponential_minus_one(static_cast<T>(input_scale) * a);
+      },
+      [=](auto a, auto, auto g) {
+        using T = decltype(a);
+        const T slope = static_cast<T>(alpha * scale * input_scale) * exponential(static_cast<T>(input_scale) * a);
+        return g * (a > 0 ? static_cast<T>(scale) : slope);
+      });
+}
+
+Var celu(const Var& x, double alpha) {
+  if (alpha == 0) throw SkipError("celu: alpha cannot be 0.");
+  return elu(x, alpha, 1, 1 / alpha);
+}
+
+Var selu(const Var& x) { return elu(x, 1.6732632423543772, 1.0507009873554805, 1); }
+
+// The weight has one element, or one for each channel (axis 1, or axis 0 of a vector).
+Var prelu(const Var& x, const Var& weight) {
+  if (!is_floating(x.dtype())) throw SkipError("prelu needs a floating tensor.");
+  Var slope = weight;
+  if (weight.numel() == 1) {
+    slope = reshape(weight, Dims(x.rank() == 0 ? std::size_t{0} : std::size_t{1}, 1));
+  } else {
+    if (x.rank() == 0) throw SkipError("prelu: a 0-d tensor needs a weight of one element.");
+    const std::int64_t axis = x.rank() > 1 ? 1 : 0;
+    if (weight.numel() != x.size(axis)) {
+      throw SkipError("prelu: the weight has " + std::to_string(weight.numel()) + " elements, the input has " +
+                      std::to_string(x.size(axis)) + " channels.");
+    }
+    Dims shape(x.shape().size(), 1);
+    shape[static_cast<std::size_t>(axis)] = weight.numel();
+    slope = reshape(weight, shape);
+  }
+  return float_binary(
+      x, slope, [](auto a, auto w) { return a > 0 ? a : w * a; },
+      [](auto a, auto w, auto, auto g) { return a > 0 ? g : w * g; },
+      [](auto a, auto, auto, auto g) { return a > 0 ? decltype(g){0} : a * g; });
+}
+
+Var rrelu(const Var& x, double lower, double upper, bool training) {
+  if (training && lower != upper) {
+    throw SkipError("rrelu draws random numbers: there is no expected result to compare with.");
+  }
+  return leaky_relu(x, (lower + upper) / 2);
+}
+
+Var gelu(const Var& x) {
+  return unary(
+      x,
+      [](auto a) {
+        using T = decltype(a);
+        return a * T{0.5} * (1 + error_function(a * static_cast<T>(1 / std::numbers::sqrt2)));
+      },
+      [](auto a, auto, auto g) {
+        using T = decltype(a);
+        const T below = T{0.5} * (1 + error_function(a * static_cast<T>(1 / std::numbers::sqrt2)));
+        const T density = exponential(T{-0.5} * a * a) * static_cast<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+        return g * (below + a * density);
+      });
+}
+
+constexpr double sqrt_2_over_pi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+
+Var gelu_tanh(const Var& x) {
+  return unary(
+      x,
+      [](auto a) {
+        using T = decltype(a);
+        const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
+        return T{0.5} * a * (1 + hyperbolic_tangent(inner));
+      },
+      [](auto a, auto, auto g) {
+        using T = decltype(a);
+        const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
+        const T bend = hyperbolic_tangent(inner);
+        const T slope = static_cast<T>(sqrt_2_over_pi) * (1 + static_cast<T>(3 * 0.044715) * a * a);
+        return g * (T{0.5} * (1 + bend) + T{0.5} * a * (1 - bend * bend) * slope);
+      });
+}
+
+Var gelu_as(const Var& x, const std::string& approximate) {
+  if (approximate == "none") return gelu(x);
+  if (approximate == "tanh") return gelu_tanh(x);
+  throw SkipError("gelu: approximate argument must be either none or tanh.");
+}
+
+Var mish(const Var& x) {
+  return unary(
+      x, [](auto a) { return a * hyperbolic_tangent(log_one_plus_exp(a)); },
+      [](auto a, auto, auto g) {
+        const auto bend = hyperbolic_tangent(log_one_plus_exp(a));
+        return g * (bend + a * (1 - bend * bend) * logistic(a));
+      });
+}
+
+Var softsign(const Var& x) {
+  return unary(
+      x, [](auto a) { return a / (1 + std::abs(a)); },
+      [](auto a, auto, auto g) {
+        const auto width = 1 + std::abs(a);
+        return g / (width * width);
+      });
+}
+
+Var hardswish(const Var& x) {
+  return unary(
+      x,
+      [](auto a) {
+        using T = decltype(a);
+        const T raised = a < T{-3} ? T{0} : a + 3;
+        return a * (raised > 6 ? T{6} : raised) / 6;
+      },
+      [](auto a, auto, auto g) {
+        using T = decltype(a);
+        return a < T{-3} ? T{0} : a > 3 ? g : g * (a / 3 + T{0.5});
+      });
+}
+
+Var hardsigmoid(const Var& x) {
+  return unary(
+      x,
+      [](auto a) {
+        using T = decltype(a);
+        const T line = a / 6 + T{0.5};
+        return line < 0 ? T{0} : line > 1 ? T{1} : line;
+      },
+      [](auto a, auto, auto g) { return a > -3 && a < 3 ? g / 6 : decltype(g){0}; });
+}
+
+Var hardshrink(const Var& x, double lambda) {
+  return unary(
+      x, [lambda](auto a) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(a){0} : a; },
+      [lambda](auto a, auto, auto g) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(g){0} : g; });
+}
+
+Var softshrink(const Var& x, double lambda) {
+  if (lambda < 0) throw SkipError("softshrink: lambda must be greater or equal to 0.");
+  return unary(
+      x,
+      [lambda](auto a) {
+        using T = decltype(a);
+        const T width = static_cast<T>(lambda);
+        return a > width ? a - width : a < -width ? a + width : a * 0;
+      },
+      [lambda](auto a, auto, auto g) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(g){0} : g; });
+}
+
+Var tanhshrink(const Var& x) {
+  return unary(
+      x, [](auto a) { return a - hyperbolic_tangent(a); },
+      [](auto a, auto, auto g) {
+        const auto bend = hyperbolic_tangent(a);
+        return g * bend * bend;
+      });
+}
+
+Var logsigmoid(const Var& x) {
+  return unary(
+      x, [](auto a) { return -log_one_plus_exp(-a); }, [](auto a, auto, auto g) { return g * logistic(-a); });
+}
+
+Var threshold(const Var& x, double limit, double value) {
+  return unary_any(
+      x,
+      [=](auto a) {
+        using T = decltype(a);
+        return a <= number_as<T>(limit) ? number_as<T>(value) : a;
+      },
+      [=](auto a, auto, auto g) { return a <= static_cast<decltype(a)>(limit) ? decltype(g){0} : g; });
+}
+
+Var glu(const Var& x, std::int64_t axis) {
+  if (x.rank() == 0) throw SkipError("glu does not support 0-dimensional tensors.");
+  const std::int64_t size = x.size(axis);
+  if (size % 2 != 0) {
+    throw SkipError("Halving dimension must be even, but dimension " + std::to_string(axis) + " is size " +
+                    std::to_string(size));
+  }
+  return float_binary(
+      slice(x, axis, 0, size / 2), slice(x, axis, size / 2, size / 2), [](auto a, auto b) { return a * logistic(b); },
+      [](auto, auto b, auto, auto g) { return g * logistic(b); },
+      [](auto a, auto b, auto, auto g) { return g * a * logistic(b) * logistic(-b); });
+}
+
+}  // namespace
+
+Var sigmoid(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return logistic(a); },
+      [](auto, auto y, auto g) { return g * conjugate(y) * conjugate(decltype(y){1} - y); });
+}
+
+Var tanh(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return hyperbolic_tangent(a); },
+      [](auto, auto y, auto g) { return g * conjugate(decltype(y){1} - y * y); });
+}
+
+Var silu(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return a * logistic(a); },
+      [](auto a, auto, auto g) {
+        const auto s = logistic(a);
+        using T = decltype(a);
+        return g * conjugate(s) * conjugate(T{1} + a * (T{1} - s));
+      });
+}
+
+Var softplus(const Var& x, double beta, double threshold) {
+  return unary(
+      x,
+      [=](auto a) {
+        using T = decltype(a);
+        const T scaled = a * static_cast<T>(beta);
+        return scaled > static_cast<T>(threshold) ? a : log_one_plus_exp(scaled) / static_cast<T>(beta);
+      },
+      [=](auto a, auto, auto g) {
+        using T = decltype(a);
+        const T scaled = a * static_cast<T>(beta);
+        return scaled > static_cast<T>(threshold) ? g : g * logistic(scaled);
+      });
+}
+
+OP("sigmoid(Tensor input)", unary_operator<sigmoid>);
+NAMES("sigmoid",
+      "Functional: sigmoid; Torch: sigmoid sigmoid_; Tensor: sigmoid sigmoid_; Aten: sigmoid sigmoid_; Mint: "
+      "sigmoid; MintFunctional: sigmoid");
+
+OP("tanh(Tensor input)", unary_operator<tanh>);
+NAMES("tanh",
+      "Functional: tanh; Torch: tanh tanh_; Tensor: tanh tanh_; Aten: tanh tanh_; Mint: tanh; MintFunctional: "
+      "tanh");
+
+OP("relu(Tensor input, bool inplace=False)", unary_operator<relu>);
+NAMES("relu",
+      "Functional: relu relu_; Torch: relu relu_; Tensor: relu relu_; Aten: relu relu_; Mint: relu; "
+      "MintFunctional: relu relu_");
+
+OP("relu6(Tensor input, bool inplace=False)",
+   [](const Bound& args) -> Value { return hardtanh(args.var("input"), 0, 6); });
+NAMES("relu6", "Functional: relu6; Aten: relu6");
+
+OP("hardtanh(Tensor input, float min_val=-1.0, float max_val=1.0, bool inplace=False)",
+   [](const Bound& args) -> Value { return hardtanh(args.var("input"), args.real("min_val"), args.real("max_val")); });
+NAMES("hardtanh", "Functional: hardtanh hardtanh_; Aten: hardtanh hardtanh_");
+
+OP("leaky_relu(Tensor input, float negative_slope=0.01, bool inplace=False)",
+   [](const Bound& args) -> Value { return leaky_relu(args.var("input"), args.real("negative_slope")); });
+NAMES("leaky_relu",
+      "Functional: leaky_relu leaky_relu_; Aten: leaky_relu leaky_relu_; Mint: leaky_relu; MintFunctional: "
+      "leaky_relu");
+
+OP("prelu(Tensor input, Tensor weight)",
+   [](const Bound& args) -> Value { return prelu(args.var("input"), args.var("weight")); });
+NAMES("prelu", "Functional: prelu; Torch: prelu; Tensor: prelu; Aten: prelu _prelu_kernel; MintFunctional: prelu");
+
+OP("rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False)",
+   [](const Bound& args) -> Value {
+     return rrelu(args.var("input"), args.real("lower"), args.real("upper"), args.flag("training"));
+   });
+NAMES("rrelu", "Functional: rrelu rrelu_; Torch: rrelu rrelu_");
+
+OP("elu(Tensor input, float alpha=1.0, bool inplace=False)",
+   [](const Bound& args) -> Value { return elu(args.var("input"), args.real("alpha"), 1, 1); });
+OP("elu(Tensor input, float alpha=1.0, float scale=1, float input_scale=1)", [](const Bound& args) -> Value {
+  return elu(args.var("input"), args.real("alpha"), args.real("scale"), args.real("input_scale"));
+});
+NAMES("elu", "Functional: elu elu_; Aten: elu elu_; MintFunctional: elu");
+
+OP("celu(Tensor input, float alpha=1.0, bool inplace=False)",
+   [](const Bound& args) -> Value { return celu(args.var("input"), args.real("alpha")); });
+NAMES("celu", "Functional: celu celu_; Torch: celu celu_; Aten: celu celu_");
+
+OP("selu(Tensor input, bool inplace=False)", unary_operator<selu>);
+NAMES("selu", "Functional: selu selu_; Torch: selu selu_; Aten: selu selu_; MintFunctional: selu");
+
+OP("gelu(Tensor input, *, str approximate='none')",
+   [](const Bound& args) -> Value { return gelu_as(args.var("input"), args.text("approximate")); });
+NAMES("gelu", "Functional: gelu; Aten: gelu gelu_; Mint: gelu; MintFunctional: gelu");
+
+OP("silu(Tensor input, bool inplace=False)", unary_operator<silu>);
+NAMES("silu", "Functional: silu; Aten: silu silu_; Mint: silu; MintFunctional: silu");
+
+OP("mish(Tensor input, bool inplace=False)", unary_operator<mish>);
+NAMES("mish", "Functional: mish; Aten: mish mish_; MintFunctional: mish");
+
+OP("softplus(Tensor input, float beta=1, float threshold=20)",
+   [](const Bound& args) -> Value { return softplus(args.var("input"), args.real("beta"), args.real("threshold")); });
+NAMES("softplus", "Functional: softplus; Aten: softplus; Mint: softplus; MintFunctional: softplus");
+
+OP("softsign(Tensor input)", unary_operator<softsign>);
+NAMES("softsign", "Functional: softsign");
+
+OP("hardswish(Tensor input, bool inplace=False)", unary_operator<hardswish>);
+NAMES("hardswish", "Functional: hardswish; Aten: hardswish hardswish_; MintFunctional: hardswish");
+
+OP("hardsigmoid(Tensor input, bool inplace=False)", unary_operator<hardsigmoid>);
+NAMES("hardsigmoid", "Functional: hardsigmoid; Aten: hardsigmoid hardsigmoid_; MintFunctional: hardsigmoid");
+
+OP("hardshrink(Tensor input, float lambd=0.5)",
+   [](const Bound& args) -> Value { return hardshrink(args.var("input"), args.real("lambd")); });
+NAMES("hardshrink",
+      "Functional: hardshrink; Torch: hardshrink; Tensor: hardshrink; Aten: hardshrink; MintFunctional: "
+      "hardshrink");
+
+OP("softshrink(Tensor input, float lambd=0.5)",
+   [](const Bound& args) -> Value { return softshrink(args.var("input"), args.real("lambd")); });
+NAMES("softshrink", "Functional: softshrink; Aten: softshrink; MintFunctional: softshrink");
+
+OP("tanhshrink(Tensor input)", unary_operator<tanhshrink>);
+NAMES("tanhshrink", "Functional: tanhshrink");
+
+OP("logsigmoid(Tensor input)", unary_operator<logsigmoid>);
+NAMES("logsigmoid", "Functional: logsigmoid; MintFunctional: logsigmoid");
+
+OP("threshold(Tensor input, float threshold, float value, bool inplace=False)",
+   [](const Bound& args) -> Value { return threshold(args.var("input"), args.real("threshold"), args.real("value")); });
+NAMES("threshold", "Functional: threshold threshold_; Torch: threshold threshold_; Aten: threshold threshold_");
+
+OP("glu(Tensor input, int dim=-1)",
+   [](const Bound& args) -> Value { return glu(args.var("input"), args.integer("dim")); });
+NAMES("glu", "Functional: glu; Aten: glu");
+
+OP("_add_relu(Tensor input, Operand other, Scalar alpha=1)", [](const Bound& args) -> Value {
+  Raised raised;
+  const Var other = raised(args.var("other"));
+  const double alpha = args.real("alpha");
+  return raised.back(relu(add(raised(args.var("input")), alpha == 1 ? other : mul(other, alpha))));
+});
+NAMES("_add_relu", "Torch: _add_relu _add_relu_; Aten: _add_relu");
+
+OP("_addmm_activation(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False)",
+   [](const Bound& args) -> Value {
+     Raised raised;
+     const Var a = raised(args.var("mat1"));
+     const Var b = raised(args.var("mat2"));
+     if (a.rank() != 2 || b.rank() != 2) throw SkipError("_addmm_activation needs matrices to multiply.");
+     const double beta = args.real("beta");
+     Var sum = mul(matmul(a, b), args.real("alpha"));
+     if (beta != 0) sum = add(sum, mul(raised(args.var("input")), beta));
+     return raised.back(args.flag("use_gelu") ? gelu(sum) : relu(sum));
+   });
+NAMES("_addmm_activation", "Tensor: _addmm_activation; Aten: _addmm_activation");
+
+}  // namespace msrun

@@ -1,0 +1,373 @@
+// Arithmetic on one, two and three operands.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/base/error.h"
+#include "kernels/numeric/complex_numbers.h"
+#include "kernels/numeric/exponential.h"
+#include "kernels/numeric/logarithm.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+// The edge to an operand of z = f(a, b) whose gradient vjp(g) needs less than all of a, b and z.
+template <class V>
+Edge edge_to(const Var& operand, V vjp) {
+  return {operand, [vjp, shape = operand.shape(), arithmetic = operand.arithmetic()](const Tensor& g) {
+            return sum_to(vjp(g), shape, arithmetic);
+          }};
+}
+
+Tensor unchanged(const Tensor& g) { return g; }
+
+// Gradient times a factor that broadcasts to it.
+auto times(const Tensor& factor) {
+  return [factor](const Tensor& g) {
+    return map(g.dtype(), factor, g, complex_too([](auto y, auto v) { return wrapping_mul(v, conjugate(y)); }));
+  };
+}
+
+bool is_integral(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
+
+// x + alpha * y; bool + bool is a logical or.
+Var scaled_add(const Var& a, const Var& b, double alpha) {
+  const DType dtype = result_dtype({&a, &b});
+  if (dtype == DType::boolean) {
+    return predicate(a, b, [](auto x, auto y) { return x != 0 || y != 0; });
+  }
+  if (is_integral(dtype) && alpha != std::trunc(alpha)) {
+    throw SkipError("For integral input tensors, argument alpha must not be a floating point number.");
+  }
+  return binary(a, b, complex_too([alpha](auto x, auto y) {
+                  return wrapping_add(x, wrapping_mul(number_as<decltype(x)>(alpha), y));
+                }),
+                complex_too([](auto, auto, auto, auto g) { return g; }),
+                complex_too([alpha](auto, auto, auto, auto g) { return static_cast<decltype(g)>(alpha) * g; }));
+}
+
+// With alpha 1, the usual case, no product is rounded.
+Var add_or_scaled(const Var& a, const Var& b, double alpha) { return alpha == 1 ? add(a, b) : scaled_add(a, b, alpha); }
+
+Var subtract(const Var& a, const Var& b, double alpha) {
+  if (a.dtype() == DType::boolean && b.dtype() == DType::boolean) {
+    throw SkipError("Subtraction with bool tensors is not supported.");
+  }
+  return alpha == 1 ? sub(a, b) : scaled_add(a, b, -alpha);
+}
+
+// Integer division by zero traps on most processors; Python raises.
+void refuse_integer_zero(const Var& a, const Var& b) {
+  if (!is_integral(result_dtype({&a, &b})) || b.numel() == 0) return;
+  const Tensor divisor = b.tensor().to(DType::int64).contiguous();
+  const auto* values = divisor.data<std::int64_t>();
+  if (std::find(values, values + divisor.numel(), 0) != values + divisor.numel()) throw SkipError("ZeroDivisionError");
+}
+
+template <class T>
+T trunc_quotient(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    return y == -1 ? wrapping_neg(x) : x / y;
+  } else {
+    return std::trunc(x / y);
+  }
+}
+
+// floor(x / y) without the rounding error of the quotient: from the exact remainder.
+template <class T>
+T floor_quotient(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    if (y == -1) return wrapping_neg(x);
+    const T quotient = x / y;
+    return x % y != 0 && (x < 0) != (y < 0) ? quotient - 1 : quotient;
+  } else {
+    if (y == 0) return x / y;
+    const T rest = std::fmod(x, y);
+    T quotient = (x - rest) / y;
+    if (rest != 0 && (rest < 0) != (y < 0)) quotient -= 1;
+    if (quotient == 0) return std::copysign(T{0}, x / y);
+    const T rounded = std::floor(quotient);
+    return quotient - rounded > T{0.5} ? rounded + 1 : rounded;
+  }
+}
+
+template <class T>
+T trunc_remainder(T x, T y) {
+  if constexpr (std::is_integral_v<T>) {
+    return y == -1 ? 0 : x % y;
+  } else {
+    return std::fmod(x, y);
+  }
+}
+
+// The remainder with the sign of the divisor.
+template <class T>
+T floor_remainder(T x, T y) {
+  const T rest = trunc_remainder(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
+
+Var div_trunc(const Var& a, const Var& b) {
+  refuse_integer_zero(a, b);
+  const auto zero = [](auto, auto, auto, auto g) { return decltype(g){0}; };
+  return binary(
+      a, b, [](auto x, auto y) { return trunc_quotient(x, y); }, zero, zero);
+}
+
+Var div_floor(const Var& a, const Var& b) {
+  refuse_integer_zero(a, b);
+  const auto zero = [](auto, auto, auto, auto g) { return decltype(g){0}; };
+  return binary(
+      a, b, [](auto x, auto y) { return floor_quotient(x, y); }, zero, zero);
+}
+
+Var div_rounding(const Var& a, const Var& b, const Value& mode) {
+  if (mode.is_none()) return div(a, b);
+  const std::string* text = mode.get<std::string>();
+  if (text != nullptr && *text == "trunc") return div_trunc(a, b);
+  if (text != nullptr && *text == "floor") return div_floor(a, b);
+  throw SkipError("div expected rounding_mode to be one of None, 'trunc', or 'floor'.");
+}
+
+// torch has no derivative for it.
+Var floor_divide(const Var& a, const Var& b) { return a.tape().constant(div_floor(a, b).tensor()); }
+
+Var remainder(const Var& a, const Var& b) {
+  refuse_integer_zero(a, b);
+  return binary(
+      a, b, [](auto x, auto y) { return floor_remainder(x, y); }, [](auto, auto, auto, auto g) { return g; },
+      [](auto x, auto y, auto, auto g) { return -g * floor_quotient(x, y); });
+}
+
+Var fmod(const Var& a, const Var& b) {
+  refuse_integer_zero(a, b);
+  return binary(
+      a, b, [](auto x, auto y) { return trunc_remainder(x, y); }, [](auto, auto, auto, auto g) { return g; },
+      [](auto x, auto y, auto, auto g) { return -g * std::trunc(x / y); });
+}
+
+Var reciprocal(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return quotient(decltype(a){1}, a); },
+      [](auto, auto y, auto g) { return -g * conjugate(y) * conjugate(y); });
+}
+
+Var addcmul(const Var& x, const Var& a, const Var& b, double value) {
+  return ternary(
+      result_dtype({&x, &a, &b}), x, a, b, complex_too([value](auto s, auto u, auto v) {
+        return wrapping_add(s, wrapping_mul(wrapping_mul(number_as<decltype(s)>(value), u), v));
+      }),
+      complex_too([](auto, auto, auto, auto g) { return g; }),
+      complex_too([value](auto, auto, auto v, auto g) { return g * static_cast<decltype(g)>(value) * conjugate(v); }),
+      complex_too([value](auto, auto u, auto, auto g) { return g * static_cast<decltype(g)>(value) * conjugate(u); }));
+}
+
+Var addcdiv(const Var& x, const Var& a, const Var& b, double value) {
+  const DType dtype = result_dtype({&x, &a, &b});
+  if (is_integral(dtype) || (is_integral(a.dtype()) && is_integral(b.dtype()))) {
+    throw SkipError("Integer division with addcdiv is not supported.");
+  }
+  return ternary(dtype, x, a, b, floats_only(complex_too([value](auto s, auto u, auto v) {
+                   return s + quotient(static_cast<decltype(s)>(value) * u, v);
+                 })),
+                 complex_too([](auto, auto, auto, auto g) { return g; }),
+                 complex_too([value](auto, auto, auto v, auto g) {
+                   return quotient(g * static_cast<decltype(g)>(value), conjugate(v));
+                 }),
+                 complex_too([value](auto, auto u, auto v, auto g) {
+                   return quotient(-g * static_cast<decltype(g)>(value) * conjugate(u), conjugate(v * v));
+                 }));
+}
+
+// Both forms are exact at their end of the interval.
+Var lerp(const Var& start, const Var& end, const Var& weight) {
+  return ternary(
+      float_result_dtype({&start, &end}), start, end, weight, floats_only([](auto s, auto e, auto w) {
+        using T = decltype(s);
+        return w < T{0.5} ? s + w * (e - s) : e - (e - s) * (1 - w);
+      }),
+      [](auto, auto, auto w, auto g) { return g * (1 - w); }, [](auto, auto, auto w, auto g) { return g * w; },
+      [](auto s, auto e, auto, auto g) { return g * (e - s); });
+}
+
+}  // namespace
+
+Var add(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  if (dtype == DType::boolean) return scaled_add(a, b, 1);
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
+                          complex_too([](auto x, auto y) { return wrapping_add(x, y); }));
+  return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, unchanged)});
+}
+
+Var sub(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
+                          complex_too([](auto x, auto y) { return wrapping_sub(x, y); }));
+  const auto negated = [](const Tensor& g) { return map(g.dtype(), g, complex_too([](auto v) { return -v; })); };
+  return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, negated)});
+}
+
+Var mul(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
+                          complex_too([](auto x, auto y) { return wrapping_mul(x, y); }));
+  return a.tape().record(z, {edge_to(a, times(b.tensor())), edge_to(b, times(a.tensor()))});
+}
+
+Var div(const Var& a, const Var& b) {
+  return float_binary(
+      a, b, complex_too([](auto x, auto y) { return quotient(x, y); }),
+      complex_too([](auto, auto y, auto, auto g) { return quotient(g, conjugate(y)); }),
+      complex_too([](auto x, auto y, auto, auto g) { return quotient(-g * conjugate(quotient(x, y)), conjugate(y)); }));
+}
+
+Var add(const Var& a, double b) { return add(a, a.tape().number(b)); }
+Var mul(const Var& a, double b) { return mul(a, a.tape().number(b)); }
+
+Var neg(const Var& x) {
+  if (x.dtype() == DType::boolean) throw SkipError("Negation of a bool tensor is not supported.");
+  return unary_any(x, complex_too([](auto a) { return wrapping_neg(a); }),
+                   complex_too([](auto, auto, auto g) { return -g; }));
+}
+
+Var square(const Var& x) {
+  // The square of a bool is a number.
+  if (x.dtype() == DType::boolean) return square(cast(x, DType::int64));
+  return unary_any(x, complex_too([](auto a) { return wrapping_mul(a, a); }),
+                   complex_too([](auto a, auto, auto g) { return decltype(g){2} * g * conjugate(a); }));
+}
+
+Var abs(const Var& x) {
+  if (is_complex(x.dtype())) return magnitude(x);
+  return unary_any(
+      x,
+      [](auto a) {
+        if constexpr (std::is_integral_v<decltype(a)>) {
+          return a < 0 ? wrapping_neg(a) : a;
+        } else {
+          return std::abs(a);
+        }
+      },
+      [](auto a, auto, auto g) { return a > 0   ? g
+                                        : a < 0 ? -g
+                                                : a * 0; });
+}
+
+Var sqrt(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return std::sqrt(a); },
+      [](auto, auto y, auto g) { return quotient(g, conjugate(decltype(y){2} * y)); });
+}
+
+Var rsqrt(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return quotient(decltype(a){1}, std::sqrt(a)); },
+      [](auto, auto y, auto g) { return g * (static_cast<decltype(g)>(-0.5) * conjugate(y * y * y)); });
+}
+
+Var exp(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return exponential(a); }, [](auto, auto y, auto g) { return g * conjugate(y); });
+}
+
+Var log(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return logarithm(a); }, [](auto a, auto, auto g) { return quotient(g, conjugate(a)); });
+}
+
+OP("add(Operand input, Operand other, Scalar alpha=1)",
+   [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
+NAMES("add", "Torch: add; Tensor: __add__ __iadd__ __radd__ add add_; Aten: add add_; Mint: add add_ex");
+
+OP("sub(Operand input, Operand other, Scalar alpha=1)",
+   [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
+NAMES("sub",
+      "Torch: sub subtract; Tensor: __isub__ __sub__ sub sub_ subtract subtract_; Aten: sub sub_ subtract "
+      "subtract_; Mint: sub sub_ex");
+
+OP("rsub(Operand input, Operand other, Scalar alpha=1)",
+   [](const Bound& args) -> Value { return subtract(args.var("other"), args.var("input"), args.real("alpha")); });
+NAMES("rsub", "Torch: rsub; Tensor: __rsub__; Aten: rsub");
+
+OP("mul(Operand input, Operand other)", binary_operator<mul>);
+NAMES("mul",
+      "Torch: mul multiply; Tensor: __imul__ __mul__ __rmul__ mul mul_ multiply multiply_; Aten: mul mul_ "
+      "multiply multiply_; Mint: mul");
+
+OP("div(Operand input, Operand other, *, str? rounding_mode=None)", [](const Bound& args) -> Value {
+  return div_rounding(args.var("input"), args.var("other"), args.value("rounding_mode"));
+});
+NAMES("div",
+      "Torch: div divide true_divide; Tensor: __div__ __idiv__ __truediv__ div div_ divide divide_ true_divide "
+      "true_divide_ __itruediv__; Aten: div div_ divide divide_ true_divide true_divide_; Mint: div divide");
+
+OP("rdiv(Operand input, Operand other)", reversed_operator<div>);
+NAMES("rdiv", "Tensor: __rdiv__ __rtruediv__");
+
+OP("floor_divide(Operand input, Operand other)", binary_operator<floor_divide>);
+NAMES("floor_divide",
+      "Torch: floor_divide; Tensor: __floordiv__ __ifloordiv__ floor_divide floor_divide_; Aten: floor_divide "
+      "floor_divide_");
+
+OP("rfloor_divide(Operand input, Operand other)", reversed_operator<floor_divide>);
+NAMES("rfloor_divide", "Tensor: __rfloordiv__");
+
+OP("remainder(Operand input, Operand other)", binary_operator<remainder>);
+NAMES("remainder",
+      "Torch: remainder; Tensor: __imod__ __mod__ remainder remainder_; Aten: remainder remainder_; Mint: "
+      "remainder");
+
+OP("rmod(Operand input, Operand other)", reversed_operator<remainder>);
+NAMES("rmod", "Tensor: __rmod__");
+
+OP("fmod(Operand input, Operand other)", binary_operator<fmod>);
+NAMES("fmod", "Torch: fmod; Tensor: fmod fmod_; Aten: fmod fmod_");
+
+OP("neg(Tensor input)", unary_operator<neg>);
+NAMES("neg",
+      "Torch: neg neg_ negative negative_; Tensor: neg neg_ negative negative_; Aten: neg neg_ negative "
+      "negative_; Mint: neg negative");
+
+OP("abs(Tensor input)", unary_operator<abs>);
+NAMES("abs",
+      "Torch: abs abs_ absolute; Tensor: abs abs_ absolute absolute_; Aten: abs abs_ absolute absolute_; Mint: "
+      "abs");
+
+OP("square(Tensor input)", unary_operator<square>);
+NAMES("square", "Torch: square square_; Tensor: square square_; Aten: square square_; Mint: square");
+
+OP("sqrt(Tensor input)", unary_operator<sqrt>);
+NAMES("sqrt", "Torch: sqrt sqrt_; Tensor: sqrt sqrt_; Aten: sqrt sqrt_; Mint: sqrt sqrt_ex");
+
+OP("rsqrt(Tensor input)", unary_operator<rsqrt>);
+NAMES("rsqrt", "Torch: rsqrt rsqrt_; Tensor: rsqrt rsqrt_; Aten: rsqrt rsqrt_; Mint: rsqrt");
+
+OP("reciprocal(Tensor input)", unary_operator<reciprocal>);
+NAMES("reciprocal",
+      "Torch: reciprocal reciprocal_; Tensor: reciprocal reciprocal_; Aten: reciprocal reciprocal_; Mint: "
+      "reciprocal");
+
+OP("exp(Tensor input)", unary_operator<exp>);
+NAMES("exp", "Torch: exp exp_; Tensor: exp exp_; Aten: exp exp_; Mint: exp");
+
+OP("log(Tensor input)", unary_operator<log>);
+NAMES("log", "Torch: log log_; Tensor: log log_; Aten: log log_; Mint: log");
+
+OP("addcmul(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
+  return addcmul(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
+});
+NAMES("addcmul", "Torch: addcmul; Tensor: addcmul addcmul_; Aten: addcmul addcmul_");
+
+OP("addcdiv(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
+  return addcdiv(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
+});
+NAMES("addcdiv", "Torch: addcdiv; Tensor: addcdiv addcdiv_; Aten: addcdiv addcdiv_");
+
+OP("lerp(Tensor input, Tensor end, Operand weight)",
+   [](const Bound& args) -> Value { return lerp(args.var("input"), args.var("end"), args.var("weight")); });
+NAMES("lerp", "Torch: lerp; Tensor: lerp lerp_; Aten: lerp lerp_");
+
+}  // namespace msrun

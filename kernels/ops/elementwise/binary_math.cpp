@@ -1,0 +1,181 @@
+// The rarer functions of two operands (api_inventory.md section 3, elementwise binary).
+#include <cmath>
+#include <numbers>
+
+#include "kernels/base/error.h"
+#include "kernels/numeric/exponential.h"
+#include "kernels/numeric/logarithm.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+Var atan2(const Var& a, const Var& b) {
+  return float_binary(
+      a, b, [](auto y, auto x) { return std::atan2(y, x); },
+      [](auto y, auto x, auto, auto g) {
+        const auto square = y * y + x * x;
+        return square == 0 ? square : g * x / square;
+      },
+      [](auto y, auto x, auto, auto g) {
+        const auto square = y * y + x * x;
+        return square == 0 ? square : -g * y / square;
+      });
+}
+
+Var hypot(const Var& a, const Var& b) {
+  return float_binary(
+      a, b, [](auto x, auto y) { return std::hypot(x, y); }, [](auto x, auto, auto z, auto g) { return g * (x / z); },
+      [](auto, auto y, auto z, auto g) { return g * (y / z); });
+}
+
+Var xlogy(const Var& a, const Var& b) {
+  return float_binary(
+      a, b, [](auto x, auto y) { return is_nan(y) ? y
+                                        : x == 0  ? decltype(x){0}
+                                                  : x * logarithm(y); },
+      [](auto x, auto y, auto, auto g) { return x == 0 && y <= 0 ? decltype(g){0} : g * logarithm(y); },
+      [](auto x, auto y, auto, auto g) { return g * x / y; });
+}
+
+Var xlog1py(const Var& a, const Var& b) {
+  return float_binary(
+      a, b, [](auto x, auto y) { return is_nan(y) ? y
+                                        : x == 0  ? decltype(x){0}
+                                                  : x * logarithm_of_one_plus(y); },
+      [](auto x, auto y, auto, auto g) { return x == 0 && y <= -1 ? decltype(g){0} : g * logarithm_of_one_plus(y); },
+      [](auto x, auto y, auto, auto g) { return g * x / (y + 1); });
+}
+
+// Infinities of the same sign have no difference, but a maximum.
+Var logaddexp(const Var& a, const Var& b) {
+  return float_binary(
+      a, b,
+      [](auto x, auto y) {
+        return std::isinf(x) && x == y ? x : (x > y ? x : y) + logarithm_of_one_plus(exponential(-std::abs(x - y)));
+      },
+      [](auto x, auto y, auto, auto g) { return g / (1 + exponential(y - x)); },
+      [](auto x, auto y, auto, auto g) { return g / (1 + exponential(x - y)); });
+}
+
+Var logaddexp2(const Var& a, const Var& b) {
+  return float_binary(
+      a, b,
+      [](auto x, auto y) {
+        using T = decltype(x);
+        if (std::isinf(x) && x == y) return x;
+        return (x > y ? x : y) +
+               logarithm_of_one_plus(std::exp2(-std::abs(x - y))) * static_cast<T>(std::numbers::log2e);
+      },
+      [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(y - x)); },
+      [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(x - y)); });
+}
+
+Var copysign(const Var& a, const Var& b) {
+  return float_binary(
+      a, b, [](auto x, auto y) { return std::copysign(x, y); },
+      [](auto x, auto y, auto, auto g) {
+        if (x == 0) return decltype(g){0};
+        return std::signbit(x) == std::signbit(y) ? g : -g;
+      },
+      [](auto, auto, auto, auto g) { return decltype(g){0}; });
+}
+
+Var ldexp(const Var& a, const Var& b) {
+  return float_binary(
+      a, b, [](auto x, auto e) { return x * std::exp2(e); },
+      [](auto, auto e, auto, auto g) { return g * std::exp2(e); },
+      [](auto, auto, auto z, auto g) { return g * z * static_cast<decltype(g)>(std::numbers::ln2); });
+}
+
+Var heaviside(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  return a.tape().constant(map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) {
+    using T = decltype(x);
+    return is_nan(x) ? x : x == 0 ? y : x < 0 ? T{0} : T{1};
+  }));
+}
+
+Var nextafter(const Var& a, const Var& b) {
+  const DType dtype = float_result_dtype({&a, &b});
+  if (dtype != DType::float32 && dtype != DType::float64)
+    throw SkipError("nextafter needs float32 or float64 tensors.");
+  return a.tape().constant(map(dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return std::nextafter(x, y); }));
+}
+
+std::uint64_t magnitude(std::int64_t value) {
+  return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+}
+
+std::uint64_t common_divisor(std::uint64_t a, std::uint64_t b) {
+  while (b != 0) {
+    const std::uint64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+template <class F>
+Var integer_binary(const Var& a, const Var& b, F f) {
+  const DType dtype = result_dtype({&a, &b});
+  if (!is_integer(dtype)) throw SkipError("gcd and lcm need integer tensors.");
+  return a.tape().constant(map_as(Compute::int64, dtype, a.tensor(), b.tensor(), [f](auto x, auto y) {
+    using T = decltype(x);
+    return static_cast<T>(f(magnitude(static_cast<std::int64_t>(x)), magnitude(static_cast<std::int64_t>(y))));
+  }));
+}
+
+Var gcd(const Var& a, const Var& b) { return integer_binary(a, b, common_divisor); }
+
+Var lcm(const Var& a, const Var& b) {
+  return integer_binary(a, b, [](std::uint64_t x, std::uint64_t y) {
+    const std::uint64_t divisor = common_divisor(x, y);
+    return divisor == 0 ? 0 : x / divisor * y;
+  });
+}
+
+}  // namespace
+
+OP("atan2(Tensor input, Tensor other)", binary_operator<atan2>);
+NAMES("atan2",
+      "Torch: arctan2 atan2; Tensor: arctan2 arctan2_ atan2 atan2_; Aten: arctan2 arctan2_ atan2 atan2_; Mint: "
+      "arctan2 atan2");
+
+OP("hypot(Tensor input, Tensor other)", binary_operator<hypot>);
+NAMES("hypot", "Torch: hypot; Tensor: hypot hypot_; Aten: hypot hypot_");
+
+OP("xlogy(Operand input, Operand other)", binary_operator<xlogy>);
+NAMES("xlogy", "Torch: xlogy xlogy_; Tensor: xlogy xlogy_; Aten: xlogy xlogy_; Mint: xlogy");
+
+OP("special_xlog1py(Operand input, Operand other)", binary_operator<xlog1py>);
+NAMES("special_xlog1py", "Aten: special_xlog1py");
+
+OP("logaddexp(Tensor input, Tensor other)", binary_operator<logaddexp>);
+NAMES("logaddexp", "Torch: logaddexp; Tensor: logaddexp; Aten: logaddexp; Mint: logaddexp");
+
+OP("logaddexp2(Tensor input, Tensor other)", binary_operator<logaddexp2>);
+NAMES("logaddexp2", "Torch: logaddexp2; Tensor: logaddexp2; Aten: logaddexp2");
+
+OP("copysign(Tensor input, Operand other)", binary_operator<copysign>);
+NAMES("copysign", "Torch: copysign; Tensor: copysign copysign_; Aten: copysign copysign_");
+
+OP("ldexp(Tensor input, Operand other)", binary_operator<ldexp>);
+NAMES("ldexp", "Torch: ldexp ldexp_; Tensor: ldexp ldexp_");
+
+OP("heaviside(Tensor input, Tensor values)",
+   [](const Bound& args) -> Value { return heaviside(args.var("input"), args.var("values")); });
+NAMES("heaviside", "Torch: heaviside; Tensor: heaviside heaviside_; Aten: heaviside heaviside_");
+
+OP("nextafter(Tensor input, Tensor other)", binary_operator<nextafter>);
+NAMES("nextafter", "Torch: nextafter; Tensor: nextafter nextafter_; Aten: nextafter nextafter_");
+
+OP("gcd(Tensor input, Tensor other)", binary_operator<gcd>);
+NAMES("gcd", "Torch: gcd gcd_; Tensor: gcd gcd_; Aten: gcd gcd_");
+
+OP("lcm(Tensor input, Tensor other)", binary_operator<lcm>);
+NAMES("lcm", "Torch: lcm lcm_; Tensor: lcm lcm_; Aten: lcm lcm_");
+
+}  // namespace msrun

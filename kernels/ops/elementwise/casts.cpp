@@ -1,0 +1,93 @@
+// Conversions of value to another dtype.
+#include <string>
+
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+template <DType dtype>
+Value cast_operator(const Bound& args) {
+  return cast(args.var("input"), dtype);
+}
+
+// to(dtype), to(device), to(device, dtype), to(other): the first dtype or tensor among the arguments decides.
+Value to_operator(const Bound& args) {
+  const Var input = args.var("input");
+  for (const char* name : {"target", "second", "dtype", "other"}) {
+    const Value& value = args.value(name);
+    if (const DType* dtype = value.get<DType>()) return cast(input, *dtype);
+    if (const Var* var = value.get<Var>()) return cast(input, var->dtype());
+  }
+  return input;
+}
+
+Value optional_cast(const Bound& args) {
+  const std::optional<DType> dtype = args.optional_dtype("dtype");
+  const Var input = args.var("input");
+  return dtype ? cast(input, *dtype) : input;
+}
+
+}  // namespace
+
+Var cast(const Var& x, DType dtype) {
+  if (x.dtype() == dtype && !x.is_number()) return x;
+  return x.tape().record(x.tensor().to(dtype), {{x, [from = x.dtype()](const Tensor& g) { return g.to(from); }}});
+}
+
+OP("float(Tensor input)", cast_operator<DType::float32>);
+NAMES("float", "Tensor: float");
+OP("double(Tensor input)", cast_operator<DType::float64>);
+NAMES("double", "Tensor: double");
+OP("half(Tensor input)", cast_operator<DType::float16>);
+NAMES("half", "Tensor: half");
+OP("bfloat16(Tensor input)", cast_operator<DType::bfloat16>);
+NAMES("bfloat16", "Tensor: bfloat16");
+OP("long(Tensor input)", cast_operator<DType::int64>);
+NAMES("long", "Tensor: long");
+OP("int(Tensor input)", cast_operator<DType::int32>);
+NAMES("int", "Tensor: int");
+OP("short(Tensor input)", cast_operator<DType::int16>);
+NAMES("short", "Tensor: short");
+OP("char(Tensor input)", cast_operator<DType::int8>);
+NAMES("char", "Tensor: char");
+OP("byte(Tensor input)", cast_operator<DType::uint8>);
+NAMES("byte", "Tensor: byte");
+OP("bool(Tensor input)", cast_operator<DType::boolean>);
+NAMES("bool", "Tensor: bool");
+OP("cfloat(Tensor input)", cast_operator<DType::complex64>);
+NAMES("cfloat", "Tensor: cfloat");
+OP("cdouble(Tensor input)", cast_operator<DType::complex128>);
+NAMES("cdouble", "Tensor: cdouble");
+
+OP("type(Tensor input, dtype dtype, bool non_blocking=False)", optional_cast);
+NAMES("type", "Tensor: type");
+
+OP("type_as(Tensor input, Tensor other)",
+   [](const Bound& args) -> Value { return cast(args.var("input"), args.var("other").dtype()); });
+NAMES("type_as", "Tensor: type_as");
+
+OP("to(Tensor input, any target=None, any second=None, any third=None, any fourth=None, *, any dtype=None, any "
+   "other=None, "
+   "any copy=None)",
+   to_operator);
+NAMES("to", "Tensor: to; Aten: to");
+
+OP("to_copy(Tensor input, *, dtype? dtype=None, bool non_blocking=False)", optional_cast);
+NAMES("to_copy", "Aten: _to_copy");
+
+OP("npu_dtype_cast(Tensor input, dtype dtype, dtype? input_dtype=None)", optional_cast);
+NAMES("npu_dtype_cast", "NPU: npu_dtype_cast");
+
+// What a dump records is no quantised tensor: to float32 is all that is left to do.
+OP("dequantize(Tensor input)", [](const Bound& args) -> Value { return cast(args.var("input"), DType::float32); });
+NAMES("dequantize", "Tensor: dequantize; Torch: dequantize; Aten: dequantize");
+
+// By name: outputs have no dtypes.
+OP("promote_types(dtype type1, dtype type2)", [](const Bound& args) -> Value {
+  return std::string(torch_name(promote(*args.optional_dtype("type1"), *args.optional_dtype("type2"))));
+});
+NAMES("promote_types", "Torch: promote_types");
+
+}  // namespace msrun

@@ -1,0 +1,383 @@
+// Comparisons, logical and bitwise operators: nothing here has a gradient.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+template <class T>
+bool is_true(T value) {
+  return value != T{0};
+}
+
+// Of a complex number both parts.
+template <class T>
+bool is_finite(T value) {
+  if constexpr (is_complex_number<T>) {
+    return std::isfinite(value.real()) && std::isfinite(value.imag());
+  } else {
+    return std::isfinite(value);
+  }
+}
+
+Var eq(const Var& a, const Var& b) {
+  return predicate(a, b, complex_too([](auto x, auto y) { return x == y; }));
+}
+Var ne(const Var& a, const Var& b) {
+  return predicate(a, b, complex_too([](auto x, auto y) { return x != y; }));
+}
+Var lt(const Var& a, const Var& b) {
+  return predicate(a, b, [](auto x, auto y) { return x < y; });
+}
+Var le(const Var& a, const Var& b) {
+  return predicate(a, b, [](auto x, auto y) { return x <= y; });
+}
+Var gt(const Var& a, const Var& b) {
+  return predicate(a, b, [](auto x, auto y) { return x > y; });
+}
+Var ge(const Var& a, const Var& b) {
+  return predicate(a, b, [](auto x, auto y) { return x >= y; });
+}
+Var logical_and(const Var& a, const Var& b) {
+  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) && is_true(y); }));
+}
+Var logical_or(const Var& a, const Var& b) {
+  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) || is_true(y); }));
+}
+Var logical_xor(const Var& a, const Var& b) {
+  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) != is_true(y); }));
+}
+
+template <class F>
+Var unary_predicate(const Var& x, F f) {
+  return x.tape().constant(map_as(compute_of(x.dtype()), DType::boolean, x.tensor(), f));
+}
+
+Var logical_not(const Var& x) {
+  return unary_predicate(x, complex_too([](auto a) { return !is_true(a); }));
+}
+Var isnan(const Var& x) {
+  return unary_predicate(x, complex_too([](auto a) { return is_nan(a); }));
+}
+Var isinf(const Var& x) {
+  return unary_predicate(x, complex_too([](auto a) {
+                           if constexpr (std::is_integral_v<decltype(a)>) {
+                             return false;
+                           } else if constexpr (is_complex_number<decltype(a)>) {
+                             return std::isinf(a.real()) || std::isinf(a.imag());
+                           } else {
+                             return std::isinf(a);
+                           }
+                         }));
+}
+Var isfinite(const Var& x) {
+  return unary_predicate(x, complex_too([](auto a) {
+                           if constexpr (std::is_integral_v<decltype(a)>) {
+                             return true;
+                           } else {
+                             return is_finite(a);
+                           }
+                         }));
+}
+Var isposinf(const Var& x) {
+  return unary_predicate(x, [](auto a) {
+    if constexpr (std::is_integral_v<decltype(a)>) {
+      return false;
+    } else {
+      return std::isinf(a) && a > 0;
+    }
+  });
+}
+Var isneginf(const Var& x) {
+  return unary_predicate(x, [](auto a) {
+    if constexpr (std::is_integral_v<decltype(a)>) {
+      return false;
+    } else {
+      return std::isinf(a) && a < 0;
+    }
+  });
+}
+Var isreal(const Var& x) {
+  return unary_predicate(x, complex_too([](auto a) {
+                           if constexpr (is_complex_number<decltype(a)>) {
+                             return a.imag() == 0;
+                           } else {
+                             return true;
+                           }
+                         }));
+}
+Var signbit(const Var& x) {
+  return unary_predicate(x, [](auto a) {
+    if constexpr (std::is_integral_v<decltype(a)>) {
+      return a < 0;
+    } else {
+      return std::signbit(a);
+    }
+  });
+}
+
+DType bitwise_dtype(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  if (is_floating(dtype) || is_complex(dtype)) throw SkipError("Bitwise operators need integer or bool tensors.");
+  return dtype;
+}
+
+template <class F>
+Var bitwise(const Var& a, const Var& b, F f) {
+  const DType dtype = bitwise_dtype(a, b);
+  return a.tape().constant(map_as(Compute::int64, dtype, a.tensor(), b.tensor(), [f](auto x, auto y) {
+    return static_cast<decltype(x)>(f(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y)));
+  }));
+}
+
+Var bitwise_and(const Var& a, const Var& b) {
+  return bitwise(a, b, [](std::int64_t x, std::int64_t y) { return x & y; });
+}
+Var bitwise_or(const Var& a, const Var& b) {
+  return bitwise(a, b, [](std::int64_t x, std::int64_t y) { return x | y; });
+}
+Var bitwise_xor(const Var& a, const Var& b) {
+  return bitwise(a, b, [](std::int64_t x, std::int64_t y) { return x ^ y; });
+}
+
+Var bitwise_not(const Var& x) {
+  if (x.dtype() == DType::boolean) return logical_not(x);
+  return bitwise(x, x, [](std::int64_t a, std::int64_t) { return ~a; });
+}
+
+// Number of bits by which elements of dtype can be shifted before nothing is left.
+std::int64_t shift_limit(DType dtype) {
+  return dtype == DType::boolean ? 1 : static_cast<std::int64_t>(8 * size_of(dtype));
+}
+
+// Floats are multiplied by a power of two. An amount that is negative or not below the width gives 0.
+Var left_shift(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  if (is_floating(dtype)) {
+    return a.tape().constant(map(dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return x * std::exp2(y); }));
+  }
+  return bitwise(a, b, [limit = shift_limit(dtype)](std::int64_t x, std::int64_t y) {
+    const bool fits = y >= 0 && y < limit;
+    return fits ? static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << y) : std::int64_t{0};
+  });
+}
+
+// Arithmetic; an amount that is negative or not below the width leaves the sign.
+Var right_shift(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  if (is_floating(dtype)) {
+    return a.tape().constant(map(dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return x / std::exp2(y); }));
+  }
+  return bitwise(a, b, [limit = shift_limit(dtype)](std::int64_t x, std::int64_t y) {
+    return x >> (y >= 0 && y < limit ? y : std::min<std::int64_t>(limit, 63));
+  });
+}
+
+Var isclose(const Var& a, const Var& b, double rtol, double atol, bool equal_nan) {
+  if (rtol < 0 || atol < 0) throw SkipError("isclose: rtol and atol must not be negative.");
+  Compute compute = compute_of(result_dtype({&a, &b}));
+  if (compute == Compute::int64) compute = Compute::float64;
+  return a.tape().constant(map_as(
+      compute, DType::boolean, a.tensor(), b.tensor(), floats_only(complex_too([rtol, atol, equal_nan](auto x, auto y) {
+        using T = decltype(std::abs(x));
+        if (equal_nan && is_nan(x) && is_nan(y)) return true;
+        const T distance = std::abs(x - y);
+        return x == y ||
+               (std::isfinite(distance) && distance <= static_cast<T>(atol) + std::abs(static_cast<T>(rtol) * y));
+      }))));
+}
+
+bool all_true(const Var& x) {
+  const Tensor marks = x.tensor().contiguous();
+  const bool* first = marks.data<bool>();
+  return std::find(first, first + marks.numel(), false) == first + marks.numel();
+}
+
+// Whether each element is among the test elements; NaN never is.
+Var isin(const Var& elements, const Var& candidates, bool invert) {
+  const Compute compute = compute_of(result_dtype({&elements, &candidates}));
+  const auto search = [&](auto zero, DType dtype) {
+    using T = decltype(zero);
+    const Tensor values = elements.tensor().to(dtype).contiguous();
+    const Tensor list = candidates.tensor().to(dtype).contiguous();
+    std::vector<T> sorted(list.data<T>(), list.data<T>() + list.numel());
+    std::erase_if(sorted, [](T value) { return is_nan(value); });
+    std::sort(sorted.begin(), sorted.end());
+    Tensor result(DType::boolean, values.shape());
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      const T value = values.data<T>()[i];
+      const bool found = !is_nan(value) && std::binary_search(sorted.begin(), sorted.end(), value);
+      result.mutable_data<bool>()[i] = found != invert;
+    }
+    return elements.tape().constant(result);
+  };
+  if (is_complex(elements.dtype()) || is_complex(candidates.dtype())) {
+    throw SkipError("Complex tensors are not supported by this operator.");
+  }
+  return compute == Compute::int64 ? search(std::int64_t{}, DType::int64) : search(double{}, DType::float64);
+}
+
+}  // namespace
+
+OP("eq(Operand input, Operand other)", binary_operator<eq>);
+NAMES("eq", "Torch: eq; Tensor: __eq__ eq; Aten: eq; Mint: eq");
+
+OP("eq_(Tensor input, Operand other)", in_place_binary_operator<eq>);
+NAMES("eq_", "Tensor: eq_; Aten: eq_");
+
+OP("ne(Operand input, Operand other)", binary_operator<ne>);
+NAMES("ne", "Torch: ne not_equal; Tensor: __ne__ ne not_equal; Aten: ne not_equal; Mint: ne");
+
+OP("ne_(Tensor input, Operand other)", in_place_binary_operator<ne>);
+NAMES("ne_", "Tensor: ne_ not_equal_; Aten: ne_ not_equal_");
+
+OP("lt(Operand input, Operand other)", binary_operator<lt>);
+NAMES("lt", "Torch: less lt; Tensor: __lt__ less lt; Aten: less lt; Mint: less lt");
+
+OP("lt_(Tensor input, Operand other)", in_place_binary_operator<lt>);
+NAMES("lt_", "Tensor: less_ lt_; Aten: less_ lt_");
+
+OP("le(Operand input, Operand other)", binary_operator<le>);
+NAMES("le", "Torch: le less_equal; Tensor: __le__ le less_equal; Aten: le less_equal; Mint: le less_equal");
+
+OP("le_(Tensor input, Operand other)", in_place_binary_operator<le>);
+NAMES("le_", "Tensor: le_ less_equal_; Aten: le_ less_equal_");
+
+OP("gt(Operand input, Operand other)", binary_operator<gt>);
+NAMES("gt", "Torch: greater gt; Tensor: __gt__ greater gt; Aten: greater gt; Mint: greater gt");
+
+OP("gt_(Tensor input, Operand other)", in_place_binary_operator<gt>);
+NAMES("gt_", "Tensor: greater_ gt_; Aten: greater_ gt_");
+
+OP("ge(Operand input, Operand other)", binary_operator<ge>);
+NAMES("ge", "Torch: ge greater_equal; Tensor: __ge__ ge greater_equal; Aten: ge greater_equal; Mint: greater_equal");
+
+OP("ge_(Tensor input, Operand other)", in_place_binary_operator<ge>);
+NAMES("ge_", "Tensor: ge_ greater_equal_; Aten: ge_ greater_equal_");
+
+OP("logical_and(Operand input, Operand other)", binary_operator<logical_and>);
+NAMES("logical_and", "Torch: logical_and; Tensor: logical_and; Aten: logical_and; Mint: logical_and");
+
+OP("logical_and_(Tensor input, Operand other)", in_place_binary_operator<logical_and>);
+NAMES("logical_and_", "Tensor: logical_and_; Aten: logical_and_");
+
+OP("logical_or(Operand input, Operand other)", binary_operator<logical_or>);
+NAMES("logical_or", "Torch: logical_or; Tensor: logical_or; Aten: logical_or; Mint: logical_or");
+
+OP("logical_or_(Tensor input, Operand other)", in_place_binary_operator<logical_or>);
+NAMES("logical_or_", "Tensor: logical_or_; Aten: logical_or_");
+
+OP("logical_xor(Operand input, Operand other)", binary_operator<logical_xor>);
+NAMES("logical_xor", "Torch: logical_xor; Tensor: logical_xor; Aten: logical_xor; Mint: logical_xor");
+
+OP("logical_xor_(Tensor input, Operand other)", in_place_binary_operator<logical_xor>);
+NAMES("logical_xor_", "Tensor: logical_xor_; Aten: logical_xor_");
+
+// Python's == and != with None compare identities.
+OP("eq(Tensor input, any other)", [](const Bound& args) -> Value {
+  if (args.given("other")) throw SkipError("eq(): argument 'other' must be a tensor or a number.");
+  return false;
+});
+OP("ne(Tensor input, any other)", [](const Bound& args) -> Value {
+  if (args.given("other")) throw SkipError("ne(): argument 'other' must be a tensor or a number.");
+  return true;
+});
+
+OP("logical_not(Tensor input)", unary_operator<logical_not>);
+NAMES("logical_not", "Torch: logical_not; Tensor: logical_not; Aten: logical_not; Mint: logical_not");
+
+OP("logical_not_(Tensor input)", in_place_unary_operator<logical_not>);
+NAMES("logical_not_", "Tensor: logical_not_; Aten: logical_not_");
+
+OP("isnan(Tensor input)", unary_operator<isnan>);
+NAMES("isnan", "Torch: isnan; Tensor: isnan; Aten: isnan");
+
+OP("isinf(Tensor input)", unary_operator<isinf>);
+NAMES("isinf", "Torch: isinf; Tensor: isinf; Aten: isinf");
+
+OP("isfinite(Tensor input)", unary_operator<isfinite>);
+NAMES("isfinite", "Torch: isfinite; Tensor: isfinite; Mint: isfinite");
+
+OP("isposinf(Tensor input)", unary_operator<isposinf>);
+NAMES("isposinf", "Torch: isposinf; Tensor: isposinf; Aten: isposinf");
+
+OP("isneginf(Tensor input)", unary_operator<isneginf>);
+NAMES("isneginf", "Torch: isneginf; Tensor: isneginf; Aten: isneginf");
+
+OP("isreal(Tensor input)", unary_operator<isreal>);
+NAMES("isreal", "Tensor: isreal");
+
+OP("signbit(Tensor input)", unary_operator<signbit>);
+NAMES("signbit", "Torch: signbit; Tensor: signbit; Aten: signbit");
+
+OP("bitwise_and(Operand input, Operand other)", binary_operator<bitwise_and>);
+NAMES("bitwise_and",
+      "Torch: bitwise_and; Tensor: __and__ __iand__ bitwise_and bitwise_and_; Aten: __and__ __iand__ "
+      "bitwise_and bitwise_and_; Mint: bitwise_and");
+
+OP("bitwise_or(Operand input, Operand other)", binary_operator<bitwise_or>);
+NAMES("bitwise_or",
+      "Torch: bitwise_or; Tensor: __ior__ __or__ __ror__ bitwise_or bitwise_or_; Aten: __ior__ __or__ "
+      "bitwise_or bitwise_or_; Mint: bitwise_or");
+
+OP("bitwise_xor(Operand input, Operand other)", binary_operator<bitwise_xor>);
+NAMES("bitwise_xor",
+      "Torch: bitwise_xor; Tensor: __ixor__ __rxor__ __xor__ bitwise_xor bitwise_xor_; Aten: __ixor__ __xor__ "
+      "bitwise_xor bitwise_xor_; Mint: bitwise_xor");
+
+OP("bitwise_not(Tensor input)", unary_operator<bitwise_not>);
+NAMES("bitwise_not", "Torch: bitwise_not; Tensor: bitwise_not bitwise_not_ __invert__; Aten: bitwise_not bitwise_not_");
+
+OP("bitwise_left_shift(Operand input, Operand other)", binary_operator<left_shift>);
+NAMES("bitwise_left_shift",
+      "Torch: bitwise_left_shift; Tensor: __ilshift__ __lshift__ bitwise_left_shift bitwise_left_shift_; Aten: "
+      "__ilshift__ __lshift__ bitwise_left_shift bitwise_left_shift_");
+
+OP("bitwise_right_shift(Operand input, Operand other)", binary_operator<right_shift>);
+NAMES("bitwise_right_shift",
+      "Torch: bitwise_right_shift; Tensor: __irshift__ __rshift__ bitwise_right_shift bitwise_right_shift_; "
+      "Aten: __irshift__ __rshift__ bitwise_right_shift bitwise_right_shift_");
+
+OP("isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+   [](const Bound& args) -> Value {
+     return isclose(args.var("input"), args.var("other"), args.real("rtol"), args.real("atol"), args.flag("equal_nan"));
+   });
+NAMES("isclose", "Torch: isclose; Tensor: isclose; Mint: isclose");
+
+OP("allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
+   [](const Bound& args) -> Value {
+     return all_true(
+         isclose(args.var("input"), args.var("other"), args.real("rtol"), args.real("atol"), args.flag("equal_nan")));
+   });
+NAMES("allclose", "Torch: allclose; Tensor: allclose");
+
+OP("equal(Tensor input, Tensor other)", [](const Bound& args) -> Value {
+  const Var a = args.var("input");
+  const Var b = args.var("other");
+  return a.shape() == b.shape() && all_true(eq(a, b));
+});
+NAMES("equal", "Torch: equal; Tensor: equal");
+
+OP("isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False)",
+   [](const Bound& args) -> Value {
+     return isin(args.var("elements"), args.var("test_elements"), args.flag("invert"));
+   });
+OP("isin(Operand elements, Operand test_element, *, bool assume_unique=False, bool invert=False)",
+   [](const Bound& args) -> Value {
+     return isin(args.var("elements"), args.var("test_element"), args.flag("invert"));
+   });
+OP("isin(Operand element, Operand test_elements, *, bool assume_unique=False, bool invert=False)",
+   [](const Bound& args) -> Value {
+     return isin(args.var("element"), args.var("test_elements"), args.flag("invert"));
+   });
+NAMES("isin", "Torch: isin");
+
+}  // namespace msrun

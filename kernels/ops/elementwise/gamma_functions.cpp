@@ -1,0 +1,97 @@
+// Operators of the gamma function's family and the Bessel function i0. Values are computed in double whatever the
+// dtype: the cost is in the functions, not in the width.
+#include <cmath>
+#include <numbers>
+
+#include "kernels/base/error.h"
+#include "kernels/numeric/special_functions.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+// The incomplete gamma functions of order a. The gradient is that of x alone: torch has none for the order. slope is 1
+// for the lower function, -1 for the upper one.
+template <class F>
+Var incomplete_gamma(const Var& a, const Var& x, F f, double slope) {
+  const DType dtype = float_result_dtype({&a, &x});
+  const auto value = [f](auto order, auto at) {
+    return static_cast<decltype(at)>(f(static_cast<double>(order), static_cast<double>(at)));
+  };
+  const auto vjp = [dtype, slope, a = a.tensor(), x = x.tensor(), shape = x.shape(),
+                    arithmetic = x.arithmetic()](const Tensor& gradient) {
+    const Tensor full = map(dtype, a, x, gradient, [slope](auto order, auto at, auto g) {
+      const auto k = static_cast<double>(order);
+      const auto t = static_cast<double>(at);
+      return static_cast<decltype(g)>(slope * static_cast<double>(g) *
+                                      std::exp((k - 1) * std::log(t) - t - log_gamma(k)));
+    });
+    return sum_to(full, shape, arithmetic);
+  };
+  return x.tape().record(map(dtype, a.tensor(), x.tensor(), value), {{x, vjp}});
+}
+
+Var igamma(const Var& a, const Var& x) { return incomplete_gamma(a, x, gamma_p, 1); }
+Var igammac(const Var& a, const Var& x) { return incomplete_gamma(a, x, gamma_q, -1); }
+
+Var polygamma_of(const Var& x, std::int64_t n) {
+  if (n < 0) throw SkipError("polygamma(n, x) does not support negative n.");
+  if (n > 1000000) throw SkipError("polygamma: n is too large.");
+  return unary(
+      x, [n](auto v) { return static_cast<decltype(v)>(polygamma(n, static_cast<double>(v))); },
+      [n](auto v, auto, auto g) { return g * static_cast<decltype(g)>(polygamma(n + 1, static_cast<double>(v))); });
+}
+
+// log of the multivariate gamma function of dimension p.
+Var mvlgamma(const Var& x, std::int64_t p) {
+  if (p < 1 || p > 10000) throw SkipError("mvlgamma: p must be between 1 and 10000.");
+  const double dimension = static_cast<double>(p);
+  const double constant = dimension * (dimension - 1) / 4 * std::log(std::numbers::pi);
+  const auto sum = [p](double v, double (*f)(double)) {
+    double total = 0;
+    for (std::int64_t j = 0; j < p; ++j) total += f(v - static_cast<double>(j) / 2);
+    return total;
+  };
+  return unary(
+      x,
+      [=](auto v) {
+        // Below this bound the function is not defined.
+        if (static_cast<double>(v) <= (dimension - 1) / 2) return std::numeric_limits<decltype(v)>::quiet_NaN();
+        return static_cast<decltype(v)>(constant + sum(static_cast<double>(v), log_gamma));
+      },
+      [=](auto v, auto, auto g) { return g * static_cast<decltype(g)>(sum(static_cast<double>(v), digamma)); });
+}
+
+Var i0(const Var& x) {
+  return unary(
+      x, [](auto v) { return static_cast<decltype(v)>(bessel_i0(static_cast<double>(v))); },
+      [](auto v, auto, auto g) { return g * static_cast<decltype(g)>(bessel_i1(static_cast<double>(v))); });
+}
+
+Value polygamma_operator(const Bound& args) { return polygamma_of(args.var("input"), args.integer("n")); }
+
+}  // namespace
+
+OP("igamma(Tensor input, Tensor other)", binary_operator<igamma>);
+NAMES("igamma", "Torch: igamma; Tensor: igamma igamma_; Aten: igamma igamma_");
+
+OP("igammac(Tensor input, Tensor other)", binary_operator<igammac>);
+NAMES("igammac", "Torch: igammac; Tensor: igammac igammac_; Aten: igammac igammac_");
+
+OP("polygamma(int n, Tensor input)", polygamma_operator);
+NAMES("polygamma", "Torch: polygamma; Aten: polygamma");
+
+OP("polygamma_method(Tensor input, int n)", polygamma_operator);
+OP("polygamma_method(int n, Tensor input)", polygamma_operator);
+NAMES("polygamma_method", "Tensor: polygamma polygamma_");
+
+OP("mvlgamma(Tensor input, int p)",
+   [](const Bound& args) -> Value { return mvlgamma(args.var("input"), args.integer("p")); });
+NAMES("mvlgamma", "Torch: mvlgamma; Tensor: mvlgamma mvlgamma_; Aten: mvlgamma mvlgamma_");
+
+OP("i0(Tensor input)", unary_operator<i0>);
+NAMES("i0", "Torch: i0 i0_; Tensor: i0 i0_; Aten: i0 i0_ special_i0");
+
+}  // namespace msrun

@@ -1,0 +1,94 @@
+// Powers, and the edge rules of their gradients (api_inventory.md section 3, pow).
+#include <cmath>
+
+#include "kernels/base/error.h"
+#include "kernels/numeric/complex_numbers.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/operator_forms.h"
+
+namespace msrun {
+namespace {
+
+// Integer powers wrap; a negative exponent leaves the truncated reciprocal, 0 unless the base is 1 or -1.
+template <class T>
+T power(T base, T exponent) {
+  if constexpr (std::is_integral_v<T>) {
+    if (exponent < 0) {
+      if (base == 1) return 1;
+      if (base == -1) return (exponent & 1) != 0 ? -1 : 1;
+      return 0;
+    }
+    T result = 1;
+    for (; exponent != 0; exponent >>= 1) {
+      if ((exponent & 1) != 0) result = wrapping_mul(result, base);
+      base = wrapping_mul(base, base);
+    }
+    return result;
+  } else if constexpr (is_complex_number<T>) {
+    return complex_power(base, exponent);
+  } else {
+    return std::pow(base, exponent);
+  }
+}
+
+Var cube(const Var& x) {
+  return complex_unary(
+      x, [](auto a) { return a * a * a; },
+      [](auto a, auto, auto g) { return decltype(g){3} * g * conjugate(a) * conjugate(a); });
+}
+
+Var power_of_operands(const Var& base, const Var& exponent) {
+  const DType dtype = result_dtype({&base, &exponent});
+  if (exponent.is_number()) {
+    if (is_floating(dtype) || is_complex(dtype)) return pow(base, exponent.tensor().item());
+    if (exponent.tensor().int_item() < 0) throw SkipError("Integers to negative integer powers are not allowed.");
+  }
+  return binary(base, exponent, complex_too([](auto x, auto p) { return power(x, p); }),
+                complex_too([](auto x, auto p, auto, auto g) {
+                  using T = decltype(x);
+                  return p == T{0} ? p * T{0} : g * conjugate(p) * conjugate(power(x, p - T{1}));
+                }),
+                complex_too([](auto x, auto p, auto z, auto g) {
+                  using T = decltype(x);
+                  return x == T{0} && std::real(p) >= 0 ? x * T{0} : g * conjugate(z) * conjugate(std::log(x));
+                }));
+}
+
+Var float_power(const Var& base, const Var& exponent) {
+  const auto wide = [](const Var& x) { return cast(x, is_complex(x.dtype()) ? DType::complex128 : DType::float64); };
+  return power_of_operands(base.is_number() ? base : wide(base),
+                           exponent.is_number() && !base.is_number() ? exponent : wide(exponent));
+}
+
+Value power_operator(const Bound& args) { return power_of_operands(args.var("input"), args.var("exponent")); }
+
+}  // namespace
+
+Var pow(const Var& x, double exponent) {
+  if (exponent == 2)
+    return complex_unary(
+        x, [](auto a) { return a * a; }, [](auto a, auto, auto g) { return decltype(g){2} * g * conjugate(a); });
+  if (exponent == 3) return cube(x);
+  if (exponent == 0.5) return sqrt(x);
+  if (exponent == -0.5) return rsqrt(x);
+  return complex_unary(
+      x, [exponent](auto a) { return power(a, static_cast<decltype(a)>(exponent)); },
+      [exponent](auto a, auto, auto g) {
+        using T = decltype(a);
+        return exponent == 0 ? T{0} : g * static_cast<T>(exponent) * conjugate(power(a, static_cast<T>(exponent - 1)));
+      });
+}
+
+OP("pow(Operand input, Operand exponent)", power_operator);
+OP("pow(Operand input, Operand other)", binary_operator<power_of_operands>);
+NAMES("pow", "Torch: pow; Tensor: __ipow__ __pow__ pow pow_; Aten: pow pow_; Mint: pow");
+
+OP("rpow(Operand input, Operand other)", reversed_operator<power_of_operands>);
+NAMES("rpow", "Tensor: __rpow__");
+
+OP("float_power(Operand input, Operand exponent)",
+   [](const Bound& args) -> Value { return float_power(args.var("input"), args.var("exponent")); });
+NAMES("float_power", "Torch: float_power; Tensor: float_power float_power_; Aten: float_power_");
+
+}  // namespace msrun

@@ -1,0 +1,549 @@
+// Losses that compare two tensors element by element, and those composed of distances and cosines
+// (api_inventory.md 3, loss).
+#include <cmath>
+#include <numbers>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/exponential.h"
+#include "kernels/numeric/logarithm.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/loss/loss.h"
+
+namespace msrun {
+
+Reduction reduction_of(const Bound& args, bool legacy_flags) {
+  if (legacy_flags && (args.given("size_average") || args.given("reduce"))) {
+    const bool average = !args.given("size_average") || args.flag("size_average");
+    const bool reduce = !args.given("reduce") || args.flag("reduce");
+    if (!reduce) return Reduction::none;
+    return average ? Reduction::mean : Reduction::sum;
+  }
+  const Value& given = args.value("reduction");
+  if (const auto* code = given.get<std::int64_t>(); code != nullptr && *code >= 0 && *code <= 2) {
+    return *code == 0 ? Reduction::none : *code == 1 ? Reduction::mean : Reduction::sum;
+  }
+  if (const auto* text = given.get<std::string>()) {
+    if (*text == "none") return Reduction::none;
+    if (*text == "mean" || *text == "elementwise_mean") return Reduction::mean;
+    if (*text == "sum") return Reduction::sum;
+    if (*text == "batchmean") return Reduction::batchmean;
+    throw SkipError(*text + " is not a valid value for reduction");
+  }
+  throw SkipError("reduction must be 'none', 'mean' or 'sum'.");
+}
+
+Var reduced(const Var& losses, Reduction reduction) {
+  switch (reduction) {
+    case Reduction::none:
+      return losses;
+    case Reduction::mean:
+      return mean(losses, {}, false);
+    case Reduction::sum:
+      return sum(losses, {}, false);
+    case Reduction::batchmean:
+      break;
+  }
+  return mul(sum(losses, {}, false), 1 / static_cast<double>(losses.size(0)));
+}
+
+namespace {
+
+// ln(1 + e^z) without overflow.
+template <class T>
+T log_one_plus_exp(T z) {
+  return std::max(z, T{0}) + logarithm_of_one_plus(exponential(-std::abs(z)));
+}
+
+template <class T>
+[[gnu::always_inline]] inline T logistic(T x) {
+  const T e = exponential(-std::abs(x));
+  return x >= T{0} ? T{1} / (T{1} + e) : e / (T{1} + e);
+}
+
+template <class T>
+T sign_of(T x) {
+  return static_cast<T>((x > T{0}) - (x < T{0}));
+}
+
+Var squared_difference(const Var& x, const Var& t) {
+  return float_binary(
+      x, t, [](auto a, auto b) { return (a - b) * (a - b); },
+      [](auto a, auto b, auto, auto g) { return 2 * (a - b) * g; },
+      [](auto a, auto b, auto, auto g) { return 2 * (b - a) * g; });
+}
+
+Var absolute_difference(const Var& x, const Var& t) {
+  return float_binary(
+      x, t, [](auto a, auto b) { return std::abs(a - b); },
+      [](auto a, auto b, auto, auto g) { return sign_of(a - b) * g; },
+      [](auto a, auto b, auto, auto g) { return sign_of(b - a) * g; });
+}
+
+// Quadratic below the knee, linear above: d^2 / 2 and knee * (d - knee / 2), all divided by `divisor`.
+Var huber(const Var& x, const Var& t, double knee, double divisor) {
+  const auto slope = [knee, divisor](auto d) {
+    using T = decltype(d);
+    const T k = static_cast<T>(knee);
+    return (std::abs(d) < k ? d : k * sign_of(d)) / static_cast<T>(divisor);
+  };
+  return float_binary(
+      x, t,
+      [knee, divisor](auto a, auto b) {
+        using T = decltype(a);
+        const T d = std::abs(a - b);
+        const T k = static_cast<T>(knee);
+        return (d < k ? d * d / 2 : k * (d - k / 2)) / static_cast<T>(divisor);
+      },
+      [slope](auto a, auto b, auto, auto g) { return slope(a - b) * g; },
+      [slope](auto a, auto b, auto, auto g) { return -slope(a - b) * g; });
+}
+
+Var smooth_l1(const Var& x, const Var& t, double beta) {
+  if (beta < 0) throw SkipError("smooth_l1_loss does not support negative values for beta.");
+  return beta == 0 ? absolute_difference(x, t) : huber(x, t, beta, beta);
+}
+
+Var huber_checked(const Var& x, const Var& t, double delta) {
+  if (!(delta > 0)) throw SkipError("huber_loss does not support non-positive values for delta.");
+  return huber(x, t, delta, 1);
+}
+
+void require_between(const Var& x, double low, double high, const char* message) {
+  const Tensor values = to_compute(x.tensor());
+  visit_compute(values.dtype(), [&](auto element) {
+    using T = decltype(element);
+    const T* data = values.data<T>();
+    for (std::int64_t i = 0; i < values.numel(); ++i) {
+      if (data[i] < static_cast<T>(low) || data[i] > static_cast<T>(high)) throw SkipError(message);
+    }
+  });
+}
+
+template <class T>
+T clamped_log(T x) {
+  return std::max(logarithm(x), T{-100});
+}
+
+Var cross_entropy_of_probability(const Var& x, const Var& t) {
+  require_between(x, 0, 1, "all elements of input should be between 0 and 1");
+  if (x.shape() != t.shape()) {
+    throw SkipError("Using a target size " + tuple_text(t.shape()) + " that is different to the input size " +
+                    tuple_text(x.shape()) + " is not supported.");
+  }
+  return float_binary(
+      x, t, [](auto p, auto y) { return -(y * clamped_log(p) + (1 - y) * clamped_log(1 - p)); },
+      [](auto p, auto y, auto, auto g) {
+        using T = decltype(p);
+        return g * (p - y) / std::max((1 - p) * p, static_cast<T>(1e-12));
+      },
+      [](auto p, auto, auto, auto g) { return g * (clamped_log(1 - p) - clamped_log(p)); });
+}
+
+Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight) {
+  if (x.shape() != t.shape()) {
+    throw SkipError("Target size " + tuple_text(t.shape()) + " must be the same as input size " +
+                    tuple_text(x.shape()) + ".");
+  }
+  if (!positive_weight) {
+    return float_binary(
+        x, t,
+        [](auto z, auto y) {
+          return std::max(z, decltype(z){0}) - z * y + logarithm_of_one_plus(exponential(-std::abs(z)));
+        },
+        [](auto z, auto y, auto, auto g) { return (logistic(z) - y) * g; },
+        [](auto z, auto, auto, auto g) { return -z * g; });
+  }
+  // (1 - t) x + (1 + (p - 1) t) ln(1 + e^-x)
+  const Var negative = float_binary(
+      x, t, [](auto z, auto y) { return (1 - y) * z; }, [](auto, auto y, auto, auto g) { return (1 - y) * g; },
+      [](auto z, auto, auto, auto g) { return -z * g; });
+  const Var factor = float_binary(
+      t, *positive_weight, [](auto y, auto p) { return 1 + (p - 1) * y; },
+      [](auto, auto p, auto, auto g) { return (p - 1) * g; }, [](auto y, auto, auto, auto g) { return y * g; });
+  const Var softplus_of_minus = unary(
+      x, [](auto z) { return log_one_plus_exp(-z); }, [](auto z, auto, auto g) { return -logistic(-z) * g; });
+  return add(negative, mul(factor, softplus_of_minus));
+}
+
+Var divergence(const Var& x, const Var& t, bool log_target) {
+  if (log_target) {
+    return float_binary(
+        x, t, [](auto a, auto b) { return exponential(b) * (b - a); },
+        [](auto, auto b, auto, auto g) { return -exponential(b) * g; },
+        [](auto a, auto b, auto, auto g) { return exponential(b) * (b - a + 1) * g; });
+  }
+  return float_binary(
+      x, t, [](auto a, auto b) { return b == 0 ? b : b * (logarithm(b) - a); },
+      [](auto, auto b, auto, auto g) { return -b * g; },
+      [](auto a, auto b, auto, auto g) { return b == 0 ? decltype(b){0} : (logarithm(b) + 1 - a) * g; });
+}
+
+// ln(t!) by Stirling's formula, for t > 1.
+template <class T>
+T stirling(T t) {
+  return t > T{1} ? t * std::log(t) - t + std::log(2 * std::numbers::pi_v<T> * t) / 2 : T{0};
+}
+
+Var poisson(const Var& x, const Var& t, bool log_input, bool full, double epsilon) {
+  const auto target_slope = [full](auto b) { return full && b > 1 ? std::log(b) + 1 / (2 * b) : decltype(b){0}; };
+  if (log_input) {
+    return float_binary(
+        x, t, [full](auto a, auto b) { return exponential(a) - b * a + (full ? stirling(b) : decltype(b){0}); },
+        [](auto a, auto b, auto, auto g) { return (exponential(a) - b) * g; },
+        [target_slope](auto a, auto b, auto, auto g) { return (target_slope(b) - a) * g; });
+  }
+  return float_binary(
+      x, t,
+      [full, epsilon](auto a, auto b) {
+        return a - b * logarithm(a + static_cast<decltype(a)>(epsilon)) + (full ? stirling(b) : decltype(b){0});
+      },
+      [epsilon](auto a, auto b, auto, auto g) { return (1 - b / (a + static_cast<decltype(a)>(epsilon))) * g; },
+      [target_slope, epsilon](auto a, auto b, auto, auto g) {
+        return (target_slope(b) - logarithm(a + static_cast<decltype(a)>(epsilon))) * g;
+      });
+}
+
+// max(x, low), with the gradient passed on everywhere, as for a clamp that torch applies outside the graph.
+Var raised_to(const Var& x, double low) {
+  return unary(
+      x, [low](auto v) { return std::max(v, static_cast<decltype(v)>(low)); }, [](auto, auto, auto g) { return g; });
+}
+
+Var positive_part(const Var& x) {
+  return unary(
+      x, [](auto v) { return std::max(v, decltype(v){0}); },
+      [](auto v, auto, auto g) { return v >= 0 ? g : decltype(g){0}; });
+}
+
+Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, double epsilon) {
+  Var variance = given_variance;
+  if (variance.shape() != x.shape()) {
+    Dims without_last = x.shape();
+    if (!without_last.empty()) without_last.pop_back();
+    Dims with_one = without_last;
+    with_one.push_back(1);
+    if (x.rank() > 0 && variance.shape() == without_last) {
+      variance = reshape(variance, with_one);
+    } else if (x.rank() == 0 || variance.shape() != with_one) {
+      throw SkipError("var is of incorrect size");
+    }
+  }
+  require_between(variance, 0, std::numeric_limits<double>::infinity(), "var has negative entry/entries");
+  const Var v = raised_to(variance, epsilon);
+  const double constant = full ? std::log(2 * std::numbers::pi) / 2 : 0;
+  const Var half_log = unary(
+      v, [constant](auto a) { return logarithm(a) / 2 + static_cast<decltype(a)>(constant); },
+      [](auto a, auto, auto g) { return g / (2 * a); });
+  return add(half_log, mul(div(squared_difference(x, t), v), 0.5));
+}
+
+Var hinge_ranking(const Var& a, const Var& b, const Var& y, double margin) {
+  return float_binary(
+      sub(a, b), y,
+      [margin](auto d, auto sign) { return std::max(static_cast<decltype(d)>(margin) - sign * d, decltype(d){0}); },
+      [](auto, auto sign, auto z, auto g) { return z > 0 ? -sign * g : decltype(g){0}; },
+      [](auto d, auto, auto z, auto g) { return z > 0 ? -d * g : decltype(g){0}; });
+}
+
+// Targets other than 1 and -1 count as both, as in torch's composition.
+Var hinge_embedding(const Var& x, const Var& y, double margin) {
+  return float_binary(
+      x, y,
+      [margin](auto a, auto label) {
+        using T = decltype(a);
+        const T away = label != 1 ? std::max(static_cast<T>(margin) - a, T{0}) : T{0};
+        return away + (label != -1 ? a : T{0});
+      },
+      [margin](auto a, auto label, auto, auto g) {
+        using T = decltype(a);
+        const T away = label != 1 && a <= static_cast<T>(margin) ? -g : T{0};
+        return away + (label != -1 ? g : T{0});
+      },
+      [](auto, auto, auto, auto g) { return decltype(g){0}; });
+}
+
+Var cosine_embedding(const Var& a, const Var& b, const Var& y, double margin) {
+  if ((y.rank() != 0 && y.rank() != 1) || a.rank() != y.rank() + 1 || a.rank() != b.rank()) {
+    throw SkipError(
+        "cosine_embedding_loss expects inputs of one or two dimensions and a target of one dimension less.");
+  }
+  const Dims last{-1};
+  const auto squares = [&](const Var& v) { return add(sum(mul(v, v), last, false), 1e-12); };
+  const Var inverse = unary(
+      mul(squares(a), squares(b)), [](auto v) { return 1 / std::sqrt(v); },
+      [](auto v, auto r, auto g) { return -g * r / (2 * v); });
+  const Var cosine = mul(sum(mul(a, b), last, false), inverse);
+  return float_binary(
+      cosine, y,
+      [margin](auto c, auto label) {
+        using T = decltype(c);
+        return label == 1 ? 1 - c : label == -1 ? std::max(c - static_cast<T>(margin), T{0}) : T{0};
+      },
+      [margin](auto c, auto label, auto, auto g) {
+        using T = decltype(c);
+        return label == 1 ? -g : label == -1 && c >= static_cast<T>(margin) ? g : T{0};
+      },
+      [](auto, auto, auto, auto g) { return decltype(g){0}; });
+}
+
+Var cosine_similarity(const Var& a, const Var& b, std::int64_t axis, double epsilon) {
+  const Dims shape = broadcast_shapes(a.shape(), b.shape());
+  const Var x = expand(a, shape);
+  const Var y = expand(b, shape);
+  const Dims axes{axis};
+  const auto unit = [&](const Var& v) { return div(v, raised_to(vector_norm(v, 2, axes, true), epsilon)); };
+  return sum(mul(unit(x), unit(y)), axes, false);
+}
+
+Var soft_margin(const Var& x, const Var& y) {
+  return float_binary(
+      x, y, [](auto a, auto label) { return log_one_plus_exp(-label * a); },
+      [](auto a, auto label, auto, auto g) { return -label * logistic(-label * a) * g; },
+      [](auto a, auto label, auto, auto g) { return -a * logistic(-label * a) * g; });
+}
+
+Var triplet(const Var& anchor, const Var& positive, const Var& negative, double margin, double p, double epsilon,
+            bool swap) {
+  const auto distance = [&](const Var& a, const Var& b) {
+    return vector_norm(add(sub(a, b), epsilon), p, Dims{-1}, false);
+  };
+  Var far = distance(anchor, negative);
+  if (swap) far = minimum(far, distance(positive, negative));
+  return positive_part(add(sub(distance(anchor, positive), far), margin));
+}
+
+// The three ways in which losses are called: torch.nn.functional with the legacy flags, or with `reduction` alone.
+constexpr bool with_legacy_flags = true;
+constexpr bool without_legacy_flags = false;
+
+// loss(input, target) in raised precision, reduced, rounded once.
+template <class Loss>
+Value elementwise_loss(const Bound& args, bool legacy_flags, const Loss& loss) {
+  Raised raised;
+  const Var x = raised(args.var("input"));
+  const Var t = raised(args.var("target"));
+  return raised.back(reduced(loss(x, t, raised), reduction_of(args, legacy_flags)));
+}
+
+Value mse_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags,
+                          [](const Var& x, const Var& t, Raised&) { return squared_difference(x, t); });
+}
+
+Value l1_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags,
+                          [](const Var& x, const Var& t, Raised&) { return absolute_difference(x, t); });
+}
+
+Value smooth_l1_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags,
+                          [&](const Var& x, const Var& t, Raised&) { return smooth_l1(x, t, args.real("beta")); });
+}
+
+Value bce_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
+    const Var loss = cross_entropy_of_probability(x, t);
+    const auto weight = raised(args.optional_var("weight"));
+    return weight ? mul(loss, *weight) : loss;
+  });
+}
+
+Value bce_with_logits_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
+    const Var loss = cross_entropy_of_logit(x, t, raised(args.optional_var("pos_weight")));
+    const auto weight = raised(args.optional_var("weight"));
+    return weight ? mul(loss, *weight) : loss;
+  });
+}
+
+Value kl_div_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised&) {
+    return divergence(x, t, args.flag("log_target"));
+  });
+}
+
+Value poisson_nll_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised&) {
+    return poisson(x, t, args.flag("log_input"), args.flag("full"), args.real("eps"));
+  });
+}
+
+Value hinge_embedding_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags, [&](const Var& x, const Var& t, Raised&) {
+    return hinge_embedding(x, t, args.real("margin"));
+  });
+}
+
+Value soft_margin_loss(const Bound& args, bool legacy_flags) {
+  return elementwise_loss(args, legacy_flags, [](const Var& x, const Var& t, Raised&) { return soft_margin(x, t); });
+}
+
+template <class Loss>
+Value pair_loss(const Bound& args, bool legacy_flags, const Loss& loss) {
+  Raised raised;
+  const Var a = raised(args.var("input1"));
+  const Var b = raised(args.var("input2"));
+  const Var y = raised(args.var("target"));
+  return raised.back(reduced(loss(a, b, y, args.real("margin")), reduction_of(args, legacy_flags)));
+}
+
+Value triplet_loss(const Bound& args, bool legacy_flags, double p, double epsilon) {
+  Raised raised;
+  const Var anchor = raised(args.var("anchor"));
+  const Var positive = raised(args.var("positive"));
+  const Var negative = raised(args.var("negative"));
+  const Var loss = triplet(anchor, positive, negative, args.real("margin"), p, epsilon, args.flag("swap"));
+  return raised.back(reduced(loss, reduction_of(args, legacy_flags)));
+}
+
+Value triplet_margin_loss(const Bound& args, bool legacy_flags) {
+  return triplet_loss(args, legacy_flags, args.real("p"), args.real("eps"));
+}
+
+}  // namespace
+
+OP("mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) { return mse_loss(args, with_legacy_flags); });
+NAMES("mse_loss", "Functional: mse_loss; MintFunctional: mse_loss");
+OP("aten_mse_loss(Tensor input, Tensor target, int reduction=1)",
+   [](const Bound& args) { return mse_loss(args, without_legacy_flags); });
+NAMES("aten_mse_loss", "Aten: mse_loss");
+
+OP("l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) { return l1_loss(args, with_legacy_flags); });
+NAMES("l1_loss", "Functional: l1_loss; MintFunctional: l1_loss");
+OP("aten_l1_loss(Tensor input, Tensor target, int reduction=1)",
+   [](const Bound& args) { return l1_loss(args, without_legacy_flags); });
+NAMES("aten_l1_loss", "Aten: l1_loss");
+
+OP("smooth_l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+   "float beta=1.0)",
+   [](const Bound& args) { return smooth_l1_loss(args, with_legacy_flags); });
+NAMES("smooth_l1_loss", "Functional: smooth_l1_loss");
+OP("aten_smooth_l1_loss(Tensor input, Tensor target, int reduction=1, float beta=1.0)",
+   [](const Bound& args) { return smooth_l1_loss(args, without_legacy_flags); });
+NAMES("aten_smooth_l1_loss", "Aten: smooth_l1_loss");
+
+OP("huber_loss(Tensor input, Tensor target, any reduction='mean', float delta=1.0)", [](const Bound& args) {
+  return elementwise_loss(args, without_legacy_flags,
+                          [&](const Var& x, const Var& t, Raised&) { return huber_checked(x, t, args.real("delta")); });
+});
+NAMES("huber_loss", "Functional: huber_loss; Aten: huber_loss");
+
+OP("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+   "str reduction='mean')",
+   [](const Bound& args) { return bce_loss(args, with_legacy_flags); });
+NAMES("binary_cross_entropy", "Functional: binary_cross_entropy; MintFunctional: binary_cross_entropy");
+OP("aten_binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, int reduction=1)",
+   [](const Bound& args) { return bce_loss(args, without_legacy_flags); });
+NAMES("aten_binary_cross_entropy", "Aten: binary_cross_entropy");
+
+OP("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+   "bool? reduce=None, str reduction='mean', Tensor? pos_weight=None)",
+   [](const Bound& args) { return bce_with_logits_loss(args, with_legacy_flags); });
+NAMES("binary_cross_entropy_with_logits",
+      "Functional: binary_cross_entropy_with_logits; MintFunctional: binary_cross_entropy_with_logits");
+OP("aten_binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+   "any reduction=1)",
+   [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
+NAMES("aten_binary_cross_entropy_with_logits",
+      "Torch: binary_cross_entropy_with_logits; Mint: binary_cross_entropy_with_logits; "
+      "Aten: binary_cross_entropy_with_logits");
+OP("bce_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? pos_weight=None)",
+   [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
+NAMES("bce_with_logits", "MintFunctional: bce_with_logits");
+
+OP("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
+   "bool log_target=False)",
+   [](const Bound& args) { return kl_div_loss(args, with_legacy_flags); });
+NAMES("kl_div", "Functional: kl_div");
+OP("aten_kl_div(Tensor input, Tensor target, int reduction=1, *, bool log_target=False)",
+   [](const Bound& args) { return kl_div_loss(args, without_legacy_flags); });
+NAMES("aten_kl_div", "Torch: kl_div; Aten: kl_div");
+
+OP("poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
+   "float eps=1e-08, bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) { return poisson_nll_loss(args, with_legacy_flags); });
+NAMES("poisson_nll_loss", "Functional: poisson_nll_loss");
+OP("aten_poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)",
+   [](const Bound& args) { return poisson_nll_loss(args, without_legacy_flags); });
+NAMES("aten_poisson_nll_loss", "Torch: poisson_nll_loss; Aten: poisson_nll_loss");
+
+OP("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean')",
+   [](const Bound& args) {
+     return elementwise_loss(args, without_legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
+       return gaussian(x, t, raised(args.var("var")), args.flag("full"), args.real("eps"));
+     });
+   });
+NAMES("gaussian_nll_loss", "Functional: gaussian_nll_loss");
+
+OP("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, "
+   "bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) { return pair_loss(args, with_legacy_flags, hinge_ranking); });
+NAMES("margin_ranking_loss", "Functional: margin_ranking_loss");
+OP("aten_margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)",
+   [](const Bound& args) { return pair_loss(args, without_legacy_flags, hinge_ranking); });
+NAMES("aten_margin_ranking_loss", "Torch: margin_ranking_loss; Aten: margin_ranking_loss");
+
+OP("hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, "
+   "str reduction='mean')",
+   [](const Bound& args) { return hinge_embedding_loss(args, with_legacy_flags); });
+NAMES("hinge_embedding_loss", "Functional: hinge_embedding_loss");
+OP("aten_hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, int reduction=1)",
+   [](const Bound& args) { return hinge_embedding_loss(args, without_legacy_flags); });
+NAMES("aten_hinge_embedding_loss", "Torch: hinge_embedding_loss; Aten: hinge_embedding_loss");
+
+OP("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, "
+   "bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) { return pair_loss(args, with_legacy_flags, cosine_embedding); });
+NAMES("cosine_embedding_loss", "Functional: cosine_embedding_loss");
+OP("aten_cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)",
+   [](const Bound& args) { return pair_loss(args, without_legacy_flags, cosine_embedding); });
+NAMES("aten_cosine_embedding_loss", "Torch: cosine_embedding_loss; Aten: cosine_embedding_loss");
+
+OP("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", [](const Bound& args) -> Value {
+  Raised raised;
+  const Var a = raised(args.var("x1"));
+  const Var b = raised(args.var("x2"));
+  return raised.back(cosine_similarity(a, b, args.integer("dim"), args.real("eps")));
+});
+NAMES("cosine_similarity", "Functional: cosine_similarity; Torch: cosine_similarity; Aten: cosine_similarity");
+
+OP("soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) { return soft_margin_loss(args, with_legacy_flags); });
+NAMES("soft_margin_loss", "Functional: soft_margin_loss");
+OP("aten_soft_margin_loss(Tensor input, Tensor target, int reduction=1)",
+   [](const Bound& args) { return soft_margin_loss(args, without_legacy_flags); });
+NAMES("aten_soft_margin_loss", "Aten: soft_margin_loss");
+
+OP("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, "
+   "bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) {
+     return elementwise_loss(args, with_legacy_flags, [&](const Var& x, const Var& t, Raised& raised) {
+       const Var loss = cross_entropy_of_logit(x, t, std::nullopt);
+       const auto weight = raised(args.optional_var("weight"));
+       return mean(weight ? mul(loss, *weight) : loss, Dims{-1}, false);
+     });
+   });
+NAMES("multilabel_soft_margin_loss", "Functional: multilabel_soft_margin_loss");
+
+OP("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, "
+   "bool swap=False, bool? size_average=None, bool? reduce=None, str reduction='mean')",
+   [](const Bound& args) { return triplet_margin_loss(args, with_legacy_flags); });
+NAMES("triplet_margin_loss", "Functional: triplet_margin_loss");
+OP("aten_triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
+   "float eps=1e-06, bool swap=False, int reduction=1)",
+   [](const Bound& args) { return triplet_margin_loss(args, without_legacy_flags); });
+NAMES("aten_triplet_margin_loss", "Torch: triplet_margin_loss; Aten: triplet_margin_loss");
+
+OP("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *, any distance_function=None, "
+   "float margin=1.0, bool swap=False, str reduction='mean')",
+   [](const Bound& args) {
+     if (args.given("distance_function")) throw SkipError("A dump does not hold the distance function.");
+     return triplet_loss(args, without_legacy_flags, 2, 1e-6);
+   });
+NAMES("triplet_margin_with_distance_loss", "Functional: triplet_margin_with_distance_loss");
+
+}  // namespace msrun

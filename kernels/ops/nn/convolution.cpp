@@ -1,0 +1,274 @@
+// Convolution operators and their gradients. A transposed convolution is the gradient of a convolution with respect to
+// its input (api_inventory.md section 3, conv).
+#include <algorithm>
+#include <string>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/direct_convolution.h"
+#include "kernels/numeric/gemm.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+
+namespace msrun {
+namespace {
+
+enum class Part { forward, transposed, weight };
+
+Tensor run(Part part, const Convolution& c, const Tensor& first, const Tensor& second, const Dims& shape,
+           const Arithmetic& arithmetic) {
+  const Tensor a = first.contiguous();
+  const Tensor b = second.contiguous();
+  Tensor result(first.dtype(), shape);
+  const auto call = [&]<class T>(T) {
+    switch (part) {
+      case Part::forward:
+        convolve(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
+        break;
+      case Part::transposed:
+        convolve_for_input(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
+        break;
+      case Part::weight:
+        convolve_for_weight(c, a.data<T>(), b.data<T>(), result.mutable_data<T>(), arithmetic);
+        break;
+    }
+  };
+  if (first.dtype() == DType::float64) {
+    call(double{});
+  } else {
+    call(float{});
+  }
+  return result;
+}
+
+// Integers are convolved in float64.
+DType convolution_dtype(DType dtype) {
+  const DType compute = product_dtype(dtype);
+  return compute == DType::int64 ? DType::float64 : compute;
+}
+
+Tensor operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic) {
+  return is_floating(tensor.dtype()) ? as_operand(tensor, compute, arithmetic) : tensor.to(compute);
+}
+
+// y = f(x, w) + bias with the gradients of both parts; c describes the convolution in which x is the input, or the
+// output if transposed. shape is that of y.
+Var record(const Convolution& c, bool transposed, const Var& x, const Var& w, const std::optional<Var>& bias,
+           const Dims& shape) {
+  const DType dtype = bias ? result_dtype({&x, &w, &*bias}) : result_dtype({&x, &w});
+  const DType compute = convolution_dtype(dtype);
+  const Arithmetic arithmetic = x.arithmetic();
+  Tensor result = run(transposed ? Part::transposed : Part::forward, c, operand(x.tensor(), compute, arithmetic),
+                      operand(w.tensor(), compute, arithmetic), shape, arithmetic);
+  Dims sums;  // axes over which a bias is shared
+  if (bias) {
+    Dims along(shape.size(), 1);
+    along[1] = shape[1];
+    result =
+        map_as(compute_of(compute), dtype, result, bias->tensor().reshape(along), [](auto y, auto b) { return y + b; });
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (axis != 1) sums.push_back(static_cast<std::int64_t>(axis));
+    }
+  }
+  std::vector<Var> inputs{x, w};
+  if (bias) inputs.push_back(*bias);
+  return x.tape().record(result.to(dtype), inputs, [=](const Tensor& g) {
+    const Tensor gradient = operand(g, compute, arithmetic);
+    std::vector<Tensor> gradients(inputs.size());
+    if (inputs[0].requires_grad()) {
+      gradients[0] = run(transposed ? Part::forward : Part::transposed, c, gradient,
+                         operand(inputs[1].tensor(), compute, arithmetic), inputs[0].shape(), arithmetic);
+    }
+    if (inputs[1].requires_grad()) {
+      const Tensor input = operand(inputs[0].tensor(), compute, arithmetic);
+      gradients[1] = run(Part::weight, c, transposed ? gradient : input, transposed ? input : gradient,
+                         inputs[1].shape(), arithmetic);
+    }
+    if (inputs.size() > 2 && inputs[2].requires_grad()) gradients[2] = sum(gradient, sums, false, arithmetic);
+    return gradients;
+  });
+}
+
+// n values from one or n.
+Dims per_axis(const Dims& values, std::size_t axes, const char* name, std::int64_t least) {
+  Dims result = values;
+  if (result.size() == 1) result.resize(axes, values[0]);
+  if (result.size() != axes) throw SkipError(std::string(name) + " needs one value or one per spatial dimension.");
+  for (const std::int64_t value : result) {
+    if (value < least || value > (std::int64_t{1} << 31)) {
+      throw SkipError(std::string(name) + " of " + std::to_string(value) + " is out of range.");
+    }
+  }
+  return result;
+}
+
+struct Options {
+  Dims stride{1};
+  Dims padding{0};
+  std::string padding_mode;  // "same" or "valid" in place of padding
+  Dims dilation{1};
+  Dims output_padding{0};
+  std::int64_t groups = 1;
+  bool transposed = false;
+};
+
+[[noreturn]] void refuse(const Var& x, const Var& w, const Options& options) {
+  throw SkipError("A convolution of input " + tuple_text(x.shape()) + " with weight " + tuple_text(w.shape()) +
+                  " and " + std::to_string(options.groups) + " groups is not possible.");
+}
+
+Var add_batch_axis(const Var& x) {
+  Dims shape = x.shape();
+  shape.insert(shape.begin(), 1);
+  return reshape(x, shape);
+}
+
+// axes spatial dimensions; x may lack the batch axis.
+Var convolution(const Var& input, const Var& weight, const std::optional<Var>& bias, std::size_t axes,
+                const Options& options) {
+  if (axes < 1 || axes > 3 || weight.rank() != static_cast<std::int64_t>(axes) + 2) refuse(input, weight, options);
+  const bool batched = input.rank() == weight.rank();
+  if (!batched && input.rank() + 1 != weight.rank()) refuse(input, weight, options);
+  const Var x = batched ? input : add_batch_axis(input);
+  const std::int64_t groups = options.groups;
+  const std::int64_t channels = x.size(1);
+  if (groups < 1 || channels % groups != 0 || weight.size(0) % groups != 0) refuse(input, weight, options);
+  const bool fits = options.transposed ? weight.size(0) == channels : weight.size(1) == channels / groups;
+  if (!fits) refuse(input, weight, options);
+  const std::int64_t channels_out = options.transposed ? weight.size(1) * groups : weight.size(0);
+  if (bias && bias->shape() != Dims{channels_out}) {
+    throw SkipError("A bias of shape " + tuple_text(bias->shape()) + " does not fit " + std::to_string(channels_out) +
+                    " output channels.");
+  }
+  const Dims stride = per_axis(options.stride, axes, "stride", 1);
+  const Dims dilation = per_axis(options.dilation, axes, "dilation", 1);
+  const Dims extra = per_axis(options.output_padding, axes, "output_padding", 0);
+  const Dims padding = per_axis(options.padding_mode.empty() ? options.padding : Dims{0}, axes, "padding", 0);
+  const bool same = options.padding_mode == "same";
+  if (!options.padding_mode.empty() && !same && options.padding_mode != "valid") {
+    throw SkipError("Invalid padding string '" + options.padding_mode + "', should be one of 'valid', 'same'.");
+  }
+  Convolution c;
+  c.batch = x.size(0);
+  c.channels_in = options.transposed ? channels_out : channels;
+  c.channels_out = options.transposed ? channels : channels_out;
+  c.groups = groups;
+  Dims shape{x.size(0), channels_out};
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::size_t at = 3 - axes + i;
+    const std::int64_t size = x.shape()[i + 2];
+    const std::int64_t reach = dilation[i] * (weight.shape()[i + 2] - 1);  // of the kernel beyond its first element
+    std::int64_t total_padding = 2 * padding[i];
+    c.windows.padding[at] = padding[i];
+    if (same) {
+      if (stride[i] != 1) throw SkipError("padding='same' is not supported for strided convolutions.");
+      total_padding = reach;
+      c.windows.padding[at] = reach / 2;
+    }
+    c.windows.kernel[at] = weight.shape()[i + 2];
+    c.windows.stride[at] = stride[i];
+    c.windows.dilation[at] = dilation[i];
+    std::int64_t out = 0;
+    if (options.transposed) {
+      if (extra[i] >= stride[i] && extra[i] >= dilation[i]) {
+        throw SkipError("output padding must be smaller than either stride or dilation.");
+      }
+      out = (size - 1) * stride[i] - total_padding + reach + extra[i] + 1;
+      c.windows.input[at] = out;
+      c.windows.output[at] = size;
+    } else {
+      out = size + total_padding < reach + 1 ? 0 : (size + total_padding - reach - 1) / stride[i] + 1;
+      c.windows.input[at] = size;
+      c.windows.output[at] = out;
+    }
+    if (out < 1 || weight.shape()[i + 2] < 1 || size < 1) {
+      throw SkipError("The kernel " + tuple_text(weight.shape()) + " does not fit the padded input " +
+                      tuple_text(x.shape()) + ".");
+    }
+    shape.push_back(out);
+  }
+  const Var result = record(c, options.transposed, x, weight, bias, shape);
+  return batched ? result : reshape(result, Dims(shape.begin() + 1, shape.end()));
+}
+
+Value convolve(const Bound& args, std::size_t axes) {
+  Options options;
+  options.stride = args.ints("stride");
+  if (args.value("padding").is<std::string>()) {
+    options.padding_mode = args.text("padding");
+  } else {
+    options.padding = args.ints("padding");
+  }
+  options.dilation = args.ints("dilation");
+  options.groups = args.integer("groups");
+  return convolution(args.var("input"), args.var("weight"), args.optional_var("bias"), axes, options);
+}
+
+Value convolve_transposed(const Bound& args, std::size_t axes) {
+  Options options;
+  options.transposed = true;
+  options.stride = args.ints("stride");
+  options.padding = args.ints("padding");
+  options.dilation = args.ints("dilation");
+  options.output_padding = args.ints("output_padding");
+  options.groups = args.integer("groups");
+  return convolution(args.var("input"), args.var("weight"), args.optional_var("bias"), axes, options);
+}
+
+OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
+   "groups=1)",
+   [](const Bound& args) { return convolve(args, 1); });
+NAMES("conv1d", "Functional: conv1d; Torch: conv1d");
+OP("conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
+   "groups=1)",
+   [](const Bound& args) { return convolve(args, 2); });
+NAMES("conv2d", "Functional: conv2d; Torch: conv2d; NPU: npu_conv2d; Mint: conv2d");
+OP("conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
+   "groups=1)",
+   [](const Bound& args) { return convolve(args, 3); });
+NAMES("conv3d", "Functional: conv3d; Torch: conv3d; NPU: npu_conv3d");
+
+OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
+   "int[] output_padding=0, int groups=1, int[] dilation=1)",
+   [](const Bound& args) { return convolve_transposed(args, 1); });
+NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
+OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
+   "int[] output_padding=0, int groups=1, int[] dilation=1)",
+   [](const Bound& args) { return convolve_transposed(args, 2); });
+NAMES(
+    "conv_transpose2d",
+    "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
+OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
+   "int[] output_padding=0, int groups=1, int[] dilation=1)",
+   [](const Bound& args) { return convolve_transposed(args, 3); });
+NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
+OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
+   "int[] dilation, int groups)",
+   [](const Bound& args) { return convolve_transposed(args, 2); });
+NAMES("npu_conv_transpose2d", "NPU: npu_conv_transpose2d");
+
+OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
+   "transposed, "
+   "int[] output_padding, int groups, bool benchmark=False, bool deterministic=False, bool cudnn_enabled=True, "
+   "bool allow_tf32=True)",
+   [](const Bound& args) -> Value {
+     const auto axes = static_cast<std::size_t>(std::max<std::int64_t>(args.var("weight").rank() - 2, 0));
+     return args.flag("transposed") ? convolve_transposed(args, axes) : convolve(args, axes);
+   });
+NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
+
+// x [time, batch, in] with w [kernel, in, out].
+OP("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  const Var w = args.var("weight");
+  if (x.rank() != 3 || w.rank() != 3) throw SkipError("conv_tbc needs an input and a weight of 3 dimensions.");
+  Options options;
+  options.padding = Dims{args.integer("pad")};
+  const Var y = convolution(permute(x, Dims{1, 2, 0}), permute(w, Dims{2, 1, 0}), args.var("bias"), 1, options);
+  return permute(y, Dims{2, 0, 1});
+});
+NAMES("conv_tbc", "Functional: conv_tbc; Torch: conv_tbc");
+
+}  // namespace
+}  // namespace msrun

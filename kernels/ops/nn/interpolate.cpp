@@ -1,0 +1,417 @@
+// Resizing of the spatial axes: nearest, linear, cubic, area and antialiased interpolation (api_inventory.md 3,
+// pooling).
+//
+// Every mode is separable: along each axis an output element is a weighted sum of a few input elements, its taps. Axes
+// are resized one after the other; the gradient runs the transposed sums in reverse order.
+#include <cmath>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/tensor/memory.h"
+
+namespace msrun {
+namespace {
+
+struct Taps {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  std::int64_t count = 1;           // per output element
+  std::vector<std::int64_t> index;  // [out, count]
+  std::vector<double> weight;
+
+  void add(std::int64_t o, std::int64_t slot, std::int64_t source, double value) {
+    index[static_cast<std::size_t>(o * count + slot)] = source;
+    weight[static_cast<std::size_t>(o * count + slot)] = value;
+  }
+};
+
+Taps make_taps(std::int64_t in, std::int64_t out, std::int64_t count) {
+  if (count > (std::int64_t{1} << 28) / out) throw SkipError("Interpolation: the filter is too wide for this size.");
+  check_tensor_memory(static_cast<std::size_t>(out * count), sizeof(std::int64_t) + sizeof(double));
+  Taps taps{in, out, count, {}, {}};
+  taps.index.resize(static_cast<std::size_t>(out * count));
+  taps.weight.resize(static_cast<std::size_t>(out * count));
+  return taps;
+}
+
+enum class Mode : std::uint8_t { nearest, nearest_exact, linear, cubic, area };
+
+struct Axis {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  std::optional<double> factor;  // the user's scale factor where it decides about positions
+  double scale() const { return factor ? 1 / *factor : static_cast<double>(in) / static_cast<double>(out); }
+  double scale(bool align_corners) const {
+    if (!align_corners) return scale();
+    return out > 1 ? static_cast<double>(in - 1) / static_cast<double>(out - 1) : 0;
+  }
+};
+
+// Positions are computed in float32 for every dtype, as torch does: a position that falls on an integer must fall on
+// the same side of it.
+Taps nearest_taps(const Axis& axis, bool exact) {
+  Taps taps = make_taps(axis.in, axis.out, 1);
+  const auto scale = static_cast<float>(axis.scale());
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const float position = exact ? (static_cast<float>(o) + 0.5F) * scale : static_cast<float>(o) * scale;
+    std::int64_t source = std::min(static_cast<std::int64_t>(std::floor(position)), axis.in - 1);
+    if (!exact && axis.in == axis.out) source = o;
+    if (!exact && axis.out == 2 * axis.in) source = o / 2;
+    taps.add(o, 0, source, 1);
+  }
+  return taps;
+}
+
+Taps linear_taps(const Axis& axis, bool align_corners) {
+  Taps taps = make_taps(axis.in, axis.out, 2);
+  const double scale = axis.scale(align_corners);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const double at = static_cast<double>(o);
+    const double position = align_corners ? at * scale : std::max(scale * (at + 0.5) - 0.5, 0.0);
+    const std::int64_t low = std::min(static_cast<std::int64_t>(position), axis.in - 1);
+    const double fraction = std::min(position - static_cast<double>(low), 1.0);
+    taps.add(o, 0, low, 1 - fraction);
+    taps.add(o, 1, std::min(low + 1, axis.in - 1), fraction);
+  }
+  return taps;
+}
+
+// The cubic convolution kernel with parameter a.
+double cubic(double distance, double a) {
+  const double d = std::abs(distance);
+  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
+  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+}
+
+Taps cubic_taps(const Axis& axis, bool align_corners) {
+  Taps taps = make_taps(axis.in, axis.out, 4);
+  const double scale = axis.scale(align_corners);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const double at = static_cast<double>(o);
+    const double position = align_corners ? at * scale : scale * (at + 0.5) - 0.5;
+    const double low = std::floor(position);
+    for (std::int64_t k = 0; k < 4; ++k) {
+      const std::int64_t source = static_cast<std::int64_t>(low) - 1 + k;
+      taps.add(o, k, std::clamp<std::int64_t>(source, 0, axis.in - 1),
+               cubic(position - low + 1 - static_cast<double>(k), -0.75));
+    }
+  }
+  return taps;
+}
+
+Taps area_taps(const Axis& axis) {
+  Taps taps = make_taps(axis.in, axis.out, axis.in / axis.out + 2);
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const std::int64_t start = o * axis.in / axis.out;
+    const std::int64_t stop = ((o + 1) * axis.in + axis.out - 1) / axis.out;
+    for (std::int64_t i = start; i < stop; ++i) taps.add(o, i - start, i, 1 / static_cast<double>(stop - start));
+  }
+  return taps;
+}
+
+// The filter widens with the scale when the image shrinks; its weights are normalised over the taps inside the image.
+Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
+  const double scale = axis.scale(align_corners);
+  const double stretch = std::max(scale, 1.0);
+  const double support = (is_cubic ? 2 : 1) * stretch;
+  Taps taps = make_taps(axis.in, axis.out, std::min(axis.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1));
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    const double centre = scale * (static_cast<double>(o) + 0.5);
+    const std::int64_t start = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(centre - support + 0.5)), 0);
+    const std::int64_t stop = std::min(static_cast<std::int64_t>(std::floor(centre + support + 0.5)), axis.in);
+    double total = 0;
+    const std::int64_t count = std::min(stop - start, taps.count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double distance = std::abs((static_cast<double>(start + i) - centre + 0.5) / stretch);
+      const double value = is_cubic ? cubic(distance, -0.5) : std::max(1 - distance, 0.0);
+      taps.add(o, i, start + i, value);
+      total += value;
+    }
+    for (std::int64_t i = 0; i < count && total != 0; ++i)
+      taps.weight[static_cast<std::size_t>(o * taps.count + i)] /= total;
+  }
+  return taps;
+}
+
+// from [outer, in, inner] to [outer, out, inner], or transposed: from [outer, out, inner], added to [outer, in, inner].
+template <class T, bool transposed>
+void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std::int64_t inner, bool half_steps) {
+  const std::vector<T> weight(taps.weight.begin(), taps.weight.end());
+  if (inner == 1 && !half_steps) {
+    for (std::int64_t block = 0; block < outer; ++block) {
+      const T* source = from + block * (transposed ? taps.out : taps.in);
+      T* target = to + block * (transposed ? taps.in : taps.out);
+      const std::int64_t* index = taps.index.data();
+      const T* w = weight.data();
+      for (std::int64_t o = 0; o < taps.out; ++o, index += taps.count, w += taps.count) {
+        for (std::int64_t k = 0; k < taps.count; ++k) {
+          if constexpr (transposed) {
+            target[index[k]] += w[k] * source[o];
+          } else if (w[k] != T{0}) {  // an infinite neighbour without weight does not count
+            target[o] += w[k] * source[index[k]];
+          }
+        }
+      }
+    }
+    return;
+  }
+  for (std::int64_t block = 0; block < outer; ++block) {
+    const T* source = from + block * (transposed ? taps.out : taps.in) * inner;
+    T* target = to + block * (transposed ? taps.in : taps.out) * inner;
+    for (std::int64_t o = 0; o < taps.out; ++o) {
+      for (std::int64_t k = 0; k < taps.count; ++k) {
+        const T w = weight[static_cast<std::size_t>(o * taps.count + k)];
+        const std::int64_t i = taps.index[static_cast<std::size_t>(o * taps.count + k)];
+        if (w == T{0}) continue;
+        const T* read = source + (transposed ? o : i) * inner;
+        T* write = target + (transposed ? i : o) * inner;
+        if (half_steps) {
+          for (std::int64_t j = 0; j < inner; ++j) write[j] = add_step(write[j], w * read[j], true);
+        } else {
+          for (std::int64_t j = 0; j < inner; ++j) write[j] += w * read[j];
+        }
+      }
+    }
+  }
+}
+
+// A resize of the axes from 2 on.
+struct Resize {
+  std::vector<Taps> taps;
+  bool half_steps = false;
+
+  template <bool transposed>
+  Tensor apply(const Tensor& tensor) const {
+    Tensor current = to_compute(tensor);
+    for (std::size_t step = 0; step < taps.size(); ++step) {
+      const std::size_t axis = transposed ? taps.size() - 1 - step : step;
+      const Taps& of_axis = taps[axis];
+      Dims shape = current.shape();
+      shape[axis + 2] = transposed ? of_axis.in : of_axis.out;
+      Tensor next = Tensor::zeros(current.dtype(), shape);
+      const std::int64_t outer = element_count(std::span(shape.data(), axis + 2));
+      const std::int64_t inner = element_count(std::span(shape.data() + axis + 3, shape.size() - axis - 3));
+      visit_compute(current.dtype(), [&](auto element) {
+        using T = decltype(element);
+        resize_axis<T, transposed>(of_axis, current.data<T>(), next.mutable_data<T>(), outer, inner, half_steps);
+      });
+      current = next;
+    }
+    return current;
+  }
+};
+
+struct Options {
+  Mode mode = Mode::nearest;
+  bool align_corners = false;
+  bool antialias = false;
+};
+
+Taps taps_of(const Axis& axis, const Options& options) {
+  switch (options.mode) {
+    case Mode::nearest:
+      return nearest_taps(axis, false);
+    case Mode::nearest_exact:
+      return nearest_taps(axis, true);
+    case Mode::area:
+      return area_taps(axis);
+    case Mode::linear:
+    case Mode::cubic:
+      break;
+  }
+  if (options.antialias) return antialiased_taps(axis, options.align_corners, options.mode == Mode::cubic);
+  return options.mode == Mode::linear ? linear_taps(axis, options.align_corners)
+                                      : cubic_taps(axis, options.align_corners);
+}
+
+// sizes: of the output, empty where the factors decide. factors: empty, or one per axis; they place the elements where
+// keep_factors is set.
+Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, bool keep_factors,
+           const Options& options) {
+  const auto spatial = static_cast<std::size_t>(x.rank() - 2);
+  constexpr double limit = 0x1p31;
+  std::vector<Axis> axes(spatial);
+  Dims shape = x.shape();
+  for (std::size_t i = 0; i < spatial; ++i) {
+    Axis& axis = axes[i];
+    axis.in = shape[i + 2];
+    const double wanted =
+        sizes.empty() ? std::floor(static_cast<double>(axis.in) * factors[i]) : static_cast<double>(sizes[i]);
+    if (axis.in < 1 || !(wanted >= 1 && wanted < limit) || static_cast<double>(axis.in) >= limit) {
+      throw SkipError("Input and output sizes should be greater than 0, but got input " + tuple_text(x.shape()) +
+                      " and output size " + std::to_string(wanted) + ".");
+    }
+    axis.out = static_cast<std::int64_t>(wanted);
+    if (keep_factors && !(factors[i] > 1e-9)) throw SkipError("Interpolation: scale_factor is out of range.");
+    if (keep_factors) axis.factor = factors[i];
+    shape[i + 2] = axis.out;
+  }
+  element_count(shape);
+  const DType wide = is_floating(x.dtype()) ? x.dtype() : DType::float64;
+  Resize plan;
+  plan.half_steps = x.arithmetic().fp16_accumulation;
+  if (element_count(shape) > 0) {
+    // Before the tables are made: the result may not fit the memory.
+    check_tensor_memory(static_cast<std::size_t>(element_count(shape)), size_of(wide));
+    for (const Axis& axis : axes) plan.taps.push_back(taps_of(axis, options));
+  }
+  const Tensor y =
+      element_count(shape) == 0 ? Tensor(x.dtype(), shape) : plan.apply<false>(x.tensor().to(wide)).to(x.dtype());
+  return x.tape().record(y, {{x, [plan, from = x.shape()](const Tensor& g) {
+                                return g.numel() == 0 ? Tensor::zeros(g.dtype(), from) : plan.apply<true>(g);
+                              }}});
+}
+
+std::vector<double> per_axis(std::vector<double> values, std::size_t spatial, const char* what) {
+  if (values.size() == 1) values.resize(spatial, values[0]);
+  if (values.size() != spatial)
+    throw SkipError(std::string(what) + " must have the same number of dimensions as the spatial input, " +
+                    std::to_string(spatial) + ".");
+  return values;
+}
+
+void require_rank(const Var& x, std::int64_t rank, const std::string& mode) {
+  if (x.rank() != rank)
+    throw SkipError("Interpolation mode " + mode + " expects an input of " + std::to_string(rank) +
+                    " dimensions, not " + tuple_text(x.shape()) + ".");
+}
+
+Options options_of(const Var& x, const std::string& mode, bool align_given, bool align_corners, bool antialias) {
+  if (x.rank() < 3 || x.rank() > 5)
+    throw SkipError("Interpolation expects an input of 3 to 5 dimensions, not " + tuple_text(x.shape()) + ".");
+  Options options;
+  options.align_corners = align_corners;
+  options.antialias = antialias;
+  if (mode == "nearest") {
+    options.mode = Mode::nearest;
+  } else if (mode == "nearest-exact") {
+    options.mode = Mode::nearest_exact;
+  } else if (mode == "area") {
+    options.mode = Mode::area;
+  } else if (mode == "linear" || mode == "bilinear" || mode == "trilinear") {
+    require_rank(x, mode == "linear" ? 3 : mode == "bilinear" ? 4 : 5, mode);
+    options.mode = Mode::linear;
+  } else if (mode == "bicubic") {
+    require_rank(x, 4, mode);
+    options.mode = Mode::cubic;
+  } else {
+    throw SkipError("Interpolation mode " + mode + " is not known.");
+  }
+  const bool filters = options.mode == Mode::linear || options.mode == Mode::cubic;
+  if (align_given && !filters) {
+    throw SkipError(
+        "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear");
+  }
+  if (antialias && (!filters || x.rank() != 4))
+    throw SkipError("Anti-alias option is restricted to bilinear and bicubic modes.");
+  return options;
+}
+
+Var interpolate(const Bound& args, const Options& options, bool recompute) {
+  const Var x = args.var("input");
+  const auto spatial = static_cast<std::size_t>(x.rank() - 2);
+  if (args.given("size") == args.given("scale_factor"))
+    throw SkipError("either size or scale_factor should be defined, and not both");
+  if (args.given("size")) {
+    Dims sizes = args.ints("size");
+    if (sizes.size() == 1) sizes = Dims(spatial, sizes[0]);
+    if (sizes.size() != spatial) throw SkipError("size must have one number for each spatial dimension of the input.");
+    return resize(x, sizes, {}, false, options);
+  }
+  const std::vector<double> factors = per_axis(args.reals("scale_factor"), spatial, "scale_factor");
+  return resize(x, {}, factors, !recompute && options.mode != Mode::area, options);
+}
+
+Value interpolate_in(const Bound& args, const std::string& mode, bool align_given, bool align_corners) {
+  return interpolate(args, options_of(args.var("input"), mode, align_given, align_corners, false), false);
+}
+
+// Aten's kernels: a size, factors, or a size with the factors that place the elements.
+Value aten_upsample(const Bound& args, const char* mode, bool align_corners, bool antialias) {
+  const Var x = args.var("input");
+  const Options options = options_of(x, mode, false, align_corners, antialias);
+  const auto spatial = static_cast<std::size_t>(x.rank() - 2);
+  const Dims sizes = args.ints("output_size");
+  std::vector<double> factors = args.reals("scale_factors");
+  for (const char* name : {"scales_2", "scales_3"}) {
+    if (const auto factor = args.optional_real(name)) factors.push_back(*factor);
+  }
+  if (sizes.empty() && factors.empty()) throw SkipError("Must specify exactly one of output_size and scale_factors");
+  if (!sizes.empty() && sizes.size() != spatial)
+    throw SkipError("output_size must have one number for each spatial dimension of the input.");
+  if (!factors.empty()) factors = per_axis(factors, spatial, "scale_factors");
+  return resize(x, sizes, factors, !factors.empty(), options);
+}
+
+}  // namespace
+
+OP("interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? "
+   "align_corners=None, "
+   "bool? recompute_scale_factor=None, bool antialias=False)",
+   [](const Bound& args) -> Value {
+     const bool align = args.given("align_corners") && args.flag("align_corners");
+     const bool recompute = args.given("recompute_scale_factor") && args.flag("recompute_scale_factor");
+     if (recompute && args.given("size"))
+       throw SkipError("recompute_scale_factor is not meaningful with an explicit size.");
+     const Options options =
+         options_of(args.var("input"), args.text("mode"), args.given("align_corners"), align, args.flag("antialias"));
+     return interpolate(args, options, recompute);
+   });
+NAMES("interpolate", "Functional: interpolate; Mint: interpolate; MintFunctional: interpolate");
+
+OP("upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None)",
+   [](const Bound& args) {
+     const bool align = args.given("align_corners") && args.flag("align_corners");
+     return interpolate_in(args, args.text("mode"), args.given("align_corners"), align);
+   });
+NAMES("upsample", "Functional: upsample");
+
+OP("upsample_nearest(Tensor input, int[]? size=None, float[]? scale_factor=None)",
+   [](const Bound& args) { return interpolate_in(args, "nearest", false, false); });
+NAMES("upsample_nearest", "Functional: upsample_nearest");
+
+OP("upsample_bilinear(Tensor input, int[]? size=None, float[]? scale_factor=None)",
+   [](const Bound& args) { return interpolate_in(args, "bilinear", true, true); });
+NAMES("upsample_bilinear", "Functional: upsample_bilinear");
+
+OP("upsample_nearest1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
+   "float? scales_3=None)",
+   [](const Bound& args) { return aten_upsample(args, "nearest", false, false); });
+NAMES("upsample_nearest1d", "Aten: upsample_nearest1d upsample_nearest2d upsample_nearest3d");
+
+OP("_upsample_nearest_exact1d(Tensor input, int[]? output_size, float[]? scale_factors=None, float? scales_2=None, "
+   "float? scales_3=None)",
+   [](const Bound& args) { return aten_upsample(args, "nearest-exact", false, false); });
+NAMES("_upsample_nearest_exact1d",
+      "Aten: _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d");
+
+OP("upsample_linear1d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
+   "float? scales_2=None, float? scales_3=None)",
+   [](const Bound& args) { return aten_upsample(args, "linear", args.flag("align_corners"), false); });
+NAMES("upsample_linear1d", "Aten: upsample_linear1d");
+
+OP("upsample_bilinear2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
+   "float? scales_2=None, float? scales_3=None)",
+   [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), false); });
+NAMES("upsample_bilinear2d", "Aten: upsample_bilinear2d");
+
+OP("upsample_trilinear3d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
+   "float? scales_2=None, float? scales_3=None)",
+   [](const Bound& args) { return aten_upsample(args, "trilinear", args.flag("align_corners"), false); });
+NAMES("upsample_trilinear3d", "Aten: upsample_trilinear3d");
+
+OP("upsample_bicubic2d(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
+   "float? scales_2=None, float? scales_3=None)",
+   [](const Bound& args) { return aten_upsample(args, "bicubic", args.flag("align_corners"), false); });
+NAMES("upsample_bicubic2d", "Aten: upsample_bicubic2d");
+
+OP("_upsample_bilinear2d_aa(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors=None, "
+   "float? scales_2=None, float? scales_3=None)",
+   [](const Bound& args) { return aten_upsample(args, "bilinear", args.flag("align_corners"), true); });
+NAMES("_upsample_bilinear2d_aa", "Aten: _upsample_bilinear2d_aa");
+
+}  // namespace msrun

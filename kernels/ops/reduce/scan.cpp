@@ -1,0 +1,337 @@
+// Running sums, products and extrema along an axis, and differences of neighbours.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/sums.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/tensor/complex.h"
+
+namespace msrun {
+namespace {
+
+// One run along the axis of a row-major tensor: element i lies at i * stride.
+template <class T>
+struct Line {
+  T* at;
+  std::int64_t stride;
+  T& operator[](std::int64_t i) const { return at[i * stride]; }
+};
+
+// Calls f(extent, lines...) for every line along axis of contiguous tensors of one shape, all with elements of type T.
+template <class T, class F, class... Tensors>
+void for_each_line(std::int64_t axis, F f, const Tensor& first, Tensors&... others) {
+  const ReductionView view = reduction_view(first, {axis});
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    for (std::int64_t i = 0; i < view.inner; ++i) {
+      const std::int64_t start = o * view.extent * view.inner + i;
+      f(view.extent, Line<const T>{view.tensor.template data<T>() + start, view.inner},
+        Line<T>{others.template mutable_data<T>() + start, view.inner}...);
+    }
+  }
+}
+
+// float64 for float64, float32 for the narrower floats, int64 for integers and bool, complex128 for complex numbers.
+DType product_width(DType dtype) { return is_complex(dtype) ? DType::complex128 : wide_dtype(dtype); }
+
+template <class F>
+Tensor visit_floats(DType dtype, F f) {
+  return dtype == DType::float64 ? f(double{}) : f(float{});
+}
+
+// One step of a running sum of floats: they sum in double, so that a long axis loses nothing; faulty accumulation
+// rounds every step to float16.
+template <bool round_to_half, class T>
+T running_step(double& total, T value) {
+  total += static_cast<double>(value);
+  if constexpr (round_to_half) total = static_cast<double>(to_float(to_half(static_cast<float>(total))));
+  return static_cast<T>(total);
+}
+
+// Running sums along the middle axis of [outer, extent, inner], from its end if `backwards`. Several sums at once,
+// because each has to wait for its last addition.
+template <bool round_to_half, class T>
+void running_sums(const T* from, T* to, const ReductionView& view, bool backwards) {
+  constexpr std::int64_t together = 8;
+  const std::int64_t extent = view.extent;
+  const auto position = [=](std::int64_t i) { return backwards ? extent - 1 - i : i; };
+  if (view.inner == 1) {
+    std::int64_t line = 0;
+    for (; line + together <= view.outer; line += together) {
+      std::array<double, together> totals{};
+      const std::int64_t first = line * extent;
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const std::int64_t at = first + position(i);
+        for (std::int64_t k = 0; k < together; ++k) {
+          to[at + k * extent] = running_step<round_to_half>(totals[static_cast<std::size_t>(k)], from[at + k * extent]);
+        }
+      }
+    }
+    for (; line < view.outer; ++line) {
+      double total = 0;
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const std::int64_t at = line * extent + position(i);
+        to[at] = running_step<round_to_half>(total, from[at]);
+      }
+    }
+    return;
+  }
+  constexpr std::int64_t width = 512;
+  std::array<double, width> totals;
+  for (std::int64_t o = 0; o < view.outer; ++o) {
+    for (std::int64_t start = 0; start < view.inner; start += width) {
+      const std::int64_t count = std::min(width, view.inner - start);
+      totals.fill(0);
+      for (std::int64_t i = 0; i < extent; ++i) {
+        const std::int64_t at = (o * extent + position(i)) * view.inner + start;
+        for (std::int64_t k = 0; k < count; ++k) {
+          to[at + k] = running_step<round_to_half>(totals[static_cast<std::size_t>(k)], from[at + k]);
+        }
+      }
+    }
+  }
+}
+
+Tensor running_float_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic, bool backwards) {
+  const DType wide = wide_dtype(x.dtype());
+  const ReductionView view = reduction_view(x.to(wide), {axis});
+  note_sums(view.extent, view.outer * view.inner);
+  Tensor result(wide, x.shape());
+  return visit_floats(wide, [&](auto zero) {
+    using T = decltype(zero);
+    const T* from = view.tensor.template data<T>();
+    if (arithmetic.fp16_accumulation && wide == DType::float32) {
+      running_sums<true>(from, result.mutable_data<T>(), view, backwards);
+    } else {
+      running_sums<false>(from, result.mutable_data<T>(), view, backwards);
+    }
+    return result.to(x.dtype());
+  });
+}
+
+Tensor running_sum(const Tensor& x, std::int64_t axis, const Arithmetic& arithmetic) {
+  if (is_complex(x.dtype())) {
+    return part_by_part(x, [&](const Tensor& part) { return running_sum(part, axis, arithmetic); });
+  }
+  if (is_floating(x.dtype())) return running_float_sum(x, axis, arithmetic, false);
+  const DType wide = wide_dtype(x.dtype());
+  Tensor result(wide, x.shape());
+  for_each_line<std::int64_t>(
+      axis,
+      [](std::int64_t extent, auto from, auto to) {
+        std::uint64_t total = 0;
+        for (std::int64_t i = 0; i < extent; ++i) {
+          total += static_cast<std::uint64_t>(from[i]);
+          to[i] = static_cast<std::int64_t>(total);
+        }
+      },
+      x.to(wide), result);
+  return result;
+}
+
+// g summed from the end: the VJP of the running sum.
+Tensor running_sum_vjp(const Tensor& g, std::int64_t axis, const Arithmetic& arithmetic) {
+  if (is_complex(g.dtype())) {
+    return part_by_part(g, [&](const Tensor& part) { return running_sum_vjp(part, axis, arithmetic); });
+  }
+  return running_float_sum(g, axis, arithmetic, true);
+}
+
+}  // namespace
+
+Var cumsum(const Var& x, std::int64_t axis) {
+  return x.tape().record(
+      running_sum(x.tensor(), axis, x.arithmetic()),
+      {{x, [axis, arithmetic = x.arithmetic()](const Tensor& g) { return running_sum_vjp(g, axis, arithmetic); }}});
+}
+
+namespace {
+
+Tensor running_product(const Tensor& x, std::int64_t axis) {
+  const DType wide = product_width(x.dtype());
+  const Tensor source = x.to(wide);
+  Tensor result(wide, x.shape());
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    for_each_line<T>(
+        axis,
+        [](std::int64_t extent, auto from, auto to) {
+          T product{1};
+          for (std::int64_t i = 0; i < extent; ++i) to[i] = product = wrapping_mul(product, from[i]);
+        },
+        source, result);
+    return wide == DType::int64 ? result : result.to(x.dtype());
+  };
+  if (wide == DType::complex128) return run(Complex{});
+  return wide == DType::int64 ? run(std::int64_t{}) : visit_floats(wide, run);
+}
+
+// dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too.
+Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) {
+  const DType wide = product_width(x.dtype());
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    Tensor result = g.to(wide).clone();
+    for_each_line<T>(
+        axis,
+        [](std::int64_t extent, auto from, auto to) {
+          for (std::int64_t i = extent - 1; i-- > 0;) to[i] += conjugate(from[i + 1]) * to[i + 1];
+          T before = 1;
+          for (std::int64_t i = 0; i < extent; ++i) {
+            to[i] *= before;
+            before *= conjugate(from[i]);
+          }
+        },
+        x.to(wide), result);
+    return result.to(x.dtype());
+  };
+  return wide == DType::complex128 ? run(Complex{}) : visit_floats(wide, run);
+}
+
+Var cumprod(const Var& x, std::int64_t axis) {
+  return x.tape().record(running_product(x.tensor(), axis),
+                         {{x, [t = x.tensor(), axis](const Tensor& g) { return running_product_vjp(t, g, axis); }}});
+}
+
+// Index of the latest extremum up to each element; NaN wins.
+Tensor running_extremum_index(Extremum which, const Tensor& x, std::int64_t axis) {
+  const DType wide = wide_dtype(x.dtype());
+  const Tensor source = x.to(wide);
+  Tensor indices(DType::int64, x.shape());
+  const auto run = [&](auto zero) {
+    using T = decltype(zero);
+    const ReductionView view = reduction_view(source, {axis});
+    auto* target = indices.mutable_data<std::int64_t>();
+    for (std::int64_t o = 0; o < view.outer; ++o) {
+      for (std::int64_t i = 0; i < view.inner; ++i) {
+        const std::int64_t start = o * view.extent * view.inner + i;
+        const Line<const T> from{view.tensor.template data<T>() + start, view.inner};
+        const Line<std::int64_t> to{target + start, view.inner};
+        std::int64_t best = 0;
+        for (std::int64_t r = 0; r < view.extent; ++r) {
+          const T value = from[r];
+          const T held = from[best];
+          const bool wins = which == Extremum::maximum ? value >= held : value <= held;
+          if (wins || value != value) best = r;
+          to[r] = best;
+        }
+      }
+    }
+    return indices;
+  };
+  return wide == DType::int64 ? run(std::int64_t{}) : visit_floats(wide, run);
+}
+
+Value running_extremum(Extremum which, const Bound& args) {
+  const Var x = args.var("input");
+  const std::int64_t axis = args.integer("dim");
+  const Tensor indices = running_extremum_index(which, x.tensor(), axis);
+  return List{gather(x, axis, indices), args.tape().constant(indices)};
+}
+
+template <class T>
+T log_of_sum(T a, T b) {
+  const T larger = std::isnan(a) || a > b ? a : b;
+  if (!std::isfinite(larger)) return larger;
+  return larger + std::log1p(std::exp((a == larger ? b : a) - larger));
+}
+
+Var logcumsumexp(const Var& x, std::int64_t axis) {
+  if (!is_floating(x.dtype())) throw SkipError("logcumsumexp needs a floating point tensor.");
+  const DType wide = wide_dtype(x.dtype());
+  Tensor y(wide, x.shape());
+  visit_floats(wide, [&](auto zero) {
+    using T = decltype(zero);
+    for_each_line<T>(
+        axis,
+        [](std::int64_t extent, auto from, auto to) {
+          T total = -std::numeric_limits<T>::infinity();
+          for (std::int64_t i = 0; i < extent; ++i) to[i] = total = log_of_sum(total, from[i]);
+        },
+        x.tensor().to(wide), y);
+    return y;
+  });
+  // dx_i = exp(x_i - y_i) * s_i with s_i = g_i + exp(y_i - y_{i+1}) s_{i+1}; y never falls, so no exponent is positive.
+  return x.tape().record(y.to(x.dtype()),
+                         {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
+                             return visit_floats(wide, [&](auto zero) {
+                               using T = decltype(zero);
+                               Tensor result = g.to(wide).clone();
+                               for_each_line<T>(
+                                   axis,
+                                   [](std::int64_t extent, auto log_sum, auto to) {
+                                     for (std::int64_t i = extent - 1; i-- > 0;) {
+                                       if (std::isinf(log_sum[i]) && log_sum[i] < 0) continue;
+                                       to[i] += std::exp(log_sum[i] - log_sum[i + 1]) * to[i + 1];
+                                     }
+                                   },
+                                   y, result);
+                               return map(t.dtype(), t, y, result, [](auto v, auto log_sum, auto s) {
+                                 using U = decltype(v);
+                                 return v == -std::numeric_limits<U>::infinity() ? U{0} : std::exp(v - log_sum) * s;
+                               });
+                             });
+                           }}});
+}
+
+// Differences of neighbours, n times; of bools, whether they differ.
+Var diff(Var x, std::int64_t n, std::int64_t axis) {
+  if (x.rank() == 0) throw SkipError("diff needs a tensor with at least one dimension.");
+  if (n < 0) throw SkipError("diff: n must not be negative.");
+  for (; n > 0 && x.size(axis) > 0; --n) {
+    const std::int64_t length = x.size(axis) - 1;
+    const Var later = slice(x, axis, 1, length);
+    const Var earlier = slice(x, axis, 0, length);
+    x = x.dtype() == DType::boolean ? predicate(later, earlier, [](auto a, auto b) { return a != b; })
+                                    : sub(later, earlier);
+  }
+  return x;
+}
+
+}  // namespace
+
+OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  return cumsum(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
+});
+NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
+
+OP("cumprod(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
+  const Var x = args.var("input");
+  return cumprod(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
+});
+NAMES("cumprod", "Torch: cumprod; Tensor: cumprod cumprod_; Aten: cumprod cumprod_");
+
+OP("cummax(Tensor input, int dim)",
+   [](const Bound& args) -> Value { return running_extremum(Extremum::maximum, args); });
+NAMES("cummax", "Torch: cummax; Tensor: cummax; Aten: cummax; Mint: cummax");
+
+OP("cummin(Tensor input, int dim)",
+   [](const Bound& args) -> Value { return running_extremum(Extremum::minimum, args); });
+NAMES("cummin", "Torch: cummin; Tensor: cummin; Aten: cummin; Mint: cummin");
+
+OP("logcumsumexp(Tensor input, int dim)",
+   [](const Bound& args) -> Value { return logcumsumexp(args.var("input"), args.integer("dim")); });
+NAMES("logcumsumexp", "Torch: logcumsumexp; Tensor: logcumsumexp; Aten: logcumsumexp");
+
+OP("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)",
+   [](const Bound& args) -> Value {
+     // No differences: what stands before and behind does not count either.
+     if (args.integer("n") == 0) return diff(args.var("input"), 0, args.integer("dim"));
+     Raised raised;
+     std::vector<Var> parts;
+     if (args.given("prepend")) parts.push_back(raised(args.var("prepend")));
+     parts.push_back(raised(args.var("input")));
+     if (args.given("append")) parts.push_back(raised(args.var("append")));
+     const std::int64_t axis = args.integer("dim");
+     return raised.back(diff(parts.size() == 1 ? parts[0] : cat(parts, axis), args.integer("n"), axis));
+   });
+NAMES("diff", "Torch: diff; Tensor: diff");
+
+}  // namespace msrun

@@ -1,0 +1,108 @@
+// The command line of msrun: what the user asked for as one plain struct. Syntax and ranges are checked here; whether
+// files and devices exist is for those who use them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "orchestrator/command/journal_command.h"
+#include "orchestrator/command/tool_commands.h"
+
+namespace msrun {
+
+enum class Command : std::uint8_t { multi_acc_check, acc_check, run_overflow_check };
+enum class SeedMode : std::uint8_t { per_api, stream };
+enum class StandardPolicy : std::uint8_t { per_api, current };
+enum class MessageFormat : std::uint8_t { human, json };
+// What a finished result survives: the death of any process, or a power loss as well.
+enum class Durability : std::uint8_t { process, power };
+enum class FailOn : std::uint8_t { never, error, warning, suspicious };
+
+// Memory that all tasks in flight may take together: bytes if they are given, else a share of what is free at the
+// start.
+struct MemoryLimit {
+  std::uint64_t bytes = 0;
+  double share = 0.8;  // of the free memory, 0 < share <= 1; used if bytes is 0
+};
+
+inline constexpr int max_threads = 64;
+inline constexpr int max_threads_per_device = 8;
+inline constexpr int last_usual_device = 7;  // ids above it get a notice: eight devices are a host's usual number
+
+struct Options {
+  std::string program = "msrun";  // as this process was started
+  Command command = Command::multi_acc_check;
+  std::string framework;  // of a leading "-f pytorch", lower case; empty: the dump says it
+
+  // Input. Exactly one of api_info and forward is set, unless list_apis or list_standards is.
+  std::string api_info;           // dump.json
+  std::string forward;            // forward_info_<pid>.json of the older recorder
+  std::string backward;           // its backward_info_<pid>.json; may be empty
+  std::string real_data_path;     // parent directory of forward_real_data; may be empty
+  std::string config_path;        // config.json; may be empty
+  std::string csv_path;           // result CSV of the run to continue; empty: a fresh run
+  bool retry_skip = false;        // with csv_path: calls that were SKIP, though by no rule, run again
+  std::vector<std::string> only;  // glob patterns for names such as "Functional.relu.0"; empty: all calls
+  bool filter_api = false;        // -f: repeated calls are checked once
+  bool filter_compat = false;     // with msProbe's rule for what counts as repeated
+
+  // Output.
+  std::string out_path = "./";
+  bool out_path_given = false;
+  bool save_error_data = false;
+  bool english_titles = false;
+  MessageFormat message_format = MessageFormat::human;
+  std::optional<bool> summary;  // unset: printed if stdout is a terminal
+  FailOn fail_on = FailOn::never;
+  bool list_apis = false;       // print the supported APIs and end; no input is needed
+  bool list_standards = false;  // the same for the precision standards
+
+  // How the calls run.
+  std::vector<int> devices{0};          // 1..8 distinct ids of 0..7
+  int threads = 8;                      // of all devices together: at least one and at most eight for each device
+  std::string backend = "auto";         // auto, sim, recorded, torch
+  std::string torch_device;             // cpu, cuda or npu of "torch:cpu"...; empty: the backend chooses
+  std::vector<std::string> sim_faults;  // as written; the sim backend parses them
+  bool jit_compile = false;
+  std::uint64_t seed = 1234;
+  SeedMode seed_mode = SeedMode::per_api;
+  std::optional<double> task_timeout;     // seconds for one call; 0: no limit; unset: by its cost
+  std::uint32_t retries = 2;              // of a call whose runner died
+  std::uint32_t max_device_failures = 3;  // deaths of a runner at no call before its device is given up
+  MemoryLimit memory;
+  Durability durability = Durability::process;
+
+  // How the results are judged.
+  StandardPolicy standard = StandardPolicy::per_api;
+  bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
+
+  std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
+};
+
+// A text to print on stdout before ending with exit code 0.
+struct PrintAndExit {
+  std::string text;
+};
+
+using ParsedCommandLine = std::variant<Options, JournalOptions, ToolRequest, PrintAndExit>;
+
+// argv[0] is used for what msrun prints to be run again. Throws UserError on usage errors, one line without the
+// program's name.
+ParsedCommandLine parse_command_line(int argc, const char* const* argv);
+
+// The command that checks the same calls in the same way, to be completed with "--only NAME". Words are quoted for a
+// shell.
+std::string reproduce_command(const Options& options);
+
+// The run_overflow_check that these options ask for.
+std::string overflow_command(const Options& options);
+
+// The command that continues an interrupted run whose result file is csv_path.
+std::string resume_command(const Options& options, std::string_view csv_path);
+
+}  // namespace msrun

@@ -1,0 +1,117 @@
+#include "orchestrator/command/journal_contents.h"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "journal/file.h"
+#include "journal/format.h"
+#include "runner/results/result.h"
+
+namespace msrun {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// More than any plan has; what claims more is damaged or forged.
+constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
+
+std::uint64_t planned_calls(const Json& metadata) {
+  const auto fingerprint = metadata.find("fingerprint");
+  if (fingerprint == metadata.end() || !fingerprint->is_object()) return 0;
+  const auto calls = fingerprint->find("calls");
+  if (calls == fingerprint->end() || !calls->is_number_unsigned() || calls->get<std::uint64_t>() > max_calls) {
+    return 0;
+  }
+  return calls->get<std::uint64_t>();
+}
+
+std::optional<ApiResult> decoded(std::string_view record) {
+  try {
+    return decode_result(record);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;
+  }
+}
+
+class Reading {
+ public:
+  explicit Reading(const std::string& path) { contents_.path = path; }
+
+  JournalContents read() {
+    const std::unique_ptr<journal::Source> source = journal::open_source(contents_.path);
+    contents_.writer = journal::find_holder(contents_.path);
+    const journal::FileHeader header = journal::read_header(*source);
+    contents_.metadata = Json::parse(header.metadata, nullptr, false);
+    if (!contents_.metadata.is_object() || contents_.metadata.value("program", Json()) != "msrun") {
+      contents_.metadata = nullptr;
+    } else {
+      const Json started = contents_.metadata.value("started", Json());
+      if (started.is_number()) contents_.started = started.get<double>();
+    }
+    contents_.calls = contents_.metadata.is_null() ? 0 : planned_calls(contents_.metadata);
+    contents_.uncompressed_bytes = header.size;
+    contents_.recovery = journal::read(*source, [this](std::string_view record) { see(record); });
+    contents_.disk_bytes = contents_.recovery.valid_size + contents_.recovery.torn_bytes;
+    count();
+    return std::move(contents_);
+  }
+
+ private:
+  void see(std::string_view record) {
+    contents_.uncompressed_bytes += journal::record_prefix_size + record.size();
+    switch (kind_of(record)) {
+      case RecordKind::result:
+        see_result(record);
+        break;
+      case RecordKind::attempt_note:
+        ++contents_.attempt_notes;
+        break;
+      case RecordKind::time_note:
+        if (const auto time = time_of(record)) {
+          if (!contents_.first_result) contents_.first_result = time;
+          contents_.last_result = time;
+        } else {
+          ++contents_.unreadable;
+        }
+        break;
+      case RecordKind::unreadable:
+        ++contents_.unreadable;
+        break;
+    }
+  }
+
+  void see_result(std::string_view record) {
+    const std::uint32_t task = task_of(record);
+    const std::optional<ApiResult> result = task < contents_.calls ? decoded(record) : std::nullopt;
+    if (!result) {
+      ++contents_.unreadable;
+      return;
+    }
+    if (contents_.results.tasks() <= task) {
+      contents_.results.resize(
+          std::min<std::size_t>(contents_.calls, std::max<std::size_t>(1024, std::size_t{task} * 2)));
+    }
+    if (contents_.results.has(task)) ++contents_.replaced;
+    contents_.results.put(*result);
+  }
+
+  void count() {
+    for (std::uint32_t task = 0; task < contents_.results.tasks(); ++task) {
+      if (!contents_.results.has(task)) continue;
+      const ApiResult result = contents_.results.outline(task);
+      contents_.counts.add(result);
+      contents_.devices[result.device].add(result);
+    }
+  }
+
+  JournalContents contents_;
+};
+
+}  // namespace
+
+JournalContents read_journal(const std::string& path) { return Reading(path).read(); }
+
+}  // namespace msrun

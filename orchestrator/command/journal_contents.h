@@ -1,0 +1,39 @@
+// What the journal of a run holds, read without a lock and without the dump: for `msrun journal`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "journal/holder.h"
+#include "journal/reader.h"
+#include "orchestrator/view/summary.h"
+#include "runner/results/stored_results.h"
+
+namespace msrun {
+
+struct JournalContents {
+  std::string path;
+  std::uint64_t disk_bytes = 0;
+  std::uint64_t uncompressed_bytes = 0;  // header and records with their length
+  journal::Recovery recovery;
+  std::uint64_t calls = 0;          // of the plan, as the metadata have it
+  nlohmann::ordered_json metadata;  // null if it is not msrun's
+  std::optional<journal::Holder> writer;
+  StoredResults results;  // of each call the last
+  std::uint64_t replaced = 0;
+  std::uint64_t attempt_notes = 0;
+  std::uint64_t unreadable = 0;
+  std::optional<double> started;  // seconds since 1970
+  std::optional<double> first_result;
+  std::optional<double> last_result;
+  VerdictCounts counts;
+  std::map<int, VerdictCounts> devices;
+};
+
+// Throws journal::Error for a file that is no journal or cannot be read. Damage is no error.
+JournalContents read_journal(const std::string& path);
+
+}  // namespace msrun

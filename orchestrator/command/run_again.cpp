@@ -1,0 +1,134 @@
+// The command lines that msrun prints: to repeat one call, to continue a run.
+#include <array>
+#include <charconv>
+
+#include "kernels/base/text.h"
+#include "orchestrator/command/command_line.h"
+
+namespace msrun {
+
+namespace {
+
+std::string number_text(double value) {
+  std::array<char, 64> buffer;
+  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
+}
+
+// Words of a command line that is built up flag by flag.
+class Words {
+ public:
+  explicit Words(const Options& options) : line_(shell_quoted(options.program)) {}
+
+  void add(const char* flag) { line_ += std::string(" ") + flag; }
+
+  // A value that begins with a dash is tied to its flag, so that it is not read as a flag itself.
+  void add(const char* flag, const std::string& value) {
+    add(flag);
+    line_ += (value.starts_with('-') ? "=" : " ") + shell_quoted(value);
+  }
+
+  void add_if_given(const char* flag, const std::string& value) {
+    if (!value.empty()) add(flag, value);
+  }
+
+  void add_each(const char* flag, const std::vector<std::string>& values) {
+    for (const std::string& value : values) add(flag, value);
+  }
+
+  std::string line() const { return line_; }
+
+ private:
+  std::string line_;
+};
+
+// What is checked, on what, and how it is judged.
+void add_words_of_results(const Options& options, Words& words) {
+  const Options defaults;
+  words.add_if_given("-api_info", options.api_info);
+  words.add_if_given("-forward", options.forward);
+  words.add_if_given("-backward", options.backward);
+  words.add_if_given("-real_data_path", options.real_data_path);
+  if (options.backend != defaults.backend) {
+    words.add("--backend", options.backend + (options.torch_device.empty() ? "" : ":" + options.torch_device));
+  }
+  words.add_each("--sim-fault", options.sim_faults);
+  if (options.jit_compile) words.add("-j");
+  if (options.seed != defaults.seed) words.add("--seed", std::to_string(options.seed));
+  if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
+  if (options.standard == StandardPolicy::current) words.add("--standard", "current");
+  if (options.compat_msprobe) words.add("--compat", "msprobe");
+}
+
+// With calls that do not end, or do not end well.
+void add_patience(const Options& options, Words& words) {
+  const Options defaults;
+  if (options.task_timeout) words.add("--task-timeout", number_text(*options.task_timeout));
+  if (options.retries != defaults.retries) words.add("--retries", std::to_string(options.retries));
+  if (options.max_device_failures != defaults.max_device_failures)
+    words.add("--max-device-failures", std::to_string(options.max_device_failures));
+}
+
+void add_memory(const Options& options, Words& words) {
+  if (options.memory.bytes != 0) {
+    words.add("--memory", std::to_string(options.memory.bytes));
+  } else if (options.memory.share != Options().memory.share) {
+    words.add("--memory", number_text(options.memory.share * 100) + "%");
+  }
+}
+
+void add_fail_on(const Options& options, Words& words) {
+  if (options.fail_on == FailOn::never) return;
+  words.add("--fail-on", options.fail_on == FailOn::error     ? "error"
+                         : options.fail_on == FailOn::warning ? "warning"
+                                                              : "suspicious");
+}
+
+}  // namespace
+
+std::string reproduce_command(const Options& options) {
+  Words words(options);
+  add_words_of_results(options, words);
+  return words.line();
+}
+
+std::string overflow_command(const Options& options) {
+  Words words(options);
+  const Options defaults;
+  words.add("run_overflow_check");
+  add_words_of_results(options, words);
+  words.add_each("--only", options.only);
+  if (options.out_path_given) words.add("-o", options.out_path);
+  words.add("-d", std::to_string(options.devices.front()));
+  add_fail_on(options, words);
+  add_patience(options, words);
+  add_memory(options, words);
+  return words.line();
+}
+
+std::string resume_command(const Options& options, std::string_view csv_path) {
+  Words words(options);
+  const Options defaults;
+  if (options.command == Command::acc_check) words.add("acc_check");
+  add_words_of_results(options, words);
+  words.add_if_given("-config", options.config_path);
+  words.add_each("--only", options.only);
+  if (options.filter_api) words.add("-f");
+  if (options.filter_compat) words.add("--filter-compat");
+  if (options.save_error_data) words.add("-save_error_data");
+  if (options.out_path != defaults.out_path) words.add("-o", options.out_path);
+  if (options.english_titles) words.add("--titles", "en");
+  if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
+  if (options.summary) words.add(*options.summary ? "--summary" : "--no-summary");
+  add_fail_on(options, words);
+  words.add("-n", std::to_string(options.threads));
+  words.add("-d");
+  for (const int device : options.devices) words.add(std::to_string(device).c_str());
+  add_patience(options, words);
+  add_memory(options, words);
+  if (options.durability == Durability::power) words.add("--durability", "power");
+  if (options.retry_skip) words.add("--retry-skip");
+  words.add("-csv_path", std::string(csv_path));
+  return words.line();
+}
+
+}  // namespace msrun

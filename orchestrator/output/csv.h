@@ -1,0 +1,72 @@
+// The two CSV files of a run: their bytes (acc_check_pytorch.md 9), the pair of files that grows while the run goes on
+// and is put in dump order at the end, and the way back from the files of an earlier run to results.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/io/files/csv.h"
+#include "kernels/io/files/paths.h"
+#include "orchestrator/output/paths.h"
+#include "runner/results/result.h"
+
+namespace msrun {
+
+struct CsvStyle {
+  int precision = 14;  // decimals of double precision cells, 0..20
+  bool english_titles = false;
+};
+
+// First bytes of a file: byte order mark and title row.
+std::string result_header();
+std::string details_header(bool english_titles);
+
+// The row of the result file: four fields if forward or backward is SKIP, else three.
+std::string result_row(const ApiResult& result);
+
+// The rows of the details file, forward before backward; empty for a result without rows (dropout).
+std::string details_rows(const ApiResult& result, int precision);
+
+// Gives the results one after the other, nullptr at the end; a result need not outlive the next call.
+using ResultSource = std::function<const ApiResult*()>;
+
+// Replaces both files by these results, each in one step.
+void write_csv_files(const RunFiles& files, const CsvStyle& style, const ResultSource& next);
+
+// The growing pair. A call that has a row in the result file has all its rows in the details file.
+class CsvFiles {
+ public:
+  // A fresh run: both files with their header; refuses to overwrite.
+  static CsvFiles create(const RunFiles& files, const CsvStyle& style);
+  // A run that is continued: appends to what is there.
+  static CsvFiles open(const RunFiles& files, const CsvStyle& style);
+
+  // One write to each file, details first.
+  void append(std::span<const ApiResult> results);
+
+  // Replaces the contents of both files and goes on appending behind them.
+  void rewrite(const ResultSource& next);
+  void rewrite(std::span<const ApiResult> results);
+
+ private:
+  CsvFiles(const RunFiles& files, const CsvStyle& style, AppendedFile details, AppendedFile result);
+
+  RunFiles files_;
+  CsvStyle style_;
+  AppendedFile details_;
+  AppendedFile result_;
+};
+
+struct ImportedCsv {
+  std::vector<ApiResult> results;  // in the order of the result file; task is 0, device -1, times 0
+  std::vector<std::string> notes;  // what was dropped and why, one sentence each
+};
+
+// Reads the files of a run that left no journal. Rendering the results again with the same precision gives the same
+// bytes. Dropped: torn last rows, details rows of calls without a result row, and earlier rows of a call that has
+// several. Throws UserError, naming file and row, for files that are not ours.
+ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, int precision);
+
+}  // namespace msrun

@@ -1,0 +1,232 @@
+// The way back: CSV text to rows, and the rows of a run to results.
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <unordered_map>
+
+#include "kernels/base/text.h"
+#include "orchestrator/output/csv.h"
+
+namespace msrun {
+
+namespace {
+
+constexpr std::size_t first_metric_column = 4;
+constexpr std::size_t status_column = first_metric_column + metric_count;
+constexpr std::size_t details_columns = status_column + 2;
+
+// One of the two files, read row by row; errors name the file and the row.
+class Source {
+ public:
+  explicit Source(const std::string& path) : path_(path), bytes_(contents(path)), reader_(bytes_) {}
+
+  bool next(std::vector<std::string>& row) {
+    ++number_;
+    return reader_.next(row);
+  }
+
+  // Whether next(), when it found no title row, stopped at the start of one: what a writer leaves that is killed at
+  // once.
+  bool begins(const std::string& title_row) const { return title_row.starts_with(bytes_); }
+
+  [[noreturn]] void fail(const std::string& text) const {
+    throw UserError(path_ + ", row " + std::to_string(number_) + ": " + text);
+  }
+
+  void note_torn_row(std::vector<std::string>& notes) const {
+    if (reader_.torn_bytes() == 0) return;
+    notes.push_back(path_ + ": the last row is torn, its " + std::to_string(reader_.torn_bytes()) +
+                    " bytes were dropped.");
+  }
+
+ private:
+  static std::string contents(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw UserError("The file path " + path + " is not readable.");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return std::move(text).str();
+  }
+
+  std::string path_;
+  std::string bytes_;
+  CsvReader reader_;
+  std::size_t number_ = 0;
+};
+
+std::optional<Status> parse_status(std::string_view text) {
+  for (const Status status : {Status::pass, Status::warning, Status::error, Status::skip}) {
+    if (text == status_text(status)) return status;
+  }
+  return std::nullopt;
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(' ') == std::string_view::npos; }
+
+// The kind of cell that prints as this text; nothing if it is no number.
+std::optional<Cell> parse_cell(std::string_view text, int precision) {
+  if (is_blank(text)) return Cell{};
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  const bool whole = text.find_first_not_of("-0123456789") == std::string_view::npos;
+  if (whole && precision > 0) return Cell{Cell::Kind::integer, value};
+  for (const Cell& cell : {Cell::fp64(value), Cell::fp32(value), Cell::fp16(value)}) {
+    if (cell_text(cell, precision) == text) return cell;
+  }
+  return Cell::fp64(value);
+}
+
+struct RowName {
+  std::string_view api;
+  bool forward = true;
+  std::size_t index = 0;
+};
+
+// "Functional.relu.0.forward.output.1"; the API's own name may hold such words, too.
+std::optional<RowName> parse_row_name(std::string_view text) {
+  const std::size_t last = text.rfind('.');
+  if (last == std::string_view::npos) return std::nullopt;
+  const std::string_view before = text.substr(0, last);
+  const bool forward = before.ends_with(".forward.output");
+  const std::string_view suffix = forward ? ".forward.output" : ".backward.output";
+  if (!before.ends_with(suffix)) return std::nullopt;
+  RowName name{before.substr(0, before.size() - suffix.size()), forward, 0};
+  const std::string_view digits = text.substr(last + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return name;
+}
+
+void check_details_header(const Source& source, const std::vector<std::string>& row) {
+  bool ours = row.size() == details_columns && row[0] == "API Name";
+  for (int i = 0; ours && i < metric_count; ++i) {
+    const std::string& title = row[first_metric_column + static_cast<std::size_t>(i)];
+    const auto metric = static_cast<Metric>(i);
+    ours = title == metric_title(metric, false) || title == metric_title(metric, true);
+  }
+  if (!ours) source.fail("this is not the title row of a details file");
+}
+
+DetailsRow parse_details_row(const Source& source, const std::vector<std::string>& row, int precision) {
+  DetailsRow parsed;
+  parsed.bench_dtype = row[1];
+  parsed.device_dtype = row[2];
+  parsed.shape = row[3];
+  for (std::size_t i = 0; i < parsed.cells.size(); ++i) {
+    const std::string& text = row[first_metric_column + i];
+    const auto cell = parse_cell(text, precision);
+    if (!cell) source.fail("'" + sanitised(text) + "' is not a number");
+    parsed.cells[i] = *cell;
+  }
+  const auto status = parse_status(row[status_column]);
+  if (!status) source.fail("'" + sanitised(row[status_column]) + "' is not a status");
+  parsed.status = *status;
+  parsed.message = row[status_column + 1];
+  // What the check says of a row that rounding explains (runner/explain.h).
+  parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
+  return parsed;
+}
+
+class Importer {
+ public:
+  explicit Importer(int precision) : precision_(precision) {}
+
+  void read_results(const std::string& path) {
+    Source source(path);
+    std::vector<std::string> row;
+    std::size_t repeated = 0;
+    const bool is_ours = source.next(row) ? row.size() == 4 && row[0] == "API name" : source.begins(result_header());
+    if (!is_ours) source.fail("this is not the title row of a result file");
+    while (source.next(row)) {
+      ApiResult result = parse_result_row(source, row);
+      const auto [place, fresh] = place_.try_emplace(result.name, imported_.results.size());
+      if (fresh) {
+        imported_.results.push_back(std::move(result));
+      } else {
+        ++repeated;
+        imported_.results[place->second] = std::move(result);
+      }
+    }
+    source.note_torn_row(imported_.notes);
+    note(path, repeated, "of a call that has a later row");
+  }
+
+  void read_details(const std::string& path) {
+    Source source(path);
+    std::vector<std::string> row;
+    std::size_t orphans = 0;
+    if (source.next(row)) {
+      check_details_header(source, row);
+    } else if (!source.begins(details_header(false)) && !source.begins(details_header(true))) {
+      source.fail("this is not the title row of a details file");
+    }
+    while (source.next(row)) {
+      if (row.size() != details_columns) {
+        source.fail("it has " + std::to_string(row.size()) + " fields in place of " + std::to_string(details_columns));
+      }
+      const auto name = parse_row_name(row[0]);
+      if (!name) source.fail("'" + sanitised(row[0]) + "' is not the name of an output");
+      const auto place = place_.find(std::string(name->api));
+      if (place == place_.end()) {
+        ++orphans;
+        continue;
+      }
+      ApiResult& result = imported_.results[place->second];
+      auto& rows = name->forward ? result.forward_rows : result.backward_rows;
+      // A call that ran twice begins again at output 0; what it wrote last counts.
+      if (name->index == 0) rows.clear();
+      if (name->forward && name->index == 0) result.backward_rows.clear();
+      if (name->index != rows.size()) source.fail("the row before " + sanitised(row[0]) + " is missing");
+      rows.push_back(parse_details_row(source, row, precision_));
+    }
+    source.note_torn_row(imported_.notes);
+    note(path, orphans, "of calls without a result row");
+  }
+
+  ImportedCsv take() {
+    for (ApiResult& result : imported_.results) result.rounding_only = explained_by_rounding(result);
+    return std::move(imported_);
+  }
+
+ private:
+  static ApiResult parse_result_row(const Source& source, const std::vector<std::string>& row) {
+    if (row.size() != 3 && row.size() != 4) {
+      source.fail("it has " + std::to_string(row.size()) + " fields in place of 3 or 4");
+    }
+    ApiResult result;
+    result.name = row[0];
+    const auto forward = parse_status(row[1]);
+    if (!forward) source.fail("'" + sanitised(row[1]) + "' is not a status");
+    result.forward = *forward;
+    if (!is_blank(row[2])) {
+      result.backward = parse_status(row[2]);
+      if (!result.backward) source.fail("'" + sanitised(row[2]) + "' is not a status");
+    }
+    if (row.size() == 4) result.message = row[3];
+    return result;
+  }
+
+  void note(const std::string& path, std::size_t count, const char* which) {
+    if (count == 0) return;
+    imported_.notes.push_back(path + ": " + std::to_string(count) + (count == 1 ? " row " : " rows ") + which +
+                              (count == 1 ? " was" : " were") + " dropped.");
+  }
+
+  int precision_;
+  ImportedCsv imported_;
+  std::unordered_map<std::string, std::size_t> place_;  // of a call in imported_.results
+};
+
+}  // namespace
+
+ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, int precision) {
+  Importer importer(precision);
+  importer.read_results(result_path);
+  importer.read_details(details_path);
+  return importer.take();
+}
+
+}  // namespace msrun

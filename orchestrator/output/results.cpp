@@ -1,0 +1,171 @@
+#include "orchestrator/output/results.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <memory>
+
+namespace msrun {
+namespace {
+
+constexpr double time_note_interval = 1;  // seconds
+
+double unix_time() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+template <class F>
+void timed(std::uint64_t& total, F&& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  total += static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+}
+
+}  // namespace
+
+ResultStore::ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles files, CsvStyle style,
+                         journal::Writer& journal, ProgressView& view)
+    : devices_(std::move(devices)),
+      files_(std::move(files)),
+      style_(style),
+      journal_(&journal),
+      view_(view),
+      stored_(tasks) {}
+
+ResultStore::ResultStore(std::size_t tasks, ProgressView& view) : view_(view), stored_(tasks) {}
+
+ResultStore::~ResultStore() {
+  if (!sync_delay_ || !unsynced_since_) return;
+  try {
+    journal_->sync();
+  } catch (const std::exception&) {
+    // The run has ended for a reason that was told.
+  }
+}
+
+void ResultStore::restore(StoredResults earlier, const std::function<bool(const ApiResult&)>& run_again) {
+  stored_ = std::move(earlier);
+  for (std::uint32_t task = 0; task < stored_.tasks(); ++task) {
+    if (!stored_.has(task)) continue;
+    const ApiResult result = stored_.outline(task);
+    if (run_again(result)) {
+      stored_.remove(task);
+      continue;
+    }
+    const bool passed = overall_status(result.forward, result.backward) == Status::pass;
+    summary_.add(passed ? result : stored_.get(task));
+    const bool has_files =
+        result.device < 0 || std::find(devices_.begin(), devices_.end(), result.device) != devices_.end();
+    if (!has_files) devices_.push_back(result.device);
+  }
+  restored_ = stored_.count();
+}
+
+void ResultStore::add(std::string_view encoded) {
+  ApiResult result = decode_result(encoded);
+  if (result.task >= stored_.tasks() || is_done(result.task)) return;
+  stored_.put(result);
+  summary_.add(result);
+  in_dump_order_ = false;
+  times_.materialise += result.times.materialise;
+  times_.device += result.times.device;
+  times_.benchmark += result.times.benchmark;
+  times_.compare += result.times.compare;
+  uncommitted_.push_back(std::move(result));
+  if (journal_ == nullptr) return;
+  unwritten_ += encoded;
+  unwritten_sizes_.push_back(encoded.size());
+}
+
+void ResultStore::add(const ApiResult& result) { add(encode(result)); }
+
+void ResultStore::note(std::string record) {
+  if (journal_ != nullptr) notes_.push_back(std::move(record));
+}
+
+void ResultStore::commit() {
+  if (!uncommitted_.empty() || !notes_.empty()) {
+    if (journal_ != nullptr) timed(journal_time_, [&] { write_journal(); });
+    if (csvs_) timed(csv_time_, [&] { csvs_->append(uncommitted_); });
+    for (const ApiResult& result : uncommitted_) view_.api_result(result);
+    uncommitted_.clear();
+  }
+  if (unsynced_since_ && sync_delay_) sync_if_due();
+}
+
+void ResultStore::write_journal() {
+  std::string_view rest = unwritten_;
+  for (const std::size_t size : unwritten_sizes_) {
+    journal_->append(rest.substr(0, size));
+    rest.remove_prefix(size);
+  }
+  for (const std::string& record : notes_) journal_->append(record);
+  const double now = unix_time();
+  // The clock may have been put back.
+  if (!uncommitted_.empty() && std::abs(now - time_noted_) >= time_note_interval) {
+    journal_->append(time_note(now));
+    time_noted_ = now;
+  }
+  journal_->flush();
+  unwritten_.clear();
+  unwritten_sizes_.clear();
+  notes_.clear();
+  if (!unsynced_since_) unsynced_since_ = std::chrono::steady_clock::now();
+}
+
+void ResultStore::sync_if_due() {
+  if (std::chrono::steady_clock::now() - *unsynced_since_ < *sync_delay_) return;
+  timed(journal_time_, [&] { journal_->sync(); });
+  unsynced_since_.reset();
+}
+
+void ResultStore::open_fresh_csvs() { csvs_ = CsvFiles::create(files_, style_); }
+
+void ResultStore::rewrite_and_open_csvs() {
+  write_csv_files(files_, style_, in_dump_order(all_devices));
+  in_dump_order_ = true;
+  csvs_ = CsvFiles::open(files_, style_);
+}
+
+ResultSource ResultStore::in_dump_order(int device) const {
+  auto current = std::make_shared<ApiResult>();
+  return [this, device, current, task = std::uint32_t{0}]() mutable -> const ApiResult* {
+    for (; task < stored_.tasks(); ++task) {
+      if (!stored_.has(task)) continue;
+      *current = stored_.get(task);
+      if (device == all_devices || current->device == device) {
+        ++task;
+        return current.get();
+      }
+    }
+    return nullptr;
+  };
+}
+
+void ResultStore::write_device_csvs() const {
+  if (devices_.size() < 2) return;
+  for (const int device : devices_) {
+    const std::string directory = join_path(files_.directory, "device" + std::to_string(device));
+    prepare_output_directory(directory);
+    write_csv_files(run_files(directory, files_.stamp), style_, in_dump_order(device));
+  }
+}
+
+void ResultStore::finish() {
+  commit();
+  if (journal_ == nullptr) return;
+  timed(journal_time_, [&] {
+    if (time_noted_ > 0) journal_->append(time_note(unix_time()));
+    sync_delay_ ? journal_->close() : journal_->close_unsynced();
+    unsynced_since_.reset();
+  });
+  timed(csv_time_, [&] {
+    csvs_.reset();
+    if (!in_dump_order_) write_csv_files(files_, style_, in_dump_order(all_devices));
+    write_device_csvs();
+  });
+}
+
+}  // namespace msrun

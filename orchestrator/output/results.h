@@ -1,0 +1,99 @@
+// The results of a run as they come in: journalled first, then shown in the CSVs, counted, and kept for the final
+// rewrite in dump order.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "journal/writer.h"
+#include "orchestrator/output/csv.h"
+#include "orchestrator/view/status.h"
+#include "orchestrator/view/summary.h"
+#include "runner/results/stored_results.h"
+
+namespace msrun {
+
+class ResultStore {
+ public:
+  // tasks: number of calls in the plan. devices: with more than one, every device also gets a pair of CSVs of its own.
+  // All references must outlive the store.
+  ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles files, CsvStyle style, journal::Writer& journal,
+              ProgressView& view);
+  // Without journal and CSVs: what is committed goes to the view alone.
+  ResultStore(std::size_t tasks, ProgressView& view);
+  ResultStore(const ResultStore&) = delete;
+  ResultStore& operator=(const ResultStore&) = delete;
+  // Keeps the promise of sync_within() for a run that ends by an exception.
+  ~ResultStore();
+
+  // From now on commit() brings what is in the journal to the storage device as well, once for all that came within the
+  // delay. Call commit() a few times per delay, whether or not there is something to commit.
+  void sync_within(std::chrono::milliseconds delay) { sync_delay_ = delay; }
+
+  // The results of the earlier run that is being continued: already in the journal. Those that run_again picks are left
+  // out, so that their calls run again; it is asked without their rows. To be called before anything is added.
+  void restore(StoredResults earlier, const std::function<bool(const ApiResult&)>& run_again);
+
+  // Takes a result; it reaches journal and CSVs with the next commit(). A second result for the same task is dropped.
+  void add(std::string_view encoded);
+  void add(const ApiResult& result);
+
+  // A record for the journal alone, with the next commit().
+  void note(std::string record);
+
+  // Journal first, then CSVs. Throws journal::WriteError or WriteError; what was committed before stands.
+  void commit();
+
+  // Opens the CSVs to append to: fresh ones, or those of the earlier run, rewritten from what was restored.
+  void open_fresh_csvs();
+  void rewrite_and_open_csvs();
+
+  // Commits what is left, closes the journal and renders all CSVs in dump order.
+  void finish();
+
+  bool is_done(std::uint32_t task) const { return stored_.has(task); }
+  std::size_t done() const { return stored_.count(); }
+  std::size_t restored() const { return restored_; }
+  const Summary& summary() const { return summary_; }
+  // Totals over the results of this process.
+  const PhaseTimes& times() const { return times_; }
+  // Nanoseconds spent on journal and CSVs.
+  std::uint64_t journal_time() const { return journal_time_; }
+  std::uint64_t csv_time() const { return csv_time_; }
+
+ private:
+  // Results in dump order: all, or those of one device.
+  ResultSource in_dump_order(int device) const;
+  void write_journal();
+  void sync_if_due();
+  void write_device_csvs() const;
+
+  static constexpr int all_devices = -2;
+
+  std::vector<int> devices_;
+  RunFiles files_;
+  CsvStyle style_;
+  journal::Writer* journal_ = nullptr;
+  ProgressView& view_;
+  std::optional<CsvFiles> csvs_;
+  StoredResults stored_;
+  std::vector<ApiResult> uncommitted_;
+  std::string unwritten_;  // these, encoded for the journal one behind the other
+  std::vector<std::size_t> unwritten_sizes_;
+  std::vector<std::string> notes_;  // not yet in the journal
+  Summary summary_;
+  PhaseTimes times_;
+  std::size_t restored_ = 0;
+  bool in_dump_order_ = false;  // so are the rows of the CSVs, and they are complete
+  std::optional<std::chrono::milliseconds> sync_delay_;
+  std::optional<std::chrono::steady_clock::time_point> unsynced_since_;
+  double time_noted_ = 0;  // seconds since 1970
+  std::uint64_t journal_time_ = 0;
+  std::uint64_t csv_time_ = 0;
+};
+
+}  // namespace msrun

@@ -1,0 +1,129 @@
+// What the user sees while a run goes on: one line redrawn in place on a terminal, a plain line every few seconds in a
+// pipe, or one JSON object per event. The views hold no clock: whoever drives them says how much time has passed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "orchestrator/view/summary.h"
+#include "runner/results/result.h"
+
+namespace msrun {
+
+// What one device works on now.
+struct DeviceActivity {
+  struct Call {
+    std::string name;    // "Functional.conv2d.3"
+    double seconds = 0;  // since it began
+  };
+  int device = 0;
+  std::vector<Call> calls;  // one per busy thread
+};
+
+struct ProgressState {
+  std::uint64_t done = 0;     // calls with a result, those of an earlier run included
+  std::uint64_t resumed = 0;  // of these, from the earlier run
+  std::uint64_t total = 0;
+  double elapsed = 0;     // seconds since the run began
+  double work_done = -1;  // share 0..1 of the estimated work of this run that is done; negative: count calls instead
+  VerdictCounts counts;
+  std::vector<DeviceActivity> devices;
+};
+
+// Calls per second of this run, and the seconds left; the latter is negative while it is not known.
+double calls_per_second(const ProgressState& state);
+double seconds_left(const ProgressState& state);
+
+struct RunStarted {
+  std::string api_info;
+  std::string result_path;
+  std::string details_path;
+  std::string journal_path;
+  std::string backend;
+  std::vector<int> devices;
+  int threads = 0;
+  std::uint64_t total = 0;
+  std::uint64_t resumed = 0;
+};
+
+struct RunnerDied {
+  int device = 0;
+  std::string reason;              // "killed by signal 11", "no answer for 1800 s"
+  std::vector<std::string> calls;  // it was working on
+  bool retried = false;            // else they are recorded as SKIP
+};
+
+// What a run took, by its parts.
+struct RunCosts {
+  double plan_seconds = 0;
+  PhaseTimes phases;               // sums over all threads
+  std::uint64_t journal_time = 0;  // nanoseconds
+  std::uint64_t csv_time = 0;      // nanoseconds
+  // Largest resident sizes in bytes: of this process, and of the devices' runners together.
+  std::uint64_t supervisor_peak = 0;
+  std::uint64_t runners_peak = 0;
+};
+
+struct RunFinished {
+  bool complete = false;
+  int exit_code = 0;
+  double elapsed = 0;  // seconds
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+  VerdictCounts counts;
+  RunCosts costs;
+  std::string resume_command;  // empty if complete
+};
+
+// Lines on a terminal above one line that is redrawn in place. Without set_status it only prints lines. Not for several
+// threads at once.
+class Console {
+ public:
+  explicit Console(std::ostream& out) : out_(out) {}
+  void print_line(std::string_view line);
+  // Shows line below all others; empty: removes it.
+  void set_status(std::string line);
+
+ private:
+  std::ostream& out_;
+  std::string status_;
+};
+
+class ProgressView {
+ public:
+  virtual ~ProgressView() = default;
+  virtual void run_started(const RunStarted& event) = 0;
+  virtual void api_result(const ApiResult& result) = 0;
+  virtual void runner_died(const RunnerDied& event) = 0;
+  // May be called at any rate; a view shows it as often as suits it.
+  virtual void progress(const ProgressState& state) = 0;
+  virtual void run_finished(const RunFinished& event) = 0;
+};
+
+// width gives the columns of the terminal now. console must outlive the view.
+std::unique_ptr<ProgressView> make_terminal_view(Console& console, std::function<std::size_t()> width);
+
+// A line each time interval seconds have passed.
+std::unique_ptr<ProgressView> make_plain_view(Console& console, double interval = 5);
+
+// One object per line; progress at most once in interval seconds.
+std::unique_ptr<ProgressView> make_json_view(std::ostream& out, double interval = 1);
+
+// The view that suits where stdout goes: the terminal view needs one that can redraw a line, which TERM=dumb and none
+// deny.
+std::unique_ptr<ProgressView> make_stdout_view(bool json, Console& console);
+
+// The line of the terminal view, cut to width columns; and that of the plain view.
+std::string terminal_line(const ProgressState& state, std::size_t width);
+std::string plain_line(const ProgressState& state);
+
+// Sends log lines "YYYY-MM-DD HH:MM:SS (pid) [LEVEL] text" of spdlog's default logger to console, in json mode to
+// stderr. Level by MSPROBE_LOG_LEVEL 0..4: DEBUG INFO WARNING ERROR none (default 1). console must outlive all logging.
+void setup_logging(bool json, Console& console);
+
+}  // namespace msrun

@@ -1,0 +1,76 @@
+// What a run found, counted result by result, and the table that closes it: verdict counts, the APIs to look at first,
+// and why calls were not checked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runner/results/result.h"
+
+namespace msrun {
+
+// Counts of calls by the rules of acc_check_pytorch.md 13.2: every call is in exactly one of pass, warning, error and
+// skip.
+struct VerdictCounts {
+  std::uint64_t pass = 0;
+  std::uint64_t warning = 0;
+  std::uint64_t error = 0;
+  std::uint64_t skip = 0;           // forward is SKIP
+  std::uint64_t forward_error = 0;  // these three are the parts of error
+  std::uint64_t backward_error = 0;
+  std::uint64_t both_error = 0;
+  std::uint64_t rounding_only = 0;  // of warning and error: rounding explains them; the rest is suspicious
+
+  void add(const ApiResult& result);
+  std::uint64_t total() const { return pass + warning + error; }
+  std::uint64_t suspicious() const { return warning + error - rounding_only; }
+  std::string passing_rate() const;  // "93.75%", "0%" if nothing was judged
+};
+
+// The verdict of a call as a whole: where VerdictCounts puts it.
+Status overall_status(Status forward, std::optional<Status> backward);
+
+class Summary {
+ public:
+  void add(const ApiResult& result);
+  const VerdictCounts& counts() const { return counts_; }
+
+  // The closing table, lines of at most 120 columns. reproduce_command is completed with "--only NAME" for each API
+  // that is listed; a single word of it that is longer than a line stays whole.
+  std::string text(const std::string& reproduce_command) const;
+
+ private:
+  // All calls of one API ("Functional.conv2d") that are suspicious, and the first of the worst of them.
+  struct Finding {
+    Status status = Status::warning;
+    std::uint32_t task = 0;
+    std::string name;
+    std::vector<std::string> reason;  // lines
+    std::uint64_t errors = 0;
+    std::uint64_t warnings = 0;
+  };
+
+  // All calls that are SKIP for one reason, and the first of them.
+  struct Skipped {
+    bool by_rule = false;  // no device had it
+    std::uint32_t task = 0;
+    std::string name;
+    std::string reason;
+    std::uint64_t count = 0;
+  };
+
+  void add_skip(const ApiResult& result);
+  std::string findings_text(const std::string& reproduce_command) const;
+  std::string skips_text() const;
+
+  VerdictCounts counts_;
+  std::unordered_map<std::string, Finding> findings_;
+  std::unordered_map<std::string, Skipped> skips_;  // by reason, without the name of the call
+  std::uint64_t further_skips_ = 0;                 // of reasons beyond those that are kept
+};
+
+}  // namespace msrun

@@ -1,0 +1,424 @@
+#include "runner/check/check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <new>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/compare/freedom.h"
+#include "kernels/compare/ties.h"
+#include "kernels/io/torch/pt_file.h"
+#include "runner/check/error_data.h"
+#include "runner/check/explain.h"
+#include "runner/check/input_checksum.h"
+#include "runner/check/overflow.h"
+
+namespace msrun {
+namespace {
+
+// Adds the time from its construction to its destruction to a counter.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::uint64_t& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
+  ~Stopwatch() {
+    const auto elapsed = std::chrono::steady_clock::now() - start_;
+    total_ += static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
+  }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+
+ private:
+  std::uint64_t& total_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+// Outputs of tuple APIs that upstream differentiates (acc_check_pytorch.md 5.2); all others it refuses.
+std::optional<std::size_t> grad_index(std::string_view api) {
+  if (api == "topk" || api == "npu_fusion_attention") return 0;
+  return std::nullopt;
+}
+
+bool has_float8_input(const MaterialisedCall& call) {
+  bool found = false;
+  const auto look = [&](const Value& leaf) {
+    const Tensor* tensor = leaf.get<Tensor>();
+    found = found || (tensor != nullptr && is_float8(tensor->dtype()));
+  };
+  for (const Value& arg : call.args) for_each_leaf(arg, look);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  return found;
+}
+
+// A float32 result of a float8 call counts as float16 (6.11).
+Value narrow_float8_result(const Value& output) {
+  return transform_leaves(output, [](const Value& leaf) -> Value {
+    const Tensor* tensor = leaf.get<Tensor>();
+    return tensor != nullptr && tensor->dtype() == DType::float32 ? Value(tensor->to(DType::float16)) : leaf;
+  });
+}
+
+// Behind its first output npu_fusion_attention returns what its own backward needs: softmax statistics and generator
+// state.
+Value compared_output(const Value& output, std::string_view api) {
+  const List* list = output.get<List>();
+  return api == "npu_fusion_attention" && list != nullptr && !list->empty() ? list->front() : output;
+}
+
+// A dump shows a tuple of one tensor like the tensor itself.
+Value in_form_of(const Value& bench, const Value& recorded) {
+  const List* expected = bench.get<List>();
+  const List* found = recorded.get<List>();
+  if (expected != nullptr && found == nullptr && expected->size() == 1) return List{recorded};
+  if (expected == nullptr && found != nullptr && found->size() == 1) return found->front();
+  return recorded;
+}
+
+bool passes(const ApiResult& result) {
+  return result.forward == Status::pass && (!result.backward || *result.backward == Status::pass);
+}
+
+// Bit by bit.
+bool same_tensors(const List& a, const List& b) {
+  std::vector<Tensor> left;
+  std::vector<Tensor> right;
+  const auto collect = [](const List& trees, std::vector<Tensor>& tensors) {
+    for (const Value& tree : trees) {
+      for_each_leaf(tree, [&](const Value& leaf) {
+        if (const Tensor* tensor = leaf.get<Tensor>()) tensors.push_back(*tensor);
+      });
+    }
+  };
+  collect(a, left);
+  collect(b, right);
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
+}
+
+std::vector<Value> leaves(const List& trees) {
+  std::vector<Value> result;
+  for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
+  return result;
+}
+
+std::size_t tensors_in(const List& values) {
+  std::size_t count = 0;
+  for (const Value& value : values)
+    for_each_leaf(value, [&](const Value& leaf) { count += leaf.is<Tensor>() ? 1 : 0; });
+  return count;
+}
+
+void skip_backward(ApiResult& result, const std::string& reason) {
+  result.backward = Status::skip;
+  DetailsRow row;
+  row.status = Status::skip;
+  row.message = reason;
+  result.backward_rows = {row};
+}
+
+void add_line(DetailsRow& row, const std::string& line) {
+  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
+  row.message += line + "\n";
+}
+
+class Check {
+ public:
+  Check(const ApiCall& recorded, Device& device, const CheckOptions& options, ApiResult& result)
+      : recorded_(recorded), device_(device), options_(options), result_(result) {}
+
+  void run() {
+    const std::optional<ApiName> name = ApiName::parse(recorded_.name);
+    const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
+    if (op == nullptr) throw SkipError("API " + recorded_.name + " not support for acc_check. SKIP.");
+    if (run_once(*op, options_.materialise) && !passes(result_)) {
+      // The recording may come from hardware that does not round: it is right if it agrees with either arithmetic.
+      ApiResult rounded = result_;
+      MaterialiseOptions unrounded = options_.materialise;
+      unrounded.round_to_hf32 = false;
+      run_once(*op, unrounded);
+      if (passes(result_)) {
+        for (std::vector<DetailsRow>* rows : {&result_.forward_rows, &result_.backward_rows}) {
+          for (DetailsRow& row : *rows) row.message += "Agrees with inputs that are not rounded to HF32.\n";
+        }
+      } else {
+        rounded.times = result_.times;
+        result_ = std::move(rounded);
+      }
+    }
+  }
+
+  // For a call that looks wrong: its files may have changed since they were recorded.
+  void note_damaged_files() {
+    const auto note = [&](const Value& leaf) {
+      const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
+      if (spec == nullptr || result_.forward_rows.empty()) return;
+      const std::string& name = (*spec)->file();
+      if (name.empty() || !contradicts_its_checksums((options_.materialise.data_root / name).string())) return;
+      add_line(result_.forward_rows.front(),
+               "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
+    };
+    for_each_leaf(recorded_.args, note);
+    for (const auto& [key, value] : recorded_.kwargs) for_each_leaf(value, note);
+    for_each_leaf(recorded_.grad_inputs, note);
+    if (!recorded_.recorded) return;
+    for_each_leaf(recorded_.recorded->outputs, note);
+    for_each_leaf(recorded_.recorded->gradients, note);
+  }
+
+  // What is odd about the call's tensor files; empty if nothing is.
+  std::string notes() const {
+    std::string text;
+    for (const std::string& note : notes_) text += (text.empty() ? "" : " ") + note;
+    return text;
+  }
+
+ private:
+  // True if the recorded result may belong to other inputs: those before they were rounded to HF32.
+  bool run_once(const Operator& op, const MaterialiseOptions& options) {
+    MaterialisedCall call;
+    {
+      const Stopwatch watch(result_.times.materialise);
+      call = materialise(recorded_, options);
+      if (options.round_to_hf32) result_.inputs = input_checksum(call);
+    }
+    notes_ = call.notes;
+    const std::optional<std::size_t> only_output =
+        options_.compare.compat_msprobe ? grad_index(call.parts.api) : std::nullopt;
+    DeviceResult device;
+    {
+      const Stopwatch watch(result_.times.device);
+      device = device_.run(op, call, only_output);
+    }
+    EvaluationOptions benchmark;
+    benchmark.benchmark = true;
+    benchmark.only_output = only_output;
+    if (!options_.compare.compat_msprobe) {
+      benchmark.adjust_gradients = [&](const Value& output, const List& gradients) {
+        return gradients_of_same_choice(call, output, device.output, gradients);
+      };
+    }
+    Evaluation bench;
+    {
+      const Stopwatch watch(result_.times.benchmark);
+      bench = evaluate(op, call, benchmark);
+    }
+    if (call.recorded) device.output = in_form_of(bench.output, device.output);
+    {
+      const Stopwatch watch(result_.times.compare);
+      Explainer explainer(op, call, bench, benchmark);
+      compare(call, bench, device, explainer);
+    }
+    if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
+      add_line(result_.forward_rows.front(), notes());
+    }
+    const bool error = result_.forward == Status::error || result_.backward == Status::error;
+    if (error && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
+    if (!passes(result_) && !options_.error_data.empty()) save(call, bench, device);
+    return call.recorded && call.hf32_changed;
+  }
+
+  // A fault that comes and goes is of the hardware, not of the operator: worth a second run. The verdict stands.
+  void look_again(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output,
+                  const DeviceResult& first) {
+    DeviceResult second;
+    {
+      const Stopwatch watch(result_.times.device);
+      second = device_.run(op, call, only_output);
+    }
+    const auto note = [](std::vector<DetailsRow>& rows) {
+      for (DetailsRow& row : rows) {
+        if (row.status == Status::error)
+          row.message += "The device's result was another one when the call was run again.\n";
+      }
+    };
+    if (!same_tensors({first.output}, {second.output})) note(result_.forward_rows);
+    if (!same_tensors(first.gradients, second.gradients)) note(result_.backward_rows);
+  }
+
+  // The gradients that ask the benchmark for the derivative the device was asked for, where their outputs differ by the
+  // freedom of a decomposition.
+  static List gradients_of_same_choice(const MaterialisedCall& call, const Value& bench, const Value& device,
+                                       const List& gradients) {
+    const Value* input = call.args.empty() ? nullptr : &call.args.front();
+    const auto alignment = Alignment::find(short_api_name(call.name), bench, device, input);
+    if (!alignment) return gradients;
+    const Value turned = alignment->turned(gradients);
+    return *turned.get<List>();
+  }
+
+  void compare(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device,
+               Explainer& explainer) {
+    const bool float8 = has_float8_input(call);
+    const Value bench_output = compared_output(bench.output, call.parts.api);
+    const Value device_output = compared_output(device.output, call.parts.api);
+    Comparison forward =
+        compare_outputs(call.name, bench_output, float8 ? narrow_float8_result(device_output) : device_output, float8,
+                        options_.compare, call.args.empty() ? nullptr : &call.args.front());
+    explain(explainer, forward, bench.output_sums,
+            [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, call.parts.api)}); });
+    result_.forward = forward.status;
+    result_.forward_rows = std::move(forward.rows);
+    result_.backward.reset();
+    result_.backward_rows.clear();
+    result_.message.clear();
+    compare_backward(call, bench, device, explainer);
+    if (result_.forward == Status::skip && !result_.forward_rows.empty()) {
+      result_.message = result_.forward_rows.front().message;
+    } else if (result_.backward == Status::skip && !result_.backward_rows.empty()) {
+      result_.message = result_.backward_rows.front().message;
+    }
+  }
+
+  void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,
+               const Explainer::Select& select) const {
+    try {
+      explainer.explain(comparison, sums, select, options_.compare.compat_msprobe);
+    } catch (const SkipError&) {
+      // The memory of the call is used up: its rows stay unexplained.
+    }
+  }
+
+  // The verdict stands whether or not the tensors can be kept.
+  void save(const MaterialisedCall& call, const Evaluation& bench, const Evaluation& device) const {
+    try {
+      save_error_data(options_.error_data, call, bench, device);
+    } catch (const std::runtime_error& error) {
+      std::fprintf(stderr, "msrun: the tensors of %s cannot be saved: %s\n", call.name.c_str(), error.what());
+    }
+  }
+
+  // The benchmark's gradients with those of the first argument's equal elements in the device's order, where the call
+  // is free to pick any of them and picked right.
+  std::optional<List> exchange_ties(const MaterialisedCall& call, const List& bench, const List& device) const {
+    if (options_.compare.compat_msprobe || result_.forward == Status::error) return std::nullopt;
+    if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
+    const auto axis = picking_axis(short_api_name(call.name), call.args, call.kwargs);
+    const Tensor* input = call.args.front().get<Tensor>();
+    const Tensor* ours = bench.front().get<Tensor>();
+    const Tensor* theirs = device.front().get<Tensor>();
+    if (!axis || input == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
+    std::optional<Tensor> exchanged = exchange_tied_gradients(*input, *axis, *ours, *theirs);
+    if (!exchanged) return std::nullopt;
+    List result = bench;
+    result.front() = std::move(*exchanged);
+    return result;
+  }
+
+  void compare_backward(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device,
+                        Explainer& explainer) {
+    std::string message = call.backward.message;
+    const bool tuple = bench.output.is<List>();
+    if (options_.compare.compat_msprobe && tuple && call.backward.run && !grad_index(call.parts.api)) {
+      message += "Multiple backward is not supported.";
+    }
+    if (!message.empty()) {
+      skip_backward(result_, message);
+      return;
+    }
+    if (!call.backward.run || bench.output.is_none()) return;
+    const std::string& problem = bench.backward_problem.empty() ? device.backward_problem : bench.backward_problem;
+    if (!problem.empty()) {
+      skip_backward(result_, problem);
+      return;
+    }
+    // Upstream looks at positional tensors only; keyword tensors count where they have a gradient.
+    const std::size_t positional = tensors_in(call.args);
+    const auto compared = [&](const List& all) {
+      List gradients(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(positional, all.size())));
+      if (options_.compare.compat_msprobe) return gradients;
+      for (std::size_t i = positional; i < all.size(); ++i) {
+        if (!all[i].is_none()) gradients.push_back(all[i]);
+      }
+      return gradients;
+    };
+    const auto judge = [&](const List& gradients) {
+      const std::optional<List> exchanged = exchange_ties(call, bench.gradients, gradients);
+      std::optional<Comparison> comparison =
+          compare_gradients(call.name, compared(exchanged.value_or(bench.gradients)), compared(gradients),
+                            has_float8_input(call), options_.compare);
+      if (comparison && exchanged && !comparison->rows.empty()) {
+        comparison->rows.front().message +=
+            "Elements of equal value: which of them got which gradient is taken as the device chose.\n";
+      }
+      return comparison;
+    };
+    std::optional<Comparison> backward = judge(device.gradients);
+    if (!backward) return;
+    for (const List& reading : device.other_gradients) {
+      if (backward->status == Status::pass) break;
+      std::optional<Comparison> other = judge(reading);
+      if (other && other->status == Status::pass) backward = std::move(other);
+    }
+    const bool nothing_compared = std::all_of(backward->rows.begin(), backward->rows.end(),
+                                              [](const DetailsRow& row) { return row.status == Status::skip; });
+    if (call.recorded && nothing_compared && !backward->rows.empty()) backward->status = Status::skip;
+    if (backward->status != Status::pass && !device.gradient_doubt.empty()) {
+      skip_backward(result_, device.gradient_doubt);
+      return;
+    }
+    explain(explainer, *backward, bench.gradient_sums,
+            [&](const Evaluation& evaluation) { return leaves(compared(evaluation.gradients)); });
+    result_.backward = backward->status;
+    result_.backward_rows = std::move(backward->rows);
+    for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
+      std::string& row_message = result_.backward_rows[i].message;
+      if (i >= positional) row_message += "Gradient of a keyword argument, which msProbe does not compare.\n";
+      if (tuple && !grad_index(call.parts.api))
+        row_message += "Gradient through several outputs, which msProbe does not compare.\n";
+    }
+  }
+
+  const ApiCall& recorded_;
+  Device& device_;
+  const CheckOptions& options_;
+  ApiResult& result_;
+  std::vector<std::string> notes_;  // on the tensor files of the call
+};
+
+// Reasons may quote a file of tensors, which may be damaged.
+ApiResult with_readable_messages(ApiResult result) {
+  result.message = readable(std::move(result.message));
+  for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
+    for (DetailsRow& row : *rows) row.message = readable(std::move(row.message));
+  }
+  return result;
+}
+
+}  // namespace
+
+ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std::int32_t device_id,
+                    const CheckOptions& options) {
+  ApiResult result;
+  result.task = task;
+  result.name = call.name;
+  result.device = device_id;
+  std::string reason;
+  Check check(call, device, options, result);
+  try {
+    if (options.overflow) {
+      check_overflow(call, device, options, result);
+    } else {
+      check.run();
+      result.rounding_only = explained_by_rounding(result);
+      const bool looks_wrong = !passes(result) && !result.rounding_only;
+      if (looks_wrong && !options.compare.compat_msprobe) check.note_damaged_files();
+    }
+    return with_readable_messages(std::move(result));
+  } catch (const SkipError& error) {
+    reason = error.what();
+    if (const std::string notes = check.notes(); !notes.empty()) reason += " " + notes;
+  } catch (const std::bad_alloc&) {
+    reason = "Not enough memory to run the call.";
+  } catch (const std::exception& error) {
+    // Our own mistake; the other calls are not to suffer from it.
+    reason = std::string("Internal error: ") + error.what();
+  }
+  if (reason.empty()) reason = "The call could not be run.";
+  ApiResult skipped = skip_result(task, call.name, reason);
+  skipped.device = device_id;
+  skipped.times = result.times;
+  skipped.inputs = result.inputs;
+  return with_readable_messages(std::move(skipped));
+}
+
+}  // namespace msrun

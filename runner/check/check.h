@@ -1,0 +1,27 @@
+// The check of one API call: materialise, run on the device, run the benchmark, compare.
+#pragma once
+
+#include <filesystem>
+
+#include "kernels/api/api_call.h"
+#include "kernels/compare/compare.h"
+#include "runner/device/device.h"
+#include "runner/results/result.h"
+
+namespace msrun {
+
+struct CheckOptions {
+  MaterialiseOptions materialise;
+  CompareOptions compare;
+  // Where the tensors of calls that do not pass are written; empty: nowhere.
+  std::filesystem::path error_data;
+  // The check of runner/overflow.h in place of the comparison.
+  bool overflow = false;
+};
+
+// Everything that goes wrong with this call alone becomes a SKIP with the reason. task and device_id are copied to the
+// result.
+ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std::int32_t device_id,
+                    const CheckOptions& options);
+
+}  // namespace msrun

@@ -1,0 +1,69 @@
+#include "runner/check/overflow.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernels/base/error.h"
+#include "kernels/tensor/complex.h"
+
+namespace msrun {
+namespace {
+
+bool overflows(const Tensor& tensor) {
+  if (is_complex(tensor.dtype())) return overflows(real_part(tensor)) || overflows(imaginary_part(tensor));
+  if (!is_floating(tensor.dtype())) return false;
+  const Tensor values = tensor.to(DType::float32).contiguous();
+  const float* begin = values.data<float>();
+  return !std::all_of(begin, begin + values.numel(), [](float value) { return std::isfinite(value); });
+}
+
+bool has_bool(const Value& output) {
+  bool found = false;
+  for_each_leaf(output, [&](const Value& leaf) { found = found || leaf.is<bool>(); });
+  return found;
+}
+
+// What is said, and how it counts, of a call that ran on both sides.
+void judge(const Value& bench, const Value& device, ApiResult& result) {
+  using Verdict = OverflowFinding::Verdict;
+  OverflowFinding& finding = result.overflow.emplace();
+  const std::string subject = "The " + result.name + " overflow is ";
+  if (bench.is_none() && device.is_none()) {
+    result.message = subject + "a normal overflow, out and npu_out is None.";
+  } else if (has_bool(bench) || has_bool(device)) {
+    finding.verdict = Verdict::not_judged;
+    result.message =
+        "The output of " + result.name + " is bool type.This dtype not support overflow, so it will be skipped.";
+  } else {
+    finding.bench = overflows(bench);
+    finding.device = overflows(device);
+    finding.verdict = finding.bench == finding.device ? Verdict::normal : Verdict::abnormal;
+    result.message = subject + (finding.verdict == Verdict::normal ? "a normal overflow." : "an abnormal overflow.");
+  }
+  constexpr std::array statuses{Status::pass, Status::error, Status::skip};
+  result.forward = statuses[static_cast<std::size_t>(finding.verdict)];
+}
+
+}  // namespace
+
+bool overflows(const Value& output) {
+  if (const Tensor* tensor = output.get<Tensor>()) return overflows(*tensor);
+  if (const double* number = output.get<double>()) return !std::isfinite(*number);
+  const List* list = output.get<List>();
+  return list != nullptr && std::any_of(list->begin(), list->end(), [](const Value& item) { return overflows(item); });
+}
+
+void check_overflow(const ApiCall& call, Device& device, const CheckOptions& options, ApiResult& result) {
+  const std::optional<ApiName> name = ApiName::parse(call.name);
+  const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
+  if (op == nullptr) throw SkipError("API " + call.name + " not support for overflow check. SKIP.");
+  MaterialisedCall inputs = materialise(call, options.materialise);
+  inputs.backward = {};
+  inputs.autocast = false;
+  const Evaluation bench = evaluate(*op, inputs, {});
+  const Evaluation on_device = device.run(*op, inputs, std::nullopt);
+  judge(bench.output, on_device.output, result);
+}
+
+}  // namespace msrun

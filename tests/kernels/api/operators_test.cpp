@@ -1,0 +1,70 @@
+// The path from a recorded name through binding and the tape to values and gradients.
+#include "kernels/api/operators.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/base/error.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<double> values(const Tensor& tensor) {
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) result.push_back(tensor.item(i));
+  return result;
+}
+
+Tensor float32(std::initializer_list<std::int64_t> shape, std::vector<float> data) {
+  return Tensor::from<float>(DType::float32, Dims(shape), std::span<const float>(data));
+}
+
+TEST(Operators, BroadcastMultiplicationWithGradients) {
+  Tape tape;
+  const Var a = tape.leaf(float32({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const Var b = tape.leaf(float32({3}, {10, 20, 30}));
+  const Operator* mul = find_operator("Torch", "mul");
+  ASSERT_NE(mul, nullptr);
+  const Value result = mul->call({a, b}, {}, tape);
+  const Var* product = result.get<Var>();
+  ASSERT_NE(product, nullptr);
+  EXPECT_THAT(values(product->tensor()), ElementsAre(10, 40, 90, 40, 100, 180));
+  tape.backward(*product, Tensor::full(DType::float32, product->shape(), 1));
+  EXPECT_THAT(values(tape.gradient(a)), ElementsAre(10, 20, 30, 10, 20, 30));
+  EXPECT_THAT(values(tape.gradient(b)), ElementsAre(5, 7, 9));
+}
+
+TEST(Operators, NumbersDoNotRaiseTensors) {
+  Tape tape;
+  const Var half = tape.constant(Tensor::full(DType::bfloat16, Dims{2}, 1));
+  const Value sum = find_operator("Tensor", "__add__")->call({half, 0.5}, {}, tape);
+  EXPECT_EQ(sum.get<Var>()->dtype(), DType::bfloat16);
+  const Var integers = tape.constant(Tensor::full(DType::int32, Dims{2}, 3));
+  EXPECT_EQ(find_operator("Tensor", "__add__")->call({integers, 0.5}, {}, tape).get<Var>()->dtype(), DType::float32);
+}
+
+TEST(Operators, SayWhatDoesNotFit) {
+  Tape tape;
+  try {
+    find_operator("Torch", "mul")->call({}, {}, tape);
+    FAIL();
+  } catch (const SkipError& error) {
+    EXPECT_STREQ(error.what(), "mul() is missing the argument 'input'.");
+  }
+  EXPECT_EQ(find_operator("Torch", "no_such_api"), nullptr);
+}
+
+TEST(Operators, VariadicSizes) {
+  Tape tape;
+  const Var x = tape.constant(float32({2, 3}, {1, 2, 3, 4, 5, 6}));
+  const Operator* reshape = find_operator("Tensor", "reshape");
+  EXPECT_EQ(reshape->call({x, std::int64_t{3}, std::int64_t{-1}}, {}, tape).get<Var>()->shape(), (Dims{3, 2}));
+  EXPECT_EQ(reshape->call({x, List{std::int64_t{6}}}, {}, tape).get<Var>()->shape(), (Dims{6}));
+}
+
+}  // namespace
+}  // namespace msrun

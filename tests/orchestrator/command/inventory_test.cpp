@@ -1,0 +1,81 @@
+// The coverage of the inventory that `msrun --list-apis` prints.
+#include "orchestrator/command/coverage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/inventory/inventory.h"
+#include "kernels/ops/creation/uncheckable.h"
+#include "orchestrator/command/list_apis.h"
+#include "tests/support/test_paths.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Inventory, IsCompleteAndSorted) {
+  std::array<int, 3> priorities{};
+  std::string previous;
+  for (const InventoryOperator& entry : inventory()) {
+    EXPECT_LT(previous, entry.canonical);
+    previous = entry.canonical;
+    ++priorities.at(static_cast<std::size_t>(entry.priority));
+  }
+  EXPECT_EQ(inventory().size(), 535U);
+  EXPECT_EQ(priorities, (std::array<int, 3>{154, 242, 139}));
+}
+
+TEST(Inventory, CoverageDoesNotShrink) {
+  const Coverage coverage = measure_coverage();
+  EXPECT_THAT(coverage.missing, IsEmpty());
+  EXPECT_EQ(coverage.operators, 535);
+  EXPECT_EQ(coverage.covered, 535);
+  EXPECT_EQ(coverage.by_priority, (std::array<int, 3>{154, 242, 139}));
+  EXPECT_LE(coverage.always_skipped, 48);
+}
+
+TEST(Inventory, IsPrintedWithTheApis) {
+  const Coverage coverage = measure_coverage();
+  EXPECT_THAT(list_apis_text(), HasSubstr("\n" + std::to_string(coverage.covered) +
+                                          " of 535 operators of the pre-check's inventory (P0 154, P1 "));
+}
+
+// docs/operators.md tells the reason of each.
+TEST(Inventory, SkippedOperatorsAreDocumented) {
+  std::ifstream file(testing::test_data() + "/../../docs/operators.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSERT_FALSE(page.empty());
+  for (const ApiListing& entry : list_apis()) {
+    if (!is_uncheckable(entry.canonical)) continue;
+    EXPECT_THAT(page, HasSubstr("`" + entry.canonical + "`"));
+  }
+}
+
+TEST(Inventory, SkippedOperatorsSayWhy) {
+  EXPECT_TRUE(is_uncheckable("coalesce"));
+  EXPECT_FALSE(is_uncheckable("relu"));
+  Tape tape;
+  const Var x = tape.constant(Tensor::scalar(DType::float32, 1));
+  // Whatever the arguments, the reason comes before any complaint about them.
+  for (const Dict& keywords : {Dict{}, Dict{{"no_such_keyword", x}}}) {
+    for (const List& args : {List{}, List{x, List{x}, 2.0}, List{List{x}, x}}) {
+      try {
+        find_operator("Tensor", "coalesce")->call(args, keywords, tape);
+        FAIL();
+      } catch (const SkipError& error) {
+        EXPECT_STREQ(error.what(), "coalesce belongs to sparse tensors, which a dump cannot describe.");
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace msrun

@@ -1,0 +1,52 @@
+// What `msrun --list-standards` prints of the tables.
+#include "orchestrator/command/list_standards.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "kernels/compare/standards.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ListStandards, ShowsEveryTable) {
+  const std::string text = list_standards_text();
+  EXPECT_THAT(text, HasSubstr("\n  ulp_compare, 17 APIs\n    columns: Max ULP Error (ULP误差最大值), "));
+  EXPECT_THAT(text, HasSubstr("\n    __matmul__ addbmm addbmm_ addmm "));
+  EXPECT_THAT(text, HasSubstr("\n  benchmark, every other API\n"));
+  EXPECT_THAT(text, HasSubstr("under --standard per_api (default), the first that applies\n"
+                              "  1. the output is float8_e4m3fn, float8_e5m2 or HiFloat8: ulp_compare\n"));
+  EXPECT_THAT(text, HasSubstr("  3. the output is float16, bfloat16, float32 or float64: benchmark\n"));
+  EXPECT_THAT(text, HasSubstr("\n  float16    2^-10        2^-16 "));
+  EXPECT_THAT(text, HasSubstr("\n  L2     2                   1.2 "));
+  EXPECT_THAT(text, HasSubstr("\n  float32    2^-14        64 "));
+}
+
+TEST(ListStandards, MarksEntriesThatNameNoOperator) {
+  const std::string text = list_standards_text();
+  EXPECT_THAT(text, HasSubstr(" GELU(!) "));
+  EXPECT_THAT(text, HasSubstr(" test_api(!)\n"));
+  EXPECT_THAT(text, HasSubstr("GELU never meets gelu"));
+  EXPECT_THAT(text, Not(HasSubstr("matmul(!)")));
+}
+
+TEST(ListStandards, GivesTheSameAsJson) {
+  const auto json = nlohmann::json::parse(list_standards_json());
+  ASSERT_EQ(json["standards"].size(), 6U);
+  EXPECT_EQ(json["standards"][2]["name"], "ulp_compare");
+  EXPECT_EQ(json["standards"][2]["apis"].size(), 17U);
+  EXPECT_EQ(json["selection"]["per_api"].size(), 5U);
+  EXPECT_EQ(json["selection"]["current"].size(), 6U);
+  EXPECT_EQ(json["constants"]["float32"]["ulp_limit"], thresholds(DType::float32).ulp_limit);
+  EXPECT_EQ(json["levels"]["L1"]["max_relative_error"], 5);
+  EXPECT_THAT(json["unknown_apis"], Contains("GELU"));
+}
+
+}  // namespace
+}  // namespace msrun

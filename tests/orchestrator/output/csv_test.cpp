@@ -1,0 +1,386 @@
+#include "orchestrator/output/csv.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_paths.h"
+
+namespace msrun {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+
+ApiResult call(const std::string& name, Status forward, std::optional<Status> backward, std::string message = {}) {
+  ApiResult result;
+  result.name = name;
+  result.forward = forward;
+  result.backward = backward;
+  result.message = std::move(message);
+  return result;
+}
+
+ApiResult relu() {
+  ApiResult result = call("Functional.relu.0", Status::pass, Status::pass);
+  DetailsRow row;
+  row.bench_dtype = "torch.float64";
+  row.device_dtype = "torch.float32";
+  row.shape = "(2, 3)";
+  for (const Metric metric :
+       {Metric::max_abs_error, Metric::error_balance, Metric::rmse, Metric::small_value_error_ratio,
+        Metric::max_relative_error, Metric::mean_relative_error}) {
+    row[metric] = Cell::fp64(0);
+  }
+  row[Metric::cosine] = Cell::fp64(1);
+  row.message = "\nMax abs error is less than 0.001, consider as pass, skip other check and set to SPACE.\n";
+  result.forward_rows = {row};
+  row.message = "";
+  result.backward_rows = {row};
+  return result;
+}
+
+// The measured sample of acc_check_pytorch.md 9.6.
+TEST(CsvBytes, ResultRowsOfTheMeasuredSample) {
+  const std::string no_support = "API Distributed.all_reduce.0 not support for acc_check. SKIP.";
+  EXPECT_EQ(result_row(call("Functional.relu.0", Status::pass, Status::pass)), "Functional.relu.0,pass,pass\r\n");
+  EXPECT_EQ(result_row(call("Distributed.all_reduce.0", Status::skip, Status::skip, no_support)),
+            "Distributed.all_reduce.0,SKIP,SKIP," + no_support + "\r\n");
+  EXPECT_EQ(result_row(call("Torch.chunk.0", Status::pass, Status::skip, "Multiple backward is not supported.")),
+            "Torch.chunk.0,pass,SKIP,Multiple backward is not supported.\r\n");
+  EXPECT_EQ(result_row(call("Tensor.argmax.0", Status::pass, std::nullopt)), "Tensor.argmax.0,pass, \r\n");
+  EXPECT_EQ(result_row(call("Torch.repeat_interleave.0", Status::pass, Status::skip,
+                            "This API does not have backward input data, skip backward.")),
+            "Torch.repeat_interleave.0,pass,SKIP,\"This API does not have backward input data, skip backward.\"\r\n");
+  EXPECT_EQ(result_row(call("Torch.mul.1", Status::skip, Status::skip,
+                            "Data info Min: None , Max: None, info type must be int or float.")),
+            "Torch.mul.1,SKIP,SKIP,\"Data info Min: None , Max: None, info type must be int or float.\"\r\n");
+  EXPECT_EQ(result_row(call("Torch.add.0", Status::error, std::nullopt, "not written")), "Torch.add.0,error, \r\n");
+  EXPECT_EQ(result_row(call("Torch.add.0", Status::warning, Status::error, "no")), "Torch.add.0,warning,error\r\n");
+}
+
+TEST(CsvBytes, DetailsRowsOfTheMeasuredSample) {
+  const std::string zero = "0.00000000000000";
+  const std::string numbers = "torch.float64,torch.float32,\"(2, 3)\",1.00000000000000," + zero + ", , , , ," + zero +
+                              "," + zero + "," + zero + "," + zero + "," + zero + ", , , , , , ,pass,";
+  EXPECT_EQ(details_rows(relu(), 14),
+            "Functional.relu.0.forward.output.0," + numbers +
+                "\"\nMax abs error is less than 0.001, consider as pass, skip other check and set to SPACE.\n\"\r\n"
+                "Functional.relu.0.backward.output.0," +
+                numbers + "\r\n");
+}
+
+TEST(CsvBytes, SkippedApi) {
+  const ApiResult result = skip_result(3, "Tensor.to.0", "API to in black list or not in white list. SKIP.");
+  EXPECT_EQ(result_row(result), "Tensor.to.0,SKIP,SKIP,API to in black list or not in white list. SKIP.\r\n");
+  EXPECT_EQ(
+      details_rows(result, 14),
+      "Tensor.to.0.forward.output.0, , , , , , , , , , , , , , , , , , , , ,SKIP,API to in black list or not in white "
+      "list. SKIP.\r\n");
+}
+
+TEST(CsvBytes, DropoutHasNoDetails) {
+  EXPECT_EQ(details_rows(call("Functional.dropout.0", Status::pass, Status::pass), 14), "");
+}
+
+TEST(CsvBytes, Headers) {
+  EXPECT_EQ(result_header(),
+            "\xEF\xBB\xBF"
+            "API name,Forward Test Success,Backward Test Success,Message\r\n");
+  const std::string golden = bytes_of(testing::test_data("/acc_check_csv/details.csv"));
+  EXPECT_EQ(details_header(false), golden.substr(0, golden.find('\n') + 1));
+  EXPECT_THAT(details_header(true), HasSubstr("API Name,Bench Dtype,DEVICE Dtype,Shape,Cosine Similarity,"));
+}
+
+TEST(CsvBytes, QuotingIsMinimal) {
+  const auto field = [](std::string_view text) {
+    std::string out;
+    append_csv_field(out, text);
+    return out;
+  };
+  EXPECT_EQ(field(""), "");
+  EXPECT_EQ(field("a b"), "a b");
+  EXPECT_EQ(field("a;b'c"), "a;b'c");
+  EXPECT_EQ(field("a,b"), "\"a,b\"");
+  EXPECT_EQ(field("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(field("a\nb"), "\"a\nb\"");
+  EXPECT_EQ(field("a\rb"), "\"a\rb\"");
+}
+
+TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
+  const TemporaryDirectory folder;
+  const RunFiles files = run_files(folder.path(), "20260102030405");
+  CsvFiles csv = CsvFiles::create(files, {});
+  const ApiResult first = relu();
+  const ApiResult second = call("Torch.topk.0", Status::error, std::nullopt);
+  csv.append(std::vector{second});
+  csv.append(std::vector{first});
+  EXPECT_EQ(bytes_of(files.result), result_header() + result_row(second) + result_row(first));
+  EXPECT_EQ(bytes_of(files.details), details_header(false) + details_rows(first, 14));
+
+  csv.rewrite(std::vector{first, second});
+  EXPECT_EQ(bytes_of(files.result), result_header() + result_row(first) + result_row(second));
+  csv.append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
+  EXPECT_EQ(bytes_of(files.result),
+            result_header() + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
+  EXPECT_EQ(folder.names().size(), 2U);
+}
+
+TEST(CsvFilesTest, EnglishTitlesAndPrecision) {
+  const TemporaryDirectory folder;
+  const RunFiles files = run_files(folder.path(), "20260102030405");
+  CsvFiles csv = CsvFiles::create(files, {.precision = 2, .english_titles = true});
+  csv.append(std::vector{relu()});
+  EXPECT_EQ(bytes_of(files.details), details_header(true) + details_rows(relu(), 2));
+  csv.rewrite(std::vector{relu()});
+  EXPECT_EQ(bytes_of(files.details), details_header(true) + details_rows(relu(), 2));
+  EXPECT_THAT(details_rows(relu(), 2), HasSubstr(",1.00,0.00, ,"));
+}
+
+TEST(CsvFilesTest, NeverOverwrites) {
+  const TemporaryDirectory folder;
+  const RunFiles files = run_files(folder.path(), "20260102030405");
+  folder.write("accuracy_checking_result_20260102030405.csv", "precious");
+  EXPECT_THAT(error_of<UserError>([&] { CsvFiles::create(files, {}); }),
+              HasSubstr("accuracy_checking_result_20260102030405.csv already exists"));
+  EXPECT_EQ(bytes_of(files.result), "precious");
+  EXPECT_THAT(folder.names(), ElementsAre("accuracy_checking_result_20260102030405.csv"));
+}
+
+TEST(CsvFilesTest, OpenAppends) {
+  const TemporaryDirectory folder;
+  const RunFiles files = run_files(folder.path(), "20260102030405");
+  CsvFiles::create(files, {}).append(std::vector{relu()});
+  CsvFiles::open(files, {}).append(std::vector{relu()});
+  EXPECT_EQ(bytes_of(files.result), result_header() + result_row(relu()) + result_row(relu()));
+  EXPECT_THAT(error_of<WriteError>([&] { CsvFiles::open(run_files(folder.path(), "1"), {}); }), HasSubstr("_1.csv"));
+}
+
+// The limit on the size of files stands for a full disk.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST(CsvFilesTest, FullDiskLeavesWholeRowsAndNamesTheFile) {
+  const TemporaryDirectory folder;
+  const RunFiles files = run_files(folder.path(), "20260102030405");
+  CsvFiles csv = CsvFiles::create(files, {});
+  csv.append(std::vector{relu()});
+  const std::string details = bytes_of(files.details);
+  const std::string result = bytes_of(files.result);
+  std::string text;
+  {
+    const FullDisk full(details.size() + 10);
+    text = error_of<WriteError>([&] { csv.append(std::vector{relu()}); });
+  }
+  EXPECT_THAT(text, HasSubstr(files.details + " cannot be written: File too large"));
+  EXPECT_EQ(bytes_of(files.details), details);
+  EXPECT_EQ(bytes_of(files.result), result);
+
+  {
+    const FullDisk full(100);
+    text = error_of<WriteError>([&] { csv.rewrite(std::vector{relu()}); });
+  }
+  EXPECT_THAT(text, HasSubstr(files.details));
+  EXPECT_EQ(bytes_of(files.details), details);
+  EXPECT_EQ(folder.names().size(), 2U);
+  csv.append(std::vector{relu()});
+  EXPECT_EQ(bytes_of(files.result), result + result_row(relu()));
+}
+
+std::vector<std::vector<std::string>> rows_of(std::string_view text, std::size_t* torn = nullptr) {
+  CsvReader reader(text);
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> row;
+  while (reader.next(row)) rows.push_back(row);
+  if (torn != nullptr) *torn = reader.torn_bytes();
+  return rows;
+}
+
+TEST(CsvReaderTest, ReadsWhatRfc4180Allows) {
+  EXPECT_THAT(rows_of(""), IsEmpty());
+  EXPECT_THAT(rows_of("\xEF\xBB\xBF"
+                      "a,b\r\n"),
+              ElementsAre(ElementsAre("a", "b")));
+  EXPECT_THAT(rows_of("a,b\nc,d\r\n"), ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")));
+  EXPECT_THAT(rows_of("\"a,\"\"b\"\"\r\nc\",,\" \"\r\n"), ElementsAre(ElementsAre("a,\"b\"\r\nc", "", " ")));
+  EXPECT_THAT(rows_of("a\"b,\r\n"), ElementsAre(ElementsAre("a\"b", "")));
+  EXPECT_THAT(rows_of("\r\n"), ElementsAre(ElementsAre("")));
+}
+
+TEST(CsvReaderTest, DropsATornLastRow) {
+  std::size_t torn = 0;
+  EXPECT_THAT(rows_of("a,b\r\nc,d", &torn), ElementsAre(ElementsAre("a", "b")));
+  EXPECT_EQ(torn, 3U);
+  EXPECT_THAT(rows_of("a,b\r\n\"c\r\n", &torn), ElementsAre(ElementsAre("a", "b")));
+  EXPECT_EQ(torn, 4U);
+  EXPECT_THAT(rows_of("a,b\r\nc\r", &torn), ElementsAre(ElementsAre("a", "b")));
+  EXPECT_EQ(torn, 2U);
+  rows_of("a,b\r\n", &torn);
+  EXPECT_EQ(torn, 0U);
+}
+
+TEST(CsvReaderTest, KeepsALastRowWithoutLineEndWhereThatIsAsked) {
+  const auto rows_of_any = [](std::string_view text) {
+    CsvReader reader(text, LastRow::may_lack_line_end);
+    std::vector<std::vector<std::string>> rows;
+    std::vector<std::string> row;
+    while (reader.next(row)) rows.push_back(row);
+    return std::pair(rows, reader.torn_bytes());
+  };
+  EXPECT_THAT(rows_of_any("a,b\r\nc,d"), Pair(ElementsAre(ElementsAre("a", "b"), ElementsAre("c", "d")), 0U));
+  EXPECT_THAT(rows_of_any("a,\"b\""), Pair(ElementsAre(ElementsAre("a", "b")), 0U));
+  EXPECT_THAT(rows_of_any("a,b\r\nc,\"d"), Pair(ElementsAre(ElementsAre("a", "b")), 4U));
+  EXPECT_THAT(rows_of_any("a\n"), Pair(ElementsAre(ElementsAre("a")), 0U));
+}
+
+std::string rendered_result(const std::vector<ApiResult>& results) {
+  std::string text = result_header();
+  for (const ApiResult& result : results) text += result_row(result);
+  return text;
+}
+
+std::string rendered_details(const std::vector<ApiResult>& results) {
+  std::string text = details_header(false);
+  for (const ApiResult& result : results) text += details_rows(result, 14);
+  return text;
+}
+
+// tests/data/acc_check_csv: a run of msProbe over a dump with fused operators (acc_check of its newest release).
+TEST(CsvImport, FilesOfMsprobeComeBackByteForByte) {
+  const std::string result = testing::test_data("/acc_check_csv/result.csv");
+  const std::string details = testing::test_data("/acc_check_csv/details.csv");
+  const ImportedCsv imported = import_csv(result, details, 14);
+  EXPECT_THAT(imported.notes, IsEmpty());
+  EXPECT_GT(imported.results.size(), 10U);
+  EXPECT_EQ(rendered_result(imported.results), bytes_of(result));
+  EXPECT_EQ(rendered_details(imported.results), bytes_of(details));
+}
+
+TEST(CsvImport, EveryCutOfTheFilesKeepsWholeCalls) {
+  const TemporaryDirectory folder;
+  const std::string golden_result = bytes_of(testing::test_data("/acc_check_csv/result.csv"));
+  const std::string details = testing::test_data("/acc_check_csv/details.csv");
+  const ImportedCsv all = import_csv(testing::test_data("/acc_check_csv/result.csv"), details, 14);
+  for (std::size_t size = 0; size <= golden_result.size(); size += 7) {
+    const ImportedCsv part = import_csv(folder.write("r.csv", golden_result.substr(0, size)), details, 14);
+    ASSERT_LE(part.results.size(), all.results.size());
+    for (std::size_t i = 0; i < part.results.size(); ++i) {
+      ASSERT_EQ(result_row(part.results[i]), result_row(all.results[i]));
+      ASSERT_EQ(details_rows(part.results[i], 14), details_rows(all.results[i], 14));
+    }
+  }
+}
+
+TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
+  const TemporaryDirectory folder;
+  ApiResult again = relu();
+  again.forward_rows[0].message = "second run";
+  const ApiResult orphan = skip_result(0, "Torch.add.0", "x");
+  const std::string result =
+      folder.write("r.csv", result_header() + result_row(relu()) + result_row(again) + "Torch.mul.0,pa");
+  const std::string details = folder.write(
+      "d.csv", details_header(true) + details_rows(relu(), 14) + details_rows(orphan, 14) + details_rows(again, 14));
+  const ImportedCsv imported = import_csv(result, details, 14);
+  ASSERT_EQ(imported.results.size(), 1U);
+  EXPECT_EQ(details_rows(imported.results[0], 14), details_rows(again, 14));
+  EXPECT_THAT(imported.notes, ElementsAre(result + ": the last row is torn, its 14 bytes were dropped.",
+                                          result + ": 1 row of a call that has a later row was dropped.",
+                                          details + ": 1 row of calls without a result row was dropped."));
+}
+
+TEST(CsvImport, ForeignFilesAreRefusedWithFileAndRow) {
+  const TemporaryDirectory folder;
+  const std::string good_result = folder.write("r.csv", result_header() + result_row(relu()));
+  const std::string good_details = folder.write("d.csv", details_header(false) + details_rows(relu(), 14));
+  const auto refused = [&](const std::string& result, const std::string& details) {
+    return error_of<UserError>([&] { import_csv(result, details, 14); });
+  };
+  EXPECT_EQ(refused(good_result, good_details), "");
+  EXPECT_EQ(refused(good_details, good_details), good_details + ", row 1: this is not the title row of a result file");
+  EXPECT_EQ(refused(good_result, good_result), good_result + ", row 1: this is not the title row of a details file");
+  const std::string bad = folder.write("b.csv", result_header() + "Torch.add.0,good, \r\n");
+  EXPECT_EQ(refused(bad, good_details), bad + ", row 2: 'good' is not a status");
+  const std::string narrow = folder.write("n.csv", result_header() + "Torch.add.0,pass\r\n");
+  EXPECT_EQ(refused(narrow, good_details), narrow + ", row 2: it has 2 fields in place of 3 or 4");
+  std::string rows = details_rows(relu(), 14);
+  rows.replace(rows.find("1.0000"), 1, "x");
+  const std::string no_number = folder.write("x.csv", details_header(false) + rows);
+  EXPECT_EQ(refused(good_result, no_number), no_number + ", row 2: 'x.00000000000000' is not a number");
+  const std::string short_row = folder.write("s.csv", details_header(false) + "a,b\r\n");
+  EXPECT_EQ(refused(good_result, short_row), short_row + ", row 2: it has 2 fields in place of 23");
+  EXPECT_THAT(refused(folder.file("none"), good_details), HasSubstr("not readable"));
+}
+
+TEST(CsvImport, NumbersBeyondDoubleAreRefusedNotReadAsZero) {
+  const TemporaryDirectory folder;
+  const std::string result = folder.write("r.csv", result_header() + result_row(relu()));
+  std::string rows = details_rows(relu(), 14);
+  rows.replace(rows.find("1.00000000000000"), 16, "1e999");
+  const std::string details = folder.write("d.csv", details_header(false) + rows);
+  EXPECT_EQ(error_of<UserError>([&] { import_csv(result, details, 14); }),
+            details + ", row 2: '1e999' is not a number");
+}
+
+TEST(CsvImport, NamesMayLookLikeRowNames) {
+  const TemporaryDirectory folder;
+  ApiResult strange = relu();
+  strange.name = "Torch.x.forward.output.0";
+  strange.backward = Status::pass;
+  strange.backward_rows = strange.forward_rows;
+  const std::string result = folder.write("r.csv", result_header() + result_row(strange));
+  const std::string details = folder.write("d.csv", details_header(false) + details_rows(strange, 14));
+  const ImportedCsv imported = import_csv(result, details, 14);
+  EXPECT_THAT(imported.notes, IsEmpty());
+  EXPECT_EQ(rendered_details(imported.results), bytes_of(details));
+}
+
+TEST(CsvImport, CellsOfEveryKindPrintAgainAsTheyWere) {
+  const TemporaryDirectory folder;
+  ApiResult result = relu();
+  auto& cells = result.forward_rows[0].cells;
+  cells = {Cell::fp64(123456.789),
+           Cell::fp32(9.970572e-06F),
+           Cell::fp32(1e16F),
+           Cell::fp16(0.009766),
+           Cell::integer(0),
+           Cell::fp64(-0.0),
+           Cell::fp32(-0.0),
+           Cell::fp64(0.0 / 0.0),
+           Cell::fp32(123456790.0F),
+           Cell::fp64(1e20),
+           Cell::fp32(0.0001F),
+           Cell::integer(-12),
+           Cell{},
+           Cell::fp16(65504),
+           Cell::fp64(1e308),
+           Cell::fp32(3.4028235e38F),
+           Cell::fp64(-1.0 / 0.0)};
+  const std::string r = folder.write("r.csv", result_header() + result_row(result));
+  const std::string d = folder.write("d.csv", details_header(false) + details_rows(result, 14));
+  EXPECT_EQ(rendered_details(import_csv(r, d, 14).results), bytes_of(d));
+}
+
+}  // namespace
+}  // namespace msrun

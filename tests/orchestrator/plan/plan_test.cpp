@@ -1,0 +1,278 @@
+// The plan made from small dumps: pairing, names, filters, order, bad entries.
+#include "orchestrator/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "kernels/api/call_codec.h"
+#include "kernels/base/error.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class PlanTest : public ::testing::Test {
+ protected:
+  PlanTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "msrun_plan_XXXXXX").string();
+    directory_ = mkdtemp(pattern.data());
+    options_.skip_reason = [](const std::string& name) {
+      return name.starts_with("Distributed.") ? "API " + name + " not support for acc_check. SKIP." : std::string();
+    };
+  }
+  ~PlanTest() override { std::filesystem::remove_all(directory_); }
+
+  Plan plan(const std::string& data) {
+    const std::filesystem::path path = directory_ / "dump.json";
+    std::ofstream(path) << R"({"framework":"pytorch","dump_data_dir":null,"data":)" << data << "}";
+    return Plan::read(path.string(), options_);
+  }
+
+  static std::vector<std::string> names(const Plan& plan) {
+    std::vector<std::string> result;
+    for (std::uint32_t task = 0; task < plan.size(); ++task) result.emplace_back(plan.view().name(task));
+    return result;
+  }
+
+  static std::string tensor(const std::string& shape, double max = 1, double mean = 0.5) {
+    return R"({"type":"torch.Tensor","dtype":"torch.float32","shape":)" + shape + R"(,"Max":)" + std::to_string(max) +
+           R"(,"Min":0,"Mean":)" + std::to_string(mean) + R"(,"Norm":1,"requires_grad":true})";
+  }
+  static std::string forward(const std::string& args) {
+    return R"({"input_args":[)" + args + R"(],"input_kwargs":{},"output":[]})";
+  }
+  static std::string backward(const std::string& grads) { return R"({"input":[)" + grads + R"(],"output":[]})"; }
+
+  std::filesystem::path directory_;
+  PlanOptions options_;
+};
+
+TEST_F(PlanTest, DirectionIsTheLastSegment) {
+  const Plan result = plan(R"({"Functional.multi_head_attention_forward.0.forward":)" + forward(tensor("[2]")) +
+                           R"(,"Functional.multi_head_attention_forward.0.backward":)" + backward(tensor("[2]")) +
+                           R"(,"Torch.forward_x.0.backward":)" + backward(tensor("[2]")) + R"(,"Torch.a.0.fwd":{}})");
+  EXPECT_THAT(names(result), ElementsAre("Functional.multi_head_attention_forward.0"));
+  EXPECT_GT(result.view().tasks[0].grad_size, 0U);
+  ASSERT_EQ(result.warnings().size(), 1U);
+  EXPECT_THAT(result.warnings()[0], HasSubstr("Torch.a.0.fwd"));
+}
+
+TEST_F(PlanTest, OfAnotherFrameworkIsRefused) {
+  const auto refusal = [&](const std::string& text) -> std::string {
+    const std::filesystem::path path = directory_ / "dump.json";
+    std::ofstream(path) << text;
+    try {
+      Plan::read(path.string(), options_);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(refusal(R"({"data":{},"framework":"Jax"})"),
+              HasSubstr("dump.json: Unsupported framework in api_info: jax"));
+  EXPECT_THAT(refusal(R"({"framework":"mindspore","data":{}})"), HasSubstr("dump.json: The dump is of MindSpore"));
+  // Old dumps do not say it: a tensor's type does.
+  const std::string entry = R"({"input_args":[{"type":"mindspore.Tensor","dtype":"Float32","shape":[2]}]})";
+  EXPECT_THAT(refusal(R"({"data":{"Mint.add.0.forward":)" + entry + "}}"), HasSubstr("MindSpore"));
+  EXPECT_EQ(refusal(R"({"framework":"PyTorch","data":{}})"), "");
+  EXPECT_EQ(refusal(R"({"framework":"pt","data":{}})"), "");
+  EXPECT_EQ(refusal(R"({"data":{}})"), "");
+}
+
+TEST_F(PlanTest, BackwardMayComeFirst) {
+  const Plan result = plan(R"({"Torch.exp.0.backward":)" + backward(tensor("[4]")) + R"(,"Torch.exp.0.forward":)" +
+                           forward(tensor("[4]")) + R"(,"Torch.exp.1.forward":)" + forward(tensor("[4]")) + "}");
+  EXPECT_THAT(names(result), ElementsAre("Torch.exp.0", "Torch.exp.1"));
+  EXPECT_GT(result.view().tasks[0].grad_size, 0U);
+  EXPECT_EQ(result.view().tasks[1].grad_size, 0U);
+}
+
+TEST_F(PlanTest, LaterDuplicateWinsAtTheFirstPosition) {
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.sin.0.forward":)" +
+                           forward(tensor("[4]")) + R"(,"Torch.exp.0.forward":)" + forward(tensor("[7]")) + "}");
+  EXPECT_THAT(names(result), ElementsAre("Torch.exp.0", "Torch.sin.0"));
+  const ApiCall call = decode_call(result.view().call(0));
+  EXPECT_THAT((*call.args.at(0).get<std::shared_ptr<const TensorSpec>>())->shape, ElementsAre(7));
+  ASSERT_EQ(result.warnings().size(), 1U);
+  EXPECT_THAT(result.warnings()[0],
+              HasSubstr("occur again, the later in place of the earlier: 1; the first is 'Torch.exp.0'"));
+}
+
+TEST_F(PlanTest, BadEntriesAndUnsupportedTypesAreSkippedWithAReason) {
+  const Plan result =
+      plan(R"({"Distributed.all_reduce.0.forward":)" + forward(tensor("[2]")) +
+           R"(,"Torch.exp.0.forward":{"input_args":7},"Torch.sin.0.forward":)" + forward(tensor("[2]")) + "}");
+  EXPECT_EQ(result.view().skip_reason(0), "API Distributed.all_reduce.0 not support for acc_check. SKIP.");
+  EXPECT_THAT(std::string(result.view().skip_reason(1)), HasSubstr("input_args"));
+  EXPECT_EQ(result.view().skip_reason(2), "");
+  EXPECT_THAT(result.order(std::vector<bool>(3), false), ElementsAre(2U));
+}
+
+TEST_F(PlanTest, FormulaNamesStopTheRun) {
+  for (const char* name : {"=a", "a;=b", "+x", "-x", "@a", "\\uff1da"}) {
+    const std::string data = std::string(R"({")") + name + R"(.0.forward":)" + forward(tensor("[2]")) + "}";
+    EXPECT_THROW(plan(data), UserError) << name;
+  }
+  EXPECT_EQ(
+      plan(R"({"a-b.c.0.forward":)" + forward(tensor("[2]")) + R"(,"a;b.c.0.forward":)" + forward(tensor("[2]")) + "}")
+          .size(),
+      2U);
+}
+
+TEST_F(PlanTest, OrderIsByFallingCostOrByDump) {
+  const Plan result =
+      plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.1.forward":)" +
+           forward(tensor("[4000,4000]")) + R"(,"Torch.exp.2.forward":)" + forward(tensor("[400]")) + "}");
+  EXPECT_THAT(result.order(std::vector<bool>(3), false), ElementsAre(1U, 2U, 0U));
+  EXPECT_THAT(result.order(std::vector<bool>(3), true), ElementsAre(0U, 1U, 2U));
+  EXPECT_THAT(result.order({true, false, true}, false), ElementsAre(1U));
+  EXPECT_GT(result.view().tasks[1].memory, 16'000'000U * 4);
+}
+
+TEST_F(PlanTest, OnlySelectsByPattern) {
+  options_.only = {"Torch.s*.0"};
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.sin.0.forward":)" +
+                           forward(tensor("[4]")) + R"(,"Torch.sin.1.forward":)" + forward(tensor("[4]")) + "}");
+  EXPECT_THAT(names(result), ElementsAre("Torch.sin.0"));
+}
+
+TEST_F(PlanTest, FilterDropsRepeatedCalls) {
+  options_.filter_duplicates = true;
+  const std::string data = R"({"Torch.add.0.forward":)" + forward(tensor("[4]", 1)) + R"(,"Torch.add.1.forward":)" +
+                           forward(tensor("[4]", 2)) + R"(,"Torch.add.2.forward":)" + forward(tensor("[4]", 1, 0.25)) +
+                           R"(,"Torch.cat.0.forward":)" + forward("[" + tensor("[4]") + "]") +
+                           R"(,"Torch.cat.1.forward":)" + forward("[" + tensor("[4]") + "," + tensor("[4]") + "]") +
+                           "}";
+  const Plan intent = plan(data);
+  EXPECT_THAT(names(intent), ElementsAre("Torch.add.0", "Torch.cat.0", "Torch.cat.1"));
+  EXPECT_EQ(intent.filtered(), 2U);
+  // msProbe's rule: the mean still counts, nested lists do not (measured, acc_check_pytorch.md 5.5).
+  options_.filter_compat = true;
+  EXPECT_THAT(names(plan(data)), ElementsAre("Torch.add.0", "Torch.add.2", "Torch.cat.0"));
+}
+
+TEST_F(PlanTest, FingerprintIsOfTheContent) {
+  const std::string data = R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + "}";
+  const std::uint64_t first = plan(data).fingerprint();
+  EXPECT_EQ(plan(data).fingerprint(), first);
+  EXPECT_NE(plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[5]")) + "}").fingerprint(), first);
+}
+
+TEST_F(PlanTest, StreamWordsFollowTheDump) {
+  options_.stream_words = true;
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.0.backward":)" +
+                           backward(tensor("[4]")) + R"(,"Torch.exp.1.forward":)" + forward(tensor("[3]")) +
+                           R"(,"Torch.exp.2.forward":)" + forward(tensor("[3]")) + "}");
+  EXPECT_EQ(result.view().tasks[0].stream_word, 0U);
+  EXPECT_EQ(result.view().tasks[1].stream_word, 8U);
+  EXPECT_EQ(result.view().tasks[2].stream_word, 11U);
+}
+
+// The two files of the older tool.
+class AttPlanTest : public PlanTest {
+ protected:
+  std::string write(const char* name, const std::string& text) const {
+    const std::filesystem::path path = directory_ / name;
+    std::ofstream(path) << text;
+    return path.string();
+  }
+  Plan plan_pair(const std::string& forward, const std::string& backward) const {
+    return Plan::read_att(write("forward_info_7.json", forward),
+                          backward.empty() ? "" : write("backward_info_7.json", backward), options_);
+  }
+  std::string refusal(const std::string& forward, const std::string& backward) const {
+    try {
+      plan_pair(forward, backward);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+  static std::string call(const std::string& args) { return R"({"args":[)" + args + R"(],"kwargs":{}})"; }
+};
+
+TEST_F(AttPlanTest, PairsByNameInTheOrderOfTheForwardFile) {
+  const Plan result =
+      plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + R"(,"Tensor*__add__*3":)" + call(tensor("[2]")) +
+                    R"(,"Functional_conv2d_1_forward":)" + call(tensor("[2]")) + R"(,"Torch.linalg.norm.0":)" +
+                    call(tensor("[2]")) + "}",
+                R"({"Functional_conv2d_1_backward":[)" + tensor("[2]") + R"(],"Torch*exp*0":[)" + tensor("[4]") + "]}");
+  EXPECT_THAT(names(result),
+              ElementsAre("Torch.exp.0", "Tensor.__add__.3", "Functional.conv2d.1", "Torch.linalg.norm.0"));
+  EXPECT_GT(result.view().tasks[0].grad_size, 0U);
+  EXPECT_EQ(result.view().tasks[1].grad_size, 0U);
+  EXPECT_GT(result.view().tasks[2].grad_size, 0U);
+  EXPECT_THAT(result.warnings(), ::testing::IsEmpty());
+  EXPECT_FALSE(result.real_data());
+}
+
+TEST_F(AttPlanTest, IsThePlanOfTheSameDump) {
+  const Plan old_form =
+      plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}", R"({"Torch*exp*0":[)" + tensor("[4]") + "]}");
+  const Plan dump = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.0.backward":)" +
+                         backward(tensor("[4]")) + "}");
+  EXPECT_EQ(old_form.fingerprint(), dump.fingerprint());
+  const Plan forward_alone = plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}", "");
+  EXPECT_EQ(forward_alone.size(), 1U);
+  EXPECT_NE(forward_alone.fingerprint(), dump.fingerprint());
+}
+
+TEST_F(AttPlanTest, FiltersAndListsApply) {
+  options_.only = {"Torch.*"};
+  const Plan result =
+      plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + R"(,"Tensor*add*0":)" + call(tensor("[4]")) + "}",
+                R"({"Tensor*add*0":[)" + tensor("[4]") + "]}");
+  EXPECT_THAT(names(result), ElementsAre("Torch.exp.0"));
+  // What --only leaves out is in the forward file all the same.
+  EXPECT_THAT(result.warnings(), ::testing::IsEmpty());
+}
+
+TEST_F(AttPlanTest, EntriesWithoutPartnerAreNamed) {
+  const Plan result = plan_pair(R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}",
+                                R"({"Torch*exp*0":[)" + tensor("[4]") + R"(],"Torch*sin*5":[)" + tensor("[4]") + "]}");
+  ASSERT_EQ(result.warnings().size(), 1U);
+  EXPECT_THAT(result.warnings()[0], HasSubstr("left out: 1;"));
+  EXPECT_THAT(result.warnings()[0], HasSubstr("backward_info_7.json"));
+  EXPECT_THAT(result.warnings()[0], HasSubstr("'Torch.sin.5'"));
+}
+
+TEST_F(AttPlanTest, FilesThatAreNoPairAreRefused) {
+  const std::string good_forward = R"({"Torch*exp*0":)" + call(tensor("[4]")) + "}";
+  const std::string good_backward = R"({"Torch*exp*0":[)" + tensor("[4]") + "]}";
+  const std::string other_backward = R"({"Torch*sin*1":[)" + tensor("[4]") + "]}";
+  EXPECT_EQ(refusal(good_forward, good_backward), "accepted");
+  const std::string mixed_up = refusal(good_backward, good_forward);
+  EXPECT_THAT(mixed_up, HasSubstr("forward_info_7.json: entry 'Torch.exp.0' is no object with args and kwargs"));
+  EXPECT_THAT(refusal(good_forward, good_forward),
+              HasSubstr("backward_info_7.json: entry 'Torch.exp.0' is no list of gradients"));
+  const std::string mismatch = refusal(good_forward, other_backward);
+  EXPECT_THAT(mismatch, HasSubstr("backward_info_7.json: entry 'Torch.sin.1'"));
+  EXPECT_THAT(mismatch, HasSubstr("forward_info_7.json"));
+  EXPECT_THAT(refusal(R"({"task":"statistics","data":{}})", ""), HasSubstr("entry 'task'"));
+  EXPECT_THAT(refusal(good_forward, "[1"), HasSubstr("backward_info_7.json"));
+}
+
+TEST_F(AttPlanTest, FilesOfTensorsTakeNoRandomNumbers) {
+  options_.stream_words = true;
+  const std::string file = R"({"type":"torch.Tensor","datapath":"forward_real_data/x.pt","requires_grad":true})";
+  const Plan result =
+      plan_pair(R"({"Torch*exp*0":)" + call(file + "," + tensor("[4]")) + R"(,"Torch*exp*1":)" + call(file) + "}", "");
+  EXPECT_TRUE(result.real_data());
+  EXPECT_EQ(result.view().tasks[1].stream_word, 4U);
+}
+
+TEST_F(PlanTest, ForwardOnlyLeavesTheBackwardOut) {
+  options_.forward_only = true;
+  const Plan result = plan(R"({"Torch.exp.0.forward":)" + forward(tensor("[4]")) + R"(,"Torch.exp.0.backward":)" +
+                           backward(tensor("[4]")) + "}");
+  EXPECT_EQ(result.view().tasks[0].grad_size, 0U);
+}
+
+}  // namespace
+}  // namespace msrun

@@ -1,0 +1,236 @@
+#include "orchestrator/view/summary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "kernels/base/text.h"
+
+namespace msrun {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+ApiResult of_status(Status forward, std::optional<Status> backward) {
+  ApiResult result;
+  result.forward = forward;
+  result.backward = backward;
+  return result;
+}
+
+VerdictCounts counts_of(Status forward, std::optional<Status> backward) {
+  VerdictCounts counts;
+  counts.add(of_status(forward, backward));
+  return counts;
+}
+
+constexpr auto pass = Status::pass;
+constexpr auto warning = Status::warning;
+constexpr auto error = Status::error;
+constexpr auto skip = Status::skip;
+
+TEST(VerdictCountsTest, EveryCallIsInOnePlace) {
+  for (const std::optional<Status> backward : {std::optional(pass), std::optional(warning), std::optional(error),
+                                               std::optional(skip), std::optional<Status>()}) {
+    for (const Status forward : {pass, warning, error, skip}) {
+      const VerdictCounts counts = counts_of(forward, backward);
+      EXPECT_EQ(counts.pass + counts.warning + counts.error + counts.skip, 1U);
+      EXPECT_EQ(counts.forward_error + counts.backward_error + counts.both_error, counts.error);
+    }
+    EXPECT_EQ(counts_of(skip, backward).skip, 1U);
+    EXPECT_EQ(counts_of(skip, backward).total(), 0U);
+  }
+}
+
+TEST(VerdictCountsTest, RulesOfThePreCheck) {
+  EXPECT_EQ(counts_of(pass, pass).pass, 1U);
+  EXPECT_EQ(counts_of(pass, skip).pass, 1U);
+  EXPECT_EQ(counts_of(pass, std::nullopt).pass, 1U);
+  EXPECT_EQ(counts_of(error, error).both_error, 1U);
+  EXPECT_EQ(counts_of(error, pass).forward_error, 1U);
+  EXPECT_EQ(counts_of(error, warning).forward_error, 1U);
+  EXPECT_EQ(counts_of(error, std::nullopt).forward_error, 1U);
+  EXPECT_EQ(counts_of(pass, error).backward_error, 1U);
+  EXPECT_EQ(counts_of(warning, error).backward_error, 1U);
+  EXPECT_EQ(counts_of(warning, pass).warning, 1U);
+  EXPECT_EQ(counts_of(pass, warning).warning, 1U);
+  EXPECT_EQ(counts_of(warning, skip).warning, 1U);
+}
+
+TEST(VerdictCountsTest, WhatRoundingDoesNotExplainIsSuspicious) {
+  VerdictCounts counts;
+  counts.add(of_status(pass, pass));
+  ApiResult explained = of_status(warning, pass);
+  explained.rounding_only = true;
+  counts.add(explained);
+  counts.add(of_status(warning, error));
+  EXPECT_EQ(counts.rounding_only, 1U);
+  EXPECT_EQ(counts.suspicious(), 1U);
+}
+
+TEST(VerdictCountsTest, PassingRate) {
+  VerdictCounts counts;
+  EXPECT_EQ(counts.passing_rate(), "0%");
+  counts.add(of_status(skip, skip));
+  EXPECT_EQ(counts.passing_rate(), "0%");
+  counts.add(of_status(pass, pass));
+  EXPECT_EQ(counts.passing_rate(), "100.00%");
+  counts.add(of_status(error, pass));
+  counts.add(of_status(warning, pass));
+  EXPECT_EQ(counts.passing_rate(), "33.33%");
+}
+
+ApiResult result_of(const std::string& name, std::uint32_t task, Status forward, std::string message) {
+  ApiResult result;
+  result.name = name;
+  result.task = task;
+  result.forward = forward;
+  DetailsRow row;
+  row.status = Status::pass;
+  result.forward_rows.push_back(row);
+  row.status = forward;
+  row.message = std::move(message);
+  result.forward_rows.push_back(row);
+  return result;
+}
+
+TEST(SummaryTest, TableOfAnAllPassingRun) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 12; ++i) summary.add(result_of("Torch.add." + std::to_string(i), i, pass, ""));
+  EXPECT_EQ(summary.text("msrun -api_info d.json"),
+            "Overall Statistics\n"
+            "+------+---------+-------+--------------+------------+\n"
+            "| Pass | Warning | Error | Passing Rate | Skip Tests |\n"
+            "+------+---------+-------+--------------+------------+\n"
+            "|   12 |       0 |     0 |      100.00% |          0 |\n"
+            "+------+---------+-------+--------------+------------+\n"
+            "Detail Statistics\n"
+            "+---------------+----------------+-------------------------------+\n"
+            "| Forward Error | Backward Error | Both Forward & Backward Error |\n"
+            "+---------------+----------------+-------------------------------+\n"
+            "|             0 |              0 |                             0 |\n"
+            "+---------------+----------------+-------------------------------+\n");
+}
+
+ApiResult skipped(const std::string& name, std::uint32_t task, const std::string& reason, std::int32_t device) {
+  ApiResult result = skip_result(task, name, reason);
+  result.device = device;
+  return result;
+}
+
+TEST(SummaryTest, WhyCallsWereNotCheckedRulesLast) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const std::string name = "Distributed.send." + std::to_string(i);
+    summary.add(skipped(name, 7 - i, "API " + name + " not support for acc_check. SKIP.", -1));
+  }
+  summary.add(skipped("Torch.mm.0", 9, "The runner of device 1 died while running this API: killed.", 1));
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("\nCalls that were not checked\n"
+                              "        1  Torch.mm.0: The runner of device 1 died while running this API: killed.\n"
+                              "        3  Distributed.send.2, ...: API Distributed.send.2 not support for acc_check. "
+                              "SKIP.\n"));
+  EXPECT_TRUE(text.ends_with("SKIP.\n")) << text;
+}
+
+TEST(SummaryTest, ManyReasonsForNotCheckingAreCutOff) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 1200; ++i) {
+    summary.add(
+        skipped("Torch.mm." + std::to_string(i), i, "The file path x/" + std::to_string(i) + " is missing.", 0));
+  }
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("        1  Torch.mm.9: The file path x/9 is missing.\n"
+                              "  and 1190 calls for other reasons; all are in the result file.\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Torch.mm.10:")));
+}
+
+TEST(SummaryTest, WorstApisErrorsFirstWithReasonAndCommand) {
+  Summary summary;
+  summary.add(result_of("Torch.add.0", 0, warning, "\nRMSE is over 1.\n\n"));
+  summary.add(result_of("Functional.conv2d.7", 9, error, "\ncosine is less than 0.99.\nsecond line\n"));
+  summary.add(result_of("Functional.conv2d.3", 5, error, "The first of its API."));
+  summary.add(result_of("Functional.conv2d.1", 2, warning, "only a warning"));
+  EXPECT_THAT(summary.text("msrun -api_info d.json"),
+              HasSubstr("APIs to look at first\n"
+                        "  error    Functional.conv2d.3 (Functional.conv2d in all: 2 errors, 1 warning)\n"
+                        "           forward.output.1: The first of its API.\n"
+                        "           msrun -api_info d.json --only Functional.conv2d.3\n"
+                        "  warning  Torch.add.0\n"
+                        "           forward.output.1: RMSE is over 1.\n"
+                        "           msrun -api_info d.json --only Torch.add.0\n"));
+}
+
+TEST(SummaryTest, ListsOnlyWhatRoundingDoesNotExplain) {
+  Summary summary;
+  ApiResult explained =
+      result_of("Torch.add.0", 0, warning, "\nlimit\nExplained by float16 rounding: at most 1 ULP.\n");
+  explained.rounding_only = true;
+  summary.add(explained);
+  summary.add(result_of("Torch.mul.0", 1, error, "\nlimit\nNot explained by rounding: much.\nA reason.\n"));
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("| Suspicious | Explained by Rounding |\n"
+                              "+------------+-----------------------+\n"
+                              "|          1 |                     1 |\n"));
+  EXPECT_THAT(text, HasSubstr("  error    Torch.mul.0\n"
+                              "           forward.output.1: Not explained by rounding: much.\n"
+                              "           A reason.\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Torch.add")));
+}
+
+TEST(SummaryTest, OrderOfResultsDoesNotMatter) {
+  const std::vector<ApiResult> results{result_of("Torch.add.0", 0, warning, "a"),
+                                       result_of("Torch.add.1", 1, error, "b"), result_of("Torch.add.2", 2, error, "c"),
+                                       result_of("Torch.mul.0", 3, error, "d")};
+  Summary forth;
+  for (const ApiResult& result : results) forth.add(result);
+  Summary back;
+  for (auto at = results.rbegin(); at != results.rend(); ++at) back.add(*at);
+  EXPECT_EQ(forth.text("msrun"), back.text("msrun"));
+}
+
+TEST(SummaryTest, ReasonFallsBackToTheNumbers) {
+  Summary summary;
+  ApiResult result = result_of("Torch.add.0", 0, error, "");
+  result.forward_rows[1][Metric::cosine] = Cell::fp64(0.5);
+  result.forward_rows[1][Metric::max_abs_error] = Cell::fp32(1e-9);
+  summary.add(result);
+  ApiResult dropout;
+  dropout.name = "Functional.dropout.0";
+  dropout.task = 1;
+  dropout.forward = error;
+  summary.add(dropout);
+  EXPECT_THAT(summary.text("msrun"), HasSubstr("forward.output.1: cosine 0.5, max abs error 1e-09\n"));
+  EXPECT_THAT(summary.text("msrun"), HasSubstr("no details row says why"));
+}
+
+TEST(SummaryTest, ACommandIsBrokenBeforeAFlag) {
+  Summary summary;
+  summary.add(result_of("Torch.mm.0", 0, error, "wrong"));
+  EXPECT_THAT(summary.text("msrun -api_info " + std::string(70, 'p') + " -d 0 1 --sim-fault 'Torch.m m.*=acc-fp16'"),
+              HasSubstr(" -d 0 1 \\\n             --sim-fault 'Torch.m m.*=acc-fp16' --only Torch.mm.0\n"));
+}
+
+TEST(SummaryTest, AtMostTenApisAndNeverWiderThan120Columns) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 15; ++i) {
+    summary.add(result_of("Torch.api" + std::to_string(i) + std::string(90, 'x') + ".0", i, error,
+                          "中文" + std::string(200, 'm') + "\x1b[31m"));
+  }
+  const std::string text = summary.text("msrun -api_info " + std::string(80, 'p') + " --backend sim");
+  EXPECT_THAT(text, HasSubstr("and 5 more APIs; all are in the result file."));
+  EXPECT_THAT(text, HasSubstr(" \\\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  std::istringstream lines(text);
+  int listed = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(display_width(line), 120U) << line;
+    listed += line.starts_with("  error") ? 1 : 0;
+  }
+  EXPECT_EQ(listed, 10);
+}
+
+}  // namespace
+}  // namespace msrun

@@ -1,0 +1,167 @@
+// What counts as an overflow (acc_check_pytorch.md 12), and how the finding travels.
+#include "runner/check/overflow.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace msrun {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+Tensor tensor(DType dtype, const std::vector<double>& values) {
+  const Dims shape{static_cast<std::int64_t>(values.size())};
+  return Tensor::from<double>(DType::float64, shape, values).to(dtype);
+}
+
+TEST(Overflows, InfinityAndNanInAnyFloatingDtype) {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    EXPECT_TRUE(overflows(tensor(dtype, {1, infinity}))) << torch_name(dtype);
+    EXPECT_TRUE(overflows(tensor(dtype, {-infinity, 1}))) << torch_name(dtype);
+    EXPECT_TRUE(overflows(tensor(dtype, {nan}))) << torch_name(dtype);
+    EXPECT_FALSE(overflows(tensor(dtype, {1, -2, 0}))) << torch_name(dtype);
+    EXPECT_FALSE(overflows(tensor(dtype, {}))) << torch_name(dtype);
+    EXPECT_TRUE(overflows(Tensor::scalar(dtype, infinity))) << torch_name(dtype);
+  }
+}
+
+TEST(Overflows, LargestFiniteValuesAreNone) {
+  EXPECT_FALSE(overflows(tensor(DType::float16, {65504, -65504})));
+  EXPECT_FALSE(overflows(tensor(DType::float32, std::vector<double>(100, std::numeric_limits<float>::max()))));
+  // Compared as float32, and this is beyond it.
+  EXPECT_TRUE(overflows(tensor(DType::float64, {1e300})));
+}
+
+TEST(Overflows, FarBackInALargeTensorOfStrides) {
+  std::vector<double> values(20000, 1);
+  values[19999] = nan;
+  EXPECT_TRUE(overflows(tensor(DType::float32, values)));
+  // Every second element: the NaN is not among them.
+  EXPECT_FALSE(overflows(tensor(DType::float32, values).slice(0, 0, 10000, 2)));
+  EXPECT_TRUE(overflows(tensor(DType::float32, values).slice(0, 1, 10000, 2)));
+}
+
+TEST(Overflows, OfOtherValues) {
+  EXPECT_TRUE(overflows(infinity));
+  EXPECT_TRUE(overflows(nan));
+  EXPECT_FALSE(overflows(1e308));
+  EXPECT_FALSE(overflows(true));
+  EXPECT_FALSE(overflows(std::int64_t{7}));
+  EXPECT_FALSE(overflows(std::string("a")));
+  EXPECT_FALSE(overflows(None{}));
+  EXPECT_FALSE(overflows(tensor(DType::boolean, {1, 0})));
+  EXPECT_FALSE(overflows(tensor(DType::int64, {9e18})));
+  EXPECT_FALSE(overflows(List{}));
+  EXPECT_FALSE(overflows(List{1.0, List{2.0, None{}}}));
+  EXPECT_TRUE(overflows(List{1.0, List{2.0, tensor(DType::float32, {infinity})}}));
+}
+
+// A device that answers with one value, whatever is asked.
+class FixedDevice final : public Device {
+ public:
+  explicit FixedDevice(Value output) : output_(std::move(output)) {}
+  DeviceResult run(const Operator&, const MaterialisedCall& call, std::optional<std::size_t>) override {
+    EXPECT_FALSE(call.backward.run);
+    EXPECT_FALSE(call.autocast);
+    Evaluation evaluation;
+    evaluation.output = output_;
+    return evaluation;
+  }
+
+ private:
+  Value output_;
+};
+
+ApiResult check(const std::string& name, double max, const Value& device_output,
+                const std::string& dtype = "torch.float16") {
+  auto spec = std::make_shared<TensorSpec>();
+  spec->dtype = dtype;
+  spec->shape = {4};
+  spec->max = max;
+  spec->min = max;
+  spec->requires_grad = true;
+  ApiCall call;
+  call.name = name;
+  call.args = {std::shared_ptr<const TensorSpec>(spec), std::shared_ptr<const TensorSpec>(spec)};
+  call.has_backward = true;
+  FixedDevice device(device_output);
+  CheckOptions options;
+  options.overflow = true;
+  return check_api(call, 3, device, 0, options);
+}
+
+TEST(OverflowCheck, ComparesTheTwoSides) {
+  using Verdict = OverflowFinding::Verdict;
+  const Tensor finite = tensor(DType::float16, {1, 1, 1, 1});
+  const Tensor infinite = tensor(DType::float16, {1, 1, infinity, 1});
+  struct Case {
+    double max;  // of both factors: 1000 * 1000 is beyond float16
+    Tensor device;
+    bool bench_overflows;
+    bool device_overflows;
+    Verdict verdict;
+    Status status;
+    const char* text;
+  };
+  for (const Case& c : {Case{2, finite, false, false, Verdict::normal, Status::pass, "normal"},
+                        Case{1000, infinite, true, true, Verdict::normal, Status::pass, "normal"},
+                        Case{2, infinite, false, true, Verdict::abnormal, Status::error, "abnormal"},
+                        Case{1000, finite, true, false, Verdict::abnormal, Status::error, "abnormal"}}) {
+    const ApiResult result = check("Torch.mul.0", c.max, c.device);
+    ASSERT_TRUE(result.overflow) << result.message;
+    EXPECT_EQ(result.overflow->bench, c.bench_overflows);
+    EXPECT_EQ(result.overflow->device, c.device_overflows);
+    EXPECT_EQ(result.overflow->verdict, c.verdict);
+    EXPECT_EQ(result.forward, c.status);
+    EXPECT_FALSE(result.backward);
+    EXPECT_NE(result.message.find(std::string(" ") + c.text + " overflow."), std::string::npos) << result.message;
+    EXPECT_EQ(result.task, 3U);
+  }
+}
+
+TEST(OverflowCheck, BenchIsNotRaised) {
+  // In float32, as in the pre-check, 1000 * 1000 would be finite on the CPU.
+  EXPECT_TRUE(check("Torch.mul.0", 1000, tensor(DType::float16, {1})).overflow->bench);
+  EXPECT_FALSE(check("Torch.mul.0", 1000, tensor(DType::float32, {1}), "torch.float32").overflow->bench);
+}
+
+TEST(OverflowCheck, BooleansAreNotJudged) {
+  const ApiResult result = check("Torch.equal.0", 2, true);
+  ASSERT_TRUE(result.overflow) << result.message;
+  EXPECT_EQ(result.overflow->verdict, OverflowFinding::Verdict::not_judged);
+  EXPECT_EQ(result.forward, Status::skip);
+  EXPECT_EQ(result.message,
+            "The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will be skipped.");
+}
+
+TEST(OverflowCheck, WhatCannotBeRunIsASkip) {
+  const ApiResult result = check("Torch.mul.0", 2, None{}, "torch.nonsense");
+  EXPECT_FALSE(result.overflow);
+  EXPECT_EQ(result.forward, Status::skip);
+  EXPECT_EQ(result.message, "Dtype is not supported: torch.nonsense");
+}
+
+TEST(OverflowCheck, FindingSurvivesTheRing) {
+  ApiResult result;
+  result.name = "Torch.mul.0";
+  EXPECT_FALSE(decode_result(encode(result)).overflow);
+  const std::string without = encode(result);
+  result.overflow = OverflowFinding{OverflowFinding::Verdict::abnormal, false, true};
+  const std::string with = encode(result);
+  EXPECT_EQ(with.substr(0, without.size()), without);
+  const ApiResult read = decode_result(with);
+  ASSERT_TRUE(read.overflow);
+  EXPECT_EQ(read.overflow->verdict, OverflowFinding::Verdict::abnormal);
+  EXPECT_FALSE(read.overflow->bench);
+  EXPECT_TRUE(read.overflow->device);
+  EXPECT_THROW(decode_result(with.substr(0, with.size() - 1)), std::runtime_error);
+  EXPECT_THROW(decode_result(with + "x"), std::runtime_error);
+  std::string unknown = with;
+  unknown[without.size()] = 9;
+  EXPECT_THROW(decode_result(unknown), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace msrun
