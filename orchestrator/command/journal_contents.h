@@ -9,7 +9,7 @@
 
 #include "journal/holder.h"
 #include "journal/reader.h"
-#include "orchestrator/view/summary.h"
+#include "runner/results/counts.h"
 #include "runner/results/stored_results.h"
 
 namespace msrun {
