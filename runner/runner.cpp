@@ -18,6 +18,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
+#include "runner/results/record.h"
 
 namespace msrun {
 namespace {

@@ -100,7 +100,7 @@ void ResultStore::write_journal() {
   const double now = unix_seconds();
   // The clock may have been put back.
   if (!uncommitted_.empty() && std::abs(now - time_noted_) >= time_note_interval) {
-    journal_->append(time_note(now));
+    journal_->append(encode(TimeNote{now}));
     time_noted_ = now;
   }
   journal_->flush();
@@ -151,7 +151,7 @@ void ResultStore::write_device_csvs() const {
 
 void ResultStore::close_journal() {
   const Stopwatch watch(journal_time_);
-  if (time_noted_ > 0) journal_->append(time_note(unix_seconds()));
+  if (time_noted_ > 0) journal_->append(encode(TimeNote{unix_seconds()}));
   sync_delay_ ? journal_->close() : journal_->close_unsynced();
   unsynced_since_.reset();
 }

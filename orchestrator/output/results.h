@@ -13,6 +13,7 @@
 #include "orchestrator/output/csv.h"
 #include "orchestrator/view/status.h"
 #include "orchestrator/view/summary.h"
+#include "runner/results/record.h"
 #include "runner/results/stored_results.h"
 
 namespace msrun {
