@@ -10,8 +10,8 @@
 namespace msrun {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr auto pass = Status::pass;
 constexpr auto warning = Status::warning;
