@@ -174,8 +174,8 @@ std::vector<GradientSlot> slots_of(const MaterialisedCall& call) {
 
 class RecordedDevice final : public Device {
  public:
-  DeviceResult run(const Operator& /*op*/, const MaterialisedCall& call,
-                   std::optional<std::size_t> /*only_output*/) override {
+  DeviceResult run(const DeviceCall& device_call) override {
+    const MaterialisedCall& call = device_call.materialised;
     if (!call.recorded || call.recorded->outputs.empty()) throw SkipError("The dump holds no output of this call.");
     DeviceResult result;
     const List& outputs = call.recorded->outputs;
