@@ -1,22 +1,18 @@
-// The supervisor: forks one runner per device, collects their results, replaces those that die or hang, and stops when
-// told to.
-//
-// One thread and one event loop, so that it may fork at any time and can be read from top to bottom. All handling of
-// signals and child processes is here.
+// The supervisor: starts one runner per device, collects their results, replaces those that die or hang, and stops when
+// told to. One thread and one event loop, so that it may fork at any time and can be read from top to bottom.
 #pragma once
-
-#include <signal.h>
-#include <sys/types.h>
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "orchestrator/output/results.h"
 #include "orchestrator/plan/plan.h"
+#include "orchestrator/supervise/event_loop.h"
+#include "orchestrator/supervise/retries.h"
+#include "orchestrator/supervise/runner_process.h"
 #include "runner/runner.h"
 
 namespace msrun {
@@ -35,34 +31,24 @@ struct SupervisorOptions {
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.
   std::vector<std::uint32_t> last_and_alone;
   std::function<std::unique_ptr<Device>()> make_device;
-  // Called in a forked child before anything else: closes what the child must not hold.
+  // Called in a forked child: closes what the child must not hold.
   std::function<void()> in_child;
 };
 
-// Holds SIGINT, SIGTERM and SIGHUP back, so that files are opened and completed without being interrupted; a Supervisor
-// that runs meanwhile acts on them. What nobody acted on by the end is dropped: there is nothing left to stop.
-class HeldSignals {
- public:
-  HeldSignals();
-  ~HeldSignals();
-  HeldSignals(const HeldSignals&) = delete;
-  HeldSignals& operator=(const HeldSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
-
+// How Supervisor::run ended: all calls have a result, the user stopped it, or no device was left to run on.
 enum class RunEnd : std::uint8_t { complete, interrupted, no_devices };
 
 class Supervisor {
  public:
+  // All references outlive the supervisor. Throws std::system_error.
   Supervisor(const Plan& plan, const SupervisorOptions& options, ResultStore& results, ProgressView& view);
+  // No runner is left behind.
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
   // Runs all tasks that have no result yet. When it returns or throws, no runner is left. Throws what
-  // ResultStore::commit throws.
+  // ResultStore::commit throws, and std::system_error.
   RunEnd run();
 
   // Largest resident sizes in bytes of the runners that have ended, added up over the devices.
@@ -70,40 +56,43 @@ class Supervisor {
 
  private:
   struct Runner {
-    int device = 0;
-    std::size_t first_slot = 0;
-    std::size_t threads = 0;
-    pid_t pid = -1;
-    int pidfd = -1;
-    int notify = -1;
-    std::vector<std::string> received;     // per ring: bytes not yet complete as a record
-    std::vector<std::uint32_t> retries;    // given to it at its start
-    std::vector<std::uint32_t> timed_out;  // why the supervisor killed it
-    std::uint32_t failures = 0;
-    std::uint64_t peak = 0;  // resident bytes, of the largest of its processes
+    RunnerProcess process;
+    std::vector<std::uint32_t> given{};      // retries, at its start
+    std::vector<std::uint32_t> timed_out{};  // why the supervisor killed it
+    std::uint32_t failures = 0;              // deaths without working on a call
     bool given_up = false;
   };
 
+  // The loop.
   void handle_events();
+  void on_signals();
+  void on_tick();
+  void on_runner_end(Runner& runner);
+
+  // Starting and stopping.
   void start_runner(Runner& runner);
+  void run_as_child(const Runner& runner, bool alone);
   bool start_last();
-  [[noreturn]] void become_runner(const Runner& runner, bool alone);
-  void on_runner_exit(Runner& runner);
+  void replace(Runner& runner);
+  void request_stop();
+  void kill_runners();
+  bool stopping() const;
+  bool any_running() const;
+  bool work_left() const;
+
+  // Deaths.
   std::vector<std::uint32_t> unfinished_tasks(const Runner& runner) const;
   void blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status);
   void record_death(std::uint32_t task, int device, const std::string& how);
-  void drain(Runner& runner);
-  void collect();
-  void on_tick();
   double time_limit(std::uint32_t task) const;
-  void note_in_flight();
-  void on_signal();
-  void request_stop();
-  void kill_runners();
-  bool any_running() const;
-  bool work_left() const;
-  ProgressState progress_state() const;
+  void check_time(Runner& runner);
+
+  // Results and what is said about them.
+  void collect();
+  void drain(Runner& runner);
   void record_rule_skips();
+  void note_in_flight();
+  ProgressState progress_state() const;
 
   const Plan& plan_;
   const SupervisorOptions& options_;
@@ -111,25 +100,20 @@ class Supervisor {
   ProgressView& view_;
   QueueMemory memory_;
   SharedQueue queue_;
+  Retries retries_;
+  EventLoop loop_;
+  UniqueFd signals_;
+  UniqueFd timer_;
+  Lifeline lifeline_;  // runners watch its reading end
   std::vector<Runner> runners_;
-  std::vector<std::uint8_t> attempts_;          // deaths a task is blamed for
-  std::vector<std::uint32_t> waiting_retries_;  // to be given to the next runner that starts
-  std::vector<std::uint32_t> waiting_alone_;    // each needs a runner of its own
-  std::vector<std::uint32_t> last_;             // each needs the host for itself
+  std::vector<double> work_before_;             // by place in the queue: work of all places before it
   std::vector<std::uint32_t> noted_in_flight_;  // what the journal says
   std::vector<std::uint32_t> warned_slow_;
-  std::vector<double> work_before_;  // by place in the queue: work of all places before it
-  double started_ = 0;               // steady seconds
-  double stop_requested_ = 0;
-  int epoll_ = -1;
-  int signals_ = -1;
-  int timer_ = -1;
-  // Runners watch the reading end: it closes with the supervisor, however that ends.
-  int lifeline_read_ = -1;
-  int lifeline_write_ = -1;
+  double started_ = 0;  // steady seconds
   std::uint32_t interrupts_ = 0;
+  double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;
-  double last_collect_ = 0;
+  double last_collect_ = 0;  // steady seconds
 };
 
 }  // namespace msrun
