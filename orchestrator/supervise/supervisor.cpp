@@ -47,16 +47,13 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
       memory_(plan.order(not_queued(plan, results, options), options.stream), total_threads(options),
               options.memory_budget, options.processors),
       queue_(memory_.view()),
-      retries_(plan.size(), options.retries, options.last_and_alone) {
+      work_(plan.view(), queue_),
+      retries_(plan.size(), options.retries, options.last_and_alone),
+      limits_(options.task_timeout, plan.view()) {
   std::size_t slot = 0;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     runners_.push_back({RunnerProcess(options.devices[i], queue_, slot, options.threads[i])});
     slot += options.threads[i];
-  }
-  work_before_.reserve(queue_.control->task_count + 1);
-  work_before_.push_back(0);
-  for (std::uint32_t place = 0; place < queue_.control->task_count; ++place) {
-    work_before_.push_back(work_before_.back() + static_cast<double>(plan.view().tasks[queue_.order[place]].cost));
   }
 }
 
@@ -119,7 +116,11 @@ void Supervisor::on_signals() {
 void Supervisor::on_tick() {
   // A runner that died at the wrong moment may have left results unannounced.
   if (queue_.control->results_waiting.load() != 0) results_pending_ = true;
-  for (Runner& runner : runners_) check_time(runner);
+  for (Runner& runner : runners_) {
+    if (!runner.process.running() || !runner.timed_out.empty()) continue;
+    runner.timed_out = limits_.exceeded(runner.process);
+    if (!runner.timed_out.empty()) runner.process.kill();
+  }
   if (terminated_ > 0 && steady_seconds() - terminated_ > terminate_grace) kill_runners();
   note_in_flight();
   results_.commit();
@@ -242,7 +243,7 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
   event.reason =
       runner.timed_out.empty()
           ? death_text(wait_status)
-          : "no result within " + std::to_string(static_cast<long>(time_limit(runner.timed_out.front()))) + " s";
+          : "no result within " + std::to_string(static_cast<long>(limits_.of(runner.timed_out.front()))) + " s";
   event.retried = true;
   for (const std::uint32_t task : in_flight) {
     event.calls.emplace_back(plan_.view().name(task));
@@ -260,33 +261,6 @@ void Supervisor::record_death(std::uint32_t task, int device, const std::string&
                       ", attempt " + std::to_string(retries_.attempts(task)) + ".");
   result.device = device;
   results_.add(result);
-}
-
-double Supervisor::time_limit(std::uint32_t task) const {
-  // Costs are estimates for an idle core of today; a busy host or a slow device takes its time.
-  constexpr double patience = 50;
-  constexpr double least = 300;
-  if (options_.task_timeout) return *options_.task_timeout;
-  return std::max(least, patience * static_cast<double>(plan_.view().tasks[task].cost) * 1e-9);
-}
-
-// Kills a runner whose calls take too long, and warns when half of their time is over.
-void Supervisor::check_time(Runner& runner) {
-  if (!runner.process.running() || options_.task_timeout == 0.0 || !runner.timed_out.empty()) return;
-  const double now = steady_seconds();
-  for (const auto& [task, since, caught_signal] : runner.process.activities()) {
-    if (since == 0) continue;
-    const double limit = time_limit(task);
-    const double time = now - since;
-    if (time > limit) {
-      runner.timed_out.push_back(task);
-    } else if (time > limit / 2 && !contains(warned_slow_, task)) {
-      warned_slow_.push_back(task);
-      spdlog::warn("{} has been running for {:.0f} s on device {}; it is ended after {:.0f} s (--task-timeout).",
-                   plan_.view().name(task), time, runner.process.device(), limit);
-    }
-  }
-  if (!runner.timed_out.empty()) runner.process.kill();
 }
 
 void Supervisor::drain(Runner& runner) {
@@ -345,16 +319,8 @@ ProgressState Supervisor::progress_state() const {
   state.total = plan_.size();
   state.elapsed = now - started_;
   state.counts = results_.summary().counts();
-  const std::uint32_t taken = std::min(queue_.control->cursor.load(), queue_.control->task_count);
-  state.work_done = work_before_.back() > 0 ? work_before_[taken] / work_before_.back() : -1;
-  for (const Runner& runner : runners_) {
-    DeviceActivity& device = state.devices.emplace_back();
-    device.device = runner.process.device();
-    if (!runner.process.running()) continue;
-    for (const auto& [task, since, caught_signal] : runner.process.activities()) {
-      if (since > 0) device.calls.push_back({std::string(plan_.view().name(task)), now - since});
-    }
-  }
+  state.work_done = work_.taken();
+  for (const Runner& runner : runners_) state.devices.push_back(activity_of(runner.process, plan_.view(), now));
   return state;
 }
 

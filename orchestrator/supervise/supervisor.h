@@ -13,6 +13,8 @@
 #include "orchestrator/supervise/event_loop.h"
 #include "orchestrator/supervise/retries.h"
 #include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/time_limits.h"
+#include "orchestrator/supervise/work_share.h"
 #include "runner/runner.h"
 
 namespace msrun {
@@ -84,8 +86,6 @@ class Supervisor {
   std::vector<std::uint32_t> unfinished_tasks(const Runner& runner) const;
   void blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status);
   void record_death(std::uint32_t task, int device, const std::string& how);
-  double time_limit(std::uint32_t task) const;
-  void check_time(Runner& runner);
 
   // Results and what is said about them.
   void collect();
@@ -100,16 +100,16 @@ class Supervisor {
   ProgressView& view_;
   QueueMemory memory_;
   SharedQueue queue_;
+  WorkShare work_;
   Retries retries_;
+  TimeLimits limits_;
   EventLoop loop_;
   UniqueFd signals_;
   UniqueFd timer_;
   Lifeline lifeline_;  // runners watch its reading end
   std::vector<Runner> runners_;
-  std::vector<double> work_before_;             // by place in the queue: work of all places before it
   std::vector<std::uint32_t> noted_in_flight_;  // what the journal says
-  std::vector<std::uint32_t> warned_slow_;
-  double started_ = 0;  // steady seconds
+  double started_ = 0;                          // steady seconds
   std::uint32_t interrupts_ = 0;
   double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;
