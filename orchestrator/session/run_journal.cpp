@@ -2,7 +2,6 @@
 
 #include <ctime>
 #include <filesystem>
-#include <stdexcept>
 #include <string_view>
 #include <unordered_map>
 
@@ -12,7 +11,7 @@
 #include "journal/reader.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
-#include "runner/results/record.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun {
 namespace {
@@ -73,34 +72,19 @@ void require_same_run(const std::string& metadata, const json& expected, const s
   }
 }
 
-// Of a call with several results, run again for its SKIP, the last counts.
-void replay(std::string_view record, const std::string& path, StoredResults& results, AttemptHistory& attempts) {
-  try {
-    switch (kind_of(record)) {
-      case RecordKind::result:
-        if (task_of(record) < results.tasks()) results.put(decode_result(record));
-        break;
-      case RecordKind::attempt_note:
-        attempts.see(record);
-        break;
-      case RecordKind::time_note:
-        break;
-      case RecordKind::unreadable:
-        throw std::runtime_error("it is too short");
-    }
-  } catch (const std::runtime_error& error) {
-    throw UserError(path + ": a record cannot be read: " + error.what());
-  }
-}
-
 EarlierRun reopen_journal(const SessionState& session, const std::string& path) {
   // Locked first: what is read and what is continued are the same then.
   std::unique_ptr<journal::File> file = journal::open_file(path);
   require_same_run(journal::read_header(*file).metadata, fingerprint(session), path);
   StoredResults results(session.plan.size());
   AttemptHistory attempts;
-  const journal::Recovery recovery =
-      journal::read(*file, [&](std::string_view record) { replay(record, path, results, attempts); });
+  RecordHandlers handlers;
+  // Of a call with several results, run again for its SKIP, the last counts.
+  handlers.result = [&](const ApiResult& result) {
+    if (result.task < results.tasks()) results.put(result);
+  };
+  handlers.attempt = [&](const AttemptNote& note) { attempts.see(note); };
+  const journal::Recovery recovery = read_records(*file, handlers);
   if (recovery.torn_tail) {
     spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.", path,
                  recovery.torn_bytes);

@@ -63,7 +63,7 @@ void check_overflow(const ApiCall& call, Device& device, const CheckOptions& opt
   inputs.backward = {};
   inputs.autocast = false;
   const Evaluation bench = evaluate(*op, inputs, {});
-  const DeviceResult on_device = device.run({inputs, op->name, std::nullopt});
+  const DeviceResult on_device = device.run({inputs, op->name, op->traits(), std::nullopt});
   judge(bench.output, on_device.output, result);
 }
 

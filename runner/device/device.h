@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/api/operator_traits.h"
 #include "kernels/evaluate/materialise.h"
 
 namespace msrun {
@@ -16,6 +17,7 @@ struct DeviceCall {
   const MaterialisedCall& materialised;
   // The operator that the recorded name stands for, by its canonical name: "linalg_vector_norm" for Torch.vector_norm.
   std::string_view operator_name;
+  const OperatorTraits& traits;
   // Which output alone is differentiated; unset: all for which the call has a gradient.
   std::optional<std::size_t> only_output;
 };

@@ -68,7 +68,7 @@ TEST(Backends, EveryOneMakesADeviceThatRunsACall) {
     ASSERT_EQ(chosen.row, &backend);
     const std::unique_ptr<Device> device = chosen.make_device();
     ASSERT_NE(device, nullptr) << backend.name;
-    const DeviceResult result = device->run({call, op->name, std::nullopt});
+    const DeviceResult result = device->run({call, op->name, op->traits(), std::nullopt});
     const Tensor* output = result.output.get<Tensor>();
     ASSERT_NE(output, nullptr) << backend.name;
     EXPECT_EQ(output->shape(), (Dims{2, 4})) << backend.name;
