@@ -10,6 +10,7 @@
 #include "journal/run_files.h"
 #include "journal/writer.h"
 #include "kernels/base/error.h"
+#include "kernels/io/files/csv.h"
 #include "tests/support/msrun_process.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/command.h"
