@@ -1,10 +1,10 @@
 #include "runner/check/check.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <new>
 
+#include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
@@ -17,22 +17,6 @@
 
 namespace msrun {
 namespace {
-
-// Adds the time from its construction to its destruction to a counter.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::uint64_t& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() {
-    const auto elapsed = std::chrono::steady_clock::now() - start_;
-    total_ += static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  std::uint64_t& total_;
-  std::chrono::steady_clock::time_point start_;
-};
 
 // Outputs of tuple APIs that upstream differentiates (acc_check_pytorch.md 5.2); all others it refuses.
 std::optional<std::size_t> grad_index(std::string_view api) {
