@@ -17,24 +17,14 @@
 namespace msrun {
 namespace {
 
-// Types that are left out without being worth a warning.
-bool is_left_out(std::string_view type) { return type == "Distributed" || type == "MindSpeed" || type == "NPU"; }
-
-std::string rule_skip(const std::string& full_name) {
-  const std::optional<ApiName> name = ApiName::parse(full_name);
-  if (name && is_left_out(name->type)) return name->type + " api is not supported for overflow check. SKIP.";
-  if (name && find_operator(name->type, name->api) != nullptr) return {};
-  return "API " + full_name + " not support for overflow check. SKIP.";
-}
-
-void log_finding(const ApiResult& result) {
+void log_finding(const Dialect& dialect, const ApiResult& result) {
   const std::string message = sanitised(result.message);
   const bool by_rule = !result.overflow && result.device < 0;
   if (!result.overflow && !by_rule) {
     spdlog::error("Run {} acc_check Error: {}", result.name, message);
     return;
   }
-  const bool quiet = by_rule && is_left_out(std::string_view(result.name).substr(0, result.name.find('.')));
+  const bool quiet = by_rule && dialect.is_outside_of_overflow_check(result.name);
   spdlog::log(quiet ? spdlog::level::info : spdlog::level::warn, "{}", message);
 }
 
@@ -64,7 +54,7 @@ class OverflowCheck {
       csv_path_ = fresh_csv_path(options_.out_path);
     }
     const HeldSignals held;
-    OverflowReport report(*view_, csv_path_);
+    OverflowReport report(plan_.dialect(), *view_, csv_path_);
     ResultStore results(plan_.size(), report);
     return supervise(results, report);
   }
@@ -75,7 +65,9 @@ class OverflowCheck {
   void make_plan() {
     check_input(options_);
     PlanOptions plan_options;
-    plan_options.skip_reason = rule_skip;
+    plan_options.skip_reason = [](const Dialect& dialect, const std::string& name) {
+      return dialect.overflow_refusal(name);
+    };
     plan_options.only = options_.only;
     plan_options.forward_only = true;
     plan_options.keep_results = backend_.name == "recorded";
@@ -177,7 +169,8 @@ std::string overflow_row(const ApiResult& result) {
   return row + "\r\n";
 }
 
-OverflowReport::OverflowReport(ProgressView& other, const std::string& csv_path) : other_(other) {
+OverflowReport::OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path)
+    : dialect_(dialect), other_(other) {
   if (csv_path.empty()) return;
   csv_.emplace(csv_path, AppendedFile::Mode::create_new);
   csv_->append(overflow_header());
@@ -202,7 +195,7 @@ void OverflowReport::report(const ApiResult& result) {
   const Verdict verdict = result.overflow ? result.overflow->verdict : Verdict::not_judged;
   ++(verdict == Verdict::normal ? counts_.normal : verdict == Verdict::abnormal ? counts_.abnormal : counts_.skipped);
   if (verdict == Verdict::normal && result.overflow->bench) ++counts_.both;
-  log_finding(result);
+  log_finding(dialect_, result);
   if (csv_) csv_->append(overflow_row(result));
 }
 

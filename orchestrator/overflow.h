@@ -9,6 +9,7 @@
 
 #include "orchestrator/output/csv.h"
 #include "orchestrator/view/status.h"
+#include "runner/dialects/dialect.h"
 
 namespace msrun {
 
@@ -31,9 +32,9 @@ class OverflowReport : public ProgressView {
     std::uint64_t skipped = 0;
   };
 
-  // other must outlive the report. An empty path: no file. Refuses to overwrite with UserError. Throws
+  // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with UserError. Throws
   // WriteError.
-  OverflowReport(ProgressView& other, const std::string& csv_path);
+  OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path);
 
   void run_started(const RunStarted& event) override { other_.run_started(event); }
   void api_result(const ApiResult& result) override;
@@ -49,6 +50,7 @@ class OverflowReport : public ProgressView {
  private:
   void report(const ApiResult& result);
 
+  const Dialect& dialect_;
   ProgressView& other_;
   std::optional<AppendedFile> csv_;
   std::map<std::uint32_t, ApiResult> waiting_;  // for the calls before them

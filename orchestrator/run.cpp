@@ -42,17 +42,6 @@ using nlohmann::json;
 // Of --durability power. Until a result is on the storage device up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
 
-// Why a call is skipped by rule; empty if it runs (acc_check_pytorch.md 5.1).
-std::string rule_skip(const std::string& full_name, const Config& config) {
-  const std::string unsupported = "API " + full_name + " not support for acc_check. SKIP.";
-  const std::optional<ApiName> name = ApiName::parse(full_name);
-  if (!name || name->type == "Distributed" || name->type == "MindSpeed") return unsupported;
-  if (config.list_verdict(name->api) != ListVerdict::run) {
-    return "API " + name->api + " in black list or not in white list. SKIP.";
-  }
-  return find_operator(name->type, name->api) == nullptr ? unsupported : "";
-}
-
 std::uint64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   std::string line;
@@ -94,6 +83,7 @@ SupervisorOptions supervisor_options(const Options& options, const Backend& back
   supervision.max_device_failures = options.max_device_failures;
   supervision.memory_budget = memory_budget(options.memory);
   supervision.processors = std::max(1U, std::thread::hardware_concurrency());
+  supervision.check.dialect = &plan.dialect();
   supervision.check.materialise.seed = options.seed;
   if (plan.real_data()) supervision.check.materialise.data_root = data_root(options);
   supervision.stream = options.seed_mode == SeedMode::stream;
@@ -121,7 +111,7 @@ json fingerprint(const Plan& plan, const Options& options) {
           {"calls", plan.size()},
           {"seed", options.seed},
           {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
-          {"standard", options.standard == StandardPolicy::current ? "current" : "per_api"},
+          {"standard", policy_text(options.standard)},
           {"compat", options.compat_msprobe ? "msprobe" : "none"}};
 }
 
@@ -216,7 +206,7 @@ class Run {
     }
     const HeldSignals held;
     if (options_.save_error_data) {
-      error_data_ = error_data_directory(config_.error_data_path, files_.stamp);
+      error_data_ = join_path(config_.error_data_path, plan_.dialect().error_data_folder(files_.stamp));
       prepare_output_directory(error_data_);
     }
     std::optional<journal::Writer> journal;
@@ -227,8 +217,7 @@ class Run {
       journal.emplace(journal::Writer::create(files_.journal, journal_metadata(plan_, options_, backend_.name)));
       new_journal_.created(files_.journal);
     }
-    ResultStore results(plan_.size(), options_.devices, files_, {config_.precision, options_.english_titles}, *journal,
-                        *view_);
+    ResultStore results(plan_.size(), options_.devices, files_, csv_style(), *journal, *view_);
     if (options_.durability == Durability::power) results.sync_within(power_sync_delay);
     if (resumed) restore(results, std::move(restored));
     try {
@@ -252,7 +241,10 @@ class Run {
   void make_plan() {
     check_input(options_);
     PlanOptions plan_options;
-    plan_options.skip_reason = [&](const std::string& name) { return rule_skip(name, config_); };
+    plan_options.skip_reason = [&](const Dialect& dialect, const std::string& name) {
+      return dialect.check_refusal(
+          name, [&](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
+    };
     plan_options.only = options_.only;
     plan_options.filter_duplicates = options_.filter_api;
     plan_options.filter_compat = options_.filter_compat;
@@ -280,6 +272,8 @@ class Run {
       }
     }
   }
+
+  CsvStyle csv_style() const { return {config_.precision, options_.english_titles, &plan_.dialect()}; }
 
   // A pattern with a slip in it would go unnoticed.
   void warn_if_unmatched(const char* option, const std::string& pattern) const {
@@ -321,7 +315,7 @@ class Run {
       return journal::Writer::resume(std::move(file), recovery.valid_size);
     }
     // The files of a tool that keeps no journal: what its result file holds is finished.
-    ImportedCsv imported = import_csv(files_.result, files_.details, config_.precision);
+    ImportedCsv imported = import_csv(files_.result, files_.details, csv_style());
     for (const std::string& note : imported.notes) spdlog::warn("{}", note);
     std::unordered_map<std::string_view, std::uint32_t> tasks;
     for (std::uint32_t task = 0; task < plan_.size(); ++task) tasks.emplace(plan_.view().name(task), task);
@@ -373,7 +367,7 @@ class Run {
           "{} calls were in flight when a run died, twice or more; they are run last and alone. The first is {}.",
           supervision.last_and_alone.size(), plan_.view().name(supervision.last_and_alone.front()));
     }
-    supervision.check.compare.policy = options_.standard == StandardPolicy::current ? Policy::current : Policy::per_api;
+    supervision.check.compare.policy = options_.standard;
     supervision.check.compare.compat_msprobe = options_.compat_msprobe;
     supervision.check.compare.quantization_apis = config_.quantization_api_list;
     supervision.check.error_data = error_data_;

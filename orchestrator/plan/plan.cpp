@@ -33,12 +33,13 @@ const Dialect& require_dialect(const std::string& framework, const std::string& 
 
 Plan Plan::read(const std::string& path, const PlanOptions& options) {
   const Dialect* dialect = dialects().front();
-  for (;;) {
+  for (bool is_certain = false;; is_certain = true) {
     PlanBuilder builder(path, options, *dialect);
     DumpReader reader(path);
     if (options.keep_results) reader.keep_outputs();
     reader.choose_dialect([&](std::string_view framework) -> const DumpDialect& {
-      if (const Dialect* told = find_dialect(framework)) builder.use(*told);
+      const Dialect* told = find_dialect(framework);
+      if (told != nullptr && !is_certain) builder.use(*told);
       return builder.dialect().dump();
     });
     const DumpHeader header =

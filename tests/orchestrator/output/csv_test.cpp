@@ -28,7 +28,7 @@ ApiResult call(const std::string& name, Status forward, std::optional<Status> ba
 
 ApiResult relu() {
   ApiResult result = call("Functional.relu.0", Status::pass, Status::pass);
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.bench_dtype = "torch.float64";
   row.device_dtype = "torch.float32";
   row.shape = "(2, 3)";

@@ -58,7 +58,7 @@ ApiResult result_of(std::uint32_t task, Status forward, int device = 0) {
   result.device = device;
   result.forward = forward;
   result.message = forward == Status::skip ? "reason" : "";
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.status = forward;
   result.forward_rows.push_back(row);
   return result;
@@ -123,7 +123,7 @@ TEST(StoredResults, GivesBackEveryField) {
     result.rounding_only = task % 2 == 1;
     if (task % 5 == 0) result.overflow = {OverflowFinding::Verdict::not_judged, true, false};
     for (std::uint32_t i = 0; i < task % 6; ++i) {
-      DetailsRow row;
+      DetailsRow row(pytorch_columns());
       row.bench_dtype = "torch.float" + std::to_string(32 << (i % 2));
       row.device_dtype = i % 2 == 0 ? "" : "a\0b";
       row.shape = "(" + std::to_string(task) + ",)";

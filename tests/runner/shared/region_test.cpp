@@ -125,7 +125,7 @@ ApiResult sample_result() {
   result.forward = Status::warning;
   result.backward = Status::skip;
   result.message = "because";
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.bench_dtype = "torch.float64";
   row.shape = "(2, 3)";
   row[Metric::cosine] = Cell::fp64(0.25);
