@@ -32,8 +32,8 @@ class OverflowReport : public ProgressView {
     std::uint64_t skipped = 0;
   };
 
-  // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with UserError. Throws
-  // WriteError.
+  // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with
+  // UserError. Throws WriteError.
   OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path);
 
   void run_started(const RunStarted& event) override { other_.run_started(event); }

@@ -242,8 +242,8 @@ class Run {
     check_input(options_);
     PlanOptions plan_options;
     plan_options.skip_reason = [&](const Dialect& dialect, const std::string& name) {
-      return dialect.check_refusal(
-          name, [&](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
+      return dialect.check_refusal(name,
+                                   [&](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
     };
     plan_options.only = options_.only;
     plan_options.filter_duplicates = options_.filter_api;

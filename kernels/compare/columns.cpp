@@ -40,8 +40,6 @@ const ColumnSet* find_columns(std::uint8_t id) {
   return found == sets.end() ? nullptr : *found;
 }
 
-const char* metric_title(Metric metric, bool english) {
-  return pytorch[pytorch_set.place(metric)].title(english);
-}
+const char* metric_title(Metric metric, bool english) { return pytorch[pytorch_set.place(metric)].title(english); }
 
 }  // namespace msrun

@@ -1,5 +1,5 @@
-// The columns of a details file as data: one set for each framework whose check has a file of its own. Rows refer to the
-// set that their cells belong to.
+// The columns of a details file as data: one set for each framework whose check has a file of its own. Rows refer to
+// the set that their cells belong to.
 #pragma once
 
 #include <array>

@@ -49,8 +49,8 @@ struct DetailsRow {
   const Cell& operator[](Metric metric) const;
 };
 
-// Cell text of PyTorch's CSV files: fp64 fixed with precision decimals, fp32 and fp16 the shortest decimal that round-trips
-// in that type, integers plain, blank one space.
+// Cell text of PyTorch's CSV files: fp64 fixed with precision decimals, fp32 and fp16 the shortest decimal that
+// round-trips in that type, integers plain, blank one space.
 std::string cell_text(const Cell& cell, int precision);
 
 // The same text appended to out, for writers of many cells.

@@ -51,8 +51,9 @@ struct ImportedCsv {
   std::vector<std::string> notes;  // what was dropped and why, one sentence each
 };
 
-// Reads the files of a run that left no journal. Rendering the results again in the same style gives the same bytes. Dropped: torn last rows, details rows of calls without a result row, and earlier rows of a call that has
-// several. Throws UserError, naming file and row, for files that are not ours.
+// Reads the files of a run that left no journal. Rendering the results again in the same style gives the same bytes.
+// Dropped: torn last rows, details rows of calls without a result row, and earlier rows of a call that has several.
+// Throws UserError, naming file and row, for files that are not ours.
 ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, const CsvStyle& style);
 
 }  // namespace msrun

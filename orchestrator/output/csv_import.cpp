@@ -144,8 +144,8 @@ class Importer {
     std::vector<std::string> row;
     std::size_t repeated = 0;
     const std::string_view first_title = style_.dialect->result_titles().front();
-    const bool is_ours = source.next(row) ? row.size() == 4 && row[0] == first_title
-                                          : source.begins(result_header(*style_.dialect));
+    const bool is_ours =
+        source.next(row) ? row.size() == 4 && row[0] == first_title : source.begins(result_header(*style_.dialect));
     if (!is_ours) source.fail("this is not the title row of a result file");
     while (source.next(row)) {
       ApiResult result = parse_result_row(source, row);

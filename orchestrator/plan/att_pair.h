@@ -1,5 +1,5 @@
-// The older tool's two files (acc_check_pytorch.md 3.1), forward_info and backward_info, as they are read: what makes each
-// of them that file, and what makes them a pair.
+// The older tool's two files (acc_check_pytorch.md 3.1), forward_info and backward_info, as they are read: what makes
+// each of them that file, and what makes them a pair.
 #pragma once
 
 #include <cstddef>

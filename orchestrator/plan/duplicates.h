@@ -11,8 +11,8 @@ namespace msrun {
 
 class DuplicateFilter {
  public:
-  // By default everything must be equal but the statistics of the arguments' tensors; with compat msProbe's rule counts, which compares
-  // top-level positional arguments without Max and Min (acc_check_pytorch.md 5.5).
+  // By default everything must be equal but the statistics of the arguments' tensors; with compat msProbe's rule
+  // counts, which compares top-level positional arguments without Max and Min (acc_check_pytorch.md 5.5).
   explicit DuplicateFilter(bool compat) : compat_(compat) {}
 
   // Whether an equal call of the API was given before. Otherwise the call is remembered.

@@ -228,9 +228,9 @@ class Check {
     const bool float8 = has_float8_input(call);
     const Value bench_output = compared_output(bench.output, *traits_);
     const Value device_output = compared_output(device.output, *traits_);
-    Comparison forward =
-        options_.dialect->compare_outputs(call.name, *traits_, bench_output, float8 ? narrow_float8_result(device_output) : device_output,
-                        float8, options_.compare, call.args.empty() ? nullptr : &call.args.front());
+    Comparison forward = options_.dialect->compare_outputs(
+        call.name, *traits_, bench_output, float8 ? narrow_float8_result(device_output) : device_output, float8,
+        options_.compare, call.args.empty() ? nullptr : &call.args.front());
     explain(explainer, forward, bench.output_sums,
             [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, *traits_)}); });
     result_.forward = forward.status;
@@ -306,8 +306,8 @@ class Check {
     const auto judge = [&](const List& gradients) {
       const std::optional<List> exchanged = exchange_ties(call, bench.gradients, gradients);
       std::optional<Comparison> comparison =
-          options_.dialect->compare_gradients(call.name, *traits_, compared(exchanged.value_or(bench.gradients)), compared(gradients),
-                            has_float8_input(call), options_.compare);
+          options_.dialect->compare_gradients(call.name, *traits_, compared(exchanged.value_or(bench.gradients)),
+                                              compared(gradients), has_float8_input(call), options_.compare);
       if (comparison && exchanged && !comparison->rows.empty()) {
         comparison->rows.front().message +=
             "Elements of equal value: which of them got which gradient is taken as the device chose.\n";

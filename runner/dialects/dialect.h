@@ -1,9 +1,9 @@
 // Dialects: what the pre-check of one framework's recordings does differently from that of another's. A run asks the
 // dialect of its dump; nothing outside of this folder asks for the name of a framework.
 //
-// What a dialect is made of lies in the rooms that know the matter: how dump.json is read in kernels/io/dump, how a call
-// becomes tensors in kernels/evaluate, how results are judged and which columns the details file has in kernels/compare.
-// A file of this folder binds them for one framework, and holds what is left: names, rules and files.
+// What a dialect is made of lies in the rooms that know the matter: how dump.json is read in kernels/io/dump, how a
+// call becomes tensors in kernels/evaluate, how results are judged and which columns the details file has in
+// kernels/compare. A file of this folder binds them for one framework, and holds what is left: names, rules and files.
 #pragma once
 
 #include <array>

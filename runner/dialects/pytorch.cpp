@@ -63,7 +63,9 @@ class PyTorch final : public Dialect {
     return is_outside_of_overflow(name.substr(0, name.find('.')));
   }
 
-  bool is_never_run(std::string_view api) const override { return std::ranges::find(never_run, api) != never_run.end(); }
+  bool is_never_run(std::string_view api) const override {
+    return std::ranges::find(never_run, api) != never_run.end();
+  }
 
   MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const override {
     return msrun::materialise(call, options);

@@ -30,8 +30,8 @@ struct DumpEntry {
   bool has_args = false;  // the entry has the key with a usable value
   bool has_kwargs = false;
   bool has_grad_inputs = false;
-  // Only if modules are asked for. The parameters of a module, by name; and of an entry of parameters' gradients, a list
-  // of one gradient by the name of each.
+  // Only if modules are asked for. The parameters of a module, by name; and of an entry of parameters' gradients, a
+  // list of one gradient by the name of each.
   Dict parameters;
   Dict parameter_gradients;
   // Not empty: the entry itself is malformed, in this way. One sentence that names the key.

@@ -12,8 +12,8 @@ namespace msrun {
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 inline constexpr std::string_view csv_row_end = "\r\n";
 
-// Bytes of the character at the front of text that makes a spreadsheet run a cell as a formula: "+", "-", "=", "%", "@",
-// ASCII or full width; 0 if text begins with none of them.
+// Bytes of the character at the front of text that makes a spreadsheet run a cell as a formula: "+", "-", "=", "%",
+// "@", ASCII or full width; 0 if text begins with none of them.
 std::size_t formula_start(std::string_view text);
 
 // Whether a spreadsheet would run the text as a formula: such a character is in front, or directly behind a ';'.
