@@ -50,8 +50,8 @@ class ColumnSet {
 
   // The columns must outlive the set. id is not 0.
   constexpr ColumnSet(std::uint8_t id, const std::array<const char*, 3>& dtype_and_shape_titles,
-                      std::span<const Column> columns, CellWriter write)
-      : id_(id), dtype_and_shape_titles_(dtype_and_shape_titles), columns_(columns), write_(write) {
+                      std::span<const Column> columns, CellWriter writer)
+      : id_(id), dtype_and_shape_titles_(dtype_and_shape_titles), columns_(columns), write_(writer) {
     places_.fill(absent);
     for (std::size_t i = 0; i < columns.size(); ++i) {
       places_[static_cast<std::size_t>(columns[i].metric)] = static_cast<std::uint8_t>(i);
