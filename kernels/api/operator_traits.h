@@ -74,8 +74,8 @@ struct OperatorTraits {
 
   // Takes complex tensors. Calls of other operators with them are a SKIP before anything is computed.
   bool complex = false;
-  // Moves elements and computes nothing: every element of the results is an element of an argument or a given fill
-  // value. Such an operator takes tensors of any dtype, complex ones as well.
+  // Moves elements and computes nothing: every element of the results is an element of an argument or a fill value, at
+  // most converted to the dtype of the result. Such an operator takes tensors of any dtype, complex ones as well.
   bool copies_only = false;
   constexpr bool takes_complex() const { return complex || copies_only; }
 

@@ -4,7 +4,7 @@
 
 namespace msrun {
 
-double element_count(const TensorSpec& spec) {
+double recorded_elements(const TensorSpec& spec) {
   double count = 1;
   for (const std::int64_t size : spec.shape) {
     if (size <= 0) return 0;

@@ -39,7 +39,7 @@ struct TensorSpec {
 
 // Elements of the recorded shape: 0 if a size is 0 or negative, at most 1e30, so that products of two such counts stay
 // finite.
-double element_count(const TensorSpec& spec);
+double recorded_elements(const TensorSpec& spec);
 
 struct None {
   bool operator==(const None&) const = default;

@@ -391,7 +391,7 @@ double attention_work(const List& args) {
   const TensorSpec* key = recorded_tensor(args, 1);
   if (query == nullptr || key == nullptr || query->shape.size() < 2 || key->shape.size() < 2) return 0;
   const std::int64_t keys = key->shape[key->shape.size() - 2];
-  return 2 * element_count(*query) * static_cast<double>(std::max<std::int64_t>(keys, 0));
+  return 2 * recorded_elements(*query) * static_cast<double>(std::max<std::int64_t>(keys, 0));
 }
 
 }  // namespace msrun

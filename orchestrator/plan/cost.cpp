@@ -22,7 +22,7 @@ void add_volume(const Value& tree, Volume& volume) {
   for_each_leaf(tree, [&](const Value& leaf) {
     const SpecPtr* spec = leaf.get<SpecPtr>();
     if (spec == nullptr) return;
-    const double elements = element_count(**spec);
+    const double elements = recorded_elements(**spec);
     volume.elements += elements;
     const DType dtype = parse_dtype((*spec)->dtype).value_or(DType::float32);
     const double bytes = elements * static_cast<double>(size_of(dtype));

@@ -340,7 +340,7 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
 double product_work(const TensorSpec* a, const TensorSpec* b) {
   if (a == nullptr || b == nullptr || b->shape.empty()) return 0;
   const std::int64_t columns = b->shape.size() > 1 ? b->shape.back() : 1;
-  return element_count(*a) * static_cast<double>(std::max<std::int64_t>(columns, 0));
+  return recorded_elements(*a) * static_cast<double>(std::max<std::int64_t>(columns, 0));
 }
 
 double product_work(const List& args) { return product_work(recorded_tensor(args, 0), recorded_tensor(args, 1)); }
@@ -353,7 +353,7 @@ double linear_work(const List& args) {
   const TensorSpec* input = recorded_tensor(args, 0);
   const TensorSpec* weight = recorded_tensor(args, 1);
   if (input == nullptr || weight == nullptr || weight->shape.empty()) return 0;
-  return element_count(*input) * static_cast<double>(std::max<std::int64_t>(weight->shape.front(), 0));
+  return recorded_elements(*input) * static_cast<double>(std::max<std::int64_t>(weight->shape.front(), 0));
 }
 
 OP("matmul(Tensor input, Tensor other)",

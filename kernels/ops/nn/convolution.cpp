@@ -222,7 +222,8 @@ double convolution_work(const List& args) {
   const TensorSpec* weight = recorded_tensor(args, 1);
   if (input == nullptr || weight == nullptr || weight->shape.empty()) return 0;
   const std::int64_t channels = weight->shape.size() > 1 ? weight->shape[1] : 1;
-  return element_count(*input) * element_count(*weight) / static_cast<double>(std::max<std::int64_t>(channels, 1));
+  return recorded_elements(*input) * recorded_elements(*weight) /
+         static_cast<double>(std::max<std::int64_t>(channels, 1));
 }
 
 OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
