@@ -113,7 +113,8 @@ TEST(CsvBytes, Headers) {
             "API name,Forward Test Success,Backward Test Success,Message\r\n");
   const std::string golden = bytes_of(testing::test_data("/acc_check_csv/details.csv"));
   EXPECT_EQ(details_header(pytorch_dialect(), false), golden.substr(0, golden.find('\n') + 1));
-  EXPECT_THAT(details_header(pytorch_dialect(), true), HasSubstr("API Name,Bench Dtype,DEVICE Dtype,Shape,Cosine Similarity,"));
+  EXPECT_THAT(details_header(pytorch_dialect(), true),
+              HasSubstr("API Name,Bench Dtype,DEVICE Dtype,Shape,Cosine Similarity,"));
 }
 
 TEST(CsvBytes, QuotingIsMinimal) {
@@ -301,9 +302,11 @@ TEST(CsvImport, EveryCutOfTheFilesKeepsWholeCalls) {
   const TemporaryDirectory folder;
   const std::string golden_result = bytes_of(testing::test_data("/acc_check_csv/result.csv"));
   const std::string details = testing::test_data("/acc_check_csv/details.csv");
-  const ImportedCsv all = import_csv(testing::test_data("/acc_check_csv/result.csv"), details, CsvStyle{.precision = 14});
+  const ImportedCsv all =
+      import_csv(testing::test_data("/acc_check_csv/result.csv"), details, CsvStyle{.precision = 14});
   for (std::size_t size = 0; size <= golden_result.size(); size += 7) {
-    const ImportedCsv part = import_csv(folder.write("r.csv", golden_result.substr(0, size)), details, CsvStyle{.precision = 14});
+    const ImportedCsv part =
+        import_csv(folder.write("r.csv", golden_result.substr(0, size)), details, CsvStyle{.precision = 14});
     ASSERT_LE(part.results.size(), all.results.size());
     for (std::size_t i = 0; i < part.results.size(); ++i) {
       ASSERT_EQ(result_row(part.results[i]), result_row(all.results[i]));
@@ -317,10 +320,10 @@ TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
   ApiResult again = relu();
   again.forward_rows[0].message = "second run";
   const ApiResult orphan = skip_result(0, "Torch.add.0", "x");
-  const std::string result =
-      folder.write("r.csv", result_header(pytorch_dialect()) + result_row(relu()) + result_row(again) + "Torch.mul.0,pa");
-  const std::string details = folder.write(
-      "d.csv", details_header(pytorch_dialect(), true) + details_rows(relu(), 14) + details_rows(orphan, 14) + details_rows(again, 14));
+  const std::string result = folder.write(
+      "r.csv", result_header(pytorch_dialect()) + result_row(relu()) + result_row(again) + "Torch.mul.0,pa");
+  const std::string details = folder.write("d.csv", details_header(pytorch_dialect(), true) + details_rows(relu(), 14) +
+                                                        details_rows(orphan, 14) + details_rows(again, 14));
   const ImportedCsv imported = import_csv(result, details, CsvStyle{.precision = 14});
   ASSERT_EQ(imported.results.size(), 1U);
   EXPECT_EQ(details_rows(imported.results[0], 14), details_rows(again, 14));
@@ -332,7 +335,8 @@ TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
 TEST(CsvImport, ForeignFilesAreRefusedWithFileAndRow) {
   const TemporaryDirectory folder;
   const std::string good_result = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(relu()));
-  const std::string good_details = folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(relu(), 14));
+  const std::string good_details =
+      folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(relu(), 14));
   const auto refused = [&](const std::string& result, const std::string& details) {
     return error_of<UserError>([&] { import_csv(result, details, CsvStyle{.precision = 14}); });
   };
@@ -369,7 +373,8 @@ TEST(CsvImport, NamesMayLookLikeRowNames) {
   strange.backward = Status::pass;
   strange.backward_rows = strange.forward_rows;
   const std::string result = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(strange));
-  const std::string details = folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(strange, 14));
+  const std::string details =
+      folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(strange, 14));
   const ImportedCsv imported = import_csv(result, details, CsvStyle{.precision = 14});
   EXPECT_THAT(imported.notes, IsEmpty());
   EXPECT_EQ(rendered_details(imported.results), bytes_of(details));

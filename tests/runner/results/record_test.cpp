@@ -120,7 +120,7 @@ TEST(Records, AreWhatTheFormatSays) {
             "\x01"
             "b\x01"
             "d\x02()\0"
-            "\x02\x01"                        // error, explained by rounding
+            "\x02\x01"                            // error, explained by rounding
             "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
 }
