@@ -63,7 +63,7 @@ struct Options {
   bool list_standards = false;  // the same for the precision standards
 
   // How the calls run.
-  std::vector<int> devices{0};          // 1..8 distinct ids of 0..7
+  std::vector<int> devices{0};          // distinct ids of at least 0; those above last_usual_device get a notice
   int threads = 8;                      // of all devices together: at least one and at most eight for each device
   std::string backend = "auto";         // auto, sim, recorded, torch
   std::string torch_device;             // cpu, cuda or npu of "torch:cpu"...; empty: the backend chooses

@@ -19,7 +19,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
-#include "kernels/io/files/descriptor.h"
+#include "kernels/base/unique_fd.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/output/paths.h"
 
@@ -315,7 +315,7 @@ void export_to_file(const JournalContents& contents, const std::string& path) {
   if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
   // Pipes and devices cannot be replaced whole.
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
-    const Descriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    const UniqueFd stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!stream) {
       throw UserError("The file " + path + " cannot be opened: " + std::generic_category().message(errno) + ".");
     }

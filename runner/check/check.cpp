@@ -164,7 +164,7 @@ class Check {
     DeviceResult device;
     {
       const Stopwatch watch(result_.times.device);
-      device = device_.run(op, call, only_output);
+      device = device_.run({call, op.name, *traits_, only_output});
     }
     EvaluationOptions benchmark;
     benchmark.benchmark = true;
@@ -200,7 +200,7 @@ class Check {
     DeviceResult second;
     {
       const Stopwatch watch(result_.times.device);
-      second = device_.run(op, call, only_output);
+      second = device_.run({call, op.name, *traits_, only_output});
     }
     const auto note = [](std::vector<DetailsRow>& rows) {
       for (DetailsRow& row : rows) {
@@ -251,7 +251,7 @@ class Check {
   }
 
   // The verdict stands whether or not the tensors can be kept.
-  void save(const MaterialisedCall& call, const Evaluation& bench, const Evaluation& device) const {
+  void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) const {
     try {
       options_.dialect->save_error_data(options_.error_data, call, bench, device);
     } catch (const std::runtime_error& error) {

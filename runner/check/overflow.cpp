@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/base/error.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/complex.h"
 
 namespace msrun {
@@ -62,7 +63,7 @@ void check_overflow(const ApiCall& call, Device& device, const CheckOptions& opt
   inputs.backward = {};
   inputs.autocast = false;
   const Evaluation bench = evaluate(*op, inputs, {});
-  const Evaluation on_device = device.run(*op, inputs, std::nullopt);
+  const DeviceResult on_device = device.run({inputs, op->name, op->traits(), std::nullopt});
   judge(bench.output, on_device.output, result);
 }
 

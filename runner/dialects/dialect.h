@@ -18,6 +18,7 @@
 #include "kernels/compare/details_csv.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/dump/dump_dialect.h"
+#include "runner/device/device.h"
 #include "runner/results/result.h"
 
 namespace msrun {
@@ -88,7 +89,7 @@ class Dialect {
   // Writes the tensors of a call that did not pass. Slashes and control characters of names become '_' and long names
   // are cut, so that every file lies in the directory. Throws FileError for a file that cannot be written.
   virtual void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call,
-                               const Evaluation& bench, const Evaluation& device) const = 0;
+                               const Evaluation& bench, const DeviceResult& device) const = 0;
 };
 
 const Dialect& pytorch_dialect();

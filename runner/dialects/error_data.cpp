@@ -41,7 +41,7 @@ void save_list(const std::filesystem::path& directory, const std::string& prefix
 }  // namespace
 
 void save_pt_files(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
-                   const Evaluation& device) {
+                   const DeviceResult& device) {
   const std::string name = harmless(call.name, 120);
   save_list(directory, name + ".forward.input", call.args);
   for (const auto& [key, value] : call.kwargs) {

@@ -118,8 +118,8 @@ std::vector<GradientSlot> slots_of(const MaterialisedCall& call) {
 
 class RecordedDevice final : public Device {
  public:
-  DeviceResult run(const Operator& op, const MaterialisedCall& call,
-                   std::optional<std::size_t> /*only_output*/) override {
+  DeviceResult run(const DeviceCall& device_call) override {
+    const MaterialisedCall& call = device_call.materialised;
     if (!call.recorded || call.recorded->outputs.empty()) throw SkipError("The dump holds no output of this call.");
     DeviceResult result;
     const List& outputs = call.recorded->outputs;
@@ -131,7 +131,7 @@ class RecordedDevice final : public Device {
       return result;
     }
     GradientPairing pairing =
-        pair_gradients(op.traits().recorded_gradients, call.parts.api, call.recorded->gradients, slots_of(call));
+        pair_gradients(device_call.traits.recorded_gradients, call.parts.api, call.recorded->gradients, slots_of(call));
     result.gradients = std::move(pairing.readings.front());
     pairing.readings.erase(pairing.readings.begin());
     result.other_gradients = std::move(pairing.readings);

@@ -1,22 +1,16 @@
-// run_overflow_check: which of the recorded calls overflow on the device and not on the CPU, or the other way round
-// (acc_check_pytorch.md 12). The calls run like those of the pre-check, in runners under a supervisor, so that none of
-// them can end the check; the findings are log lines in dump order and, with -o, a CSV file.
+// The findings of run_overflow_check (acc_check_pytorch.md 12): log lines in dump order and, with -o, a CSV file.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 
 #include "orchestrator/output/csv.h"
-#include "orchestrator/view/status.h"
+#include "orchestrator/view/progress_view.h"
 #include "runner/dialects/dialect.h"
 
 namespace msrun {
-
-struct Options;
-
-// Exit code as in run.h. Throws UserError for what the user can mend.
-int run_overflow_check(const Options& options);
 
 // First bytes of the CSV file, and the row of a call.
 std::string overflow_header();

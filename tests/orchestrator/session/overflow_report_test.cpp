@@ -1,5 +1,5 @@
 // The report of run_overflow_check: bytes of its CSV file, order, counts.
-#include "orchestrator/overflow.h"
+#include "orchestrator/session/overflow_report.h"
 
 #include <gtest/gtest.h>
 

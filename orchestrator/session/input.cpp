@@ -1,4 +1,4 @@
-#include "orchestrator/input.h"
+#include "orchestrator/session/input.h"
 
 #include <spdlog/spdlog.h>
 

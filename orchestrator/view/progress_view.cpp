@@ -1,4 +1,4 @@
-#include "orchestrator/view/status.h"
+#include "orchestrator/view/progress_view.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
