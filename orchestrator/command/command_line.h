@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/compare/standards.h"
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/command/tool_commands.h"
 
@@ -17,7 +18,6 @@ namespace msrun {
 
 enum class Command : std::uint8_t { multi_acc_check, acc_check, run_overflow_check };
 enum class SeedMode : std::uint8_t { per_api, stream };
-enum class StandardPolicy : std::uint8_t { per_api, current };
 enum class MessageFormat : std::uint8_t { human, json };
 // What a finished result survives: the death of any process, or a power loss as well.
 enum class Durability : std::uint8_t { process, power };
@@ -78,7 +78,7 @@ struct Options {
   Durability durability = Durability::process;
 
   // How the results are judged.
-  StandardPolicy standard = StandardPolicy::per_api;
+  Policy standard = Policy::per_api;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
 
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings

@@ -227,10 +227,10 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
   for (std::size_t i = 0; i < details.size(); ++i) {
     const DetailsRow& row = details[i];
     Json metrics = Json::object();
-    for (int metric = 0; metric < metric_count; ++metric) {
-      const Cell& cell = row.cells[static_cast<std::size_t>(metric)];
+    for (std::size_t column = 0; column < row.cells.size(); ++column) {
+      const Cell& cell = row.cells[column];
       if (cell.kind == Cell::Kind::blank) continue;
-      metrics[metric_title(static_cast<Metric>(metric), true)] = number_json(cell.value);
+      metrics[row.columns->columns()[column].english] = number_json(cell.value);
     }
     rows.push_back({{"direction", direction},
                     {"output", i},

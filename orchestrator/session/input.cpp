@@ -14,7 +14,7 @@ constexpr const char* data_folder = "dump_tensor_data";
 }  // namespace
 
 void check_input(const Options& options) {
-  if (!options.framework.empty() && options.framework != "pytorch" && options.framework != "pt") {
+  if (!options.framework.empty() && find_dialect(options.framework) == nullptr) {
     throw UserError("-f " + options.framework + ": MindSpore cannot be checked yet; there is PyTorch.");
   }
   for (const std::string* path : {&options.api_info, &options.forward, &options.backward}) {

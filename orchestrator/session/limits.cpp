@@ -48,6 +48,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.max_device_failures = options.max_device_failures;
   supervision.memory_budget = memory_budget(options.memory);
   supervision.processors = std::max(1U, std::thread::hardware_concurrency());
+  supervision.check.dialect = &session.plan.dialect();
   supervision.check.materialise.seed = options.seed;
   if (session.plan.real_data()) supervision.check.materialise.data_root = data_root(options);
   supervision.stream = options.seed_mode == SeedMode::stream;

@@ -5,19 +5,11 @@
 
 #include <spdlog/spdlog.h>
 
-#include "kernels/api/operators.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/session/new_files.h"
 
 namespace msrun {
 namespace {
-
-std::string rule_skip(const std::string& full_name) {
-  const std::optional<ApiName> name = ApiName::parse(full_name);
-  if (name && is_left_out(name->type)) return name->type + " api is not supported for overflow check. SKIP.";
-  if (name && find_operator(name->type, name->api) != nullptr) return {};
-  return "API " + full_name + " not support for overflow check. SKIP.";
-}
 
 std::string csv_path(const std::string& directory, const std::string& stamp) {
   return join_path(directory, "overflow_check_result_" + stamp + ".csv");
@@ -26,7 +18,9 @@ std::string csv_path(const std::string& directory, const std::string& stamp) {
 }  // namespace
 
 void OverflowJob::select(const Options& /*options*/, PlanOptions& plan_options) const {
-  plan_options.skip_reason = rule_skip;
+  plan_options.skip_reason = [](const Dialect& dialect, const std::string& name) {
+    return dialect.overflow_refusal(name);
+  };
   plan_options.forward_only = true;
 }
 
@@ -42,7 +36,7 @@ void OverflowJob::choose_files(const SessionState& session) {
 }
 
 ResultStore& OverflowJob::open(const SessionState& session) {
-  report_.emplace(session.stdout_view, csv_path_);
+  report_.emplace(session.plan.dialect(), session.stdout_view, csv_path_);
   return results_.emplace(session.plan.size(), *report_);
 }
 

@@ -7,20 +7,18 @@
 namespace msrun {
 namespace {
 
-void log_finding(const ApiResult& result) {
+void log_finding(const Dialect& dialect, const ApiResult& result) {
   const std::string message = sanitised(result.message);
   const bool by_rule = !result.overflow && result.device < 0;
   if (!result.overflow && !by_rule) {
     spdlog::error("Run {} acc_check Error: {}", result.name, message);
     return;
   }
-  const bool quiet = by_rule && is_left_out(std::string_view(result.name).substr(0, result.name.find('.')));
+  const bool quiet = by_rule && dialect.is_outside_of_overflow_check(result.name);
   spdlog::log(quiet ? spdlog::level::info : spdlog::level::warn, "{}", message);
 }
 
 }  // namespace
-
-bool is_left_out(std::string_view type) { return type == "Distributed" || type == "MindSpeed" || type == "NPU"; }
 
 std::string overflow_header() {
   return "\xEF\xBB\xBF"
@@ -39,7 +37,8 @@ std::string overflow_row(const ApiResult& result) {
   return row + "\r\n";
 }
 
-OverflowReport::OverflowReport(ProgressView& other, const std::string& csv_path) : other_(other) {
+OverflowReport::OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path)
+    : dialect_(dialect), other_(other) {
   if (csv_path.empty()) return;
   csv_.emplace(csv_path, AppendedFile::Mode::create_new);
   csv_->append(overflow_header());
@@ -64,7 +63,7 @@ void OverflowReport::report(const ApiResult& result) {
   const Verdict verdict = result.overflow ? result.overflow->verdict : Verdict::not_judged;
   ++(verdict == Verdict::normal ? counts_.normal : verdict == Verdict::abnormal ? counts_.abnormal : counts_.skipped);
   if (verdict == Verdict::normal && result.overflow->bench) ++counts_.both;
-  log_finding(result);
+  log_finding(dialect_, result);
   if (csv_) csv_->append(overflow_row(result));
 }
 

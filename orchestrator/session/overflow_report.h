@@ -5,15 +5,12 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "orchestrator/output/csv.h"
 #include "orchestrator/view/progress_view.h"
+#include "runner/dialects/dialect.h"
 
 namespace msrun {
-
-// Types of APIs (the first segment of a name) that the overflow check leaves out without a warning.
-bool is_left_out(std::string_view type);
 
 // First bytes of the CSV file, and the row of a call.
 std::string overflow_header();
@@ -29,9 +26,9 @@ class OverflowReport : public ProgressView {
     std::uint64_t skipped = 0;
   };
 
-  // other must outlive the report. An empty path: no file. Refuses to overwrite with UserError. Throws
-  // WriteError.
-  OverflowReport(ProgressView& other, const std::string& csv_path);
+  // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with
+  // UserError. Throws WriteError.
+  OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path);
 
   void run_started(const RunStarted& event) override { other_.run_started(event); }
   void api_result(const ApiResult& result) override;
@@ -47,6 +44,7 @@ class OverflowReport : public ProgressView {
  private:
   void report(const ApiResult& result);
 
+  const Dialect& dialect_;
   ProgressView& other_;
   std::optional<AppendedFile> csv_;
   std::map<std::uint32_t, ApiResult> waiting_;  // for the calls before them

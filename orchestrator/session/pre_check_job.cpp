@@ -22,17 +22,6 @@ namespace {
 // Of --durability power. Until a result is on the storage device up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
 
-// Why a call is skipped by rule; empty if it runs (acc_check_pytorch.md 5.1).
-std::string rule_skip(const std::string& full_name, const Config& config) {
-  const std::string unsupported = "API " + full_name + " not support for acc_check. SKIP.";
-  const std::optional<ApiName> name = ApiName::parse(full_name);
-  if (!name || name->type == "Distributed" || name->type == "MindSpeed") return unsupported;
-  if (config.list_verdict(name->api) != ListVerdict::run) {
-    return "API " + name->api + " in black list or not in white list. SKIP.";
-  }
-  return find_operator(name->type, name->api) == nullptr ? unsupported : "";
-}
-
 // A pattern with a slip in it would go unnoticed.
 void warn_if_unmatched(const Plan& plan, const char* option, const std::string& pattern) {
   for (std::uint32_t task = 0; task < plan.size(); ++task) {
@@ -72,7 +61,10 @@ void PreCheckJob::configure(const Options& options) {
 }
 
 void PreCheckJob::select(const Options& options, PlanOptions& plan_options) const {
-  plan_options.skip_reason = [this](const std::string& name) { return rule_skip(name, config_); };
+  plan_options.skip_reason = [this](const Dialect& dialect, const std::string& name) {
+    return dialect.check_refusal(
+        name, [this](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
+  };
   plan_options.filter_duplicates = options.filter_api;
   plan_options.filter_compat = options.filter_compat;
 }
@@ -99,20 +91,20 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   const Options& options = session.options;
   view_ = &session.stdout_view;
   if (options.save_error_data) {
-    error_data_ = error_data_directory(config_.error_data_path, files_.stamp);
+    error_data_ = join_path(config_.error_data_path, session.plan.dialect().error_data_folder(files_.stamp));
     prepare_output_directory(error_data_);
   }
+  const CsvStyle style{config_.precision, options.english_titles, &session.plan.dialect()};
   std::optional<StoredResults> earlier;
   if (resumed_) {
-    EarlierRun run = reopen_run(session, files_, config_.precision, new_journal_);
+    EarlierRun run = reopen_run(session, files_, style, new_journal_);
     journal_.emplace(std::move(run.journal));
     attempts_ = std::move(run.attempts);
     earlier = std::move(run.results);
   } else {
     journal_.emplace(begin_journal(session, files_.journal, new_journal_));
   }
-  results_.emplace(session.plan.size(), options.devices, files_, CsvStyle{config_.precision, options.english_titles},
-                   *journal_, *view_);
+  results_.emplace(session.plan.size(), options.devices, files_, style, *journal_, *view_);
   if (options.durability == Durability::power) results_->sync_within(power_sync_delay);
   if (earlier) {
     restore(options, session.plan, std::move(*earlier));
@@ -162,7 +154,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   if (resumed_) show_earlier();
   put_suspects_last(session.plan, supervision);
   CompareOptions& compare = supervision.check.compare;
-  compare.policy = options.standard == StandardPolicy::current ? Policy::current : Policy::per_api;
+  compare.policy = options.standard;
   compare.compat_msprobe = options.compat_msprobe;
   compare.quantization_apis = config_.quantization_api_list;
   supervision.check.error_data = error_data_;

@@ -25,7 +25,7 @@ json fingerprint(const SessionState& session) {
              {"calls", session.plan.size()},
              {"seed", options.seed},
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
-             {"standard", options.standard == StandardPolicy::current ? "current" : "per_api"},
+             {"standard", policy_text(options.standard)},
              {"compat", options.compat_msprobe ? "msprobe" : "none"}};
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
@@ -97,8 +97,8 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
 }
 
 // The files of a tool that keeps no journal: what its result file holds is finished.
-EarlierRun import_run(const SessionState& session, const RunFiles& files, int precision, NewFile& new_file) {
-  ImportedCsv imported = import_csv(files.result, files.details, precision);
+EarlierRun import_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
+  ImportedCsv imported = import_csv(files.result, files.details, style);
   for (const std::string& note : imported.notes) spdlog::warn("{}", note);
   std::unordered_map<std::string_view, std::uint32_t> tasks;
   for (std::uint32_t task = 0; task < session.plan.size(); ++task) tasks.emplace(session.plan.view().name(task), task);
@@ -126,10 +126,10 @@ journal::Writer begin_journal(const SessionState& session, const std::string& pa
   return journal;
 }
 
-EarlierRun reopen_run(const SessionState& session, const RunFiles& files, int precision, NewFile& new_file) {
+EarlierRun reopen_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
   std::error_code ignored;
   return std::filesystem::exists(files.journal, ignored) ? reopen_journal(session, files.journal)
-                                                         : import_run(session, files, precision, new_file);
+                                                         : import_run(session, files, style, new_file);
 }
 
 }  // namespace msrun

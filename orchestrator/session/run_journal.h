@@ -21,9 +21,9 @@ struct EarlierRun {
   AttemptHistory attempts;
 };
 
-// Reads the journal; without one the CSVs, whose double precision cells have so many decimals, and makes a journal of
-// what they say. Throws UserError for a journal of another dump
-// or other options, with the differences named, and for files that cannot be read; journal::Error for damage.
-EarlierRun reopen_run(const SessionState& session, const RunFiles& files, int precision, NewFile& new_file);
+// Reads the journal; without one the CSVs, which are of that style, and makes a journal of what they say. Throws
+// UserError for a journal of another dump or other options, with the differences named, and for files that cannot be
+// read; journal::Error for damage.
+EarlierRun reopen_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file);
 
 }  // namespace msrun

@@ -59,7 +59,7 @@ void check_overflow(const ApiCall& call, Device& device, const CheckOptions& opt
   const std::optional<ApiName> name = ApiName::parse(call.name);
   const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
   if (op == nullptr) throw SkipError("API " + call.name + " not support for overflow check. SKIP.");
-  MaterialisedCall inputs = materialise(call, options.materialise);
+  MaterialisedCall inputs = options.dialect->materialise(call, options.materialise);
   inputs.backward = {};
   inputs.autocast = false;
   const Evaluation bench = evaluate(*op, inputs, {});

@@ -42,7 +42,7 @@ TEST(OverflowReport, IsInDumpOrderWhateverTheOrderOfCompletion) {
   const TemporaryDirectory directory;
   const std::string path = directory.file("overflow.csv");
   Events events;
-  OverflowReport report(events, path);
+  OverflowReport report(pytorch_dialect(), events, path);
   EXPECT_EQ(bytes_of(path), overflow_header());
   report.api_result(finding(2, Verdict::abnormal, false, true));
   EXPECT_EQ(bytes_of(path), overflow_header());
@@ -67,7 +67,7 @@ TEST(OverflowReport, OverwritesNothing) {
   const TemporaryDirectory directory;
   const std::string path = directory.write("overflow.csv", "kept");
   Events events;
-  EXPECT_THROW(OverflowReport(events, path), UserError);
+  EXPECT_THROW(OverflowReport(pytorch_dialect(), events, path), UserError);
   EXPECT_EQ(bytes_of(path), "kept");
 }
 

@@ -1,4 +1,4 @@
-// -save_error_data: the tensors of a call that did not pass, as .pt files (acc_check_pytorch.md 11).
+// -save_error_data for PyTorch: the tensors of a call that did not pass, as .pt files (acc_check_pytorch.md 11).
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@ namespace msrun {
 
 // Writes <directory>/<name>.forward.input.<n>.pt and so on. Slashes and control characters of names become '_' and long
 // names are cut, so that every file lies in the directory. Throws FileError for a file that cannot be written.
-void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
-                     const DeviceResult& device);
+void save_pt_files(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
+                   const DeviceResult& device);
 
 }  // namespace msrun

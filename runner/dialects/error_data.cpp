@@ -1,4 +1,4 @@
-#include "runner/check/error_data.h"
+#include "runner/dialects/error_data.h"
 
 #include <algorithm>
 
@@ -40,8 +40,8 @@ void save_list(const std::filesystem::path& directory, const std::string& prefix
 
 }  // namespace
 
-void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
-                     const DeviceResult& device) {
+void save_pt_files(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
+                   const DeviceResult& device) {
   const std::string name = harmless(call.name, 120);
   save_list(directory, name + ".forward.input", call.args);
   for (const auto& [key, value] : call.kwargs) {
