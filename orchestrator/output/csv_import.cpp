@@ -125,7 +125,7 @@ DetailsRow parse_details_row(const Source& source, const std::vector<std::string
   if (!status) source.fail("'" + sanitised(row[status_column]) + "' is not a status");
   parsed.status = *status;
   parsed.message = row[status_column + 1];
-  // What the check says of a row that rounding explains (runner/explain.h).
+  // What the check says of a row that rounding explains (runner/check/explain.h).
   parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
   return parsed;
 }

@@ -15,7 +15,7 @@ struct CheckOptions {
   CompareOptions compare;
   // Where the tensors of calls that do not pass are written; empty: nowhere.
   std::filesystem::path error_data;
-  // The check of runner/overflow.h in place of the comparison.
+  // The check of runner/check/overflow.h in place of the comparison.
   bool overflow = false;
 };
 

@@ -1,5 +1,5 @@
-// What the records of a run's journal are: results, notes of the calls in flight (orchestrator/attempts.h), and notes
-// of the time (orchestrator/records.h). A result begins with its task; a note has a number there that no plan reaches.
+// What the records of a run's journal are: results, notes of the calls in flight (runner/results/attempts.h), and notes
+// of the time (runner/results/stored_results.h). A result begins with its task; a note has a number there that no plan reaches.
 #pragma once
 
 #include <cstdint>

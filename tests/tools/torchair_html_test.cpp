@@ -17,18 +17,18 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::TempDir;
-using testing::fs::path;
+using ::testing::fs::path;
 
 const path trees = path(testing::test_data()) / "torchair/trees";
 
 // The HTML report of the reference tree.
 path reference_report(const TempDir& scratch) {
   const testing::Finished finished =
-      testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
+      ::testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
                       (trees / "fx_post710/msprobe_fx_dump").string(), "-o", (scratch / "out").string(), "--html"},
                      scratch.path());
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  for (const auto& entry : testing::fs::directory_iterator(scratch / "out")) {
+  for (const auto& entry : ::testing::fs::directory_iterator(scratch / "out")) {
     if (entry.path().extension() == ".html") return entry.path();
   }
   ADD_FAILURE() << "no HTML report";
@@ -49,7 +49,7 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 
 TEST(HtmlReport, HoldsEveryRowWithItsColour) {
   const TempDir scratch;
-  const std::string html = testing::read_file(reference_report(scratch));
+  const std::string html = ::testing::read_file(reference_report(scratch));
   const nlohmann::json data = data_of(html);
   ASSERT_EQ(data["titles"].size(), 4U + 46U);
   ASSERT_EQ(data["rows"].size(), 176U);
@@ -77,7 +77,7 @@ TEST(HtmlReport, HoldsEveryRowWithItsColour) {
 
 TEST(HtmlReport, NeedsNothingElse) {
   const TempDir scratch;
-  const std::string html = testing::read_file(reference_report(scratch));
+  const std::string html = ::testing::read_file(reference_report(scratch));
   for (const char* outside : {"http://", "https://", " src=", " href=", "@import", "url(", "fetch("}) {
     EXPECT_THAT(html, Not(HasSubstr(outside)));
   }
@@ -106,7 +106,7 @@ TEST(HtmlReport, NamesAreTextWhateverTheyHold) {
   report.add(0, {render(row_named(name, 0.5, false), 1)});
   report.sort();
   write_html((scratch / "r.html").string(), {name, name, name, {{name, name}}}, report);
-  const std::string html = testing::read_file(scratch / "r.html");
+  const std::string html = ::testing::read_file(scratch / "r.html");
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_EQ(count_of(html, "</script>"), 2U);
   EXPECT_EQ(data_of(html)["rows"][0][4].get<std::string>(), name);
@@ -123,7 +123,7 @@ TEST(HtmlReport, LargeReportsKeepTheWorstRows) {
   report.add(0, rows);
   report.sort();
   write_html((scratch / "r.html").string(), {"t", "/t", "/g", {}}, report);
-  const std::string html = testing::read_file(scratch / "r.html");
+  const std::string html = ::testing::read_file(scratch / "r.html");
   EXPECT_THAT(html, HasSubstr("The table holds the 10000 worst of 10500 tensors"));
   const nlohmann::json data = data_of(html);
   ASSERT_EQ(data["rows"].size(), max_html_rows);
@@ -139,7 +139,7 @@ TEST(HtmlReport, NothingToShow) {
   Report report(scratch.path().string());
   report.sort();
   write_html((scratch / "r.html").string(), {"t", "/t", "/g", {}}, report);
-  EXPECT_EQ(data_of(testing::read_file(scratch / "r.html"))["rows"].size(), 0U);
+  EXPECT_EQ(data_of(::testing::read_file(scratch / "r.html"))["rows"].size(), 0U);
 }
 
 // The name of a browser that can run without a screen; empty if there is none.
@@ -160,7 +160,7 @@ std::string document_of(const path& html, const TempDir& scratch) {
       (scratch / "profile").string() + "' --virtual-time-budget=5000 --dump-dom 'file://" + html.string() + "' > '" +
       out.string() + "' 2> /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  return testing::read_file(out);
+  return ::testing::read_file(out);
 }
 
 TEST(HtmlReport, SortsAndFiltersInABrowser) {
@@ -170,7 +170,7 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
   EXPECT_THAT(document_of(report, scratch), HasSubstr("data-ready=\"176\""));
 
   // What a user would do, by a script behind that of the page.
-  std::string html = testing::read_file(report);
+  std::string html = ::testing::read_file(report);
   const std::string steps = R"(<script>{
     const seen = [];
     const names = () => [...document.querySelectorAll('#rows tr.row')].slice(0, 3).map((row) => row.cells[2].textContent + ' ' + row.cells[1].textContent).join('; ');
@@ -214,7 +214,7 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
   }</script></body>)";
   html.replace(html.find("</body>"), std::string("</body>").size(), steps);
   const path copy = scratch / "copy.html";
-  testing::write_file(copy, html);
+  ::testing::write_file(copy, html);
   const std::string document = document_of(copy, scratch);
   const std::size_t at = document.find("data-seen=\"");
   ASSERT_NE(at, std::string::npos);

@@ -19,7 +19,7 @@
 namespace msrun {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -601,7 +601,7 @@ TEST(Gradients, OneRowEachAndNothingWithoutGradients) {
   EXPECT_EQ(skip.rows.front().message, "Multiple backward is not supported.");
 }
 
-class Ties : public testing::Test {
+class Ties : public ::testing::Test {
  protected:
   // Values 5 5 3 along the only axis, sorted; the input is 3 5 5.
   Tensor input_ = vector(DType::float32, {3, 5, 5});

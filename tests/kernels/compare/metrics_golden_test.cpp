@@ -86,7 +86,7 @@ std::string check_case(const Json& expectation, const ComparisonCase& test, Poli
   return result;
 }
 
-class MetricsGolden : public testing::TestWithParam<Policy> {};
+class MetricsGolden : public ::testing::TestWithParam<Policy> {};
 
 TEST_P(MetricsGolden, EveryCase) {
   const char* other = std::getenv("MSRUN_METRICS_GOLDEN");
@@ -106,7 +106,7 @@ TEST_P(MetricsGolden, EveryCase) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, MetricsGolden, testing::Values(Policy::current, Policy::per_api),
+INSTANTIATE_TEST_SUITE_P(Policies, MetricsGolden, ::testing::Values(Policy::current, Policy::per_api),
                          [](const auto& policy) { return policy_text(policy.param); });
 
 // What makes a row differ from upstream's where compat is not asked for; empty where nothing does.

@@ -137,7 +137,7 @@ std::string pair_text(const Tensor& bench, const Tensor& device) {
   return std::string(name(device.dtype())) + " against " + std::string(name(bench.dtype()));
 }
 
-class Metrics : public testing::TestWithParam<DType> {
+class Metrics : public ::testing::TestWithParam<DType> {
  protected:
   void check(const Tensor& bench, const Tensor& device, StandardSet standards, const std::string& where) {
     for (const bool compat : {false, true}) {
@@ -220,7 +220,7 @@ TEST_P(Metrics, OfASingleNumber) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Device, Metrics, testing::ValuesIn(device_dtypes),
+INSTANTIATE_TEST_SUITE_P(Device, Metrics, ::testing::ValuesIn(device_dtypes),
                          [](const auto& dtype) { return std::string(name(dtype.param)); });
 
 // Sums of squares beyond float64 need a second pass with scaled values.

@@ -15,7 +15,7 @@ namespace msrun {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -257,7 +257,7 @@ TEST(DumpJson, MalformedEntriesDoNotSpoilTheOthers) {
   std::vector<std::string> problems;
   for (const auto& [name, entry] : dump.entries) problems.push_back(name + ": " + entry.problem);
   EXPECT_THAT(problems,
-              testing::ElementsAre("a.0.forward: The entry must be an object, found a number.",
+              ::testing::ElementsAre("a.0.forward: The entry must be an object, found a number.",
                                    "b.0.forward: input_args must be a list, found an object.",
                                    "c.0.forward: input_kwargs must be an object, found an array.",
                                    "d.0.forward: input_args is nested deeper than 400 levels.",
@@ -302,7 +302,7 @@ TEST(DumpJson, DropsModulesAndDeliversRepeatedNamesInOrder) {
       "a.0.forward": {}, "b.0.forward": {"input_args": []}, "x\u0007\ud800.0.forward": {}})"));
   std::vector<std::string> names;
   for (const auto& [name, entry] : dump.entries) names.push_back(name);
-  EXPECT_THAT(names, testing::ElementsAre("b.0.forward", "a.0.forward", "b.0.forward", "x\a\xEF\xBF\xBD.0.forward"));
+  EXPECT_THAT(names, ::testing::ElementsAre("b.0.forward", "a.0.forward", "b.0.forward", "x\a\xEF\xBF\xBD.0.forward"));
   EXPECT_TRUE(dump.entries[2].second.has_args);
 }
 
@@ -390,7 +390,7 @@ TEST(DumpJson, ReadsThePairOfFilesOfTheOlderTool) {
   };
   const DumpHeader header = read_att_pair(forward, backward, keep);
   EXPECT_THAT(lines,
-              testing::ElementsAre(
+              ::testing::ElementsAre(
                   "Functional.relu.0.forward [tensor torch.float32 [2 3 ] max 1.5 min -1 grad]{inplace: False}[]",
                   "Functional.conv2d.0.forward [tensor  [] path forward_real_data/x.pt]{}[]",
                   "Tensor.__add__.3.forward []{}[]args must be a list, found a number.",

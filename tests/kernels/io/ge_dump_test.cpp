@@ -17,11 +17,11 @@
 namespace msrun {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
 
-class GeDumpFile : public testing::Test {
+class GeDumpFile : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -112,7 +112,7 @@ TEST_F(GeDumpFile, ReadsTheExampleOfTheFormat) {
 TEST_F(GeDumpFile, CallsEveryShorterFileIncomplete) {
   const std::string whole = example();
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    EXPECT_THAT(error(whole.substr(0, size)), testing::StartsWith("incomplete: ")) << size;
+    EXPECT_THAT(error(whole.substr(0, size)), ::testing::StartsWith("incomplete: ")) << size;
   }
   EXPECT_EQ(error(whole), "no error");
   EXPECT_EQ(error(whole + "padding"), "no error");
@@ -145,7 +145,7 @@ TEST_F(GeDumpFile, CountsBuffersAndWorkspacesBehindTheTensors) {
   append_bytes(further, 5, size);
   append_bytes(further, 8, size);
   const std::string bytes = ge_dump_bytes({{.shape = {1}, .data = "abcd"}}, {}, further);
-  EXPECT_THAT(error(bytes + std::string(19, 'x')), testing::StartsWith("incomplete: "));
+  EXPECT_THAT(error(bytes + std::string(19, 'x')), ::testing::StartsWith("incomplete: "));
   EXPECT_EQ(error(bytes + std::string(20, 'x')), "no error");
 }
 
@@ -412,8 +412,8 @@ TEST(GeNames, TakesAFileNameApart) {
 TEST_F(GeDumpFile, ReadsTheMappingOfNames) {
   const InputFile file(write("123,Add.Add_1.1.2.3\r\n\"4,5\",\"a \"\"b\"\"\nc\"\nonly one\n1,2,3\n\n678,last"));
   const NameMapping mapping = read_name_mapping(file);
-  EXPECT_THAT(mapping.names, ElementsAre(testing::Pair("123", "Add.Add_1.1.2.3"), testing::Pair("4,5", "a \"b\"\nc"),
-                                         testing::Pair("678", "last")));
+  EXPECT_THAT(mapping.names, ElementsAre(::testing::Pair("123", "Add.Add_1.1.2.3"), ::testing::Pair("4,5", "a \"b\"\nc"),
+                                         ::testing::Pair("678", "last")));
   EXPECT_THAT(mapping.bad_lines, ElementsAre(3, 4));
 }
 
@@ -421,7 +421,7 @@ TEST_F(GeDumpFile, ReadsAMappingThatAnEditorSavedAndOneThatIsCutOff) {
   const NameMapping mapping =
       read_name_mapping(InputFile(write("\xEF\xBB\xBF"
                                         "1,Add.a.1.2.3\n2,\"Add.b")));
-  EXPECT_THAT(mapping.names, ElementsAre(testing::Pair("1", "Add.a.1.2.3")));
+  EXPECT_THAT(mapping.names, ElementsAre(::testing::Pair("1", "Add.a.1.2.3")));
   EXPECT_THAT(mapping.bad_lines, ElementsAre(2));
 }
 

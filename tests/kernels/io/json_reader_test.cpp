@@ -16,7 +16,7 @@ namespace msrun {
 namespace {
 
 using nlohmann::ordered_json;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -259,7 +259,7 @@ TEST(JsonTree, HoldsAValueWhoseKeysComeInAnyOrder) {
   ASSERT_EQ(tree.read(reader), JsonTree::Outcome::complete);
   std::vector<std::string> keys;
   for (const JsonNode field : tree.root()) keys.emplace_back(field.key());
-  EXPECT_THAT(keys, testing::ElementsAre("a", "b", "a2"));
+  EXPECT_THAT(keys, ::testing::ElementsAre("a", "b", "a2"));
   const JsonNode array = *tree.root().begin();
   EXPECT_EQ(array.count(), 3U);
   auto item = array.begin();

@@ -16,9 +16,9 @@
 namespace msrun {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class Npy : public testing::Test {
+class Npy : public ::testing::Test {
  protected:
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
@@ -70,18 +70,18 @@ std::string header(const std::string& descr, const std::string& shape, const std
 TEST_F(Npy, ReadsFilesOfNumpy) {
   const Tensor floats = read_tensor_file(testing::test_data("/tensors/f4.npy"));
   EXPECT_EQ(floats.dtype(), DType::float32);
-  EXPECT_THAT(floats.shape(), testing::ElementsAre(3));
-  EXPECT_THAT(values(floats), testing::ElementsAre(0, 1, 2));
+  EXPECT_THAT(floats.shape(), ::testing::ElementsAre(3));
+  EXPECT_THAT(values(floats), ::testing::ElementsAre(0, 1, 2));
   const Tensor halves = read_npy(testing::test_data("/tensors/f2.npy"));
   EXPECT_EQ(halves.dtype(), DType::float16);
-  EXPECT_THAT(halves.shape(), testing::ElementsAre(3, 4));
+  EXPECT_THAT(halves.shape(), ::testing::ElementsAre(3, 4));
   EXPECT_EQ(halves.item(0), 0.8623046875);        // 0x3AE6
   EXPECT_EQ(halves.item(11), -0.06451416015625);  // 0xAC21
   // Stored column by column: 5.72.., -1.65.., 5.56.. are the first two columns of a (1, 3, 2) array.
   const Tensor fortran = read_npy(testing::test_data("/tensors/fortran_f8.npy"));
-  EXPECT_THAT(fortran.shape(), testing::ElementsAre(1, 3, 2));
+  EXPECT_THAT(fortran.shape(), ::testing::ElementsAre(1, 3, 2));
   EXPECT_TRUE(fortran.is_contiguous());
-  EXPECT_THAT(values(fortran), testing::ElementsAre(5.721562385559082, 3.7546322345733643, -1.6533620357513428,
+  EXPECT_THAT(values(fortran), ::testing::ElementsAre(5.721562385559082, 3.7546322345733643, -1.6533620357513428,
                                                     -7.178596019744873, 5.566400527954102, 5.001818656921387));
 }
 
@@ -106,15 +106,15 @@ TEST_F(Npy, ReadsEveryDtypeAndByteOrder) {
   const Tensor booleans = read(header("|b1", "(2, 2)"), "\0\1\2\xFF"s);
   EXPECT_EQ(booleans.dtype(), DType::boolean);
   EXPECT_THAT(std::vector<int>(booleans.data<std::uint8_t>(), booleans.data<std::uint8_t>() + 4),
-              testing::ElementsAre(0, 1, 1, 1));
+              ::testing::ElementsAre(0, 1, 1, 1));
 }
 
 TEST_F(Npy, ReadsVersionsAndSpellingsOfTheHeader) {
   for (const int version : {1, 2, 3}) {
-    EXPECT_THAT(values(read(header("|u1", "(2,)"), "ab", version)), testing::ElementsAre('a', 'b'));
+    EXPECT_THAT(values(read(header("|u1", "(2,)"), "ab", version)), ::testing::ElementsAre('a', 'b'));
   }
   EXPECT_THAT(read("{\"shape\":(2L,1L),\"descr\":\"|u1\",\"fortran_order\":True}", "ab").shape(),
-              testing::ElementsAre(2, 1));
+              ::testing::ElementsAre(2, 1));
   EXPECT_EQ(read(header("|u1", "()"), "a").rank(), 0);
   EXPECT_EQ(read(header("<f4", "(3, 0, 2)", "True"), "").numel(), 0);
 }

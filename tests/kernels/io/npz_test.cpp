@@ -14,9 +14,9 @@
 namespace msrun {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class Npz : public testing::Test {
+class Npz : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -98,7 +98,7 @@ TEST_F(Npz, ReadsBackWhatItWrote) {
   std::vector<float> values(5);
   TensorReader reader(file, stored_tensor(a->header));
   EXPECT_EQ(reader.read(std::span(values)), 4);
-  EXPECT_THAT(values, testing::ElementsAre(1, -2, 3, -4, 0));
+  EXPECT_THAT(values, ::testing::ElementsAre(1, -2, 3, -4, 0));
   EXPECT_EQ(find_member(members, "empty")->header.data_bytes, 0);
 }
 

@@ -22,8 +22,8 @@
 namespace msrun {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const std::string dump_folder = testing::test_data("/dumps/zoo_tensor_small/");
 
@@ -71,7 +71,7 @@ struct Pickle {
   }
 };
 
-class PtFile : public testing::Test {
+class PtFile : public ::testing::Test {
  protected:
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 

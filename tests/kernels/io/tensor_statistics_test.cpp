@@ -19,7 +19,7 @@ namespace {
 constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
 constexpr float inf32 = std::numeric_limits<float>::infinity();
 
-class StoredStatistics : public testing::Test {
+class StoredStatistics : public ::testing::Test {
  protected:
   void SetUp() override { std::filesystem::create_directories(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -159,7 +159,7 @@ TEST_F(StoredStatistics, HaveTheChecksumOfTheElements) {
 TEST_F(StoredStatistics, SurviveTheirColumns) {
   TensorStatistics measured = statistics<std::int32_t>({3, 4, 0}, NumpyType::int32);
   const std::array<double, TensorStatistics::column_count> columns = measured.columns();
-  EXPECT_THAT(columns, testing::ElementsAre(0, 4, 7.0 / 3, 5, 0, 0, 3, measured.checksum));
+  EXPECT_THAT(columns, ::testing::ElementsAre(0, 4, 7.0 / 3, 5, 0, 0, 3, measured.checksum));
   EXPECT_EQ(TensorStatistics::from_columns(columns).columns(), columns);
   const std::array<double, TensorStatistics::column_count> nonsense{1, 2, 3, 4, -1, nan32, 1e300, 1e300};
   const TensorStatistics read = TensorStatistics::from_columns(nonsense);

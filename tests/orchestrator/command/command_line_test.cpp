@@ -8,9 +8,9 @@
 namespace msrun {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 ParsedCommandLine parse_any(std::vector<const char*> words) {
   words.insert(words.begin(), "msrun");
@@ -78,7 +78,7 @@ TEST(CommandLine, LeadingFramework) {
 }
 
 // Each spelling, with one and two dashes, with the value as the next word and after '='.
-class FlagSpelling : public testing::TestWithParam<std::pair<const char*, std::string Options::*>> {};
+class FlagSpelling : public ::testing::TestWithParam<std::pair<const char*, std::string Options::*>> {};
 
 TEST_P(FlagSpelling, TakesItsValue) {
   const auto& [spelling, member] = GetParam();
@@ -98,7 +98,7 @@ TEST_P(FlagSpelling, TakesItsValue) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, FlagSpelling,
-    testing::Values(std::pair{"api_info", &Options::api_info}, std::pair{"api_info_file", &Options::api_info},
+    ::testing::Values(std::pair{"api_info", &Options::api_info}, std::pair{"api_info_file", &Options::api_info},
                     std::pair{"out_path", &Options::out_path}, std::pair{"csv_path", &Options::csv_path},
                     std::pair{"result_csv_path", &Options::csv_path}, std::pair{"config", &Options::config_path},
                     std::pair{"config_path", &Options::config_path}, std::pair{"forward", &Options::forward},
@@ -331,7 +331,7 @@ TEST(CommandLine, HelpAndVersion) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
   }
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help"})).text, std::get<PrintAndExit>(parse_any({"-h"})).text);
-  EXPECT_THAT(std::get<PrintAndExit>(parse_any({"--version"})).text, testing::StartsWith("msrun "));
+  EXPECT_THAT(std::get<PrintAndExit>(parse_any({"--version"})).text, ::testing::StartsWith("msrun "));
 }
 
 TEST(CommandLine, ToolsReadTheirOwnWords) {

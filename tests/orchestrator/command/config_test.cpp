@@ -10,15 +10,15 @@
 namespace msrun {
 namespace {
 
-using testing::HasSubstr;
-using testing::UnorderedElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 bool is_supported(std::string_view name) {
   static const std::set<std::string_view> names{"conv2d", "relu", "linalg.norm", "npu_rms_norm", "to"};
   return names.contains(name);
 }
 
-class ConfigFile : public testing::Test {
+class ConfigFile : public ::testing::Test {
  protected:
   Config load(const std::string& json) { return load_config(folder_.write("config.json", json), is_supported); }
 
@@ -77,9 +77,9 @@ TEST_F(ConfigFile, NamesWithTheirTypeAreExplained) {
 TEST_F(ConfigFile, KeysThatAreNotUsedAreNamed) {
   const std::string path = folder_.file("config.json");
   EXPECT_THAT(load(R"({"white_list": ["relu"], "acc_check": {"whitelist": ["relu"], "black_list": []}})").notices,
-              testing::ElementsAre(path + ": white_list stands outside of acc_check and is not used.",
+              ::testing::ElementsAre(path + ": white_list stands outside of acc_check and is not used.",
                                    path + ": acc_check has no key whitelist; it is not used."));
-  EXPECT_THAT(load(R"({"task": "statistics", "acc_check": {"white_list": ["relu"]}})").notices, testing::IsEmpty());
+  EXPECT_THAT(load(R"({"task": "statistics", "acc_check": {"white_list": ["relu"]}})").notices, ::testing::IsEmpty());
 }
 
 TEST_F(ConfigFile, CommonKeysAreChecked) {

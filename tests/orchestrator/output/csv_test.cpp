@@ -12,10 +12,10 @@
 namespace msrun {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 
 ApiResult call(const std::string& name, Status forward, std::optional<Status> backward, std::string message = {}) {
   ApiResult result;

@@ -11,9 +11,9 @@
 namespace msrun {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string input_error(const std::string& path, std::uint64_t max_bytes = max_json_bytes) {
   return error_of<UserError>([&] { check_input_file(path, {".json"}, max_bytes); });

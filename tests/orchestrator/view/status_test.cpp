@@ -14,7 +14,7 @@
 namespace msrun {
 namespace {
 
-using testing::MatchesRegex;
+using ::testing::MatchesRegex;
 
 ProgressState state_at(std::uint64_t done, double elapsed) {
   ProgressState state;
@@ -163,7 +163,7 @@ TEST(JsonViewTest, OneObjectPerLine) {
   EXPECT_EQ(lines[5]["peak_bytes"], nlohmann::json({{"supervisor", 4096}, {"runners", 8192}}));
 }
 
-class LogLines : public testing::Test {
+class LogLines : public ::testing::Test {
  protected:
   ~LogLines() override {
     unsetenv("MSPROBE_LOG_LEVEL");
@@ -180,13 +180,13 @@ TEST_F(LogLines, HaveTimePidAndLevel) {
   const std::string pid = std::to_string(getpid());
   EXPECT_THAT(out_.str(), MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} .[0-9]+. "
                                        ".INFO. start acc_check test\n"));
-  EXPECT_THAT(out_.str(), testing::HasSubstr(" (" + pid + ") [INFO] "));
+  EXPECT_THAT(out_.str(), ::testing::HasSubstr(" (" + pid + ") [INFO] "));
   out_.str("");
   spdlog::warn("a\nb\tc%0ad");
-  EXPECT_THAT(out_.str(), testing::EndsWith("[WARNING] a_b_c_d\n"));
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("[WARNING] a_b_c_d\n"));
   out_.str("");
   spdlog::error("x");
-  EXPECT_THAT(out_.str(), testing::EndsWith("[ERROR] x\n"));
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("[ERROR] x\n"));
   out_.str("");
   spdlog::debug("not shown");
   EXPECT_EQ(out_.str(), "");
@@ -218,9 +218,9 @@ TEST_F(LogLines, LevelComesFromTheEnvironment) {
 
 TEST_F(LogLines, JsonModeLeavesStdoutAlone) {
   setup_logging(true, console_);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   spdlog::info("x");
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::EndsWith("[INFO] x\n"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("[INFO] x\n"));
   EXPECT_EQ(out_.str(), "");
 }
 
@@ -228,7 +228,7 @@ TEST_F(LogLines, DeadRunnerIsAWarning) {
   setup_logging(false, console_);
   make_plain_view(console_, 5)->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, false});
   EXPECT_THAT(out_.str(),
-              testing::EndsWith("[WARNING] The runner of device 2 died: killed by signal 9. It was on Torch.add.1, "
+              ::testing::EndsWith("[WARNING] The runner of device 2 died: killed by signal 9. It was on Torch.add.1, "
                                 "Torch.mul.0; recorded as SKIP.\n"));
 }
 

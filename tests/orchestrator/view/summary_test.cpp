@@ -10,8 +10,8 @@
 namespace msrun {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 ApiResult of_status(Status forward, std::optional<Status> backward) {
   ApiResult result;
