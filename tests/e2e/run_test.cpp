@@ -39,7 +39,7 @@ int runners_on_this_machine(const std::string& marker) {
 }
 
 TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   Process run({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", scratch / "out", "--sim-fault",
                "Functional.embedding.0=hang"},
               scratch.path());
@@ -63,7 +63,7 @@ TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
 }
 
 TEST(Run, FilesDoNotDependOnThreadsAndDevices) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   for (const char* name : {"llama_bf16", "cnn_fp32", "moe_bf16"}) {
     const fs::path one = scratch / (std::string(name) + "_one");
     const fs::path many = scratch / (std::string(name) + "_many");
@@ -77,7 +77,7 @@ TEST(Run, FilesDoNotDependOnThreadsAndDevices) {
 }
 
 TEST(Run, EveryDeviceHasItsShareOfTheRows) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "2", "5", "-o", scratch / "out"}, scratch.path())
                 .exit_code,
             0);
@@ -123,7 +123,7 @@ class Resume : public ::testing::Test {
     return result;
   }
 
-  TempDir scratch_;
+  TemporaryDirectory scratch_;
 };
 
 TEST_F(Resume, AfterTheSupervisorWasKilledGivesTheSameFiles) {
@@ -185,7 +185,7 @@ TEST_F(Resume, RefusesAnotherDump) {
 }
 
 TEST(Patterns, ThatMatchNoCallAreNamed) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--only", "Functional.linear.0",
                               "--only", "linear", "--sim-fault", "conv2d=hf32"},
                              scratch.path());
@@ -196,7 +196,7 @@ TEST(Patterns, ThatMatchNoCallAreNamed) {
 }
 
 TEST(Death, OfARunnerIsRetriedThenRecorded) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path whole = scratch / "whole";
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", whole}, scratch.path()).exit_code,
             0);
@@ -223,7 +223,7 @@ TEST(Death, OfARunnerIsRetriedThenRecorded) {
 }
 
 TEST(Death, ByTimeOutIsRecorded) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "2", "-o", scratch / "out", "--sim-fault",
                               "Functional.gelu.0=hang", "--task-timeout", "6", "--retries", "0"},
                              scratch.path());
@@ -241,7 +241,7 @@ TEST(Death, ByTimeOutIsRecorded) {
 // As the kernel kills when memory runs out: every call in flight may be to blame, so the one that is runs alone in the
 // end.
 TEST(Death, ByAKillFromOutsideCostsOnlyTheCallThatCausesIt) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run =
       msrun({"-api_info", dump("vit_fp32"), "-n", "4", "-o", scratch / "out", "--sim-fault", "Functional.gelu.0=oom"},
             scratch.path());
@@ -256,7 +256,7 @@ TEST(Death, ByAKillFromOutsideCostsOnlyTheCallThatCausesIt) {
 }
 
 TEST(Death, WithoutRetriesTheFirstOneCounts) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "1", "-o", scratch / "out", "--sim-fault",
                               "Functional.gelu.0=crash", "--retries", "0"},
                              scratch.path());
@@ -269,7 +269,7 @@ TEST(Death, WithoutRetriesTheFirstOneCounts) {
 
 // The call that was in flight in two runs that died may have killed the host: it comes last, alone.
 TEST(Death, OfTheSupervisorTwiceMakesACallSuspect) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::vector<std::string> arguments{"-api_info", dump("vit_fp32"), "-n",          "2",
                                            "-o",        scratch / "out",  "--sim-fault", "Functional.gelu.0=hang"};
   std::vector<std::string> again = arguments;
@@ -299,7 +299,7 @@ TEST(Death, OfTheSupervisorTwiceMakesACallSuspect) {
 }
 
 TEST(SimFault, AResultThatIsWrongOnceIsSaidToChange) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "1", "-o", scratch / "out", "--sim-fault",
                               "Functional.gelu.0=wrong-once", "--sim-fault", "Functional.layer_norm.0=wrong-block"},
                              scratch.path());
@@ -318,7 +318,7 @@ TEST(SimFault, AResultThatIsWrongOnceIsSaidToChange) {
 }
 
 TEST(Messages, JsonLinesTellTheWholeRun) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run =
       msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--message-format", "json"}, scratch.path());
   ASSERT_EQ(run.exit_code, 0);
@@ -336,7 +336,7 @@ TEST(Messages, JsonLinesTellTheWholeRun) {
 }
 
 TEST(Messages, FailOnDecidesTheExitCode) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   EXPECT_EQ(
       msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "a", "--fail-on", "error"}, scratch.path()).exit_code, 0);
   EXPECT_EQ(
@@ -345,7 +345,7 @@ TEST(Messages, FailOnDecidesTheExitCode) {
 }
 
 TEST(Selection, OnlyRunsWhatIsAsked) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "--only", "Functional.silu.*", "--only",
                    "Torch.matmul.0"},
                   scratch.path())
@@ -356,7 +356,7 @@ TEST(Selection, OnlyRunsWhatIsAsked) {
 }
 
 TEST(Selection, WhiteAndBlackListSkipTheRest) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   write_file(scratch / "config.json", R"({"acc_check": {"white_list": ["silu", "matmul"], "black_list": ["matmul"]}})");
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "-config", scratch / "config.json"},
                   scratch.path())
@@ -374,7 +374,7 @@ TEST(Selection, WhiteAndBlackListSkipTheRest) {
 }
 
 TEST(ErrorData, HoldsTheTensorsOfCallsThatDoNotPass) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   write_file(scratch / "config.json", R"({"acc_check": {"error_data_path": ")" + scratch.path().string() + R"("}})");
   ASSERT_EQ(
       msrun({"-api_info", dump("llama_fp32"), "-o", scratch / "out", "-save_error_data", "-config",
@@ -393,7 +393,7 @@ TEST(ErrorData, HoldsTheTensorsOfCallsThatDoNotPass) {
 }
 
 TEST(SeedModes, StreamIsDeterministicToo) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   for (const auto& [name, threads] : {std::pair{"a", "1"}, std::pair{"b", "8"}}) {
     ASSERT_EQ(msrun({"-api_info", dump("cnn_fp32"), "-n", threads, "--seed-mode", "stream", "-o", scratch / name},
                     scratch.path())
@@ -406,7 +406,7 @@ TEST(SeedModes, StreamIsDeterministicToo) {
 }
 
 TEST(Newcomer, HelpVersionAndListing) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished help = msrun({"--help"}, scratch.path());
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.out, HasSubstr("-api_info"));
