@@ -46,6 +46,7 @@ TEXT_RULES = [
     (re.compile(r"\bpid \d+"), "pid PID"),
     (re.compile(r"\bprocess \d+"), "process PID"),
     (re.compile(r"in \d+:\d\d(:\d\d)?\b"), "in DURATION"),
+    (re.compile(r"in \d+\.\d+ s \(.* per second\)"), "in DURATION"),
     (re.compile(r'"pid":\d+'), '"pid":PID'),
     (re.compile(r'"elapsed_seconds":[0-9.e+-]+'), '"elapsed_seconds":SECONDS'),
     (re.compile(r'"seconds":\{[^}]*\}'), '"seconds":{}'),
