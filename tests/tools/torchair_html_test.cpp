@@ -24,11 +24,11 @@ const path trees = path(testing::test_data()) / "torchair/trees";
 // The HTML report of the reference tree.
 path reference_report(const TemporaryDirectory& scratch) {
   const testing::Finished finished =
-      ::testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
+      testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
                         (trees / "fx_post710/msprobe_fx_dump").string(), "-o", (scratch / "out").string(), "--html"},
                        scratch.path());
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  for (const auto& entry : ::testing::fs::directory_iterator(scratch / "out")) {
+  for (const auto& entry : testing::fs::directory_iterator(scratch / "out")) {
     if (entry.path().extension() == ".html") return entry.path();
   }
   ADD_FAILURE() << "no HTML report";
@@ -214,7 +214,7 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
   }</script></body>)";
   html.replace(html.find("</body>"), std::string("</body>").size(), steps);
   const path copy = scratch / "copy.html";
-  ::testing::write_file(copy, html);
+  testing::write_file(copy, html);
   const std::string document = document_of(copy, scratch);
   const std::size_t at = document.find("data-seen=\"");
   ASSERT_NE(at, std::string::npos);
