@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/support/msrun_process.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {
@@ -26,16 +27,6 @@ std::string details_text(const fs::path& directory) {
 std::size_t lines(const fs::path& path) {
   const std::string text = read_file(path);
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-// Runners of any supervisor, dead parents included.
-int runners_on_this_machine(const std::string& marker) {
-  int count = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
-    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-    if (read_file(entry.path() / "cmdline").find(marker) != std::string::npos) ++count;
-  }
-  return count;
 }
 
 TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
@@ -59,7 +50,7 @@ TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
   const Finished finished = run.wait();
   EXPECT_EQ(finished.exit_code, 3) << finished.out;
   EXPECT_THAT(finished.out, HasSubstr("-csv_path"));
-  EXPECT_TRUE(eventually(5, [&] { return runners_on_this_machine(scratch.path().string()) == 0; }));
+  EXPECT_TRUE(eventually(5, [&] { return processes_with(scratch.path().string()) == 0; }));
 }
 
 TEST(Run, FilesDoNotDependOnThreadsAndDevices) {

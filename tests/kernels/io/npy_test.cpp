@@ -10,6 +10,7 @@
 #include "kernels/io/stored/tensor_file.h"
 #include "tests/support/npy_file.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/tensor_values.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun {
@@ -18,6 +19,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::read_file;
 using testing::TemporaryDirectory;
+using testing::values;
 using testing::write_npy;
 
 class Npy : public ::testing::Test {
@@ -51,12 +53,6 @@ class Npy : public ::testing::Test {
  private:
   TemporaryDirectory folder_;
 };
-
-std::vector<double> values(const Tensor& tensor) {
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) result.push_back(tensor.item(i));
-  return result;
-}
 
 std::string header(const std::string& descr, const std::string& shape, const std::string& fortran = "False") {
   return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }  \n";

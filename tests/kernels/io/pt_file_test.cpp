@@ -16,6 +16,7 @@
 #include "kernels/io/stored/tensor_file.h"
 #include "kernels/io/torch/tensor_pickle.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/tensor_values.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun {
@@ -25,14 +26,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::read_file;
 using testing::TemporaryDirectory;
+using testing::values;
 
 const std::string dump_folder = testing::test_data("/dumps/zoo_tensor_small/");
-
-std::vector<double> values(const Tensor& tensor) {
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) result.push_back(tensor.item(i));
-  return result;
-}
 
 // A pickle put together from its opcodes, as torch's pickler would write it.
 struct Pickle {

@@ -8,6 +8,7 @@
 
 #include "journal/writer.h"
 #include "kernels/base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -17,6 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::error_of;
 using testing::read_file;
 using ::testing::SizeIs;
 using testing::TemporaryDirectory;
