@@ -1,6 +1,6 @@
 // Any bytes as a record of a run's journal: a result or a note, or a RecordError. What was read and is written again is
-// the same bytes and reads the same, and what is stored in memory comes out as it went in. The first byte of an input says whether the
-// rest is the whole record or what follows the prefix of one, which chance would rarely find.
+// the same bytes and reads the same, and what is stored in memory comes out as it went in. The first byte of an input
+// says whether the rest is the whole record or what follows the prefix of one, which chance would rarely find.
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
