@@ -19,7 +19,7 @@
 namespace msrun {
 namespace {
 
-// Of --durability power. Until a result is on the storage device up to a tenth of a second and one sync come on top.
+// For --durability power. Until a result is on the storage device, up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
 
 // A pattern with a slip in it would go unnoticed.

@@ -79,7 +79,7 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   StoredResults results(session.plan.size());
   AttemptHistory attempts;
   RecordHandlers handlers;
-  // Of a call with several results, run again for its SKIP, the last counts.
+  // A call that ran again for its SKIP has several results: the last counts.
   handlers.result = [&](const ApiResult& result) {
     if (result.task < results.tasks()) results.put(result);
   };
