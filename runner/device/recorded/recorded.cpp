@@ -130,8 +130,8 @@ class RecordedDevice final : public Device {
                                                                         : call.recorded->gradient_problem;
       return result;
     }
-    GradientPairing pairing =
-        pair_gradients(device_call.traits.recorded_gradients, call.parts.api, call.recorded->gradients, slots_of(call));
+    GradientPairing pairing = pair_gradients(device_call.traits.gradients_recorded_of(call.parts.api), call.parts.api,
+                                             call.recorded->gradients, slots_of(call));
     result.gradients = std::move(pairing.readings.front());
     pairing.readings.erase(pairing.readings.begin());
     result.other_gradients = std::move(pairing.readings);
