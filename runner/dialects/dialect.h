@@ -16,12 +16,14 @@
 
 #include "kernels/compare/compare.h"
 #include "kernels/compare/details_csv.h"
-#include "kernels/evaluate/evaluate.h"
+#include "kernels/evaluate/materialise.h"
 #include "kernels/io/dump/dump_dialect.h"
-#include "runner/device/device.h"
 #include "runner/results/result.h"
 
 namespace msrun {
+
+struct Evaluation;
+struct DeviceResult;
 
 class Dialect {
  public:

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "kernels/api/operators.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/csv.h"
+#include "runner/device/device.h"
 #include "runner/dialects/dialect.h"
 #include "runner/dialects/error_data.h"
 
