@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "journal/error.h"
+#include "kernels/base/exit_code.h"
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/list_apis.h"
 #include "orchestrator/command/list_standards.h"
