@@ -22,7 +22,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/descriptor.h"
 #include "orchestrator/command/journal_contents.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 
 namespace msrun {
 namespace {

@@ -53,7 +53,7 @@ class DetailsFile {
   // Throws UserError if the file cannot be read, is no CSV, or lacks a required column; tag, "npu_csv" or "gpu_csv",
   // names it in that message.
   DetailsFile(const std::string& path, const std::string& tag, Reading reading);
-  // The same with the contents of the file.
+  // Reads bytes as the contents of the file; path stands in messages.
   DetailsFile(const std::string& path, std::string bytes, const std::string& tag, Reading reading);
   DetailsFile(const DetailsFile&) = delete;
   DetailsFile& operator=(const DetailsFile&) = delete;

@@ -17,7 +17,7 @@ struct RowSide {
   std::string dtype;
   std::string shape;                   // "[2, 3]"
   std::optional<DumpSummary> summary;  // none for empty and unread tensors
-  // Of the recorded tensor, in statistics rows whose files tell them.
+  // Mean and norm of the recorded tensor, in statistics rows whose files tell them.
   std::optional<double> recorded_mean;
   std::optional<double> recorded_norm;
   std::string md5;  // eight hexadecimal digits of a CRC-32, if it was asked for
