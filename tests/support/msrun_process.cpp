@@ -18,18 +18,6 @@ extern char** environ;
 
 namespace msrun::testing {
 
-TempDir::TempDir() {
-  std::string pattern = (fs::temp_directory_path() / "msrun_e2e_XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = pattern;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  fs::permissions(path_, fs::perms::owner_all, fs::perm_options::add, ignored);
-  fs::remove_all(path_, ignored);
-}
-
 Process::Process(const std::vector<std::string>& arguments, const fs::path& scratch,
                  const std::vector<std::string>& environment, const std::string& name) {
   static int count = 0;

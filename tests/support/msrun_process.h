@@ -11,23 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_directory.h"
+
 namespace msrun::testing {
 
 namespace fs = std::filesystem;
 
-// A directory of its own, removed at the end of the test.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+// The folder that a test works in.
+using TempDir = TemporaryDirectory;
 
 struct Finished {
   int exit_code = -1;  // 128 + signal if it was killed

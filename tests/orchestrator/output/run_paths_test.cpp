@@ -30,7 +30,7 @@ TEST(InputFile, SpacesAndUnicodeAreFine) {
 TEST(InputFile, RefusedInTheWordsOfTheSpecification) {
   const TemporaryDirectory folder;
   EXPECT_EQ(input_error(folder.file("a.json")), "The file path " + folder.file("a.json") + " does not exist.");
-  EXPECT_EQ(input_error(folder.path()), "The " + folder.path() + " should be a file!");
+  EXPECT_EQ(input_error(folder.path()), "The " + folder.path().string() + " should be a file!");
   const std::string text = folder.write("a.txt", "{}");
   EXPECT_EQ(input_error(text), text + " should be one of the following types of files: ['.json']!");
   const std::string large = folder.write("a.json", "12345");
@@ -66,10 +66,10 @@ TEST(OutputDirectory, IsCreatedWithAtMostSixteenLevels) {
   prepare_output_directory(levels(folder.path(), 16));
   EXPECT_TRUE(std::filesystem::is_directory(levels(folder.path(), 16)));
   EXPECT_THAT(std::filesystem::is_empty(levels(folder.path(), 16)), true);
-  prepare_output_directory(folder.path() + "/new/");
-  const std::string deep = levels(folder.path() + "/deep", 16);
+  prepare_output_directory(folder.file("new/"));
+  const std::string deep = levels(folder.file("deep"), 16);
   EXPECT_THAT(error_of<UserError>([&] { prepare_output_directory(deep); }), HasSubstr("more than 16 missing levels"));
-  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/deep"));
+  EXPECT_FALSE(std::filesystem::exists(folder.file("deep")));
 }
 
 TEST(OutputDirectory, MustBeAWritableDirectory) {
