@@ -51,6 +51,7 @@ TableView people() {
   view.marks = {{"red", "bad", 1}, {"green", "good", 1}};
   view.name = "Name";
   view.sort = "Age";
+  view.sort_label = "Oldest first";
   view.order = "Order";
   view.noun = "person";
   view.nothing = "Nobody.";

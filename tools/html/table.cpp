@@ -23,8 +23,8 @@ std::string filters(const TableView& view) {
     out += "<select id=\"" + escaped(view.id) + "-choice\" aria-label=\"" + escaped(view.choice_noun) +
            "\"><option value=\"\">all " + escaped(view.choice_noun) + "s</option></select>\n";
   }
-  return out + "<button type=\"button\" class=\"first-order\">Worst first</button>\n<span class=\"soft\" id=\"" +
-         escaped(view.id) + "-count\"></span>\n</div>\n";
+  return out + "<button type=\"button\" class=\"first-order\">" + escaped(view.sort_label) +
+         "</button>\n<span class=\"soft\" id=\"" + escaped(view.id) + "-count\"></span>\n</div>\n";
 }
 
 nlohmann::json columns_json(const TableView& view) {

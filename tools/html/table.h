@@ -47,6 +47,7 @@ struct TableView {
   std::string choice;               // a column of few values, one of which can be chosen
   std::string choice_noun;          // "token": the choices are "all tokens", "token 1"
   std::string sort;                 // sorted by this at first, largest first
+  std::string sort_label;           // of the button that sorts so again: "Worst first"
   std::string order;                // a number that decides between equals
   std::string noun;                 // what a row is: "tensor"
   std::string search_hint;          // in the empty search box

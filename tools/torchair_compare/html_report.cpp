@@ -229,6 +229,7 @@ html::TableView table_view(const std::vector<std::string>& names, const std::arr
   view.choice = "token_id";
   view.choice_noun = "token";
   view.sort = "Badness";
+  view.sort_label = "Worst first";
   view.order = "Order";
   view.noun = "tensor";
   view.search_hint = "Any text, or =Name of an operator";
