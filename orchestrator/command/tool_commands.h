@@ -26,7 +26,7 @@ struct ToolRequest {
   std::vector<std::string> arguments;
 };
 
-// Puts the tool in the place of this process. Throws UserError if its program is not there.
+// Replaces this process by the tool. Throws UserError if its program is not there.
 [[noreturn]] void run_tool(const ToolRequest& request);
 
 }  // namespace msrun

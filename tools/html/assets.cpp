@@ -112,7 +112,7 @@ function fillTable(root) {
     if (m === null || n === null) return (m === null) - (n === null);  // without a number: last in either direction
     return m === n ? 0 : sign * (m < n ? -1 : 1);
   }
-  // "=Add" asks for the rows of exactly that name; other words may stand anywhere.
+  // "=Add" asks for the rows of exactly that name; other words may be anywhere in a row.
   function selected() {
     const name = state.text.startsWith('=') ? state.text.slice(1).trim() : null;
     const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);

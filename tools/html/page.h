@@ -30,7 +30,7 @@ class Page {
   // HTML, written as it is.
   void markup(std::string_view html);
 
-  // Ends the document and puts it in the place of path.
+  // Ends the document and replaces the file at path by it.
   void commit();
 
  private:

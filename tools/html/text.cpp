@@ -32,7 +32,7 @@ std::string script_json(const nlohmann::json& data) {
   const std::string text = data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string out;
   out.reserve(text.size());
-  // All of these stand in JSON only inside of strings, where they may be written as escapes.
+  // JSON has all of these only inside of strings, where they may be written as escapes.
   constexpr std::string_view line_separators = "\xE2\x80";
   for (std::size_t i = 0; i < text.size(); ++i) {
     const std::string_view rest = std::string_view(text).substr(i);

@@ -10,7 +10,7 @@ namespace msrun::html {
 // Text that a browser shows as it is, between tags and in attributes in double quotes.
 std::string escaped(std::string_view text);
 
-// JSON that may stand in a script element: no text in it ends the element or a line of a script. Bytes that are not
+// JSON for the inside of a script element: no text in it ends the element or a line of a script. Bytes that are not
 // UTF-8 become U+FFFD.
 std::string script_json(const nlohmann::json& data);
 

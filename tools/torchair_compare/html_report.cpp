@@ -29,7 +29,7 @@ constexpr double yellow_ratio = 0.9;
 
 // A row, as far as order, colour and chart ask for it.
 struct Point {
-  std::size_t entry = 0;  // place in the report
+  std::size_t entry = 0;  // index in the report
   Mark mark = Mark::green;
   bool is_output = false;
   double cosine = std::numeric_limits<double>::quiet_NaN();

@@ -170,7 +170,7 @@ FxToken read_fx_token(const TokenDirectories& directories, Messages& messages) {
       }
     }
   }
-  // The newest of a place comes last; of equal ones the full dump rather than what was made of it.
+  // The newest file of one tensor comes last; of equal ones the full dump rather than what was made of it.
   const auto order = [](const FoundTensor& tensor) {
     return std::make_tuple(std::cref(tensor.name.key), tensor.name.is_input, std::cref(tensor.name.place),
                            parse_number<std::uint64_t>(tensor.name.timestamp).value_or(0),

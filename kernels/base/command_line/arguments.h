@@ -36,7 +36,7 @@ class Arguments {
   // The words that are no options, at most as many as the command takes.
   const std::vector<std::string>& operands() const { return operands_; }
 
-  // What the value stands for, one of a few words; fallback if the option is not given. Throws UserError.
+  // What the value means, one of a few words; fallback if the option is not given. Throws UserError.
   template <class T>
   T choice(std::string_view name, T fallback, std::initializer_list<std::pair<std::string_view, T>> choices) const {
     if (!given(name)) return fallback;

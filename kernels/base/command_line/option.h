@@ -49,7 +49,7 @@ struct CommandDescription {
   std::string_view program;                // as it is called: "tensor_compare", "msrun journal"
   std::string_view summary;                // what it does, one or two sentences
   std::vector<std::string_view> usage;     // the forms of the call
-  std::vector<HelpSection> sections;       // examples, commands: what stands before the options
+  std::vector<HelpSection> sections;       // examples, commands: printed before the options
   std::vector<OptionGroup> groups;         // --help and --version are added to them
   std::string_view note;                   // a paragraph behind the options; may be empty
   std::vector<ExitMeaning> exit_meanings;  // by rising code

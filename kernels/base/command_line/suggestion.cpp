@@ -8,7 +8,7 @@ namespace msrun {
 
 namespace {
 
-constexpr std::size_t least_beginning = 3;  // characters from which on the beginning of a word stands for the word
+constexpr std::size_t least_beginning = 3;  // characters of the beginning of a word that are enough to mean it
 
 // Edits up to which a word of this length still counts as mistyped rather than as another one.
 int most_edits(std::size_t length) { return length <= least_beginning ? 1 : std::max(2, static_cast<int>(length) / 3); }
