@@ -3,6 +3,7 @@
 #include <array>
 
 #include "orchestrator/command/tool_commands.h"
+#include "runner/device/backends/backends.h"
 
 namespace msrun {
 
@@ -75,6 +76,13 @@ HelpSection command_section() {
        {"journal", "what the journal of a run holds: counts, times, damage, results; msrun journal -h tells more"}}};
 }
 
+HelpSection backend_section() {
+  HelpSection section{"Backends", {}};
+  for (const Backend& backend : backends())
+    section.lines.push_back({std::string(backend.name), std::string(backend.help)});
+  return section;
+}
+
 HelpSection tool_section() {
   HelpSection section{"Tools (msrun TOOL -h tells more; each is also a program)", {}};
   for (const ToolCommand& tool : tool_commands()) section.lines.push_back({tool.word, tool.help});
@@ -96,7 +104,8 @@ CommandDescription check_description(Command command) {
         {"msrun -api_info ./dump/dump.json --only 'Functional.conv2d.*'", "only these calls"},
         {"msrun run_overflow_check -api_info ./dump/dump.json", "whose output overflows, and where"}}},
       command_section(),
-      tool_section()};
+      tool_section(),
+      backend_section()};
   const bool overflow = command == Command::run_overflow_check;
   description.groups = {{"Input", input},
                         {"Running", running},

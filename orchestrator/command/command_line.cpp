@@ -258,8 +258,8 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
                        {{"error", FailOn::error}, {"warning", FailOn::warning}, {"suspicious", FailOn::suspicious}});
   if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
   set_running(arguments, options);
-  options.standard = arguments.choice("standard", StandardPolicy::per_api,
-                                      {{"per_api", StandardPolicy::per_api}, {"current", StandardPolicy::current}});
+  options.standard =
+      arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.compat_msprobe = arguments.choice("compat", false, {{"msprobe", true}});
   return options;
 }

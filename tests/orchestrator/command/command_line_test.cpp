@@ -50,7 +50,7 @@ TEST(CommandLine, Defaults) {
   EXPECT_EQ(options.backend, "auto");
   EXPECT_EQ(options.seed, 1234U);
   EXPECT_EQ(options.seed_mode, SeedMode::per_api);
-  EXPECT_EQ(options.standard, StandardPolicy::per_api);
+  EXPECT_EQ(options.standard, Policy::per_api);
   EXPECT_EQ(options.memory.bytes, 0U);
   EXPECT_DOUBLE_EQ(options.memory.share, 0.8);
   EXPECT_EQ(options.fail_on, FailOn::never);
@@ -228,7 +228,7 @@ TEST(CommandLine, InputIsRequired) {
 TEST(CommandLine, Choices) {
   EXPECT_EQ(parse_with_input({"--seed-mode", "stream"}).seed_mode, SeedMode::stream);
   EXPECT_EQ(parse_with_input({"--seed-mode=per-api"}).seed_mode, SeedMode::per_api);
-  EXPECT_EQ(parse_with_input({"--standard", "current"}).standard, StandardPolicy::current);
+  EXPECT_EQ(parse_with_input({"--standard", "current"}).standard, Policy::current);
   EXPECT_EQ(parse_with_input({"--message-format", "json"}).message_format, MessageFormat::json);
   EXPECT_EQ(parse_with_input({"--fail-on", "error"}).fail_on, FailOn::error);
   EXPECT_EQ(parse_with_input({"--fail-on", "warning"}).fail_on, FailOn::warning);
