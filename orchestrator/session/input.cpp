@@ -3,7 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/text.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 
 namespace msrun {
 

@@ -12,7 +12,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 #include "orchestrator/session/run_journal.h"
 #include "runner/device/sim/sim.h"
 
