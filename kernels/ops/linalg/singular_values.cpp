@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/api/operators.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"

@@ -4,8 +4,9 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/ordering.h"
+#include "kernels/numeric/reduction_view.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 

@@ -5,6 +5,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/exponential.h"

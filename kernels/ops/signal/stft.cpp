@@ -7,7 +7,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/layout.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/complex.h"
