@@ -9,6 +9,7 @@
 #include "kernels/base/parallel.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/gemm.h"
+#include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/gemm.h"
+#include "kernels/numeric/matrix_product.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 
