@@ -18,9 +18,9 @@ namespace msrun {
 
 // Zeroed storage beside the tensors of the call.
 template <class T>
-class Scratch {
+class ZeroedBuffer {
  public:
-  explicit Scratch(std::int64_t count) {
+  explicit ZeroedBuffer(std::int64_t count) {
     check_tensor_memory(static_cast<std::size_t>(count), sizeof(T));
     values_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
   }
@@ -134,7 +134,7 @@ class PaddedCopy {
   std::int64_t image_ = 1;    // elements of one image
   std::int64_t phase_ = 1;    // of one phase of all images
   std::int64_t channel_ = 1;  // of one channel
-  std::optional<Scratch<T>> storage_;
+  std::optional<ZeroedBuffer<T>> storage_;
 };
 
 }  // namespace msrun
