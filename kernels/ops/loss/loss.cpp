@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
+#include "kernels/numeric/logistic.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/loss/loss.h"
@@ -49,18 +50,6 @@ Var reduced(const Var& losses, Reduction reduction) {
 }
 
 namespace {
-
-// ln(1 + e^z) without overflow.
-template <class T>
-T log_one_plus_exp(T z) {
-  return std::max(z, T{0}) + logarithm_of_one_plus(exponential(-std::abs(z)));
-}
-
-template <class T>
-[[gnu::always_inline]] inline T logistic(T x) {
-  const T e = exponential(-std::abs(x));
-  return x >= T{0} ? T{1} / (T{1} + e) : e / (T{1} + e);
-}
 
 template <class T>
 T sign_of(T x) {
