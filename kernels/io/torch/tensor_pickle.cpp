@@ -3,70 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <variant>
 
 #include "kernels/base/error.h"
+#include "kernels/io/torch/pickle_format.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
 namespace {
-
-enum class Op : std::uint8_t {
-  mark = '(',
-  empty_tuple = ')',
-  stop = '.',
-  int4 = 'J',
-  int1 = 'K',
-  int2 = 'M',
-  none = 'N',
-  persistent_id = 'Q',
-  reduce = 'R',
-  unicode = 'X',
-  empty_list = ']',
-  append = 'a',
-  build = 'b',
-  global = 'c',
-  appends = 'e',
-  get = 'h',
-  long_get = 'j',
-  put = 'q',
-  long_put = 'r',
-  set_item = 's',
-  tuple = 't',
-  set_items = 'u',
-  empty_dict = '}',
-  protocol = 0x80,
-  tuple1 = 0x85,
-  tuple2 = 0x86,
-  tuple3 = 0x87,
-  new_true = 0x88,
-  new_false = 0x89,
-  long1 = 0x8A,
-};
-
-struct StorageClass {
-  std::string_view name;
-  DType dtype;
-};
-
-constexpr std::array storage_classes{
-    StorageClass{"FloatStorage", DType::float32},
-    StorageClass{"DoubleStorage", DType::float64},
-    StorageClass{"HalfStorage", DType::float16},
-    StorageClass{"BFloat16Storage", DType::bfloat16},
-    StorageClass{"LongStorage", DType::int64},
-    StorageClass{"IntStorage", DType::int32},
-    StorageClass{"ShortStorage", DType::int16},
-    StorageClass{"CharStorage", DType::int8},
-    StorageClass{"ByteStorage", DType::uint8},
-    StorageClass{"BoolStorage", DType::boolean},
-    StorageClass{"ComplexFloatStorage", DType::complex64},
-    StorageClass{"ComplexDoubleStorage", DType::complex128},
-};
 
 enum class Function : std::uint8_t { rebuild_v2, rebuild_v3, rebuild_parameter, rebuild_npu, ordered_dict, npu_format };
 
@@ -95,7 +42,7 @@ struct Storage {
   std::string_view key;
   std::int64_t count = 0;
 };
-// A list or dict. Of its contents only that there are any matters.
+// A list or dict. Nothing is known of its contents but whether there are any.
 struct Container {
   bool empty = true;
 };
@@ -197,7 +144,7 @@ class Machine {
     tuple->items = std::move(items);
     push(std::shared_ptr<const Tuple>(std::move(tuple)));
   }
-  // Of the container that is on top once its new contents are off the stack.
+  // Notes the new contents, which are off the stack, in the container that is now on top.
   void mark_filled(bool filled) {
     if (stack_.empty()) malformed();
     Container& container = *as<std::shared_ptr<Container>>(stack_.back());
@@ -216,107 +163,141 @@ class Machine {
   // False after the last instruction.
   bool step() {
     const auto code = number<std::uint8_t>();
-    switch (static_cast<Op>(code)) {
-      case Op::stop:
-        return false;
-      case Op::protocol:
+    const auto op = static_cast<PickleOp>(code);
+    if (op == PickleOp::stop) return false;
+    if (!push_constant(op) && !push_tuple_of(op) && !fill_container(op) && !use_memo(op) && !use_name(op)) {
+      static constexpr std::string_view digits = "0123456789abcdef";
+      refuse(std::string("uses the pickle opcode 0x") + digits[code >> 4] + digits[code & 0xFU] +
+             ", which is not supported");
+    }
+    return true;
+  }
+
+  // Each of these carries out an instruction of its group, or returns false.
+  bool push_constant(PickleOp op) {
+    switch (op) {
+      case PickleOp::protocol:
         take(1);
-        break;
-      case Op::mark:
+        return true;
+      case PickleOp::mark:
         push(Mark{});
-        break;
-      case Op::none:
+        return true;
+      case PickleOp::none:
         push(Nothing{});
-        break;
-      case Op::new_true:
+        return true;
+      case PickleOp::new_true:
         push(true);
-        break;
-      case Op::new_false:
+        return true;
+      case PickleOp::new_false:
         push(false);
-        break;
-      case Op::int1:
+        return true;
+      case PickleOp::int1:
         push(std::int64_t{number<std::uint8_t>()});
-        break;
-      case Op::int2:
+        return true;
+      case PickleOp::int2:
         push(std::int64_t{number<std::uint16_t>()});
-        break;
-      case Op::int4:
+        return true;
+      case PickleOp::int4:
         push(std::int64_t{number<std::int32_t>()});
-        break;
-      case Op::long1:
+        return true;
+      case PickleOp::long1:
         push(long_integer());
-        break;
-      case Op::unicode:
+        return true;
+      case PickleOp::unicode:
         push(take(number<std::uint32_t>()));
-        break;
-      case Op::empty_tuple:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool push_tuple_of(PickleOp op) {
+    switch (op) {
+      case PickleOp::empty_tuple:
         push_tuple({});
-        break;
-      case Op::tuple1:
+        return true;
+      case PickleOp::tuple1:
         push_tuple(pop_count(1));
-        break;
-      case Op::tuple2:
+        return true;
+      case PickleOp::tuple2:
         push_tuple(pop_count(2));
-        break;
-      case Op::tuple3:
+        return true;
+      case PickleOp::tuple3:
         push_tuple(pop_count(3));
-        break;
-      case Op::tuple:
+        return true;
+      case PickleOp::tuple:
         push_tuple(pop_to_mark());
-        break;
-      case Op::empty_list:
-      case Op::empty_dict:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool fill_container(PickleOp op) {
+    switch (op) {
+      case PickleOp::empty_list:
+      case PickleOp::empty_dict:
         push(std::make_shared<Container>());
-        break;
-      case Op::append:
+        return true;
+      case PickleOp::append:
         pop_count(1);
         mark_filled(true);
-        break;
-      case Op::set_item:
+        return true;
+      case PickleOp::set_item:
         pop_count(2);
         mark_filled(true);
-        break;
-      case Op::appends:
-      case Op::set_items:
+        return true;
+      case PickleOp::appends:
+      case PickleOp::set_items:
         mark_filled(!pop_to_mark().empty());
-        break;
-      case Op::build:  // attributes, such as hooks, say nothing about the elements
+        return true;
+      case PickleOp::build:  // attributes, such as hooks, say nothing about the elements
         pop_count(1);
         if (stack_.empty()) malformed();
-        break;
-      case Op::get:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool use_memo(PickleOp op) {
+    switch (op) {
+      case PickleOp::get:
         recall(number<std::uint8_t>());
-        break;
-      case Op::long_get:
+        return true;
+      case PickleOp::long_get:
         recall(number<std::uint32_t>());
-        break;
-      case Op::put:
+        return true;
+      case PickleOp::put:
         remember(number<std::uint8_t>());
-        break;
-      case Op::long_put:
+        return true;
+      case PickleOp::long_put:
         remember(number<std::uint32_t>());
-        break;
-      case Op::global: {
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool use_name(PickleOp op) {
+    switch (op) {
+      case PickleOp::global: {
         const std::string_view module = line();
         push(global(module, line()));
-        break;
+        return true;
       }
-      case Op::persistent_id:
+      case PickleOp::persistent_id:
         push(storage(pop()));
-        break;
-      case Op::reduce: {
+        return true;
+      case PickleOp::reduce: {
         const Item arguments = pop();
         const Item function = pop();
         push(call(as<Function>(function), as<std::shared_ptr<const Tuple>>(arguments)->items));
-        break;
+        return true;
       }
-      default: {
-        static constexpr std::string_view digits = "0123456789abcdef";
-        refuse(std::string("uses the pickle opcode 0x") + digits[code >> 4] + digits[code & 0xFU] +
-               ", which is not supported");
-      }
+      default:
+        return false;
     }
-    return true;
   }
 
   std::int64_t long_integer() {
@@ -398,57 +379,6 @@ class Machine {
   std::unordered_map<std::uint32_t, Item> memo_;
 };
 
-class Writer {
- public:
-  Writer& op(Op code) {
-    out_ += static_cast<char>(code);
-    return *this;
-  }
-  Writer& text(std::string_view value) {
-    op(Op::unicode);
-    raw(static_cast<std::uint32_t>(value.size()));
-    out_ += value;
-    return *this;
-  }
-  Writer& global(std::string_view module, std::string_view name) {
-    op(Op::global);
-    out_.append(module).append("\n").append(name).append("\n");
-    return *this;
-  }
-  Writer& integer(std::int64_t value) {
-    if (value >= 0 && value <= std::numeric_limits<std::uint8_t>::max()) {
-      op(Op::int1);
-      raw(static_cast<std::uint8_t>(value));
-    } else if (value >= 0 && value <= std::numeric_limits<std::uint16_t>::max()) {
-      op(Op::int2);
-      raw(static_cast<std::uint16_t>(value));
-    } else if (value >= 0 && value <= std::numeric_limits<std::int32_t>::max()) {
-      op(Op::int4);
-      raw(static_cast<std::int32_t>(value));
-    } else {
-      op(Op::long1);
-      raw(std::uint8_t{sizeof(value)});
-      raw(value);
-    }
-    return *this;
-  }
-  Writer& integers(std::span<const std::int64_t> values) {
-    op(Op::mark);
-    for (const std::int64_t value : values) integer(value);
-    return op(Op::tuple);
-  }
-  template <class T>
-  void raw(T value) {
-    std::array<char, sizeof(T)> bytes;
-    std::memcpy(bytes.data(), &value, sizeof(T));
-    out_.append(bytes.data(), bytes.size());
-  }
-  std::string take() { return std::move(out_); }
-
- private:
-  std::string out_;
-};
-
 }  // namespace
 
 PickledTensor read_tensor_pickle(std::string_view pickle, const std::string& path) {
@@ -457,30 +387,6 @@ PickledTensor read_tensor_pickle(std::string_view pickle, const std::string& pat
   } catch (const Refusal& refusal) {
     throw SkipError("The file " + path + " " + refusal.clause + ".");
   }
-}
-
-std::string write_tensor_pickle(DType dtype, const std::vector<std::int64_t>& shape) {
-  const auto* typed = std::find_if(storage_classes.begin(), storage_classes.end(),
-                                   [&](const StorageClass& known) { return known.dtype == dtype; });
-  const bool has_class = typed != storage_classes.end();
-  const std::int64_t count = element_count(shape);
-  Writer pickle;
-  pickle.op(Op::protocol).raw(std::uint8_t{2});
-  pickle.global("torch._utils", has_class ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3").op(Op::mark);
-  pickle.op(Op::mark).text("storage");
-  if (has_class) {
-    pickle.global("torch", typed->name);
-  } else {
-    pickle.global("torch.storage", "UntypedStorage");
-  }
-  // An untyped storage is counted in bytes; the dtypes without a class of their own have one byte per element.
-  pickle.text("0").text("cpu").integer(has_class ? count : count * static_cast<std::int64_t>(size_of(dtype)));
-  pickle.op(Op::tuple).op(Op::persistent_id);
-  pickle.integer(0).integers(shape).integers(row_major_strides(shape)).op(Op::new_false);
-  pickle.global("collections", "OrderedDict").op(Op::empty_tuple).op(Op::reduce);
-  if (!has_class) pickle.global("torch", name(dtype));
-  pickle.op(Op::tuple).op(Op::reduce).op(Op::stop);
-  return pickle.take();
 }
 
 }  // namespace msrun
