@@ -75,7 +75,7 @@ void convert_rows(const Tensor& source, DType dtype, std::byte* target) {
                   reinterpret_cast<T*>(target) + position);
       return;
     }
-    if (source.dtype() == own && stride == 1) {
+    if (source.dtype() == own_dtype<T> && stride == 1) {
       store_run<T>(dtype, source.data<T>() + offset, row, target + position * to_size);
       return;
     }
