@@ -154,22 +154,24 @@ bool is_compressed(const Tensor& mask, std::int64_t mode, const Geometry& g) {
   return !ordinary || is_triangle(mask);
 }
 
-Band band_of(std::int64_t mode, const AttentionSegment& segment, std::int64_t before, std::int64_t after,
-             std::int64_t prefix) {
-  Band band;
+AttentionBand band_of(std::int64_t mode, const AttentionSegment& segment, std::int64_t before, std::int64_t after,
+                      std::int64_t prefix) {
+  AttentionBand band;
   band.after = 0;
   if (mode != 2) band.offset = segment.keys - segment.rows;
   if (mode == 4) {
-    band.before = std::min(before, Band::unlimited);
-    band.after = std::min(after, Band::unlimited);
+    band.before = std::min(before, AttentionBand::unlimited);
+    band.after = std::min(after, AttentionBand::unlimited);
   }
   if (mode == 6) band.prefix = prefix;
   return band;
 }
 
 void set_bands(const Bound& args, std::int64_t mode, std::vector<AttentionSegment>& segments) {
-  const std::int64_t before = std::clamp(args.integer("pre_tockens"), -Band::unlimited, Band::unlimited);
-  const std::int64_t after = std::clamp(args.integer("next_tockens"), -Band::unlimited, Band::unlimited);
+  const std::int64_t before =
+      std::clamp(args.integer("pre_tockens"), -AttentionBand::unlimited, AttentionBand::unlimited);
+  const std::int64_t after =
+      std::clamp(args.integer("next_tockens"), -AttentionBand::unlimited, AttentionBand::unlimited);
   const Dims prefix = args.ints("prefix");
   if (mode == 6 && prefix.size() != segments.size()) {
     throw SkipError("npu_fusion_attention: sparse_mode 6 needs one prefix per batch entry.");
