@@ -11,7 +11,7 @@
 
 namespace msrun {
 
-// What text stands for. Throws UserError, which names flag and the words there are, if it is none of them.
+// The choice that text names. Throws UserError, which names flag and the words there are, if it is none of them.
 template <class T>
 T option_choice(const std::string& flag, const std::string& text,
                 std::initializer_list<std::pair<std::string_view, T>> choices) {

@@ -34,7 +34,7 @@ class Side {
     return buffer_.data();
   }
 
-  // Asks for what the next block has at the place of the pack that begins with element i of this one.
+  // Asks for the part of the next block that corresponds to the pack of this one which begins with element i.
   MSRUN_INLINE void prefetch(std::int64_t i) const {
     __builtin_prefetch(ahead_ + i * width_);
     if (width_ == 8) __builtin_prefetch(ahead_ + i * width_ + 64);
@@ -129,7 +129,7 @@ class Pass {
     for (std::int64_t i = 0; i < block_.count; ++i) {
       double device = d[i];
       double bench = b[i];
-      rare_.settle(device, bench);
+      rare_.remove_nonfinite(device, bench);
       d[i] = static_cast<Real>(device);
       b[i] = static_cast<Real>(bench);
     }
@@ -209,7 +209,7 @@ class Pass {
       for (std::int64_t i = 0; i < n; ++i) {
         const double x = d[i] / tally.top_device;
         const double y = b[i] / tally.top_bench;
-        if (!std::isfinite(x) || !std::isfinite(y)) continue;  // only where settled as equal
+        if (!std::isfinite(x) || !std::isfinite(y)) continue;  // only where both sides are not finite and equal
         product += x * y;
         device_square += x * x;
         bench_square += y * y;
@@ -226,7 +226,7 @@ class Pass {
 
   Block<Real> block_;
 
-  // Of the finite blocks. A lane of float32 counts in 32 bits: enough for 2^35 elements.
+  // Sums over the finite blocks. A lane of float32 counts in 32 bits: enough for 2^35 elements.
   std::int64_t finite_count_ = 0;
   std::int64_t padding_ = 0;
   Real top_device_ = 0;

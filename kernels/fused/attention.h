@@ -1,5 +1,8 @@
 // Attention as one node of the tape: what npu_fusion_attention, scaled_dot_product_attention and the multi-head layer
 // share. The layouts of the calls are views, the packed sequences of a batch segments.
+//
+// In this folder: the fused operators of NPUs and torch's layers that are one kernel there. Their loops over tensors
+// are in kernels/numeric.
 #pragma once
 
 #include <cstdint>

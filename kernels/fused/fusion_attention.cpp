@@ -97,7 +97,7 @@ std::vector<std::int64_t> cumulative_lengths(const Value& value, std::int64_t to
   } else {
     throw SkipError(std::string("npu_fusion_attention: layout TND needs ") + name + ".");
   }
-  // Trailing zeros stand for batches that are not there.
+  // Trailing zeros mean batches that do not exist.
   while (ends.size() > 1 && ends.back() == 0) ends.pop_back();
   std::int64_t previous = 0;
   for (const std::int64_t end : ends) {
@@ -145,7 +145,7 @@ bool is_triangle(const Tensor& mask) {
   return true;
 }
 
-// Whether the mask stands for the band of the sparse mode. A mask of the compressed size that could not be an ordinary
+// Whether the mask means the band of the sparse mode. A mask of the compressed size that could not be an ordinary
 // mask always does.
 bool is_compressed(const Tensor& mask, std::int64_t mode, const Geometry& g) {
   if (mode == 6) return mask.shape() == Dims{compressed_prefix_rows, compressed_side};

@@ -11,6 +11,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/requirements.h"
 
 namespace msrun {
 namespace {
@@ -95,12 +96,6 @@ Var with_open_key(const Var& mask) {
   return cat({mask, mask.tape().constant(Tensor::zeros(mask.dtype(), shape))}, -1);
 }
 
-void need_shape(const Var& x, const Dims& shape, const char* what) {
-  if (x.shape() == shape) return;
-  throw SkipError(std::string(what) + " has shape " + tuple_text(x.shape()) + " where " + tuple_text(shape) +
-                  " is expected.");
-}
-
 // The summand of the scores, (batch * heads or 1, rows, keys), from both masks.
 struct Masks {
   std::optional<Var> attention;  // (1 or batch * heads, rows, keys)
@@ -125,13 +120,13 @@ Masks masks_of(const Bound& args, Raised& raised, DType dtype, bool batched, std
   if (args.given("attn_mask")) {
     Var mask = raised(as_bias(args.var("attn_mask"), dtype));
     if (mask.rank() == 2) mask = unsqueeze(mask, 0);
-    need_shape(mask, {mask.rank() == 3 && mask.size(0) == 1 ? 1 : batch * heads, rows, keys}, "attn_mask");
+    require_shape(mask, {mask.rank() == 3 && mask.size(0) == 1 ? 1 : batch * heads, rows, keys}, "attn_mask");
     masks.attention = mask;
   }
   if (args.given("key_padding_mask")) {
     Var mask = raised(as_bias(args.var("key_padding_mask"), dtype));
     if (!batched && mask.rank() == 1) mask = unsqueeze(mask, 0);
-    need_shape(mask, {batch, keys}, "key_padding_mask");
+    require_shape(mask, {batch, keys}, "key_padding_mask");
     masks.padding = mask;
   }
   return masks;
@@ -214,7 +209,7 @@ void add_bias_key(const Bound& args, Raised& raised, const Sizes& sizes, Project
   masks.add_key();
 }
 
-// Query, key and value as (batch * heads, length, size), with the static keys in the stead of the projected ones and
+// Query, key and value as (batch * heads, length, size), with the static keys instead of the projected ones and
 // the key of zeros of add_zero_attn.
 Projected heads_of(const Bound& args, Raised& raised, const Sizes& sizes, const Projected& x, Masks& masks) {
   const std::int64_t all_heads = sizes.batch * sizes.heads;
@@ -223,7 +218,7 @@ Projected heads_of(const Bound& args, Raised& raised, const Sizes& sizes, const 
     if (!args.given(fixed)) return split_heads(projected, sizes.heads);
     const Var given = raised(args.var(fixed));
     if (given.rank() != 3) throw SkipError(std::string(fixed) + " must have three dimensions.");
-    need_shape(given, {all_heads, given.size(1), size}, fixed);
+    require_shape(given, {all_heads, given.size(1), size}, fixed);
     return given;
   };
   Projected split{split_heads(x.query, sizes.heads), keys_of(x.key, "static_k"), keys_of(x.value, "static_v")};

@@ -49,12 +49,12 @@ std::vector<std::int64_t> window_offsets(const Convolution& c, const PaddedCopy<
         for (std::int64_t x = 0; x < w.kernel[2]; ++x) {
           const Spatial at{z * w.dilation[0], y * w.dilation[1], x * w.dilation[2]};
           Spatial phase;
-          Spatial place;
+          Spatial index;
           for (std::size_t a = 0; a < 3; ++a) {
             phase[a] = at[a] % w.stride[a];
-            place[a] = at[a] / w.stride[a];
+            index[a] = at[a] / w.stride[a];
           }
-          offsets.push_back(input.offset(channel, phase, place));
+          offsets.push_back(input.offset(channel, phase, index));
         }
       }
     }
@@ -152,7 +152,7 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
     for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
       input.fill(x + n * x_image + group * c.in_per_group() * c.windows.input_size(), x_image, count);
       gradient.fill(g + n * g_image + group * rows * c.windows.output_size(), g_image, count);
-      // Of output channels [row, row + height).
+      // Adds the gradient of output channels [row, row + height).
       const auto add = [&](std::int64_t row, std::int64_t height, std::int64_t first, std::int64_t length) {
         const T* from_g = gradient.data() + row * g_pitch + first;
         const T* from_x = input.data() + first;

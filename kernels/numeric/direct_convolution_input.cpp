@@ -16,8 +16,8 @@ using namespace convolution_blocks;
 
 namespace {
 
-// A residue class of input elements along one axis: at + padding = place * stride + residue. They meet the kernel
-// elements k with k * dilation = jump * stride + residue, at output place - jump.
+// A residue class of input elements along one axis: at + padding = index * stride + residue. They meet the kernel
+// elements k with k * dilation = jump * stride + residue, at output index - jump.
 struct Residue {
   std::int64_t first_place = 0;
   std::int64_t places = 0;
@@ -102,7 +102,7 @@ struct ResidueClass {
     });
   }
 
-  // The element of a channel that place `at` of the class stands for.
+  // The element of a channel that has index `at` in the class.
   std::int64_t element(const Windows& windows, const Spatial& at) const {
     const auto along = [&](std::size_t a) { return first_element[a] + at[a] * windows.stride[a]; };
     return (along(0) * windows.input[1] + along(1)) * windows.input[2] + along(2);

@@ -228,7 +228,7 @@ void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* resul
   }
 }
 
-// The same in pieces of the result, each of which packs its operands anew.
+// result (+)= a b in pieces of the result, each of which packs its operands anew.
 template <class T>
 void multiply_by_panels_together(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
                                  bool accumulate) {
@@ -253,7 +253,7 @@ void multiply_by_panels_together(const MatrixView<T>& a, const MatrixView<T>& b,
   });
 }
 
-// The same for contiguous rows of a and columns of b, of which a narrow b is given copies.
+// result (+)= a b for contiguous rows of a and columns of b; a narrow b is copied where its columns are not contiguous.
 template <class T>
 void multiply_by_dot_products(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
                               bool accumulate) {

@@ -1,7 +1,6 @@
 #include "kernels/numeric/matrix_product.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "kernels/base/error.h"
@@ -78,21 +77,6 @@ Tensor merge_leading_axes(const Tensor& tensor) {
   const std::int64_t rows =
       element_count(tensor.shape().empty() ? Dims{} : Dims(tensor.shape().begin(), tensor.shape().end() - 1));
   return tensor.with_strides(Dims{rows, columns}, Dims{tensor.strides()[rank - 2], tensor.strides()[rank - 1]}, 0);
-}
-
-Tensor round_to_hf32(const Tensor& tensor) {
-  // Round half up in magnitude at bit 12, the rounding of the device (api_inventory.md 2.6).
-  const auto round = [](float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const bool finite = (bits & 0x7F800000U) != 0x7F800000U;
-    return finite ? std::bit_cast<float>((bits + 0x800U) & 0xFFFFF000U) : value;
-  };
-  Tensor result(DType::float32, tensor.shape());
-  const Tensor source = tensor.contiguous();
-  const float* from = source.data<float>();
-  float* to = result.mutable_data<float>();
-  for (std::int64_t i = 0; i < source.numel(); ++i) to[i] = round(from[i]);
-  return result;
 }
 
 Tensor product_in(const Tensor& a, const Tensor& b, const Dims& batch, const Dims& shape, DType compute,

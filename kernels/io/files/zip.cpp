@@ -90,7 +90,7 @@ std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
 ZipReader::ZipReader(const InputFile& file) : file_(file) {
   const std::uint64_t file_size = file.size();
   if (file_size < end_size) damaged("it is too short");
-  // The end record stands last, but for a comment of unknown length.
+  // The end record comes last, but for a comment of unknown length.
   const std::size_t tail_size = std::min<std::uint64_t>(file_size, locator_size + end_size + max_comment);
   const std::uint64_t tail_begin = file_size - tail_size;
   std::vector<std::byte> tail(tail_size);

@@ -75,6 +75,71 @@ std::vector<std::int64_t> integers(const Item& item) {
   return values;
 }
 
+Item named(std::string_view module, std::string_view name) {
+  for (const FunctionName& known : function_names) {
+    if (known.module == module && known.name == name) return known.function;
+  }
+  if ((module == "torch.storage" || module == "torch") && name == "UntypedStorage") return StorageType{};
+  if (module == "torch") {
+    for (const StorageClass& known : storage_classes) {
+      if (known.name == name) return StorageType{known.dtype};
+    }
+    if (const auto dtype = parse_dtype(name)) return *dtype;
+  }
+  refuse("uses " + std::string(module) + "." + std::string(name) + ", which is not supported");
+}
+
+// ('storage', class, key, location, count); the location does not matter.
+Item storage_of(const Item& persistent_id) {
+  const std::vector<Item>& parts = as<std::shared_ptr<const Tuple>>(persistent_id)->items;
+  if (parts.size() != 5 || as<std::string_view>(parts[0]) != "storage") malformed();
+  return Storage{as<StorageType>(parts[1]).dtype, as<std::string_view>(parts[2]), as<std::int64_t>(parts[4])};
+}
+
+// (storage, offset, size, stride, requires_grad, hooks[, ...][, metadata])
+Item tensor_of(const std::vector<Item>& arguments, std::optional<DType> dtype, std::size_t required,
+               std::size_t allowed) {
+  if (arguments.size() < required || arguments.size() > allowed) malformed();
+  const auto& storage = as<Storage>(arguments[0]);
+  if (!dtype) dtype = storage.dtype;
+  if (!dtype) malformed();
+  const std::size_t unit = storage.dtype ? size_of(*storage.dtype) : 1;
+  std::uint64_t bytes = 0;
+  if (storage.count < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(storage.count), unit, &bytes)) {
+    malformed();
+  }
+  // Metadata says that the elements are to be conjugated or negated.
+  for (std::size_t i = required; i < arguments.size(); ++i) {
+    const auto* metadata = std::get_if<std::shared_ptr<Container>>(&arguments[i]);
+    if (metadata != nullptr && !(*metadata)->empty)
+      refuse("holds a conjugated or negated view, which is not supported");
+  }
+  return std::make_shared<PickledTensor>(PickledTensor{*dtype, std::string(storage.key), bytes,
+                                                       as<std::int64_t>(arguments[1]), integers(arguments[2]),
+                                                       integers(arguments[3])});
+}
+
+Item result_of(Function function, const std::vector<Item>& arguments) {
+  switch (function) {
+    case Function::ordered_dict:
+      if (!arguments.empty()) malformed();
+      return std::make_shared<Container>();
+    case Function::npu_format:
+      return Nothing{};
+    case Function::rebuild_parameter:
+      if (arguments.empty()) malformed();
+      return as<std::shared_ptr<PickledTensor>>(arguments[0]);
+    case Function::rebuild_v2:
+      return tensor_of(arguments, std::nullopt, 6, 7);
+    case Function::rebuild_npu:
+      return tensor_of(arguments, std::nullopt, 6, 8);
+    case Function::rebuild_v3:
+      if (arguments.size() < 7) malformed();
+      return tensor_of(arguments, as<DType>(arguments[6]), 7, 8);
+  }
+  malformed();
+}
+
 class Machine {
  public:
   explicit Machine(std::string_view pickle) : rest_(pickle) {}
@@ -283,16 +348,16 @@ class Machine {
     switch (op) {
       case PickleOp::global: {
         const std::string_view module = line();
-        push(global(module, line()));
+        push(named(module, line()));
         return true;
       }
       case PickleOp::persistent_id:
-        push(storage(pop()));
+        push(storage_of(pop()));
         return true;
       case PickleOp::reduce: {
         const Item arguments = pop();
         const Item function = pop();
-        push(call(as<Function>(function), as<std::shared_ptr<const Tuple>>(arguments)->items));
+        push(result_of(as<Function>(function), as<std::shared_ptr<const Tuple>>(arguments)->items));
         return true;
       }
       default:
@@ -307,71 +372,6 @@ class Machine {
     std::int64_t value = negative ? -1 : 0;
     std::memcpy(&value, bytes.data(), bytes.size());
     return value;
-  }
-
-  static Item global(std::string_view module, std::string_view name) {
-    for (const FunctionName& known : function_names) {
-      if (known.module == module && known.name == name) return known.function;
-    }
-    if ((module == "torch.storage" || module == "torch") && name == "UntypedStorage") return StorageType{};
-    if (module == "torch") {
-      for (const StorageClass& known : storage_classes) {
-        if (known.name == name) return StorageType{known.dtype};
-      }
-      if (const auto dtype = parse_dtype(name)) return *dtype;
-    }
-    refuse("uses " + std::string(module) + "." + std::string(name) + ", which is not supported");
-  }
-
-  // ('storage', class, key, location, count); the location does not matter.
-  static Item storage(const Item& persistent_id) {
-    const std::vector<Item>& parts = as<std::shared_ptr<const Tuple>>(persistent_id)->items;
-    if (parts.size() != 5 || as<std::string_view>(parts[0]) != "storage") malformed();
-    return Storage{as<StorageType>(parts[1]).dtype, as<std::string_view>(parts[2]), as<std::int64_t>(parts[4])};
-  }
-
-  static Item call(Function function, const std::vector<Item>& arguments) {
-    switch (function) {
-      case Function::ordered_dict:
-        if (!arguments.empty()) malformed();
-        return std::make_shared<Container>();
-      case Function::npu_format:
-        return Nothing{};
-      case Function::rebuild_parameter:
-        if (arguments.empty()) malformed();
-        return as<std::shared_ptr<PickledTensor>>(arguments[0]);
-      case Function::rebuild_v2:
-        return tensor(arguments, std::nullopt, 6, 7);
-      case Function::rebuild_npu:
-        return tensor(arguments, std::nullopt, 6, 8);
-      case Function::rebuild_v3:
-        if (arguments.size() < 7) malformed();
-        return tensor(arguments, as<DType>(arguments[6]), 7, 8);
-    }
-    malformed();
-  }
-
-  // (storage, offset, size, stride, requires_grad, hooks[, ...][, metadata])
-  static Item tensor(const std::vector<Item>& arguments, std::optional<DType> dtype, std::size_t required,
-                     std::size_t allowed) {
-    if (arguments.size() < required || arguments.size() > allowed) malformed();
-    const auto& storage = as<Storage>(arguments[0]);
-    if (!dtype) dtype = storage.dtype;
-    if (!dtype) malformed();
-    const std::size_t unit = storage.dtype ? size_of(*storage.dtype) : 1;
-    std::uint64_t bytes = 0;
-    if (storage.count < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(storage.count), unit, &bytes)) {
-      malformed();
-    }
-    // Metadata says that the elements are to be conjugated or negated.
-    for (std::size_t i = required; i < arguments.size(); ++i) {
-      const auto* metadata = std::get_if<std::shared_ptr<Container>>(&arguments[i]);
-      if (metadata != nullptr && !(*metadata)->empty)
-        refuse("holds a conjugated or negated view, which is not supported");
-    }
-    return std::make_shared<PickledTensor>(PickledTensor{*dtype, std::string(storage.key), bytes,
-                                                         as<std::int64_t>(arguments[1]), integers(arguments[2]),
-                                                         integers(arguments[3])});
   }
 
   std::string_view rest_;

@@ -18,7 +18,7 @@ Value values_and_indices(const Var& x, std::int64_t axis, const Tensor& indices)
   return List{gather(x, axis, indices), x.tape().constant(indices)};
 }
 
-// Of a result with size 1 along axis.
+// The elements at indices, which have size 1 along axis, and the indices, both without that axis unless keepdim.
 Value values_and_indices_without(const Var& x, std::int64_t axis, const Tensor& indices, bool keepdim) {
   const Dims shape = reduced_shape(x.shape(), {axis}, keepdim);
   return List{reshape(gather(x, axis, indices), shape), x.tape().constant(indices.reshape(shape))};

@@ -12,6 +12,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/requirements.h"
 
 namespace msrun {
 namespace {
@@ -47,12 +48,6 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
   return {x.tape().record(y, {x, weight.value_or(Var{}), bias.value_or(Var{})}, vjp), operands.mean, operands.rstd};
 }
 
-void require_floating(const Var& x, const char* what) {
-  if (!is_floating(x.dtype()))
-    throw SkipError(std::string(what) + " is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
-  require_bounded(x.shape());
-}
-
 void require_count(const std::optional<Var>& parameter, std::int64_t count, const char* what) {
   if (parameter && parameter->numel() != count) {
     throw SkipError("Expected " + std::string(what) + " to have " + std::to_string(count) +
@@ -63,6 +58,7 @@ void require_count(const std::optional<Var>& parameter, std::int64_t count, cons
 NormLayout trailing_layout(const Var& x, const Dims& normalized_shape, const std::optional<Var>& weight,
                            const std::optional<Var>& bias, double epsilon) {
   require_floating(x, "Normalisation");
+  require_bounded(x.shape());
   const std::size_t count = normalized_shape.size();
   const Dims& shape = x.shape();
   if (count == 0 || count > shape.size() ||
@@ -95,6 +91,7 @@ Normalised layer_norm(const Bound& args) {
 Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var>& weight,
                       const std::optional<Var>& bias, double epsilon) {
   require_floating(x, "group_norm");
+  require_bounded(x.shape());
   if (x.rank() < 2)
     throw SkipError("Expected at least 2 dimensions for the input, but got shape " + tuple_text(x.shape()) + ".");
   const std::int64_t channels = x.size(1);
@@ -119,6 +116,7 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
 Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, const std::optional<Var>& running_var,
                       const std::optional<Var>& weight, const std::optional<Var>& bias, bool training, double epsilon) {
   require_floating(x, "batch_norm");
+  require_bounded(x.shape());
   if (x.rank() == 1 && x.numel() == 0) {
     // Nothing to normalise: torch asks neither for channels nor for their statistics.
     const Var same = x.tape().record(x.tensor(), {{x, [](const Tensor& g) { return g; }}});

@@ -15,6 +15,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/common/requirements.h"
 
 namespace msrun {
 namespace {
@@ -28,12 +29,6 @@ struct Weights {
   std::optional<Var> projection;
 };
 
-void need_shape(const Var& x, const Dims& shape, const char* what) {
-  if (x.shape() == shape) return;
-  throw SkipError(std::string(what) + " has shape " + tuple_text(x.shape()) + " where " + tuple_text(shape) +
-                  " is expected.");
-}
-
 // The states of all rows and the last ones, (rows + batch, width). x is (rows, features).
 Var recurrence(RecurrentLayer layer, const RecurrentSteps& steps, const Var& x, const Var& state,
                const Weights& weights) {
@@ -46,12 +41,12 @@ Var recurrence(RecurrentLayer layer, const RecurrentSteps& steps, const Var& x, 
   layer.hidden = gates / gates_of(layer.cell);
   layer.output = weights.projection ? weights.hidden.size(1) : layer.hidden;
   layer.width = layer.cell == RecurrentCell::lstm ? layer.output + layer.hidden : layer.output;
-  need_shape(weights.input, {gates, x.size(1)}, "The input weight");
-  need_shape(weights.hidden, {gates, layer.output}, "The recurrent weight");
-  need_shape(state, {state.size(0), layer.width}, "The initial state");
-  if (weights.input_bias) need_shape(*weights.input_bias, {gates}, "The input bias");
-  if (weights.hidden_bias) need_shape(*weights.hidden_bias, {gates}, "The recurrent bias");
-  if (weights.projection) need_shape(*weights.projection, {layer.output, layer.hidden}, "The projection");
+  require_shape(weights.input, {gates, x.size(1)}, "The input weight");
+  require_shape(weights.hidden, {gates, layer.output}, "The recurrent weight");
+  require_shape(state, {state.size(0), layer.width}, "The initial state");
+  if (weights.input_bias) require_shape(*weights.input_bias, {gates}, "The input bias");
+  if (weights.hidden_bias) require_shape(*weights.hidden_bias, {gates}, "The recurrent bias");
+  if (weights.projection) require_shape(*weights.projection, {layer.output, layer.hidden}, "The projection");
 
   const Var projected = linear(x, weights.input, weights.input_bias);
   const DType compute = compute_dtype(result_dtype({&projected, &state, &weights.hidden}));
