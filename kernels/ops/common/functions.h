@@ -85,6 +85,10 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim);
 Var matmul(const Var& a, const Var& b);
 Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias);
 
+// contractions.cpp: the sum of products over axes_a of a with axes_b of b; the other axes in their order, first those
+// of a.
+Var contract(const Var& a, const Var& b, const Dims& axes_a, const Dims& axes_b);
+
 // softmax.cpp
 Var softmax(const Var& x, std::int64_t axis);
 Var log_softmax(const Var& x, std::int64_t axis);

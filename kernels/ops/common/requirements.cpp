@@ -17,4 +17,10 @@ void require_shape(const Var& x, const Dims& shape, const char* what) {
                   " is expected.");
 }
 
+void require_rank(const Var& x, std::int64_t rank, const char* what) {
+  if (x.rank() == rank) return;
+  throw SkipError(std::string(what) + " needs a tensor of " + std::to_string(rank) + " dimensions, but got shape " +
+                  tuple_text(x.shape()) + ".");
+}
+
 }  // namespace msrun

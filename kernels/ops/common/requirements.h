@@ -11,4 +11,7 @@ void require_floating(const Var& x, const char* what);
 // "<what> has shape (2, 3) where (3, 2) is expected."
 void require_shape(const Var& x, const Dims& shape, const char* what);
 
+// "<what> needs a tensor of 2 dimensions, but got shape (3,)."
+void require_rank(const Var& x, std::int64_t rank, const char* what);
+
 }  // namespace msrun

@@ -7,11 +7,10 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/requirements.h"
 
 namespace msrun {
-namespace {
 
-// The listed axes of a with those of b; the others in their order, first those of a.
 Var contract(const Var& a, const Var& b, const Dims& axes_a, const Dims& axes_b) {
   if (axes_a.size() != axes_b.size())
     throw SkipError("tensordot needs as many dimensions of one tensor as of the other.");
@@ -50,6 +49,8 @@ Var contract(const Var& a, const Var& b, const Dims& axes_a, const Dims& axes_b)
   for (const std::int64_t size : free_b) shape.push_back(size);
   return reshape(matmul(left, right), shape);
 }
+
+namespace {
 
 Dims integers_of(const Value& value) {
   Dims result;
@@ -104,7 +105,7 @@ Var kron(const Var& a, const Var& b) {
 
 // y_k = x1^T W_k x2 + b_k over the last axes.
 Var bilinear(const Var& x1, const Var& x2, const Var& weight, const std::optional<Var>& bias) {
-  need_rank(weight, 3, "bilinear: the weight");
+  require_rank(weight, 3, "bilinear: the weight");
   const std::int64_t out = weight.size(0);
   Dims shape = x1.shape();
   if (shape.empty() || x2.rank() != x1.rank() || shape.back() != weight.size(1) || x2.size(-1) != weight.size(2)) {
@@ -129,7 +130,7 @@ class Chain {
     const std::size_t count = matrices_.size();
     std::vector<double> size{static_cast<double>(matrices_.front().size(0))};
     for (std::size_t i = 0; i < count; ++i) {
-      need_rank(matrices_[i], 2, "A chain of matrix products");
+      require_rank(matrices_[i], 2, "A chain of matrix products");
       size.push_back(static_cast<double>(matrices_[i].size(1)));
     }
     std::vector<std::vector<double>> cost(count, std::vector<double>(count, 0));

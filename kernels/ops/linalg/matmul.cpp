@@ -9,16 +9,11 @@
 #include "kernels/numeric/matrix_product.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/requirements.h"
 #include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
-
-void need_rank(const Var& x, std::int64_t rank, std::string_view who) {
-  if (x.rank() == rank) return;
-  throw SkipError(std::string(who) + " needs a tensor of " + std::to_string(rank) + " dimensions, but got shape " +
-                  tuple_text(x.shape()) + ".");
-}
 
 // At least two axes on both sides.
 Var matrix_product(const Var& a, const Var& b) {
@@ -79,14 +74,14 @@ Var add_product(const Bound& args, const char* first, const char* second, std::i
   const Var c = raised(args.var("input"));
   const Var a = raised(args.var(first));
   const Var b = raised(args.var(second));
-  need_rank(a, rank_a, first);
-  need_rank(b, rank_b, second);
+  require_rank(a, rank_a, first);
+  require_rank(b, rank_b, second);
   return raised.back(scaled_sum(c, matmul(a, b), args.real("beta"), args.real("alpha")));
 }
 
 Var outer(const Var& a, const Var& b) {
-  need_rank(a, 1, "outer");
-  need_rank(b, 1, "outer");
+  require_rank(a, 1, "outer");
+  require_rank(b, 1, "outer");
   return mul(reshape(a, Dims{a.size(0), 1}), reshape(b, Dims{1, b.size(0)}));
 }
 
@@ -99,8 +94,8 @@ Var logical_addr(const Var& c, const Var& product, bool beta, bool alpha) {
 }
 
 Var dot(const Var& a, const Var& b) {
-  need_rank(a, 1, "dot");
-  need_rank(b, 1, "dot");
+  require_rank(a, 1, "dot");
+  require_rank(b, 1, "dot");
   return matmul(a, b);
 }
 
@@ -126,7 +121,7 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
     const Var result = matmul(x, weight);
     return bias ? add(result, *bias) : result;
   }
-  need_rank(weight, 2, "linear: the weight");
+  require_rank(weight, 2, "linear: the weight");
   if (x.rank() == 0 || x.size(-1) != weight.size(1)) {
     throw SkipError("linear: input of shape " + tuple_text(x.shape()) + " does not fit a weight of shape " +
                     tuple_text(weight.shape()) + ".");
@@ -210,16 +205,16 @@ TRAITS("linear", .autocast = AutocastPolicy::lower, .complex = true, .multiply_a
        .recorded_gradients = RecordedGradients::of_addmm);
 
 OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
-  need_rank(args.var("input"), 2, "mm");
-  need_rank(args.var("mat2"), 2, "mm");
+  require_rank(args.var("input"), 2, "mm");
+  require_rank(args.var("mat2"), 2, "mm");
   return matmul(args.var("input"), args.var("mat2"));
 });
 NAMES("mm", "Torch: mm dsmm spmm; Tensor: mm; Aten: mm");
 TRAITS("mm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
 
 OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
-  need_rank(args.var("input"), 3, "bmm");
-  need_rank(args.var("mat2"), 3, "bmm");
+  require_rank(args.var("input"), 3, "bmm");
+  require_rank(args.var("mat2"), 3, "bmm");
   if (args.var("input").size(0) != args.var("mat2").size(0)) throw SkipError("bmm: the batch sizes differ.");
   return matmul(args.var("input"), args.var("mat2"));
 });
@@ -227,8 +222,8 @@ NAMES("bmm", "Torch: bmm; Tensor: bmm; Aten: bmm; Mint: bmm");
 TRAITS("bmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
 
 OP("mv(Tensor input, Tensor vec)", [](const Bound& args) -> Value {
-  need_rank(args.var("input"), 2, "mv");
-  need_rank(args.var("vec"), 1, "mv");
+  require_rank(args.var("input"), 2, "mv");
+  require_rank(args.var("vec"), 1, "mv");
   return matmul(args.var("input"), args.var("vec"));
 });
 NAMES("mv", "Torch: mv; Tensor: mv; Aten: mv");
@@ -297,8 +292,8 @@ OP("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar 
      const Var c = raised(args.var("input"));
      const Var a = raised(args.var("batch1"));
      const Var b = raised(args.var("batch2"));
-     need_rank(a, 3, "addbmm");
-     need_rank(b, 3, "addbmm");
+     require_rank(a, 3, "addbmm");
+     require_rank(b, 3, "addbmm");
      // The sum over the batch is part of the contraction.
      return raised.back(scaled_sum(c, contract(a, b, Dims{0, 2}, Dims{0, 1}), args.real("beta"), args.real("alpha")));
    });

@@ -241,6 +241,16 @@ Tensor bin_counts(const Tensor& x, const Tensor& weights, std::int64_t at_least)
   return weights.dtype() == DType::float32 ? sums.to(DType::float32) : sums;
 }
 
+// The pre-check counts integers in float32 (acc_check_pytorch.md 6.2).
+void adapt_integers(List& args, Dict& /*kwargs*/) {
+  const TensorSpec* input = recorded_tensor(args, 0);
+  if (input == nullptr) return;
+  if (input->dtype != "torch.int8" && input->dtype != "torch.int32" && input->dtype != "torch.int64") return;
+  auto changed = std::make_shared<TensorSpec>(*input);
+  changed->dtype = "torch.float32";
+  args[0] = std::shared_ptr<const TensorSpec>(std::move(changed));
+}
+
 }  // namespace
 
 OP("histogram(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False)", histogram);

@@ -11,6 +11,7 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 #include "kernels/ops/reduce/reductions.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {

@@ -344,14 +344,4 @@ OP("count_nonzero(Tensor input, int[]? dim=None)", [](const Bound& args) -> Valu
 NAMES("count_nonzero", "Torch: count_nonzero; Tensor: count_nonzero; Aten: count_nonzero");
 TRAITS("count_nonzero", .complex = true);
 
-// The pre-check counts integers in float32 (acc_check_pytorch.md 6.2).
-void adapt_integers(List& args, Dict& /*kwargs*/) {
-  const TensorSpec* input = recorded_tensor(args, 0);
-  if (input == nullptr) return;
-  if (input->dtype != "torch.int8" && input->dtype != "torch.int32" && input->dtype != "torch.int64") return;
-  auto changed = std::make_shared<TensorSpec>(*input);
-  changed->dtype = "torch.float32";
-  args[0] = std::shared_ptr<const TensorSpec>(std::move(changed));
-}
-
 }  // namespace msrun
