@@ -10,11 +10,12 @@
 #include "journal/run_files.h"
 #include "journal/writer.h"
 #include "kernels/base/error.h"
+#include "kernels/io/files/csv.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/command.h"
 #include "tools/api_precision_compare/inputs.h"
-#include "tests/support/test_paths.h"
 
 namespace msrun::api_precision_compare {
 namespace {

@@ -65,7 +65,7 @@ class GeDumpFile : public ::testing::Test {
 
  private:
   std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("ge_dump_test." + std::to_string(::getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("ge_dump_test." + std::to_string(::getpid()));
   mutable int count_ = 0;
 };
 
@@ -412,8 +412,8 @@ TEST(GeNames, TakesAFileNameApart) {
 TEST_F(GeDumpFile, ReadsTheMappingOfNames) {
   const InputFile file(write("123,Add.Add_1.1.2.3\r\n\"4,5\",\"a \"\"b\"\"\nc\"\nonly one\n1,2,3\n\n678,last"));
   const NameMapping mapping = read_name_mapping(file);
-  EXPECT_THAT(mapping.names, ElementsAre(::testing::Pair("123", "Add.Add_1.1.2.3"), ::testing::Pair("4,5", "a \"b\"\nc"),
-                                         ::testing::Pair("678", "last")));
+  EXPECT_THAT(mapping.names, ElementsAre(::testing::Pair("123", "Add.Add_1.1.2.3"),
+                                         ::testing::Pair("4,5", "a \"b\"\nc"), ::testing::Pair("678", "last")));
   EXPECT_THAT(mapping.bad_lines, ElementsAre(3, 4));
 }
 

@@ -54,7 +54,7 @@ class Npy : public ::testing::Test {
 
  private:
   std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("npy_test." + std::to_string(::getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("npy_test." + std::to_string(::getpid()));
 };
 
 std::vector<double> values(const Tensor& tensor) {
@@ -82,7 +82,7 @@ TEST_F(Npy, ReadsFilesOfNumpy) {
   EXPECT_THAT(fortran.shape(), ::testing::ElementsAre(1, 3, 2));
   EXPECT_TRUE(fortran.is_contiguous());
   EXPECT_THAT(values(fortran), ::testing::ElementsAre(5.721562385559082, 3.7546322345733643, -1.6533620357513428,
-                                                    -7.178596019744873, 5.566400527954102, 5.001818656921387));
+                                                      -7.178596019744873, 5.566400527954102, 5.001818656921387));
 }
 
 TEST_F(Npy, ReadsEveryDtypeAndByteOrder) {

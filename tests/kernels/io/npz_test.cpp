@@ -36,7 +36,7 @@ class Npz : public ::testing::Test {
 
  private:
   std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("npz_test." + std::to_string(::getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("npz_test." + std::to_string(::getpid()));
 };
 
 template <class T>
@@ -67,8 +67,13 @@ TEST(NpyHeader, IsWhatNumpyWrites) {
 
 // The file of another program: numpy.savez.
 TEST_F(Npz, WritesTheBytesThatNumpyWrites) {
-  const std::string sample = testing::test_data("/torchair/converted/ge_on/msprobe_ge_dump/worldsize1_global_rank0/20260105101501/0/graph_1_0/1/0/")
-      "TopKV2.TopK_3.29.2.1767607200010386_min_max.npz";
+  const std::
+      string
+          sample =
+              testing::
+                  test_data(
+                      "/torchair/converted/ge_on/msprobe_ge_dump/worldsize1_global_rank0/20260105101501/0/graph_1_0/1/"
+                      "0/") "TopKV2.TopK_3.29.2.1767607200010386_min_max.npz";
   const InputFile file(sample);
   const std::vector<NpzMember> members = read_npz(file);
   ASSERT_EQ(members.size(), 2);

@@ -122,7 +122,8 @@ class PtFile : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
  private:
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / ("pt_test." + std::to_string(::getpid()));
+  std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) / ("pt_test." + std::to_string(::getpid()));
 };
 
 // The dump says of every tensor what its dtype, shape and extrema are.

@@ -59,7 +59,7 @@ class StoredStatistics : public ::testing::Test {
 
  private:
   std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("tensor_statistics_test." + std::to_string(::getpid()));
+      std::filesystem::path(::testing::TempDir()) / ("tensor_statistics_test." + std::to_string(::getpid()));
 };
 
 TEST_F(StoredStatistics, FindsTheExtremesOfIntegers) {

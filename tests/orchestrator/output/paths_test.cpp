@@ -97,7 +97,6 @@ TEST(RunFilesTest, ShareOneStamp) {
   EXPECT_EQ(files.details, "out/accuracy_checking_details_20260102030405.csv");
   EXPECT_EQ(files.journal, "out/accuracy_checking_20260102030405.journal");
   EXPECT_EQ(run_files("", "1").result, "./accuracy_checking_result_1.csv");
-  EXPECT_EQ(error_data_directory("./", "20260102030405"), "./ut_error_data20260102030405");
 }
 
 TEST(RunFilesTest, ResumeDerivesTheOtherFiles) {

@@ -58,7 +58,7 @@ ApiResult result_of(std::uint32_t task, Status forward, int device = 0) {
   result.device = device;
   result.forward = forward;
   result.message = forward == Status::skip ? "reason" : "";
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.status = forward;
   result.forward_rows.push_back(row);
   return result;

@@ -22,7 +22,7 @@ class PlanTest : public ::testing::Test {
   PlanTest() {
     std::string pattern = (std::filesystem::temp_directory_path() / "msrun_plan_XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
-    options_.skip_reason = [](const std::string& name) {
+    options_.skip_reason = [](const Dialect& /*dialect*/, const std::string& name) {
       return name.starts_with("Distributed.") ? "API " + name + " not support for acc_check. SKIP." : std::string();
     };
   }
@@ -81,6 +81,7 @@ TEST_F(PlanTest, OfAnotherFrameworkIsRefused) {
   const std::string entry = R"({"input_args":[{"type":"mindspore.Tensor","dtype":"Float32","shape":[2]}]})";
   EXPECT_THAT(refusal(R"({"data":{"Mint.add.0.forward":)" + entry + "}}"), HasSubstr("MindSpore"));
   EXPECT_EQ(refusal(R"({"framework":"PyTorch","data":{}})"), "");
+  EXPECT_EQ(refusal(R"({"framework":"pytorch","data":{},"framework":"pt"})"), "");
   EXPECT_EQ(refusal(R"({"framework":"pt","data":{}})"), "");
   EXPECT_EQ(refusal(R"({"data":{}})"), "");
 }
