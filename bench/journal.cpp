@@ -25,6 +25,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/guarded_main.h"
 #include "orchestrator/output/results.h"
+#include "runner/results/journal_records.h"
 #include "runner/results/stored_results.h"
 
 namespace msrun::bench {
@@ -121,7 +122,9 @@ Replay replay(const fs::path& path, std::uint32_t records) {
   if (pid == 0) {
     const double start = steady_seconds();
     StoredResults stored(records);
-    journal::read(path, [&](std::string_view record) { stored.put(decode_result(record)); });
+    RecordHandlers handlers;
+    handlers.result = [&](const ApiResult& result) { stored.put(result); };
+    read_records(*journal::open_source(path), handlers);
     NoView view;
     ResultStore results(records, view);
     results.restore(std::move(stored), [](const ApiResult&) { return false; });

@@ -15,7 +15,9 @@ namespace msrun::journal {
 
 // File header: magic, u32 version, u32 length of the metadata, metadata, u32 checksum of all these.
 inline constexpr std::string_view magic = "MSRUNJNL";
-inline constexpr std::uint32_t format_version = 1;
+// Both versions have the same bytes. What version 2 says is that the records begin as those of msrun do today
+// (runner/results/format.md), so that programs which know only version 1 refuse the file and do not misread it.
+inline constexpr std::uint32_t format_version = 2;
 inline constexpr std::size_t file_prefix_size = 16;
 inline constexpr std::size_t checksum_size = 4;
 inline constexpr std::size_t max_metadata_size = std::size_t{16} << 20;

@@ -62,6 +62,7 @@ Recovery read(const Source& source, const OnRecord& on_record) {
   recovery.version = header.version;
   recovery.metadata = std::move(header.metadata);
   recovery.valid_size = header.size;
+  recovery.uncompressed_bytes = header.size;
   while (const std::optional<Frame> frame = scanner.find(recovery.valid_size)) {
     if (frame->begin != recovery.valid_size) {
       recovery.damaged_bytes += frame->begin - recovery.valid_size;
@@ -70,6 +71,7 @@ Recovery read(const Source& source, const OnRecord& on_record) {
     deliver(*frame, on_record);
     recovery.valid_size = frame->end;
     recovery.records += frame->records;
+    recovery.uncompressed_bytes += frame->content.size();
     ++recovery.frames;
   }
   recovery.torn_bytes = scanner.size() - recovery.valid_size;

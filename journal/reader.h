@@ -26,10 +26,11 @@ struct Recovery {
   std::uint64_t valid_size = 0;  // where a writer goes on (Writer::resume): the end of the last good frame
   std::uint64_t frames = 0;      // good ones
   std::uint64_t records = 0;
-  bool torn_tail = false;             // no good frame begins behind valid_size, yet there are bytes
-  std::uint64_t torn_bytes = 0;       // how many
-  std::uint64_t damaged_bytes = 0;    // bytes between good frames that belong to none
-  std::uint32_t damaged_regions = 0;  // the gaps that these lie in
+  std::uint64_t uncompressed_bytes = 0;  // of header and records with their length prefixes
+  bool torn_tail = false;                // no good frame begins behind valid_size, yet there are bytes
+  std::uint64_t torn_bytes = 0;          // how many
+  std::uint64_t damaged_bytes = 0;       // bytes between good frames that belong to none
+  std::uint32_t damaged_regions = 0;     // the gaps that these lie in
 };
 
 // Called once per record. The view is valid until the call returns. What it throws ends the reading and reaches the

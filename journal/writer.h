@@ -72,8 +72,6 @@ class Writer {
 
   // The end of the last frame: the valid_size that read() would find now.
   std::uint64_t size() const { return end_; }
-  // Bytes of the batch that flush() would write, before compression.
-  std::size_t pending() const { return batch_.size(); }
 
  private:
   Writer(std::unique_ptr<File> file, std::uint32_t file_checksum, std::uint64_t end);

@@ -32,6 +32,7 @@
 #include "runner/device/recorded/recorded.h"
 #include "runner/device/sim/sim.h"
 #include "runner/results/attempts.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun {
 namespace {
@@ -308,8 +309,7 @@ class Run {
       // Locked first: what is read and what is continued are the same then.
       std::unique_ptr<journal::File> file = journal::open_file(files_.journal);
       require_same_run(journal::read_header(*file).metadata, fingerprint(plan_, options_), files_.journal);
-      const journal::Recovery recovery =
-          journal::read(*file, [&](std::string_view record) { replay(record, restored); });
+      const journal::Recovery recovery = replay(*file, restored);
       if (recovery.torn_tail) {
         spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.",
                      files_.journal, recovery.torn_bytes);
@@ -342,23 +342,13 @@ class Run {
   }
 
   // Of a call with several results, run again for its SKIP, the last counts.
-  void replay(std::string_view record, StoredResults& restored) {
-    try {
-      switch (kind_of(record)) {
-        case RecordKind::result:
-          if (task_of(record) < restored.tasks()) restored.put(decode_result(record));
-          break;
-        case RecordKind::attempt_note:
-          attempts_.see(record);
-          break;
-        case RecordKind::time_note:
-          break;
-        case RecordKind::unreadable:
-          throw std::runtime_error("it is too short");
-      }
-    } catch (const std::runtime_error& error) {
-      throw UserError(files_.journal + ": a record cannot be read: " + error.what());
-    }
+  journal::Recovery replay(const journal::Source& source, StoredResults& restored) {
+    RecordHandlers handlers;
+    handlers.result = [&](const ApiResult& result) {
+      if (result.task < restored.tasks()) restored.put(result);
+    };
+    handlers.attempt = [&](const AttemptNote& note) { attempts_.see(note); };
+    return read_records(source, handlers);
   }
 
   void restore(ResultStore& results, StoredResults restored) {

@@ -15,8 +15,10 @@
 #include <thread>
 
 #include "kernels/api/call_codec.h"
+#include "kernels/base/clock.h"
 #include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
+#include "runner/results/record.h"
 
 namespace msrun {
 namespace {
@@ -54,11 +56,6 @@ class SignalStack {
   std::array<char, 16384> memory_;
   stack_t before_{};
 };
-
-std::uint64_t steady_nanoseconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 class Worker {
  public:

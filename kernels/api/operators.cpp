@@ -26,6 +26,7 @@ struct Chain {
 // Constant-initialised, so that they are there before the first line of any file.
 constinit Chain<OperatorRegistration> operator_lines;
 constinit Chain<NamesRegistration> names_lines;
+constinit Chain<TraitsRegistration> traits_lines;
 
 bool is_space(char c) { return c == ' ' || c == '\n'; }
 
@@ -53,6 +54,7 @@ struct OperatorTable {
       operators.try_emplace(name, std::string(name)).first->second.registrations_.push_back(line);
     }
     for (const NamesRegistration* line = names_lines.first; line != nullptr; line = line->next) add_names(*line);
+    for (const TraitsRegistration* line = traits_lines.first; line != nullptr; line = line->next) add_traits(*line);
   }
 
   void add_names(const NamesRegistration& line) {
@@ -71,6 +73,14 @@ struct OperatorTable {
         }
       }
     }
+  }
+
+  void add_traits(const TraitsRegistration& line) {
+    const auto named = operators.find(line.canonical);
+    if (named == operators.end()) throw std::logic_error("TRAITS without OP: " + std::string(line.canonical));
+    const OperatorTraits*& traits = named->second.traits_;
+    if (traits != &ordinary_traits) throw std::logic_error("TRAITS given twice: " + std::string(line.canonical));
+    traits = &line.traits;
   }
 
   std::unordered_map<std::string_view, Operator> operators;  // by canonical name
@@ -95,6 +105,11 @@ OperatorRegistration::OperatorRegistration(const char* signature_text, OperatorF
 NamesRegistration::NamesRegistration(const char* canonical_name, const char* all_names)
     : canonical(canonical_name), names(all_names) {
   names_lines.append(this);
+}
+
+TraitsRegistration::TraitsRegistration(const char* canonical_name, const OperatorTraits& operator_traits)
+    : canonical(canonical_name), traits(operator_traits) {
+  traits_lines.append(this);
 }
 
 const std::vector<Overload>& Operator::overloads() const {
@@ -129,6 +144,18 @@ const Operator* find_operator(std::string_view type, std::string_view api) {
   return found == names->second.end() ? nullptr : found->second;
 }
 
+const OperatorTraits& traits_of(const ApiName& name) {
+  const Operator* op = find_operator(name.type, name.api);
+  return op == nullptr ? ordinary_traits : op->traits();
+}
+
+const Operator* find_in_any_namespace(std::string_view api) {
+  for (const auto& [type, names] : table().names) {
+    if (const auto found = names.find(api); found != names.end()) return found->second;
+  }
+  return nullptr;
+}
+
 std::vector<ApiListing> list_apis() {
   std::vector<ApiListing> result;
   for (const auto& [type, names] : table().names) {
@@ -138,8 +165,6 @@ std::vector<ApiListing> list_apis() {
   return result;
 }
 
-bool is_known_api(std::string_view api) {
-  return std::ranges::any_of(table().names, [&](const auto& type) { return type.second.contains(api); });
-}
+bool is_known_api(std::string_view api) { return find_in_any_namespace(api) != nullptr; }
 
 }  // namespace msrun

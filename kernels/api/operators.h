@@ -2,11 +2,13 @@
 //
 // Operators register themselves from the files in kernels/ops and kernels/fused:
 //
-//   OP("relu(Tensor input, bool inplace=False)", [](const Bound& args) -> Value { return relu(args.var("input")); });
-//   NAMES("relu", "Functional: relu relu_; Torch: relu relu_; Tensor: relu relu_; Aten: relu relu_");
+//   OP("exp(Tensor input)", [](const Bound& args) -> Value { return exp(args.var("input")); });
+//   NAMES("exp", "Torch: exp exp_; Tensor: exp exp_; Aten: exp exp_; Mint: exp");
+//   TRAITS("exp", .autocast = AutocastPolicy::float32, .complex = true);
 //
 // Several OPs with one name are overloads, tried in the order of registration. In-place forms are names of the
-// functional operator: it returns what the first argument becomes.
+// functional operator: it returns what the first argument becomes. TRAITS says what else is known about the operator
+// (operator_traits.h), at most one line for each; an operator that has nothing special needs none.
 #pragma once
 
 #include <mutex>
@@ -14,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/api/api_call.h"
+#include "kernels/api/operator_traits.h"
 #include "kernels/api/signature.h"
 #include "kernels/api/value.h"
 
@@ -39,6 +43,8 @@ class Operator {
 
   const std::vector<Overload>& overloads() const;
 
+  const OperatorTraits& traits() const { return *traits_; }
+
   const std::string name;  // canonical: "relu"
 
  private:
@@ -46,6 +52,7 @@ class Operator {
 
   // A run uses few of the operators: signatures are parsed when they are first asked for.
   std::vector<const OperatorRegistration*> registrations_;
+  const OperatorTraits* traits_ = &ordinary_traits;
   mutable std::once_flag parsed_;
   mutable std::vector<Overload> overloads_;
 };
@@ -53,6 +60,12 @@ class Operator {
 // The operator that the dumper calls `api` in namespace `type` ("Functional", "Tensor", "Torch", "NPU", "Aten", "Mint",
 // "MintFunctional"); nullptr if there is none.
 const Operator* find_operator(std::string_view type, std::string_view api);
+
+// What is known about the operator of that name; ordinary_traits if there is none.
+const OperatorTraits& traits_of(const ApiName& name);
+
+// The operator that some namespace, the first by the alphabet, calls `api`; nullptr if none does.
+const Operator* find_in_any_namespace(std::string_view api);
 
 // The operator of a canonical name, for tests and tools; nullptr if there is none.
 const Operator* find_canonical(std::string_view name);
@@ -92,5 +105,7 @@ struct NamesRegistration {
 #define OP(...) \
   static const ::msrun::OperatorRegistration MSRUN_CONCAT(operator_registration_, __COUNTER__)(__VA_ARGS__)
 #define NAMES(...) static const ::msrun::NamesRegistration MSRUN_CONCAT(names_registration_, __COUNTER__)(__VA_ARGS__)
+#define TRAITS(canonical, ...) \
+  static const ::msrun::TraitsRegistration MSRUN_CONCAT(traits_registration_, __COUNTER__)(canonical, {__VA_ARGS__})
 
 }  // namespace msrun

@@ -1,6 +1,26 @@
 #include "kernels/api/value.h"
 
+#include <algorithm>
+
 namespace msrun {
+
+double recorded_elements(const TensorSpec& spec) {
+  double count = 1;
+  for (const std::int64_t size : spec.shape) {
+    if (size <= 0) return 0;
+    count = std::min(count * static_cast<double>(size), 1e30);
+  }
+  return count;
+}
+
+const TensorSpec* recorded_tensor(const Value& value) {
+  const auto* spec = value.get<std::shared_ptr<const TensorSpec>>();
+  return spec == nullptr ? nullptr : spec->get();
+}
+
+const TensorSpec* recorded_tensor(const List& args, std::size_t position) {
+  return position < args.size() ? recorded_tensor(args[position]) : nullptr;
+}
 
 bool is_tensor(const Value& value) {
   return value.is<Tensor>() || value.is<Var>() || value.is<std::shared_ptr<const TensorSpec>>();

@@ -37,6 +37,10 @@ struct TensorSpec {
   const std::string& file() const { return data_path.empty() ? data_name : data_path; }
 };
 
+// Elements of the recorded shape: 0 if a size is 0 or negative, at most 1e30, so that products of two such counts stay
+// finite.
+double recorded_elements(const TensorSpec& spec);
+
 struct None {
   bool operator==(const None&) const = default;
 };
@@ -91,6 +95,10 @@ class Value {
  private:
   Variant variant_;
 };
+
+// The recorded tensor that a value, or the argument at a position, stands for; null for anything else.
+const TensorSpec* recorded_tensor(const Value& value);
+const TensorSpec* recorded_tensor(const List& args, std::size_t position);
 
 // A tensor leaf in any of its three forms.
 bool is_tensor(const Value& value);

@@ -195,11 +195,9 @@ class Walk {
   std::vector<Comparison::Pair> pairs_;
 };
 
-bool is_dropout(std::string_view full_name) { return full_name.find("dropout") != std::string_view::npos; }
-
-// precision_metrics.md 2.4: masks are random, so only the shares of zeros are compared. Of a tuple the first output
-// counts.
-Comparison compare_dropout(const Value& bench, const Value& device, const CompareOptions& options) {
+// precision_metrics.md 2.4: which elements are zero is random, so only the shares of zeros are compared. Of a tuple the
+// first output counts.
+Comparison compare_shares_of_zeros(const Value& bench, const Value& device, const CompareOptions& options) {
   const auto tensor_of = [&](const Value& value) -> const Tensor* {
     const List* list = value.get<List>();
     if (list == nullptr) return tensor_in(value);
@@ -225,31 +223,31 @@ Comparison compare_dropout(const Value& bench, const Value& device, const Compar
 }
 
 // Decision 17: of tied elements either index is right. Rewrites the row of an index output.
-void accept_ties(std::string_view api, const Value& bench, const Value& device, const Value* first_input,
+void accept_ties(const TieRule& ties, const Value& bench, const Value& device, const Value* first_input,
                  std::vector<DetailsRow>& rows) {
   TiePair pair;
   std::size_t row = 0;
   const List* bench_items = bench.get<List>();
   const List* device_items = device.get<List>();
   if (bench_items != nullptr && device_items != nullptr) {
-    if (!returns_values_and_indices(api) || bench_items->size() != 2 || device_items->size() < 2) return;
+    if (ties.indices != IndexOutput::of_values || bench_items->size() != 2 || device_items->size() < 2) return;
     pair.bench_values = tensor_in((*bench_items)[0]);
     pair.device_values = tensor_in((*device_items)[0]);
     pair.bench_indices = tensor_in((*bench_items)[1]);
     pair.device_indices = tensor_in((*device_items)[1]);
     row = 1;
-  } else if (returns_indices_only(api)) {
+  } else if (ties.indices != IndexOutput::none && ties.indices != IndexOutput::of_values) {
     pair.bench_indices = tensor_in(bench);
     pair.device_indices = tensor_in(device);
   }
   if (row >= rows.size() || rows[row].status != Status::error) return;
   if (first_input != nullptr) pair.input = tensor_in(*first_input);
-  const auto ties = judge_ties(api, pair);
-  if (!ties || ties->accepted == 0) return;
+  const auto judged = judge_ties(ties, pair);
+  if (!judged || judged->accepted == 0) return;
   const auto count = static_cast<double>(pair.device_indices->numel());
-  rows[row][Metric::binary_error_rate] = Cell::fp64(static_cast<double>(ties->wrong) / count);
-  rows[row].status = ties->wrong == 0 ? Status::pass : Status::error;
-  rows[row].message += "\n" + std::to_string(ties->accepted) +
+  rows[row][Metric::binary_error_rate] = Cell::fp64(static_cast<double>(judged->wrong) / count);
+  rows[row].status = judged->wrong == 0 ? Status::pass : Status::error;
+  rows[row].message += "\n" + std::to_string(judged->accepted) +
                        " indices differ from the benchmark's but select equal values, they count as equal.\n";
 }
 
@@ -268,27 +266,28 @@ Comparison skipped(std::string reason) {
   return comparison;
 }
 
-Comparison compare_outputs(std::string_view full_name, const Value& bench, const Value& device, bool fp8_input,
-                           const CompareOptions& options, const Value* first_input) {
+Comparison compare_outputs(std::string_view full_name, const OperatorTraits& traits, const Value& bench,
+                           const Value& device, bool fp8_input, const CompareOptions& options,
+                           const Value* first_input) {
   const std::string api = short_api_name(full_name);
-  if (is_dropout(full_name)) return compare_dropout(bench, device, options);
+  if (traits.random_zeros) return compare_shares_of_zeros(bench, device, options);
   Walk walk(api, fp8_input, options);
   std::optional<Alignment> alignment;
-  if (!options.compat_msprobe) alignment = Alignment::find(api, bench, device, first_input);
+  if (!options.compat_msprobe) alignment = Alignment::find(traits.freedom, bench, device, first_input);
   walk.outputs(bench, alignment ? alignment->turned(device) : device);
   for (std::size_t i = 0; alignment && i < walk.rows().size(); ++i) {
     if (alignment->changes(i)) walk.rows()[i].message += alignment->message();
   }
-  if (!options.compat_msprobe) accept_ties(api, bench, device, first_input, walk.rows());
+  if (!options.compat_msprobe) accept_ties(traits.ties, bench, device, first_input, walk.rows());
   return walk.finish();
 }
 
-std::optional<Comparison> compare_gradients(std::string_view full_name, const std::vector<Value>& bench,
-                                            const std::vector<Value>& device, bool fp8_input,
-                                            const CompareOptions& options) {
+std::optional<Comparison> compare_gradients(std::string_view full_name, const OperatorTraits& traits,
+                                            const std::vector<Value>& bench, const std::vector<Value>& device,
+                                            bool fp8_input, const CompareOptions& options) {
   const std::string api = short_api_name(full_name);
   if (bench.empty() || device.empty()) return std::nullopt;
-  if (is_dropout(full_name)) return compare_dropout(bench.front(), device.front(), options);
+  if (traits.random_zeros) return compare_shares_of_zeros(bench.front(), device.front(), options);
   Walk walk(api, fp8_input, options);
   walk.outputs(bench, device);
   return walk.finish();

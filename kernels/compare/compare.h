@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/api/operator_traits.h"
 #include "kernels/api/value.h"
 #include "kernels/compare/details.h"
 #include "kernels/compare/standards.h"
@@ -45,20 +46,22 @@ std::string short_api_name(std::string_view full_name);
 // A direction that was not compared: one row without metrics.
 Comparison skipped(std::string reason);
 
-// Compares outputs. Leaves are Tensor or Var, Python scalars, text or None; lists and dicts may nest. fp8_input is set
-// when an input tensor of the API is float8. first_input, where given, is the call's first argument: with it an index
-// output is judged by the value it selects (decision 17), and vectors of a decomposition are brought to the
-// benchmark's choice of signs first (freedom.h). Throws SkipError for what cannot be compared at all, and
-// under compat wherever upstream's comparison raises: the whole API is SKIP then.
-Comparison compare_outputs(std::string_view full_name, const Value& bench, const Value& device, bool fp8_input,
-                           const CompareOptions& options, const Value* first_input = nullptr);
+// Compares outputs. Leaves are Tensor or Var, Python scalars, text or None; lists and dicts may nest. The name selects
+// the standards; traits are those of its operator. fp8_input is set when an input tensor of the API is float8.
+// first_input, where given, is the call's first argument: with it an index output is judged by the value it selects
+// (ties.h), and vectors of a decomposition are brought to the benchmark's choice of signs first (freedom.h). Throws
+// SkipError for what cannot be compared at all, and under compat wherever upstream's comparison raises: the whole API
+// is SKIP then.
+Comparison compare_outputs(std::string_view full_name, const OperatorTraits& traits, const Value& bench,
+                           const Value& device, bool fp8_input, const CompareOptions& options,
+                           const Value* first_input = nullptr);
 
 // Compares gradients in argument order, None where a tensor has none; Unsupported on the device's side makes a SKIP row
 // of its reason. Nothing is returned if either side has no
 // gradients: the result cell stays blank.
-std::optional<Comparison> compare_gradients(std::string_view full_name, const std::vector<Value>& bench,
-                                            const std::vector<Value>& device, bool fp8_input,
-                                            const CompareOptions& options);
+std::optional<Comparison> compare_gradients(std::string_view full_name, const OperatorTraits& traits,
+                                            const std::vector<Value>& bench, const std::vector<Value>& device,
+                                            bool fp8_input, const CompareOptions& options);
 
 // One pair of tensors by a given standard.
 DetailsRow compare_tensors(std::string_view api, const Tensor& bench, const Tensor& device, Standard standard,

@@ -3,7 +3,6 @@
 #include <Eigen/Core>
 #include <Eigen/SVD>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <complex>
 #include <utility>
@@ -15,36 +14,8 @@ using Complex = std::complex<double>;
 using Matrix = Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using View = Eigen::Map<const Matrix>;
 
-enum class Decomposition : std::uint8_t { singular, orthogonal, symmetric, general };
-
 // What the vectors of a tensor are: its columns or its rows; of values each belongs to one vector.
 enum class Role : std::uint8_t { columns, rows, values };
-
-// "svd" of "svd", "linalg.svd", "_linalg_svd.default".
-std::string_view base_name(std::string_view api) {
-  for (const std::string_view prefix : {"linalg.", "_linalg_", "linalg_"}) {
-    if (api.starts_with(prefix)) api.remove_prefix(prefix.size());
-  }
-  return api.substr(0, api.find('.'));
-}
-
-std::optional<Decomposition> decomposition_of(std::string_view api) {
-  struct Entry {
-    std::string_view name;
-    Decomposition decomposition;
-  };
-  static constexpr auto entries = std::to_array<Entry>({
-      {"svd", Decomposition::singular},
-      {"qr", Decomposition::orthogonal},
-      {"eigh", Decomposition::symmetric},
-      {"symeig", Decomposition::symmetric},
-      {"eig", Decomposition::general},
-      {"eigvals", Decomposition::general},
-  });
-  const auto found = std::ranges::find(entries, base_name(api), &Entry::name);
-  if (found == entries.end()) return std::nullopt;
-  return found->decomposition;
-}
 
 const Tensor* tensor_in(const Value& value) {
   const Tensor* tensor = value.get<Tensor>();
@@ -231,10 +202,10 @@ class Search {
   bool reordered_ = false;
 };
 
-// Whether the third output of an svd holds the right vectors as rows. linalg.svd gives rows, torch.svd columns, and a
-// dump may call both "svd": then the shape decides, or, for square ones, which of the two gives the input back.
-bool right_vectors_are_rows(std::string_view api, const List& bench, const Tensor* input) {
-  if (api.find("linalg") != std::string_view::npos) return true;
+// Whether the third output of a singular value decomposition holds the right vectors as rows. Where both forms have one
+// name the shape decides, or, for square ones, which of the two gives the input back.
+bool right_vectors_are_rows(Freedom freedom, const List& bench, const Tensor* input) {
+  if (freedom == Freedom::singular_rows) return true;
   const Tensor& right = *tensor_in(bench[2]);
   if (input == nullptr || input->rank() < 2 || is_complex(input->dtype())) return false;
   if (right.size(-1) != right.size(-2)) return right.size(-2) != input->size(-1);
@@ -253,20 +224,22 @@ bool right_vectors_are_rows(std::string_view api, const List& bench, const Tenso
 }
 
 // Roles of the outputs; empty if they are not those of the decomposition.
-std::vector<Role> roles_of(std::string_view api, Decomposition decomposition, const List& bench, const Tensor* input) {
+std::vector<Role> roles_of(Freedom freedom, const List& bench, const Tensor* input) {
   const auto is_matrix = [&](std::size_t i) { return tensor_in(bench[i])->rank() >= 2; };
-  switch (decomposition) {
-    case Decomposition::singular:
+  switch (freedom) {
+    case Freedom::singular:
+    case Freedom::singular_rows:
       if (bench.size() != 3 || !is_matrix(0) || !is_matrix(2) || tensor_in(bench[1])->rank() < 1) return {};
-      return {Role::columns, Role::values, right_vectors_are_rows(api, bench, input) ? Role::rows : Role::columns};
-    case Decomposition::orthogonal:
+      return {Role::columns, Role::values, right_vectors_are_rows(freedom, bench, input) ? Role::rows : Role::columns};
+    case Freedom::orthogonal:
       // Without Q (mode 'r') its tensor is empty.
       if (bench.size() != 2 || !is_matrix(1) || tensor_in(bench[0])->rank() < 1) return {};
       return {is_matrix(0) ? Role::columns : Role::values, Role::rows};
-    case Decomposition::symmetric:
+    case Freedom::symmetric:
       if (bench.size() != 2 || tensor_in(bench[0])->rank() < 1 || !is_matrix(1)) return {};
       return {Role::values, Role::columns};
-    case Decomposition::general:
+    case Freedom::none:
+    case Freedom::general:
       break;
   }
   // torch.eig of old packs complex numbers into real ones; that form is compared as it is.
@@ -277,19 +250,21 @@ std::vector<Role> roles_of(std::string_view api, Decomposition decomposition, co
 }
 
 // The outputs belong to the same batch of matrices and have enough vectors each.
-bool fit_together(Decomposition decomposition, const std::vector<Operand>& operands) {
+bool fit_together(Freedom freedom, const std::vector<Operand>& operands) {
   const Operand& last = operands.back();
   const std::int64_t count = last.count();
   const auto same_batch = [&](const Operand& o) { return o.data.numel() > 0 && o.count() == count; };
-  switch (decomposition) {
-    case Decomposition::singular:
+  switch (freedom) {
+    case Freedom::singular:
+    case Freedom::singular_rows:
       return std::ranges::all_of(operands, same_batch) && operands[0].data.size(-1) >= operands[1].data.size(-1) &&
              last.data.size(-1) >= operands[1].data.size(-1);
-    case Decomposition::orthogonal:
+    case Freedom::orthogonal:
       return operands[0].data.numel() == 0 ||
              (same_batch(operands[0]) && operands[0].data.size(-1) == last.data.size(-1));
-    case Decomposition::symmetric:
-    case Decomposition::general:
+    case Freedom::symmetric:
+    case Freedom::none:
+    case Freedom::general:
       break;
   }
   return std::ranges::all_of(operands, same_batch) && operands[0].data.size(-1) == last.data.size(-1);
@@ -340,10 +315,9 @@ Alignment::~Alignment() = default;
 
 bool Alignment::changes(std::size_t item) const { return item < turns_->items.size() && turns_->items[item].changes; }
 
-std::optional<Alignment> Alignment::find(std::string_view api, const Value& bench, const Value& device,
+std::optional<Alignment> Alignment::find(Freedom freedom, const Value& bench, const Value& device,
                                          const Value* first_input) {
-  const std::optional<Decomposition> decomposition = decomposition_of(api);
-  if (!decomposition) return std::nullopt;
+  if (freedom == Freedom::none) return std::nullopt;
   const List bench_items = items_of(bench);
   const List device_items = items_of(device);
   if (bench_items.size() != device_items.size()) return std::nullopt;
@@ -357,7 +331,7 @@ std::optional<Alignment> Alignment::find(std::string_view api, const Value& benc
     if (is_complex(b->dtype()) != is_complex(d->dtype())) return std::nullopt;
   }
   const Tensor* input = first_input != nullptr ? tensor_in(*first_input) : nullptr;
-  const std::vector<Role> roles = roles_of(api, *decomposition, bench_items, input);
+  const std::vector<Role> roles = roles_of(freedom, bench_items, input);
   if (roles.empty()) return std::nullopt;
   std::vector<Operand> of_bench;
   std::vector<Operand> of_device;
@@ -367,30 +341,32 @@ std::optional<Alignment> Alignment::find(std::string_view api, const Value& benc
     of_device.emplace_back(*tensor_in(device_items[i]), roles[i]);
     turns->items.push_back({roles[i], tensor_in(device_items[i])->shape(), {}, {}, false});
   }
-  if (!fit_together(*decomposition, of_bench)) return std::nullopt;
+  if (!fit_together(freedom, of_bench)) return std::nullopt;
   const DType dtype = tensor_in(device_items.back())->dtype();
   Search search(of_bench, of_device, turns->items);
   for (std::int64_t batch = 0; batch < of_bench.back().count(); ++batch) {
-    switch (*decomposition) {
-      case Decomposition::singular:
+    switch (freedom) {
+      case Freedom::singular:
+      case Freedom::singular_rows:
         search_singular(search, of_bench, dtype, batch);
         break;
-      case Decomposition::orthogonal:
+      case Freedom::orthogonal:
         search_orthogonal(search, of_bench, batch);
         break;
-      case Decomposition::symmetric: {
+      case Freedom::symmetric: {
         const View values = of_bench[0].matrix(batch);
         const double limit = resolution(dtype, values.cols()) * values.cwiseAbs().maxCoeff();
         for (const auto& [first, last] : runs_of_equal(values, limit)) search.turn(batch, {1}, first, last);
         break;
       }
-      case Decomposition::general:
+      case Freedom::none:
+      case Freedom::general:
         search.reorder(batch);
         break;
     }
   }
   Alignment alignment(std::move(turns));
-  if (*decomposition == Decomposition::general && roles.size() == 2) {
+  if (freedom == Freedom::general && roles.size() == 2) {
     // Phases are those of the vectors in their new order.
     const Value ordered = alignment.turned(device);
     of_device[1] = Operand(*tensor_in((*ordered.get<List>())[1]), Role::columns);

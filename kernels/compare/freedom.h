@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "kernels/api/operator_traits.h"
 #include "kernels/api/value.h"
 
 namespace msrun {
@@ -20,8 +20,8 @@ namespace msrun {
 class Alignment {
  public:
   // The turn from the device's outputs to the benchmark's. first_input, where given, is the decomposed matrix. Nothing
-  // if the API is no decomposition, the outputs do not fit each other, or nothing has to be turned.
-  static std::optional<Alignment> find(std::string_view api, const Value& bench, const Value& device,
+  // if the operator leaves no freedom, the outputs do not fit each other, or nothing has to be turned.
+  static std::optional<Alignment> find(Freedom freedom, const Value& bench, const Value& device,
                                        const Value* first_input);
 
   // The outputs of the device after the turn. Applied to the gradients that the device was given for its outputs, it

@@ -1,7 +1,6 @@
 #include "kernels/compare/ties.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -10,35 +9,6 @@
 
 namespace msrun {
 namespace {
-
-enum class Meaning : std::uint8_t { values_given, largest, smallest, order };
-
-struct Rule {
-  std::string_view api;
-  Meaning meaning;
-  bool unique;  // an index may occur once in a run along the axis
-};
-constexpr auto rules = std::to_array<Rule>({
-    {"sort", Meaning::values_given, true},
-    {"topk", Meaning::values_given, true},
-    {"max", Meaning::values_given, false},
-    {"min", Meaning::values_given, false},
-    {"median", Meaning::values_given, false},
-    {"nanmedian", Meaning::values_given, false},
-    {"mode", Meaning::values_given, false},
-    {"kthvalue", Meaning::values_given, false},
-    {"cummax", Meaning::values_given, false},
-    {"cummin", Meaning::values_given, false},
-    {"argmax", Meaning::largest, false},
-    {"argmin", Meaning::smallest, false},
-    {"argsort", Meaning::order, true},
-});
-
-// Aten names carry their overload: "topk.default".
-const Rule* find_rule(std::string_view api) {
-  const auto found = std::ranges::find(rules, api.substr(0, api.find('.')), &Rule::api);
-  return found == rules.end() ? nullptr : &*found;
-}
 
 // How indices of some shape address the input: outer x picked x inner indices, each below length along the axis.
 struct Layout {
@@ -90,13 +60,13 @@ bool less(double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)
 // Row-major float64 or int64 copies of what is needed, so that elements are plain array accesses.
 class Judge {
  public:
-  Judge(const Rule& rule, const TiePair& pair)
-      : rule_(rule),
+  Judge(const TieRule& ties, const TiePair& pair)
+      : ties_(ties),
         bench_(pair.bench_indices->to(DType::int64).contiguous()),
         device_(pair.device_indices->to(DType::int64).contiguous()),
         count_(bench_.numel()) {
     if (pair.input != nullptr) input_ = pair.input->to(DType::float64).contiguous();
-    if (rule.meaning == Meaning::values_given) {
+    if (ties.indices == IndexOutput::of_values) {
       bench_values_ = pair.bench_values->to(DType::float64).contiguous();
       device_values_ = pair.device_values->to(DType::float64).contiguous();
     }
@@ -129,19 +99,20 @@ class Judge {
     const auto* bench = bench_.data<std::int64_t>();
     for (std::int64_t p = 0; p < count_; ++p) {
       if (!in_range(layout, bench[p])) return false;
-      if (input_.defined() && rule_.meaning == Meaning::values_given &&
+      if (input_.defined() && ties_.indices == IndexOutput::of_values &&
           !same(selected(layout, p, bench[p]), bench_values_.data<double>()[p])) {
         return false;
       }
     }
-    if (rule_.unique && !all_unique(layout)) return false;
-    switch (rule_.meaning) {
-      case Meaning::values_given:
+    if (ties_.unique && !all_unique(layout)) return false;
+    switch (ties_.indices) {
+      case IndexOutput::none:
+      case IndexOutput::of_values:
         return true;
-      case Meaning::largest:
-      case Meaning::smallest:
+      case IndexOutput::of_largest:
+      case IndexOutput::of_smallest:
         return selects_extrema(layout);
-      case Meaning::order:
+      case IndexOutput::of_order:
         break;
     }
     return is_ordered(layout);
@@ -162,8 +133,8 @@ class Judge {
       for (std::int64_t i = 0; i < layout.length; ++i) {
         const double other = selected(layout, p, i);
         // NaN wins in both directions.
-        if (rule_.meaning == Meaning::largest ? less(chosen, other)
-                                              : !std::isnan(chosen) && (other < chosen || std::isnan(other))) {
+        if (ties_.indices == IndexOutput::of_largest ? less(chosen, other)
+                                                     : !std::isnan(chosen) && (other < chosen || std::isnan(other))) {
           return false;
         }
       }
@@ -216,13 +187,13 @@ class Judge {
     for (std::int64_t p = 0; p < count_; ++p) {
       if (bench[p] == device[p]) continue;
       bool right = in_range(layout, device[p]);
-      if (right && rule_.meaning == Meaning::values_given) {
+      if (right && ties_.indices == IndexOutput::of_values) {
         right = same(bench_values_.data<double>()[p], device_values_.data<double>()[p]);
       }
       if (right && input_.defined()) {
         right = same(selected(layout, p, bench[p]), selected(layout, p, device[p]));
       }
-      if (right && rule_.unique) {
+      if (right && ties_.unique) {
         const std::int64_t first = p - p / layout.inner % layout.picked * layout.inner;
         const auto [entry, is_new] = repeats.try_emplace(first, false);
         if (is_new) entry->second = has_repeats(layout, first, device_);
@@ -233,7 +204,7 @@ class Judge {
     return result;
   }
 
-  const Rule& rule_;
+  const TieRule ties_;
   Tensor bench_;
   Tensor device_;
   Tensor bench_values_;
@@ -246,61 +217,32 @@ bool usable(const Tensor* tensor) { return tensor != nullptr && !is_complex(tens
 
 }  // namespace
 
-bool returns_values_and_indices(std::string_view api) {
-  const Rule* rule = find_rule(api);
-  return rule != nullptr && rule->meaning == Meaning::values_given;
-}
-
-bool returns_indices_only(std::string_view api) {
-  const Rule* rule = find_rule(api);
-  return rule != nullptr && rule->meaning != Meaning::values_given;
-}
-
-std::optional<TieResult> judge_ties(std::string_view api, const TiePair& pair) {
-  const Rule* rule = find_rule(api);
-  if (rule == nullptr || !usable(pair.bench_indices) || !usable(pair.device_indices)) return std::nullopt;
+std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair) {
+  if (ties.indices == IndexOutput::none || !usable(pair.bench_indices) || !usable(pair.device_indices))
+    return std::nullopt;
   const auto is_index = [](const Tensor& tensor) { return is_integer(tensor.dtype()); };
   if (!is_index(*pair.bench_indices) || !is_index(*pair.device_indices)) return std::nullopt;
   if (pair.bench_indices->shape() != pair.device_indices->shape()) return std::nullopt;
   if (pair.input != nullptr && !usable(pair.input)) return std::nullopt;
-  if (rule->meaning == Meaning::values_given) {
+  if (ties.indices == IndexOutput::of_values) {
     if (!usable(pair.bench_values) || !usable(pair.device_values)) return std::nullopt;
     const Dims& shape = pair.bench_indices->shape();
     if (pair.bench_values->shape() != shape || pair.device_values->shape() != shape) return std::nullopt;
   } else if (pair.input == nullptr) {
     return std::nullopt;
   }
-  return Judge(*rule, pair).run();
+  return Judge(ties, pair).run();
 }
 
-std::optional<std::int64_t> picking_axis(std::string_view api, const List& args, const Dict& kwargs) {
-  struct Entry {
-    std::string_view api;
-    std::size_t place;                  // of the axis among the positional arguments
-    std::optional<std::int64_t> usual;  // where it is not given
-  };
-  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
-  static constexpr auto entries = std::to_array<Entry>({
-      {"sort", 1, -1},
-      {"msort", never, 0},
-      {"topk", 2, -1},
-      {"kthvalue", 2, -1},
-      {"mode", 1, -1},
-      {"max", 1, std::nullopt},
-      {"min", 1, std::nullopt},
-      {"median", 1, std::nullopt},
-      {"nanmedian", 1, std::nullopt},
-  });
-  const auto found = std::ranges::find(entries, api.substr(0, api.find('.')), &Entry::api);
-  if (found == entries.end()) return std::nullopt;
-  if (found->place < args.size()) {
-    if (const auto* axis = args[found->place].get<std::int64_t>()) return *axis;
+std::optional<std::int64_t> picking_axis(const PickedAxis& picks, const List& args, const Dict& kwargs) {
+  if (picks.position < args.size()) {
+    if (const auto* axis = args[picks.position].get<std::int64_t>()) return *axis;
   }
   for (const auto& [name, value] : kwargs) {
     const auto* axis = value.get<std::int64_t>();
     if ((name == "dim" || name == "axis") && axis != nullptr) return *axis;
   }
-  return found->usual;
+  return picks.usual;
 }
 
 std::optional<Tensor> exchange_tied_gradients(const Tensor& input, std::int64_t axis, const Tensor& bench,

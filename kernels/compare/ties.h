@@ -4,18 +4,14 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
+#include "kernels/api/operator_traits.h"
 #include "kernels/api/value.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
 
-// sort, topk, max, cummax...: a list of values and their indices. argmax, argmin, argsort: indices alone.
-bool returns_values_and_indices(std::string_view api);
-bool returns_indices_only(std::string_view api);
-
-// What is known of one call; null where absent. values belong to returns_values_and_indices.
+// The outputs and the first input of one call; null where absent. There are values where ties.indices is of_values.
 struct TiePair {
   const Tensor* bench_values = nullptr;
   const Tensor* device_values = nullptr;
@@ -31,15 +27,13 @@ struct TieResult {
 };
 
 // An index is right if the values of both sides agree exactly, if the input, where it is known, has that value there,
-// and if an API that orders elements uses no index twice. The axis is found from the input: it is the one along which
-// the benchmark's own indices make sense. Nothing if the tensors do not fit the rule, or indices alone come without
-// input.
-std::optional<TieResult> judge_ties(std::string_view api, const TiePair& pair);
+// and if no index that must be unique occurs twice. The axis is found from the input: it is the one along which the
+// benchmark's own indices make sense. Nothing if the tensors do not fit the operator's ties, or indices alone come
+// without input.
+std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair);
 
-// The axis along which a call of sort, msort, topk, kthvalue, mode, max, min, median... picks elements, each of which
-// passes the gradient of its place on. Nothing for other APIs, and for those forms of max, min and median that reduce
-// everything and share the gradient.
-std::optional<std::int64_t> picking_axis(std::string_view api, const List& args, const Dict& kwargs);
+// The axis along which a call picks elements, as its arguments say; nothing for a call that reduces the whole tensor.
+std::optional<std::int64_t> picking_axis(const PickedAxis& picks, const List& args, const Dict& kwargs);
 
 // Which of several equal elements along that axis was picked is free, and so is which of them got the gradient: the
 // benchmark's gradient with the parts of equal elements exchanged so that they stand in the order of the device's.

@@ -1,7 +1,6 @@
 #include "kernels/evaluate/evaluate.h"
 
 #include "kernels/base/error.h"
-#include "kernels/evaluate/complex_operators.h"
 #include "kernels/ops/common/functions.h"
 
 namespace msrun {
@@ -13,15 +12,15 @@ class SideBuilder {
   SideBuilder(const MaterialisedCall& call, const Operator& op, const EvaluationOptions& options, Tape& tape)
       : call_(call),
         name_(op.name),
-        takes_complex_(takes_complex(op.name)),
+        takes_complex_(op.traits().takes_complex()),
         tape_(tape),
         benchmark_(options.benchmark),
         change_input_(options.change_input),
-        plan_(plan_raise(call)) {
+        plan_(plan_raise(call, op.traits())) {
     if (benchmark_ || !call.autocast) return;
     const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
     if (!autocast) return;
-    const AutocastPolicy policy = autocast_policy(op.name);
+    const AutocastPolicy policy = op.traits().autocast;
     if (policy == AutocastPolicy::lower) cast_to_ = autocast;
     if (policy == AutocastPolicy::float32) cast_to_ = DType::float32;
   }
@@ -31,12 +30,13 @@ class SideBuilder {
       const Tensor* tensor = leaf.get<Tensor>();
       if (tensor == nullptr) return leaf;
       if (!benchmark_) return input(*tensor);
-      const Tensor raised = raise(*tensor, plan_, call_.parts.api);
+      const Tensor raised = raise(*tensor, plan_);
       return input(change_input_ && is_floating(raised.dtype()) ? change_input_(raised) : raised);
     });
   }
 
   const std::vector<Var>& inputs() const { return inputs_; }
+  const RaisePlan& plan() const { return plan_; }
 
  private:
   Var input(const Tensor& tensor) {
@@ -62,7 +62,7 @@ class SideBuilder {
   std::vector<Var> inputs_;
 };
 
-void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients,
+void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients, const RaisePlan& plan,
                   const EvaluationOptions& options, Tape& tape) {
   List outputs;
   if (const List* list = output.get<List>()) {
@@ -78,7 +78,7 @@ void run_backward(const Value& output, const MaterialisedCall& call, const List&
     if (gradient == nullptr || var == nullptr) continue;
     // With several outputs those without a graph simply get no gradient; a single one must have it.
     if (!var->requires_grad() && outputs.size() > 1) continue;
-    Tensor upstream = options.benchmark ? raise_gradient(*gradient, call.parts.api) : *gradient;
+    Tensor upstream = options.benchmark ? raise_gradient(*gradient, plan) : *gradient;
     if (options.benchmark && options.change_input && is_floating(upstream.dtype()))
       upstream = options.change_input(upstream);
     tape.backward(*var, upstream);
@@ -109,7 +109,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   try {
     const bool adjust = static_cast<bool>(options.adjust_gradients);
     run_backward(output, call, adjust ? options.adjust_gradients(result.output, call.gradients) : call.gradients,
-                 options, tape);
+                 builder.plan(), options, tape);
   } catch (const SkipError& error) {
     result.backward_problem = error.what();
     return result;

@@ -1,10 +1,10 @@
 #include "kernels/evaluate/materialise.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 
+#include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/io/stored/tensor_file.h"
 
@@ -14,26 +14,14 @@ namespace {
 using SpecPtr = std::shared_ptr<const TensorSpec>;
 using Notes = std::vector<std::string>;
 
-// How the dtype of a call's tensors is changed before use (6.2).
-enum class Conversion : std::uint8_t { none, int32_to_int64, int64_to_float32 };
-
-struct Rules {
-  Conversion conversion = Conversion::none;
+// How the tensors of a call are changed before use (6.2, 6.6).
+struct Changes {
+  std::optional<DTypeChange> converts = std::nullopt;
   bool hf32 = false;
 };
 
-Rules rules_of(const ApiName& name) {
-  Rules rules;
-  if (name.api == "cross_entropy") rules.conversion = Conversion::int32_to_int64;
-  if (name.api == "histc") rules.conversion = Conversion::int64_to_float32;
-  rules.hf32 = name.api == "conv1d" || name.api == "conv2d";
-  return rules;
-}
-
-DType converted(DType dtype, Conversion conversion) {
-  if (conversion == Conversion::int32_to_int64 && dtype == DType::int32) return DType::int64;
-  if (conversion == Conversion::int64_to_float32 && dtype == DType::int64) return DType::float32;
-  return dtype;
+DType converted(DType dtype, const Changes& changes) {
+  return changes.converts && changes.converts->from == dtype ? changes.converts->to : dtype;
 }
 
 DType dtype_of(const TensorSpec& spec) {
@@ -66,62 +54,10 @@ Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_r
   return tensor;
 }
 
-const TensorSpec* spec_of(const Value& value) {
-  const SpecPtr* spec = value.get<SpecPtr>();
-  return spec == nullptr ? nullptr : spec->get();
-}
-
-// The changes of 6.2 to what was recorded.
-void adapt(const ApiName& name, List& args, Dict& kwargs) {
-  if (name.api == "cross_entropy" && args.size() > 1) {
-    // Class indices must not hit ignore_index.
-    if (const TensorSpec* target = spec_of(args[1]); target != nullptr && target->min && *target->min <= 0) {
-      auto changed = std::make_shared<TensorSpec>(*target);
-      changed->min = 0;
-      args[1] = SpecPtr(std::move(changed));
-    }
-  }
-  if (name.api == "histc" && !args.empty()) {
-    const TensorSpec* input = spec_of(args[0]);
-    if (input != nullptr &&
-        (input->dtype == "torch.int8" || input->dtype == "torch.int32" || input->dtype == "torch.int64")) {
-      auto changed = std::make_shared<TensorSpec>(*input);
-      changed->dtype = "torch.float32";
-      args[0] = SpecPtr(std::move(changed));
-    }
-  }
-  if (name.api == "rms_norm" && args.size() < 4 && !args.empty()) {
-    // Without eps the operator takes the epsilon of its input's dtype; the raised benchmark must take the same.
-    const TensorSpec* input = spec_of(args[0]);
-    const bool given =
-        std::any_of(kwargs.begin(), kwargs.end(), [](const auto& entry) { return entry.first == "eps"; });
-    if (input != nullptr && !given)
-      kwargs.emplace_back("eps", epsilon(parse_dtype(input->dtype).value_or(DType::float32)));
-  }
-  if (name.api == "npu_fusion_attention") {
-    std::int64_t sparse_mode = 0;
-    for (const auto& [key, value] : kwargs) {
-      if (const auto* mode = value.get<std::int64_t>(); key == "sparse_mode" && mode != nullptr) sparse_mode = *mode;
-    }
-    for (auto& [key, value] : kwargs) {
-      const TensorSpec* mask = spec_of(value);
-      if (key != "atten_mask" || mask == nullptr || has_file(*mask) || sparse_mode < 2 || sparse_mode > 4) continue;
-      // The compressed mask of these modes is always the same 2048 x 2048 triangle.
-      constexpr std::int64_t size = 2048;
-      Tensor triangle(DType::boolean, {size, size});
-      bool* to = triangle.mutable_data<bool>();
-      for (std::int64_t row = 0; row < size; ++row) {
-        for (std::int64_t column = 0; column < size; ++column) *to++ = column > row;
-      }
-      value = triangle;
-    }
-  }
-}
-
 class Builder {
  public:
-  Builder(const ApiCall& call, const MaterialiseOptions& options, const Rules& rules, Notes& notes)
-      : call_(call), options_(options), rules_(rules), notes_(notes) {}
+  Builder(const ApiCall& call, const MaterialiseOptions& options, const Changes& changes, Notes& notes)
+      : call_(call), options_(options), changes_(changes), notes_(notes) {}
 
   Value build(const Value& value, const std::string& path) {
     const std::string inside = path + ".";
@@ -136,7 +72,7 @@ class Builder {
       return result;
     }
     if (const Unsupported* unsupported = value.get<Unsupported>()) throw SkipError(unsupported->reason);
-    const TensorSpec* spec = spec_of(value);
+    const TensorSpec* spec = recorded_tensor(value);
     return spec == nullptr ? value : Value(build_tensor(*spec, path));
   }
 
@@ -145,8 +81,8 @@ class Builder {
  private:
   Tensor build_tensor(const TensorSpec& spec, const std::string& path) {
     Tensor tensor = has_file(spec) ? read_recorded(spec, options_.data_root, notes_) : generate(spec, path);
-    tensor = tensor.to(converted(tensor.dtype(), rules_.conversion));
-    if (!rules_.hf32 || tensor.dtype() != DType::float32) return tensor;
+    tensor = tensor.to(converted(tensor.dtype(), changes_));
+    if (!changes_.hf32 || tensor.dtype() != DType::float32) return tensor;
     const Tensor rounded = round_to_hf32(tensor);
     // Asked for only where a recorded result may belong to the inputs as they were.
     hf32_changed_ = hf32_changed_ || (call_.recorded && !bitwise_equal(rounded, tensor));
@@ -154,7 +90,7 @@ class Builder {
   }
 
   Tensor generate(const TensorSpec& spec, const std::string& path) const {
-    const DType dtype = converted(dtype_of(spec), rules_.conversion);
+    const DType dtype = converted(dtype_of(spec), changes_);
     if (options_.stream != nullptr) {
       return random_tensor(dtype, spec.shape, range_of(spec), *options_.stream, RangeRule::torch);
     }
@@ -164,7 +100,7 @@ class Builder {
 
   const ApiCall& call_;
   const MaterialiseOptions& options_;
-  const Rules& rules_;
+  const Changes& changes_;
   Notes& notes_;
   bool hf32_changed_ = false;
 };
@@ -177,7 +113,7 @@ void collect_flags(const Value& recorded, const Value& built, bool allowed, std:
   });
   std::size_t place = 0;
   for_each_leaf(recorded, [&](const Value& leaf) {
-    if (const TensorSpec* spec = spec_of(leaf)) {
+    if (const TensorSpec* spec = recorded_tensor(leaf)) {
       // Of a tensor in a file the older tool recorded no dtype.
       const std::optional<DType> dtype = spec->dtype.empty() ? dtypes[place] : parse_dtype(spec->dtype);
       // A tensor that is not floating cannot require a gradient, whatever the dump says.
@@ -198,7 +134,7 @@ bool has_keyword(const ApiCall& call, std::string_view key) {
 Value load_result(const Value& tree, const MaterialiseOptions& options, Notes& notes) {
   return transform_leaves(tree, [&](const Value& leaf) -> Value {
     if (const Unsupported* unsupported = leaf.get<Unsupported>()) throw SkipError(unsupported->reason);
-    const TensorSpec* spec = spec_of(leaf);
+    const TensorSpec* spec = recorded_tensor(leaf);
     if (spec == nullptr) return leaf;
     const bool empty = std::find(spec->shape.begin(), spec->shape.end(), 0) != spec->shape.end();
     if (!has_file(*spec) && empty) return Tensor(dtype_of(*spec), Dims(spec->shape.begin(), spec->shape.end()));
@@ -224,7 +160,7 @@ RecordedResult load_results(const RecordedResult& recorded, bool with_gradients,
 
 // A gradient that cannot be built leaves the forward to be checked.
 void build_gradients(const ApiCall& call, const MaterialiseOptions& options, MaterialisedCall& result) {
-  const Rules unchanged;
+  const Changes unchanged;
   Builder builder(call, options, unchanged, result.notes);
   try {
     if (call.grad_inputs.empty()) throw SkipError("Backward input of " + call.name + " is empty.");
@@ -240,20 +176,16 @@ void build_gradients(const ApiCall& call, const MaterialiseOptions& options, Mat
 
 }  // namespace
 
-BackwardPlan plan_backward(const ApiCall& call, const ApiName& name) {
+BackwardPlan plan_backward(const ApiCall& call, const OperatorTraits& traits) {
   BackwardPlan plan;
   bool need_gradient = true;
   if (has_keyword(call, "out")) {
     need_gradient = false;
     plan.message += "function with out=... arguments don't support automatic differentiation, skip backward.";
   }
-  if (name.api == "repeat_interleave") {
+  if (!traits.backward_refusal.empty()) {
     need_gradient = false;
-    plan.message += "This API does not have backward input data, skip backward.";
-  }
-  if (name.api == "masked_select") {
-    need_gradient = false;
-    plan.message += "This API does not support backward ut, skip backward.";
+    plan.message += traits.backward_refusal;
   }
   plan.run = call.has_backward && need_gradient;
   return plan;
@@ -262,19 +194,19 @@ BackwardPlan plan_backward(const ApiCall& call, const ApiName& name) {
 MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) {
   const std::optional<ApiName> name = ApiName::parse(call.name);
   if (!name) throw SkipError("API " + call.name + " not support for acc_check. SKIP.");
-  Rules rules = rules_of(*name);
-  rules.hf32 = rules.hf32 && options.round_to_hf32;
+  const OperatorTraits& traits = traits_of(*name);
+  const Changes changes{traits.converts, traits.runs_in_hf32(name->api) && options.round_to_hf32};
   List args = call.args;
   Dict kwargs = call.kwargs;
-  adapt(*name, args, kwargs);
+  if (traits.adapt != nullptr) traits.adapt(args, kwargs);
 
   MaterialisedCall result;
   result.name = call.name;
   result.parts = *name;
   result.output_dtype = call.output_dtype;
-  result.backward = plan_backward(call, *name);
+  result.backward = plan_backward(call, traits);
   // Keyword arguments first: the order in which torch's stream is consumed.
-  Builder builder(call, options, rules, result.notes);
+  Builder builder(call, options, changes, result.notes);
   for (const auto& [key, value] : kwargs) result.kwargs.emplace_back(key, builder.build(value, "kwargs." + key));
   for (std::size_t i = 0; i < args.size(); ++i)
     result.args.push_back(builder.build(args[i], "args." + std::to_string(i)));
@@ -296,22 +228,23 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
 std::uint64_t stream_words(const ApiCall& call, bool real_data) {
   const std::optional<ApiName> name = ApiName::parse(call.name);
   if (!name) return 0;
-  const Rules rules = rules_of(*name);
+  const OperatorTraits& traits = traits_of(*name);
+  const Changes changes{traits.converts};
   List args = call.args;
   Dict kwargs = call.kwargs;
-  adapt(*name, args, kwargs);
+  if (traits.adapt != nullptr) traits.adapt(args, kwargs);
   std::uint64_t words = 0;
   const auto count = [&](const Value& tree) {
     for_each_leaf(tree, [&](const Value& leaf) {
-      const TensorSpec* spec = spec_of(leaf);
+      const TensorSpec* spec = recorded_tensor(leaf);
       if (spec == nullptr || (real_data && has_file(*spec))) return;
-      words += random_words_needed(converted(dtype_of(*spec), rules.conversion), spec->shape, range_of(*spec));
+      words += random_words_needed(converted(dtype_of(*spec), changes), spec->shape, range_of(*spec));
     });
   };
   try {
     for (const auto& [key, value] : kwargs) count(value);
     for (const Value& arg : args) count(arg);
-    if (plan_backward(call, *name).run) {
+    if (plan_backward(call, traits).run) {
       for (const Value& gradient : call.grad_inputs) count(gradient);
     }
   } catch (const SkipError&) {

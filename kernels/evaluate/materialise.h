@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/api/api_call.h"
+#include "kernels/api/operator_traits.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -17,17 +18,17 @@ struct MaterialiseOptions {
   MersenneTwister* stream = nullptr;
   // Directory of the tensor files; empty if the dump has none.
   std::filesystem::path data_root;
-  // Rounds float32 inputs of conv1d and conv2d to HF32 (6.6).
+  // Rounds the float32 inputs of operators that run in HF32 (6.6).
   bool round_to_hf32 = true;
 };
 
-// Whether the backward of a call is run, by the rules of 5.2 that depend on the call alone. A message makes the
-// backward column SKIP.
+// Whether the backward of a call is run, by the rules of 5.2 that depend on the call and its operator. A message makes
+// the backward column SKIP.
 struct BackwardPlan {
   bool run = false;
   std::string message;
 };
-BackwardPlan plan_backward(const ApiCall& call, const ApiName& name);
+BackwardPlan plan_backward(const ApiCall& call, const OperatorTraits& traits);
 
 struct MaterialisedCall {
   std::string name;

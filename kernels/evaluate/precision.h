@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "kernels/api/operator_traits.h"
 #include "kernels/evaluate/materialise.h"
 
 namespace msrun {
@@ -13,23 +14,20 @@ struct RaisePlan {
   std::optional<DType> raised;  // dtype of the benchmark's float tensors; nothing: they stay as they are
   std::optional<DType> base;    // dtype of the call; of a mixed one the narrow dtype
   bool mixed = false;
+  bool keeps_float32 = false;  // float32 stays although narrower dtypes are raised
 };
 
-// From the float16, bfloat16 and float32 tensors in args and kwargs.
-RaisePlan plan_raise(const MaterialisedCall& call);
+// From the float16, bfloat16 and float32 tensors in args and kwargs; traits are those of the call's operator.
+RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits);
 
-// One tensor of the benchmark side. conv1d and conv2d keep float32, type_as keeps everything; float8 becomes float32.
-Tensor raise(const Tensor& tensor, const RaisePlan& plan, std::string_view api);
+// One tensor of the benchmark side. float8 always becomes float32.
+Tensor raise(const Tensor& tensor, const RaisePlan& plan);
 
-// A gradient is raised by itself: half to float32, float32 to float64; with conv1d and conv2d float32 stays.
-Tensor raise_gradient(const Tensor& gradient, std::string_view api);
+// A gradient is raised by its own dtype: half and float8 to float32, float32 to float64 unless the plan keeps it.
+Tensor raise_gradient(const Tensor& gradient, const RaisePlan& plan);
 
 // The dtype that the device casts to for operators that autocast lowers; nothing: no autocast. output_dtype is the
 // dump's.
 std::optional<DType> autocast_dtype(const RaisePlan& plan, std::string_view output_dtype);
-
-// What autocast does to the floating inputs of an operator, by torch's lists.
-enum class AutocastPolicy : std::uint8_t { keep, lower, float32 };
-AutocastPolicy autocast_policy(std::string_view canonical_operator);
 
 }  // namespace msrun

@@ -386,4 +386,12 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   return {inputs.query.tape().record(output.to(dtype), vars, vjp), results.max, results.sum};
 }
 
+double attention_work(const List& args) {
+  const TensorSpec* query = recorded_tensor(args, 0);
+  const TensorSpec* key = recorded_tensor(args, 1);
+  if (query == nullptr || key == nullptr || query->shape.size() < 2 || key->shape.size() < 2) return 0;
+  const std::int64_t keys = key->shape[key->shape.size() - 2];
+  return 2 * recorded_elements(*query) * static_cast<double>(std::max<std::int64_t>(keys, 0));
+}
+
 }  // namespace msrun

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/api/value.h"
 #include "kernels/autograd/tape.h"
 #include "kernels/tensor/tensor.h"
 
@@ -69,5 +70,9 @@ struct AttentionOutputs {
 
 // Throws SkipError where the shapes of the views do not fit each other.
 AttentionOutputs attention(const AttentionInputs& inputs);
+
+// Multiply-adds of a recorded call whose first arguments are query and key: two products of every query element with
+// the keys. 0 where these are no tensors of at least two axes.
+double attention_work(const List& args);
 
 }  // namespace msrun

@@ -265,6 +265,26 @@ Attention fusion_attention(const Bound& args, const Var& query, const Var& key, 
   return {attention(inputs), g.layout};
 }
 
+// In the sparse modes 2 to 4 the mask is compressed: always the same triangle, whatever data the recording describes.
+// One that lies in a file is taken from there.
+void adapt_compressed_mask(List& /*args*/, Dict& kwargs) {
+  std::int64_t sparse_mode = 0;
+  for (const auto& [key, value] : kwargs) {
+    if (const auto* mode = value.get<std::int64_t>(); key == "sparse_mode" && mode != nullptr) sparse_mode = *mode;
+  }
+  if (sparse_mode < 2 || sparse_mode > 4) return;
+  for (auto& [key, value] : kwargs) {
+    const TensorSpec* mask = recorded_tensor(value);
+    if (key != "atten_mask" || mask == nullptr || !mask->file().empty()) continue;
+    Tensor triangle(DType::boolean, {compressed_side, compressed_side});
+    bool* to = triangle.mutable_data<bool>();
+    for (std::int64_t row = 0; row < compressed_side; ++row) {
+      for (std::int64_t column = 0; column < compressed_side; ++column) *to++ = column > row;
+    }
+    value = triangle;
+  }
+}
+
 OP("npu_fusion_attention(Tensor query, Tensor key, Tensor value, int head_num, str input_layout, Tensor? pse=None, "
    "Tensor? padding_mask=None, Tensor? atten_mask=None, float scale=1.0, float keep_prob=1.0, int "
    "pre_tockens=2147483647, "
@@ -287,6 +307,8 @@ OP("npu_fusion_attention(Tensor query, Tensor key, Tensor value, int head_num, s
                  std::int64_t{0}};
    });
 NAMES("npu_fusion_attention", "NPU: npu_fusion_attention");
+TRAITS("npu_fusion_attention", .compared_output = 0, .differentiable_output = 0, .adapt = adapt_compressed_mask,
+       .multiply_adds = attention_work);
 
 // The gradients of query, key, value and pse for the cotangent dy. The softmax statistics of the forward pass are
 // computed again from the inputs.
@@ -315,6 +337,7 @@ OP("npu_fusion_attention_grad(Tensor query, Tensor key, Tensor value, Tensor dy,
      return gradients;
    });
 NAMES("npu_fusion_attention_grad", "NPU: npu_fusion_attention_grad");
+TRAITS("npu_fusion_attention_grad", .multiply_adds = attention_work);
 
 }  // namespace
 }  // namespace msrun

@@ -92,18 +92,22 @@ OP("npu_confusion_transpose(Tensor self, int[] perm, int[] shape, bool transpose
                                          : permute(reshape(x, args.ints("shape")), args.ints("perm"));
    });
 NAMES("npu_confusion_transpose", "NPU: npu_confusion_transpose");
+TRAITS("npu_confusion_transpose", .copies_only = true);
 
 OP("npu_transpose(Tensor self, int[] perm, bool require_contiguous=True)",
    [](const Bound& args) -> Value { return permute(args.var("self"), args.ints("perm")); });
 NAMES("npu_transpose", "NPU: npu_transpose");
+TRAITS("npu_transpose", .copies_only = true);
 
 OP("npu_broadcast(Tensor self, int[] size)",
    [](const Bound& args) -> Value { return expand(args.var("self"), args.ints("size")); });
 NAMES("npu_broadcast", "NPU: npu_broadcast");
+TRAITS("npu_broadcast", .copies_only = true);
 
 // A change of the storage format only.
 OP("npu_format_cast(Tensor self, any acl_format)", [](const Bound& args) -> Value { return args.var("self"); });
 NAMES("npu_format_cast", "NPU: npu_format_cast npu_format_cast_");
+TRAITS("npu_format_cast", .copies_only = true);
 
 }  // namespace
 }  // namespace msrun

@@ -4,7 +4,6 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/inventory/inventory.h"
-#include "kernels/ops/creation/uncheckable.h"
 #include "orchestrator/command/config.h"
 
 namespace msrun {
@@ -30,7 +29,7 @@ Coverage measure_coverage() {
         coverage.missing.push_back(type + "." + word);
         continue;
       }
-      skipped = skipped && (is_uncheckable(op->name) || config.list_verdict(word) != ListVerdict::run);
+      skipped = skipped && (!op->traits().uncheckable.empty() || config.list_verdict(word) != ListVerdict::run);
     }
     if (!complete) continue;
     ++coverage.covered;

@@ -138,7 +138,7 @@ class Text {
     line("Records", with_commas(recovery.records) + " in " +
                         (recovery.frames == 1 ? "1 batch" : with_commas(recovery.frames) + " batches") + ", " +
                         plural(contents.attempt_notes, "note") + " of calls in flight among them");
-    line("Size", plural(contents.disk_bytes, "byte") + ", " + with_commas(contents.uncompressed_bytes) +
+    line("Size", plural(contents.disk_bytes, "byte") + ", " + with_commas(contents.recovery.uncompressed_bytes) +
                      " uncompressed; format " + std::to_string(recovery.version));
   }
 
@@ -208,7 +208,7 @@ Json whole_json(const JournalContents& contents) {
            {{"begun", optional_json(contents.started)},
             {"first_result", optional_json(contents.first_result)},
             {"last_result", optional_json(contents.last_result)}}},
-          {"bytes", {{"disk", contents.disk_bytes}, {"uncompressed", contents.uncompressed_bytes}}},
+          {"bytes", {{"disk", contents.disk_bytes}, {"uncompressed", contents.recovery.uncompressed_bytes}}},
           {"damage",
            {{"damaged_bytes", recovery.damaged_bytes},
             {"damaged_regions", recovery.damaged_regions},

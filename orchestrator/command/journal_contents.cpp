@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "journal/file.h"
-#include "journal/format.h"
-#include "runner/results/result.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun {
 namespace {
@@ -28,14 +25,6 @@ std::uint64_t planned_calls(const Json& metadata) {
   return calls->get<std::uint64_t>();
 }
 
-std::optional<ApiResult> decoded(std::string_view record) {
-  try {
-    return decode_result(record);
-  } catch (const std::runtime_error&) {
-    return std::nullopt;
-  }
-}
-
 class Reading {
  public:
   explicit Reading(const std::string& path) { contents_.path = path; }
@@ -52,41 +41,24 @@ class Reading {
       if (started.is_number()) contents_.started = started.get<double>();
     }
     contents_.calls = contents_.metadata.is_null() ? 0 : planned_calls(contents_.metadata);
-    contents_.uncompressed_bytes = header.size;
-    contents_.recovery = journal::read(*source, [this](std::string_view record) { see(record); });
+    contents_.recovery = read_records(*source, {.result = [this](ApiResult&& result) { see(result); },
+                                                .attempt = [this](const AttemptNote&) { ++contents_.attempt_notes; },
+                                                .time = [this](const TimeNote& note) { see(note); },
+                                                .unreadable = [this](const std::string&) { ++contents_.unreadable; }});
     contents_.disk_bytes = contents_.recovery.valid_size + contents_.recovery.torn_bytes;
     count();
     return std::move(contents_);
   }
 
  private:
-  void see(std::string_view record) {
-    contents_.uncompressed_bytes += journal::record_prefix_size + record.size();
-    switch (kind_of(record)) {
-      case RecordKind::result:
-        see_result(record);
-        break;
-      case RecordKind::attempt_note:
-        ++contents_.attempt_notes;
-        break;
-      case RecordKind::time_note:
-        if (const auto time = time_of(record)) {
-          if (!contents_.first_result) contents_.first_result = time;
-          contents_.last_result = time;
-        } else {
-          ++contents_.unreadable;
-        }
-        break;
-      case RecordKind::unreadable:
-        ++contents_.unreadable;
-        break;
-    }
+  void see(const TimeNote& note) {
+    if (!contents_.first_result) contents_.first_result = note.time;
+    contents_.last_result = note.time;
   }
 
-  void see_result(std::string_view record) {
-    const std::uint32_t task = task_of(record);
-    const std::optional<ApiResult> result = task < contents_.calls ? decoded(record) : std::nullopt;
-    if (!result) {
+  void see(const ApiResult& result) {
+    const std::uint32_t task = result.task;
+    if (task >= contents_.calls) {
       ++contents_.unreadable;
       return;
     }
@@ -95,7 +67,7 @@ class Reading {
           std::min<std::size_t>(contents_.calls, std::max<std::size_t>(1024, std::size_t{task} * 2)));
     }
     if (contents_.results.has(task)) ++contents_.replaced;
-    contents_.results.put(*result);
+    contents_.results.put(result);
   }
 
   void count() {

@@ -9,7 +9,7 @@
 
 #include "journal/holder.h"
 #include "journal/reader.h"
-#include "orchestrator/view/summary.h"
+#include "runner/results/counts.h"
 #include "runner/results/stored_results.h"
 
 namespace msrun {
@@ -17,7 +17,6 @@ namespace msrun {
 struct JournalContents {
   std::string path;
   std::uint64_t disk_bytes = 0;
-  std::uint64_t uncompressed_bytes = 0;  // header and records with their length
   journal::Recovery recovery;
   std::uint64_t calls = 0;          // of the plan, as the metadata have it
   nlohmann::ordered_json metadata;  // null if it is not msrun's

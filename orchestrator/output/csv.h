@@ -1,5 +1,5 @@
-// The two CSV files of a run: their bytes (acc_check_pytorch.md 9), the pair of files that grows while the run goes on
-// and is put in dump order at the end, and the way back from the files of an earlier run to results.
+// The two CSV files of a run: the pair that grows while the run goes on and is put in dump order at the end, and the
+// way back from the files of an earlier run to results.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,6 @@ struct CsvStyle {
   bool english_titles = false;
 };
 
-// First bytes of a file: byte order mark and title row.
-std::string result_header();
-std::string details_header(bool english_titles);
-
-// The row of the result file: four fields if forward or backward is SKIP, else three.
-std::string result_row(const ApiResult& result);
-
-// The rows of the details file, forward before backward; empty for a result without rows (dropout).
-std::string details_rows(const ApiResult& result, int precision);
-
 // Gives the results one after the other, nullptr at the end; a result need not outlive the next call.
 using ResultSource = std::function<const ApiResult*()>;
 
@@ -46,15 +36,10 @@ class CsvFiles {
   // One write to each file, details first.
   void append(std::span<const ApiResult> results);
 
-  // Replaces the contents of both files and goes on appending behind them.
-  void rewrite(const ResultSource& next);
-  void rewrite(std::span<const ApiResult> results);
-
  private:
-  CsvFiles(const RunFiles& files, const CsvStyle& style, AppendedFile details, AppendedFile result);
+  CsvFiles(int precision, AppendedFile details, AppendedFile result);
 
-  RunFiles files_;
-  CsvStyle style_;
+  int precision_;
   AppendedFile details_;
   AppendedFile result_;
 };

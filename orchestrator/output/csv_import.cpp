@@ -8,6 +8,7 @@
 
 #include "kernels/base/text.h"
 #include "orchestrator/output/csv.h"
+#include "orchestrator/output/csv_rows.h"
 
 namespace msrun {
 

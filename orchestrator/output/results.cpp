@@ -1,27 +1,16 @@
 #include "orchestrator/output/results.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <memory>
+
+#include "kernels/base/clock.h"
 
 namespace msrun {
 namespace {
 
 constexpr double time_note_interval = 1;  // seconds
-
-double unix_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-template <class F>
-void timed(std::uint64_t& total, F&& body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  const auto elapsed = std::chrono::steady_clock::now() - start;
-  total += static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-}
 
 }  // namespace
 
@@ -87,37 +76,44 @@ void ResultStore::note(std::string record) {
 
 void ResultStore::commit() {
   if (!uncommitted_.empty() || !notes_.empty()) {
-    if (journal_ != nullptr) timed(journal_time_, [&] { write_journal(); });
-    if (csvs_) timed(csv_time_, [&] { csvs_->append(uncommitted_); });
+    if (journal_ != nullptr) write_journal();
+    if (csvs_) append_csvs();
     for (const ApiResult& result : uncommitted_) view_.api_result(result);
     uncommitted_.clear();
   }
   if (unsynced_since_ && sync_delay_) sync_if_due();
 }
 
+void ResultStore::append_csvs() {
+  const Stopwatch watch(csv_time_);
+  csvs_->append(uncommitted_);
+}
+
 void ResultStore::write_journal() {
+  const Stopwatch watch(journal_time_);
   std::string_view rest = unwritten_;
   for (const std::size_t size : unwritten_sizes_) {
     journal_->append(rest.substr(0, size));
     rest.remove_prefix(size);
   }
   for (const std::string& record : notes_) journal_->append(record);
-  const double now = unix_time();
+  const double now = unix_seconds();
   // The clock may have been put back.
   if (!uncommitted_.empty() && std::abs(now - time_noted_) >= time_note_interval) {
-    journal_->append(time_note(now));
+    journal_->append(encode(TimeNote{now}));
     time_noted_ = now;
   }
   journal_->flush();
   unwritten_.clear();
   unwritten_sizes_.clear();
   notes_.clear();
-  if (!unsynced_since_) unsynced_since_ = std::chrono::steady_clock::now();
+  if (!unsynced_since_) unsynced_since_ = steady_seconds();
 }
 
 void ResultStore::sync_if_due() {
-  if (std::chrono::steady_clock::now() - *unsynced_since_ < *sync_delay_) return;
-  timed(journal_time_, [&] { journal_->sync(); });
+  if (steady_seconds() - *unsynced_since_ < std::chrono::duration<double>(*sync_delay_).count()) return;
+  const Stopwatch watch(journal_time_);
+  journal_->sync();
   unsynced_since_.reset();
 }
 
@@ -153,19 +149,25 @@ void ResultStore::write_device_csvs() const {
   }
 }
 
+void ResultStore::close_journal() {
+  const Stopwatch watch(journal_time_);
+  if (time_noted_ > 0) journal_->append(encode(TimeNote{unix_seconds()}));
+  sync_delay_ ? journal_->close() : journal_->close_unsynced();
+  unsynced_since_.reset();
+}
+
+void ResultStore::close_csvs() {
+  const Stopwatch watch(csv_time_);
+  csvs_.reset();
+  if (!in_dump_order_) write_csv_files(files_, style_, in_dump_order(all_devices));
+  write_device_csvs();
+}
+
 void ResultStore::finish() {
   commit();
   if (journal_ == nullptr) return;
-  timed(journal_time_, [&] {
-    if (time_noted_ > 0) journal_->append(time_note(unix_time()));
-    sync_delay_ ? journal_->close() : journal_->close_unsynced();
-    unsynced_since_.reset();
-  });
-  timed(csv_time_, [&] {
-    csvs_.reset();
-    if (!in_dump_order_) write_csv_files(files_, style_, in_dump_order(all_devices));
-    write_device_csvs();
-  });
+  close_journal();
+  close_csvs();
 }
 
 }  // namespace msrun

@@ -13,6 +13,7 @@
 #include "orchestrator/output/csv.h"
 #include "orchestrator/view/status.h"
 #include "orchestrator/view/summary.h"
+#include "runner/results/record.h"
 #include "runner/results/stored_results.h"
 
 namespace msrun {
@@ -69,7 +70,10 @@ class ResultStore {
   // Results in dump order: all, or those of one device.
   ResultSource in_dump_order(int device) const;
   void write_journal();
+  void append_csvs();
   void sync_if_due();
+  void close_journal();
+  void close_csvs();
   void write_device_csvs() const;
 
   static constexpr int all_devices = -2;
@@ -90,8 +94,8 @@ class ResultStore {
   std::size_t restored_ = 0;
   bool in_dump_order_ = false;  // so are the rows of the CSVs, and they are complete
   std::optional<std::chrono::milliseconds> sync_delay_;
-  std::optional<std::chrono::steady_clock::time_point> unsynced_since_;
-  double time_noted_ = 0;  // seconds since 1970
+  std::optional<double> unsynced_since_;  // by steady_seconds()
+  double time_noted_ = 0;                 // by unix_seconds()
   std::uint64_t journal_time_ = 0;
   std::uint64_t csv_time_ = 0;
 };

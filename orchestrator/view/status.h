@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "orchestrator/view/summary.h"
+#include "runner/results/counts.h"
 #include "runner/results/result.h"
 
 namespace msrun {

@@ -1,10 +1,10 @@
 #include "runner/check/check.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <new>
 
+#include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
@@ -17,28 +17,6 @@
 
 namespace msrun {
 namespace {
-
-// Adds the time from its construction to its destruction to a counter.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::uint64_t& total) : total_(total), start_(std::chrono::steady_clock::now()) {}
-  ~Stopwatch() {
-    const auto elapsed = std::chrono::steady_clock::now() - start_;
-    total_ += static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count());
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  std::uint64_t& total_;
-  std::chrono::steady_clock::time_point start_;
-};
-
-// Outputs of tuple APIs that upstream differentiates (acc_check_pytorch.md 5.2); all others it refuses.
-std::optional<std::size_t> grad_index(std::string_view api) {
-  if (api == "topk" || api == "npu_fusion_attention") return 0;
-  return std::nullopt;
-}
 
 bool has_float8_input(const MaterialisedCall& call) {
   bool found = false;
@@ -59,11 +37,10 @@ Value narrow_float8_result(const Value& output) {
   });
 }
 
-// Behind its first output npu_fusion_attention returns what its own backward needs: softmax statistics and generator
-// state.
-Value compared_output(const Value& output, std::string_view api) {
+Value compared_output(const Value& output, const OperatorTraits& traits) {
   const List* list = output.get<List>();
-  return api == "npu_fusion_attention" && list != nullptr && !list->empty() ? list->front() : output;
+  const bool chosen = list != nullptr && traits.compared_output && *traits.compared_output < list->size();
+  return chosen ? (*list)[*traits.compared_output] : output;
 }
 
 // A dump shows a tuple of one tensor like the tensor itself.
@@ -130,6 +107,7 @@ class Check {
     const std::optional<ApiName> name = ApiName::parse(recorded_.name);
     const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
     if (op == nullptr) throw SkipError("API " + recorded_.name + " not support for acc_check. SKIP.");
+    traits_ = &op->traits();
     if (run_once(*op, options_.materialise) && !passes(result_)) {
       // The recording may come from hardware that does not round: it is right if it agrees with either arithmetic.
       ApiResult rounded = result_;
@@ -183,7 +161,7 @@ class Check {
     }
     notes_ = call.notes;
     const std::optional<std::size_t> only_output =
-        options_.compare.compat_msprobe ? grad_index(call.parts.api) : std::nullopt;
+        options_.compare.compat_msprobe ? traits_->differentiable_output : std::nullopt;
     DeviceResult device;
     {
       const Stopwatch watch(result_.times.device);
@@ -237,10 +215,10 @@ class Check {
 
   // The gradients that ask the benchmark for the derivative the device was asked for, where their outputs differ by the
   // freedom of a decomposition.
-  static List gradients_of_same_choice(const MaterialisedCall& call, const Value& bench, const Value& device,
-                                       const List& gradients) {
+  List gradients_of_same_choice(const MaterialisedCall& call, const Value& bench, const Value& device,
+                                const List& gradients) const {
     const Value* input = call.args.empty() ? nullptr : &call.args.front();
-    const auto alignment = Alignment::find(short_api_name(call.name), bench, device, input);
+    const auto alignment = Alignment::find(traits_->freedom, bench, device, input);
     if (!alignment) return gradients;
     const Value turned = alignment->turned(gradients);
     return *turned.get<List>();
@@ -249,13 +227,13 @@ class Check {
   void compare(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device,
                Explainer& explainer) {
     const bool float8 = has_float8_input(call);
-    const Value bench_output = compared_output(bench.output, call.parts.api);
-    const Value device_output = compared_output(device.output, call.parts.api);
+    const Value bench_output = compared_output(bench.output, *traits_);
+    const Value device_output = compared_output(device.output, *traits_);
     Comparison forward =
-        compare_outputs(call.name, bench_output, float8 ? narrow_float8_result(device_output) : device_output, float8,
-                        options_.compare, call.args.empty() ? nullptr : &call.args.front());
+        compare_outputs(call.name, *traits_, bench_output, float8 ? narrow_float8_result(device_output) : device_output,
+                        float8, options_.compare, call.args.empty() ? nullptr : &call.args.front());
     explain(explainer, forward, bench.output_sums,
-            [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, call.parts.api)}); });
+            [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, *traits_)}); });
     result_.forward = forward.status;
     result_.forward_rows = std::move(forward.rows);
     result_.backward.reset();
@@ -290,9 +268,9 @@ class Check {
   // The benchmark's gradients with those of the first argument's equal elements in the device's order, where the call
   // is free to pick any of them and picked right.
   std::optional<List> exchange_ties(const MaterialisedCall& call, const List& bench, const List& device) const {
-    if (options_.compare.compat_msprobe || result_.forward == Status::error) return std::nullopt;
+    if (!traits_->picks || options_.compare.compat_msprobe || result_.forward == Status::error) return std::nullopt;
     if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
-    const auto axis = picking_axis(short_api_name(call.name), call.args, call.kwargs);
+    const auto axis = picking_axis(*traits_->picks, call.args, call.kwargs);
     const Tensor* input = call.args.front().get<Tensor>();
     const Tensor* ours = bench.front().get<Tensor>();
     const Tensor* theirs = device.front().get<Tensor>();
@@ -308,7 +286,7 @@ class Check {
                         Explainer& explainer) {
     std::string message = call.backward.message;
     const bool tuple = bench.output.is<List>();
-    if (options_.compare.compat_msprobe && tuple && call.backward.run && !grad_index(call.parts.api)) {
+    if (options_.compare.compat_msprobe && tuple && call.backward.run && !traits_->differentiable_output) {
       message += "Multiple backward is not supported.";
     }
     if (!message.empty()) {
@@ -334,7 +312,7 @@ class Check {
     const auto judge = [&](const List& gradients) {
       const std::optional<List> exchanged = exchange_ties(call, bench.gradients, gradients);
       std::optional<Comparison> comparison =
-          compare_gradients(call.name, compared(exchanged.value_or(bench.gradients)), compared(gradients),
+          compare_gradients(call.name, *traits_, compared(exchanged.value_or(bench.gradients)), compared(gradients),
                             has_float8_input(call), options_.compare);
       if (comparison && exchanged && !comparison->rows.empty()) {
         comparison->rows.front().message +=
@@ -363,7 +341,7 @@ class Check {
     for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
       std::string& row_message = result_.backward_rows[i].message;
       if (i >= positional) row_message += "Gradient of a keyword argument, which msProbe does not compare.\n";
-      if (tuple && !grad_index(call.parts.api))
+      if (tuple && !traits_->differentiable_output)
         row_message += "Gradient through several outputs, which msProbe does not compare.\n";
     }
   }
@@ -372,7 +350,8 @@ class Check {
   Device& device_;
   const CheckOptions& options_;
   ApiResult& result_;
-  std::vector<std::string> notes_;  // on the tensor files of the call
+  const OperatorTraits* traits_ = &ordinary_traits;  // of the call's operator, once that is found
+  std::vector<std::string> notes_;                   // on the tensor files of the call
 };
 
 // Reasons may quote a file of tensors, which may be damaged.

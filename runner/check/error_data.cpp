@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/api/operators.h"
 #include "kernels/io/torch/pt_file.h"
 
 namespace msrun {
@@ -26,12 +27,12 @@ void save_tree(const std::filesystem::path& directory, const std::string& prefix
 }
 
 void save_list(const std::filesystem::path& directory, const std::string& prefix, const List& values,
-               const RaisePlan* raised, std::string_view api) {
+               const RaisePlan* raised = nullptr) {
   int n = 0;
   for (const Value& value : values) {
     const Value saved = raised == nullptr ? value : transform_leaves(value, [&](const Value& leaf) -> Value {
       const Tensor* tensor = leaf.get<Tensor>();
-      return tensor == nullptr ? leaf : Value(raise_gradient(*tensor, api));
+      return tensor == nullptr ? leaf : Value(raise_gradient(*tensor, *raised));
     });
     save_tree(directory, prefix, saved, n);
   }
@@ -42,18 +43,18 @@ void save_list(const std::filesystem::path& directory, const std::string& prefix
 void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
                      const Evaluation& device) {
   const std::string name = harmless(call.name, 120);
-  save_list(directory, name + ".forward.input", call.args, nullptr, call.parts.api);
+  save_list(directory, name + ".forward.input", call.args);
   for (const auto& [key, value] : call.kwargs) {
     int n = 0;
     save_tree(directory, name + ".forward.input.kwargs." + harmless(key, 80), value, n);
   }
-  save_list(directory, name + ".forward.output.bench", {bench.output}, nullptr, call.parts.api);
-  save_list(directory, name + ".forward.output.device", {device.output}, nullptr, call.parts.api);
+  save_list(directory, name + ".forward.output.bench", {bench.output});
+  save_list(directory, name + ".forward.output.device", {device.output});
   if (!call.backward.run) return;
-  const RaisePlan raised = plan_raise(call);
-  save_list(directory, name + ".backward.input", call.gradients, &raised, call.parts.api);
-  save_list(directory, name + ".backward.output.bench", bench.gradients, nullptr, call.parts.api);
-  save_list(directory, name + ".backward.output.device", device.gradients, nullptr, call.parts.api);
+  const RaisePlan raised = plan_raise(call, traits_of(call.parts));
+  save_list(directory, name + ".backward.input", call.gradients, &raised);
+  save_list(directory, name + ".backward.output.bench", bench.gradients);
+  save_list(directory, name + ".backward.output.device", device.gradients);
 }
 
 }  // namespace msrun

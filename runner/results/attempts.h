@@ -6,12 +6,18 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace msrun {
 
-// A supervisor begins; it is at these tasks now; it ends in order and leaves nothing in flight.
+struct AttemptNote {
+  // A supervisor begins; it is at these tasks now; it ends in order and leaves nothing in flight.
+  enum class Event : std::uint8_t { start, in_flight, end };
+  Event event = Event::start;
+  std::vector<std::uint32_t> tasks;  // in flight
+};
+
+// The bytes of such notes (record.h).
 std::string start_note();
 std::string in_flight_note(std::span<const std::uint32_t> tasks);
 std::string end_note();
@@ -19,8 +25,7 @@ std::string end_note();
 // Reads the notes of earlier runs in the order of the journal.
 class AttemptHistory {
  public:
-  // Throws std::runtime_error for a note that cannot be read.
-  void see(std::string_view note);
+  void see(const AttemptNote& note);
 
   // Tasks that were in flight when a supervisor died, so many times or more. Call when all notes were seen.
   std::vector<std::uint32_t> suspects(std::uint32_t deaths) const;

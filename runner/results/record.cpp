@@ -1,25 +1,98 @@
 #include "runner/results/record.h"
 
-#include <cstring>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "runner/results/bytes.h"
+#include "runner/results/fields.h"
+#include "runner/results/legacy.h"
 
 namespace msrun {
+namespace {
 
-std::uint32_t task_of(std::string_view result) {
-  std::uint32_t task = 0;
-  std::memcpy(&task, result.data(), sizeof(task));
-  return task;
+// Behind kind and version: what no record had before there were kinds (legacy.h).
+constexpr std::string_view mark = "R\xD2";
+constexpr std::size_t prefix_size = 4;
+constexpr std::uint8_t may_be_passed_over = 0x80;
+
+class RecordWriter : public ByteWriter {
+ public:
+  using ByteWriter::ByteWriter;
+  void task(std::uint32_t value) { number(value); }
+  void rows(const std::vector<DetailsRow>& values) {
+    list(values, [this](const DetailsRow& row) { fields(*this, row); });
+  }
+};
+
+class RecordReader : public ByteReader {
+ public:
+  using ByteReader::ByteReader;
+  void task(std::uint32_t& value) { number(value); }
+  void rows(std::vector<DetailsRow>& values) {
+    list(values, [this](DetailsRow& row) { fields(*this, row); });
+  }
+};
+
+template <class T>
+std::string encode_fields(const T& value) {
+  std::string bytes;
+  bytes += static_cast<char>(RecordType<T>::kind);
+  bytes += static_cast<char>(RecordType<T>::version);
+  bytes += mark;
+  RecordWriter writer(bytes);
+  fields(writer, value);
+  return bytes;
 }
 
-RecordKind kind_of(std::string_view record) {
-  if (record.size() <= sizeof(std::uint32_t)) return RecordKind::unreadable;
-  switch (task_of(record)) {
-    case attempt_marker:
-      return RecordKind::attempt_note;
-    case time_marker:
-      return RecordKind::time_note;
-    default:
-      return RecordKind::result;
+template <class T>
+T decode_fields(std::string_view bytes, std::uint8_t version) {
+  T value;
+  RecordReader reader(bytes, version);
+  fields(reader, value);
+  reader.end();
+  return value;
+}
+
+template <class T>
+Record decode_version(std::string_view bytes, std::uint8_t version, const char* name) {
+  if (version == 0) throw RecordError(std::string(name) + " of version 0, which there is not");
+  if (version <= RecordType<T>::version) return decode_fields<T>(bytes, version);
+  if ((static_cast<std::uint8_t>(RecordType<T>::kind) & may_be_passed_over) != 0) return UnknownNote{};
+  throw RecordError(std::string(name) + " of version " + std::to_string(version) +
+                    ", which a later msrun has written; this one reads up to version " +
+                    std::to_string(RecordType<T>::version));
+}
+
+}  // namespace
+
+std::string encode(const ApiResult& result) { return encode_fields(result); }
+std::string encode(const AttemptNote& note) { return encode_fields(note); }
+std::string encode(const TimeNote& note) { return encode_fields(note); }
+
+Record decode_record(std::string_view bytes) {
+  if (bytes.size() < prefix_size) throw RecordError("it is too short");
+  if (bytes.substr(2, mark.size()) != mark) return decode_legacy_record(bytes);
+  const auto kind = static_cast<std::uint8_t>(bytes[0]);
+  const auto version = static_cast<std::uint8_t>(bytes[1]);
+  bytes.remove_prefix(prefix_size);
+  switch (static_cast<RecordKind>(kind)) {
+    case RecordKind::result:
+      return decode_version<ApiResult>(bytes, version, "a result");
+    case RecordKind::attempt_note:
+      return decode_version<AttemptNote>(bytes, version, "a note of the calls in flight");
+    case RecordKind::time_note:
+      return decode_version<TimeNote>(bytes, version, "a note of the time");
   }
+  if ((kind & may_be_passed_over) != 0) return UnknownNote{};
+  throw RecordError("a record of kind " + std::to_string(kind) + ", which this msrun does not know; a later one may");
+}
+
+ApiResult decode_result(std::string_view bytes) {
+  Record record = decode_record(bytes);
+  ApiResult* result = std::get_if<ApiResult>(&record);
+  if (result == nullptr) throw RecordError("it is no result");
+  return std::move(*result);
 }
 
 }  // namespace msrun

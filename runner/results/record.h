@@ -1,25 +1,45 @@
-// What the records of a run's journal are: results, notes of the calls in flight (runner/results/attempts.h), and notes
-// of the time (runner/results/stored_results.h). A result begins with its task; a note has a number there that no plan reaches.
+// The records that a run's journal is made of, and their bytes, which results have in the rings between runners and
+// supervisor as well. format.md gives the bytes; fields.h says of which fields a record is made.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <variant>
+
+#include "runner/results/attempts.h"
+#include "runner/results/result.h"
 
 namespace msrun {
 
-inline constexpr std::uint32_t attempt_marker = UINT32_MAX;
-inline constexpr std::uint32_t time_marker = UINT32_MAX - 1;
-
+// The first byte of a record. A program that does not know a kind, or not its version, refuses the record, unless its
+// highest bit is set: such a record only adds to what the others say and is passed over.
 enum class RecordKind : std::uint8_t {
-  result,        // as encode(ApiResult) writes it
-  attempt_note,  // for AttemptHistory
-  time_note,
-  unreadable,  // too short for any
+  result = 1,
+  attempt_note = 2,
+  time_note = 0x81,
 };
 
-RecordKind kind_of(std::string_view record);
+// Says that what precedes it was written by then.
+struct TimeNote {
+  double time = 0;  // seconds since 1970
+};
 
-// The task of a record that is a result.
-std::uint32_t task_of(std::string_view result);
+// A record that adds to the others what this program does not know.
+struct UnknownNote {};
+
+using Record = std::variant<UnknownNote, ApiResult, AttemptNote, TimeNote>;
+
+// The bytes of a record, always of the latest version.
+std::string encode(const ApiResult& result);
+std::string encode(const AttemptNote& note);
+std::string encode(const TimeNote& note);
+
+// The record with these bytes, whatever its version; also those that msrun wrote before records had kinds (legacy.h).
+// Throws RecordError (bytes.h) for what is no record or, in plain words, of a later program.
+Record decode_record(std::string_view bytes);
+
+// The same where it must be a result.
+ApiResult decode_result(std::string_view bytes);
 
 }  // namespace msrun

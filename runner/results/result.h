@@ -1,10 +1,10 @@
-// The result of one API call and its encoding: what a runner sends, the journal keeps and the CSVs render.
+// The result of one API call: what a runner sends, the journal keeps and the CSVs render. fields.h lists its fields for
+// whatever stores it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "kernels/compare/details.h"
@@ -50,9 +50,5 @@ bool explained_by_rounding(const ApiResult& result);
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.
 ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason);
-
-// Compact binary form; decode throws std::runtime_error on bytes that encode did not write.
-std::string encode(const ApiResult& result);
-ApiResult decode_result(std::string_view bytes);
 
 }  // namespace msrun

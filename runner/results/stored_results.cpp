@@ -2,120 +2,88 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
+
+#include "runner/results/bytes.h"
+#include "runner/results/fields.h"
 
 namespace msrun {
 namespace {
 
-constexpr std::uint8_t no_status = 0xFF;
-
-// The bytes of stored results never leave this process: they are as the machine has them.
-template <class T>
-void append(std::string& bytes, const T& value) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-template <class T>
-T take(const char*& at) {
-  T value;
-  std::memcpy(&value, at, sizeof(value));
-  at += sizeof(value);
-  return value;
-}
-
-// Numbers that are mostly small: seven bits per byte, lowest first.
-void append_short(std::string& bytes, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  bytes += static_cast<char>(value);
-}
-
-std::uint64_t take_short(const char*& at) {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(*at++);
-    value |= std::uint64_t{byte & 0x7FU} << shift;
-    if (byte < 0x80) return value;
+// What rows may have in common: all but the values of their cells.
+class RowKeyWriter : public ByteWriter {
+ public:
+  using ByteWriter::ByteWriter;
+  template <class Cells>
+  void cells(const Cells& cells) {
+    number(cells.size());
+    for (const Cell& cell : cells) enumerator(cell.kind, Cell::Kind::integer);
   }
-}
+};
 
 }  // namespace
 
-std::string time_note(double time) {
-  std::string record(sizeof(time_marker) + sizeof(time), '\0');
-  std::memcpy(record.data(), &time_marker, sizeof(time_marker));
-  std::memcpy(record.data() + sizeof(time_marker), &time, sizeof(time));
-  return record;
-}
+// Texts and rows that were seen before become their numbers.
+class StoredResults::Writer : public ByteWriter {
+ public:
+  Writer(std::string& bytes, StoredResults& results) : ByteWriter(bytes), results_(results) {}
+  void task(std::uint32_t /*value*/) {}
+  void common_text(const std::string& value) { number(results_.number_of_text(value)); }
+  void rows(const std::vector<DetailsRow>& values) {
+    list(values, [this](const DetailsRow& row) {
+      number(results_.number_of_row(row));
+      for (const Cell& cell : row.cells) {
+        if (cell.kind != Cell::Kind::blank) real(cell.value);
+      }
+    });
+  }
 
-std::optional<double> time_of(std::string_view time_note) {
-  double time = 0;
-  if (time_note.size() != sizeof(time_marker) + sizeof(time)) return std::nullopt;
-  std::memcpy(&time, time_note.data() + sizeof(time_marker), sizeof(time));
-  return time;
-}
+ private:
+  StoredResults& results_;
+};
+
+class StoredResults::Reader : public ByteReader {
+ public:
+  Reader(std::string_view bytes, const StoredResults& results, bool with_rows)
+      : ByteReader(bytes, RecordType<ApiResult>::version), results_(results), with_rows_(with_rows) {}
+  void task(std::uint32_t& /*value*/) {}
+  void common_text(std::string& value) {
+    std::uint32_t text = 0;
+    number(text);
+    value = results_.texts_[text];
+  }
+  void rows(std::vector<DetailsRow>& values) {
+    if (!with_rows_) return;
+    list(values, [this](DetailsRow& row) {
+      std::uint32_t common = 0;
+      number(common);
+      row = results_.rows_[common];
+      for (Cell& cell : row.cells) {
+        if (cell.kind != Cell::Kind::blank) real(cell.value);
+      }
+    });
+  }
+
+ private:
+  const StoredResults& results_;
+  bool with_rows_;
+};
 
 void StoredResults::put(const ApiResult& result) {
   bytes_.clear();
-  append(bytes_, result.forward);
-  append(bytes_, result.rounding_only);
-  append(bytes_, result.backward ? static_cast<std::uint8_t>(*result.backward) : no_status);
-  append(bytes_, result.device);
-  append_short(bytes_, result.name.size());
-  bytes_ += result.name;
-  append_short(bytes_, number_of_text(result.message));
-  for (const std::uint64_t time :
-       {result.times.materialise, result.times.device, result.times.benchmark, result.times.compare}) {
-    append_short(bytes_, time);
-  }
-  append(bytes_, result.inputs);
-  append(bytes_, result.overflow.has_value());
-  if (result.overflow) append(bytes_, *result.overflow);
-  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    append_short(bytes_, rows->size());
-    for (const DetailsRow& row : *rows) {
-      append_short(bytes_, number_of_row(row));
-      for (const Cell& cell : row.cells) {
-        if (cell.kind != Cell::Kind::blank) append(bytes_, cell.value);
-      }
-    }
-  }
+  Writer writer(bytes_, *this);
+  fields(writer, result);
   store(result.task, bytes_);
 }
 
-ApiResult StoredResults::get(std::uint32_t task) const { return decode(task, true); }
-ApiResult StoredResults::outline(std::uint32_t task) const { return decode(task, false); }
+ApiResult StoredResults::get(std::uint32_t task) const { return read(task, true); }
+ApiResult StoredResults::outline(std::uint32_t task) const { return read(task, false); }
 
-ApiResult StoredResults::decode(std::uint32_t task, bool with_rows) const {
-  const char* at = blocks_[places_[task].block].get() + places_[task].offset;
+ApiResult StoredResults::read(std::uint32_t task, bool with_rows) const {
+  const Place& place = places_[task];
   ApiResult result;
   result.task = task;
-  result.forward = take<Status>(at);
-  result.rounding_only = take<bool>(at);
-  const auto backward = take<std::uint8_t>(at);
-  if (backward != no_status) result.backward = static_cast<Status>(backward);
-  result.device = take<std::int32_t>(at);
-  const std::size_t length = take_short(at);
-  result.name.assign(at, length);
-  at += length;
-  result.message = texts_[take_short(at)];
-  for (std::uint64_t* time :
-       {&result.times.materialise, &result.times.device, &result.times.benchmark, &result.times.compare}) {
-    *time = take_short(at);
-  }
-  result.inputs = take<std::uint64_t>(at);
-  if (take<bool>(at)) result.overflow = take<OverflowFinding>(at);
-  if (!with_rows) return result;
-  for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    const std::size_t count = take_short(at);
-    rows->reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      DetailsRow& row = rows->emplace_back(rows_[take_short(at)]);
-      for (Cell& cell : row.cells) {
-        if (cell.kind != Cell::Kind::blank) cell.value = take<double>(at);
-      }
-    }
-  }
+  Reader reader({blocks_[place.block].get() + place.offset, place.size}, *this, with_rows);
+  fields(reader, result);
   return result;
 }
 
@@ -130,13 +98,8 @@ std::uint32_t StoredResults::number_of_text(const std::string& text) {
 
 std::uint32_t StoredResults::number_of_row(const DetailsRow& row) {
   key_.clear();
-  append(key_, row.status);
-  append(key_, row.rounding_only);
-  for (const Cell& cell : row.cells) append(key_, cell.kind);
-  for (const std::string* text : {&row.bench_dtype, &row.device_dtype, &row.shape, &row.message}) {
-    append_short(key_, text->size());
-    key_ += *text;
-  }
+  RowKeyWriter key(key_);
+  fields(key, row);
   const auto found = row_numbers_.find(std::string_view(key_));
   if (found != row_numbers_.end()) return found->second;
   const auto number = static_cast<std::uint32_t>(rows_.size());

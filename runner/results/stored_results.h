@@ -1,28 +1,22 @@
-// The results of a run in memory, and the notes of the time in its journal.
+// The results of a run in memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "runner/results/record.h"
 #include "runner/results/result.h"
 
 namespace msrun {
 
-// Says that what stands before it was written by then. Seconds since 1970.
-std::string time_note(double time);
-// Nothing if it cannot be read.
-std::optional<double> time_of(std::string_view time_note);
-
-// Results by task. What many of them have in common, the dtypes, shapes and messages of their rows, is kept once, so
-// that a million results take some 200 bytes each.
+// Results by task. They are kept as bytes, made of the same fields as a record (fields.h) but for what many results
+// have in common, the dtypes, shapes and messages of their rows: that is kept once, so that a million results take some
+// 200 bytes each.
 class StoredResults {
  public:
   explicit StoredResults(std::size_t tasks = 0) : places_(tasks) {}
@@ -54,7 +48,10 @@ class StoredResults {
   };
   using Numbers = std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>>;
 
-  ApiResult decode(std::uint32_t task, bool with_rows) const;
+  // The archives of fields.h whose bytes these are.
+  class Writer;
+  class Reader;
+  ApiResult read(std::uint32_t task, bool with_rows) const;
   std::uint32_t number_of_text(const std::string& text);
   std::uint32_t number_of_row(const DetailsRow& row);
   void store(std::uint32_t task, std::string_view bytes);

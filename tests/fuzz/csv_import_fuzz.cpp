@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "orchestrator/output/csv.h"
+#include "orchestrator/output/csv_rows.h"
 #include "tests/fuzz/support.h"
 
 namespace {
@@ -29,8 +30,8 @@ struct Files {
 Files render(const ImportedCsv& imported, int precision) {
   Files files{result_header(), details_header(false)};
   for (const ApiResult& result : imported.results) {
-    files.result += result_row(result);
-    files.details += details_rows(result, precision);
+    append_result_row(files.result, result);
+    append_details_rows(files.details, result, precision);
   }
   return files;
 }

@@ -34,43 +34,55 @@ TEST(Crc32c, ContinuesAtAnyCut) {
 
 // A journal made by hand from format.md (the checksums bit by bit, the payload as a stored zstd block), not by our
 // writer.
-std::string handmade() {
-  constexpr std::string_view digits =
-      "4d5352554e4a4e4c"
-      "01000000"
-      "02000000"
-      "7b7d"
-      "5f6987bf"
-      "f74a468b"
-      "13000000"
-      "0a000000"
-      "02000000"
-      "0155c70c"
-      "3dc9baa3"
-      "28b52ffd"
-      "200a"
-      "510000"
-      "02000000"
-      "6162"
-      "00000000";
+std::string handmade(int version) {
+  const std::string digits = std::string("4d5352554e4a4e4c") + (version == 1 ? "01000000" : "02000000") +
+                             "02000000"
+                             "7b7d" +
+                             (version == 1 ? "5f6987bf" : "419391e7") +
+                             "f74a468b"
+                             "13000000"
+                             "0a000000"
+                             "02000000"
+                             "0155c70c" +
+                             (version == 1 ? "3dc9baa3" : "260a779d") +
+                             "28b52ffd"
+                             "200a"
+                             "510000"
+                             "02000000"
+                             "6162"
+                             "00000000";
   std::string bytes;
   for (std::size_t i = 0; i < digits.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16)));
+    bytes.push_back(static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16)));
   }
   return bytes;
 }
 
-TEST(Format, ReadsAJournalMadeByHand) {
-  const Contents contents = read_all(handmade());
-  EXPECT_EQ(contents.recovery.metadata, "{}");
-  EXPECT_EQ(contents.records, (Records{"ab", ""}));
-  EXPECT_EQ(contents.recovery.valid_size, handmade().size());
-  EXPECT_EQ(contents.recovery.frames, 1U);
-  expect_clean(contents.recovery);
+TEST(Format, ReadsJournalsMadeByHand) {
+  for (const int version : {1, 2}) {
+    const std::string bytes = handmade(version);
+    const Contents contents = read_all(bytes);
+    EXPECT_EQ(contents.recovery.version, static_cast<std::uint32_t>(version));
+    EXPECT_EQ(contents.recovery.metadata, "{}");
+    EXPECT_EQ(contents.records, (Records{"ab", ""}));
+    EXPECT_EQ(contents.recovery.valid_size, bytes.size());
+    EXPECT_EQ(contents.recovery.frames, 1U);
+    expect_clean(contents.recovery);
+  }
+}
+
+TEST(Format, AJournalOfVersion1IsContinuedAsSuch) {
+  std::string bytes = handmade(1);
+  Writer writer = Writer::resume(std::make_unique<MemoryFile>(bytes), bytes.size());
+  writer.append("c");
+  writer.close();
+  const Contents contents = read_all(bytes);
+  EXPECT_EQ(contents.recovery.version, 1U);
+  EXPECT_EQ(contents.records, (Records{"ab", "", "c"}));
 }
 
 TEST(Format, WritesTheDocumentedHeader) {
-  EXPECT_EQ(encode_file_header("{}"), handmade().substr(0, 22));
+  EXPECT_EQ(encode_file_header("{}"), handmade(2).substr(0, 22));
   EXPECT_THROW(encode_file_header(std::string(max_metadata_size + 1, ' ')), Error);
 }
 
@@ -125,8 +137,8 @@ TEST(Header, EachKindOfForeignFileHasItsOwnError) {
   expect_refused<DamagedHeader>("MSRUN", "ends inside its header");
 
   std::string newer = built.bytes;
-  newer[8] = 2;
-  expect_refused<NewerVersion>(newer, "format 2");
+  newer[8] = 3;
+  expect_refused<NewerVersion>(newer, "format 3; this program reads up to 2");
   std::string zero = built.bytes;
   zero[8] = 0;
   expect_refused<DamagedHeader>(zero, "format 0");

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -16,8 +15,7 @@
 #include "journal/reader.h"
 #include "journal/run_files.h"
 #include "kernels/base/text.h"
-#include "runner/results/record.h"
-#include "runner/results/result.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun::api_precision_compare {
 
@@ -39,11 +37,11 @@ void read_inputs(const std::string& csv, json& fingerprint, Checksums& checksums
     if (metadata.is_object() && metadata.contains("fingerprint") && metadata["fingerprint"].is_object()) {
       fingerprint = metadata["fingerprint"];
     }
-    journal::read(*source, [&](std::string_view record) {
-      if (kind_of(record) != RecordKind::result) return;
-      ApiResult result = decode_result(record);
+    RecordHandlers handlers;
+    handlers.result = [&](ApiResult&& result) {
       if (result.inputs != 0) checksums[std::move(result.name)] = result.inputs;
-    });
+    };
+    read_records(*source, handlers);
   } catch (const std::runtime_error&) {
     // No journal, or one of another version.
     fingerprint = {};

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/io/files/file.h"
 #include "kernels/tensor/storage_bytes.h"
@@ -209,7 +210,9 @@ Comparison compare_case(const ComparisonCase& test, const CompareOptions& option
       comparison.status = comparison.rows.front().status;
       return comparison;
     }
-    return compare_outputs("Functional." + test.api + ".0", test.bench, test.device, test.fp8_input, options);
+    const Operator* op = find_in_any_namespace(test.api);
+    return compare_outputs("Functional." + test.api + ".0", op == nullptr ? ordinary_traits : op->traits(), test.bench,
+                           test.device, test.fp8_input, options);
   } catch (const SkipError& error) {
     return skipped(error.what());
   }

@@ -205,30 +205,37 @@ OP("full(int[] size, Operand fill_value, *, dtype? dtype=None)", [](const Bound&
   return filled(args.ints("size"), value, args.optional_dtype("dtype").value_or(dtype_of_number(value)));
 });
 NAMES("full", "Torch: full; Aten: full; Mint: full");
+TRAITS("full", .complex = true);
 
 OP("zeros_like(Tensor input, *, dtype? dtype=None)", like_operator<0>);
 NAMES("zeros_like", "Torch: zeros_like; Aten: zeros_like; Mint: zeros_like");
+TRAITS("zeros_like", .complex = true);
 
 OP("ones_like(Tensor input, *, dtype? dtype=None)", like_operator<1>);
 NAMES("ones_like", "Torch: ones_like; Aten: ones_like; Mint: ones_like");
+TRAITS("ones_like", .complex = true);
 
 OP("full_like(Tensor input, Operand fill_value, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const Var input = args.var("input");
   return filled(input.shape(), args.var("fill_value"), args.optional_dtype("dtype").value_or(input.dtype()));
 });
 NAMES("full_like", "Torch: full_like; Aten: full_like");
+TRAITS("full_like", .complex = true);
 
 OP("new_zeros(Tensor input, int[]... size, *, dtype? dtype=None)", new_operator<0>);
 NAMES("new_zeros", "Tensor: new_zeros; Aten: new_zeros");
+TRAITS("new_zeros", .complex = true);
 
 OP("new_ones(Tensor input, int[]... size, *, dtype? dtype=None)", new_operator<1>);
 NAMES("new_ones", "Tensor: new_ones; Aten: new_ones");
+TRAITS("new_ones", .complex = true);
 
 OP("new_full(Tensor input, int[] size, Operand fill_value, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return filled(args.ints("size"), args.var("fill_value"),
                 args.optional_dtype("dtype").value_or(args.var("input").dtype()));
 });
 NAMES("new_full", "Tensor: new_full; Aten: new_full");
+TRAITS("new_full", .complex = true);
 
 OP("scalar_tensor(Scalar s, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return filled({}, args.var("s"), args.optional_dtype("dtype").value_or(DType::float32));
@@ -258,14 +265,17 @@ OP("fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False)", [](const 
   return where(mask, args.tape().constant(value), x);
 });
 NAMES("fill_diagonal_", "Tensor: fill_diagonal_");
+TRAITS("fill_diagonal_", .complex = true);
 
 OP("resize_(Tensor input, int[]... size)",
    [](const Bound& args) -> Value { return resized(args.var("input"), args.ints("size")); });
 NAMES("resize_", "Tensor: resize_; Aten: resize_");
+TRAITS("resize_", .copies_only = true);
 
 OP("resize_as_(Tensor input, Tensor the_template)",
    [](const Bound& args) -> Value { return resized(args.var("input"), args.var("the_template").shape()); });
 NAMES("resize_as_", "Torch: resize_as_; Tensor: resize_as_; Aten: resize_as_");
+TRAITS("resize_as_", .copies_only = true);
 
 OP("linspace(Scalar start, Scalar end, int steps, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
@@ -303,14 +313,17 @@ NAMES("triu_indices", "Torch: triu_indices; Aten: triu_indices");
 OP("fill_(Tensor input, Operand value)",
    [](const Bound& args) -> Value { return overwrite(args.var("input"), args.var("value")); });
 NAMES("fill_", "Torch: fill_; Tensor: fill_; Aten: fill_ fill");
+TRAITS("fill_", .complex = true);
 
 OP("zero_(Tensor input)", zero_operator);
 NAMES("zero_", "Tensor: zero_; Aten: zero zero_");
+TRAITS("zero_", .complex = true);
 
 OP("copy_(Tensor input, Operand src, bool non_blocking=False)",
    [](const Bound& args) -> Value { return overwrite(args.var("input"), args.var("src")); });
 OP("copy_(Tensor input, Operand other)",
    [](const Bound& args) -> Value { return overwrite(args.var("input"), args.var("other")); });
 NAMES("copy_", "Tensor: copy_; Aten: copy copy_");
+TRAITS("copy_", .complex = true);
 
 }  // namespace msrun

@@ -1,5 +1,5 @@
 // Random operators. Dropout draws its mask from a counter-based generator, so that it does not depend on threads or
-// order; the values that remain are exact. What else is random has no expected result: see uncheckable.h.
+// order; the values that remain are exact. What else is random has no expected result: see uncheckable.cpp.
 #include <cmath>
 #include <string>
 
@@ -105,29 +105,35 @@ OP("dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False)",
 OP("dropout(Tensor input, float p=0.5, bool train=True)",
    [](const Bound& args) -> Value { return dropout(args.var("input"), args.real("p"), args.flag("train")); });
 NAMES("dropout", "Functional: dropout; Torch: dropout dropout_; Aten: dropout; Mint: dropout; MintFunctional: dropout");
+TRAITS("dropout", .random_zeros = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("native_dropout(Tensor input, float p, bool? train)", native_dropout);
 NAMES("native_dropout", "Aten: native_dropout");
+TRAITS("native_dropout", .random_zeros = true);
 
 OP("dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), 2);
 });
 NAMES("dropout1d", "Functional: dropout1d");
+TRAITS("dropout1d", .random_zeros = true);
 
 OP("dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), -1);
 });
 NAMES("dropout2d", "Functional: dropout2d");
+TRAITS("dropout2d", .random_zeros = true);
 
 OP("dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), 4);
 });
 NAMES("dropout3d", "Functional: dropout3d");
+TRAITS("dropout3d", .random_zeros = true);
 
 OP("feature_dropout(Tensor input, float p, bool train)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("train"), -1);
 });
 NAMES("feature_dropout", "Torch: feature_dropout feature_dropout_");
+TRAITS("feature_dropout", .random_zeros = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False)", [](const Bound& args) -> Value {
   return alpha_dropout(args.var("input"), args.real("p"), args.flag("training"), false);
@@ -136,6 +142,7 @@ OP("alpha_dropout(Tensor input, float p, bool train)", [](const Bound& args) -> 
   return alpha_dropout(args.var("input"), args.real("p"), args.flag("train"), false);
 });
 NAMES("alpha_dropout", "Functional: alpha_dropout; Torch: alpha_dropout alpha_dropout_; Aten: alpha_dropout");
+TRAITS("alpha_dropout", .random_zeros = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False)",
    [](const Bound& args) -> Value {
@@ -146,5 +153,6 @@ OP("feature_alpha_dropout(Tensor input, float p, bool train)", [](const Bound& a
 });
 NAMES("feature_alpha_dropout",
       "Functional: feature_alpha_dropout; Torch: feature_alpha_dropout feature_alpha_dropout_");
+TRAITS("feature_alpha_dropout", .random_zeros = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 }  // namespace msrun

@@ -1,6 +1,5 @@
-#include "kernels/ops/creation/uncheckable.h"
-
-#include <algorithm>
+// Operators that msrun knows by name but never evaluates: nothing they give could be compared. A call of one is a SKIP
+// that says why. docs/operators.md explains the reasons to the user.
 #include <array>
 #include <string>
 #include <utility>
@@ -102,6 +101,7 @@ struct Registration {
   std::string signature = std::string(table[row].canonical) + "(*, any... ignored)";
   OperatorRegistration line{signature.c_str(), refuse<row>};
   NamesRegistration names{table[row].canonical, table[row].names};
+  TraitsRegistration traits{table[row].canonical, {.uncheckable = table[row].reason}};
 };
 
 template <class Rows>
@@ -112,9 +112,5 @@ struct Registrations<std::index_sequence<row...>> : Registration<row>... {};
 const Registrations<std::make_index_sequence<table.size()>> registrations;
 
 }  // namespace
-
-bool is_uncheckable(std::string_view canonical) {
-  return std::ranges::any_of(table, [&](const Uncheckable& entry) { return canonical == entry.canonical; });
-}
 
 }  // namespace msrun

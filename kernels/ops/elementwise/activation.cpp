@@ -294,11 +294,13 @@ OP("sigmoid(Tensor input)", unary_operator<sigmoid>);
 NAMES("sigmoid",
       "Functional: sigmoid; Torch: sigmoid sigmoid_; Tensor: sigmoid sigmoid_; Aten: sigmoid sigmoid_; Mint: "
       "sigmoid; MintFunctional: sigmoid");
+TRAITS("sigmoid", .complex = true);
 
 OP("tanh(Tensor input)", unary_operator<tanh>);
 NAMES("tanh",
       "Functional: tanh; Torch: tanh tanh_; Tensor: tanh tanh_; Aten: tanh tanh_; Mint: tanh; MintFunctional: "
       "tanh");
+TRAITS("tanh", .complex = true);
 
 OP("relu(Tensor input, bool inplace=False)", unary_operator<relu>);
 NAMES("relu",
@@ -322,6 +324,7 @@ NAMES("leaky_relu",
 OP("prelu(Tensor input, Tensor weight)",
    [](const Bound& args) -> Value { return prelu(args.var("input"), args.var("weight")); });
 NAMES("prelu", "Functional: prelu; Torch: prelu; Tensor: prelu; Aten: prelu _prelu_kernel; MintFunctional: prelu");
+TRAITS("prelu", .autocast = AutocastPolicy::lower);
 
 OP("rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False)",
    [](const Bound& args) -> Value {
@@ -349,6 +352,7 @@ NAMES("gelu", "Functional: gelu; Aten: gelu gelu_; Mint: gelu; MintFunctional: g
 
 OP("silu(Tensor input, bool inplace=False)", unary_operator<silu>);
 NAMES("silu", "Functional: silu; Aten: silu silu_; Mint: silu; MintFunctional: silu");
+TRAITS("silu", .complex = true);
 
 OP("mish(Tensor input, bool inplace=False)", unary_operator<mish>);
 NAMES("mish", "Functional: mish; Aten: mish mish_; MintFunctional: mish");
@@ -356,9 +360,11 @@ NAMES("mish", "Functional: mish; Aten: mish mish_; MintFunctional: mish");
 OP("softplus(Tensor input, float beta=1, float threshold=20)",
    [](const Bound& args) -> Value { return softplus(args.var("input"), args.real("beta"), args.real("threshold")); });
 NAMES("softplus", "Functional: softplus; Aten: softplus; Mint: softplus; MintFunctional: softplus");
+TRAITS("softplus", .autocast = AutocastPolicy::float32);
 
 OP("softsign(Tensor input)", unary_operator<softsign>);
 NAMES("softsign", "Functional: softsign");
+TRAITS("softsign", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("hardswish(Tensor input, bool inplace=False)", unary_operator<hardswish>);
 NAMES("hardswish", "Functional: hardswish; Aten: hardswish hardswish_; MintFunctional: hardswish");
@@ -378,9 +384,11 @@ NAMES("softshrink", "Functional: softshrink; Aten: softshrink; MintFunctional: s
 
 OP("tanhshrink(Tensor input)", unary_operator<tanhshrink>);
 NAMES("tanhshrink", "Functional: tanhshrink");
+TRAITS("tanhshrink", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("logsigmoid(Tensor input)", unary_operator<logsigmoid>);
 NAMES("logsigmoid", "Functional: logsigmoid; MintFunctional: logsigmoid");
+TRAITS("logsigmoid", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("threshold(Tensor input, float threshold, float value, bool inplace=False)",
    [](const Bound& args) -> Value { return threshold(args.var("input"), args.real("threshold"), args.real("value")); });

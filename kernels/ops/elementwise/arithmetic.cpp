@@ -281,21 +281,25 @@ Var log(const Var& x) {
 OP("add(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("add", "Torch: add; Tensor: __add__ __iadd__ __radd__ add add_; Aten: add add_; Mint: add add_ex");
+TRAITS("add", .complex = true);
 
 OP("sub(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("sub",
       "Torch: sub subtract; Tensor: __isub__ __sub__ sub sub_ subtract subtract_; Aten: sub sub_ subtract "
       "subtract_; Mint: sub sub_ex");
+TRAITS("sub", .complex = true);
 
 OP("rsub(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return subtract(args.var("other"), args.var("input"), args.real("alpha")); });
 NAMES("rsub", "Torch: rsub; Tensor: __rsub__; Aten: rsub");
+TRAITS("rsub", .complex = true);
 
 OP("mul(Operand input, Operand other)", binary_operator<mul>);
 NAMES("mul",
       "Torch: mul multiply; Tensor: __imul__ __mul__ __rmul__ mul mul_ multiply multiply_; Aten: mul mul_ "
       "multiply multiply_; Mint: mul");
+TRAITS("mul", .complex = true);
 
 OP("div(Operand input, Operand other, *, str? rounding_mode=None)", [](const Bound& args) -> Value {
   return div_rounding(args.var("input"), args.var("other"), args.value("rounding_mode"));
@@ -303,9 +307,11 @@ OP("div(Operand input, Operand other, *, str? rounding_mode=None)", [](const Bou
 NAMES("div",
       "Torch: div divide true_divide; Tensor: __div__ __idiv__ __truediv__ div div_ divide divide_ true_divide "
       "true_divide_ __itruediv__; Aten: div div_ divide divide_ true_divide true_divide_; Mint: div divide");
+TRAITS("div", .complex = true);
 
 OP("rdiv(Operand input, Operand other)", reversed_operator<div>);
 NAMES("rdiv", "Tensor: __rdiv__ __rtruediv__");
+TRAITS("rdiv", .complex = true);
 
 OP("floor_divide(Operand input, Operand other)", binary_operator<floor_divide>);
 NAMES("floor_divide",
@@ -330,41 +336,51 @@ OP("neg(Tensor input)", unary_operator<neg>);
 NAMES("neg",
       "Torch: neg neg_ negative negative_; Tensor: neg neg_ negative negative_; Aten: neg neg_ negative "
       "negative_; Mint: neg negative");
+TRAITS("neg", .complex = true);
 
 OP("abs(Tensor input)", unary_operator<abs>);
 NAMES("abs",
       "Torch: abs abs_ absolute; Tensor: abs abs_ absolute absolute_; Aten: abs abs_ absolute absolute_; Mint: "
       "abs");
+TRAITS("abs", .complex = true);
 
 OP("square(Tensor input)", unary_operator<square>);
 NAMES("square", "Torch: square square_; Tensor: square square_; Aten: square square_; Mint: square");
+TRAITS("square", .complex = true);
 
 OP("sqrt(Tensor input)", unary_operator<sqrt>);
 NAMES("sqrt", "Torch: sqrt sqrt_; Tensor: sqrt sqrt_; Aten: sqrt sqrt_; Mint: sqrt sqrt_ex");
+TRAITS("sqrt", .complex = true);
 
 OP("rsqrt(Tensor input)", unary_operator<rsqrt>);
 NAMES("rsqrt", "Torch: rsqrt rsqrt_; Tensor: rsqrt rsqrt_; Aten: rsqrt rsqrt_; Mint: rsqrt");
+TRAITS("rsqrt", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("reciprocal(Tensor input)", unary_operator<reciprocal>);
 NAMES("reciprocal",
       "Torch: reciprocal reciprocal_; Tensor: reciprocal reciprocal_; Aten: reciprocal reciprocal_; Mint: "
       "reciprocal");
+TRAITS("reciprocal", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("exp(Tensor input)", unary_operator<exp>);
 NAMES("exp", "Torch: exp exp_; Tensor: exp exp_; Aten: exp exp_; Mint: exp");
+TRAITS("exp", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("log(Tensor input)", unary_operator<log>);
 NAMES("log", "Torch: log log_; Tensor: log log_; Aten: log log_; Mint: log");
+TRAITS("log", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("addcmul(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
   return addcmul(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
 });
 NAMES("addcmul", "Torch: addcmul; Tensor: addcmul addcmul_; Aten: addcmul addcmul_");
+TRAITS("addcmul", .complex = true);
 
 OP("addcdiv(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
   return addcdiv(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
 });
 NAMES("addcdiv", "Torch: addcdiv; Tensor: addcdiv addcdiv_; Aten: addcdiv addcdiv_");
+TRAITS("addcdiv", .complex = true);
 
 OP("lerp(Tensor input, Tensor end, Operand weight)",
    [](const Bound& args) -> Value { return lerp(args.var("input"), args.var("end"), args.var("weight")); });

@@ -38,47 +38,64 @@ Var cast(const Var& x, DType dtype) {
 
 OP("float(Tensor input)", cast_operator<DType::float32>);
 NAMES("float", "Tensor: float");
+TRAITS("float", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 OP("double(Tensor input)", cast_operator<DType::float64>);
 NAMES("double", "Tensor: double");
+TRAITS("double", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 OP("half(Tensor input)", cast_operator<DType::float16>);
 NAMES("half", "Tensor: half");
+TRAITS("half", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 OP("bfloat16(Tensor input)", cast_operator<DType::bfloat16>);
 NAMES("bfloat16", "Tensor: bfloat16");
+TRAITS("bfloat16", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 OP("long(Tensor input)", cast_operator<DType::int64>);
 NAMES("long", "Tensor: long");
+TRAITS("long", .complex = true);
 OP("int(Tensor input)", cast_operator<DType::int32>);
 NAMES("int", "Tensor: int");
+TRAITS("int", .complex = true);
 OP("short(Tensor input)", cast_operator<DType::int16>);
 NAMES("short", "Tensor: short");
+TRAITS("short", .complex = true);
 OP("char(Tensor input)", cast_operator<DType::int8>);
 NAMES("char", "Tensor: char");
+TRAITS("char", .complex = true);
 OP("byte(Tensor input)", cast_operator<DType::uint8>);
 NAMES("byte", "Tensor: byte");
+TRAITS("byte", .complex = true);
 OP("bool(Tensor input)", cast_operator<DType::boolean>);
 NAMES("bool", "Tensor: bool");
+TRAITS("bool", .complex = true);
 OP("cfloat(Tensor input)", cast_operator<DType::complex64>);
 NAMES("cfloat", "Tensor: cfloat");
+TRAITS("cfloat", .complex = true);
 OP("cdouble(Tensor input)", cast_operator<DType::complex128>);
 NAMES("cdouble", "Tensor: cdouble");
+TRAITS("cdouble", .complex = true);
 
 OP("type(Tensor input, dtype dtype, bool non_blocking=False)", optional_cast);
 NAMES("type", "Tensor: type");
+TRAITS("type", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("type_as(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return cast(args.var("input"), args.var("other").dtype()); });
 NAMES("type_as", "Tensor: type_as");
+TRAITS("type_as", .complex = true, .keeps_dtypes = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("to(Tensor input, any target=None, any second=None, any third=None, any fourth=None, *, any dtype=None, any "
    "other=None, "
    "any copy=None)",
    to_operator);
 NAMES("to", "Tensor: to; Aten: to");
+TRAITS("to", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("to_copy(Tensor input, *, dtype? dtype=None, bool non_blocking=False)", optional_cast);
 NAMES("to_copy", "Aten: _to_copy");
+TRAITS("to_copy", .complex = true);
 
 OP("npu_dtype_cast(Tensor input, dtype dtype, dtype? input_dtype=None)", optional_cast);
 NAMES("npu_dtype_cast", "NPU: npu_dtype_cast");
+TRAITS("npu_dtype_cast", .complex = true);
 
 // What a dump records is no quantised tensor: to float32 is all that is left to do.
 OP("dequantize(Tensor input)", [](const Bound& args) -> Value { return cast(args.var("input"), DType::float32); });

@@ -229,15 +229,19 @@ Var isin(const Var& elements, const Var& candidates, bool invert) {
 
 OP("eq(Operand input, Operand other)", binary_operator<eq>);
 NAMES("eq", "Torch: eq; Tensor: __eq__ eq; Aten: eq; Mint: eq");
+TRAITS("eq", .complex = true);
 
 OP("eq_(Tensor input, Operand other)", in_place_binary_operator<eq>);
 NAMES("eq_", "Tensor: eq_; Aten: eq_");
+TRAITS("eq_", .complex = true);
 
 OP("ne(Operand input, Operand other)", binary_operator<ne>);
 NAMES("ne", "Torch: ne not_equal; Tensor: __ne__ ne not_equal; Aten: ne not_equal; Mint: ne");
+TRAITS("ne", .complex = true);
 
 OP("ne_(Tensor input, Operand other)", in_place_binary_operator<ne>);
 NAMES("ne_", "Tensor: ne_ not_equal_; Aten: ne_ not_equal_");
+TRAITS("ne_", .complex = true);
 
 OP("lt(Operand input, Operand other)", binary_operator<lt>);
 NAMES("lt", "Torch: less lt; Tensor: __lt__ less lt; Aten: less lt; Mint: less lt");
@@ -265,21 +269,27 @@ NAMES("ge_", "Tensor: ge_ greater_equal_; Aten: ge_ greater_equal_");
 
 OP("logical_and(Operand input, Operand other)", binary_operator<logical_and>);
 NAMES("logical_and", "Torch: logical_and; Tensor: logical_and; Aten: logical_and; Mint: logical_and");
+TRAITS("logical_and", .complex = true);
 
 OP("logical_and_(Tensor input, Operand other)", in_place_binary_operator<logical_and>);
 NAMES("logical_and_", "Tensor: logical_and_; Aten: logical_and_");
+TRAITS("logical_and_", .complex = true);
 
 OP("logical_or(Operand input, Operand other)", binary_operator<logical_or>);
 NAMES("logical_or", "Torch: logical_or; Tensor: logical_or; Aten: logical_or; Mint: logical_or");
+TRAITS("logical_or", .complex = true);
 
 OP("logical_or_(Tensor input, Operand other)", in_place_binary_operator<logical_or>);
 NAMES("logical_or_", "Tensor: logical_or_; Aten: logical_or_");
+TRAITS("logical_or_", .complex = true);
 
 OP("logical_xor(Operand input, Operand other)", binary_operator<logical_xor>);
 NAMES("logical_xor", "Torch: logical_xor; Tensor: logical_xor; Aten: logical_xor; Mint: logical_xor");
+TRAITS("logical_xor", .complex = true);
 
 OP("logical_xor_(Tensor input, Operand other)", in_place_binary_operator<logical_xor>);
 NAMES("logical_xor_", "Tensor: logical_xor_; Aten: logical_xor_");
+TRAITS("logical_xor_", .complex = true);
 
 // Python's == and != with None compare identities.
 OP("eq(Tensor input, any other)", [](const Bound& args) -> Value {
@@ -293,18 +303,23 @@ OP("ne(Tensor input, any other)", [](const Bound& args) -> Value {
 
 OP("logical_not(Tensor input)", unary_operator<logical_not>);
 NAMES("logical_not", "Torch: logical_not; Tensor: logical_not; Aten: logical_not; Mint: logical_not");
+TRAITS("logical_not", .complex = true);
 
 OP("logical_not_(Tensor input)", in_place_unary_operator<logical_not>);
 NAMES("logical_not_", "Tensor: logical_not_; Aten: logical_not_");
+TRAITS("logical_not_", .complex = true);
 
 OP("isnan(Tensor input)", unary_operator<isnan>);
 NAMES("isnan", "Torch: isnan; Tensor: isnan; Aten: isnan");
+TRAITS("isnan", .complex = true);
 
 OP("isinf(Tensor input)", unary_operator<isinf>);
 NAMES("isinf", "Torch: isinf; Tensor: isinf; Aten: isinf");
+TRAITS("isinf", .complex = true);
 
 OP("isfinite(Tensor input)", unary_operator<isfinite>);
 NAMES("isfinite", "Torch: isfinite; Tensor: isfinite; Mint: isfinite");
+TRAITS("isfinite", .complex = true);
 
 OP("isposinf(Tensor input)", unary_operator<isposinf>);
 NAMES("isposinf", "Torch: isposinf; Tensor: isposinf; Aten: isposinf");
@@ -314,6 +329,7 @@ NAMES("isneginf", "Torch: isneginf; Tensor: isneginf; Aten: isneginf");
 
 OP("isreal(Tensor input)", unary_operator<isreal>);
 NAMES("isreal", "Tensor: isreal");
+TRAITS("isreal", .complex = true);
 
 OP("signbit(Tensor input)", unary_operator<signbit>);
 NAMES("signbit", "Torch: signbit; Tensor: signbit; Aten: signbit");
@@ -351,6 +367,7 @@ OP("isclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool
      return isclose(args.var("input"), args.var("other"), args.real("rtol"), args.real("atol"), args.flag("equal_nan"));
    });
 NAMES("isclose", "Torch: isclose; Tensor: isclose; Mint: isclose");
+TRAITS("isclose", .complex = true);
 
 OP("allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)",
    [](const Bound& args) -> Value {
@@ -358,6 +375,7 @@ OP("allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, boo
          isclose(args.var("input"), args.var("other"), args.real("rtol"), args.real("atol"), args.flag("equal_nan")));
    });
 NAMES("allclose", "Torch: allclose; Tensor: allclose");
+TRAITS("allclose", .complex = true);
 
 OP("equal(Tensor input, Tensor other)", [](const Bound& args) -> Value {
   const Var a = args.var("input");
@@ -365,6 +383,7 @@ OP("equal(Tensor input, Tensor other)", [](const Bound& args) -> Value {
   return a.shape() == b.shape() && all_true(eq(a, b));
 });
 NAMES("equal", "Torch: equal; Tensor: equal");
+TRAITS("equal", .complex = true);
 
 OP("isin(Operand elements, Operand test_elements, *, bool assume_unique=False, bool invert=False)",
    [](const Bound& args) -> Value {

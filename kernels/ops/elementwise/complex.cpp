@@ -128,27 +128,35 @@ Var view_as_complex(const Var& pairs) {
 OP("polar(Tensor abs, Tensor angle)",
    [](const Bound& args) -> Value { return polar(args.var("abs"), args.var("angle")); });
 NAMES("polar", "Torch: polar; Aten: polar");
+TRAITS("polar", .complex = true);
 
 OP("complex(Tensor real, Tensor imag)", complex_operator);
 NAMES("complex", "Torch: complex; Aten: complex");
+TRAITS("complex", .complex = true);
 
 OP("view_as_real(Tensor input)", unary_operator<view_as_real>);
 NAMES("view_as_real", "Torch: view_as_real; Aten: view_as_real");
+TRAITS("view_as_real", .complex = true);
 
 OP("view_as_complex(Tensor input)", unary_operator<view_as_complex>);
 NAMES("view_as_complex", "Torch: view_as_complex; Aten: view_as_complex");
+TRAITS("view_as_complex", .complex = true);
 
 OP("real(Tensor input)", unary_operator<real>);
 NAMES("real", "Torch: real; Tensor: real");
+TRAITS("real", .complex = true);
 
 OP("imag(Tensor input)", imaginary_operator);
 NAMES("imag", "Torch: imag; Tensor: imag");
+TRAITS("imag", .complex = true);
 
 OP("conj(Tensor input)", unary_operator<conjugate>);
 NAMES("conj",
       "Torch: conj conj_physical; Tensor: _conj conj _conj_physical conj_physical; Aten: conj_physical conj_physical_");
+TRAITS("conj", .complex = true);
 
 OP("is_complex(Tensor input)", is_complex_operator);
 NAMES("is_complex", "Torch: is_complex; Tensor: is_complex");
+TRAITS("is_complex", .complex = true);
 
 }  // namespace msrun

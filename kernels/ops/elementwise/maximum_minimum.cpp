@@ -148,9 +148,11 @@ OP("where(Tensor condition, Operand self, Operand other)",
    [](const Bound& args) -> Value { return where(args.var("condition"), args.var("self"), args.var("other")); });
 OP("where(Tensor condition)", [](const Bound& args) -> Value { return nonzero_columns(args.var("condition")); });
 NAMES("where", "Torch: where; Aten: where; Mint: where");
+TRAITS("where", .complex = true);
 
 OP("tensor_where(Tensor input, Tensor condition, Operand other)",
    [](const Bound& args) -> Value { return where(args.var("condition"), args.var("input"), args.var("other")); });
 NAMES("tensor_where", "Tensor: where");
+TRAITS("tensor_where", .complex = true);
 
 }  // namespace msrun

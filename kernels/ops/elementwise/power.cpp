@@ -83,12 +83,15 @@ Var pow(const Var& x, double exponent) {
 OP("pow(Operand input, Operand exponent)", power_operator);
 OP("pow(Operand input, Operand other)", binary_operator<power_of_operands>);
 NAMES("pow", "Torch: pow; Tensor: __ipow__ __pow__ pow pow_; Aten: pow pow_; Mint: pow");
+TRAITS("pow", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("rpow(Operand input, Operand other)", reversed_operator<power_of_operands>);
 NAMES("rpow", "Tensor: __rpow__");
+TRAITS("rpow", .complex = true);
 
 OP("float_power(Operand input, Operand exponent)",
    [](const Bound& args) -> Value { return float_power(args.var("input"), args.var("exponent")); });
 NAMES("float_power", "Torch: float_power; Tensor: float_power float_power_; Aten: float_power_");
+TRAITS("float_power", .complex = true);
 
 }  // namespace msrun

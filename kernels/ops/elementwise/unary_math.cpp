@@ -259,63 +259,78 @@ Var angle(const Var& x) {
 
 OP("sin(Tensor input)", unary_operator<sin>);
 NAMES("sin", "Torch: sin sin_; Tensor: sin sin_; Aten: sin sin_; Mint: sin");
+TRAITS("sin", .complex = true);
 
 OP("cos(Tensor input)", unary_operator<cos>);
 NAMES("cos", "Torch: cos cos_; Tensor: cos cos_; Aten: cos cos_; Mint: cos");
+TRAITS("cos", .complex = true);
 
 OP("tan(Tensor input)", unary_operator<tan>);
 NAMES("tan", "Torch: tan tan_; Tensor: tan tan_; Aten: tan tan_; Mint: tan");
+TRAITS("tan", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("asin(Tensor input)", unary_operator<asin>);
 NAMES("asin",
       "Torch: arcsin arcsin_ asin asin_; Tensor: arcsin arcsin_ asin asin_; Aten: arcsin arcsin_ asin asin_; "
       "Mint: arcsin asin");
+TRAITS("asin", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("acos(Tensor input)", unary_operator<acos>);
 NAMES("acos",
       "Torch: acos acos_ arccos arccos_; Tensor: acos acos_ arccos arccos_; Aten: acos acos_ arccos arccos_; "
       "Mint: acos arccos");
+TRAITS("acos", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("atan(Tensor input)", unary_operator<atan>);
 NAMES("atan",
       "Torch: arctan arctan_ atan atan_; Tensor: arctan arctan_ atan atan_; Aten: arctan arctan_ atan atan_; "
       "Mint: arctan atan");
+TRAITS("atan", .complex = true);
 
 OP("sinh(Tensor input)", unary_operator<sinh>);
 NAMES("sinh", "Torch: sinh sinh_; Tensor: sinh sinh_; Aten: sinh sinh_; Mint: sinh");
+TRAITS("sinh", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("cosh(Tensor input)", unary_operator<cosh>);
 NAMES("cosh", "Torch: cosh cosh_; Tensor: cosh cosh_; Aten: cosh cosh_; Mint: cosh");
+TRAITS("cosh", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("asinh(Tensor input)", unary_operator<asinh>);
 NAMES("asinh",
       "Torch: arcsinh arcsinh_ asinh asinh_; Tensor: arcsinh arcsinh_ asinh asinh_; Aten: arcsinh arcsinh_ "
       "asinh asinh_; Mint: arcsinh asinh");
+TRAITS("asinh", .complex = true);
 
 OP("acosh(Tensor input)", unary_operator<acosh>);
 NAMES("acosh",
       "Torch: acosh acosh_ arccosh arccosh_; Tensor: acosh acosh_ arccosh arccosh_; Aten: acosh acosh_ arccosh "
       "arccosh_; Mint: acosh arccosh");
+TRAITS("acosh", .complex = true);
 
 OP("atanh(Tensor input)", unary_operator<atanh>);
 NAMES("atanh",
       "Torch: arctanh arctanh_ atanh atanh_; Tensor: arctanh arctanh_ atanh atanh_; Aten: arctanh arctanh_ "
       "atanh atanh_; Mint: arctanh atanh");
+TRAITS("atanh", .complex = true);
 
 OP("exp2(Tensor input)", unary_operator<exp2>);
 NAMES("exp2", "Torch: exp2 exp2_; Tensor: exp2 exp2_; Aten: exp2 exp2_");
 
 OP("expm1(Tensor input)", unary_operator<expm1>);
 NAMES("expm1", "Torch: expm1 expm1_; Tensor: expm1 expm1_; Aten: expm1 expm1_; Mint: expm1");
+TRAITS("expm1", .autocast = AutocastPolicy::float32);
 
 OP("log2(Tensor input)", unary_operator<log2>);
 NAMES("log2", "Torch: log2 log2_; Tensor: log2 log2_; Aten: log2 log2_");
+TRAITS("log2", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("log10(Tensor input)", unary_operator<log10>);
 NAMES("log10", "Torch: log10 log10_; Tensor: log10 log10_; Aten: log10 log10_");
+TRAITS("log10", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("log1p(Tensor input)", unary_operator<log1p>);
 NAMES("log1p", "Torch: log1p log1p_; Tensor: log1p log1p_; Aten: log1p log1p_; Mint: log1p");
+TRAITS("log1p", .autocast = AutocastPolicy::float32);
 
 OP("erf(Tensor input)", unary_operator<erf>);
 NAMES("erf", "Torch: erf erf_; Tensor: erf erf_; Aten: erf erf_; Mint: erf");
@@ -325,6 +340,7 @@ NAMES("erfc", "Torch: erfc erfc_; Tensor: erfc erfc_; Aten: erfc erfc_; Mint: er
 
 OP("erfinv(Tensor input)", unary_operator<erfinv>);
 NAMES("erfinv", "Torch: erfinv; Tensor: erfinv erfinv_; Aten: erfinv erfinv_; Mint: erfinv");
+TRAITS("erfinv", .autocast = AutocastPolicy::float32);
 
 OP("lgamma(Tensor input)", unary_operator<lgamma>);
 NAMES("lgamma", "Torch: lgamma; Tensor: lgamma lgamma_; Aten: lgamma lgamma_");
@@ -343,6 +359,7 @@ OP("sgn(Tensor input)", [](const Bound& args) -> Value {
   return is_complex(x.dtype()) ? unit(x) : sign(x);
 });
 NAMES("sgn", "Torch: sgn; Tensor: sgn sgn_; Aten: sgn sgn_");
+TRAITS("sgn", .complex = true);
 
 OP("ceil(Tensor input)", unary_operator<ceil>);
 NAMES("ceil", "Torch: ceil ceil_; Tensor: ceil ceil_; Aten: ceil ceil_; Mint: ceil");
@@ -370,6 +387,7 @@ NAMES("rad2deg", "Torch: rad2deg rad2deg_; Tensor: rad2deg rad2deg_; Aten: rad2d
 
 OP("angle(Tensor input)", unary_operator<angle>);
 NAMES("angle", "Torch: angle; Tensor: angle; Aten: angle");
+TRAITS("angle", .complex = true);
 
 OP("logit(Tensor input, float? eps=None)",
    [](const Bound& args) -> Value { return logit(args.var("input"), args.optional_real("eps")); });

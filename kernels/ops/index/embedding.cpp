@@ -258,12 +258,14 @@ OP("embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_
    "bool include_last_offset=False, int? padding_idx=None)",
    [](const Bound& args) -> Value { return embedding_bag(args); });
 NAMES("embedding_bag", "Functional: embedding_bag");
+TRAITS("embedding_bag", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("embedding_bag_with_offsets(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, "
    "int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
    "int? padding_idx=None)",
    embedding_bag_with_offsets);
 NAMES("embedding_bag_with_offsets", "Torch: embedding_bag");
+TRAITS("embedding_bag_with_offsets", .recorded_gradients = RecordedGradients::of_last_step);
 
 // The table after the rows in use were scaled down to a norm of at most max_norm.
 OP("embedding_renorm(Tensor input, Tensor indices, float max_norm, float norm_type)", [](const Bound& args) -> Value {

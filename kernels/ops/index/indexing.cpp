@@ -418,6 +418,7 @@ OP("nonzero(Tensor input, *, bool as_tuple=False)", [](const Bound& args) -> Val
   return args.tape().constant(coordinates(x));
 });
 NAMES("nonzero", "Torch: nonzero; Tensor: nonzero; Mint: nonzero");
+TRAITS("nonzero", .complex = true);
 
 OP("nonzero_static(Tensor input, *, int size, int fill_value=-1)", [](const Bound& args) -> Value {
   const Tensor rows = coordinates(args.var("input").tensor());
@@ -430,10 +431,12 @@ NAMES("nonzero_static", "Aten: nonzero_static");
 OP("argwhere(Tensor input)",
    [](const Bound& args) -> Value { return args.tape().constant(coordinates(args.var("input").tensor())); });
 NAMES("argwhere", "Torch: argwhere; Tensor: argwhere");
+TRAITS("argwhere", .complex = true);
 
 OP("masked_fill(Tensor input, Tensor mask, Operand value)",
    [](const Bound& args) -> Value { return masked_fill(args.var("input"), args.var("mask"), args.var("value")); });
 NAMES("masked_fill", "Torch: masked_fill; Tensor: masked_fill masked_fill_; Aten: masked_fill masked_fill_");
+TRAITS("masked_fill", .copies_only = true);
 
 OP("masked_select(Tensor input, Tensor mask)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -442,6 +445,8 @@ OP("masked_select(Tensor input, Tensor mask)", [](const Bound& args) -> Value {
   return take(expand(x, shape), share(mask_selection(shape, mask)));
 });
 NAMES("masked_select", "Torch: masked_select; Tensor: masked_select; Mint: masked_select");
+TRAITS("masked_select", .copies_only = true,
+       .backward_refusal = "This API does not support backward ut, skip backward.");
 
 OP("masked_scatter(Tensor input, Tensor mask, Tensor source)", [](const Bound& args) -> Value {
   const Tensor mask = args.var("mask").tensor();
@@ -455,6 +460,7 @@ OP("masked_scatter(Tensor input, Tensor mask, Tensor source)", [](const Bound& a
   return put(x, selection, leading_part(reshape(source, Dims{source.numel()}), selection->shape));
 });
 NAMES("masked_scatter", "Torch: masked_scatter; Tensor: masked_scatter masked_scatter_");
+TRAITS("masked_scatter", .complex = true);
 
 OP("one_hot(Tensor input, int num_classes=-1)", [](const Bound& args) -> Value {
   return args.tape().constant(one_hot(args.var("input").tensor(), args.integer("num_classes")));
@@ -468,6 +474,7 @@ OP("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", [](
   return gather(args.var("input"), args.integer("dim"), args.var("index").tensor());
 });
 NAMES("gather", "Torch: gather; Tensor: gather; Aten: gather; Mint: gather");
+TRAITS("gather", .copies_only = true);
 
 OP("take_along_dim(Tensor input, Tensor indices, int? dim=None)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -487,6 +494,7 @@ OP("take_along_dim(Tensor input, Tensor indices, int? dim=None)", [](const Bound
   return gather(expand(x, x_shape), axis, index.expand(index_shape));
 });
 NAMES("take_along_dim", "Torch: take_along_dim; Tensor: take_along_dim");
+TRAITS("take_along_dim", .copies_only = true);
 
 OP("take(Tensor input, Tensor index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -496,6 +504,7 @@ OP("take(Tensor input, Tensor index)", [](const Bound& args) -> Value {
   return take(x, share(std::move(selection)));
 });
 NAMES("take", "Torch: take; Tensor: take; Aten: take");
+TRAITS("take", .copies_only = true);
 
 OP("put(Tensor input, Tensor index, Tensor source, bool accumulate=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -505,12 +514,14 @@ OP("put(Tensor input, Tensor index, Tensor source, bool accumulate=False)", [](c
   return args.flag("accumulate") ? put_sum(x, selection, source, 1) : put(x, selection, source);
 });
 NAMES("put", "Tensor: put put_");
+TRAITS("put", .complex = true);
 
 OP("scatter(Tensor input, int dim, Tensor index, Operand src, *, str? reduce=None)",
    [](const Bound& args) -> Value { return scatter(args, args.var("src")); });
 OP("scatter(Tensor input, int dim, Tensor index, Scalar value, *, str? reduce=None)",
    [](const Bound& args) -> Value { return scatter(args, args.var("value")); });
 NAMES("scatter", "Torch: scatter; Tensor: scatter scatter_; Aten: scatter scatter_; Mint: scatter");
+TRAITS("scatter", .complex = true);
 
 OP("scatter_add(Tensor input, int dim, Tensor index, Tensor src)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -520,12 +531,14 @@ OP("scatter_add(Tensor input, int dim, Tensor index, Tensor src)", [](const Boun
 });
 NAMES("scatter_add",
       "Torch: scatter_add; Tensor: scatter_add scatter_add_; Aten: scatter_add scatter_add_; Mint: scatter_add");
+TRAITS("scatter_add", .complex = true);
 
 OP("index_select(Tensor input, int dim, Tensor index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   return take(x, slices(args, x));
 });
 NAMES("index_select", "Torch: index_select; Tensor: index_select; Aten: index_select; Mint: index_select");
+TRAITS("index_select", .copies_only = true);
 
 OP("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -533,6 +546,7 @@ OP("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alph
   return put_sum(x, selection, same_slices(args.var("source"), *selection), args.real("alpha"));
 });
 NAMES("index_add", "Torch: index_add; Tensor: index_add index_add_; Aten: index_add index_add_");
+TRAITS("index_add", .complex = true);
 
 OP("index_copy(Tensor input, int dim, Tensor index, Tensor source)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -540,6 +554,7 @@ OP("index_copy(Tensor input, int dim, Tensor index, Tensor source)", [](const Bo
   return put(x, selection, same_slices(args.var("source"), *selection));
 });
 NAMES("index_copy", "Torch: index_copy; Tensor: index_copy index_copy_; Aten: index_copy index_copy_");
+TRAITS("index_copy", .complex = true);
 
 OP("index_fill(Tensor input, int dim, Tensor index, Operand value)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -558,6 +573,7 @@ OP("index_fill(Tensor input, int dim, Tensor index, Operand value)", [](const Bo
   return put(x, share(slices_selection(x.shape(), args.integer("dim"), once, false)), value);
 });
 NAMES("index_fill", "Torch: index_fill; Tensor: index_fill index_fill_; Aten: index_fill index_fill_");
+TRAITS("index_fill", .copies_only = true);
 
 OP("index_put(Tensor input, any indices, Operand values, bool accumulate=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -568,6 +584,7 @@ OP("index_put(Tensor input, any indices, Operand values, bool accumulate=False)"
 });
 NAMES("index_put",
       "Torch: index_put index_put_; Tensor: index_put index_put_; Aten: index_put index_put_ _unsafe_index_put");
+TRAITS("index_put", .complex = true);
 
 OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -575,10 +592,12 @@ OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   return take(x, share(advanced_selection(source, source, index_list(args.value("indices")))));
 });
 NAMES("index", "Aten: index _unsafe_index");
+TRAITS("index", .copies_only = true);
 
 OP("getitem(Tensor input, any indices)",
    [](const Bound& args) -> Value { return getitem(args.var("input"), args.value("indices")); });
 NAMES("getitem", "Tensor: __getitem__");
+TRAITS("getitem", .copies_only = true);
 
 // Evaluated for the errors it may find in the arguments; the assignment itself has no result.
 OP("setitem(Tensor input, any indices, Operand value)", [](const Bound& args) -> Value {
@@ -586,6 +605,7 @@ OP("setitem(Tensor input, any indices, Operand value)", [](const Bound& args) ->
   return None{};
 });
 NAMES("setitem", "Tensor: __setitem__");
+TRAITS("setitem", .complex = true);
 
 OP("select_scatter(Tensor input, Tensor src, int dim, int index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -593,6 +613,7 @@ OP("select_scatter(Tensor input, Tensor src, int dim, int index)", [](const Boun
   return put_view(args, x, source, source.select(args.integer("dim"), args.integer("index")));
 });
 NAMES("select_scatter", "Aten: select_scatter");
+TRAITS("select_scatter", .complex = true);
 
 OP("slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end=None, int step=1)",
    [](const Bound& args) -> Value {
@@ -602,6 +623,7 @@ OP("slice_scatter(Tensor input, Tensor src, int dim=0, int? start=None, int? end
      return put_view(args, x, source, sliced(source, args.integer("dim"), slice));
    });
 NAMES("slice_scatter", "Tensor: slice_scatter; Aten: slice_scatter");
+TRAITS("slice_scatter", .complex = true);
 
 OP("diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -610,5 +632,6 @@ OP("diagonal_scatter(Tensor input, Tensor src, int offset=0, int dim1=0, int dim
                   diagonal_view(source, args.integer("offset"), args.integer("dim1"), args.integer("dim2")));
 });
 NAMES("diagonal_scatter", "Torch: diagonal_scatter; Tensor: diagonal_scatter; Aten: diagonal_scatter");
+TRAITS("diagonal_scatter", .complex = true);
 
 }  // namespace msrun

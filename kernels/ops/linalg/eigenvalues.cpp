@@ -200,6 +200,7 @@ OP("linalg_eigh(Tensor A, str UPLO='L')", [](const Bound& args) -> Value {
   return List{raised.back(result.values), raised.back(result.vectors)};
 });
 NAMES("linalg_eigh", "Torch: linalg.eigh eigh");
+TRAITS("linalg_eigh", .freedom = Freedom::symmetric);
 
 OP("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True)", [](const Bound& args) -> Value {
   Raised raised;
@@ -209,6 +210,7 @@ OP("_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True)", [](const Bound& 
   return List{raised.back(result.values), raised.back(args.tape().constant(Tensor(a.dtype(), {0})))};
 });
 NAMES("_linalg_eigh", "Aten: _linalg_eigh");
+TRAITS("_linalg_eigh", .freedom = Freedom::symmetric);
 
 OP("linalg_eigvalsh(Tensor A, str UPLO='L')", [](const Bound& args) -> Value {
   Raised raised;
@@ -224,19 +226,23 @@ OP("symeig(Tensor input, bool eigenvectors=False, bool upper=True)", [](const Bo
   return List{raised.back(result.values), raised.back(args.tape().constant(Tensor(a.dtype(), {0})))};
 });
 NAMES("symeig", "Torch: symeig; Tensor: symeig");
+TRAITS("symeig", .freedom = Freedom::symmetric);
 
 // The dumper calls linalg.eig by the same name; `eigenvectors` is torch.eig's alone.
 OP("eig(Tensor A)", [](const Bound& args) -> Value { return complex_eig(args); });
 OP("eig(Tensor input, bool eigenvectors=False, *, any e=None, any v=None)",
    [](const Bound& args) -> Value { return packed_eig(args.var("input"), args.flag("eigenvectors")); });
 NAMES("eig", "Torch: eig linalg.eig; Aten: linalg_eig");
+TRAITS("eig", .freedom = Freedom::general);
 
 OP("tensor_eig(Tensor input, bool eigenvectors=False)",
    [](const Bound& args) -> Value { return packed_eig(args.var("input"), args.flag("eigenvectors")); });
 NAMES("tensor_eig", "Tensor: eig");
+TRAITS("tensor_eig", .freedom = Freedom::general);
 
 OP("linalg_eigvals(Tensor A)", [](const Bound& args) -> Value { return complex_eig(args).front(); });
 NAMES("linalg_eigvals", "Torch: linalg.eigvals eigvals");
+TRAITS("linalg_eigvals", .freedom = Freedom::general);
 
 }  // namespace
 }  // namespace msrun

@@ -289,6 +289,8 @@ OP("einsum(any... items)", [](const Bound& args) -> Value {
   return raised.back(einsum_of_sublists(raised_items));
 });
 NAMES("einsum", "Torch: einsum");
+TRAITS("einsum", .autocast = AutocastPolicy::lower, .complex = true,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace
 }  // namespace msrun

@@ -284,6 +284,7 @@ OP("qr(Tensor A, str mode='reduced')", [](const Bound& args) -> Value {
   return qr_operator(args.var("A"), mode == "complete");
 });
 NAMES("qr", "Torch: qr linalg.qr; Tensor: qr; Aten: qr linalg_qr");
+TRAITS("qr", .freedom = Freedom::orthogonal);
 
 }  // namespace
 }  // namespace msrun

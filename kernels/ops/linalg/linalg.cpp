@@ -343,12 +343,14 @@ OP("linalg_matrix_power(Tensor input, int n)", [](const Bound& args) -> Value {
   return raised.back(matrix_power(a, args.integer("n")));
 });
 NAMES("linalg_matrix_power", "Torch: matrix_power linalg.matrix_power; Tensor: matrix_power");
+TRAITS("linalg_matrix_power", .complex = true);
 
 OP("matrix_exp(Tensor input)", [](const Bound& args) { return raised_unary(args, "input", matrix_exponential); });
 NAMES("matrix_exp", "Torch: matrix_exp linalg.matrix_exp; Tensor: matrix_exp; Aten: linalg_matrix_exp");
 
 OP("trace(Tensor input)", [](const Bound& args) -> Value { return trace(args.var("input")); });
 NAMES("trace", "Torch: trace; Tensor: trace; Aten: trace; Mint: trace");
+TRAITS("trace", .complex = true);
 
 OP("cross(Tensor input, Tensor other, int? dim=None)", [](const Bound& args) -> Value {
   const Var a = args.var("input");
@@ -356,10 +358,12 @@ OP("cross(Tensor input, Tensor other, int? dim=None)", [](const Bound& args) -> 
   return cross(a, args.var("other"), axis ? *axis : first_axis_of_three(a));
 });
 NAMES("cross", "Torch: cross; Tensor: cross; Aten: cross; Mint: cross");
+TRAITS("cross", .complex = true);
 
 OP("linalg_cross(Tensor input, Tensor other, *, int dim=-1)",
    [](const Bound& args) -> Value { return cross(args.var("input"), args.var("other"), args.integer("dim")); });
 NAMES("linalg_cross", "Torch: linalg.cross; Aten: linalg_cross");
+TRAITS("linalg_cross", .complex = true);
 
 OP("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", [](const Bound& args) -> Value {
   Raised raised;
@@ -368,6 +372,7 @@ OP("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", [](const Bound& args) -> 
   return raised.back(sum(mul(conjugate(x), y), Dims{args.integer("dim")}, false));
 });
 NAMES("linalg_vecdot", "Torch: linalg.vecdot vecdot");
+TRAITS("linalg_vecdot", .complex = true);
 
 }  // namespace
 }  // namespace msrun

@@ -335,17 +335,43 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   });
 }
 
+// Multiply-adds of a product of two recorded matrices, batches of them or a vector: of each element of a with each
+// column of b.
+double product_work(const TensorSpec* a, const TensorSpec* b) {
+  if (a == nullptr || b == nullptr || b->shape.empty()) return 0;
+  const std::int64_t columns = b->shape.size() > 1 ? b->shape.back() : 1;
+  return recorded_elements(*a) * static_cast<double>(std::max<std::int64_t>(columns, 0));
+}
+
+double product_work(const List& args) { return product_work(recorded_tensor(args, 0), recorded_tensor(args, 1)); }
+
+// With a summand in front.
+double added_product_work(const List& args) { return product_work(recorded_tensor(args, 1), recorded_tensor(args, 2)); }
+
+// The rows of the weight are the outputs.
+double linear_work(const List& args) {
+  const TensorSpec* input = recorded_tensor(args, 0);
+  const TensorSpec* weight = recorded_tensor(args, 1);
+  if (input == nullptr || weight == nullptr || weight->shape.empty()) return 0;
+  return recorded_elements(*input) * static_cast<double>(std::max<std::int64_t>(weight->shape.front(), 0));
+}
+
 OP("matmul(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return matmul(args.var("input"), args.var("other")); });
 NAMES("matmul", "Torch: matmul linalg.matmul; Tensor: matmul __matmul__ __imatmul__; Aten: matmul; Mint: matmul");
+TRAITS("matmul", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("rmatmul(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return matmul(args.var("other"), args.var("input")); });
 NAMES("rmatmul", "Tensor: __rmatmul__");
+TRAITS("rmatmul", .complex = true);
 
 OP("linear(Tensor input, Tensor weight, Tensor? bias=None)",
    [](const Bound& args) -> Value { return linear(args.var("input"), args.var("weight"), args.optional_var("bias")); });
 NAMES("linear", "Functional: linear; Mint: linear; MintFunctional: linear dense");
+TRAITS("linear", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = linear_work,
+       .recorded_gradients = RecordedGradients::of_addmm);
 
 OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   need_rank(args.var("input"), 2, "mm");
@@ -353,6 +379,7 @@ OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   return matmul(args.var("input"), args.var("mat2"));
 });
 NAMES("mm", "Torch: mm dsmm spmm; Tensor: mm; Aten: mm");
+TRAITS("mm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
 
 OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   need_rank(args.var("input"), 3, "bmm");
@@ -361,6 +388,7 @@ OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   return matmul(args.var("input"), args.var("mat2"));
 });
 NAMES("bmm", "Torch: bmm; Tensor: bmm; Aten: bmm; Mint: bmm");
+TRAITS("bmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
 
 OP("mv(Tensor input, Tensor vec)", [](const Bound& args) -> Value {
   need_rank(args.var("input"), 2, "mv");
@@ -368,14 +396,17 @@ OP("mv(Tensor input, Tensor vec)", [](const Bound& args) -> Value {
   return matmul(args.var("input"), args.var("vec"));
 });
 NAMES("mv", "Torch: mv; Tensor: mv; Aten: mv");
+TRAITS("mv", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
 
 OP("dot(Tensor input, Tensor tensor)",
    [](const Bound& args) -> Value { return dot(args.var("input"), args.var("tensor")); });
 NAMES("dot", "Torch: dot; Tensor: dot; Aten: dot");
+TRAITS("dot", .complex = true);
 
 OP("vdot(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return dot(conjugate(args.var("input")), args.var("other")); });
 NAMES("vdot", "Torch: vdot; Tensor: vdot; Aten: vdot");
+TRAITS("vdot", .complex = true);
 
 OP("inner(Tensor input, Tensor other)", [](const Bound& args) -> Value {
   const Var a = args.var("input");
@@ -383,27 +414,33 @@ OP("inner(Tensor input, Tensor other)", [](const Bound& args) -> Value {
   return a.rank() == 0 || b.rank() == 0 ? mul(a, b) : contract(a, b, Dims{-1}, Dims{-1});
 });
 NAMES("inner", "Torch: inner; Tensor: inner");
+TRAITS("inner", .complex = true);
 
 OP("outer(Tensor input, Tensor vec2)",
    [](const Bound& args) -> Value { return outer(args.var("input"), args.var("vec2")); });
 NAMES("outer", "Torch: outer ger; Tensor: outer ger; Mint: outer");
+TRAITS("outer", .complex = true, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "mat1", "mat2", 2, 2); });
 NAMES("addmm", "Torch: addmm; Tensor: addmm addmm_; Aten: addmm addmm_");
+TRAITS("addmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 
 // With its factors also by position.
 OP("saddmm(Tensor input, Tensor mat1, Tensor mat2, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "mat1", "mat2", 2, 2); });
 NAMES("saddmm", "Torch: saddmm");
+TRAITS("saddmm", .complex = true);
 
 OP("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "mat", "vec", 2, 1); });
 NAMES("addmv", "Torch: addmv addmv_; Tensor: addmv addmv_; Aten: addmv addmv_");
+TRAITS("addmv", .autocast = AutocastPolicy::lower, .complex = true);
 
 OP("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "batch1", "batch2", 3, 3); });
 NAMES("baddbmm", "Torch: baddbmm; Tensor: baddbmm baddbmm_; Aten: baddbmm baddbmm_; Mint: baddbmm baddbmm_ex");
+TRAITS("baddbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 
 OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", [](const Bound& args) -> Value {
   Raised raised;
@@ -416,6 +453,7 @@ OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=
   return raised.back(scaled_sum(c, outer(a, b), args.real("beta"), args.real("alpha")));
 });
 NAMES("addr", "Torch: addr; Tensor: addr addr_; Aten: addr");
+TRAITS("addr", .autocast = AutocastPolicy::lower, .complex = true);
 
 OP("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value {
@@ -429,6 +467,7 @@ OP("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar 
      return raised.back(scaled_sum(c, contract(a, b, Dims{0, 2}, Dims{0, 1}), args.real("beta"), args.real("alpha")));
    });
 NAMES("addbmm", "Torch: addbmm; Tensor: addbmm addbmm_; Aten: addbmm addbmm_");
+TRAITS("addbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
 
 OP("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", [](const Bound& args) -> Value {
   Raised raised;
@@ -439,12 +478,15 @@ OP("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", [
   return raised.back(bilinear(x1, x2, weight, bias));
 });
 NAMES("bilinear", "Functional: bilinear; Torch: bilinear");
+TRAITS("bilinear", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("chain_matmul(Tensor[]... matrices)", [](const Bound& args) -> Value { return multi_dot(args.vars("matrices")); });
 NAMES("chain_matmul", "Torch: chain_matmul");
+TRAITS("chain_matmul", .autocast = AutocastPolicy::lower, .complex = true);
 
 OP("linalg_multi_dot(Tensor[]... tensors)", [](const Bound& args) -> Value { return multi_dot(args.vars("tensors")); });
 NAMES("linalg_multi_dot", "Torch: linalg.multi_dot multi_dot");
+TRAITS("linalg_multi_dot", .autocast = AutocastPolicy::lower, .complex = true);
 
 OP("tensordot(Tensor a, Tensor b, any dims=2)",
    [](const Bound& args) -> Value { return tensordot(args.var("a"), args.var("b"), args.value("dims")); });
@@ -452,9 +494,11 @@ OP("tensordot(Tensor input, Tensor other, int[] dims_self, int[] dims_other)", [
   return contract(args.var("input"), args.var("other"), args.ints("dims_self"), args.ints("dims_other"));
 });
 NAMES("tensordot", "Torch: tensordot");
+TRAITS("tensordot", .complex = true, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("kron(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return kron(args.var("input"), args.var("other")); });
 NAMES("kron", "Torch: kron; Tensor: kron");
+TRAITS("kron", .complex = true);
 
 }  // namespace msrun

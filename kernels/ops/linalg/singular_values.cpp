@@ -325,6 +325,7 @@ OP("svd(Tensor A, *, bool full_matrices=True, any driver=None)", [](const Bound&
   return List{raised.back(result.u), raised.back(result.s), raised.back(adjoint(result.v))};
 });
 NAMES("svd", "Torch: svd; Tensor: svd; Aten: svd");
+TRAITS("svd", .freedom = Freedom::singular);
 
 OP("linalg_svd(Tensor A, bool full_matrices=True, *, any driver=None)", [](const Bound& args) -> Value {
   Raised raised;
@@ -332,6 +333,7 @@ OP("linalg_svd(Tensor A, bool full_matrices=True, *, any driver=None)", [](const
   return List{raised.back(result.u), raised.back(result.s), raised.back(adjoint(result.v))};
 });
 NAMES("linalg_svd", "Torch: linalg.svd; Aten: linalg_svd");
+TRAITS("linalg_svd", .freedom = Freedom::singular_rows);
 
 OP("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, any driver=None)",
    [](const Bound& args) -> Value {
@@ -344,6 +346,7 @@ OP("_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, any
      return List{nothing, raised.back(result.s), nothing};
    });
 NAMES("_linalg_svd", "Aten: _linalg_svd");
+TRAITS("_linalg_svd", .freedom = Freedom::singular_rows);
 
 OP("linalg_svdvals(Tensor A, *, any driver=None)", [](const Bound& args) -> Value {
   Raised raised;

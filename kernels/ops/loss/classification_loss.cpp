@@ -437,12 +437,23 @@ Value multilabel_margin_loss(const Bound& args, bool legacy_flags) {
                   });
 }
 
+// Random class indices must not hit ignore_index, which is negative unless a call says otherwise.
+void adapt_class_indices(List& args, Dict& /*kwargs*/) {
+  const TensorSpec* target = recorded_tensor(args, 1);
+  if (target == nullptr || !target->min || *target->min > 0) return;
+  auto changed = std::make_shared<TensorSpec>(*target);
+  changed->min = 0;
+  args[1] = std::shared_ptr<const TensorSpec>(std::move(changed));
+}
+
 }  // namespace
 
 OP("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
    "bool? reduce=None, str reduction='mean', float label_smoothing=0.0)",
    [](const Bound& args) -> Value { return cross_entropy(args, reduction_of(args, true)); });
 NAMES("cross_entropy", "Functional: cross_entropy; MintFunctional: cross_entropy");
+TRAITS("cross_entropy", .autocast = AutocastPolicy::float32, .adapt = adapt_class_indices,
+       .converts = DTypeChange{DType::int32, DType::int64}, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
    "float label_smoothing=0.0)",
@@ -453,6 +464,7 @@ OP("nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_averag
    "bool? reduce=None, str reduction='mean')",
    [](const Bound& args) -> Value { return negative_log_likelihood(args, reduction_of(args, true)).loss; });
 NAMES("nll_loss", "Functional: nll_loss; MintFunctional: nll_loss");
+TRAITS("nll_loss", .autocast = AutocastPolicy::float32);
 
 OP("aten_nll_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)",
    [](const Bound& args) -> Value { return negative_log_likelihood(args, reduction_of(args, false)).loss; });
@@ -466,6 +478,7 @@ OP("multi_margin_loss(Tensor input, Tensor target, Scalar p=1, float margin=1.0,
    "bool? size_average=None, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return multi_margin_loss(args, true); });
 NAMES("multi_margin_loss", "Functional: multi_margin_loss");
+TRAITS("multi_margin_loss", .autocast = AutocastPolicy::float32);
 
 OP("aten_multi_margin_loss(Tensor input, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
    "reduction=1)",
@@ -476,6 +489,7 @@ OP("multilabel_margin_loss(Tensor input, Tensor target, bool? size_average=None,
    "str reduction='mean')",
    [](const Bound& args) { return multilabel_margin_loss(args, true); });
 NAMES("multilabel_margin_loss", "Functional: multilabel_margin_loss");
+TRAITS("multilabel_margin_loss", .autocast = AutocastPolicy::float32);
 
 OP("aten_multilabel_margin_loss(Tensor input, Tensor target, int reduction=1)",
    [](const Bound& args) { return multilabel_margin_loss(args, false); });

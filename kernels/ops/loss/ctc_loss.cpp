@@ -223,5 +223,6 @@ OP("ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any target_len
    "bool zero_infinity=False)",
    [](const Bound& args) -> Value { return ctc_loss(args); });
 NAMES("ctc_loss", "Functional: ctc_loss; Torch: ctc_loss; Aten: ctc_loss");
+TRAITS("ctc_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

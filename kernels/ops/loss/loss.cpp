@@ -407,6 +407,7 @@ Value triplet_margin_loss(const Bound& args, bool legacy_flags) {
 OP("mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return mse_loss(args, with_legacy_flags); });
 NAMES("mse_loss", "Functional: mse_loss; MintFunctional: mse_loss");
+TRAITS("mse_loss", .autocast = AutocastPolicy::float32);
 OP("aten_mse_loss(Tensor input, Tensor target, int reduction=1)",
    [](const Bound& args) { return mse_loss(args, without_legacy_flags); });
 NAMES("aten_mse_loss", "Aten: mse_loss");
@@ -414,14 +415,17 @@ NAMES("aten_mse_loss", "Aten: mse_loss");
 OP("l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return l1_loss(args, with_legacy_flags); });
 NAMES("l1_loss", "Functional: l1_loss; MintFunctional: l1_loss");
+TRAITS("l1_loss", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_l1_loss(Tensor input, Tensor target, int reduction=1)",
    [](const Bound& args) { return l1_loss(args, without_legacy_flags); });
 NAMES("aten_l1_loss", "Aten: l1_loss");
+TRAITS("aten_l1_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("smooth_l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean', "
    "float beta=1.0)",
    [](const Bound& args) { return smooth_l1_loss(args, with_legacy_flags); });
 NAMES("smooth_l1_loss", "Functional: smooth_l1_loss");
+TRAITS("smooth_l1_loss", .autocast = AutocastPolicy::float32);
 OP("aten_smooth_l1_loss(Tensor input, Tensor target, int reduction=1, float beta=1.0)",
    [](const Bound& args) { return smooth_l1_loss(args, without_legacy_flags); });
 NAMES("aten_smooth_l1_loss", "Aten: smooth_l1_loss");
@@ -431,6 +435,7 @@ OP("huber_loss(Tensor input, Tensor target, any reduction='mean', float delta=1.
                           [&](const Var& x, const Var& t, Raised&) { return huber_checked(x, t, args.real("delta")); });
 });
 NAMES("huber_loss", "Functional: huber_loss; Aten: huber_loss");
+TRAITS("huber_loss", .autocast = AutocastPolicy::float32);
 
 OP("binary_cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
    "str reduction='mean')",
@@ -445,6 +450,7 @@ OP("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight
    [](const Bound& args) { return bce_with_logits_loss(args, with_legacy_flags); });
 NAMES("binary_cross_entropy_with_logits",
       "Functional: binary_cross_entropy_with_logits; MintFunctional: binary_cross_entropy_with_logits");
+TRAITS("binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32);
 OP("aten_binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
    "any reduction=1)",
    [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
@@ -459,17 +465,21 @@ OP("kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=No
    "bool log_target=False)",
    [](const Bound& args) { return kl_div_loss(args, with_legacy_flags); });
 NAMES("kl_div", "Functional: kl_div");
+TRAITS("kl_div", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_kl_div(Tensor input, Tensor target, int reduction=1, *, bool log_target=False)",
    [](const Bound& args) { return kl_div_loss(args, without_legacy_flags); });
 NAMES("aten_kl_div", "Torch: kl_div; Aten: kl_div");
+TRAITS("aten_kl_div", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
    "float eps=1e-08, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return poisson_nll_loss(args, with_legacy_flags); });
 NAMES("poisson_nll_loss", "Functional: poisson_nll_loss");
+TRAITS("poisson_nll_loss", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)",
    [](const Bound& args) { return poisson_nll_loss(args, without_legacy_flags); });
 NAMES("aten_poisson_nll_loss", "Torch: poisson_nll_loss; Aten: poisson_nll_loss");
+TRAITS("aten_poisson_nll_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, float eps=1e-06, str reduction='mean')",
    [](const Bound& args) {
@@ -478,30 +488,40 @@ OP("gaussian_nll_loss(Tensor input, Tensor target, Tensor var, bool full=False, 
      });
    });
 NAMES("gaussian_nll_loss", "Functional: gaussian_nll_loss");
+TRAITS("gaussian_nll_loss", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, "
    "bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return pair_loss(args, with_legacy_flags, hinge_ranking); });
 NAMES("margin_ranking_loss", "Functional: margin_ranking_loss");
+TRAITS("margin_ranking_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)",
    [](const Bound& args) { return pair_loss(args, without_legacy_flags, hinge_ranking); });
 NAMES("aten_margin_ranking_loss", "Torch: margin_ranking_loss; Aten: margin_ranking_loss");
+TRAITS("aten_margin_ranking_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, "
    "str reduction='mean')",
    [](const Bound& args) { return hinge_embedding_loss(args, with_legacy_flags); });
 NAMES("hinge_embedding_loss", "Functional: hinge_embedding_loss");
+TRAITS("hinge_embedding_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, int reduction=1)",
    [](const Bound& args) { return hinge_embedding_loss(args, without_legacy_flags); });
 NAMES("aten_hinge_embedding_loss", "Torch: hinge_embedding_loss; Aten: hinge_embedding_loss");
+TRAITS("aten_hinge_embedding_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, "
    "bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return pair_loss(args, with_legacy_flags, cosine_embedding); });
 NAMES("cosine_embedding_loss", "Functional: cosine_embedding_loss");
+TRAITS("cosine_embedding_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)",
    [](const Bound& args) { return pair_loss(args, without_legacy_flags, cosine_embedding); });
 NAMES("aten_cosine_embedding_loss", "Torch: cosine_embedding_loss; Aten: cosine_embedding_loss");
+TRAITS("aten_cosine_embedding_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", [](const Bound& args) -> Value {
   Raised raised;
@@ -510,10 +530,12 @@ OP("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", [](con
   return raised.back(cosine_similarity(a, b, args.integer("dim"), args.real("eps")));
 });
 NAMES("cosine_similarity", "Functional: cosine_similarity; Torch: cosine_similarity; Aten: cosine_similarity");
+TRAITS("cosine_similarity", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return soft_margin_loss(args, with_legacy_flags); });
 NAMES("soft_margin_loss", "Functional: soft_margin_loss");
+TRAITS("soft_margin_loss", .autocast = AutocastPolicy::float32);
 OP("aten_soft_margin_loss(Tensor input, Tensor target, int reduction=1)",
    [](const Bound& args) { return soft_margin_loss(args, without_legacy_flags); });
 NAMES("aten_soft_margin_loss", "Aten: soft_margin_loss");
@@ -528,15 +550,19 @@ OP("multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None
      });
    });
 NAMES("multilabel_soft_margin_loss", "Functional: multilabel_soft_margin_loss");
+TRAITS("multilabel_soft_margin_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, "
    "bool swap=False, bool? size_average=None, bool? reduce=None, str reduction='mean')",
    [](const Bound& args) { return triplet_margin_loss(args, with_legacy_flags); });
 NAMES("triplet_margin_loss", "Functional: triplet_margin_loss");
+TRAITS("triplet_margin_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
    "float eps=1e-06, bool swap=False, int reduction=1)",
    [](const Bound& args) { return triplet_margin_loss(args, without_legacy_flags); });
 NAMES("aten_triplet_margin_loss", "Torch: triplet_margin_loss; Aten: triplet_margin_loss");
+TRAITS("aten_triplet_margin_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *, any distance_function=None, "
    "float margin=1.0, bool swap=False, str reduction='mean')",
@@ -545,5 +571,6 @@ OP("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor neg
      return triplet_loss(args, without_legacy_flags, 2, 1e-6);
    });
 NAMES("triplet_margin_with_distance_loss", "Functional: triplet_margin_with_distance_loss");
+TRAITS("triplet_margin_with_distance_loss", .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

@@ -289,13 +289,16 @@ NAMES("adaptive_avg_pool3d", "Functional: adaptive_avg_pool3d; Aten: adaptive_av
 OP("lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
    [](const Bound& args) { return power_mean(args, 1); });
 NAMES("lp_pool1d", "Functional: lp_pool1d");
+TRAITS("lp_pool1d", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("lp_pool2d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
    [](const Bound& args) { return power_mean(args, 2); });
 NAMES("lp_pool2d", "Functional: lp_pool2d");
+TRAITS("lp_pool2d", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("lp_pool3d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
    [](const Bound& args) { return power_mean(args, 3); });
 NAMES("lp_pool3d", "Functional: lp_pool3d");
+TRAITS("lp_pool3d", .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

@@ -216,33 +216,49 @@ Value convolve_transposed(const Bound& args, std::size_t axes) {
   return convolution(args.var("input"), args.var("weight"), args.optional_var("bias"), axes, options);
 }
 
+// Every input element meets every weight of its input channel.
+double convolution_work(const List& args) {
+  const TensorSpec* input = recorded_tensor(args, 0);
+  const TensorSpec* weight = recorded_tensor(args, 1);
+  if (input == nullptr || weight == nullptr || weight->shape.empty()) return 0;
+  const std::int64_t channels = weight->shape.size() > 1 ? weight->shape[1] : 1;
+  return recorded_elements(*input) * recorded_elements(*weight) /
+         static_cast<double>(std::max<std::int64_t>(channels, 1));
+}
+
 OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 1); });
 NAMES("conv1d", "Functional: conv1d; Torch: conv1d");
+TRAITS("conv1d", .autocast = AutocastPolicy::lower, .hf32_as = "conv1d", .multiply_adds = convolution_work);
 OP("conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 2); });
 NAMES("conv2d", "Functional: conv2d; Torch: conv2d; NPU: npu_conv2d; Mint: conv2d");
+TRAITS("conv2d", .autocast = AutocastPolicy::lower, .hf32_as = "conv2d", .multiply_adds = convolution_work);
 OP("conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 3); });
 NAMES("conv3d", "Functional: conv3d; Torch: conv3d; NPU: npu_conv3d");
+TRAITS("conv3d", .autocast = AutocastPolicy::lower, .multiply_adds = convolution_work);
 
 OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 1); });
 NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
+TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .multiply_adds = convolution_work);
 OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
 NAMES(
     "conv_transpose2d",
     "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
+TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .multiply_adds = convolution_work);
 OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 3); });
 NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
+TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .multiply_adds = convolution_work);
 OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
    "int[] dilation, int groups)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
@@ -257,6 +273,7 @@ OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] p
      return args.flag("transposed") ? convolve_transposed(args, axes) : convolve(args, axes);
    });
 NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
+TRAITS("convolution", .multiply_adds = convolution_work);
 
 // x [time, batch, in] with w [kernel, in, out].
 OP("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0)", [](const Bound& args) -> Value {
@@ -269,6 +286,7 @@ OP("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0)", [](const Bou
   return permute(y, Dims{2, 0, 1});
 });
 NAMES("conv_tbc", "Functional: conv_tbc; Torch: conv_tbc");
+TRAITS("conv_tbc", .autocast = AutocastPolicy::lower, .multiply_adds = convolution_work);
 
 }  // namespace
 }  // namespace msrun

@@ -249,6 +249,7 @@ OP("max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
    "bool ceil_mode=False, bool return_indices=False)",
    [](const Bound& args) { return maximum_sliding_or_tuple(args, 1); });
 NAMES("max_pool1d", "Functional: max_pool1d _max_pool1d; Torch: max_pool1d; Aten: max_pool1d");
+TRAITS("max_pool1d", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=False)",
@@ -281,6 +282,7 @@ NAMES("max_pool3d_with_indices", "Functional: max_pool3d_with_indices; Aten: max
 OP("adaptive_max_pool1d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 1); });
 NAMES("adaptive_max_pool1d", "Functional: adaptive_max_pool1d _adaptive_max_pool1d");
+TRAITS("adaptive_max_pool1d", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("adaptive_max_pool2d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 2); });
@@ -294,6 +296,7 @@ OP("adaptive_max_pool1d_with_indices(Tensor input, any output_size, bool return_
    [](const Bound& args) { return tuple(maximum_adaptive(args, 1)); });
 NAMES("adaptive_max_pool1d_with_indices",
       "Functional: adaptive_max_pool1d_with_indices; Torch: adaptive_max_pool1d; Aten: adaptive_max_pool1d");
+TRAITS("adaptive_max_pool1d_with_indices", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("adaptive_max_pool2d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 2)); });

@@ -428,6 +428,7 @@ OP("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor
    [](const Bound& args) -> Value { return layer_norm(args).y; });
 NAMES("layer_norm",
       "Functional: layer_norm; Torch: layer_norm; Mint: layer_norm; MintFunctional: layer_norm; Aten: layer_norm");
+TRAITS("layer_norm", .autocast = AutocastPolicy::float32);
 
 OP("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps)",
    [](const Bound& args) -> Value {
@@ -437,6 +438,15 @@ OP("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tens
      return with_statistics(args, normalised, shape);
    });
 NAMES("native_layer_norm", "Torch: native_layer_norm; Aten: native_layer_norm");
+
+// Without eps the operator takes the epsilon of its input's dtype; the raised benchmark must take the same.
+void adapt_missing_epsilon(List& args, Dict& kwargs) {
+  const TensorSpec* input = recorded_tensor(args, 0);
+  const bool given =
+      args.size() > 3 || std::ranges::any_of(kwargs, [](const auto& entry) { return entry.first == "eps"; });
+  if (input == nullptr || given) return;
+  kwargs.emplace_back("eps", epsilon(parse_dtype(input->dtype).value_or(DType::float32)));
+}
 
 OP("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None)",
    [](const Bound& args) -> Value {
@@ -448,6 +458,7 @@ OP("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? e
      return normalise(x, weight, std::nullopt, layout).y;
    });
 NAMES("rms_norm", "Functional: rms_norm; Torch: rms_norm; Aten: rms_norm");
+TRAITS("rms_norm", .adapt = adapt_missing_epsilon, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
    "bool cudnn_enabled=True)",
@@ -458,6 +469,7 @@ OP("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=N
    });
 NAMES("group_norm",
       "Functional: group_norm; Torch: group_norm; Mint: group_norm; MintFunctional: group_norm; Aten: group_norm");
+TRAITS("group_norm", .autocast = AutocastPolicy::float32);
 
 OP("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps)",
    [](const Bound& args) -> Value {
@@ -522,10 +534,12 @@ OP("instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=N
    "Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05)",
    [](const Bound& args) -> Value { return instance_norm(args); });
 NAMES("instance_norm", "Functional: instance_norm");
+TRAITS("instance_norm", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("torch_instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
    "bool use_input_stats, float momentum=0.1, float eps=1e-05, bool cudnn_enabled=True)",
    [](const Bound& args) -> Value { return instance_norm(args); });
 NAMES("torch_instance_norm", "Torch: instance_norm; Aten: instance_norm");
+TRAITS("torch_instance_norm", .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

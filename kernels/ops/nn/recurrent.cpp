@@ -517,6 +517,7 @@ OP("lstm(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has
    "float dropout, bool train, bool bidirectional)",
    packed_network<Cell::lstm>);
 NAMES("lstm", "Torch: lstm; VF: lstm; Aten: lstm");
+TRAITS("lstm", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("gru(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
    "bool bidirectional, bool batch_first)",
@@ -525,6 +526,7 @@ OP("gru(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_bi
    "bool train, bool bidirectional)",
    packed_network<Cell::gru>);
 NAMES("gru", "Torch: gru; VF: gru; Aten: gru");
+TRAITS("gru", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("rnn_tanh(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
    "bool bidirectional, bool batch_first)",
@@ -545,17 +547,21 @@ NAMES("rnn_relu", "Torch: rnn_relu; VF: rnn_relu; Aten: rnn_relu");
 OP("lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)",
    single_step<Cell::lstm>);
 NAMES("lstm_cell", "Torch: lstm_cell");
+TRAITS("lstm_cell", .autocast = AutocastPolicy::lower);
 
 OP("gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)",
    single_step<Cell::gru>);
 NAMES("gru_cell", "Torch: gru_cell");
+TRAITS("gru_cell", .autocast = AutocastPolicy::lower);
 
 OP("rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)",
    single_step<Cell::tanh>);
 NAMES("rnn_tanh_cell", "Torch: rnn_tanh_cell");
+TRAITS("rnn_tanh_cell", .autocast = AutocastPolicy::lower);
 
 OP("rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)",
    single_step<Cell::relu>);
 NAMES("rnn_relu_cell", "Torch: rnn_relu_cell");
+TRAITS("rnn_relu_cell", .autocast = AutocastPolicy::lower);
 
 }  // namespace msrun

@@ -174,6 +174,7 @@ OP("normalize(Tensor input, float p=2.0, int[] dim=1, float eps=1e-12, Tensor? o
      return raised.back(normalize(x, args.real("p"), args.ints("dim"), args.real("eps")));
    });
 NAMES("normalize", "Functional: normalize");
+TRAITS("normalize", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm)", [](const Bound& args) -> Value {
   Raised raised;
@@ -181,9 +182,11 @@ OP("renorm(Tensor input, Scalar p, int dim, Scalar maxnorm)", [](const Bound& ar
   return raised.back(renorm(x, args.real("p"), args.integer("dim"), args.real("maxnorm")));
 });
 NAMES("renorm", "Torch: renorm; Tensor: renorm renorm_; Aten: renorm renorm_");
+TRAITS("renorm", .autocast = AutocastPolicy::float32);
 
 OP("local_response_norm(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0)",
    [](const Bound& args) -> Value { return local_response_norm(args); });
 NAMES("local_response_norm", "Functional: local_response_norm");
+TRAITS("local_response_norm", .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

@@ -184,6 +184,7 @@ OP("softmax(Tensor input, int dim, dtype? dtype=None)",
 NAMES("softmax",
       "Functional: softmax; Torch: softmax; Tensor: softmax; Mint: softmax; MintFunctional: softmax softmax_ex; "
       "Aten: softmax");
+TRAITS("softmax", .autocast = AutocastPolicy::float32);
 
 OP("log_softmax(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None)",
    [](const Bound& args) { return functional(args, Form::logarithm); });
@@ -192,6 +193,7 @@ OP("log_softmax(Tensor input, int dim, dtype? dtype=None)",
 NAMES(
     "log_softmax",
     "Functional: log_softmax; Torch: log_softmax; Tensor: log_softmax; MintFunctional: log_softmax; Aten: log_softmax");
+TRAITS("log_softmax", .autocast = AutocastPolicy::float32);
 
 OP("_softmax(Tensor input, int dim, bool half_to_float=False)",
    [](const Bound& args) { return aten(args, Form::plain); });
@@ -210,6 +212,7 @@ OP("softmin(Tensor input, int? dim=None, int _stacklevel=3, dtype? dtype=None)",
   return softmax(neg(x), axis_or_legacy(args, x));
 });
 NAMES("softmin", "Functional: softmin");
+TRAITS("softmin", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1)",
    [](const Bound&) -> Value { throw SkipError("gumbel_softmax is random: its values cannot be compared."); });

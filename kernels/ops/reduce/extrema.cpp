@@ -171,6 +171,7 @@ OP("max(Tensor input, Tensor other)",
 OP("max(Tensor input, int dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return indexed_extremum(Extremum::maximum, args); });
 NAMES("max", "Torch: max; Tensor: max; Aten: max; Mint: max");
+TRAITS("max", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
 
 OP("min(Tensor input)",
    [](const Bound& args) -> Value { return shared_extremum(Extremum::minimum, args.var("input"), {}, false); });
@@ -179,6 +180,7 @@ OP("min(Tensor input, Tensor other)",
 OP("min(Tensor input, int dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return indexed_extremum(Extremum::minimum, args); });
 NAMES("min", "Torch: min; Tensor: min; Aten: min; Mint: min");
+TRAITS("min", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
 
 OP("amax(Tensor input, int[]? dim=[], bool keepdim=False)", [](const Bound& args) -> Value {
   return shared_extremum(Extremum::maximum, args.var("input"), args.ints("dim"), args.flag("keepdim"));
@@ -201,10 +203,12 @@ NAMES("_aminmax", "Torch: _aminmax");
 OP("argmax(Tensor input, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return extremum_index_of(Extremum::maximum, args); });
 NAMES("argmax", "Torch: argmax; Tensor: argmax; Aten: argmax; Mint: argmax");
+TRAITS("argmax", .ties = {.indices = IndexOutput::of_largest});
 
 OP("argmin(Tensor input, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return extremum_index_of(Extremum::minimum, args); });
 NAMES("argmin", "Torch: argmin; Tensor: argmin; Aten: argmin; Mint: argmin");
+TRAITS("argmin", .ties = {.indices = IndexOutput::of_smallest});
 
 OP("quantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear')",
    [](const Bound& args) -> Value { return quantile(args, false); });

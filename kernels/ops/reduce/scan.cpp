@@ -301,20 +301,24 @@ OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) 
   return cumsum(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
 });
 NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
+TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("cumprod(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   return cumprod(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
 });
 NAMES("cumprod", "Torch: cumprod; Tensor: cumprod cumprod_; Aten: cumprod cumprod_");
+TRAITS("cumprod", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("cummax(Tensor input, int dim)",
    [](const Bound& args) -> Value { return running_extremum(Extremum::maximum, args); });
 NAMES("cummax", "Torch: cummax; Tensor: cummax; Aten: cummax; Mint: cummax");
+TRAITS("cummax", .ties = {.indices = IndexOutput::of_values});
 
 OP("cummin(Tensor input, int dim)",
    [](const Bound& args) -> Value { return running_extremum(Extremum::minimum, args); });
 NAMES("cummin", "Torch: cummin; Tensor: cummin; Aten: cummin; Mint: cummin");
+TRAITS("cummin", .ties = {.indices = IndexOutput::of_values});
 
 OP("logcumsumexp(Tensor input, int dim)",
    [](const Bound& args) -> Value { return logcumsumexp(args.var("input"), args.integer("dim")); });
@@ -333,5 +337,6 @@ OP("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append
      return raised.back(diff(parts.size() == 1 ? parts[0] : cat(parts, axis), args.integer("n"), axis));
    });
 NAMES("diff", "Torch: diff; Tensor: diff");
+TRAITS("diff", .complex = true);
 
 }  // namespace msrun

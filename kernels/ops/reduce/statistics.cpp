@@ -204,9 +204,11 @@ NAMES("corrcoef", "Torch: corrcoef; Tensor: corrcoef; Aten: corrcoef");
 
 OP("trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1)", trapezoid);
 NAMES("trapezoid", "Torch: trapezoid trapz; Aten: trapezoid trapz");
+TRAITS("trapezoid", .complex = true);
 
 OP("cumulative_trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1)", cumulative_trapezoid);
 NAMES("cumulative_trapezoid", "Torch: cumulative_trapezoid; Aten: cumulative_trapezoid");
+TRAITS("cumulative_trapezoid", .complex = true);
 
 OP("vander(Tensor x, int? N=None, bool increasing=False)", [](const Bound& args) -> Value {
   const Var x = args.var("x");

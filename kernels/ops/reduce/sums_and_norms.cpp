@@ -396,6 +396,7 @@ OP("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)
   return in_requested_dtype(args, sum(as_requested(args), args.ints("dim"), args.flag("keepdim")));
 });
 NAMES("sum", "Torch: sum; Tensor: sum; Aten: sum; Mint: sum");
+TRAITS("sum", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("sum_to_size(Tensor input, int[]... size)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -410,6 +411,7 @@ OP("sum_to_size(Tensor input, int[]... size)", [](const Bound& args) -> Value {
   return x.tape().record(sum_to(addends, shape), {{x, [from = x.shape()](const Tensor& g) { return g.expand(from); }}});
 });
 NAMES("sum_to_size", "Tensor: sum_to_size");
+TRAITS("sum_to_size", .complex = true);
 
 OP("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return in_requested_dtype(args, nansum(as_requested(args), args.ints("dim"), args.flag("keepdim")));
@@ -419,6 +421,7 @@ NAMES("nansum", "Torch: nansum; Tensor: nansum; Aten: nansum");
 OP("mean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return mean(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
 NAMES("mean", "Torch: mean; Tensor: mean; Aten: mean; Mint: mean mean_ex");
+TRAITS("mean", .complex = true);
 
 OP("nanmean(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return nanmean(as_requested(args), args.ints("dim"), args.flag("keepdim")); });
@@ -430,6 +433,7 @@ OP("var(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, S
      return variance(m);
    });
 NAMES("var", "Torch: var; Tensor: var; Aten: var");
+TRAITS("var", .complex = true);
 
 OP("std(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
@@ -437,6 +441,7 @@ OP("std(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, S
      return deviation(m);
    });
 NAMES("std", "Torch: std; Tensor: std; Aten: std");
+TRAITS("std", .complex = true);
 
 OP("var_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
@@ -444,6 +449,7 @@ OP("var_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False,
      return List{variance(m), mean(m.x, m.axes, m.keepdim)};
    });
 NAMES("var_mean", "Torch: var_mean; Aten: var_mean");
+TRAITS("var_mean", .complex = true);
 
 OP("std_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
@@ -451,28 +457,34 @@ OP("std_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False,
      return List{deviation(m), mean(m.x, m.axes, m.keepdim)};
    });
 NAMES("std_mean", "Torch: std_mean; Aten: std_mean");
+TRAITS("std_mean", .complex = true);
 
 OP("prod(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   return in_requested_dtype(args, prod(as_requested(args), args.ints("dim"), args.flag("keepdim")));
 });
 NAMES("prod", "Torch: prod; Tensor: prod; Aten: prod; Mint: prod");
+TRAITS("prod", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("logsumexp(Tensor input, int[] dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return logsumexp(args.var("input"), args.ints("dim"), args.flag("keepdim")); });
 NAMES("logsumexp", "Torch: logsumexp; Tensor: logsumexp; Aten: logsumexp");
+TRAITS("logsumexp", .autocast = AutocastPolicy::float32);
 
 OP("all(Tensor input, int[]? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return quantified(args, Quantifier::all); });
 NAMES("all", "Torch: all; Tensor: all; Aten: all; Mint: all");
+TRAITS("all", .complex = true);
 
 OP("any(Tensor input, int[]? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return quantified(args, Quantifier::any); });
 NAMES("any", "Torch: any; Tensor: any; Aten: any; Mint: any any_ex");
+TRAITS("any", .complex = true);
 
 OP("count_nonzero(Tensor input, int[]? dim=None)", [](const Bound& args) -> Value {
   return args.tape().constant(nonzero_count(args.var("input"), args.ints("dim"), false));
 });
 NAMES("count_nonzero", "Torch: count_nonzero; Tensor: count_nonzero; Aten: count_nonzero");
+TRAITS("count_nonzero", .complex = true);
 
 // The keyword `ord` marks a call of linalg.norm, which the dumper calls by the same name (api_inventory.md 2.3).
 OP("norm(Tensor input, any p='fro', int[]? dim=None, bool keepdim=False, any out=None, dtype? dtype=None)",
@@ -480,19 +492,23 @@ OP("norm(Tensor input, any p='fro', int[]? dim=None, bool keepdim=False, any out
 OP("norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return linalg_norm(args); });
 NAMES("norm", "Torch: norm native_norm; Tensor: norm; Aten: norm; Mint: norm");
+TRAITS("norm", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("frobenius_norm(Tensor input, int[]? dim=None, bool keepdim=False)", [](const Bound& args) -> Value {
   return vector_norm(args.var("input"), 2, args.ints("dim"), args.flag("keepdim"));
 });
 NAMES("frobenius_norm", "Torch: frobenius_norm");
+TRAITS("frobenius_norm", .complex = true);
 
 OP("linalg_norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return linalg_norm(args); });
 NAMES("linalg_norm", "Torch: linalg.norm");
+TRAITS("linalg_norm", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("linalg_vector_norm(Tensor input, any ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
    [](const Bound& args) -> Value { return vector_norm_of(args, "ord"); });
 NAMES("linalg_vector_norm", "Torch: linalg.vector_norm vector_norm; Aten: linalg_vector_norm");
+TRAITS("linalg_vector_norm", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("_foreach_norm(Tensor[] input, any ord=2, dtype? dtype=None)", [](const Bound& args) -> Value {
   List norms;
@@ -508,12 +524,24 @@ OP("dist(Tensor input, Tensor other, Scalar p=2)", [](const Bound& args) -> Valu
   return raised.back(vector_norm(sub(x, y), args.real("p"), {}, false));
 });
 NAMES("dist", "Torch: dist; Tensor: dist; Aten: dist");
+TRAITS("dist", .autocast = AutocastPolicy::float32, .complex = true);
+
+// The pre-check counts integers in float32 (acc_check_pytorch.md 6.2).
+void adapt_integers(List& args, Dict& /*kwargs*/) {
+  const TensorSpec* input = recorded_tensor(args, 0);
+  if (input == nullptr) return;
+  if (input->dtype != "torch.int8" && input->dtype != "torch.int32" && input->dtype != "torch.int64") return;
+  auto changed = std::make_shared<TensorSpec>(*input);
+  changed->dtype = "torch.float32";
+  args[0] = std::shared_ptr<const TensorSpec>(std::move(changed));
+}
 
 OP("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", [](const Bound& args) -> Value {
   return args.tape().constant(
       histogram(args.var("input").tensor(), args.integer("bins"), args.real("min"), args.real("max")));
 });
 NAMES("histc", "Torch: histc; Tensor: histc; Mint: histc");
+TRAITS("histc", .adapt = adapt_integers, .converts = DTypeChange{DType::int64, DType::float32});
 
 OP("bincount(Tensor input, Tensor? weights=None, int minlength=0)", [](const Bound& args) -> Value {
   const std::optional<Var> weights = args.optional_var("weights");

@@ -73,9 +73,11 @@ OP("combinations(Tensor input, int r=2, bool with_replacement=False)", [](const 
   return combinations(args.var("input"), args.integer("r"), args.flag("with_replacement"));
 });
 NAMES("combinations", "Torch: combinations");
+TRAITS("combinations", .copies_only = true);
 
 OP("cartesian_prod(Tensor[]... tensors)",
    [](const Bound& args) -> Value { return cartesian_prod(args.vars("tensors")); });
 NAMES("cartesian_prod", "Torch: cartesian_prod");
+TRAITS("cartesian_prod", .copies_only = true);
 
 }  // namespace msrun

@@ -344,25 +344,32 @@ Var stack(const std::vector<Var>& parts, std::int64_t axis) {
 OP("cat(Tensor[] tensors, int dim=0)",
    [](const Bound& args) -> Value { return cat(args.vars("tensors"), args.integer("dim")); });
 NAMES("cat", "Torch: cat concat concatenate; Aten: cat; Mint: cat cat_ex concat");
+TRAITS("cat", .copies_only = true);
 
 OP("stack(Tensor[] tensors, int dim=0)",
    [](const Bound& args) -> Value { return stack(args.vars("tensors"), args.integer("dim")); });
 NAMES("stack", "Torch: stack; Aten: stack; Mint: stack");
+TRAITS("stack", .copies_only = true);
 
 OP("hstack(Tensor[] tensors)", [](const Bound& args) -> Value { return hstack(args.vars("tensors")); });
 NAMES("hstack", "Torch: hstack");
+TRAITS("hstack", .copies_only = true);
 
 OP("vstack(Tensor[] tensors)", [](const Bound& args) -> Value { return cat(at_least(args.vars("tensors"), 2), 0); });
 NAMES("vstack", "Torch: row_stack vstack");
+TRAITS("vstack", .copies_only = true);
 
 OP("dstack(Tensor[] tensors)", [](const Bound& args) -> Value { return cat(at_least(args.vars("tensors"), 3), 2); });
 NAMES("dstack", "Torch: dstack");
+TRAITS("dstack", .copies_only = true);
 
 OP("column_stack(Tensor[] tensors)", [](const Bound& args) -> Value { return column_stack(args.vars("tensors")); });
 NAMES("column_stack", "Torch: column_stack");
+TRAITS("column_stack", .copies_only = true);
 
 OP("block_diag(Tensor[]... tensors)", [](const Bound& args) -> Value { return block_diag(args.vars("tensors")); });
 NAMES("block_diag", "Torch: block_diag");
+TRAITS("block_diag", .copies_only = true);
 
 OP("split(Tensor input, int split_size_or_sections, int dim=0)", [](const Bound& args) -> Value {
   return split_every(args.var("input"), args.integer("split_size_or_sections"), args.integer("dim"));
@@ -383,10 +390,12 @@ NAMES("split",
       "Torch: split split_with_sizes unsafe_split unsafe_split_with_sizes; Tensor: split split_with_sizes "
       "unsafe_split unsafe_split_with_sizes; Aten: split split_with_sizes unsafe_split "
       "unsafe_split_with_sizes; Mint: split");
+TRAITS("split", .copies_only = true);
 
 OP("chunk(Tensor input, int chunks, int dim=0)",
    [](const Bound& args) -> Value { return chunk(args.var("input"), args.integer("chunks"), args.integer("dim")); });
 NAMES("chunk", "Torch: chunk unsafe_chunk; Tensor: chunk unsafe_chunk; Aten: unsafe_chunk; Mint: chunk");
+TRAITS("chunk", .copies_only = true);
 
 OP("tensor_split(Tensor input, any indices_or_sections, int dim=0)", [](const Bound& args) -> Value {
   return split_value(args.var("input"), args, "indices_or_sections", args.integer("dim"));
@@ -399,56 +408,67 @@ OP("tensor_split(Tensor input, any tensor_indices_or_sections, int dim=0)", [](c
   return split_value(args.var("input"), args, "tensor_indices_or_sections", args.integer("dim"));
 });
 NAMES("tensor_split", "Torch: tensor_split; Tensor: tensor_split");
+TRAITS("tensor_split", .copies_only = true);
 
 OP("vsplit(Tensor input, any indices_or_sections)",
    [](const Bound& args) { return axis_split(args, 0, "indices_or_sections"); });
 OP("vsplit(Tensor input, any indices)", [](const Bound& args) { return axis_split(args, 0, "indices"); });
 OP("vsplit(Tensor input, any sections)", [](const Bound& args) { return axis_split(args, 0, "sections"); });
 NAMES("vsplit", "Torch: vsplit; Tensor: vsplit");
+TRAITS("vsplit", .copies_only = true);
 
 OP("hsplit(Tensor input, any indices_or_sections)",
    [](const Bound& args) { return axis_split(args, 1, "indices_or_sections"); });
 OP("hsplit(Tensor input, any indices)", [](const Bound& args) { return axis_split(args, 1, "indices"); });
 OP("hsplit(Tensor input, any sections)", [](const Bound& args) { return axis_split(args, 1, "sections"); });
 NAMES("hsplit", "Torch: hsplit; Tensor: hsplit");
+TRAITS("hsplit", .copies_only = true);
 
 OP("dsplit(Tensor input, any indices_or_sections)",
    [](const Bound& args) { return axis_split(args, 2, "indices_or_sections"); });
 OP("dsplit(Tensor input, any indices)", [](const Bound& args) { return axis_split(args, 2, "indices"); });
 OP("dsplit(Tensor input, any sections)", [](const Bound& args) { return axis_split(args, 2, "sections"); });
 NAMES("dsplit", "Torch: dsplit; Tensor: dsplit");
+TRAITS("dsplit", .copies_only = true);
 
 OP("unbind(Tensor input, int dim=0)",
    [](const Bound& args) -> Value { return unbind(args.var("input"), args.integer("dim")); });
 NAMES("unbind", "Torch: unbind; Tensor: unbind; Aten: unbind");
+TRAITS("unbind", .copies_only = true);
 
 OP("expand(Tensor input, int[]... size)",
    [](const Bound& args) -> Value { return expand(args.var("input"), args.ints("size")); });
 OP("expand(Tensor input, int[] size, *, bool implicit=False)",
    [](const Bound& args) -> Value { return expand(args.var("input"), args.ints("size")); });
 NAMES("expand", "Torch: broadcast_to; Tensor: expand broadcast_to; Aten: expand; Mint: broadcast_to");
+TRAITS("expand", .copies_only = true);
 
 OP("expand_as(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return expand(args.var("input"), args.var("other").shape()); });
 NAMES("expand_as", "Tensor: expand_as");
+TRAITS("expand_as", .copies_only = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("broadcast_tensors(Tensor[]... tensors)",
    [](const Bound& args) -> Value { return broadcast_tensors(args.vars("tensors")); });
 NAMES("broadcast_tensors", "Torch: broadcast_tensors; Aten: broadcast_tensors");
+TRAITS("broadcast_tensors", .copies_only = true);
 
 OP("meshgrid(Tensor[]... tensors, *, str indexing='ij')",
    [](const Bound& args) -> Value { return meshgrid(args.vars("tensors"), args.text("indexing")); });
 NAMES("meshgrid", "Torch: meshgrid; Aten: meshgrid; Mint: meshgrid");
+TRAITS("meshgrid", .copies_only = true);
 
 OP("repeat(Tensor input, int[]... repeats)",
    [](const Bound& args) -> Value { return repeat(args.var("input"), args.ints("repeats")); });
 OP("repeat(Tensor input, int[]... sizes)",
    [](const Bound& args) -> Value { return repeat(args.var("input"), args.ints("sizes")); });
 NAMES("repeat", "Tensor: repeat; Aten: repeat");
+TRAITS("repeat", .copies_only = true);
 
 OP("tile(Tensor input, int[]... dims)",
    [](const Bound& args) -> Value { return tile(args.var("input"), args.ints("dims")); });
 NAMES("tile", "Torch: tile; Tensor: tile; Mint: tile");
+TRAITS("tile", .copies_only = true);
 
 OP("repeat_interleave(Tensor repeats, *, int? output_size=None)",
    [](const Bound& args) -> Value { return indices_of_repeats(args.var("repeats")); });
@@ -458,29 +478,37 @@ OP("repeat_interleave(Tensor input, Operand repeats, int? dim=None, *, int? outp
    });
 NAMES("repeat_interleave",
       "Torch: repeat_interleave; Tensor: repeat_interleave; Aten: repeat_interleave; Mint: repeat_interleave");
+TRAITS("repeat_interleave", .copies_only = true,
+       .backward_refusal = "This API does not have backward input data, skip backward.");
 
 OP("atleast_1d(Tensor tensors)", at_least_operator<1>);
 OP("atleast_1d(Tensor[]... tensors)", at_least_operator<1>);
 NAMES("atleast_1d", "Torch: atleast_1d");
+TRAITS("atleast_1d", .copies_only = true);
 
 OP("atleast_2d(Tensor tensors)", at_least_operator<2>);
 OP("atleast_2d(Tensor[]... tensors)", at_least_operator<2>);
 NAMES("atleast_2d", "Torch: atleast_2d");
+TRAITS("atleast_2d", .copies_only = true);
 
 OP("atleast_3d(Tensor tensors)", at_least_operator<3>);
 OP("atleast_3d(Tensor[]... tensors)", at_least_operator<3>);
 NAMES("atleast_3d", "Torch: atleast_3d");
+TRAITS("atleast_3d", .copies_only = true);
 
 OP("pixel_shuffle(Tensor input, int upscale_factor)",
    [](const Bound& args) -> Value { return pixel_shuffle(args.var("input"), args.integer("upscale_factor")); });
 NAMES("pixel_shuffle", "Functional: pixel_shuffle; Torch: pixel_shuffle; Aten: pixel_shuffle");
+TRAITS("pixel_shuffle", .copies_only = true);
 
 OP("pixel_unshuffle(Tensor input, int downscale_factor)",
    [](const Bound& args) -> Value { return pixel_unshuffle(args.var("input"), args.integer("downscale_factor")); });
 NAMES("pixel_unshuffle", "Functional: pixel_unshuffle; Torch: pixel_unshuffle");
+TRAITS("pixel_unshuffle", .copies_only = true);
 
 OP("channel_shuffle(Tensor input, int groups)",
    [](const Bound& args) -> Value { return channel_shuffle(args.var("input"), args.integer("groups")); });
 NAMES("channel_shuffle", "Functional: channel_shuffle native_channel_shuffle; Torch: channel_shuffle");
+TRAITS("channel_shuffle", .copies_only = true);
 
 }  // namespace msrun

@@ -59,22 +59,27 @@ Var contiguous(const Var& x) {
 
 OP("clone(Tensor input)", unary_operator<contiguous>);
 NAMES("clone", "Torch: clone; Tensor: clone; Aten: clone");
+TRAITS("clone", .copies_only = true);
 
 OP("contiguous(Tensor input)", unary_operator<contiguous>);
 NAMES("contiguous", "Tensor: contiguous");
+TRAITS("contiguous", .copies_only = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("detach(Tensor input)", [](const Bound& args) -> Value { return args.tape().constant(args.var("input").tensor()); });
 NAMES("detach", "Tensor: detach; Aten: detach");
+TRAITS("detach", .copies_only = true);
 
 OP("alias(Tensor input)", identity);
 NAMES("alias",
       "Torch: resolve_conj resolve_neg; Tensor: resolve_conj resolve_neg; Aten: alias lift lift_fresh positive");
+TRAITS("alias", .copies_only = true);
 
 OP("item(Tensor input)", item);
 NAMES("item", "Tensor: item; Aten: item; Mint: item");
 
 OP("bool_value(Tensor input)", truth);
 NAMES("bool_value", "Tensor: __bool__ __nonzero__");
+TRAITS("bool_value", .complex = true);
 
 OP("tolist(Tensor input)", [](const Bound& args) -> Value {
   std::int64_t position = 0;
@@ -84,25 +89,31 @@ NAMES("tolist", "Tensor: tolist");
 
 OP("numel(Tensor input)", [](const Bound& args) -> Value { return args.var("input").numel(); });
 NAMES("numel", "Torch: numel; Tensor: nelement numel");
+TRAITS("numel", .complex = true);
 
 OP("dim(Tensor input)", [](const Bound& args) -> Value { return args.var("input").rank(); });
 NAMES("dim", "Tensor: ndimension dim");
+TRAITS("dim", .complex = true);
 
 OP("size(Tensor input, int? dim=None)",
    [](const Bound& args) -> Value { return one_or_all(args.var("input").shape(), args); });
 NAMES("size", "Tensor: size");
+TRAITS("size", .complex = true);
 
 OP("stride(Tensor input, int? dim=None)",
    [](const Bound& args) -> Value { return one_or_all(args.var("input").tensor().strides(), args); });
 NAMES("stride", "Tensor: stride");
+TRAITS("stride", .complex = true);
 
 OP("is_contiguous(Tensor input)",
    [](const Bound& args) -> Value { return args.var("input").tensor().is_contiguous(); });
 NAMES("is_contiguous", "Tensor: is_contiguous");
+TRAITS("is_contiguous", .complex = true);
 
 OP("is_same_size(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return args.var("input").shape() == args.var("other").shape(); });
 NAMES("is_same_size", "Aten: is_same_size");
+TRAITS("is_same_size", .complex = true);
 
 // Neither of its flags concerns a tensor on an NPU.
 OP("_autocast_to_full_precision(Tensor input, bool cuda_enabled, bool cpu_enabled)", identity);

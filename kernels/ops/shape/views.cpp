@@ -320,6 +320,7 @@ Var flip(const Var& x, const Dims& axes) {
 
 OP("reshape(Tensor input, int[]... shape)", reshape_operator);
 NAMES("reshape", "Torch: reshape; Tensor: reshape; Aten: reshape; Mint: reshape");
+TRAITS("reshape", .copies_only = true);
 
 OP("view(Tensor input, dtype dtype)",
    [](const Bound& args) -> Value { return reinterpret(args.var("input"), *args.optional_dtype("dtype")); });
@@ -327,22 +328,27 @@ OP("view(Tensor input, int[]... shape)", reshape_operator);
 OP("view(Tensor input, int[]... size)",
    [](const Bound& args) -> Value { return reshape(args.var("input"), args.ints("size")); });
 NAMES("view", "Tensor: view; Aten: _unsafe_view view");
+TRAITS("view", .copies_only = true);
 
 OP("reshape_alias(Tensor input, int[] size, int[] stride)",
    [](const Bound& args) -> Value { return reshape(args.var("input"), args.ints("size")); });
 NAMES("reshape_alias", "Aten: _reshape_alias");
+TRAITS("reshape_alias", .copies_only = true);
 
 OP("view_as(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return reshape(args.var("input"), args.var("other").shape()); });
 NAMES("view_as", "Tensor: view_as reshape_as");
+TRAITS("view_as", .copies_only = true);
 
 OP("flatten(Tensor input, int start_dim=0, int end_dim=-1)", [](const Bound& args) -> Value {
   return flatten(args.var("input"), args.integer("start_dim"), args.integer("end_dim"));
 });
 NAMES("flatten", "Torch: flatten; Tensor: flatten; Mint: flatten");
+TRAITS("flatten", .copies_only = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("ravel(Tensor input)", [](const Bound& args) -> Value { return reshape(args.var("input"), {-1}); });
 NAMES("ravel", "Torch: ravel; Tensor: ravel");
+TRAITS("ravel", .copies_only = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("unflatten(Tensor input, int dim, int[]... sizes)",
    [](const Bound& args) -> Value { return unflatten(args.var("input"), args.integer("dim"), args.ints("sizes")); });
@@ -350,15 +356,18 @@ OP("unflatten(Tensor input, int dim, int[] unflattened_size)", [](const Bound& a
   return unflatten(args.var("input"), args.integer("dim"), args.ints("unflattened_size"));
 });
 NAMES("unflatten", "Torch: unflatten; Tensor: unflatten");
+TRAITS("unflatten", .copies_only = true);
 
 OP("squeeze(Tensor input)", [](const Bound& args) -> Value { return squeeze_all(args.var("input")); });
 OP("squeeze(Tensor input, int[] dim)",
    [](const Bound& args) -> Value { return squeeze_axes(args.var("input"), args.ints("dim")); });
 NAMES("squeeze", "Torch: squeeze; Tensor: squeeze squeeze_; Aten: squeeze");
+TRAITS("squeeze", .copies_only = true);
 
 OP("unsqueeze(Tensor input, int dim)",
    [](const Bound& args) -> Value { return unsqueeze(args.var("input"), args.integer("dim")); });
 NAMES("unsqueeze", "Torch: unsqueeze; Tensor: unsqueeze unsqueeze_; Aten: unsqueeze unsqueeze_; Mint: unsqueeze");
+TRAITS("unsqueeze", .copies_only = true);
 
 OP("transpose(Tensor input, int dim0, int dim1)",
    [](const Bound& args) -> Value { return transpose(args.var("input"), args.integer("dim0"), args.integer("dim1")); });
@@ -368,60 +377,73 @@ OP("transpose(Tensor input, int axis0, int axis1)", [](const Bound& args) -> Val
 NAMES("transpose",
       "Torch: swapaxes swapdims transpose; Tensor: swapaxes swapdims swapdims_ transpose transpose_ swapaxes_; "
       "Aten: transpose transpose_; Mint: swapaxes transpose");
+TRAITS("transpose", .copies_only = true);
 
 OP("adjoint(Tensor input)", [](const Bound& args) -> Value {
   const Var x = conjugate(args.var("input"));
   return x.rank() == 0 ? x : transpose(x, -2, -1);
 });
 NAMES("adjoint", "Tensor: adjoint");
+TRAITS("adjoint", .complex = true);
 
 OP("t(Tensor input)", unary_operator<t>);
 NAMES("t", "Torch: t; Tensor: t t_; Aten: t t_");
+TRAITS("t", .copies_only = true);
 
 OP("permute(Tensor input, int[]... dims)",
    [](const Bound& args) -> Value { return permute(args.var("input"), args.ints("dims")); });
 NAMES("permute", "Torch: permute; Tensor: permute; Aten: permute; Mint: permute permute_ex");
+TRAITS("permute", .copies_only = true);
 
 OP("movedim(Tensor input, int[] source, int[] destination)", [](const Bound& args) -> Value {
   return movedim(args.var("input"), args.ints("source"), args.ints("destination"));
 });
 NAMES("movedim", "Torch: moveaxis movedim; Tensor: moveaxis movedim");
+TRAITS("movedim", .copies_only = true);
 
 OP("flip(Tensor input, int[]... dims)",
    [](const Bound& args) -> Value { return flip(args.var("input"), args.ints("dims")); });
 NAMES("flip", "Torch: flip; Tensor: flip; Aten: flip; Mint: flip flip_ex");
+TRAITS("flip", .copies_only = true);
 
 OP("fliplr(Tensor input)", [](const Bound& args) -> Value {
   if (args.var("input").rank() < 2) throw SkipError("fliplr needs a tensor of at least two dimensions.");
   return flip(args.var("input"), {1});
 });
 NAMES("fliplr", "Torch: fliplr; Tensor: fliplr");
+TRAITS("fliplr", .copies_only = true);
 
 OP("flipud(Tensor input)", [](const Bound& args) -> Value {
   if (args.var("input").rank() < 1) throw SkipError("flipud needs a tensor of at least one dimension.");
   return flip(args.var("input"), {0});
 });
 NAMES("flipud", "Torch: flipud; Tensor: flipud");
+TRAITS("flipud", .copies_only = true);
 
 OP("roll(Tensor input, int[] shifts, int[] dims=[])",
    [](const Bound& args) -> Value { return roll(args.var("input"), args.ints("shifts"), args.ints("dims")); });
 NAMES("roll", "Torch: roll; Tensor: roll; Aten: roll; Mint: roll");
+TRAITS("roll", .copies_only = true);
 
 OP("rot90(Tensor input, int k=1, int[] dims=(0, 1))",
    [](const Bound& args) -> Value { return rot90(args.var("input"), args.integer("k"), args.ints("dims")); });
 NAMES("rot90", "Torch: rot90; Tensor: rot90; Aten: rot90");
+TRAITS("rot90", .copies_only = true);
 
 OP("tril(Tensor input, int diagonal=0)",
    [](const Bound& args) -> Value { return triangle(args.var("input"), args.integer("diagonal"), true); });
 NAMES("tril", "Torch: tril; Tensor: tril tril_; Aten: tril tril_; Mint: tril");
+TRAITS("tril", .copies_only = true);
 
 OP("triu(Tensor input, int diagonal=0)",
    [](const Bound& args) -> Value { return triangle(args.var("input"), args.integer("diagonal"), false); });
 NAMES("triu", "Torch: triu; Tensor: triu triu_; Aten: triu triu_; Mint: triu");
+TRAITS("triu", .copies_only = true);
 
 OP("diag(Tensor input, int diagonal=0)",
    [](const Bound& args) -> Value { return diag(args.var("input"), args.integer("diagonal")); });
 NAMES("diag", "Torch: diag; Tensor: diag; Aten: diag");
+TRAITS("diag", .copies_only = true);
 
 OP("diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1)", [](const Bound& args) -> Value {
   return diagonal(args.var("input"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
@@ -430,40 +452,48 @@ OP("diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", [](const Bou
   return diagonal(args.var("A"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
 });
 NAMES("diagonal", "Torch: diagonal; Tensor: diagonal; Aten: diagonal diagonal_copy");
+TRAITS("diagonal", .copies_only = true);
 
 OP("linalg_diagonal(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", [](const Bound& args) -> Value {
   return diagonal(args.var("A"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
 });
 NAMES("linalg_diagonal", "Torch: linalg.diagonal");
+TRAITS("linalg_diagonal", .copies_only = true);
 
 OP("diag_embed(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", [](const Bound& args) -> Value {
   return diag_embed(args.var("input"), args.integer("offset"), args.integer("dim1"), args.integer("dim2"));
 });
 NAMES("diag_embed", "Torch: diag_embed; Tensor: diag_embed; Aten: diag_embed");
+TRAITS("diag_embed", .copies_only = true);
 
 OP("diagflat(Tensor input, int offset=0)", [](const Bound& args) -> Value {
   return diag_embed(reshape(args.var("input"), {-1}), args.integer("offset"), 0, 1);
 });
 NAMES("diagflat", "Torch: diagflat; Tensor: diagflat");
+TRAITS("diagflat", .copies_only = true);
 
 OP("select(Tensor input, int dim, int index)",
    [](const Bound& args) -> Value { return select(args.var("input"), args.integer("dim"), args.integer("index")); });
 NAMES("select", "Torch: select; Tensor: select; Aten: select; Mint: select");
+TRAITS("select", .copies_only = true);
 
 OP("narrow(Tensor input, int dim, int start, int length)", [](const Bound& args) -> Value {
   return narrow(args.var("input"), args.integer("dim"), args.integer("start"), args.integer("length"));
 });
 NAMES("narrow", "Torch: narrow narrow_copy; Tensor: narrow narrow_copy; Aten: narrow_copy; Mint: narrow");
+TRAITS("narrow", .copies_only = true);
 
 OP("slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1)", [](const Bound& args) -> Value {
   return python_slice(args.var("input"), args.integer("dim"), args.optional_integer("start"),
                       args.optional_integer("end"), args.integer("step"));
 });
 NAMES("slice", "Aten: slice");
+TRAITS("slice", .copies_only = true);
 
 OP("unfold(Tensor input, int dimension, int size, int step)", [](const Bound& args) -> Value {
   return windows(args.var("input"), args.integer("dimension"), args.integer("size"), args.integer("step"));
 });
 NAMES("unfold", "Tensor: unfold; Aten: unfold unfold_copy");
+TRAITS("unfold", .copies_only = true);
 
 }  // namespace msrun

@@ -226,62 +226,85 @@ Value shifted(const Bound& args, bool inverse) {
 
 OP("fft_fft(Tensor input, int? n=None, int dim=-1, str? norm=None)", one_axis<ahead, complex_transform<ahead>>);
 NAMES("fft_fft", "Aten: fft_fft");
+TRAITS("fft_fft", .complex = true);
 OP("fft_ifft(Tensor input, int? n=None, int dim=-1, str? norm=None)", one_axis<back, complex_transform<back>>);
 NAMES("fft_ifft", "Aten: fft_ifft");
+TRAITS("fft_ifft", .complex = true);
 OP("fft_rfft(Tensor input, int? n=None, int dim=-1, str? norm=None)", one_axis<ahead, real_transform<ahead>>);
 NAMES("fft_rfft", "Aten: fft_rfft");
+TRAITS("fft_rfft", .complex = true);
 OP("fft_irfft(Tensor input, int? n=None, int dim=-1, str? norm=None)", one_axis<back, transform_to_real<back>>);
 NAMES("fft_irfft", "Aten: fft_irfft");
+TRAITS("fft_irfft", .complex = true);
 OP("fft_hfft(Tensor input, int? n=None, int dim=-1, str? norm=None)", one_axis<ahead, transform_to_real<ahead>>);
 NAMES("fft_hfft", "Aten: fft_hfft");
+TRAITS("fft_hfft", .complex = true);
 OP("fft_ihfft(Tensor input, int? n=None, int dim=-1, str? norm=None)", one_axis<back, real_transform<back>>);
 NAMES("fft_ihfft", "Aten: fft_ihfft");
+TRAITS("fft_ihfft", .complex = true);
 
 OP("fft_fft2(Tensor input, int[]? s=None, int[]? dim=(-2, -1), str? norm=None)",
    many_axes<ahead, complex_transform<ahead>>);
 NAMES("fft_fft2", "Aten: fft_fft2");
+TRAITS("fft_fft2", .complex = true);
 OP("fft_ifft2(Tensor input, int[]? s=None, int[]? dim=(-2, -1), str? norm=None)",
    many_axes<back, complex_transform<back>>);
 NAMES("fft_ifft2", "Aten: fft_ifft2");
+TRAITS("fft_ifft2", .complex = true);
 OP("fft_rfft2(Tensor input, int[]? s=None, int[]? dim=(-2, -1), str? norm=None)",
    many_axes<ahead, real_transform<ahead>>);
 NAMES("fft_rfft2", "Aten: fft_rfft2");
+TRAITS("fft_rfft2", .complex = true);
 OP("fft_irfft2(Tensor input, int[]? s=None, int[]? dim=(-2, -1), str? norm=None)",
    many_axes<back, transform_to_real<back>>);
 NAMES("fft_irfft2", "Aten: fft_irfft2");
+TRAITS("fft_irfft2", .complex = true);
 OP("fft_hfft2(Tensor input, int[]? s=None, int[]? dim=(-2, -1), str? norm=None)",
    many_axes<ahead, transform_to_real<ahead>>);
 NAMES("fft_hfft2", "Aten: fft_hfft2");
+TRAITS("fft_hfft2", .complex = true);
 OP("fft_ihfft2(Tensor input, int[]? s=None, int[]? dim=(-2, -1), str? norm=None)",
    many_axes<back, real_transform<back>>);
 NAMES("fft_ihfft2", "Aten: fft_ihfft2");
+TRAITS("fft_ihfft2", .complex = true);
 
 OP("fft_fftn(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None)",
    many_axes<ahead, complex_transform<ahead>>);
 NAMES("fft_fftn", "Aten: fft_fftn");
+TRAITS("fft_fftn", .complex = true);
 OP("fft_ifftn(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None)", many_axes<back, complex_transform<back>>);
 NAMES("fft_ifftn", "Aten: fft_ifftn");
+TRAITS("fft_ifftn", .complex = true);
 OP("fft_rfftn(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None)", many_axes<ahead, real_transform<ahead>>);
 NAMES("fft_rfftn", "Aten: fft_rfftn");
+TRAITS("fft_rfftn", .complex = true);
 OP("fft_irfftn(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None)",
    many_axes<back, transform_to_real<back>>);
 NAMES("fft_irfftn", "Aten: fft_irfftn");
+TRAITS("fft_irfftn", .complex = true);
 OP("fft_hfftn(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None)",
    many_axes<ahead, transform_to_real<ahead>>);
 NAMES("fft_hfftn", "Aten: fft_hfftn");
+TRAITS("fft_hfftn", .complex = true);
 OP("fft_ihfftn(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None)", many_axes<back, real_transform<back>>);
 NAMES("fft_ihfftn", "Aten: fft_ihfftn");
+TRAITS("fft_ihfftn", .complex = true);
 
 OP("_fft_c2c(Tensor input, int[] dim, int normalization, bool forward)", c2c);
 NAMES("_fft_c2c", "Aten: _fft_c2c");
+TRAITS("_fft_c2c", .complex = true);
 OP("_fft_r2c(Tensor input, int[] dim, int normalization, bool onesided)", r2c);
 NAMES("_fft_r2c", "Aten: _fft_r2c");
+TRAITS("_fft_r2c", .complex = true);
 OP("_fft_c2r(Tensor input, int[] dim, int normalization, int last_dim_size)", c2r);
 NAMES("_fft_c2r", "Aten: _fft_c2r");
+TRAITS("_fft_c2r", .complex = true);
 
 OP("fft_fftshift(Tensor input, int[]? dim=None)", [](const Bound& args) { return shifted(args, false); });
 NAMES("fft_fftshift", "Aten: fft_fftshift");
+TRAITS("fft_fftshift", .copies_only = true);
 OP("fft_ifftshift(Tensor input, int[]? dim=None)", [](const Bound& args) { return shifted(args, true); });
 NAMES("fft_ifftshift", "Aten: fft_ifftshift");
+TRAITS("fft_ifftshift", .copies_only = true);
 
 }  // namespace msrun

@@ -236,10 +236,12 @@ OP("stft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Te
    "str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)",
    stft);
 NAMES("stft", "Torch: stft; Tensor: stft; Aten: stft");
+TRAITS("stft", .complex = true);
 
 OP("istft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
    "bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False)",
    istft);
 NAMES("istft", "Torch: istft; Tensor: istft; Aten: istft");
+TRAITS("istft", .complex = true);
 
 }  // namespace msrun

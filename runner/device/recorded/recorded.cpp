@@ -1,66 +1,12 @@
 #include "runner/device/recorded/recorded.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "kernels/base/error.h"
 
 namespace msrun {
 namespace {
-
-// APIs whose last autograd node is only a part of them, so that its gradient is not that of their arguments.
-constexpr std::array composite_apis{
-    "adaptive_max_pool1d",
-    "bilinear",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "cross_entropy",
-    "ctc_loss",
-    "einsum",
-    "embedding_bag",
-    "gaussian_nll_loss",
-    "gru",
-    "hinge_embedding_loss",
-    "instance_norm",
-    "kl_div",
-    "l1_loss",
-    "local_response_norm",
-    "logsigmoid",
-    "lp_pool1d",
-    "lp_pool2d",
-    "lp_pool3d",
-    "lstm",
-    "margin_ranking_loss",
-    "matmul",
-    "max_pool1d",
-    "multi_head_attention_forward",
-    "multilabel_soft_margin_loss",
-    "normalize",
-    "outer",
-    "pairwise_distance",
-    "poisson_nll_loss",
-    "rms_norm",
-    "scaled_dot_product_attention",
-    "softmin",
-    "softsign",
-    "tanhshrink",
-    "tensordot",
-    "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-};
-
-// APIs that may return their argument itself: what was hooked then is the node that had made it.
-constexpr std::array passing_apis{
-    "alpha_dropout",   "bfloat16", "contiguous", "double", "dropout", "expand_as", "feature_alpha_dropout",
-    "feature_dropout", "flatten",  "float",      "half",   "ravel",   "to",        "type",
-    "type_as",
-};
-
-template <std::size_t N>
-bool contains(const std::array<const char*, N>& names, std::string_view api) {
-  return std::find(names.begin(), names.end(), api) != names.end();
-}
 
 const char* const no_gradient = "The dump holds no gradient of this argument's shape.";
 const char* const ambiguous = "The dump's gradients cannot be told apart: several have the shape of this argument.";
@@ -71,8 +17,6 @@ bool fits(const Value& value, const GradientSlot& slot) {
   const Tensor* tensor = tensor_of(value);
   return tensor == nullptr || tensor->shape() == slot.shape;
 }
-
-bool is_linear(std::string_view api) { return api == "linear" || api == "npu_linear"; }
 
 Value transposed(const Value& value) {
   const Tensor* tensor = tensor_of(value);
@@ -118,7 +62,7 @@ std::optional<List> by_order(const List& recorded, const std::vector<GradientSlo
   return result;
 }
 
-// addmm, which linear is made of, gives bias, input, transposed weight.
+// addmm, which a linear layer is made of, gives bias, input, transposed weight.
 std::optional<List> as_addmm(const List& recorded, const std::vector<GradientSlot>& slots) {
   if (slots.size() < 2) return std::nullopt;
   List reordered;
@@ -132,7 +76,7 @@ std::optional<List> as_addmm(const List& recorded, const std::vector<GradientSlo
   return by_place(reordered, slots);
 }
 
-List by_shape(std::string_view api, const List& recorded, const std::vector<GradientSlot>& slots) {
+List by_shape(bool of_addmm, const List& recorded, const std::vector<GradientSlot>& slots) {
   List result = unpaired(slots);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (!slots[i].wanted) continue;
@@ -143,7 +87,7 @@ List by_shape(std::string_view api, const List& recorded, const std::vector<Grad
       if (tensor_of(gradient) == nullptr) continue;
       if (fits(gradient, slots[i])) {
         found.push_back(gradient);
-      } else if (is_linear(api) && i == 1 && fits(transposed(gradient), slots[i])) {
+      } else if (of_addmm && i == 1 && fits(transposed(gradient), slots[i])) {
         found.push_back(transposed(gradient));
       }
     }
@@ -174,7 +118,7 @@ std::vector<GradientSlot> slots_of(const MaterialisedCall& call) {
 
 class RecordedDevice final : public Device {
  public:
-  DeviceResult run(const Operator& /*op*/, const MaterialisedCall& call,
+  DeviceResult run(const Operator& op, const MaterialisedCall& call,
                    std::optional<std::size_t> /*only_output*/) override {
     if (!call.recorded || call.recorded->outputs.empty()) throw SkipError("The dump holds no output of this call.");
     DeviceResult result;
@@ -186,7 +130,8 @@ class RecordedDevice final : public Device {
                                                                         : call.recorded->gradient_problem;
       return result;
     }
-    GradientPairing pairing = pair_gradients(call.parts.api, call.recorded->gradients, slots_of(call));
+    GradientPairing pairing =
+        pair_gradients(op.traits().recorded_gradients, call.parts.api, call.recorded->gradients, slots_of(call));
     result.gradients = std::move(pairing.readings.front());
     pairing.readings.erase(pairing.readings.begin());
     result.other_gradients = std::move(pairing.readings);
@@ -197,7 +142,9 @@ class RecordedDevice final : public Device {
 
 }  // namespace
 
-GradientPairing pair_gradients(std::string_view api, const List& recorded, const std::vector<GradientSlot>& slots) {
+GradientPairing pair_gradients(RecordedGradients kind, std::string_view api, const List& recorded,
+                               const std::vector<GradientSlot>& slots) {
+  const bool of_addmm = kind == RecordedGradients::of_addmm;
   List leaves;
   for (const Value& value : recorded) for_each_leaf(value, [&](const Value& leaf) { leaves.push_back(leaf); });
   GradientPairing pairing;
@@ -208,7 +155,7 @@ GradientPairing pair_gradients(std::string_view api, const List& recorded, const
   if (pairing.readings.empty()) {
     if (auto reading = by_order(leaves, slots, true)) pairing.readings.push_back(std::move(*reading));
   }
-  if (is_linear(api)) {
+  if (of_addmm) {
     if (auto reading = as_addmm(leaves, slots)) {
       if (!pairing.readings.empty()) {
         pairing.doubt = "The dump's gradients of linear may be in the order of its arguments or of its autograd node.";
@@ -216,11 +163,11 @@ GradientPairing pair_gradients(std::string_view api, const List& recorded, const
       pairing.readings.push_back(std::move(*reading));
     }
   }
-  if (pairing.readings.empty()) pairing.readings.push_back(by_shape(api, leaves, slots));
-  if (contains(composite_apis, api)) {
+  if (pairing.readings.empty()) pairing.readings.push_back(by_shape(of_addmm, leaves, slots));
+  if (kind == RecordedGradients::of_last_step) {
     pairing.doubt = "The dump holds the gradients of the last step inside " + std::string(api) +
                     ", which are not those of its arguments.";
-  } else if (contains(passing_apis, api)) {
+  } else if (kind == RecordedGradients::of_passed_input) {
     pairing.doubt = std::string(api) + " may have returned its argument, whose own gradients the dump then holds.";
   }
   return pairing;

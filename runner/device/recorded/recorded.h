@@ -24,8 +24,9 @@ struct GradientPairing {
 
 // The dumper hooks autograd nodes, so that recorded gradients need not be in the order of the arguments, nor those of
 // the call as a whole (decision 20): by position where the shapes agree, else by the only argument of the same shape.
-// api is the bare name, "linear".
-GradientPairing pair_gradients(std::string_view api, const List& recorded, const std::vector<GradientSlot>& slots);
+// kind is what is known of the gradients of that operator; api is the bare name in sentences, "linear".
+GradientPairing pair_gradients(RecordedGradients kind, std::string_view api, const List& recorded,
+                               const std::vector<GradientSlot>& slots);
 
 // Takes calls that were materialised with their recorded results; throws SkipError for others.
 std::unique_ptr<Device> make_recorded_device();

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/compare/metrics.h"
 
@@ -37,9 +38,19 @@ CompareOptions compat() {
   return options;
 }
 
+const OperatorTraits& traits_of_call(const std::string& full_name) {
+  const auto name = ApiName::parse(full_name);
+  return name ? traits_of(*name) : ordinary_traits;
+}
+
+Comparison compare_call(const std::string& full_name, const Value& bench, const Value& device,
+                        const CompareOptions& options = {}, const Value* first_input = nullptr) {
+  return compare_outputs(full_name, traits_of_call(full_name), bench, device, false, options, first_input);
+}
+
 DetailsRow compare_one(const std::string& api, const Value& bench, const Value& device,
                        const CompareOptions& options = {}) {
-  const Comparison comparison = compare_outputs("Torch." + api + ".0", bench, device, false, options);
+  const Comparison comparison = compare_call("Torch." + api + ".0", bench, device, options);
   EXPECT_EQ(comparison.rows.size(), 1U);
   return comparison.rows.empty() ? DetailsRow{} : comparison.rows.front();
 }
@@ -480,7 +491,7 @@ Tensor wrong() { return vector(DType::float32, {1, 2, 4}); }
 Tensor bench() { return vector(DType::float64, {1, 2, 3}); }
 
 Comparison compare_lists(const Value& expected, const Value& actual, const CompareOptions& options = {}) {
-  return compare_outputs("Torch.split.0", expected, actual, false, options);
+  return compare_call("Torch.split.0", expected, actual, options);
 }
 
 // D5, DEV-15.
@@ -557,7 +568,7 @@ TEST(Structures, NamesHaveThreeOrFourSegments) {
   EXPECT_EQ(short_api_name("Aten.add.3"), "add");
   EXPECT_THROW(short_api_name("Torch.softmax"), SkipError);
   try {
-    compare_outputs("a.b.c.d.e", None{}, None{}, false, {});
+    compare_call("a.b.c.d.e", None{}, None{});
     FAIL();
   } catch (const SkipError& error) {
     EXPECT_STREQ(error.what(), "API name a.b.c.d.e has not been adapted.");
@@ -571,7 +582,7 @@ TEST(Dropout, ComparesTheShareOfZeros) {
     return vector(DType::float32, values);
   };
   const auto status = [](const Value& a, const Value& b, const CompareOptions& options = {}) {
-    const Comparison comparison = compare_outputs("Functional.dropout.0", a, b, false, options);
+    const Comparison comparison = compare_call("Functional.dropout.0", a, b, options);
     EXPECT_TRUE(comparison.rows.empty());
     return comparison.status;
   };
@@ -580,21 +591,22 @@ TEST(Dropout, ComparesTheShareOfZeros) {
   EXPECT_EQ(status(zeros(0, 99), zeros(99, 99)), Status::pass) << "too few elements to judge";
   EXPECT_EQ(status(List{zeros(50, 100), None{}}, List{zeros(0, 100), None{}}), Status::error) << "first output, DEV-6";
   EXPECT_THROW(status(List{zeros(50, 100)}, List{zeros(0, 100)}, compat()), SkipError);
-  const auto gradients = compare_gradients("Functional.dropout.0", {zeros(50, 100)}, {zeros(10, 100)}, false, {});
+  const auto gradients = compare_gradients("Functional.dropout.0", traits_of_call("Functional.dropout.0"),
+                                           {zeros(50, 100)}, {zeros(10, 100)}, false, {});
   ASSERT_TRUE(gradients.has_value());
   EXPECT_EQ(gradients->status, Status::error);
 }
 
 TEST(Gradients, OneRowEachAndNothingWithoutGradients) {
-  EXPECT_FALSE(compare_gradients("Torch.mul.0", {}, {right()}, false, {}).has_value());
-  EXPECT_FALSE(compare_gradients("Torch.mul.0", {bench()}, {}, false, {}).has_value());
-  const auto comparison =
-      compare_gradients("Torch.mul.0", {bench(), None{}, bench()}, {right(), None{}, wrong()}, false, {});
+  EXPECT_FALSE(compare_gradients("Torch.mul.0", ordinary_traits, {}, {right()}, false, {}).has_value());
+  EXPECT_FALSE(compare_gradients("Torch.mul.0", ordinary_traits, {bench()}, {}, false, {}).has_value());
+  const auto comparison = compare_gradients("Torch.mul.0", ordinary_traits, {bench(), None{}, bench()},
+                                            {right(), None{}, wrong()}, false, {});
   ASSERT_TRUE(comparison.has_value());
   ASSERT_EQ(comparison->rows.size(), 3U);
   EXPECT_EQ(comparison->rows[1].status, Status::skip);
   EXPECT_EQ(comparison->status, Status::error);
-  const auto none = compare_gradients("Torch.mul.0", {None{}}, {None{}}, false, {});
+  const auto none = compare_gradients("Torch.mul.0", ordinary_traits, {None{}}, {None{}}, false, {});
   EXPECT_EQ(none->status, Status::pass);
   const Comparison skip = skipped("Multiple backward is not supported.");
   EXPECT_EQ(skip.status, Status::skip);
@@ -610,7 +622,7 @@ class Ties : public ::testing::Test {
   Comparison sort(const std::vector<double>& indices, bool with_input, const CompareOptions& options = {}) {
     const Value device = List{vector(DType::float32, {5, 5, 3}), vector(DType::int64, indices)};
     const Value input = input_;
-    return compare_outputs("Torch.sort.0", bench_, device, false, options, with_input ? &input : nullptr);
+    return compare_call("Torch.sort.0", bench_, device, options, with_input ? &input : nullptr);
   }
 };
 
@@ -637,7 +649,7 @@ TEST_F(Ties, WithTheInputAnIndexMustSelectTheValue) {
 
 TEST_F(Ties, ValuesMustAgreeExactly) {
   const Value device = List{vector(DType::float32, {5, 4.9999995, 3}), vector(DType::int64, {2, 1, 0})};
-  const Comparison comparison = compare_outputs("Torch.sort.0", bench_, device, false, {});
+  const Comparison comparison = compare_call("Torch.sort.0", bench_, device);
   EXPECT_EQ(comparison.rows[0].status, Status::pass) << "close enough as values";
   EXPECT_EQ(comparison.rows[1].status, Status::error);
 }
@@ -648,14 +660,14 @@ TEST_F(Ties, TheAxisFollowsFromTheInput) {
   const Value bench = List{vector(DType::float64, {1, 2}), vector(DType::int64, {0, 0})};
   const Value good = List{vector(DType::float32, {1, 2}), vector(DType::int64, {1, 0})};
   const Value bad = List{vector(DType::float32, {1, 2}), vector(DType::int64, {0, 1})};
-  EXPECT_EQ(compare_outputs("Torch.max.0", bench, good, false, {}, &input).status, Status::pass);
-  EXPECT_EQ(compare_outputs("Torch.max.0", bench, bad, false, {}, &input).status, Status::error);
+  EXPECT_EQ(compare_call("Torch.max.0", bench, good, {}, &input).status, Status::pass);
+  EXPECT_EQ(compare_call("Torch.max.0", bench, bad, {}, &input).status, Status::error);
 }
 
 TEST_F(Ties, IndicesAloneNeedTheInput) {
   const Value input = tensor(DType::float32, {2, 3}, {7, 1, 7, 0, 4, 4});
   const auto status = [&](const char* api, const Tensor& bench, const Tensor& device, const Value* given) {
-    return compare_outputs(api, bench, device, false, {}, given).status;
+    return compare_call(api, bench, device, {}, given).status;
   };
   const Tensor rows = vector(DType::int64, {0, 1});
   EXPECT_EQ(status("Torch.argmax.0", rows, vector(DType::int64, {2, 2}), &input), Status::pass);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <complex>
 
+#include "kernels/api/operators.h"
 #include "kernels/compare/compare.h"
 #include "kernels/compare/freedom.h"
 #include "tests/support/gradient_check.h"
@@ -40,10 +41,15 @@ Tensor scaled(const Tensor& x, const Values& factors, std::int64_t axis = -1) {
   return result;
 }
 
+Comparison compare_call(const std::string& full_name, const Value& bench, const Value& device, const Value& input,
+                        const CompareOptions& options = {}) {
+  return compare_outputs(full_name, traits_of(*ApiName::parse(full_name)), bench, device, false, options, &input);
+}
+
 Status status(const char* api, const List& bench, const List& device, const Value& input, bool compat = false) {
   CompareOptions options;
   options.compat_msprobe = compat;
-  return compare_outputs(std::string("Torch.") + api + ".0", bench, device, false, options, &input).status;
+  return compare_call(std::string("Torch.") + api + ".0", bench, device, input, options).status;
 }
 
 class SvdFreedom : public ::testing::Test {
@@ -58,7 +64,7 @@ TEST_F(SvdFreedom, SignsOfBothSidesTogether) {
   const List device{scaled(tensor(bench[0]), signs), bench[1], scaled(tensor(bench[2]), signs)};
   EXPECT_EQ(status("svd", bench, device, input_), Status::pass);
   EXPECT_EQ(status("svd", bench, device, input_, true), Status::error) << "msProbe compares as it is";
-  const Comparison comparison = compare_outputs("Torch.svd.0", bench, device, false, {}, &input_);
+  const Comparison comparison = compare_call("Torch.svd.0", bench, device, input_);
   EXPECT_THAT(comparison.rows[0].message, HasSubstr("4 vectors were given the benchmark's sign"));
   EXPECT_EQ(comparison.rows[1].message.find("choice"), std::string::npos) << "values are as they were";
   // One side alone is wrong: U S V^T is another matrix.
@@ -67,8 +73,8 @@ TEST_F(SvdFreedom, SignsOfBothSidesTogether) {
 
 TEST_F(SvdFreedom, NothingToTurnLeavesNoMessage) {
   const List bench = outputs_of("svd", a_);
-  EXPECT_FALSE(Alignment::find("svd", bench, bench, &input_).has_value());
-  EXPECT_FALSE(Alignment::find("softmax", bench, bench, &input_).has_value());
+  EXPECT_FALSE(Alignment::find(Freedom::singular, bench, bench, &input_).has_value());
+  EXPECT_FALSE(Alignment::find(Freedom::none, bench, bench, &input_).has_value());
 }
 
 TEST_F(SvdFreedom, RowsOfLinalg) {
@@ -140,8 +146,7 @@ TEST(QrFreedom, ColumnsOfQWithRowsOfR) {
   EXPECT_EQ(status("qr", bench, {device[0], bench[1]}, input), Status::error);
   EXPECT_EQ(status("qr", bench, {device[0], scaled(tensor(bench[1]), {-1, -1, 1.5}, -2)}, input), Status::error);
   const List only_r = outputs_of("linalg.qr", tensor(input), {{"mode", std::string("r")}});
-  EXPECT_EQ(compare_outputs("Torch.linalg.qr.0", only_r, List{only_r[0], scaled(tensor(only_r[1]), signs, -2)}, false,
-                            {}, &input)
+  EXPECT_EQ(compare_call("Torch.linalg.qr.0", only_r, List{only_r[0], scaled(tensor(only_r[1]), signs, -2)}, input)
                 .rows[1]
                 .status,
             Status::pass);
@@ -173,7 +178,7 @@ TEST(EigenFreedom, OrderAndPhase) {
   EXPECT_EQ(status("linalg.eig", bench, {device_values, vectors}, input), Status::pass);
   EXPECT_EQ(status("linalg.eig", bench, {device_values, tensor(bench[1])}, input), Status::error);
   const Value only = device_values;
-  EXPECT_EQ(compare_outputs("Torch.linalg.eigvals.0", bench[0], only, false, {}, &input).status, Status::pass);
+  EXPECT_EQ(compare_call("Torch.linalg.eigvals.0", bench[0], only, input).status, Status::pass);
   vectors.mutable_data<Complex>()[0] += 0.1;
   EXPECT_EQ(status("linalg.eig", bench, {device_values, vectors}, input), Status::error);
 }
@@ -184,9 +189,9 @@ TEST(Freedom, UnfitOutputsAreLeftAlone) {
   const Tensor nan = Tensor::full(DType::float64, tensor(bench[0]).shape(), std::nan(""));
   EXPECT_EQ(status("svd", bench, {nan, bench[1], bench[2]}, input), Status::error);
   EXPECT_EQ(status("svd", bench, {bench[0], bench[1]}, input), Status::error);
-  EXPECT_FALSE(Alignment::find("svd", List{bench[0], bench[1], None{}}, bench, &input).has_value());
-  EXPECT_FALSE(Alignment::find("qr", bench, bench, &input).has_value());
-  EXPECT_FALSE(Alignment::find("eigh", bench[0], bench[0], &input).has_value());
+  EXPECT_FALSE(Alignment::find(Freedom::singular, List{bench[0], bench[1], None{}}, bench, &input).has_value());
+  EXPECT_FALSE(Alignment::find(Freedom::orthogonal, bench, bench, &input).has_value());
+  EXPECT_FALSE(Alignment::find(Freedom::symmetric, bench[0], bench[0], &input).has_value());
 }
 
 // The gradient given for the device's choice of signs, brought to the benchmark's, asks for the same derivative.
@@ -194,7 +199,7 @@ TEST(Freedom, GradientsFollowTheChoice) {
   const Value input = uniform({3, 2}, -1, 1, 6);
   const List bench = outputs_of("svd", tensor(input));
   const List device{scaled(tensor(bench[0]), {1, -1}), bench[1], scaled(tensor(bench[2]), {1, -1})};
-  const auto alignment = Alignment::find("svd", bench, device, &input);
+  const auto alignment = Alignment::find(Freedom::singular, bench, device, &input);
   ASSERT_TRUE(alignment.has_value());
   const Tensor g = uniform({3, 2}, -1, 1, 7);
   const Value turned = alignment->turned(List{g, None{}, None{}});

@@ -90,8 +90,9 @@ std::vector<Value> leaves_of(const Value& tree) {
 // What the benchmark of a call can be exact to: it is computed in float64 for float32 inputs, in float32 for narrower
 // ones, and a dtype that the call asks for is used as it is.
 double tolerance_of(const MaterialisedCall& call) {
-  DType narrowest = plan_raise(call).raised.value_or(DType::float64);
-  if (call.parts.api == "conv1d" || call.parts.api == "conv2d") narrowest = DType::float32;
+  const RaisePlan plan = plan_raise(call, traits_of(call.parts));
+  const DType narrowest_input = plan.raised.value_or(DType::float64);
+  DType narrowest = plan.keeps_float32 ? DType::float32 : narrowest_input;
   for (const auto& [key, value] : call.kwargs) {
     const DType* dtype = value.get<DType>();
     if (dtype != nullptr && is_floating(*dtype) && size_of(*dtype) < size_of(narrowest)) narrowest = *dtype;

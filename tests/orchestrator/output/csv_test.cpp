@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "orchestrator/output/csv_rows.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -24,6 +25,24 @@ ApiResult call(const std::string& name, Status forward, std::optional<Status> ba
   result.backward = backward;
   result.message = std::move(message);
   return result;
+}
+
+std::string result_row(const ApiResult& result) {
+  std::string row;
+  append_result_row(row, result);
+  return row;
+}
+
+std::string details_rows(const ApiResult& result, int precision) {
+  std::string rows;
+  append_details_rows(rows, result, precision);
+  return rows;
+}
+
+// As the last rewrite of a run writes them.
+void write_in_order(const RunFiles& files, const CsvStyle& style, const std::vector<ApiResult>& results) {
+  std::size_t at = 0;
+  write_csv_files(files, style, [&] { return at < results.size() ? &results[at++] : nullptr; });
 }
 
 ApiResult relu() {
@@ -123,9 +142,9 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
   EXPECT_EQ(bytes_of(files.result), result_header() + result_row(second) + result_row(first));
   EXPECT_EQ(bytes_of(files.details), details_header(false) + details_rows(first, 14));
 
-  csv.rewrite(std::vector{first, second});
+  write_in_order(files, {}, {first, second});
   EXPECT_EQ(bytes_of(files.result), result_header() + result_row(first) + result_row(second));
-  csv.append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
+  CsvFiles::open(files, {}).append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
   EXPECT_EQ(bytes_of(files.result),
             result_header() + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
   EXPECT_EQ(folder.names().size(), 2U);
@@ -137,7 +156,7 @@ TEST(CsvFilesTest, EnglishTitlesAndPrecision) {
   CsvFiles csv = CsvFiles::create(files, {.precision = 2, .english_titles = true});
   csv.append(std::vector{relu()});
   EXPECT_EQ(bytes_of(files.details), details_header(true) + details_rows(relu(), 2));
-  csv.rewrite(std::vector{relu()});
+  write_in_order(files, {.precision = 2, .english_titles = true}, {relu()});
   EXPECT_EQ(bytes_of(files.details), details_header(true) + details_rows(relu(), 2));
   EXPECT_THAT(details_rows(relu(), 2), HasSubstr(",1.00,0.00, ,"));
 }
@@ -200,7 +219,7 @@ TEST(CsvFilesTest, FullDiskLeavesWholeRowsAndNamesTheFile) {
 
   {
     const FullDisk full(100);
-    text = error_of<WriteError>([&] { csv.rewrite(std::vector{relu()}); });
+    text = error_of<WriteError>([&] { write_in_order(files, {}, {relu()}); });
   }
   EXPECT_THAT(text, HasSubstr(files.details));
   EXPECT_EQ(bytes_of(files.details), details);

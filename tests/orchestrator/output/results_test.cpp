@@ -1,15 +1,14 @@
-// The store of results and the records that it keeps in the journal.
+// The store of results and what it writes into journal and CSVs.
 #include "orchestrator/output/results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <limits>
 #include <thread>
 
-#include "journal/reader.h"
-#include "runner/results/attempts.h"
+#include "kernels/base/clock.h"
+#include "runner/results/journal_records.h"
 #include "tests/support/temporary_directory.h"
 
 namespace msrun {
@@ -19,6 +18,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 class NoView final : public ProgressView {
  public:
@@ -70,13 +70,23 @@ class Results : public ::testing::Test {
     return {tasks, std::move(devices), run_files(directory_.path(), "20260101000000"), {}, *writer_, view_};
   }
 
-  std::vector<std::string> journalled(RecordKind kind) const {
-    std::vector<std::string> records;
-    journal::read(journal::MemorySource(bytes_), [&](std::string_view record) {
-      if (kind_of(record) == kind) records.emplace_back(record);
-    });
+  // The records of one kind that are in the journal.
+  template <class T>
+  std::vector<T> journalled() const {
+    std::vector<T> records;
+    RecordHandlers handlers;
+    handlers.result = [&](const ApiResult& result) { add(records, result); };
+    handlers.time = [&](const TimeNote& note) { add(records, note); };
+    read_records(journal::MemorySource(bytes_), handlers);
     return records;
   }
+
+  template <class T>
+  static void add(std::vector<T>& records, const T& record) {
+    records.push_back(record);
+  }
+  template <class T, class Other>
+  static void add(std::vector<T>& /*records*/, const Other& /*record*/) {}
 
   TemporaryDirectory directory_;
   std::string bytes_;
@@ -86,75 +96,14 @@ class Results : public ::testing::Test {
   NoView view_;
 };
 
-TEST(Records, AreToldApart) {
-  EXPECT_EQ(kind_of(encode(result_of(3, Status::pass))), RecordKind::result);
-  EXPECT_EQ(task_of(encode(result_of(3, Status::pass))), 3U);
-  EXPECT_EQ(kind_of(start_note()), RecordKind::attempt_note);
-  EXPECT_EQ(kind_of(time_note(12.5)), RecordKind::time_note);
-  EXPECT_EQ(time_of(time_note(12.5)), 12.5);
-  EXPECT_EQ(time_of(time_note(12.5).substr(0, 9)), std::nullopt);
-  for (const char* bytes : {"", "abc", "abcd"}) EXPECT_EQ(kind_of(bytes), RecordKind::unreadable) << bytes;
-}
-
-TEST(StoredResults, KeepsTheLastOfEachTask) {
-  StoredResults stored(2);
-  stored.put(result_of(1, Status::pass));
-  stored.resize(4);
-  stored.put(result_of(3, Status::error));
-  stored.put(result_of(1, Status::warning));
-  EXPECT_EQ(stored.count(), 2U);
-  EXPECT_EQ(stored.get(1).forward, Status::warning);
-  EXPECT_EQ(stored.get(3).forward, Status::error);
-  EXPECT_FALSE(stored.has(0));
-  stored.remove(1);
-  stored.remove(0);
-  EXPECT_EQ(stored.count(), 1U);
-  EXPECT_FALSE(stored.has(1));
-}
-
-TEST(StoredResults, GivesBackEveryField) {
-  std::vector<ApiResult> results;
-  for (std::uint32_t task = 0; task < 300; ++task) {
-    ApiResult result = result_of(task, static_cast<Status>(task % 4), static_cast<int>(task % 9) - 1);
-    result.name += std::string(task, 'n');
-    if (task % 3 != 0) result.backward = static_cast<Status>(task % 5 % 4);
-    result.message = task % 7 == 0 ? std::string(200'000, 'm') : "message " + std::to_string(task % 11);
-    result.times = {task, std::uint64_t{1} << (task % 64), 127 + task, UINT64_MAX - task};
-    result.rounding_only = task % 2 == 1;
-    if (task % 5 == 0) result.overflow = {OverflowFinding::Verdict::not_judged, true, false};
-    for (std::uint32_t i = 0; i < task % 6; ++i) {
-      DetailsRow row;
-      row.bench_dtype = "torch.float" + std::to_string(32 << (i % 2));
-      row.device_dtype = i % 2 == 0 ? "" : "a\0b";
-      row.shape = "(" + std::to_string(task) + ",)";
-      row.status = static_cast<Status>((task + i) % 4);
-      row.rounding_only = task % 2 == 0;
-      row.message = "row, with \"text\"";
-      row.cells[i] = Cell::fp64(0.1 * task);
-      row.cells[16] = Cell::fp16(-std::numeric_limits<double>::infinity());
-      row.cells[task % 17] = Cell::integer(task);
-      (i % 2 == 0 ? result.forward_rows : result.backward_rows).push_back(row);
-    }
-    results.push_back(std::move(result));
-  }
-  StoredResults stored(results.size());
-  for (const ApiResult& result : results) stored.put(result);
-  for (const ApiResult& result : results) {
-    ASSERT_EQ(encode(stored.get(result.task)), encode(result)) << result.task;
-    ApiResult outline = result;
-    outline.forward_rows.clear();
-    outline.backward_rows.clear();
-    ASSERT_EQ(encode(stored.outline(result.task)), encode(outline)) << result.task;
-  }
-}
-
 TEST_F(Results, ReachJournalAndCsvsWithTheCommit) {
   ResultStore results = store(2);
   results.open_fresh_csvs();
   results.add(result_of(1, Status::pass));
-  EXPECT_THAT(journalled(RecordKind::result), IsEmpty());
+  EXPECT_THAT(journalled<ApiResult>(), IsEmpty());
   results.commit();
-  EXPECT_THAT(journalled(RecordKind::result), ElementsAre(encode(result_of(1, Status::pass))));
+  ASSERT_THAT(journalled<ApiResult>(), SizeIs(1));
+  EXPECT_EQ(encode(journalled<ApiResult>().front()), encode(result_of(1, Status::pass)));
   EXPECT_THAT(view_.shown, ElementsAre("Functional.relu.1"));
   results.add(result_of(1, Status::error));  // it has one
   results.add(result_of(2, Status::error));  // there is no such call
@@ -165,25 +114,22 @@ TEST_F(Results, ReachJournalAndCsvsWithTheCommit) {
 }
 
 TEST_F(Results, AreTimedInTheJournal) {
-  const auto now = [] {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  };
-  const double before = now();
+  const double before = unix_seconds();
   ResultStore results = store(100);
   results.open_fresh_csvs();
   results.note(start_note());
   results.commit();
-  EXPECT_THAT(journalled(RecordKind::time_note), IsEmpty()) << "nothing has been finished";
+  EXPECT_THAT(journalled<TimeNote>(), IsEmpty()) << "nothing has been finished";
   for (std::uint32_t task = 0; task < 100; ++task) {
     results.add(result_of(task, Status::pass));
     results.commit();
   }
-  EXPECT_LE(journalled(RecordKind::time_note).size(), 2U) << "at most one a second";
+  EXPECT_LE(journalled<TimeNote>().size(), 2U) << "at most one a second";
   results.finish();
-  const std::vector<std::string> notes = journalled(RecordKind::time_note);
+  const std::vector<TimeNote> notes = journalled<TimeNote>();
   ASSERT_GE(notes.size(), 2U);
-  EXPECT_GE(time_of(notes.front()).value_or(0), before);
-  EXPECT_LE(time_of(notes.back()).value_or(1e300), now());
+  EXPECT_GE(notes.front().time, before);
+  EXPECT_LE(notes.back().time, unix_seconds());
 }
 
 TEST_F(Results, AreSyncedInGroupsWithinTheDelay) {
@@ -191,9 +137,9 @@ TEST_F(Results, AreSyncedInGroupsWithinTheDelay) {
   results.open_fresh_csvs();
   results.sync_within(std::chrono::milliseconds(200));
   const int before = syncs_;
-  const auto start = std::chrono::steady_clock::now();
+  const double start = steady_seconds();
   std::uint32_t task = 0;
-  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500)) {
+  while (steady_seconds() - start < 0.5) {
     results.add(result_of(task++, Status::pass));
     results.commit();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -248,7 +194,7 @@ TEST_F(Results, OfAnEarlierRunAreTakenOrRunAgain) {
   EXPECT_EQ(results.summary().counts().skip, 0U);
   EXPECT_EQ(results.summary().counts().error, 1U);
   results.rewrite_and_open_csvs();
-  EXPECT_THAT(journalled(RecordKind::result), IsEmpty()) << "they are in it already";
+  EXPECT_THAT(journalled<ApiResult>(), IsEmpty()) << "they are in it already";
   results.add(result_of(1, Status::warning));
   results.finish();
   const std::string csv = bytes_of(directory_.file("accuracy_checking_result_20260101000000.csv"));

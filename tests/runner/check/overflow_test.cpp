@@ -143,25 +143,5 @@ TEST(OverflowCheck, WhatCannotBeRunIsASkip) {
   EXPECT_EQ(result.message, "Dtype is not supported: torch.nonsense");
 }
 
-TEST(OverflowCheck, FindingSurvivesTheRing) {
-  ApiResult result;
-  result.name = "Torch.mul.0";
-  EXPECT_FALSE(decode_result(encode(result)).overflow);
-  const std::string without = encode(result);
-  result.overflow = OverflowFinding{OverflowFinding::Verdict::abnormal, false, true};
-  const std::string with = encode(result);
-  EXPECT_EQ(with.substr(0, without.size()), without);
-  const ApiResult read = decode_result(with);
-  ASSERT_TRUE(read.overflow);
-  EXPECT_EQ(read.overflow->verdict, OverflowFinding::Verdict::abnormal);
-  EXPECT_FALSE(read.overflow->bench);
-  EXPECT_TRUE(read.overflow->device);
-  EXPECT_THROW(decode_result(with.substr(0, with.size() - 1)), std::runtime_error);
-  EXPECT_THROW(decode_result(with + "x"), std::runtime_error);
-  std::string unknown = with;
-  unknown[without.size()] = 9;
-  EXPECT_THROW(decode_result(unknown), std::runtime_error);
-}
-
 }  // namespace
 }  // namespace msrun

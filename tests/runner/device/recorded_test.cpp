@@ -16,6 +16,12 @@ double value_of(const Value& value) {
 GradientSlot wanted(const Dims& shape) { return {shape, true, true}; }
 GradientSlot constant(const Dims& shape) { return {shape, false, true}; }
 
+GradientPairing pair_gradients(const std::string& op, const List& recorded, const std::vector<GradientSlot>& slots) {
+  const Operator* known = find_canonical(op);
+  const RecordedGradients kind = (known == nullptr ? ordinary_traits : known->traits()).recorded_gradients;
+  return msrun::pair_gradients(kind, op, recorded, slots);
+}
+
 TEST(PairGradients, ByPlace) {
   const GradientPairing pairing =
       pair_gradients("mul", {gradient({2, 3}, 1), gradient({2, 3}, 2), None{}}, {wanted({2, 3}), wanted({2, 3})});

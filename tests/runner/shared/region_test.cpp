@@ -10,7 +10,6 @@
 #include <set>
 #include <thread>
 
-#include "runner/results/result.h"
 #include "runner/runner.h"
 
 namespace msrun {
@@ -115,50 +114,6 @@ TEST(SharedQueue, ProcessorTokensAreLimitedAndGivenBack) {
   queue.release(queue.slots[1]);
   queue.release(queue.slots[1]);
   EXPECT_EQ(queue.control->computing.load(), 0U);
-}
-
-ApiResult sample_result() {
-  ApiResult result;
-  result.task = 7;
-  result.name = "Functional.relu.0";
-  result.device = 3;
-  result.forward = Status::warning;
-  result.backward = Status::skip;
-  result.message = "because";
-  DetailsRow row;
-  row.bench_dtype = "torch.float64";
-  row.shape = "(2, 3)";
-  row[Metric::cosine] = Cell::fp64(0.25);
-  row[Metric::max_abs_error] = Cell::fp32(1e-5);
-  row[Metric::ulp_max] = Cell::integer(0);
-  row.message = "line\nline";
-  result.forward_rows = {row, DetailsRow{}};
-  result.times.device = 12345;
-  return result;
-}
-
-TEST(ResultRecord, SurvivesEncoding) {
-  const ApiResult result = sample_result();
-  const ApiResult copy = decode_result(encode(result));
-  EXPECT_EQ(copy.task, 7U);
-  EXPECT_EQ(copy.name, result.name);
-  EXPECT_EQ(copy.device, 3);
-  EXPECT_EQ(copy.forward, Status::warning);
-  EXPECT_EQ(copy.backward, Status::skip);
-  EXPECT_EQ(copy.message, "because");
-  ASSERT_EQ(copy.forward_rows.size(), 2U);
-  EXPECT_EQ(copy.forward_rows[0].cells, result.forward_rows[0].cells);
-  EXPECT_EQ(copy.forward_rows[0].message, "line\nline");
-  EXPECT_EQ(copy.times.device, 12345U);
-  EXPECT_EQ(encode(copy), encode(result));
-}
-
-TEST(ResultRecord, RefusesCutAndForeignBytes) {
-  const std::string bytes = encode(sample_result());
-  for (std::size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_THROW(decode_result(std::string_view(bytes).substr(0, size)), std::runtime_error) << size;
-  }
-  EXPECT_THROW(decode_result(bytes + "x"), std::runtime_error);
 }
 
 }  // namespace

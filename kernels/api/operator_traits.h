@@ -1,0 +1,128 @@
+// What is known about an operator beside its signature and its body: one line in the operator's file, under its NAMES.
+//
+//   TRAITS("topk", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{2, -1},
+//          .differentiable_output = 0);
+//
+// Fields that a line leaves out have the values given here, which hold for most operators. Fields follow each other in
+// the order of this struct. Nothing outside of the operators' files knows an operator by its name: who needs to know
+// something asks Operator::traits() or traits_of (operators.h), or is handed what it needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "kernels/api/value.h"
+
+namespace msrun {
+
+// What autocast does to the floating inputs of an operator, by torch's lists ("Autocast Op Reference").
+enum class AutocastPolicy : std::uint8_t { keep, lower, float32 };
+
+// What the indices that an operator returns select. Which of several equal elements is named is free.
+enum class IndexOutput : std::uint8_t {
+  none,         // no output holds indices
+  of_values,    // of two outputs: the second holds the indices of the values in the first
+  of_largest,   // of the largest elements; the only output
+  of_smallest,  // of the smallest elements; the only output
+  of_order,     // of all elements in rising or falling order; the only output
+};
+
+struct TieRule {
+  IndexOutput indices = IndexOutput::none;
+  bool unique = false;  // an index occurs at most once along the axis
+};
+
+// Where a call says along which axis it picks elements, each of which passes the gradient of its output on. The
+// keywords dim and axis say so, too.
+struct PickedAxis {
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+  std::size_t position = never;  // among the positional arguments
+  // The axis of a call that gives none; nothing: such a call reduces the whole tensor, and equal elements share the
+  // gradient.
+  std::optional<std::int64_t> usual = std::nullopt;
+};
+
+// Which choice a decomposition leaves to whoever computes it (kernels/compare/freedom.h).
+enum class Freedom : std::uint8_t {
+  none,
+  singular,       // (U, S, V): paired columns of U and V up to a sign or phase; a recording may hold V's as rows
+  singular_rows,  // (U, S, V^H): the right vectors are rows
+  orthogonal,     // (Q, R): columns of Q with the rows of R
+  symmetric,      // (values, vectors)
+  general,        // values in any order, alone or with their vectors
+};
+
+// What the gradients are that a dump holds of a call. The dumper hooks autograd nodes, not arguments.
+enum class RecordedGradients : std::uint8_t {
+  of_arguments,
+  of_last_step,     // the last node is only a part of the operator: its gradients are not those of the arguments
+  of_passed_input,  // the operator may return its argument itself, whose own node is hooked then
+  of_addmm,         // those of the arguments, or of addmm in its order: bias, input, transposed weight
+};
+
+// A dtype in place of another.
+struct DTypeChange {
+  DType from;
+  DType to;
+};
+
+struct OperatorTraits {
+  AutocastPolicy autocast = AutocastPolicy::keep;
+
+  // Takes complex tensors. Calls of other operators with them are a SKIP before anything is computed.
+  bool complex = false;
+  // Moves elements and computes nothing: every element of the results is an element of an argument or a fill value, at
+  // most converted to the dtype of the result. Such an operator takes tensors of any dtype, complex ones as well.
+  bool copies_only = false;
+  constexpr bool takes_complex() const { return complex || copies_only; }
+
+  TieRule ties = {};
+  std::optional<PickedAxis> picks = std::nullopt;
+  Freedom freedom = Freedom::none;
+  // Draws at random which elements are zero: only the shares of zeros can be compared.
+  bool random_zeros = false;
+  // Of several outputs the only one that is compared, the others serve the device alone; nothing: all are.
+  std::optional<std::size_t> compared_output = std::nullopt;
+  // Of several outputs the only one that msProbe differentiates; nothing: it refuses the backward of a call with
+  // several. Asked for under --compat msprobe.
+  std::optional<std::size_t> differentiable_output = std::nullopt;
+
+  // Changes the recorded arguments of a call before its tensors are made: tensor leaves are TensorSpecs, in whose place
+  // Tensors may be put (acc_check_pytorch.md 6.2). Null: they stay as they are.
+  void (*adapt)(List& args, Dict& kwargs) = nullptr;
+  // The dtype that argument tensors of another dtype are converted to, generated and read from files.
+  std::optional<DTypeChange> converts = std::nullopt;
+  // The bare API name of this operator under which the pre-check takes it for one that runs in HF32: its float32 inputs
+  // are rounded to HF32 (6.6), and its benchmark stays in float32 (6.7). Empty: none.
+  std::string_view hf32_as = {};
+  constexpr bool runs_in_hf32(std::string_view api) const { return !hf32_as.empty() && hf32_as == api; }
+  // What the call returns depends on the dtypes of its arguments, so that those of the benchmark are not raised.
+  bool keeps_dtypes = false;
+  // Why the backward is never run, as a Message; empty: it is run.
+  std::string_view backward_refusal = {};
+
+  // Multiply-adds of the forward, by the recorded positional arguments. Null: the work is proportional to the elements.
+  double (*multiply_adds)(const List& args) = nullptr;
+
+  RecordedGradients recorded_gradients = RecordedGradients::of_arguments;
+
+  // Why no call can be checked, as the rest of a sentence that starts with the operator's name; empty: calls can be.
+  std::string_view uncheckable = {};
+};
+
+// Of an operator without a TRAITS line.
+inline constexpr OperatorTraits ordinary_traits{};
+
+// What a TRAITS line leaves behind while the library is loaded. The line must outlive the program's use of the table.
+struct TraitsRegistration {
+  TraitsRegistration(const char* canonical, const OperatorTraits& traits);
+
+  const char* canonical;
+  OperatorTraits traits;
+  mutable const TraitsRegistration* next = nullptr;
+};
+
+}  // namespace msrun

@@ -1,0 +1,93 @@
+// What the records are made of, field by field: the one description from which their bytes in rings and journals
+// (record.cpp, format.md) and their form in memory (stored_results.cpp) follow.
+//
+// A new field is one line here, and one more version of its record:
+//
+//     if (archive.has(2)) archive.number(result.new_field);
+//
+// A record of an earlier version lacks it, and the field keeps the value that it is declared with. Fields are never
+// taken away nor changed, as there are journals that have them. A later version than that is refused (format.md).
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "runner/results/attempts.h"
+#include "runner/results/record.h"
+#include "runner/results/result.h"
+
+namespace msrun {
+
+// The number that tells what a record is, and the latest version of its fields.
+template <class T>
+struct RecordType;
+
+// Const for archives that write, not const for those that read.
+template <class T, class Of>
+concept Fields = std::same_as<std::remove_const_t<T>, Of>;
+
+template <>
+struct RecordType<ApiResult> {
+  static constexpr RecordKind kind = RecordKind::result;
+  static constexpr std::uint8_t version = 1;
+};
+
+template <class Archive>
+void fields(Archive& archive, Fields<DetailsRow> auto& row) {
+  archive.common_text(row.bench_dtype);
+  archive.common_text(row.device_dtype);
+  archive.common_text(row.shape);
+  archive.common_text(row.message);
+  archive.enumerator(row.status, Status::skip);
+  archive.flag(row.rounding_only);
+  archive.cells(row.cells);
+}
+
+template <class Archive>
+void fields(Archive& archive, Fields<ApiResult> auto& result) {
+  archive.task(result.task);
+  archive.text(result.name);
+  archive.number(result.device);
+  archive.enumerator(result.forward, Status::skip);
+  archive.optional(result.backward, [&](auto& backward) { archive.enumerator(backward, Status::skip); });
+  archive.flag(result.rounding_only);
+  archive.common_text(result.message);
+  archive.number(result.times.materialise);
+  archive.number(result.times.device);
+  archive.number(result.times.benchmark);
+  archive.number(result.times.compare);
+  archive.bits(result.inputs);
+  archive.optional(result.overflow, [&](auto& finding) {
+    archive.enumerator(finding.verdict, OverflowFinding::Verdict::not_judged);
+    archive.flag(finding.bench);
+    archive.flag(finding.device);
+  });
+  // The rows stay last, so that an outline (StoredResults) can be read without them.
+  archive.rows(result.forward_rows);
+  archive.rows(result.backward_rows);
+}
+
+template <>
+struct RecordType<AttemptNote> {
+  static constexpr RecordKind kind = RecordKind::attempt_note;
+  static constexpr std::uint8_t version = 1;
+};
+
+template <class Archive>
+void fields(Archive& archive, Fields<AttemptNote> auto& note) {
+  archive.enumerator(note.event, AttemptNote::Event::end);
+  archive.list(note.tasks, [&](auto& task) { archive.number(task); });
+}
+
+template <>
+struct RecordType<TimeNote> {
+  static constexpr RecordKind kind = RecordKind::time_note;
+  static constexpr std::uint8_t version = 1;
+};
+
+template <class Archive>
+void fields(Archive& archive, Fields<TimeNote> auto& note) {
+  archive.real(note.time);
+}
+
+}  // namespace msrun

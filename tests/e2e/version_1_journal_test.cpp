@@ -1,0 +1,90 @@
+// A run that a program without kinds of records began and that was killed twice (tests/data/journal_version_1): shown,
+// exported and continued.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/test_paths.h"
+#include "tests/support/untouched.h"
+
+namespace msrun::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Version1Journal : public Untouched {
+ protected:
+  Version1Journal() {
+    fs::create_directory(out());
+    for (const fs::directory_entry& entry : fs::directory_iterator(data())) {
+      const fs::path name = entry.path().filename();
+      if (name.string().starts_with("accuracy_checking_")) fs::copy_file(entry.path(), out() / name);
+    }
+  }
+
+  static fs::path data() { return fs::path(test_data()) / "journal_version_1"; }
+  fs::path result() const { return out() / "accuracy_checking_result_20261122031752.csv"; }
+  fs::path details() const { return out() / "accuracy_checking_details_20261122031752.csv"; }
+
+  Finished resume(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"-api_info", dump("npu_fused_synth_bf16"), "-csv_path", result()};
+    words.insert(words.end(), more.begin(), more.end());
+    return msrun(words, scratch_.path());
+  }
+  void expect_whole() const {
+    EXPECT_EQ(read_file(result()), read_file(data() / "whole_result.csv"));
+    EXPECT_EQ(read_file(details()), read_file(data() / "whole_details.csv"));
+  }
+  std::string exported() const { return msrun({"journal", result(), "--export", "-"}, scratch_.path()).out; }
+  json as_json() const {
+    return json::parse(msrun({"journal", result(), "--json"}, scratch_.path()).out, nullptr, false);
+  }
+};
+
+TEST_F(Version1Journal, IsShownAndExportedAsItWas) {
+  EXPECT_EQ(exported(), read_file(data() / "export.jsonl"));
+  const json object = as_json();
+  EXPECT_EQ(object["format_version"], 1);
+  EXPECT_EQ(object["results"], 20);
+  EXPECT_EQ(object["records"], 29);
+  EXPECT_EQ(object["attempt_notes"], 8);
+  EXPECT_EQ(object["bytes"]["uncompressed"], 17006);
+  EXPECT_EQ(object["damage"]["unreadable_records"], 0);
+  EXPECT_FALSE(object["time"]["last_result"].is_null());
+}
+
+TEST_F(Version1Journal, IsContinuedToTheCsvsOfAnUndisturbedRun) {
+  const Finished finished = resume({"--retry-skip"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("--retry-skip: 1 calls that were SKIP run again."),
+                                  HasSubstr("19 of 21 calls were finished by the earlier run."),
+                                  HasSubstr("1 calls were in flight when a run died, twice or more"),
+                                  HasSubstr("The first is NPU.npu_confusion_transpose.0.")));
+  expect_whole();
+
+  // The journal has records of both forms now.
+  const json object = as_json();
+  EXPECT_EQ(object["format_version"], 1);
+  EXPECT_EQ(object["results"], 21);
+  EXPECT_EQ(object["replaced"], 1);
+  EXPECT_EQ(object["counts"]["skip"], 0);
+  EXPECT_EQ(object["damage"]["unreadable_records"], 0);
+  fs::remove(result());
+  fs::remove(details());
+  EXPECT_EQ(resume().exit_code, 0);
+  expect_whole();
+}
+
+TEST_F(Version1Journal, KeepsItsSkipUnlessAsked) {
+  const std::string skip = "NPU.npu_confusion_transpose.1,SKIP,SKIP,";
+  ASSERT_THAT(read_file(result()), HasSubstr(skip));
+  fs::remove(result());
+  fs::remove(details());
+  EXPECT_EQ(resume().exit_code, 0);
+  EXPECT_THAT(read_file(result()), HasSubstr(skip));
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,225 @@
+// The bytes of records: kinds, versions and fields, and what is refused.
+#include "runner/results/record.h"
+
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "runner/results/bytes.h"
+#include "tests/runner/results/support.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+template <class F>
+std::string error_of(const F& body) {
+  try {
+    body();
+  } catch (const RecordError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<DetailsRow>& expected) {
+  ASSERT_EQ(rows.size(), expected.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].bench_dtype, expected[i].bench_dtype);
+    EXPECT_EQ(rows[i].device_dtype, expected[i].device_dtype);
+    EXPECT_EQ(rows[i].shape, expected[i].shape);
+    EXPECT_EQ(rows[i].message, expected[i].message);
+    EXPECT_EQ(rows[i].status, expected[i].status);
+    EXPECT_EQ(rows[i].rounding_only, expected[i].rounding_only);
+    EXPECT_EQ(rows[i].cells, expected[i].cells);
+  }
+}
+
+TEST(Records, GiveBackEveryFieldOfAResult) {
+  for (const ApiResult& result : varied_results(300)) {
+    const ApiResult back = decode_result(encode(result));
+    EXPECT_EQ(back.task, result.task);
+    EXPECT_EQ(back.name, result.name);
+    EXPECT_EQ(back.device, result.device);
+    EXPECT_EQ(back.forward, result.forward);
+    EXPECT_EQ(back.backward, result.backward);
+    EXPECT_EQ(back.rounding_only, result.rounding_only);
+    EXPECT_EQ(back.message, result.message);
+    EXPECT_EQ(back.times.materialise, result.times.materialise);
+    EXPECT_EQ(back.times.device, result.times.device);
+    EXPECT_EQ(back.times.benchmark, result.times.benchmark);
+    EXPECT_EQ(back.times.compare, result.times.compare);
+    EXPECT_EQ(back.inputs, result.inputs);
+    ASSERT_EQ(back.overflow.has_value(), result.overflow.has_value());
+    if (back.overflow) {
+      EXPECT_EQ(back.overflow->verdict, result.overflow->verdict);
+      EXPECT_EQ(back.overflow->bench, result.overflow->bench);
+      EXPECT_EQ(back.overflow->device, result.overflow->device);
+    }
+    expect_equal(back.forward_rows, result.forward_rows);
+    expect_equal(back.backward_rows, result.backward_rows);
+    EXPECT_EQ(encode(back), encode(result));
+  }
+}
+
+TEST(Records, GiveBackNotes) {
+  const Record attempt = decode_record(encode(AttemptNote{AttemptNote::Event::in_flight, {7, 1'000'000, 0}}));
+  ASSERT_TRUE(std::holds_alternative<AttemptNote>(attempt));
+  EXPECT_EQ(std::get<AttemptNote>(attempt).event, AttemptNote::Event::in_flight);
+  EXPECT_THAT(std::get<AttemptNote>(attempt).tasks, ElementsAre(7, 1'000'000, 0));
+  const Record time = decode_record(encode(TimeNote{12.5}));
+  ASSERT_TRUE(std::holds_alternative<TimeNote>(time));
+  EXPECT_EQ(std::get<TimeNote>(time).time, 12.5);
+  EXPECT_THAT(error_of([] { decode_result(encode(TimeNote{})); }), HasSubstr("no result"));
+}
+
+// The bytes that format.md gives.
+TEST(Records, AreWhatTheFormatSays) {
+  using namespace std::string_literals;
+  EXPECT_EQ(encode(AttemptNote{AttemptNote::Event::in_flight, {3, 300}}),
+            "\x02\x01R\xD2"
+            "\x01"          // in flight
+            "\x02"          // two tasks
+            "\x03\xAC\x02"  // 3 and 300
+            ""s);
+  EXPECT_EQ(encode(TimeNote{1.0}), "\x81\x01R\xD2\0\0\0\0\0\0\xF0\x3F"s);
+  ApiResult result;
+  result.task = 300;
+  result.name = "Torch.add.0";
+  result.device = -1;
+  result.forward = Status::warning;
+  result.backward = Status::pass;
+  result.message = "m";
+  result.times = {1, 2, 128, 4};
+  result.inputs = 0x0807060504030201;
+  DetailsRow row;
+  row.bench_dtype = "b";
+  row.device_dtype = "d";
+  row.shape = "()";
+  row.message = "";
+  row.status = Status::error;
+  row.rounding_only = true;
+  row[Metric::max_abs_error] = Cell::fp32(1.0);
+  result.backward_rows = {row};
+  EXPECT_EQ(encode(result),
+            "\x01\x01R\xD2"
+            "\xAC\x02"                          // task
+            "\x0BTorch.add.0"                   // name
+            "\x01"                              // device
+            "\x01"                              // warning
+            "\x01\0"                            // there is a backward: pass
+            "\0"                                // not explained by rounding
+            "\x01m"                             // message
+            "\x01\x02\x80\x01\x04"              // times
+            "\x01\x02\x03\x04\x05\x06\x07\x08"  // inputs
+            "\0"                                // no finding of an overflow check
+            "\0"                                // no rows of the forward
+            "\x01"                              // one of the backward
+            "\x01"
+            "b\x01"
+            "d\x02()\0"
+            "\x02\x01"                        // error, explained by rounding
+            "\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // 17 cells: blank, fp32 1.0
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
+}
+
+TEST(Records, CutShortOrWithSurplusBytesAreRefused) {
+  for (const std::string& bytes :
+       {encode(varied_results(24).back()), encode(AttemptNote{{}, {1, 2}}), encode(TimeNote{1})}) {
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_THROW(decode_record(std::string_view(bytes).substr(0, size)), RecordError) << size;
+    }
+    EXPECT_THAT(error_of([&] { decode_record(bytes + "x"); }), HasSubstr("1 bytes are left behind its last field"));
+  }
+}
+
+TEST(Records, WithValuesOutOfRangeAreRefused) {
+  const std::string note = encode(AttemptNote{AttemptNote::Event::end, {}});
+  std::string event = note;
+  event[4] = 3;
+  EXPECT_THAT(error_of([&] { decode_record(event); }), HasSubstr("out of its range"));
+  const std::string prefix = note.substr(0, 5);
+  EXPECT_THROW(decode_record(prefix + std::string("\x01\x80\0", 3)), RecordError) << "a longer number than need be";
+  EXPECT_THROW(decode_record(prefix + "\x01\xFF\xFF\xFF\xFF\x10"), RecordError) << "a task of 33 bits";
+  EXPECT_THROW(decode_record(prefix + "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"), RecordError) << "65 bits";
+  EXPECT_THROW(decode_record(prefix + "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), RecordError)
+      << "more than there are";
+}
+
+TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
+  std::string result = encode(skip_result(0, "Torch.add.0", "reason"));
+  result[1] = 2;
+  EXPECT_EQ(error_of([&] { decode_record(result); }),
+            "a result of version 2, which a later msrun has written; this one reads up to version 1");
+  result[1] = 0;
+  EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
+  const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };
+  EXPECT_EQ(error_of([&] { decode_record(of_kind(0x7F)); }),
+            "a record of kind 127, which this msrun does not know; a later one may");
+  EXPECT_TRUE(std::holds_alternative<UnknownNote>(decode_record(of_kind(0x82))));
+  std::string time = encode(TimeNote{1});
+  time[1] = 2;
+  EXPECT_TRUE(std::holds_alternative<UnknownNote>(decode_record(time + "more")));
+}
+
+// How a record grows: its second version has one field more, in the middle.
+struct Growing {
+  std::uint32_t first = 1;
+  std::string added = "as declared";
+  bool last = false;
+};
+
+template <class Archive, class T>
+void fields_of(Archive& archive, T& growing) {
+  archive.number(growing.first);
+  if (archive.has(2)) archive.text(growing.added);
+  archive.flag(growing.last);
+}
+
+TEST(Fields, OfAnEarlierVersionKeepTheirDeclaredValue) {
+  Growing read;
+  ByteReader earlier(std::string_view("\x09\x01", 2), 1);
+  fields_of(earlier, read);
+  earlier.end();
+  EXPECT_EQ(read.first, 9U);
+  EXPECT_EQ(read.added, "as declared");
+  EXPECT_TRUE(read.last);
+  std::string bytes;
+  ByteWriter writer(bytes);
+  const Growing written{5, "new", true};
+  fields_of(writer, written);
+  ByteReader later(bytes, 2);
+  fields_of(later, read);
+  later.end();
+  EXPECT_EQ(read.added, "new");
+}
+
+template <class T>
+void expect_number(T value) {
+  std::string bytes;
+  ByteWriter writer(bytes);
+  writer.number(value);
+  ByteReader reader(bytes, 1);
+  T back = 0;
+  reader.number(back);
+  reader.end();
+  EXPECT_EQ(back, value);
+}
+
+TEST(Fields, NumbersOfAnySizeAndSign) {
+  for (unsigned shift = 0; shift < 64; ++shift) {
+    for (const std::uint64_t off : {0, 1}) {
+      expect_number((std::uint64_t{1} << shift) - off);
+      expect_number(static_cast<std::int64_t>((std::uint64_t{1} << shift) - off));
+      expect_number(-static_cast<std::int64_t>((std::uint64_t{1} << (shift % 63)) - off));
+    }
+  }
+  expect_number(std::numeric_limits<std::int32_t>::min());
+  expect_number(std::numeric_limits<std::int64_t>::min());
+  expect_number(std::numeric_limits<std::uint64_t>::max());
+}
+
+}  // namespace
+}  // namespace msrun

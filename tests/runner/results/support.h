@@ -1,0 +1,48 @@
+// Results of every sort, for tests of what stores them.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "runner/results/result.h"
+
+namespace msrun {
+
+// The first `count` of a series in which every field takes several values, tasks ascending from 0.
+inline std::vector<ApiResult> varied_results(std::uint32_t count) {
+  std::vector<ApiResult> results;
+  for (std::uint32_t task = 0; task < count; ++task) {
+    ApiResult result;
+    result.task = task;
+    result.name = "Functional.relu." + std::to_string(task) + std::string(task, 'n');
+    result.device = static_cast<int>(task % 9) - 1;
+    result.forward = static_cast<Status>(task % 4);
+    if (task % 3 != 0) result.backward = static_cast<Status>(task % 5 % 4);
+    result.message = task % 7 == 0 ? std::string(200'000, 'm') : "message " + std::to_string(task % 11);
+    result.times = {task, std::uint64_t{1} << (task % 64), 127 + task, UINT64_MAX - task};
+    result.inputs = task * 0x9E3779B97F4A7C15U;
+    result.rounding_only = task % 2 == 1;
+    if (task % 5 == 0) {
+      result.overflow = {static_cast<OverflowFinding::Verdict>(task % 3), task % 2 == 0, task % 4 == 0};
+    }
+    for (std::uint32_t i = 0; i < task % 6; ++i) {
+      DetailsRow row;
+      row.bench_dtype = "torch.float" + std::to_string(32 << (i % 2));
+      row.device_dtype = i % 2 == 0 ? std::string() : std::string("a\0b", 3);
+      row.shape = "(" + std::to_string(task) + ",)";
+      row.status = static_cast<Status>((task + i) % 4);
+      row.rounding_only = task % 2 == 0;
+      row.message = "row, with \"text\"";
+      row.cells[i] = Cell::fp64(0.1 * task);
+      row.cells[16] = Cell::fp16(-std::numeric_limits<double>::infinity());
+      row.cells[task % 17] = Cell::integer(task);
+      (i % 2 == 0 ? result.forward_rows : result.backward_rows).push_back(row);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace msrun

@@ -1,0 +1,189 @@
+// What is known about an operator is written in its file (kernels/api/operator_traits.h): no other source names one,
+// but for the inventory, the documented standards, and what is listed here with its reason.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "tests/support/test_paths.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::array searched_folders{"kernels", "runner", "orchestrator", "journal", "tools"};
+constexpr std::array homes{"kernels/ops/", "kernels/fused/", "kernels/inventory/", "kernels/compare/standards.cpp"};
+
+// Operators that are words of Python's, of C++'s or of file formats first: a literal of one says nothing about the
+// operator.
+const std::set<std::string, std::less<>> vocabulary{"any",    "bool",  "byte", "cdouble", "cfloat", "dim",
+                                                    "double", "float", "full", "half",    "int",    "long",
+                                                    "short",  "slice", "t",    "type"};
+
+struct Allowed {
+  std::string file;
+  std::string name;
+  std::string reason;
+
+  bool operator==(const Allowed& other) const { return file == other.file && name == other.name; }
+};
+
+// A name that is listed here but no longer found fails the test, too.
+const std::vector<Allowed>& allowed() {
+  static const std::vector<Allowed> list = [] {
+    std::vector<Allowed> result;
+    const auto add = [&](const char* file, std::initializer_list<const char*> names, const char* reason) {
+      for (const char* name : names) result.push_back({file, name, reason});
+    };
+    add("kernels/numeric/decompositions.cpp", {"cholesky", "det", "inverse", "solve"}, "algorithms, in error messages");
+    add("orchestrator/command/config.cpp",
+        {"to", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"},
+        "the pre-check's documented list of what it never runs");
+    add("tools/api_precision_compare/comparison.cpp", {"topk"}, "a documented rule of that command");
+    add("tools/torchair_compare/html_report.cpp", {"cosine_similarity"}, "a column of metrics");
+    add("tools/torchair_compare/row.cpp", {"cosine_similarity"}, "a column of metrics");
+    return result;
+  }();
+  return list;
+}
+
+struct Literal {
+  int line = 0;
+  std::string text;  // escapes as they are written
+
+  bool operator==(const Literal&) const = default;
+};
+
+// The string literals of C++ source outside of comments and #include lines; of raw ones only those without a delimiter.
+std::vector<Literal> literals_of(std::string_view source) {
+  std::vector<Literal> result;
+  int line = 1;
+  std::size_t i = 0;
+  const auto at = [&](std::string_view text) { return source.substr(i).starts_with(text); };
+  // Moves to the first `end` from here, or to the end of the source.
+  const auto skip_to = [&](std::string_view end) {
+    const std::size_t found = std::min(source.find(end, i), source.size());
+    line += static_cast<int>(std::count(source.begin() + static_cast<std::ptrdiff_t>(i),
+                                        source.begin() + static_cast<std::ptrdiff_t>(found), '\n'));
+    i = found;
+  };
+  const auto take_quoted = [&](char quote) {
+    std::string text;
+    for (++i; i < source.size() && source[i] != quote && source[i] != '\n'; ++i) {
+      text += source[i];
+      if (source[i] == '\\' && i + 1 < source.size()) text += source[++i];
+    }
+    ++i;
+    return text;
+  };
+  while (i < source.size()) {
+    if (at("//") || at("#include")) {
+      skip_to("\n");
+    } else if (at("/*")) {
+      skip_to("*/");
+      i += 2;
+    } else if (at("R\"(")) {
+      const int first_line = line;
+      const std::size_t start = i + 3;
+      skip_to(")\"");
+      result.push_back({first_line, std::string(source.substr(start, i - std::min(start, i)))});
+      i += 2;
+    } else if (source[i] == '"') {
+      result.push_back({line, take_quoted('"')});
+    } else if (source[i] == '\'' && (i == 0 || std::isalnum(static_cast<unsigned char>(source[i - 1])) == 0)) {
+      take_quoted('\'');  // not the separator in 1'000
+    } else {
+      line += source[i] == '\n' ? 1 : 0;
+      ++i;
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (c == ' ' || c == ',' || c == ';') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  std::erase(words, "");
+  return words;
+}
+
+// Every API name and every canonical name.
+std::set<std::string, std::less<>> operator_names() {
+  std::set<std::string, std::less<>> names;
+  for (const ApiListing& entry : list_apis()) names.insert({entry.api, entry.canonical});
+  return names;
+}
+
+// The operators that a literal names: those of its words, if all of them are operators; a sentence has other words.
+std::vector<std::string> operators_in(const std::string& literal, const std::set<std::string, std::less<>>& names) {
+  std::vector<std::string> words = words_of(literal);
+  if (!std::ranges::all_of(words, [&](const std::string& word) { return names.contains(word); })) return {};
+  std::erase_if(words, [](const std::string& word) { return vocabulary.contains(word); });
+  return words;
+}
+
+std::string read(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(OperatorNames, LiteralsAreFoundInCode) {
+  EXPECT_THAT(
+      literals_of(
+          "#include \"sort.h\"\n// \"topk\"\n/* \"max\"\n */ f(\"a\\\"b\", '\"', 1'000);\ng(R\"(c\nd)\", \"e\");"),
+      ElementsAre(Literal{4, "a\\\"b"}, Literal{5, "c\nd"}, Literal{6, "e"}));
+}
+
+TEST(OperatorNames, ListsNameOperatorsAndSentencesDoNot) {
+  const auto names = operator_names();
+  EXPECT_THAT(operators_in("topk", names), ElementsAre("topk"));
+  EXPECT_THAT(operators_in("conv1d, linalg.inv; float", names), ElementsAre("conv1d", "linalg.inv"));
+  EXPECT_THAT(operators_in("sort the values", names), IsEmpty());
+  EXPECT_THAT(operators_in("", names), IsEmpty());
+}
+
+TEST(OperatorNames, StandInTheFilesOfTheirOperatorsAlone) {
+  const std::filesystem::path root = std::filesystem::path(test_data()).parent_path().parent_path();
+  const auto names = operator_names();
+  ASSERT_GT(names.size(), 1000U);
+  std::vector<Allowed> unused = allowed();
+  std::size_t files = 0;
+  for (const char* folder : searched_folders) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / folder)) {
+      const std::string file = entry.path().lexically_relative(root).generic_string();
+      if (!file.ends_with(".cpp") && !file.ends_with(".h")) continue;
+      if (std::ranges::any_of(homes, [&](const char* home) { return file.starts_with(home); })) continue;
+      ++files;
+      for (const Literal& literal : literals_of(read(entry.path()))) {
+        for (const std::string& name : operators_in(literal.text, names)) {
+          std::erase(unused, Allowed{file, name, ""});
+          const bool may = std::ranges::count(allowed(), Allowed{file, name, ""}) > 0;
+          EXPECT_TRUE(may) << file << ":" << literal.line << " names the operator " << name
+                           << ". What is known about it belongs to its TRAITS.";
+        }
+      }
+    }
+  }
+  EXPECT_GT(files, 150U);
+  for (const Allowed& entry : unused) ADD_FAILURE() << entry.file << " no longer names " << entry.name;
+}
+
+}  // namespace
+}  // namespace msrun::testing
