@@ -66,11 +66,11 @@ void write_details(const fs::path& path, std::size_t rows, unsigned seed) {
   AtomicFile file(path.string());
   std::string text(byte_order_mark);
   text += "API Name,Bench Dtype,DEVICE Dtype,Shape";
-  for (int i = 0; i < metric_count; ++i) text += "," + std::string(metric_title(static_cast<Metric>(i), false));
+  for (const Column& column : pytorch_columns().columns()) text += "," + std::string(column.chinese);
   text += ",Status,Message\r\n";
   for (std::size_t row = 0; row < rows; ++row) {
     const Kind& kind = kinds()[row % kinds().size()];
-    DetailsRow cells;
+    DetailsRow cells(pytorch_columns());
     cells[Metric::cosine] = Cell::fp64(1 - error(random) * 1e-3);
     cells[Metric::max_abs_error] = Cell::fp32(error(random));
     for (const Metric metric : kind.metrics) cells[metric] = Cell::fp64(error(random));

@@ -70,7 +70,7 @@ ApiResult typical_result(std::uint32_t task) {
   result.backward = Status::pass;
   result.times = {task % 90'000 + 5'000, task % 700'000 + 9'000, task % 500'000 + 8'000, task % 100'000 + 3'000};
   for (std::uint32_t i = 0; i < 3; ++i) {
-    DetailsRow row;
+    DetailsRow row(pytorch_columns());
     row.bench_dtype = "torch.float32";
     row.device_dtype = "torch.bfloat16";
     row.shape = "(" + std::to_string(task % 40 + 1) + ", 4096, " + std::to_string(64 << (task % 3)) + ")";

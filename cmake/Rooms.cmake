@@ -1,6 +1,6 @@
 # The rooms of the source tree: a folder, the rooms it may include from, and the target it is compiled as.
 #
-#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [USES <folder>...] [LINKS <library>...])
+#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...])
 #
 # A room may include its own headers and those of the rooms it uses, directly or through them; anything else fails the
 # build (CheckIncludes.cmake). A room can only use rooms that were declared before it, so that there are no circles.
@@ -10,6 +10,7 @@
 # OBJECT: part of the kernels library (kernels/CMakeLists.txt). With NUMERIC it is compiled for every processor level
 # and gives the targets <target>_<level>, else once. All other rooms are static libraries, or interfaces if they have
 # headers alone.
+# HEADERS: rooms of which only inline code is used, so that nothing of them is linked.
 # LINKS: libraries from outside, by the name of their CMake target.
 set_property(GLOBAL PROPERTY MSRUN_ROOMS "")
 
@@ -20,7 +21,7 @@ function(msrun_room_target folder out)
 endfunction()
 
 function(msrun_room folder)
-  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT" "" "USES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT" "" "USES;HEADERS;LINKS")
   msrun_room_target(${folder} target)
   set(depth GLOB_RECURSE)
   if(room_FLAT)
@@ -31,7 +32,7 @@ function(msrun_room folder)
 
   get_property(rooms GLOBAL PROPERTY MSRUN_ROOMS)
   set(reachable ${folder})
-  foreach(used IN LISTS room_USES)
+  foreach(used IN LISTS room_USES room_HEADERS)
     if(NOT used IN_LIST rooms)
       message(FATAL_ERROR "The room ${folder} uses ${used}, which is not declared before it.")
     endif()

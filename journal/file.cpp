@@ -11,10 +11,10 @@
 #include <optional>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "journal/error.h"
 #include "journal/holder.h"
+#include "kernels/base/unique_fd.h"
 
 namespace msrun::journal {
 namespace {
@@ -28,21 +28,6 @@ auto retry(Call call) {
   while (result < 0 && errno == EINTR) result = call();
   return result;
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 std::uint64_t size_of(int fd, const std::string& name) {
   struct stat status {};
@@ -76,7 +61,7 @@ class FileSource final : public Source {
  public:
   explicit FileSource(const std::filesystem::path& path)
       : name_(path.string()), fd_(retry([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); })) {
-    if (fd_.get() < 0) throw Error(name_ + ": cannot open: " + describe(errno));
+    if (!fd_) throw Error(name_ + ": cannot open: " + describe(errno));
     if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
   }
   std::string name() const override { return name_; }
@@ -87,7 +72,7 @@ class FileSource final : public Source {
 
  private:
   std::string name_;
-  Descriptor fd_;
+  UniqueFd fd_;
 };
 
 class PosixFile final : public File {
@@ -96,7 +81,7 @@ class PosixFile final : public File {
   PosixFile(const std::filesystem::path& path, int flags)
       : name_(path.string()),
         fd_(retry([&] { return open(path.c_str(), flags | O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); })) {
-    if (fd_.get() < 0) throw WriteError(name_, (flags & O_CREAT) != 0 ? "create" : "open", errno);
+    if (!fd_) throw WriteError(name_, (flags & O_CREAT) != 0 ? "create" : "open", errno);
     if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
     const bool is_new = (flags & O_CREAT) != 0;
     lock(is_new);
@@ -164,15 +149,15 @@ class PosixFile final : public File {
   // A new file survives a power loss only when its name does. A folder that may not be opened for reading, or a file
   // system that cannot sync folders, leaves nothing to do.
   void sync_directory() {
-    const Descriptor fd(retry([&] { return open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    if (fd.get() < 0) return;
+    const UniqueFd fd(retry([&] { return open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+    if (!fd) return;
     if (retry([&] { return fsync(fd.get()); }) != 0 && errno != EINVAL && errno != EOPNOTSUPP) {
       throw WriteError(name_, "sync the folder of", errno);
     }
   }
 
   std::string name_;
-  Descriptor fd_;
+  UniqueFd fd_;
   std::filesystem::path directory_;  // to sync with the file; empty when that is done
 };
 

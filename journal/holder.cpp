@@ -1,11 +1,12 @@
 #include "journal/holder.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <string>
+
+#include "kernels/base/unique_fd.h"
 
 namespace msrun::journal {
 namespace {
@@ -48,11 +49,8 @@ std::optional<Holder> find_holder(int descriptor) {
 }
 
 std::optional<Holder> find_holder(const std::filesystem::path& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) return std::nullopt;
-  const std::optional<Holder> holder = find_holder(descriptor);
-  close(descriptor);
-  return holder;
+  const UniqueFd descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return descriptor ? find_holder(descriptor.get()) : std::nullopt;
 }
 
 void become_holder(int descriptor) {

@@ -8,8 +8,7 @@
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/list_apis.h"
 #include "orchestrator/command/list_standards.h"
-#include "orchestrator/overflow.h"
-#include "orchestrator/run.h"
+#include "orchestrator/session/session.h"
 
 namespace {
 
@@ -31,8 +30,7 @@ int run(int argc, const char* const* argv) {
     std::cout << (json ? msrun::list_standards_json() : msrun::list_standards_text());
     return msrun::exit_completed;
   }
-  if (options.command == msrun::Command::run_overflow_check) return msrun::run_overflow_check(options);
-  return msrun::run_check(options);
+  return msrun::run_session(options);
 }
 
 }  // namespace

@@ -108,6 +108,11 @@ struct OperatorTraits {
   double (*multiply_adds)(const List& args) = nullptr;
 
   RecordedGradients recorded_gradients = RecordedGradients::of_arguments;
+  // The bare API name of this operator that this is known of; empty: all its names.
+  std::string_view recorded_as = {};
+  constexpr RecordedGradients gradients_recorded_of(std::string_view api) const {
+    return recorded_as.empty() || recorded_as == api ? recorded_gradients : RecordedGradients::of_arguments;
+  }
 
   // Why no call can be checked, as the rest of a sentence that starts with the operator's name; empty: calls can be.
   std::string_view uncheckable = {};

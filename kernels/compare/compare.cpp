@@ -42,13 +42,6 @@ bool same_keys(const Dict& a, const Dict& b) {
   return covers(a, b) && covers(b, a);
 }
 
-DetailsRow verdict(Status status, std::string message) {
-  DetailsRow row;
-  row.status = status;
-  row.message = std::move(message);
-  return row;
-}
-
 // Python scalars and text, row 5 of precision_metrics.md 2.3: compared exactly.
 struct ScalarEquality {
   bool equal = false;
@@ -117,7 +110,11 @@ class Walk {
   }
 
  private:
-  void add(Status status, std::string message) { rows_.push_back(verdict(status, std::move(message))); }
+  void add(Status status, std::string message) {
+    DetailsRow& row = rows_.emplace_back(pytorch_columns());
+    row.status = status;
+    row.message = std::move(message);
+  }
 
   // precision_metrics.md 2.3.
   void pair(const Value& bench, const Value& device) {
@@ -174,7 +171,7 @@ class Walk {
 
   void scalars(const ScalarEquality& equality, const std::string& bench_class, const std::string& device_class) {
     const bool nan_counts = equality.as_nan && !options_.compat_msprobe;
-    DetailsRow row;
+    DetailsRow row(pytorch_columns());
     row.bench_dtype = "<class '" + bench_class + "'>";
     row.device_dtype = "<class '" + device_class + "'>";
     if (equality.equal || nan_counts) {
@@ -262,7 +259,9 @@ std::string short_api_name(std::string_view full_name) {
 Comparison skipped(std::string reason) {
   Comparison comparison;
   comparison.status = Status::skip;
-  comparison.rows.push_back(verdict(Status::skip, std::move(reason)));
+  DetailsRow& row = comparison.rows.emplace_back();
+  row.status = Status::skip;
+  row.message = std::move(reason);
   return comparison;
 }
 

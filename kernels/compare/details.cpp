@@ -1,8 +1,9 @@
 #include "kernels/compare/details.h"
 
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <stdexcept>
 #include <string_view>
 
 #include "kernels/tensor/dtype.h"
@@ -10,31 +11,6 @@
 namespace msrun {
 
 namespace {
-
-struct MetricTitles {
-  const char* chinese;
-  const char* english;
-};
-
-constexpr std::array<MetricTitles, metric_count> titles{{
-    {"余弦相似度", "Cosine Similarity"},
-    {"最大绝对误差", "Max Absolute Error"},
-    {"双百指标", "Dual-100"},
-    {"双千指标", "Dual-1000"},
-    {"双万指标", "Dual-10000"},
-    {"二进制一致错误率", "Binary Mismatch Rate"},
-    {"误差均衡性", "Error Balance"},
-    {"均方根误差", "RMSE"},
-    {"小值域错误占比", "Small Value Error Ratio"},
-    {"相对误差最大值", "Max Relative Error"},
-    {"相对误差平均值", "Mean Relative Error"},
-    {"inf/nan错误率", "Inf/NaN Mismatch Rate"},
-    {"相对误差错误率", "Relative Error Rate"},
-    {"绝对误差错误率", "Absolute Error Rate"},
-    {"ULP误差最大值", "Max ULP Error"},
-    {"ULP误差平均值", "Mean ULP Error"},
-    {"ULP误差大于阈值占比", "ULP Error Over Limit Ratio"},
-}};
 
 // A positive decimal number: 0.d1d2d3... times 10^point, without trailing zeros.
 struct Decimal {
@@ -226,9 +202,16 @@ std::string cell_text(const Cell& cell, int precision) {
   return text;
 }
 
-const char* metric_title(Metric metric, bool english) {
-  const MetricTitles& title = titles[static_cast<std::size_t>(metric)];
-  return english ? title.english : title.chinese;
+Cell& DetailsRow::operator[](Metric metric) {
+  if (columns == nullptr || !columns->has(metric)) {
+    throw std::logic_error(std::string("a details row has no column for ") + metric_title(metric, true));
+  }
+  return cells[columns->place(metric)];
+}
+
+const Cell& DetailsRow::operator[](Metric metric) const {
+  static constexpr Cell blank;
+  return columns == nullptr || !columns->has(metric) ? blank : cells[columns->place(metric)];
 }
 
 }  // namespace msrun

@@ -1,9 +1,11 @@
 // The cells of one details row: what the comparison of one output computes, before it becomes CSV text.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "kernels/compare/columns.h"
 
 namespace msrun {
 
@@ -25,50 +27,33 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 
-// The metric columns of the details file, in file order.
-enum class Metric : std::uint8_t {
-  cosine,
-  max_abs_error,
-  dual_100,
-  dual_1000,
-  dual_10000,
-  binary_error_rate,
-  error_balance,
-  rmse,
-  small_value_error_ratio,
-  max_relative_error,
-  mean_relative_error,
-  inf_nan_error_rate,
-  relative_error_rate,
-  absolute_error_rate,
-  ulp_max,
-  ulp_mean,
-  ulp_over_limit,
-};
-inline constexpr int metric_count = 17;
-
 struct DetailsRow {
   std::string bench_dtype = " ";  // "torch.float64", "<class 'int'>" or one space
   std::string device_dtype = " ";
   std::string shape = " ";  // "(2, 3)" or one space
-  std::array<Cell, metric_count> cells{};
+  // What the cells are of, one for each column. A row that is a status and a message alone has neither.
+  const ColumnSet* columns = nullptr;
+  std::vector<Cell> cells;
   Status status = Status::pass;
   std::string message;
   // A warning or error that is within what rounding does to a right result (rounding.h).
   bool rounding_only = false;
 
-  Cell& operator[](Metric metric) { return cells[static_cast<std::size_t>(metric)]; }
-  const Cell& operator[](Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
+  DetailsRow() = default;
+  // With blank cells.
+  explicit DetailsRow(const ColumnSet& set) : columns(&set), cells(set.size()) {}
+
+  // The cell of a metric among the row's columns; std::logic_error if it is not.
+  Cell& operator[](Metric metric);
+  // A blank cell for a metric that is not among the row's columns.
+  const Cell& operator[](Metric metric) const;
 };
 
-// Cell text of the CSV files: fp64 fixed with precision decimals, fp32 and fp16 the shortest decimal that round-trips
-// in that type, integers plain, blank one space.
+// Cell text of PyTorch's CSV files: fp64 fixed with precision decimals, fp32 and fp16 the shortest decimal that
+// round-trips in that type, integers plain, blank one space.
 std::string cell_text(const Cell& cell, int precision);
 
 // The same text appended to out, for writers of many cells.
 void append_cell_text(std::string& out, const Cell& cell, int precision);
-
-// Column title of a metric as the CSV has it: Chinese, or English where english is set.
-const char* metric_title(Metric metric, bool english);
 
 }  // namespace msrun

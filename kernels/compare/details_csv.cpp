@@ -4,23 +4,24 @@
 
 namespace msrun {
 
-std::string details_titles(bool english) {
-  std::string titles = "Bench Dtype,DEVICE Dtype,Shape";
-  for (int i = 0; i < metric_count; ++i) {
+std::string details_titles(const ColumnSet& columns, bool english) {
+  std::string titles;
+  for (const char* title : columns.dtype_and_shape_titles()) (titles += title) += ',';
+  for (const Column& column : columns.columns()) {
+    append_csv_field(titles, column.title(english));
     titles += ',';
-    append_csv_field(titles, metric_title(static_cast<Metric>(i), english));
   }
-  return titles + ",Status,Message" + std::string(csv_row_end);
+  return titles + "Status,Message" + std::string(csv_row_end);
 }
 
-void append_details_cells(std::string& out, const DetailsRow& row, int precision) {
+void append_details_cells(std::string& out, const DetailsRow& row, const ColumnSet& columns, int precision) {
   for (const std::string* field : {&row.bench_dtype, &row.device_dtype, &row.shape}) {
     out += ',';
     append_csv_field(out, *field);
   }
-  for (const Cell& cell : row.cells) {
+  for (const Column& column : columns.columns()) {
     out += ',';
-    append_cell_text(out, cell, precision);
+    columns.write(out, row[column.metric], precision);
   }
   out += ',';
   out += status_text(row.status);

@@ -18,8 +18,9 @@ namespace msrun {
 enum class CosineNote : std::uint8_t { none, scalar, both_zero, device_zero, bench_zero, nan };
 
 struct FloatMetrics {
-  // The columns of the standards; all others are blank.
+  // By metric. Those of the standards are filled, all others are blank.
   std::array<Cell, metric_count> cells{};
+  const Cell& operator[](Metric metric) const { return cells[static_cast<std::size_t>(metric)]; }
 
   // What the status walk asks for (precision_metrics.md 5.2 to 5.4).
   Cell cosine;

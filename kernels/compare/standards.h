@@ -17,9 +17,8 @@ namespace msrun {
 // behaviour, the benchmark standard for every float16, bfloat16, float32 and float64 output.
 enum class Policy : std::uint8_t { per_api, current };
 
-// "per_api", "current"; nothing for another text.
+// "per_api", "current".
 const char* policy_text(Policy policy);
-std::optional<Policy> parse_policy(std::string_view text);
 
 enum class Standard : std::uint8_t {
   absolute_threshold,

@@ -159,7 +159,7 @@ const char* walk_status(const FloatMetrics& metrics, DType device_dtype, Details
 
 void judge_floats(const Tensor& bench, const Tensor& device, Standard standard, bool compat, DetailsRow& row) {
   const FloatMetrics metrics = float_metrics(bench, device, standard, compat);
-  row.cells = metrics.cells;
+  for (const Column& column : row.columns->columns()) row[column.metric] = metrics[column.metric];
   if (device.dtype() == DType::float64) {
     row.message = "The data type " + row.device_dtype + " is not supported for new precision standard.";
   }
@@ -184,7 +184,7 @@ DetailsRow compare_tensors(std::string_view api, const Tensor& bench, const Tens
                            const CompareOptions& options) {
   const bool compat = options.compat_msprobe;
   if (compat) refuse_as_upstream(bench.dtype(), device.dtype());
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.bench_dtype = torch_name(bench.dtype());
   row.device_dtype = torch_name(device.dtype());
   row.shape = tuple_text({device.shape().data(), device.shape().size()});

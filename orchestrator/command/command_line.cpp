@@ -297,8 +297,8 @@ Options options_from(const Values& values, Command command, std::string framewor
   options.durability = values.choice("durability", Durability::process,
                                      {{"process", Durability::process}, {"power", Durability::power}});
 
-  options.standard = values.choice("standard", StandardPolicy::per_api,
-                                   {{"per_api", StandardPolicy::per_api}, {"current", StandardPolicy::current}});
+  options.standard =
+      values.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.compat_msprobe = values.choice("compat", false, {{"msprobe", true}});
   return options;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/compare/standards.h"
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/command/tool_commands.h"
 
@@ -17,7 +18,6 @@ namespace msrun {
 
 enum class Command : std::uint8_t { multi_acc_check, acc_check, run_overflow_check };
 enum class SeedMode : std::uint8_t { per_api, stream };
-enum class StandardPolicy : std::uint8_t { per_api, current };
 enum class MessageFormat : std::uint8_t { human, json };
 // What a finished result survives: the death of any process, or a power loss as well.
 enum class Durability : std::uint8_t { process, power };
@@ -63,7 +63,7 @@ struct Options {
   bool list_standards = false;  // the same for the precision standards
 
   // How the calls run.
-  std::vector<int> devices{0};          // 1..8 distinct ids of 0..7
+  std::vector<int> devices{0};          // distinct ids of at least 0; those above last_usual_device get a notice
   int threads = 8;                      // of all devices together: at least one and at most eight for each device
   std::string backend = "auto";         // auto, sim, recorded, torch
   std::string torch_device;             // cpu, cuda or npu of "torch:cpu"...; empty: the backend chooses
@@ -78,7 +78,7 @@ struct Options {
   Durability durability = Durability::process;
 
   // How the results are judged.
-  StandardPolicy standard = StandardPolicy::per_api;
+  Policy standard = Policy::per_api;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
 
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings

@@ -19,9 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 7> never_run{
-    "to", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_with_format"};
-
 constexpr std::int64_t max_rank_or_step = 1000000;
 
 // It is held in memory as a whole, at many times its size.
@@ -155,7 +152,6 @@ json parse_json(const std::string& path, std::string_view text) {
 }  // namespace
 
 ListVerdict Config::list_verdict(std::string_view api_name) const {
-  if (std::find(never_run.begin(), never_run.end(), api_name) != never_run.end()) return ListVerdict::unsupported;
   const std::string name(api_name);
   if (black_list.contains(name)) return ListVerdict::in_black_list;
   if (!white_list.empty() && !white_list.contains(name)) return ListVerdict::not_in_white_list;

@@ -12,7 +12,7 @@
 
 namespace msrun {
 
-enum class ListVerdict : std::uint8_t { run, in_black_list, not_in_white_list, unsupported };
+enum class ListVerdict : std::uint8_t { run, in_black_list, not_in_white_list };
 
 struct Config {
   // Bare API names ("conv2d", "linalg.norm"), of whatever type.
@@ -25,7 +25,7 @@ struct Config {
   // Keys that look as if they were meant for acc_check but are not used; one sentence each.
   std::vector<std::string> notices;
 
-  // Whether calls of the API run. A name in both lists does not.
+  // Whether the lists let calls of the API run. A name in both lists does not.
   ListVerdict list_verdict(std::string_view api_name) const;
 };
 

@@ -4,12 +4,11 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/inventory/inventory.h"
-#include "orchestrator/command/config.h"
+#include "runner/dialects/dialect.h"
 
 namespace msrun {
 
 Coverage measure_coverage() {
-  const Config config;
   Coverage coverage;
   for (const InventoryOperator& entry : inventory()) {
     ++coverage.operators;
@@ -29,7 +28,7 @@ Coverage measure_coverage() {
         coverage.missing.push_back(type + "." + word);
         continue;
       }
-      skipped = skipped && (!op->traits().uncheckable.empty() || config.list_verdict(word) != ListVerdict::run);
+      skipped = skipped && (!op->traits().uncheckable.empty() || pytorch_dialect().is_never_run(word));
     }
     if (!complete) continue;
     ++coverage.covered;

@@ -19,7 +19,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
-#include "kernels/io/files/descriptor.h"
+#include "kernels/base/unique_fd.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/output/paths.h"
 
@@ -227,10 +227,10 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
   for (std::size_t i = 0; i < details.size(); ++i) {
     const DetailsRow& row = details[i];
     Json metrics = Json::object();
-    for (int metric = 0; metric < metric_count; ++metric) {
-      const Cell& cell = row.cells[static_cast<std::size_t>(metric)];
+    for (std::size_t column = 0; column < row.cells.size(); ++column) {
+      const Cell& cell = row.cells[column];
       if (cell.kind == Cell::Kind::blank) continue;
-      metrics[metric_title(static_cast<Metric>(metric), true)] = number_json(cell.value);
+      metrics[row.columns->columns()[column].english] = number_json(cell.value);
     }
     rows.push_back({{"direction", direction},
                     {"output", i},
@@ -315,7 +315,7 @@ void export_to_file(const JournalContents& contents, const std::string& path) {
   if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
   // Pipes and devices cannot be replaced whole.
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
-    const Descriptor stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    const UniqueFd stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!stream) {
       throw UserError("The file " + path + " cannot be opened: " + std::generic_category().message(errno) + ".");
     }

@@ -55,7 +55,7 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.jit_compile) words.add("-j");
   if (options.seed != defaults.seed) words.add("--seed", std::to_string(options.seed));
   if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
-  if (options.standard == StandardPolicy::current) words.add("--standard", "current");
+  if (options.standard == Policy::current) words.add("--standard", "current");
   if (options.compat_msprobe) words.add("--compat", "msprobe");
 }
 

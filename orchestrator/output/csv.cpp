@@ -4,39 +4,39 @@
 
 #include <utility>
 
-#include "orchestrator/output/csv_rows.h"
+#include "orchestrator/output/csv_titles.h"
 
 namespace msrun {
 
 void write_csv_files(const RunFiles& files, const CsvStyle& style, const ResultSource& next) {
   AtomicFile details(files.details);
   AtomicFile result(files.result);
-  details.write(details_header(style.english_titles));
-  result.write(result_header());
+  details.write(details_header(*style.dialect, style.english_titles));
+  result.write(result_header(*style.dialect));
   std::string bytes;
   while (const ApiResult* api = next()) {
     bytes.clear();
-    append_details_rows(bytes, *api, style.precision);
+    style.dialect->append_details(bytes, *api, style.precision);
     details.write(bytes);
     bytes.clear();
-    append_result_row(bytes, *api);
+    style.dialect->append_result(bytes, *api);
     result.write(bytes);
   }
   details.commit();
   result.commit();
 }
 
-CsvFiles::CsvFiles(int precision, AppendedFile details, AppendedFile result)
-    : precision_(precision), details_(std::move(details)), result_(std::move(result)) {}
+CsvFiles::CsvFiles(const CsvStyle& style, AppendedFile details, AppendedFile result)
+    : style_(style), details_(std::move(details)), result_(std::move(result)) {}
 
 CsvFiles CsvFiles::create(const RunFiles& files, const CsvStyle& style) {
   AppendedFile details(files.details, AppendedFile::Mode::create_new);
   try {
     AppendedFile result(files.result, AppendedFile::Mode::create_new);
     try {
-      details.append(details_header(style.english_titles));
-      result.append(result_header());
-      return {style.precision, std::move(details), std::move(result)};
+      details.append(details_header(*style.dialect, style.english_titles));
+      result.append(result_header(*style.dialect));
+      return {style, std::move(details), std::move(result)};
     } catch (...) {
       unlink(files.result.c_str());
       throw;
@@ -48,16 +48,16 @@ CsvFiles CsvFiles::create(const RunFiles& files, const CsvStyle& style) {
 }
 
 CsvFiles CsvFiles::open(const RunFiles& files, const CsvStyle& style) {
-  return {style.precision, AppendedFile(files.details, AppendedFile::Mode::existing),
+  return {style, AppendedFile(files.details, AppendedFile::Mode::existing),
           AppendedFile(files.result, AppendedFile::Mode::existing)};
 }
 
 void CsvFiles::append(std::span<const ApiResult> results) {
   std::string rows;
-  for (const ApiResult& result : results) append_details_rows(rows, result, precision_);
+  for (const ApiResult& result : results) style_.dialect->append_details(rows, result, style_.precision);
   details_.append(rows);
   rows.clear();
-  for (const ApiResult& result : results) append_result_row(rows, result);
+  for (const ApiResult& result : results) style_.dialect->append_result(rows, result);
   result_.append(rows);
 }
 

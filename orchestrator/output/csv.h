@@ -10,6 +10,7 @@
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/output/paths.h"
+#include "runner/dialects/dialect.h"
 #include "runner/results/result.h"
 
 namespace msrun {
@@ -17,6 +18,7 @@ namespace msrun {
 struct CsvStyle {
   int precision = 14;  // decimals of double precision cells, 0..20
   bool english_titles = false;
+  const Dialect* dialect = &pytorch_dialect();
 };
 
 // Gives the results one after the other, nullptr at the end; a result need not outlive the next call.
@@ -37,9 +39,9 @@ class CsvFiles {
   void append(std::span<const ApiResult> results);
 
  private:
-  CsvFiles(int precision, AppendedFile details, AppendedFile result);
+  CsvFiles(const CsvStyle& style, AppendedFile details, AppendedFile result);
 
-  int precision_;
+  CsvStyle style_;
   AppendedFile details_;
   AppendedFile result_;
 };
@@ -49,9 +51,9 @@ struct ImportedCsv {
   std::vector<std::string> notes;  // what was dropped and why, one sentence each
 };
 
-// Reads the files of a run that left no journal. Rendering the results again with the same precision gives the same
-// bytes. Dropped: torn last rows, details rows of calls without a result row, and earlier rows of a call that has
-// several. Throws UserError, naming file and row, for files that are not ours.
-ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, int precision);
+// Reads the files of a run that left no journal. Rendering the results again in the same style gives the same bytes.
+// Dropped: torn last rows, details rows of calls without a result row, and earlier rows of a call that has several.
+// Throws UserError, naming file and row, for files that are not ours.
+ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, const CsvStyle& style);
 
 }  // namespace msrun

@@ -8,15 +8,16 @@
 
 #include "kernels/base/text.h"
 #include "orchestrator/output/csv.h"
-#include "orchestrator/output/csv_rows.h"
+#include "orchestrator/output/csv_titles.h"
 
 namespace msrun {
 
 namespace {
 
+// Name, dtypes and shape stand before the metrics, status and message behind them.
 constexpr std::size_t first_metric_column = 4;
-constexpr std::size_t status_column = first_metric_column + metric_count;
-constexpr std::size_t details_columns = status_column + 2;
+std::size_t status_column(const ColumnSet& columns) { return first_metric_column + columns.size(); }
+std::size_t width(const ColumnSet& columns) { return status_column(columns) + 2; }
 
 // One of the two files, read row by row; errors name the file and the row.
 class Source {
@@ -67,7 +68,7 @@ std::optional<Status> parse_status(std::string_view text) {
 bool is_blank(std::string_view text) { return text.find_first_not_of(' ') == std::string_view::npos; }
 
 // The kind of cell that prints as this text; nothing if it is no number.
-std::optional<Cell> parse_cell(std::string_view text, int precision) {
+std::optional<Cell> parse_cell(std::string_view text, const ColumnSet& columns, int precision) {
   if (is_blank(text)) return Cell{};
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -75,7 +76,9 @@ std::optional<Cell> parse_cell(std::string_view text, int precision) {
   const bool whole = text.find_first_not_of("-0123456789") == std::string_view::npos;
   if (whole && precision > 0) return Cell{Cell::Kind::integer, value};
   for (const Cell& cell : {Cell::fp64(value), Cell::fp32(value), Cell::fp16(value)}) {
-    if (cell_text(cell, precision) == text) return cell;
+    std::string written;
+    columns.write(written, cell, precision);
+    if (written == text) return cell;
   }
   return Cell::fp64(value);
 }
@@ -101,31 +104,32 @@ std::optional<RowName> parse_row_name(std::string_view text) {
   return name;
 }
 
-void check_details_header(const Source& source, const std::vector<std::string>& row) {
-  bool ours = row.size() == details_columns && row[0] == "API Name";
-  for (int i = 0; ours && i < metric_count; ++i) {
-    const std::string& title = row[first_metric_column + static_cast<std::size_t>(i)];
-    const auto metric = static_cast<Metric>(i);
-    ours = title == metric_title(metric, false) || title == metric_title(metric, true);
+void check_details_header(const Source& source, const std::vector<std::string>& row, const ColumnSet& columns) {
+  bool ours = row.size() == width(columns) && row[0] == "API Name";
+  for (std::size_t i = 0; ours && i < columns.size(); ++i) {
+    const std::string& title = row[first_metric_column + i];
+    const Column& column = columns.columns()[i];
+    ours = title == column.chinese || title == column.english;
   }
   if (!ours) source.fail("this is not the title row of a details file");
 }
 
-DetailsRow parse_details_row(const Source& source, const std::vector<std::string>& row, int precision) {
-  DetailsRow parsed;
+DetailsRow parse_details_row(const Source& source, const std::vector<std::string>& row, const CsvStyle& style) {
+  const ColumnSet& columns = style.dialect->columns();
+  DetailsRow parsed(columns);
   parsed.bench_dtype = row[1];
   parsed.device_dtype = row[2];
   parsed.shape = row[3];
   for (std::size_t i = 0; i < parsed.cells.size(); ++i) {
     const std::string& text = row[first_metric_column + i];
-    const auto cell = parse_cell(text, precision);
+    const auto cell = parse_cell(text, columns, style.precision);
     if (!cell) source.fail("'" + sanitised(text) + "' is not a number");
     parsed.cells[i] = *cell;
   }
-  const auto status = parse_status(row[status_column]);
-  if (!status) source.fail("'" + sanitised(row[status_column]) + "' is not a status");
+  const auto status = parse_status(row[status_column(columns)]);
+  if (!status) source.fail("'" + sanitised(row[status_column(columns)]) + "' is not a status");
   parsed.status = *status;
-  parsed.message = row[status_column + 1];
+  parsed.message = row[status_column(columns) + 1];
   // What the check says of a row that rounding explains (runner/check/explain.h).
   parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
   return parsed;
@@ -133,13 +137,15 @@ DetailsRow parse_details_row(const Source& source, const std::vector<std::string
 
 class Importer {
  public:
-  explicit Importer(int precision) : precision_(precision) {}
+  explicit Importer(const CsvStyle& style) : style_(style) {}
 
   void read_results(const std::string& path) {
     Source source(path);
     std::vector<std::string> row;
     std::size_t repeated = 0;
-    const bool is_ours = source.next(row) ? row.size() == 4 && row[0] == "API name" : source.begins(result_header());
+    const std::string_view first_title = style_.dialect->result_titles().front();
+    const bool is_ours =
+        source.next(row) ? row.size() == 4 && row[0] == first_title : source.begins(result_header(*style_.dialect));
     if (!is_ours) source.fail("this is not the title row of a result file");
     while (source.next(row)) {
       ApiResult result = parse_result_row(source, row);
@@ -156,17 +162,19 @@ class Importer {
   }
 
   void read_details(const std::string& path) {
+    const ColumnSet& columns = style_.dialect->columns();
     Source source(path);
     std::vector<std::string> row;
     std::size_t orphans = 0;
     if (source.next(row)) {
-      check_details_header(source, row);
-    } else if (!source.begins(details_header(false)) && !source.begins(details_header(true))) {
+      check_details_header(source, row, columns);
+    } else if (!source.begins(details_header(*style_.dialect, false)) &&
+               !source.begins(details_header(*style_.dialect, true))) {
       source.fail("this is not the title row of a details file");
     }
     while (source.next(row)) {
-      if (row.size() != details_columns) {
-        source.fail("it has " + std::to_string(row.size()) + " fields in place of " + std::to_string(details_columns));
+      if (row.size() != width(columns)) {
+        source.fail("it has " + std::to_string(row.size()) + " fields in place of " + std::to_string(width(columns)));
       }
       const auto name = parse_row_name(row[0]);
       if (!name) source.fail("'" + sanitised(row[0]) + "' is not the name of an output");
@@ -181,7 +189,7 @@ class Importer {
       if (name->index == 0) rows.clear();
       if (name->forward && name->index == 0) result.backward_rows.clear();
       if (name->index != rows.size()) source.fail("the row before " + sanitised(row[0]) + " is missing");
-      rows.push_back(parse_details_row(source, row, precision_));
+      rows.push_back(parse_details_row(source, row, style_));
     }
     source.note_torn_row(imported_.notes);
     note(path, orphans, "of calls without a result row");
@@ -216,15 +224,15 @@ class Importer {
                               (count == 1 ? " was" : " were") + " dropped.");
   }
 
-  int precision_;
+  const CsvStyle& style_;
   ImportedCsv imported_;
   std::unordered_map<std::string, std::size_t> place_;  // of a call in imported_.results
 };
 
 }  // namespace
 
-ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, int precision) {
-  Importer importer(precision);
+ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, const CsvStyle& style) {
+  Importer importer(style);
   importer.read_results(result_path);
   importer.read_details(details_path);
   return importer.take();

@@ -23,8 +23,4 @@ RunFiles resumed_run_files(const std::string& csv_path) {
   return *std::move(files);
 }
 
-std::string error_data_directory(const std::string& error_data_path, const std::string& stamp) {
-  return join_path(error_data_path, "ut_error_data" + stamp);
-}
-
 }  // namespace msrun

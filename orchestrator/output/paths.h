@@ -12,7 +12,4 @@ namespace msrun {
 // writable. Without a journal to render them from, both CSVs must be there.
 RunFiles resumed_run_files(const std::string& csv_path);
 
-// Directory of -save_error_data: <error_data_path>/ut_error_data<stamp>.
-std::string error_data_directory(const std::string& error_data_path, const std::string& stamp);
-
 }  // namespace msrun

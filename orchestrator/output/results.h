@@ -11,7 +11,7 @@
 
 #include "journal/writer.h"
 #include "orchestrator/output/csv.h"
-#include "orchestrator/view/status.h"
+#include "orchestrator/view/progress_view.h"
 #include "orchestrator/view/summary.h"
 #include "runner/results/record.h"
 #include "runner/results/stored_results.h"

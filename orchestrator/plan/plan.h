@@ -5,17 +5,18 @@
 #include <boost/interprocess/mapped_region.hpp>
 #include <functional>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
-#include "kernels/api/api_call.h"
+#include "runner/dialects/dialect.h"
 #include "runner/shared/plan_view.h"
 
 namespace msrun {
 
+class PlanBuilder;
+
 struct PlanOptions {
-  // Reason to skip a call of this name by rule (lists, unsupported types); empty: run it.
-  std::function<std::string(const std::string& full_name)> skip_reason;
+  // Reason to skip a call of this name by a rule of its dialect or by the user's lists; empty: run it.
+  std::function<std::string(const Dialect& dialect, const std::string& full_name)> skip_reason;
   std::vector<std::string> only;  // glob patterns for full names; empty: all
   bool filter_duplicates = false;
   bool filter_compat = false;  // msProbe's rule for duplicates (acc_check_pytorch.md 5.5)
@@ -26,7 +27,7 @@ struct PlanOptions {
 
 class Plan {
  public:
-  // Reads path. Throws UserError for a file that is not a PyTorch dump.
+  // Reads path. Throws UserError for a file that is no dump, or that of a framework without a dialect.
   static Plan read(const std::string& path, const PlanOptions& options);
 
   // Reads forward_info and backward_info of the older tool (acc_check_pytorch.md 3.1); backward may be empty. Throws
@@ -35,6 +36,7 @@ class Plan {
 
   const PlanView& view() const { return view_; }
   std::size_t size() const { return view_.tasks.size(); }
+  const Dialect& dialect() const { return *dialect_; }
   // Tensors are in files.
   bool real_data() const { return real_data_; }
   // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
@@ -48,23 +50,18 @@ class Plan {
   std::vector<std::uint32_t> order(const std::vector<bool>& finished, bool dump_order) const;
 
  private:
-  // Copies what was built into shared memory; path stands in messages.
+  // Takes over what was built. path is that of the recording, for messages.
+  static Plan of(PlanBuilder& builder, bool real_data, const std::string& path);
+  // Copies records and bytes into shared memory.
   void lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path);
 
   boost::interprocess::mapped_region region_;
   PlanView view_;
+  const Dialect* dialect_ = nullptr;
   bool real_data_ = false;
   std::uint64_t fingerprint_ = 0;
   std::size_t filtered_ = 0;
   std::vector<std::string> warnings_;
 };
-
-// What a call costs: processor work in units of about a nanosecond on one core, and bytes at its peak. Estimates from
-// the recorded shapes.
-struct CostEstimate {
-  double work = 0;
-  std::uint64_t memory = 0;
-};
-CostEstimate estimate_cost(const ApiCall& call);
 
 }  // namespace msrun

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "kernels/base/text.h"
-#include "orchestrator/view/status.h"
+#include "orchestrator/view/progress_view.h"
 
 namespace msrun {
 

@@ -10,7 +10,6 @@
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/ties.h"
 #include "kernels/io/torch/pt_file.h"
-#include "runner/check/error_data.h"
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/overflow.h"
@@ -156,7 +155,7 @@ class Check {
     MaterialisedCall call;
     {
       const Stopwatch watch(result_.times.materialise);
-      call = materialise(recorded_, options);
+      call = options_.dialect->materialise(recorded_, options);
       if (options.round_to_hf32) result_.inputs = input_checksum(call);
     }
     notes_ = call.notes;
@@ -165,7 +164,7 @@ class Check {
     DeviceResult device;
     {
       const Stopwatch watch(result_.times.device);
-      device = device_.run(op, call, only_output);
+      device = device_.run({call, op.name, *traits_, only_output});
     }
     EvaluationOptions benchmark;
     benchmark.benchmark = true;
@@ -201,7 +200,7 @@ class Check {
     DeviceResult second;
     {
       const Stopwatch watch(result_.times.device);
-      second = device_.run(op, call, only_output);
+      second = device_.run({call, op.name, *traits_, only_output});
     }
     const auto note = [](std::vector<DetailsRow>& rows) {
       for (DetailsRow& row : rows) {
@@ -229,22 +228,17 @@ class Check {
     const bool float8 = has_float8_input(call);
     const Value bench_output = compared_output(bench.output, *traits_);
     const Value device_output = compared_output(device.output, *traits_);
-    Comparison forward =
-        compare_outputs(call.name, *traits_, bench_output, float8 ? narrow_float8_result(device_output) : device_output,
-                        float8, options_.compare, call.args.empty() ? nullptr : &call.args.front());
+    Comparison forward = options_.dialect->compare_outputs(
+        call.name, *traits_, bench_output, float8 ? narrow_float8_result(device_output) : device_output, float8,
+        options_.compare, call.args.empty() ? nullptr : &call.args.front());
     explain(explainer, forward, bench.output_sums,
             [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, *traits_)}); });
     result_.forward = forward.status;
     result_.forward_rows = std::move(forward.rows);
     result_.backward.reset();
     result_.backward_rows.clear();
-    result_.message.clear();
     compare_backward(call, bench, device, explainer);
-    if (result_.forward == Status::skip && !result_.forward_rows.empty()) {
-      result_.message = result_.forward_rows.front().message;
-    } else if (result_.backward == Status::skip && !result_.backward_rows.empty()) {
-      result_.message = result_.backward_rows.front().message;
-    }
+    result_.message = options_.dialect->result_message(result_);
   }
 
   void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,
@@ -257,9 +251,9 @@ class Check {
   }
 
   // The verdict stands whether or not the tensors can be kept.
-  void save(const MaterialisedCall& call, const Evaluation& bench, const Evaluation& device) const {
+  void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) const {
     try {
-      save_error_data(options_.error_data, call, bench, device);
+      options_.dialect->save_error_data(options_.error_data, call, bench, device);
     } catch (const std::runtime_error& error) {
       std::fprintf(stderr, "msrun: the tensors of %s cannot be saved: %s\n", call.name.c_str(), error.what());
     }
@@ -312,8 +306,8 @@ class Check {
     const auto judge = [&](const List& gradients) {
       const std::optional<List> exchanged = exchange_ties(call, bench.gradients, gradients);
       std::optional<Comparison> comparison =
-          compare_gradients(call.name, *traits_, compared(exchanged.value_or(bench.gradients)), compared(gradients),
-                            has_float8_input(call), options_.compare);
+          options_.dialect->compare_gradients(call.name, *traits_, compared(exchanged.value_or(bench.gradients)),
+                                              compared(gradients), has_float8_input(call), options_.compare);
       if (comparison && exchanged && !comparison->rows.empty()) {
         comparison->rows.front().message +=
             "Elements of equal value: which of them got which gradient is taken as the device chose.\n";

@@ -6,11 +6,13 @@
 #include "kernels/api/api_call.h"
 #include "kernels/compare/compare.h"
 #include "runner/device/device.h"
+#include "runner/dialects/dialect.h"
 #include "runner/results/result.h"
 
 namespace msrun {
 
 struct CheckOptions {
+  const Dialect* dialect = &pytorch_dialect();
   MaterialiseOptions materialise;
   CompareOptions compare;
   // Where the tensors of calls that do not pass are written; empty: nowhere.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/base/error.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/complex.h"
 
 namespace msrun {
@@ -58,11 +59,11 @@ void check_overflow(const ApiCall& call, Device& device, const CheckOptions& opt
   const std::optional<ApiName> name = ApiName::parse(call.name);
   const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
   if (op == nullptr) throw SkipError("API " + call.name + " not support for overflow check. SKIP.");
-  MaterialisedCall inputs = materialise(call, options.materialise);
+  MaterialisedCall inputs = options.dialect->materialise(call, options.materialise);
   inputs.backward = {};
   inputs.autocast = false;
   const Evaluation bench = evaluate(*op, inputs, {});
-  const Evaluation on_device = device.run(*op, inputs, std::nullopt);
+  const DeviceResult on_device = device.run({inputs, op->name, op->traits(), std::nullopt});
   judge(bench.output, on_device.output, result);
 }
 

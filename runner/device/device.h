@@ -1,24 +1,40 @@
-// Devices under test. A device gets a materialised call and returns outputs and gradients; it never compares.
+// Devices under test. A device gets a materialised call and returns outputs and gradients; it never compares, and knows
+// nothing of how msrun evaluates a call itself.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "kernels/evaluate/evaluate.h"
+#include "kernels/api/operator_traits.h"
+#include "kernels/evaluate/materialise.h"
 
 namespace msrun {
 
-// Beyond what any evaluation gives: what a device that only remembers its gradients cannot be sure of.
-struct DeviceResult : Evaluation {
-  // Further ways to read the gradients; the check takes the first reading that passes.
+struct DeviceCall {
+  // Tensors, name and what is asked for. Outlives the run.
+  const MaterialisedCall& materialised;
+  // The operator that the recorded name stands for, by its canonical name: "linalg_vector_norm" for Torch.vector_norm.
+  std::string_view operator_name;
+  const OperatorTraits& traits;
+  // Which output alone is differentiated; unset: all for which the call has a gradient.
+  std::optional<std::size_t> only_output;
+};
+
+struct DeviceResult {
+  // What the call returned; tensor leaves are contiguous Tensors.
+  Value output;
+  // One per tensor in args, then one per tensor in kwargs, depth first: Tensor, or None where no gradient was asked
+  // for. Empty if the call asks for no backward.
+  List gradients;
+  // Why the backward could not be run although it was asked for; empty otherwise.
+  std::string backward_problem;
+  // Further ways to read the gradients, for a device that only remembers them; the check takes the first reading that
+  // passes.
   std::vector<List> other_gradients;
   // Why no reading may be right, and a difference so proves nothing; empty if the gradients are what they claim to be.
   std::string gradient_doubt;
-
-  DeviceResult() = default;
-  DeviceResult(Evaluation evaluation) : Evaluation(std::move(evaluation)) {}  // NOLINT: it is one
 };
 
 class Device {
@@ -30,8 +46,7 @@ class Device {
 
   // Runs the forward and, where the call asks for it, the backward. Called from several threads at once. Throws
   // SkipError where the device cannot run the call.
-  virtual DeviceResult run(const Operator& op, const MaterialisedCall& call,
-                           std::optional<std::size_t> only_output) = 0;
+  virtual DeviceResult run(const DeviceCall& call) = 0;
 };
 
 }  // namespace msrun

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -84,8 +85,9 @@ class ByteWriter {
     for (const T& value : values) fields_of(value);
   }
 
-  template <class Cells>
-  void cells(const Cells& cells) {
+  // The cells of a row, with the set of columns that they belong to; null for a row without cells.
+  void cells(const ColumnSet* columns, const std::vector<Cell>& cells) {
+    number(columns == nullptr ? std::uint8_t{0} : columns->id());
     number(cells.size());
     for (const Cell& cell : cells) {
       enumerator(cell.kind, Cell::Kind::integer);
@@ -96,16 +98,6 @@ class ByteWriter {
  private:
   std::string& bytes_;
 };
-
-// Gives a row its number of cells: those of an array are as many as they are.
-template <class Cells>
-void set_cell_count(Cells& cells, std::size_t count) {
-  if constexpr (requires { cells.resize(count); }) {
-    cells.resize(count);
-  } else if (count != cells.size()) {
-    throw RecordError("a row has " + std::to_string(count) + " metrics in place of " + std::to_string(cells.size()));
-  }
-}
 
 // Takes fields in the order in which they were written. Every function throws RecordError for bytes that no ByteWriter
 // has written; the memory that a list or text can ask for is bounded by the bytes that are there.
@@ -174,12 +166,21 @@ class ByteReader {
     for (std::uint64_t i = 0; i < count; ++i) fields_of(values.emplace_back());
   }
 
-  template <class Cells>
-  void cells(Cells& cells) {
+  void cells(const ColumnSet*& columns, std::vector<Cell>& cells) {
+    std::uint8_t set = 0;
+    number(set);
+    columns = find_columns(set);
+    if (columns == nullptr && set != 0) {
+      throw RecordError("a row has columns of set " + std::to_string(set) + ", which this msrun does not know");
+    }
+    const std::size_t size = columns == nullptr ? 0 : columns->size();
     const std::uint64_t count = take_number();
-    if (count > rest_.size()) fail_end();
-    set_cell_count(cells, count);
-    for (Cell& cell : cells) {
+    if (count > size) {
+      throw RecordError("a row has " + std::to_string(count) + " cells for " + std::to_string(size) + " columns");
+    }
+    // Columns that the set got after the record was written are blank.
+    cells.assign(size, Cell{});
+    for (Cell& cell : std::span(cells).first(count)) {
       enumerator(cell.kind, Cell::Kind::integer);
       if (cell.kind != Cell::Kind::blank) real(cell.value);
     }

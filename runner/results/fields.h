@@ -40,7 +40,7 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   archive.common_text(row.message);
   archive.enumerator(row.status, Status::skip);
   archive.flag(row.rounding_only);
-  archive.cells(row.cells);
+  archive.cells(row.columns, row.cells);
 }
 
 template <class Archive>

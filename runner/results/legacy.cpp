@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runner/results/bytes.h"
@@ -46,15 +47,14 @@ class LegacyReader {
   std::vector<DetailsRow> rows() {
     const auto count = number<std::uint32_t>();
     if (count > rest_.size() / least_row) throw RecordError("it is cut short");
-    std::vector<DetailsRow> rows(count);
+    std::vector<DetailsRow> rows(count, DetailsRow(pytorch_columns()));
     for (DetailsRow& row : rows) {
       row.bench_dtype = text();
       row.device_dtype = text();
       row.shape = text();
       row.message = text();
       row.status = marked_status(row.rounding_only);
-      set_cell_count(row.cells, cells_of_a_row);
-      for (Cell& cell : row.cells) {
+      for (Cell& cell : std::span(row.cells).first<cells_of_a_row>()) {
         cell.kind = enumerator(number<std::uint8_t>(), Cell::Kind::integer);
         if (cell.kind != Cell::Kind::blank) cell.value = real();
       }

@@ -13,9 +13,8 @@ namespace {
 class RowKeyWriter : public ByteWriter {
  public:
   using ByteWriter::ByteWriter;
-  template <class Cells>
-  void cells(const Cells& cells) {
-    number(cells.size());
+  void cells(const ColumnSet* columns, const std::vector<Cell>& cells) {
+    number(columns == nullptr ? std::uint8_t{0} : columns->id());
     for (const Cell& cell : cells) enumerator(cell.kind, Cell::Kind::integer);
   }
 };

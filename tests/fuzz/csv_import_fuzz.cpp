@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "orchestrator/output/csv.h"
-#include "orchestrator/output/csv_rows.h"
+#include "orchestrator/output/csv_titles.h"
 #include "tests/fuzz/support.h"
 
 namespace {
@@ -18,7 +18,7 @@ ImportedCsv import_texts(std::string_view result, std::string_view details, int 
   const auto bytes = [](std::string_view text) { return reinterpret_cast<const std::uint8_t*>(text.data()); };
   const MemoryFile result_file(bytes(result), result.size());
   const MemoryFile details_file(bytes(details), details.size());
-  return import_csv(result_file.path(), details_file.path(), precision);
+  return import_csv(result_file.path(), details_file.path(), CsvStyle{.precision = precision});
 }
 
 struct Files {
@@ -28,10 +28,10 @@ struct Files {
 };
 
 Files render(const ImportedCsv& imported, int precision) {
-  Files files{result_header(), details_header(false)};
+  Files files{result_header(pytorch_dialect()), details_header(pytorch_dialect(), false)};
   for (const ApiResult& result : imported.results) {
-    append_result_row(files.result, result);
-    append_details_rows(files.details, result, precision);
+    pytorch_dialect().append_result(files.result, result);
+    pytorch_dialect().append_details(files.details, result, precision);
   }
   return files;
 }

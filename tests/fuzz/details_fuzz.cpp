@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/io/files/csv.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/gpu_index.h"
 #include "tools/api_precision_compare/judge.h"

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun::testing {
@@ -139,11 +138,6 @@ std::vector<std::string> operators_in(const std::string& literal, const std::set
   return words;
 }
 
-std::string read(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
 TEST(OperatorNames, LiteralsAreFoundInCode) {
   EXPECT_THAT(
       literals_of(
@@ -160,7 +154,7 @@ TEST(OperatorNames, ListsNameOperatorsAndSentencesDoNot) {
 }
 
 TEST(OperatorNames, StandInTheFilesOfTheirOperatorsAlone) {
-  const std::filesystem::path root = std::filesystem::path(test_data()).parent_path().parent_path();
+  const std::filesystem::path root = source_root();
   const auto names = operator_names();
   ASSERT_GT(names.size(), 1000U);
   std::vector<Allowed> unused = allowed();
@@ -171,7 +165,7 @@ TEST(OperatorNames, StandInTheFilesOfTheirOperatorsAlone) {
       if (!file.ends_with(".cpp") && !file.ends_with(".h")) continue;
       if (std::ranges::any_of(homes, [&](const char* home) { return file.starts_with(home); })) continue;
       ++files;
-      for (const Literal& literal : literals_of(read(entry.path()))) {
+      for (const Literal& literal : literals_of(read_file(entry.path()))) {
         for (const std::string& name : operators_in(literal.text, names)) {
           std::erase(unused, Allowed{file, name, ""});
           const bool may = std::ranges::count(allowed(), Allowed{file, name, ""}) > 0;

@@ -38,7 +38,7 @@ class TorchairConvert : public ::testing::Test {
   }
   std::vector<std::string> names_in_tree() const { return paths(files_in(tree())); }
 
-  const TempDir scratch_;
+  const TemporaryDirectory scratch_;
 };
 
 TEST_F(TorchairConvert, GivesTheFilesOfTheConverterInUse) {

@@ -1,24 +1,11 @@
 #include "tools/api_precision_compare/api_name.h"
 
-#include <algorithm>
 #include <array>
 
 #include "kernels/base/text.h"
+#include "kernels/io/files/csv.h"
 
 namespace msrun::api_precision_compare {
-
-namespace {
-
-constexpr auto formula_starts =
-    std::to_array<std::string_view>({"＋", "－", "＝", "％", "＠", "+", "-", "=", "%", "@"});
-
-// Bytes of the character at the start of text that makes it a formula; 0 if it is none.
-std::size_t formula_start(std::string_view text) {
-  const auto start = std::ranges::find_if(formula_starts, [&](std::string_view s) { return text.starts_with(s); });
-  return start == formula_starts.end() ? 0 : start->size();
-}
-
-}  // namespace
 
 std::optional<OutputName> parse_output_name(std::string_view text) {
   std::array<std::size_t, 7> ends{};  // of the parts
@@ -36,14 +23,6 @@ std::optional<OutputName> parse_output_name(std::string_view text) {
   name.family = text.substr(0, ends[index - 1]);
   name.direction = text.substr(ends[index] + 1, ends[index + 1] - ends[index] - 1);
   return name;
-}
-
-bool is_formula(std::string_view text) {
-  if (formula_start(text) > 0) return true;
-  for (std::size_t at = text.find(';'); at != std::string_view::npos; at = text.find(';', at + 1)) {
-    if (formula_start(text.substr(at + 1)) > 0) return true;
-  }
-  return false;
 }
 
 std::string harmless_name(std::string_view text) {

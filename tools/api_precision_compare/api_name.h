@@ -18,10 +18,8 @@ struct OutputName {
 // Parts of text, which must outlive them; nothing for a text of other than six or seven parts.
 std::optional<OutputName> parse_output_name(std::string_view text);
 
-// Whether a spreadsheet would run the text as a formula, which upstream refuses.
-bool is_formula(std::string_view text);
-
-// The text for a log line or a cell: control characters and all that would start a formula become '_'.
+// The text for a log line or a cell: control characters and all that would start a formula in
+// a spreadsheet become '_'.
 std::string harmless_name(std::string_view text);
 
 }  // namespace msrun::api_precision_compare

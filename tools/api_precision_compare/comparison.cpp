@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/csv.h"
 #include "tools/api_precision_compare/api_name.h"
 #include "tools/api_precision_compare/gpu_index.h"
 #include "tools/api_precision_compare/output_files.h"

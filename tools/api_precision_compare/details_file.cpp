@@ -148,11 +148,10 @@ void DetailsFile::find_columns(const std::vector<std::string>& titles, const std
     return found == titles.end() ? absent : static_cast<std::size_t>(found - titles.begin());
   };
   text_columns_ = {column("API Name"), column("DEVICE Dtype"), column("Shape"), column("Status"), column("Message")};
-  for (int i = 0; i < metric_count; ++i) {
-    const auto metric = static_cast<Metric>(i);
-    std::size_t& place = metric_columns_[static_cast<std::size_t>(i)];
-    place = column(metric_title(metric, false));
-    if (place == absent) place = column(metric_title(metric, true));
+  for (const Column& wanted : pytorch_columns().columns()) {
+    std::size_t& place = metric_columns_[static_cast<std::size_t>(wanted.metric)];
+    place = column(wanted.chinese);
+    if (place == absent) place = column(wanted.english);
   }
   std::string missing;
   const auto miss = [&](const char* title) { missing += (missing.empty() ? "" : ",") + std::string(title); };

@@ -15,13 +15,13 @@ constexpr std::size_t title_width = 28;
 }  // namespace
 
 std::string csv_header(const std::string& first_title, bool english) {
-  return first_title + "," + details_titles(english);
+  return first_title + "," + details_titles(pytorch_columns(), english);
 }
 
 std::string csv_row(const std::string& name, const DetailsRow& row, int precision) {
   std::string text;
   append_csv_field(text, name);
-  append_details_cells(text, row, precision);
+  append_details_cells(text, row, pytorch_columns(), precision);
   return text;
 }
 
@@ -32,10 +32,10 @@ std::string listing_line(const std::string& title, const std::string& text) {
 
 std::string listing(const DetailsRow& row, bool english, int precision) {
   std::string text;
-  for (int i = 0; i < metric_count; ++i) {
-    const auto metric = static_cast<Metric>(i);
-    if (row[metric].kind == Cell::Kind::blank) continue;
-    text += listing_line(metric_title(metric, english), cell_text(row[metric], precision));
+  for (const Column& column : pytorch_columns().columns()) {
+    const Cell& cell = row[column.metric];
+    if (cell.kind == Cell::Kind::blank) continue;
+    text += listing_line(column.title(english), cell_text(cell, precision));
   }
   text += listing_line("Status", status_text(row.status));
   std::string title = "Message";

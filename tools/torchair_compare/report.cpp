@@ -37,12 +37,10 @@ RenderedRow render(const Row& row, std::uint64_t timestamp) {
 
 Report::Report(const std::string& directory) : directory_(directory) {
   std::string name = join_path(directory, ".msprobe_cmp_rows_XXXXXX");
-  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
-  if (descriptor_ < 0) fail(directory, "created", errno);
+  descriptor_.reset(mkostemp(name.data(), O_CLOEXEC));
+  if (!descriptor_) fail(directory, "created", errno);
   ::unlink(name.c_str());
 }
-
-Report::~Report() { ::close(descriptor_); }
 
 void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows) {
   next_id_ += unused_ids;
@@ -74,7 +72,7 @@ void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows)
 void Report::flush() {
   std::size_t done = 0;
   while (done < pending_.size()) {
-    const ssize_t count = ::write(descriptor_, pending_.data() + done, pending_.size() - done);
+    const ssize_t count = ::write(descriptor_.get(), pending_.data() + done, pending_.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(directory_, "written", errno);
     done += static_cast<std::size_t>(count);
@@ -95,7 +93,7 @@ std::string Report::text(const RowEntry& entry) const {
   std::size_t done = 0;
   while (done < line.size()) {
     const ssize_t count =
-        ::pread(descriptor_, line.data() + done, line.size() - done, static_cast<off_t>(entry.offset + done));
+        ::pread(descriptor_.get(), line.data() + done, line.size() - done, static_cast<off_t>(entry.offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) fail(directory_, "read", count < 0 ? errno : EIO);
     done += static_cast<std::size_t>(count);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/unique_fd.h"
 #include "tools/torchair_compare/row.h"
 
 namespace msrun::torchair {
@@ -46,7 +47,6 @@ class Report {
   explicit Report(const std::string& directory);
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
-  ~Report();
 
   // Rows that are added from now on belong to the next graph, and come behind those of the one before.
   void begin_graph() { ++graph_; }
@@ -71,7 +71,7 @@ class Report {
   void write_both(const std::string& path, const std::string& skipped_path, Columns columns) const;
 
   std::string directory_;
-  int descriptor_ = -1;
+  UniqueFd descriptor_;
   std::uint64_t flushed_ = 0;
   std::string pending_;
   std::vector<RowEntry> entries_;

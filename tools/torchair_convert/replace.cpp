@@ -11,7 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include "kernels/io/files/descriptor.h"
 #include "kernels/io/numpy/npy_header.h"
 
 namespace msrun::convert {
@@ -57,8 +56,6 @@ void give_back_lease(int descriptor) { ::fcntl(descriptor, F_SETLEASE, F_UNLCK);
 
 }  // namespace
 
-Directory::~Directory() { ::close(descriptor_); }
-
 FileState FileState::of(const struct stat& status) {
   return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec,
           status.st_mtim.tv_nsec};
@@ -72,7 +69,7 @@ struct Replacer::Work {
   std::string target;
   std::string temporary;
   std::string bytes;
-  Descriptor output;
+  UniqueFd output;
   bool going_on = true;
   bool has_temporary = false;
 
@@ -88,7 +85,7 @@ struct Replacer::Work {
     result->outcome = outcome;
     result->message = std::move(message);
     source.reset();
-    output.close();
+    output.reset();
     remove_temporary();
     going_on = false;
   }
@@ -139,8 +136,8 @@ void Replacer::convert(Work& work, std::span<std::byte> buffer) const {
   work.target = *target;
   work.temporary = temporary_name(work.target, ::getpid());
   const auto create = [&] {
-    return Descriptor(::openat(work.directory(), work.temporary.c_str(),
-                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, status.st_mode & permission_bits));
+    return UniqueFd(::openat(work.directory(), work.temporary.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, status.st_mode & permission_bits));
   };
   work.output = create();
   if (!work.output && errno == EEXIST && ::unlinkat(work.directory(), work.temporary.c_str(), 0) == 0) {
@@ -177,8 +174,8 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
 
   for_each(sync_pace_, [](Work& work) {
     if (::fsync(work.output.get()) != 0) return work.fail("synced", work.temporary, errno);
-    work.output.close();
-    const Descriptor written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    work.output.reset();
+    const UniqueFd written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!written || !holds(written.get(), work.bytes)) work.fail("read back as it was written", work.temporary, EIO);
   });
   for (Work* work : going_on) {

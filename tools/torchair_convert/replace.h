@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/base/unique_fd.h"
 #include "tools/torchair_convert/convert_file.h"
 #include "tools/torchair_convert/names.h"
 #include "tools/torchair_convert/task_pool.h"
@@ -23,15 +24,12 @@ namespace msrun::convert {
 class Directory {
  public:
   Directory(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  ~Directory();
   const std::string& path() const { return path_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
  private:
   std::string path_;
-  int descriptor_;
+  UniqueFd descriptor_;
 };
 
 // What changes when somebody writes to a file or puts another in its place.

@@ -1,8 +1,9 @@
 #include "tools/torchair_convert/task_pool.h"
 
 #include <algorithm>
-#include <chrono>
 #include <system_error>
+
+#include "kernels/base/clock.h"
 
 namespace msrun::convert {
 namespace {
@@ -11,9 +12,9 @@ constexpr double quick_task = 100e-6;  // seconds; handing it to another thread 
 constexpr double share_of_last = 0.125;
 
 void timed(const std::function<void(std::size_t)>& run, std::size_t i, Pace& pace) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = steady_seconds();
   run(i);
-  pace.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  pace.add(steady_seconds() - begin);
 }
 
 }  // namespace

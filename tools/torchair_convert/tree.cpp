@@ -65,13 +65,10 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
   std::vector<std::string> directories;
   {
     // The stream has a place of its own in the directory.
-    const int descriptor = ::openat(directory->descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, CloseStream> stream(descriptor < 0 ? nullptr : ::fdopendir(descriptor));
-    if (!stream) {
-      const int error = errno;
-      if (descriptor >= 0) ::close(descriptor);
-      return visitor.problem(unreadable(directory->path(), error));
-    }
+    UniqueFd descriptor(::openat(directory->descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, CloseStream> stream(descriptor ? ::fdopendir(descriptor.get()) : nullptr);
+    if (!stream) return visitor.problem(unreadable(directory->path(), errno));
+    descriptor.release();
     HashedNames hashed;
     const auto next = [&] {
       errno = 0;  // by which an error is told from the end

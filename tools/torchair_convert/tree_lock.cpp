@@ -17,30 +17,25 @@ constexpr const char* lock_name = ".msprobe_convert.lock";
 
 TreeLock::TreeLock(const Directory& root) : root_(root) {
   for (;;) {
-    descriptor_ = ::openat(root.descriptor(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) {
+    descriptor_.reset(::openat(root.descriptor(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!descriptor_) {
       throw UserError(root.path() + " cannot be written to: " + std::generic_category().message(errno) + ".");
     }
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
-      ::close(descriptor_);
       if (error == EWOULDBLOCK) throw UserError("Another converter is already working on " + root.path() + ".");
       throw UserError(root.path() + " cannot be locked: " + std::generic_category().message(error) + ".");
     }
     // The one that held it before may have removed the file since it was opened here.
     struct stat locked {};
     struct stat named {};
-    const bool same = ::fstat(descriptor_, &locked) == 0 &&
+    const bool same = ::fstat(descriptor_.get(), &locked) == 0 &&
                       ::fstatat(root.descriptor(), lock_name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
                       locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
     if (same) return;
-    ::close(descriptor_);
   }
 }
 
-TreeLock::~TreeLock() {
-  ::unlinkat(root_.descriptor(), lock_name, 0);
-  ::close(descriptor_);
-}
+TreeLock::~TreeLock() { ::unlinkat(root_.descriptor(), lock_name, 0); }
 
 }  // namespace msrun::convert

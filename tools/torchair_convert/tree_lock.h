@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "kernels/base/unique_fd.h"
 #include "tools/torchair_convert/replace.h"
 
 namespace msrun::convert {
@@ -18,7 +19,7 @@ class TreeLock {
 
  private:
   const Directory& root_;
-  int descriptor_ = -1;
+  UniqueFd descriptor_;
 };
 
 }  // namespace msrun::convert

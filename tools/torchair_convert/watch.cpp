@@ -8,20 +8,16 @@
 
 namespace msrun::convert {
 
-TreeWatch::TreeWatch() : descriptor_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), complete_(descriptor_ >= 0) {}
+TreeWatch::TreeWatch() : descriptor_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)), complete_(descriptor_) {}
 
-TreeWatch::~TreeWatch() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-void TreeWatch::expect_whole_look() { complete_ = descriptor_ >= 0; }
+void TreeWatch::expect_whole_look() { complete_ = static_cast<bool>(descriptor_); }
 
 void TreeWatch::add(int directory, const std::string& path) {
-  if (descriptor_ < 0) return;
+  if (!descriptor_) return;
   // By descriptor, so that no symbolic link can lead elsewhere.
   const std::string link = "/proc/self/fd/" + std::to_string(directory);
   const int watch =
-      ::inotify_add_watch(descriptor_, link.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR);
+      ::inotify_add_watch(descriptor_.get(), link.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR);
   if (watch < 0) {
     complete_ = false;
   } else {
@@ -33,7 +29,7 @@ std::vector<Change> TreeWatch::changes() {
   std::vector<Change> changes;
   alignas(inotify_event) std::array<char, 65536> buffer;
   for (;;) {
-    const ssize_t size = descriptor_ < 0 ? 0 : ::read(descriptor_, buffer.data(), buffer.size());
+    const ssize_t size = !descriptor_ ? 0 : ::read(descriptor_.get(), buffer.data(), buffer.size());
     if (size <= 0) return changes;
     for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
       inotify_event event;

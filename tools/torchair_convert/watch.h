@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/base/unique_fd.h"
+
 namespace msrun::convert {
 
 struct Change {
@@ -16,9 +18,6 @@ struct Change {
 class TreeWatch {
  public:
   TreeWatch();
-  TreeWatch(const TreeWatch&) = delete;
-  TreeWatch& operator=(const TreeWatch&) = delete;
-  ~TreeWatch();
 
   // False once anything may have been missed: the system has no watches left, or too much has happened. Then only
   // looking at the whole tree helps.
@@ -32,7 +31,7 @@ class TreeWatch {
   std::vector<Change> changes();
 
  private:
-  int descriptor_;
+  UniqueFd descriptor_;
   bool complete_;
   std::unordered_map<int, std::string> paths_;
 };

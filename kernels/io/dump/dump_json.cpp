@@ -75,8 +75,12 @@ constexpr EntryKeys att_keys{"args", "kwargs"};
 // Reads the value of one entry.
 class EntryReader {
  public:
-  EntryReader(JsonReader& reader, bool& saw_mindspore, bool keep_outputs = false)
-      : reader_(reader), saw_mindspore_(saw_mindspore), keep_outputs_(keep_outputs) {}
+  EntryReader(JsonReader& reader, const DumpDialect& dialect) : reader_(reader), values_{dialect} {}
+
+  void keep_outputs() { keep_outputs_ = true; }
+  void keep_parameters() { keep_parameters_ = true; }
+  // Told by the values that were read; empty if none has told it.
+  std::string_view framework() const { return values_.framework; }
 
   DumpEntry read(const EntryKeys& keys) {
     DumpEntry entry;
@@ -96,6 +100,8 @@ class EntryReader {
         entry.has_grad_inputs = read_list("input", entry.grad_inputs, entry.problem);
       } else if (reader_.text() == "output") {
         read_outputs(entry);
+      } else if (keep_parameters_ && reader_.text() == "parameters") {
+        read_dict("parameters", entry.parameters, entry.problem);
       } else {
         reader_.skip_value();
       }
@@ -110,16 +116,23 @@ class EntryReader {
     return entry;
   }
 
+  // An entry that is an object of parameters' gradients.
+  DumpEntry read_parameter_gradients() {
+    DumpEntry entry;
+    read_dict("The entry", entry.parameter_gradients, entry.problem);
+    return entry;
+  }
+
  private:
   bool read_list(std::string_view key, List& list, std::string& problem) {
     if (!read_tree(key, JsonEvent::begin_array, "a list", problem)) return false;
-    list = dump_list(tree_.root(), Where(key), saw_mindspore_);
+    list = values_.list(tree_.root(), Where(key));
     return true;
   }
 
   bool read_dict(std::string_view key, Dict& dict, std::string& problem) {
     if (!read_tree(key, JsonEvent::begin_object, "an object", problem)) return false;
-    dict = dump_dict(tree_.root(), Where(key), saw_mindspore_);
+    dict = values_.dict(tree_.root(), Where(key));
     return true;
   }
 
@@ -181,24 +194,20 @@ class EntryReader {
   }
 
   JsonReader& reader_;
-  bool& saw_mindspore_;
-  bool keep_outputs_;
+  ValueReader values_;
+  bool keep_outputs_ = false;
+  bool keep_parameters_ = false;
   JsonTree tree_;
 };
 
-// x[1, 2] and x[[1, 2]] are recorded alike. The first takes away dimensions, the second does not, nor does a list of
-// bools: where the recorded output tells that it was a list, it is put into a tuple of its own.
-void restore_index_list(DumpEntry& entry) {
-  if (entry.args.size() != 2 || !entry.output_rank) return;
-  const auto* tensor = entry.args[0].get<std::shared_ptr<const TensorSpec>>();
-  const List* index = entry.args[1].get<List>();
-  if (tensor == nullptr || index == nullptr || index->empty()) return;
-  const auto all = [&](auto&& is_kind) { return std::all_of(index->begin(), index->end(), is_kind); };
-  if (!all([](const Value& item) { return item.is<std::int64_t>(); }) &&
-      !all([](const Value& item) { return item.is<bool>(); })) {
-    return;
+// "Module.fc.Linear.parameters_grad", and newer "Module.fc.Linear.parameters_grad.0".
+bool is_parameter_gradients(std::string_view entry) {
+  constexpr std::string_view mark = ".parameters_grad";
+  const std::size_t digits = entry.find_last_not_of("0123456789");
+  if (digits + 1 < entry.size() && digits != std::string_view::npos && entry[digits] == '.') {
+    entry = entry.substr(0, digits);
   }
-  if (*entry.output_rank == (*tensor)->shape.size()) entry.args[1] = List(1, Value(*index));
+  return entry.ends_with(mark);
 }
 
 // acc_check_pytorch.md 3.1. The overflow dumps of the older tool join all parts by underscores, of which the API's own
@@ -229,8 +238,7 @@ void read_att_file(const std::string& path, Direction direction, const DumpReade
     const auto* spec = value.get<std::shared_ptr<const TensorSpec>>();
     header.real_data = header.real_data || (spec != nullptr && !(*spec)->data_path.empty());
   };
-  bool saw_mindspore = false;
-  EntryReader entries(reader, saw_mindspore);
+  EntryReader entries(reader, pytorch_dump());
   while (reader.next() == JsonEvent::key) {
     header.has_data = true;
     const std::string name = att_entry_name(reader.text(), direction);
@@ -260,6 +268,7 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
   }
   DumpHeader header;
   JsonTree tree;
+  std::string_view framework_of_values;
   bool data_found = false;
   bool names_calls = false;
   while (reader_.next() == JsonEvent::key) {
@@ -270,7 +279,7 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
       if (event != JsonEvent::begin_object) reject("data must be an object, found " + std::string(kind_name(event)));
       if (data_found) reject("the key data occurs twice");
       data_found = true;
-      read_data(on_entry, header);
+      framework_of_values = read_data(on_entry, header);
       continue;
     }
     names_calls = names_calls || key.find_first_of("*.") != std::string::npos;
@@ -299,24 +308,29 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
            (names_calls ? "; the forward_info and backward_info of the older recorder go with -forward and -backward"
                         : ""));
   }
-  if (header.framework.empty()) header.framework = saw_mindspore_ ? "mindspore" : "pytorch";
+  if (header.framework.empty()) header.framework = framework_of_values.empty() ? "pytorch" : framework_of_values;
   return header;
 }
 
-void DumpReader::read_data(const OnEntry& on_entry, DumpHeader& header) {
-  EntryReader entries(reader_, saw_mindspore_, keep_outputs_);
+std::string_view DumpReader::read_data(const OnEntry& on_entry, DumpHeader& header) {
+  const DumpDialect& dialect = choose_dialect_ ? choose_dialect_(header.framework) : pytorch_dump();
+  EntryReader entries(reader_, dialect);
+  if (keep_outputs_) entries.keep_outputs();
+  if (keep_modules_) entries.keep_parameters();
   std::string entry_name;
   while (reader_.next() == JsonEvent::key) {
     header.has_data = true;
-    if (reader_.text().find("Module") != std::string_view::npos) {
+    if (!keep_modules_ && dialect.leaves_out(reader_.text())) {
       reader_.skip_value();
       continue;
     }
     entry_name = reader_.text();
-    DumpEntry entry = entries.read(dump_keys);
-    if (entry_name.starts_with("Tensor.__getitem__.")) restore_index_list(entry);
+    DumpEntry entry = keep_modules_ && is_parameter_gradients(entry_name) ? entries.read_parameter_gradients()
+                                                                          : entries.read(dump_keys);
+    dialect.complete(entry_name, entry);
     on_entry(entry_name, std::move(entry));
   }
+  return entries.framework();
 }
 
 DumpHeader read_att_pair(const std::string& forward_path, const std::string& backward_path,

@@ -4,43 +4,19 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
-#include "kernels/api/value.h"
+#include "kernels/io/dump/dump_dialect.h"
+#include "kernels/io/dump/dump_entry.h"
 #include "kernels/io/json/json_reader.h"
 
 namespace msrun {
 
-struct DumpHeader {
-  // Lower case; "pytorch" or, if any value has a MindSpore type, "mindspore" where the file does not say (DEV-2).
-  std::string framework;
-  std::string task;
-  std::string level;
-  std::string dump_data_dir;  // as recorded; empty unless it is a string
-  bool has_data = false;      // there is at least one entry, Module entries included
-  bool real_data = false;     // dump_data_dir is neither null nor empty: tensors are in files
-};
-
-struct DumpEntry {
-  List args;                 // input_args
-  Dict kwargs;               // input_kwargs
-  std::string output_dtype;  // dtype of the first element of output; empty if that is no tensor
-  // Dimensions of that element.
-  std::optional<std::size_t> output_rank;
-  List grad_inputs;       // input, of a backward entry
-  List outputs;           // output: results of a forward, gradients of a backward entry; only if asked for
-  bool has_args = false;  // the entry has the key with a usable value
-  bool has_kwargs = false;
-  bool has_grad_inputs = false;
-  // Not empty: the entry itself is malformed, in this way. One sentence that names the key.
-  std::string problem;
-};
-
 class DumpReader {
  public:
   using OnEntry = std::function<void(std::string_view name, DumpEntry&& entry)>;
+  using ChooseDialect = std::function<const DumpDialect&(std::string_view framework)>;
 
   // Throws UserError if path cannot be read or is empty.
   explicit DumpReader(const std::string& path);
@@ -50,19 +26,30 @@ class DumpReader {
   // Fills DumpEntry::outputs. By default they are passed over: most readers have no use for half of the file.
   void keep_outputs() { keep_outputs_ = true; }
 
-  // Call once. Hands every entry of `data` to on_entry but those whose name contains "Module"; name is valid during
+  // Asked where the entries begin; framework, in lower case, is what the file has said until then, empty if it has not.
+  // By default entries are read as PyTorch's recorder writes them.
+  void choose_dialect(ChooseDialect choose) { choose_dialect_ = std::move(choose); }
+
+  // Hands out the entries that the dialect leaves out as well, above all those of modules, and fills
+  // DumpEntry::parameters and DumpEntry::parameter_gradients. A module's entry is otherwise filled like that of a call:
+  // "Module.layer1.Conv2d.forward.0" has args, kwargs and outputs, "...backward.0" grad_inputs and outputs.
+  void keep_modules() { keep_modules_ = true; }
+
+  // Call once. Hands every entry of `data` to on_entry but those that the dialect leaves out; name is valid during
   // that call. An entry name may come again: the later entry replaces the earlier, at the place of the earlier. The
   // header may stand behind the entries in the file, so it is returned when all are read. Throws UserError for a syntax
   // error, and for a file without data.
   DumpHeader read(const OnEntry& on_entry);
 
  private:
-  void read_data(const OnEntry& on_entry, DumpHeader& header);
+  // Returns the framework that the values of the entries tell; empty if none does.
+  std::string_view read_data(const OnEntry& on_entry, DumpHeader& header);
 
   std::string name_;
   JsonReader reader_;
-  bool saw_mindspore_ = false;
+  ChooseDialect choose_dialect_;
   bool keep_outputs_ = false;
+  bool keep_modules_ = false;
 };
 
 // The two files of the older tool (acc_check_pytorch.md 3.1), all forward entries first, as if they were one dump.json:

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "kernels/io/dump/dump_dialect.h"
+
 namespace msrun {
 namespace {
 
@@ -214,7 +216,9 @@ Value device(const JsonNode& value, const Where& where) {
   return DeviceName{value.integer() == 0 ? std::string() : std::to_string(value.integer())};
 }
 
-Value described(const JsonNode& object, std::string_view type, const Where& where) {
+}  // namespace
+
+Value described_value(const JsonNode& object, std::string_view type, const Where& where) {
   const Kind* kind = find_kind(type_names, type);
   if (kind == nullptr) {
     static constexpr std::string_view numpy = "numpy.";
@@ -266,17 +270,15 @@ Value described(const JsonNode& object, std::string_view type, const Where& wher
   }
 }
 
-}  // namespace
-
 std::string Where::text() const {
   if (is_index_) return parent_->text() + "[" + std::to_string(index_) + "]";
   return (parent_ == nullptr ? "" : parent_->text() + ".") + std::string(key_);
 }
 
-Value dump_value(const JsonNode& node, const Where& where, bool& saw_mindspore) {
+Value ValueReader::value(const JsonNode& node, const Where& where) {
   switch (node.kind()) {
     case JsonEvent::begin_array:
-      return dump_list(node, where, saw_mindspore);
+      return list(node, where);
     case JsonEvent::string:
       return std::string(node.text());
     case JsonEvent::integer:
@@ -298,36 +300,36 @@ Value dump_value(const JsonNode& node, const Where& where, bool& saw_mindspore) 
     if (field.key() == "class_type") class_type = field;
   }
   if (type && type->is_string()) {
-    saw_mindspore = saw_mindspore || type->text().starts_with("mindspore.");
-    return described(node, type->text(), where);
+    if (type->text().starts_with("mindspore.")) framework = "mindspore";
+    return dialect.described(node, type->text(), where);
   }
   if (class_type && class_type->is_string()) {
     return Unsupported{"Type " + std::string(class_type->text()) + " of " + where.text() + " is not supported."};
   }
-  return dump_dict(node, where, saw_mindspore);
+  return dict(node, where);
 }
 
-List dump_list(const JsonNode& array, const Where& where, bool& saw_mindspore) {
-  List list;
-  list.reserve(array.count());
-  for (const JsonNode item : array) list.push_back(dump_value(item, Where(where, list.size()), saw_mindspore));
-  return list;
+List ValueReader::list(const JsonNode& array, const Where& where) {
+  List items;
+  items.reserve(array.count());
+  for (const JsonNode item : array) items.push_back(value(item, Where(where, items.size())));
+  return items;
 }
 
-Dict dump_dict(const JsonNode& object, const Where& where, bool& saw_mindspore) {
-  Dict dict;
-  dict.reserve(object.count());
+Dict ValueReader::dict(const JsonNode& object, const Where& where) {
+  Dict items;
+  items.reserve(object.count());
   std::unordered_map<std::string_view, std::size_t> positions;
   for (const JsonNode field : object) {
-    Value value = dump_value(field, Where(where, field.key()), saw_mindspore);
-    const auto [position, is_new] = positions.try_emplace(field.key(), dict.size());
+    Value item = value(field, Where(where, field.key()));
+    const auto [position, is_new] = positions.try_emplace(field.key(), items.size());
     if (is_new) {
-      dict.emplace_back(field.key(), std::move(value));
+      items.emplace_back(field.key(), std::move(item));
     } else {
-      dict[position->second].second = std::move(value);
+      items[position->second].second = std::move(item);
     }
   }
-  return dict;
+  return items;
 }
 
 }  // namespace msrun

@@ -1,5 +1,4 @@
-// One argument as a dump describes it, turned into a Value (acc_check_pytorch.md 2.5, 2.6; MindSpore's descriptors
-// too).
+// One argument as a dump describes it, turned into a Value (acc_check_pytorch.md 2.5, 2.6).
 #pragma once
 
 #include <cstddef>
@@ -10,6 +9,8 @@
 #include "kernels/io/json/json_tree.h"
 
 namespace msrun {
+
+struct DumpDialect;
 
 // The place of a value inside an entry, for reasons: "input_args[0].shape". A chain of links on the stack.
 class Where {
@@ -27,13 +28,21 @@ class Where {
   bool is_index_ = false;
 };
 
-// Positional and keyword arguments are treated alike. What cannot be rebuilt becomes Unsupported with the reason;
-// nothing throws. An object whose "type" is a string describes a value, any other object is a dict. saw_mindspore is
-// set if a "type" is one of MindSpore's.
-Value dump_value(const JsonNode& node, const Where& where, bool& saw_mindspore);
+// Reads values as one framework's recorder describes them.
+struct ValueReader {
+  const DumpDialect& dialect;
+  // Told by the types of the values that were read: "mindspore" or empty.
+  std::string_view framework = {};
 
-List dump_list(const JsonNode& array, const Where& where, bool& saw_mindspore);
-// A repeated key takes the place of its first occurrence and the value of its last.
-Dict dump_dict(const JsonNode& object, const Where& where, bool& saw_mindspore);
+  // Positional and keyword arguments are treated alike. What cannot be rebuilt becomes Unsupported with the reason;
+  // nothing throws. An object whose "type" is a string describes a value, any other object is a dict.
+  Value value(const JsonNode& node, const Where& where);
+  List list(const JsonNode& array, const Where& where);
+  // A repeated key takes the place of its first occurrence and the value of its last.
+  Dict dict(const JsonNode& object, const Where& where);
+};
+
+// A value by its type, PyTorch's, Python's or MindSpore's: DumpDialect::described for dumps that may hold any of them.
+Value described_value(const JsonNode& object, std::string_view type, const Where& where);
 
 }  // namespace msrun

@@ -1,8 +1,28 @@
 #include "kernels/io/files/csv.h"
 
 #include <algorithm>
+#include <array>
 
 namespace msrun {
+namespace {
+
+constexpr auto formula_starts =
+    std::to_array<std::string_view>({"＋", "－", "＝", "％", "＠", "+", "-", "=", "%", "@"});
+
+}  // namespace
+
+std::size_t formula_start(std::string_view text) {
+  const auto* start = std::ranges::find_if(formula_starts, [&](std::string_view s) { return text.starts_with(s); });
+  return start == formula_starts.end() ? 0 : start->size();
+}
+
+bool is_formula(std::string_view text) {
+  if (formula_start(text) > 0) return true;
+  for (std::size_t at = text.find(';'); at != std::string_view::npos; at = text.find(';', at + 1)) {
+    if (formula_start(text.substr(at + 1)) > 0) return true;
+  }
+  return false;
+}
 
 void append_csv_field(std::string& out, std::string_view field) {
   const bool plain =

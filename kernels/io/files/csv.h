@@ -12,6 +12,13 @@ namespace msrun {
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 inline constexpr std::string_view csv_row_end = "\r\n";
 
+// Bytes of the character at the front of text that makes a spreadsheet run a cell as a formula: "+", "-", "=", "%",
+// "@", ASCII or full width; 0 if text begins with none of them.
+std::size_t formula_start(std::string_view text);
+
+// Whether a spreadsheet would run the text as a formula: such a character is in front, or directly behind a ';'.
+bool is_formula(std::string_view text);
+
 // Appends one field, quoted only if it holds a comma, a quote or a line break.
 void append_csv_field(std::string& out, std::string_view field);
 

@@ -36,8 +36,8 @@ InputFile::InputFile(const std::string& path, std::uint64_t limit) : path_(path)
   // The kernel would cut the name at an embedded zero byte.
   if (path.find('\0') != std::string::npos) throw FileError("The file path " + path + " contains special characters.");
   // Without O_NONBLOCK the open of a pipe would wait for a writer.
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) throw FileError(open_failure(path, errno));
+  descriptor_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!descriptor_) throw FileError(open_failure(path, errno));
   check(limit);
 }
 
@@ -47,7 +47,7 @@ InputFile::InputFile(const std::string& path, int descriptor) : path_(path), des
 
 void InputFile::check(std::uint64_t limit) {
   struct stat status {};
-  const int failed = ::fstat(descriptor_, &status);
+  const int failed = ::fstat(descriptor_.get(), &status);
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   std::string problem;
   if (failed != 0) {
@@ -58,18 +58,13 @@ void InputFile::check(std::uint64_t limit) {
     problem = "The size (" + std::to_string(bytes) + ") of " + path_ + " exceeds (" + std::to_string(limit) +
               ") bytes, tools not support.";
   }
-  if (!problem.empty()) {
-    ::close(descriptor_);
-    throw FileError(problem);
-  }
+  if (!problem.empty()) throw FileError(problem);
   size_ = bytes;
 }
 
-InputFile::~InputFile() { ::close(descriptor_); }
-
 std::size_t InputFile::read(std::span<char> target) {
   for (;;) {
-    const ssize_t count = ::read(descriptor_, target.data(), std::min(target.size(), max_transfer));
+    const ssize_t count = ::read(descriptor_.get(), target.data(), std::min(target.size(), max_transfer));
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno != EINTR) throw FileError("The file " + path_ + " cannot be read: " + cause(errno) + ".");
   }
@@ -78,7 +73,7 @@ std::size_t InputFile::read(std::span<char> target) {
 void InputFile::read_at(std::uint64_t offset, std::span<std::byte> target) const {
   while (!target.empty()) {
     const ssize_t count =
-        ::pread(descriptor_, target.data(), std::min(target.size(), max_transfer), static_cast<off_t>(offset));
+        ::pread(descriptor_.get(), target.data(), std::min(target.size(), max_transfer), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw FileError("The file " + path_ + " cannot be read: " + cause(errno) + ".");
     if (count == 0) throw FileError("The file " + path_ + " is truncated.");
@@ -88,19 +83,17 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> target) const
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail(errno);
+  descriptor_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!descriptor_) fail(errno);
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(path_.c_str());
+  if (descriptor_) ::unlink(path_.c_str());
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), max_transfer));
+    const ssize_t count = ::write(descriptor_.get(), bytes.data(), std::min(bytes.size(), max_transfer));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(errno);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
@@ -108,9 +101,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::close() {
-  const int descriptor = descriptor_;
-  descriptor_ = -1;
-  if (::close(descriptor) != 0) {
+  if (::close(descriptor_.release()) != 0) {
     const int error = errno;
     ::unlink(path_.c_str());
     fail(error);

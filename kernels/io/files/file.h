@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/base/unique_fd.h"
+
 namespace msrun {
 
 // One plain sentence that names the file and the cause. Readers turn it into a UserError or a SkipError.
@@ -29,11 +31,10 @@ class InputFile {
   InputFile(const std::string& path, int descriptor);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
-  ~InputFile();
 
   const std::string& path() const { return path_; }
   std::uint64_t size() const { return size_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return descriptor_.get(); }
 
   // The next bytes of the file, 0 at its end.
   std::size_t read(std::span<char> target);
@@ -44,7 +45,7 @@ class InputFile {
   void check(std::uint64_t limit);
 
   std::string path_;
-  int descriptor_ = -1;
+  UniqueFd descriptor_;
   std::uint64_t size_ = 0;
 };
 
@@ -63,7 +64,7 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   std::string path_;
-  int descriptor_ = -1;
+  UniqueFd descriptor_;
 };
 
 }  // namespace msrun

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "kernels/base/text.h"
 
@@ -42,11 +41,10 @@ std::string suffix_list(const std::vector<std::string>& suffixes) {
 
 void check_writable(const std::string& directory) {
   std::string probe = join_path(directory, ".msrun_probe_XXXXXX");
-  const int descriptor = mkostemp(probe.data(), O_CLOEXEC);
-  if (descriptor < 0) {
+  const UniqueFd descriptor(mkostemp(probe.data(), O_CLOEXEC));
+  if (!descriptor) {
     throw UserError("The file path " + sanitised(directory) + " is not writable. (" + errno_text() + ")");
   }
-  close(descriptor);
   unlink(probe.c_str());
 }
 
@@ -137,8 +135,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   // One fixed name, so that the file of a killed process is overwritten by the next instead of staying forever.
   temporary_ = path_ + ".tmp";
   unlink(temporary_.c_str());
-  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0) {
+  descriptor_.reset(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (!descriptor_) {
     const std::string reason = errno_text();
     throw WriteError("The file " + path_ + " cannot be created: " + reason);
   }
@@ -147,8 +145,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
 AtomicFile::~AtomicFile() { abandon(); }
 
 void AtomicFile::abandon() {
-  if (descriptor_ >= 0) close(descriptor_);
-  descriptor_ = -1;
+  descriptor_.reset();
   if (!temporary_.empty()) unlink(temporary_.c_str());
   temporary_.clear();
 }
@@ -161,7 +158,7 @@ void AtomicFile::write(std::string_view bytes) {
 void AtomicFile::flush() {
   std::size_t done = 0;
   while (done < buffer_.size()) {
-    const ssize_t count = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    const ssize_t count = ::write(descriptor_.get(), buffer_.data() + done, buffer_.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("cannot be written");
     done += static_cast<std::size_t>(count);
@@ -172,9 +169,7 @@ void AtomicFile::flush() {
 void AtomicFile::commit() {
   flush();
   // Some filesystems report only here that a write has failed.
-  const int closed = close(descriptor_);
-  descriptor_ = -1;
-  if (closed != 0) fail("cannot be written");
+  if (close(descriptor_.release()) != 0) fail("cannot be written");
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be replaced");
   temporary_.clear();
 }
@@ -187,37 +182,24 @@ void AtomicFile::fail(const char* action) {
 
 AppendedFile::AppendedFile(const std::string& path, Mode mode) : path_(path) {
   const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (mode == Mode::create_new ? O_CREAT | O_EXCL : 0);
-  descriptor_ = ::open(path.c_str(), flags, 0666);
-  if (descriptor_ >= 0) return;
+  descriptor_.reset(::open(path.c_str(), flags, 0666));
+  if (descriptor_) return;
   if (errno == EEXIST) {
     throw UserError("file " + path + " already exists, please remove it first or use another output directory");
   }
   throw WriteError("The file " + path + " cannot be opened: " + std::system_category().message(errno));
 }
 
-AppendedFile::AppendedFile(AppendedFile&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-AppendedFile& AppendedFile::operator=(AppendedFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-AppendedFile::~AppendedFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
 void AppendedFile::append(std::string_view bytes) {
   struct stat before {};
-  const bool size_known = fstat(descriptor_, &before) == 0;
+  const bool size_known = fstat(descriptor_.get(), &before) == 0;
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
+    const ssize_t count = ::write(descriptor_.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const std::string reason = std::system_category().message(errno);
-      const bool undone = done == 0 || (size_known && ftruncate(descriptor_, before.st_size) == 0);
+      const bool undone = done == 0 || (size_known && ftruncate(descriptor_.get(), before.st_size) == 0);
       throw WriteError("The file " + path_ + " cannot be written: " + reason +
                        (undone ? "" : " (its last row is torn)"));
     }

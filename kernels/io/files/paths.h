@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/base/unique_fd.h"
 
 namespace msrun {
 
@@ -64,7 +65,7 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;
   std::string buffer_;
-  int descriptor_ = -1;
+  UniqueFd descriptor_;
 };
 
 // A file that only grows. A failed append leaves no part of its bytes behind. Errors are WriteError.
@@ -72,15 +73,12 @@ class AppendedFile {
  public:
   enum class Mode : std::uint8_t { create_new, existing };
   AppendedFile(const std::string& path, Mode mode);
-  AppendedFile(AppendedFile&& other) noexcept;
-  AppendedFile& operator=(AppendedFile&& other) noexcept;
-  ~AppendedFile();
 
   void append(std::string_view bytes);
 
  private:
   std::string path_;
-  int descriptor_ = -1;
+  UniqueFd descriptor_;
 };
 
 }  // namespace msrun

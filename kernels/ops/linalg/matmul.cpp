@@ -360,7 +360,7 @@ OP("matmul(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return matmul(args.var("input"), args.var("other")); });
 NAMES("matmul", "Torch: matmul linalg.matmul; Tensor: matmul __matmul__ __imatmul__; Aten: matmul; Mint: matmul");
 TRAITS("matmul", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work,
-       .recorded_gradients = RecordedGradients::of_last_step);
+       .recorded_gradients = RecordedGradients::of_last_step, .recorded_as = "matmul");
 
 OP("rmatmul(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return matmul(args.var("other"), args.var("input")); });

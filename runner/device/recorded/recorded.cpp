@@ -118,8 +118,8 @@ std::vector<GradientSlot> slots_of(const MaterialisedCall& call) {
 
 class RecordedDevice final : public Device {
  public:
-  DeviceResult run(const Operator& op, const MaterialisedCall& call,
-                   std::optional<std::size_t> /*only_output*/) override {
+  DeviceResult run(const DeviceCall& device_call) override {
+    const MaterialisedCall& call = device_call.materialised;
     if (!call.recorded || call.recorded->outputs.empty()) throw SkipError("The dump holds no output of this call.");
     DeviceResult result;
     const List& outputs = call.recorded->outputs;
@@ -130,8 +130,8 @@ class RecordedDevice final : public Device {
                                                                         : call.recorded->gradient_problem;
       return result;
     }
-    GradientPairing pairing =
-        pair_gradients(op.traits().recorded_gradients, call.parts.api, call.recorded->gradients, slots_of(call));
+    GradientPairing pairing = pair_gradients(device_call.traits.gradients_recorded_of(call.parts.api), call.parts.api,
+                                             call.recorded->gradients, slots_of(call));
     result.gradients = std::move(pairing.readings.front());
     pairing.readings.erase(pairing.readings.begin());
     result.other_gradients = std::move(pairing.readings);

@@ -8,7 +8,7 @@
 
 namespace msrun {
 
-// One tensor argument of a call, in the order of Evaluation::gradients.
+// One tensor argument of a call, in the order of DeviceResult::gradients.
 struct GradientSlot {
   Dims shape;
   bool wanted = false;  // a gradient is computed for it

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "kernels/base/error.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/random.h"
 
@@ -64,9 +65,12 @@ class SimDevice final : public Device {
  public:
   explicit SimDevice(std::vector<SimFault> faults) : faults_(std::move(faults)) {}
 
-  DeviceResult run(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) override {
+  DeviceResult run(const DeviceCall& device_call) override {
+    const MaterialisedCall& call = device_call.materialised;
+    const Operator* op = find_canonical(device_call.operator_name);
+    if (op == nullptr) throw SkipError("The simulated device has no " + std::string(device_call.operator_name) + ".");
     EvaluationOptions options;
-    options.only_output = only_output;
+    options.only_output = device_call.only_output;
     bool wrong_element = false;
     bool wrong_block = false;
     for (const SimFault& fault : faults_) {
@@ -100,7 +104,11 @@ class SimDevice final : public Device {
           break;
       }
     }
-    Evaluation result = evaluate(op, call, options);
+    Evaluation evaluation = evaluate(*op, call, options);
+    DeviceResult result;
+    result.output = std::move(evaluation.output);
+    result.gradients = std::move(evaluation.gradients);
+    result.backward_problem = std::move(evaluation.backward_problem);
     if (wrong_element || wrong_block) {
       corrupt_first(result.output, call.name, wrong_block);
       for (Value& gradient : result.gradients) {

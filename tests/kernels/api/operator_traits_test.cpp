@@ -129,6 +129,16 @@ TEST(OperatorTraits, TheBenchmarkOfTypeAsTakesDtypesAsTheyAre) {
   EXPECT_EQ(plan_raise(made("Tensor.mul.0", args), traits_of_call("Tensor.mul.0")).raised, DType::float64);
 }
 
+TEST(OperatorTraits, RecordedGradientsMayBeKnownOfOneName) {
+  const auto recorded_of = [](const char* op, const char* api) {
+    return find_canonical(op)->traits().gradients_recorded_of(api);
+  };
+  EXPECT_EQ(recorded_of("matmul", "matmul"), RecordedGradients::of_last_step);
+  EXPECT_EQ(recorded_of("matmul", "__matmul__"), RecordedGradients::of_arguments);
+  EXPECT_EQ(recorded_of("linear", "npu_linear"), RecordedGradients::of_addmm);
+  EXPECT_EQ(recorded_of("dropout", "dropout_"), RecordedGradients::of_passed_input);
+}
+
 TEST(OperatorTraits, ABackwardThatIsNeverRunSaysWhy) {
   ApiCall call;
   call.has_backward = true;

@@ -1,5 +1,4 @@
 #include "kernels/io/dump/dump_json.h"
-#include "tests/support/test_paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,18 +10,16 @@
 #include <regex>
 #include <sstream>
 
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_paths.h"
+
 namespace msrun {
 namespace {
 
 using nlohmann::ordered_json;
 using ::testing::HasSubstr;
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using testing::read_file;
+using testing::TemporaryDirectory;
 
 struct Dump {
   DumpHeader header;
@@ -258,11 +255,11 @@ TEST(DumpJson, MalformedEntriesDoNotSpoilTheOthers) {
   for (const auto& [name, entry] : dump.entries) problems.push_back(name + ": " + entry.problem);
   EXPECT_THAT(problems,
               ::testing::ElementsAre("a.0.forward: The entry must be an object, found a number.",
-                                   "b.0.forward: input_args must be a list, found an object.",
-                                   "c.0.forward: input_kwargs must be an object, found an array.",
-                                   "d.0.forward: input_args is nested deeper than 400 levels.",
-                                   "e.0.backward: input must be a list, found null.",
-                                   "f.0.forward: The entry must be an object, found an array.", "ok.0.forward: "));
+                                     "b.0.forward: input_args must be a list, found an object.",
+                                     "c.0.forward: input_kwargs must be an object, found an array.",
+                                     "d.0.forward: input_args is nested deeper than 400 levels.",
+                                     "e.0.backward: input must be a list, found null.",
+                                     "f.0.forward: The entry must be an object, found an array.", "ok.0.forward: "));
   EXPECT_FALSE(dump.entries[1].second.has_args);
   EXPECT_TRUE(dump.entries[2].second.has_args);
   EXPECT_FALSE(dump.entries[2].second.has_kwargs);
@@ -304,6 +301,97 @@ TEST(DumpJson, DropsModulesAndDeliversRepeatedNamesInOrder) {
   for (const auto& [name, entry] : dump.entries) names.push_back(name);
   EXPECT_THAT(names, ::testing::ElementsAre("b.0.forward", "a.0.forward", "b.0.forward", "x\a\xEF\xBF\xBD.0.forward"));
   EXPECT_TRUE(dump.entries[2].second.has_args);
+}
+
+TEST(DumpJson, HandsOutModulesToThoseWhoAskForThem) {
+  for (const std::string name : {"cnn_fp32_mix", "llama_bf16_mix"}) {
+    const std::string path = testing::test_data("/dumps/") + name + "/dump.json";
+    const ordered_json data = ordered_json::parse(file_text(path))["data"];
+    auto expected = data.begin();
+    std::size_t modules = 0;
+    std::size_t gradients = 0;
+    DumpReader reader(path);
+    reader.keep_modules();
+    reader.keep_outputs();
+    reader.read([&](std::string_view entry_name, DumpEntry&& entry) {
+      ASSERT_NE(expected, data.end());
+      ASSERT_EQ(entry_name, expected.key());
+      const ordered_json& fields = (expected++).value();
+      EXPECT_EQ(entry.problem, "") << entry_name;
+      const auto expect_tensor = [&](const Value& value, const ordered_json& described) {
+        const auto* spec = value.get<std::shared_ptr<const TensorSpec>>();
+        ASSERT_NE(spec, nullptr) << entry_name;
+        EXPECT_EQ((*spec)->dtype, described["dtype"]);
+        EXPECT_EQ((*spec)->shape, described["shape"].get<std::vector<std::int64_t>>());
+      };
+      if (entry_name.find(".parameters_grad") != std::string_view::npos) {
+        ++gradients;
+        ASSERT_EQ(entry.parameter_gradients.size(), fields.size()) << entry_name;
+        for (const auto& [parameter, gradient] : entry.parameter_gradients) {
+          ASSERT_TRUE(gradient.is<List>());
+          expect_tensor(gradient.get<List>()->at(0), fields[parameter][0]);
+        }
+        return;
+      }
+      EXPECT_EQ(entry.outputs.size(), fields["output"].size()) << entry_name;
+      EXPECT_EQ(entry.args.size(), fields.contains("input_args") ? fields["input_args"].size() : 0);
+      EXPECT_EQ(entry.grad_inputs.size(), fields.contains("input") ? fields["input"].size() : 0);
+      if (!entry_name.starts_with("Module.")) return;
+      ++modules;
+      ASSERT_EQ(entry.parameters.size(), fields.contains("parameters") ? fields["parameters"].size() : 0);
+      for (const auto& [parameter, value] : entry.parameters) expect_tensor(value, fields["parameters"][parameter]);
+    });
+    EXPECT_EQ(expected, data.end());
+    EXPECT_GT(modules, 20U) << name;
+    EXPECT_GT(gradients, 5U) << name;
+  }
+}
+
+TEST(DumpJson, ReadsEveryFormOfModuleEntries) {
+  const std::string leaf = R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2]})";
+  const std::string text = with_data(R"({"Module.fc.Linear.backward.3": {"input": [)" + leaf + R"(], "output": []},
+      "Module.fc.Linear.parameters_grad": {"weight": [)" +
+                                     leaf + R"(]}, "Cell.a.Dense.parameters_grad.12": {"b": []},
+      "Module.parameters_grad.x.Linear.forward.0": {"input_args": [], "input_kwargs": {"k": )" +
+                                     leaf + R"(}, "parameters": [1]}, "Module.a": 3})");
+  DumpReader reader("d.json", memory_source(text));
+  reader.keep_modules();
+  std::vector<DumpEntry> entries;
+  reader.read([&](std::string_view, DumpEntry&& entry) { entries.push_back(std::move(entry)); });
+  ASSERT_EQ(entries.size(), 5U);
+  EXPECT_EQ(entries[0].grad_inputs.size(), 1U);
+  EXPECT_EQ(entries[1].parameter_gradients.at(0).first, "weight");
+  EXPECT_EQ(entries[2].parameter_gradients.size(), 1U);
+  EXPECT_EQ(entries[3].kwargs.size(), 1U);
+  EXPECT_EQ(entries[3].problem, "parameters must be an object, found an array.");
+  EXPECT_THAT(entries[4].problem, HasSubstr("must be an object"));
+}
+
+TEST(DumpJson, AsksForTheDialectWhereTheEntriesBegin) {
+  static std::vector<std::string> completed;
+  static constexpr DumpDialect dialect{
+      [](std::string_view entry) { return entry.starts_with("Cell."); },
+      [](const JsonNode&, std::string_view type, const Where& where) -> Value {
+        return std::string(type) + " at " + where.text();
+      },
+      [](std::string_view entry, DumpEntry&) { completed.emplace_back(entry); },
+  };
+  const auto read_with = [](const std::string& text) {
+    completed.clear();
+    std::string told = "nothing";
+    DumpReader reader("d.json", memory_source(text));
+    reader.choose_dialect([&](std::string_view framework) -> const DumpDialect& {
+      told = framework;
+      return dialect;
+    });
+    std::string shown_argument;
+    reader.read([&](std::string_view, DumpEntry&& entry) { shown_argument += show(entry.args.at(0)); });
+    return told + ": " + shown_argument;
+  };
+  const std::string data = R"("data": {"Cell.a.0": 1, "Mint.add.0.forward": {"input_args": [{"type": "t"}]}})";
+  EXPECT_EQ(read_with(R"({"framework": "MindSpore", )" + data + "}"), "mindspore: 't at input_args[0]'");
+  EXPECT_EQ(read_with("{" + data + R"(, "framework": "mindspore"})"), ": 't at input_args[0]'");
+  EXPECT_THAT(completed, ::testing::ElementsAre("Mint.add.0.forward"));
 }
 
 TEST(DumpJson, HeaderMayFollowTheData) {
@@ -354,25 +442,22 @@ TEST(DumpJson, RefusesFilesItCannotRead) {
     }
     return "no error";
   };
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "dump_json_test";
-  std::filesystem::create_directories(folder);
+  const TemporaryDirectory folder;
   const std::string empty = (folder / "empty.json").string();
   const std::string big = (folder / "big.json").string();
   std::ofstream(empty).close();
   std::ofstream(big).close();
   std::filesystem::resize_file(big, std::uintmax_t{10} << 30);
   EXPECT_EQ(error("/no/such.json"), "The file path /no/such.json does not exist.");
-  EXPECT_EQ(error(folder.string()), "The " + folder.string() + " should be a file!");
+  EXPECT_EQ(error(folder.path()), "The " + folder.path().string() + " should be a file!");
   EXPECT_EQ(error("/dev/null"), "The /dev/null should be a file!");
   EXPECT_EQ(error(empty), "The file " + empty + " is empty.");
   EXPECT_EQ(error(big), "The size (10737418240) of " + big + " exceeds (10737418240) bytes, tools not support.");
   EXPECT_EQ(error(std::string(5000, 'a')), "The file path length exceeds limit.");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(DumpJson, ReadsThePairOfFilesOfTheOlderTool) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "att_test";
-  std::filesystem::create_directories(folder);
+  const TemporaryDirectory folder;
   const std::string forward = (folder / "forward_info_1.json").string();
   const std::string backward = (folder / "backward_info_1.json").string();
   std::ofstream(forward) << R"({
@@ -402,7 +487,6 @@ TEST(DumpJson, ReadsThePairOfFilesOfTheOlderTool) {
   lines.clear();
   read_att_pair(forward, "", keep);
   EXPECT_EQ(lines.size(), 3U);
-  std::filesystem::remove_all(folder);
 }
 
 // What the tree of a real dump must be, from another parser.
@@ -453,7 +537,7 @@ TEST(DumpJson, AgreesWithAnotherParserOnRealDumps) {
   for (const std::string name : {"llama_bf16", "zoo_stat", "zoo_tensor_small"}) {
     const std::string path = testing::test_data("/dumps/") + name + "/dump.json";
     // The other parser knows no infinity: it gets a string in its place.
-    const std::string text = std::regex_replace(file_text(path), std::regex(": (-?Infinity)"), ": \"$1\"");
+    const std::string text = std::regex_replace(read_file(path), std::regex(": (-?Infinity)"), ": \"$1\"");
     const ordered_json json = ordered_json::parse(text);
     auto entry = json["data"].begin();
     DumpReader reader(path);

@@ -10,7 +10,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/inventory/inventory.h"
-#include "orchestrator/command/config.h"
+#include "runner/dialects/dialect.h"
 #include "tests/kernels/ops/gradient_sweep.h"
 
 namespace msrun::testing {
@@ -172,7 +172,6 @@ TEST(GradientSweep, LeavesOutNoOperator) {
     EXPECT_TRUE(differentiable_operators().contains(entry.canonical))
         << entry.canonical << " is no differentiable operator of the inventory";
   }
-  const Config config;
   for (const auto& [name, entry] : differentiable_operators()) {
     const auto exception = exceptions().find(name);
     EXPECT_NE(swept.contains(name), exception != exceptions().end())
@@ -180,7 +179,7 @@ TEST(GradientSweep, LeavesOutNoOperator) {
     if (exception == exceptions().end() || exception->second != Reason::always_skipped) continue;
     const auto [type, api] = first_name(*entry);
     const bool refused = !find_operator(type, api)->traits().uncheckable.empty();
-    EXPECT_TRUE(refused || config.list_verdict(api) != ListVerdict::run) << name << " is not always skipped";
+    EXPECT_TRUE(refused || pytorch_dialect().is_never_run(api)) << name << " is not always skipped";
   }
   for (const auto& [name, reason] : exceptions())
     EXPECT_TRUE(differentiable_operators().contains(name)) << name << " is no differentiable operator";

@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/temporary_directory.h"
+#include "tests/support/error_of.h"
 
 namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -50,7 +51,7 @@ TEST(CommandLine, Defaults) {
   EXPECT_EQ(options.backend, "auto");
   EXPECT_EQ(options.seed, 1234U);
   EXPECT_EQ(options.seed_mode, SeedMode::per_api);
-  EXPECT_EQ(options.standard, StandardPolicy::per_api);
+  EXPECT_EQ(options.standard, Policy::per_api);
   EXPECT_EQ(options.memory.bytes, 0U);
   EXPECT_DOUBLE_EQ(options.memory.share, 0.8);
   EXPECT_EQ(options.fail_on, FailOn::never);
@@ -99,12 +100,12 @@ TEST_P(FlagSpelling, TakesItsValue) {
 INSTANTIATE_TEST_SUITE_P(
     All, FlagSpelling,
     ::testing::Values(std::pair{"api_info", &Options::api_info}, std::pair{"api_info_file", &Options::api_info},
-                    std::pair{"out_path", &Options::out_path}, std::pair{"csv_path", &Options::csv_path},
-                    std::pair{"result_csv_path", &Options::csv_path}, std::pair{"config", &Options::config_path},
-                    std::pair{"config_path", &Options::config_path}, std::pair{"forward", &Options::forward},
-                    std::pair{"forward_input_file", &Options::forward}, std::pair{"backward", &Options::backward},
-                    std::pair{"backward_input_file", &Options::backward},
-                    std::pair{"real_data_path", &Options::real_data_path}));
+                      std::pair{"out_path", &Options::out_path}, std::pair{"csv_path", &Options::csv_path},
+                      std::pair{"result_csv_path", &Options::csv_path}, std::pair{"config", &Options::config_path},
+                      std::pair{"config_path", &Options::config_path}, std::pair{"forward", &Options::forward},
+                      std::pair{"forward_input_file", &Options::forward}, std::pair{"backward", &Options::backward},
+                      std::pair{"backward_input_file", &Options::backward},
+                      std::pair{"real_data_path", &Options::real_data_path}));
 
 TEST(CommandLine, SwitchesInBothSpellings) {
   for (const char* flag : {"-f", "-filter_api", "--filter_api"}) EXPECT_TRUE(parse_with_input({flag}).filter_api);
@@ -228,7 +229,7 @@ TEST(CommandLine, InputIsRequired) {
 TEST(CommandLine, Choices) {
   EXPECT_EQ(parse_with_input({"--seed-mode", "stream"}).seed_mode, SeedMode::stream);
   EXPECT_EQ(parse_with_input({"--seed-mode=per-api"}).seed_mode, SeedMode::per_api);
-  EXPECT_EQ(parse_with_input({"--standard", "current"}).standard, StandardPolicy::current);
+  EXPECT_EQ(parse_with_input({"--standard", "current"}).standard, Policy::current);
   EXPECT_EQ(parse_with_input({"--message-format", "json"}).message_format, MessageFormat::json);
   EXPECT_EQ(parse_with_input({"--fail-on", "error"}).fail_on, FailOn::error);
   EXPECT_EQ(parse_with_input({"--fail-on", "warning"}).fail_on, FailOn::warning);

@@ -7,6 +7,8 @@
 #include <csignal>
 
 #include "orchestrator/output/csv_rows.h"
+#include "orchestrator/output/csv_titles.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -14,9 +16,12 @@ namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using testing::read_file;
+using testing::TemporaryDirectory;
 
 ApiResult call(const std::string& name, Status forward, std::optional<Status> backward, std::string message = {}) {
   ApiResult result;
@@ -29,13 +34,13 @@ ApiResult call(const std::string& name, Status forward, std::optional<Status> ba
 
 std::string result_row(const ApiResult& result) {
   std::string row;
-  append_result_row(row, result);
+  pytorch_dialect().append_result(row, result);
   return row;
 }
 
 std::string details_rows(const ApiResult& result, int precision) {
   std::string rows;
-  append_details_rows(rows, result, precision);
+  pytorch_dialect().append_details(rows, result, precision);
   return rows;
 }
 
@@ -47,7 +52,7 @@ void write_in_order(const RunFiles& files, const CsvStyle& style, const std::vec
 
 ApiResult relu() {
   ApiResult result = call("Functional.relu.0", Status::pass, Status::pass);
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.bench_dtype = "torch.float64";
   row.device_dtype = "torch.float32";
   row.shape = "(2, 3)";
@@ -108,12 +113,13 @@ TEST(CsvBytes, DropoutHasNoDetails) {
 }
 
 TEST(CsvBytes, Headers) {
-  EXPECT_EQ(result_header(),
+  EXPECT_EQ(result_header(pytorch_dialect()),
             "\xEF\xBB\xBF"
             "API name,Forward Test Success,Backward Test Success,Message\r\n");
-  const std::string golden = bytes_of(testing::test_data("/acc_check_csv/details.csv"));
-  EXPECT_EQ(details_header(false), golden.substr(0, golden.find('\n') + 1));
-  EXPECT_THAT(details_header(true), HasSubstr("API Name,Bench Dtype,DEVICE Dtype,Shape,Cosine Similarity,"));
+  const std::string golden = read_file(testing::test_data("/acc_check_csv/details.csv"));
+  EXPECT_EQ(details_header(pytorch_dialect(), false), golden.substr(0, golden.find('\n') + 1));
+  EXPECT_THAT(details_header(pytorch_dialect(), true),
+              HasSubstr("API Name,Bench Dtype,DEVICE Dtype,Shape,Cosine Similarity,"));
 }
 
 TEST(CsvBytes, QuotingIsMinimal) {
@@ -139,14 +145,14 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
   const ApiResult second = call("Torch.topk.0", Status::error, std::nullopt);
   csv.append(std::vector{second});
   csv.append(std::vector{first});
-  EXPECT_EQ(bytes_of(files.result), result_header() + result_row(second) + result_row(first));
-  EXPECT_EQ(bytes_of(files.details), details_header(false) + details_rows(first, 14));
+  EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(second) + result_row(first));
+  EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), false) + details_rows(first, 14));
 
   write_in_order(files, {}, {first, second});
-  EXPECT_EQ(bytes_of(files.result), result_header() + result_row(first) + result_row(second));
+  EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(first) + result_row(second));
   CsvFiles::open(files, {}).append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
-  EXPECT_EQ(bytes_of(files.result),
-            result_header() + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
+  EXPECT_EQ(read_file(files.result),
+            result_header(pytorch_dialect()) + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
   EXPECT_EQ(folder.names().size(), 2U);
 }
 
@@ -155,9 +161,9 @@ TEST(CsvFilesTest, EnglishTitlesAndPrecision) {
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles csv = CsvFiles::create(files, {.precision = 2, .english_titles = true});
   csv.append(std::vector{relu()});
-  EXPECT_EQ(bytes_of(files.details), details_header(true) + details_rows(relu(), 2));
+  EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
   write_in_order(files, {.precision = 2, .english_titles = true}, {relu()});
-  EXPECT_EQ(bytes_of(files.details), details_header(true) + details_rows(relu(), 2));
+  EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
   EXPECT_THAT(details_rows(relu(), 2), HasSubstr(",1.00,0.00, ,"));
 }
 
@@ -167,7 +173,7 @@ TEST(CsvFilesTest, NeverOverwrites) {
   folder.write("accuracy_checking_result_20260102030405.csv", "precious");
   EXPECT_THAT(error_of<UserError>([&] { CsvFiles::create(files, {}); }),
               HasSubstr("accuracy_checking_result_20260102030405.csv already exists"));
-  EXPECT_EQ(bytes_of(files.result), "precious");
+  EXPECT_EQ(read_file(files.result), "precious");
   EXPECT_THAT(folder.names(), ElementsAre("accuracy_checking_result_20260102030405.csv"));
 }
 
@@ -176,7 +182,7 @@ TEST(CsvFilesTest, OpenAppends) {
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles::create(files, {}).append(std::vector{relu()});
   CsvFiles::open(files, {}).append(std::vector{relu()});
-  EXPECT_EQ(bytes_of(files.result), result_header() + result_row(relu()) + result_row(relu()));
+  EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(relu()) + result_row(relu()));
   EXPECT_THAT(error_of<WriteError>([&] { CsvFiles::open(run_files(folder.path(), "1"), {}); }), HasSubstr("_1.csv"));
 }
 
@@ -206,26 +212,26 @@ TEST(CsvFilesTest, FullDiskLeavesWholeRowsAndNamesTheFile) {
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles csv = CsvFiles::create(files, {});
   csv.append(std::vector{relu()});
-  const std::string details = bytes_of(files.details);
-  const std::string result = bytes_of(files.result);
+  const std::string details = read_file(files.details);
+  const std::string result = read_file(files.result);
   std::string text;
   {
     const FullDisk full(details.size() + 10);
     text = error_of<WriteError>([&] { csv.append(std::vector{relu()}); });
   }
   EXPECT_THAT(text, HasSubstr(files.details + " cannot be written: File too large"));
-  EXPECT_EQ(bytes_of(files.details), details);
-  EXPECT_EQ(bytes_of(files.result), result);
+  EXPECT_EQ(read_file(files.details), details);
+  EXPECT_EQ(read_file(files.result), result);
 
   {
     const FullDisk full(100);
     text = error_of<WriteError>([&] { write_in_order(files, {}, {relu()}); });
   }
   EXPECT_THAT(text, HasSubstr(files.details));
-  EXPECT_EQ(bytes_of(files.details), details);
+  EXPECT_EQ(read_file(files.details), details);
   EXPECT_EQ(folder.names().size(), 2U);
   csv.append(std::vector{relu()});
-  EXPECT_EQ(bytes_of(files.result), result + result_row(relu()));
+  EXPECT_EQ(read_file(files.result), result + result_row(relu()));
 }
 
 std::vector<std::vector<std::string>> rows_of(std::string_view text, std::size_t* torn = nullptr) {
@@ -275,13 +281,13 @@ TEST(CsvReaderTest, KeepsALastRowWithoutLineEndWhereThatIsAsked) {
 }
 
 std::string rendered_result(const std::vector<ApiResult>& results) {
-  std::string text = result_header();
+  std::string text = result_header(pytorch_dialect());
   for (const ApiResult& result : results) text += result_row(result);
   return text;
 }
 
 std::string rendered_details(const std::vector<ApiResult>& results) {
-  std::string text = details_header(false);
+  std::string text = details_header(pytorch_dialect(), false);
   for (const ApiResult& result : results) text += details_rows(result, 14);
   return text;
 }
@@ -290,20 +296,22 @@ std::string rendered_details(const std::vector<ApiResult>& results) {
 TEST(CsvImport, FilesOfMsprobeComeBackByteForByte) {
   const std::string result = testing::test_data("/acc_check_csv/result.csv");
   const std::string details = testing::test_data("/acc_check_csv/details.csv");
-  const ImportedCsv imported = import_csv(result, details, 14);
+  const ImportedCsv imported = import_csv(result, details, CsvStyle{.precision = 14});
   EXPECT_THAT(imported.notes, IsEmpty());
   EXPECT_GT(imported.results.size(), 10U);
-  EXPECT_EQ(rendered_result(imported.results), bytes_of(result));
-  EXPECT_EQ(rendered_details(imported.results), bytes_of(details));
+  EXPECT_EQ(rendered_result(imported.results), read_file(result));
+  EXPECT_EQ(rendered_details(imported.results), read_file(details));
 }
 
 TEST(CsvImport, EveryCutOfTheFilesKeepsWholeCalls) {
   const TemporaryDirectory folder;
-  const std::string golden_result = bytes_of(testing::test_data("/acc_check_csv/result.csv"));
+  const std::string golden_result = read_file(testing::test_data("/acc_check_csv/result.csv"));
   const std::string details = testing::test_data("/acc_check_csv/details.csv");
-  const ImportedCsv all = import_csv(testing::test_data("/acc_check_csv/result.csv"), details, 14);
+  const ImportedCsv all =
+      import_csv(testing::test_data("/acc_check_csv/result.csv"), details, CsvStyle{.precision = 14});
   for (std::size_t size = 0; size <= golden_result.size(); size += 7) {
-    const ImportedCsv part = import_csv(folder.write("r.csv", golden_result.substr(0, size)), details, 14);
+    const ImportedCsv part =
+        import_csv(folder.write("r.csv", golden_result.substr(0, size)), details, CsvStyle{.precision = 14});
     ASSERT_LE(part.results.size(), all.results.size());
     for (std::size_t i = 0; i < part.results.size(); ++i) {
       ASSERT_EQ(result_row(part.results[i]), result_row(all.results[i]));
@@ -317,11 +325,11 @@ TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
   ApiResult again = relu();
   again.forward_rows[0].message = "second run";
   const ApiResult orphan = skip_result(0, "Torch.add.0", "x");
-  const std::string result =
-      folder.write("r.csv", result_header() + result_row(relu()) + result_row(again) + "Torch.mul.0,pa");
-  const std::string details = folder.write(
-      "d.csv", details_header(true) + details_rows(relu(), 14) + details_rows(orphan, 14) + details_rows(again, 14));
-  const ImportedCsv imported = import_csv(result, details, 14);
+  const std::string result = folder.write(
+      "r.csv", result_header(pytorch_dialect()) + result_row(relu()) + result_row(again) + "Torch.mul.0,pa");
+  const std::string details = folder.write("d.csv", details_header(pytorch_dialect(), true) + details_rows(relu(), 14) +
+                                                        details_rows(orphan, 14) + details_rows(again, 14));
+  const ImportedCsv imported = import_csv(result, details, CsvStyle{.precision = 14});
   ASSERT_EQ(imported.results.size(), 1U);
   EXPECT_EQ(details_rows(imported.results[0], 14), details_rows(again, 14));
   EXPECT_THAT(imported.notes, ElementsAre(result + ": the last row is torn, its 14 bytes were dropped.",
@@ -331,34 +339,35 @@ TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
 
 TEST(CsvImport, ForeignFilesAreRefusedWithFileAndRow) {
   const TemporaryDirectory folder;
-  const std::string good_result = folder.write("r.csv", result_header() + result_row(relu()));
-  const std::string good_details = folder.write("d.csv", details_header(false) + details_rows(relu(), 14));
+  const std::string good_result = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(relu()));
+  const std::string good_details =
+      folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(relu(), 14));
   const auto refused = [&](const std::string& result, const std::string& details) {
-    return error_of<UserError>([&] { import_csv(result, details, 14); });
+    return error_of<UserError>([&] { import_csv(result, details, CsvStyle{.precision = 14}); });
   };
   EXPECT_EQ(refused(good_result, good_details), "");
   EXPECT_EQ(refused(good_details, good_details), good_details + ", row 1: this is not the title row of a result file");
   EXPECT_EQ(refused(good_result, good_result), good_result + ", row 1: this is not the title row of a details file");
-  const std::string bad = folder.write("b.csv", result_header() + "Torch.add.0,good, \r\n");
+  const std::string bad = folder.write("b.csv", result_header(pytorch_dialect()) + "Torch.add.0,good, \r\n");
   EXPECT_EQ(refused(bad, good_details), bad + ", row 2: 'good' is not a status");
-  const std::string narrow = folder.write("n.csv", result_header() + "Torch.add.0,pass\r\n");
+  const std::string narrow = folder.write("n.csv", result_header(pytorch_dialect()) + "Torch.add.0,pass\r\n");
   EXPECT_EQ(refused(narrow, good_details), narrow + ", row 2: it has 2 fields in place of 3 or 4");
   std::string rows = details_rows(relu(), 14);
   rows.replace(rows.find("1.0000"), 1, "x");
-  const std::string no_number = folder.write("x.csv", details_header(false) + rows);
+  const std::string no_number = folder.write("x.csv", details_header(pytorch_dialect(), false) + rows);
   EXPECT_EQ(refused(good_result, no_number), no_number + ", row 2: 'x.00000000000000' is not a number");
-  const std::string short_row = folder.write("s.csv", details_header(false) + "a,b\r\n");
+  const std::string short_row = folder.write("s.csv", details_header(pytorch_dialect(), false) + "a,b\r\n");
   EXPECT_EQ(refused(good_result, short_row), short_row + ", row 2: it has 2 fields in place of 23");
   EXPECT_THAT(refused(folder.file("none"), good_details), HasSubstr("not readable"));
 }
 
 TEST(CsvImport, NumbersBeyondDoubleAreRefusedNotReadAsZero) {
   const TemporaryDirectory folder;
-  const std::string result = folder.write("r.csv", result_header() + result_row(relu()));
+  const std::string result = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(relu()));
   std::string rows = details_rows(relu(), 14);
   rows.replace(rows.find("1.00000000000000"), 16, "1e999");
-  const std::string details = folder.write("d.csv", details_header(false) + rows);
-  EXPECT_EQ(error_of<UserError>([&] { import_csv(result, details, 14); }),
+  const std::string details = folder.write("d.csv", details_header(pytorch_dialect(), false) + rows);
+  EXPECT_EQ(error_of<UserError>([&] { import_csv(result, details, CsvStyle{.precision = 14}); }),
             details + ", row 2: '1e999' is not a number");
 }
 
@@ -368,11 +377,12 @@ TEST(CsvImport, NamesMayLookLikeRowNames) {
   strange.name = "Torch.x.forward.output.0";
   strange.backward = Status::pass;
   strange.backward_rows = strange.forward_rows;
-  const std::string result = folder.write("r.csv", result_header() + result_row(strange));
-  const std::string details = folder.write("d.csv", details_header(false) + details_rows(strange, 14));
-  const ImportedCsv imported = import_csv(result, details, 14);
+  const std::string result = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(strange));
+  const std::string details =
+      folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(strange, 14));
+  const ImportedCsv imported = import_csv(result, details, CsvStyle{.precision = 14});
   EXPECT_THAT(imported.notes, IsEmpty());
-  EXPECT_EQ(rendered_details(imported.results), bytes_of(details));
+  EXPECT_EQ(rendered_details(imported.results), read_file(details));
 }
 
 TEST(CsvImport, CellsOfEveryKindPrintAgainAsTheyWere) {
@@ -396,9 +406,9 @@ TEST(CsvImport, CellsOfEveryKindPrintAgainAsTheyWere) {
            Cell::fp64(1e308),
            Cell::fp32(3.4028235e38F),
            Cell::fp64(-1.0 / 0.0)};
-  const std::string r = folder.write("r.csv", result_header() + result_row(result));
-  const std::string d = folder.write("d.csv", details_header(false) + details_rows(result, 14));
-  EXPECT_EQ(rendered_details(import_csv(r, d, 14).results), bytes_of(d));
+  const std::string r = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(result));
+  const std::string d = folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(result, 14));
+  EXPECT_EQ(rendered_details(import_csv(r, d, CsvStyle{.precision = 14}).results), read_file(d));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ ApiResult result_of(const std::string& name, std::uint32_t task, Status forward,
   result.name = name;
   result.task = task;
   result.forward = forward;
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.status = Status::pass;
   result.forward_rows.push_back(row);
   row.status = forward;

@@ -58,19 +58,21 @@ TEST(Overflows, OfOtherValues) {
   EXPECT_TRUE(overflows(List{1.0, List{2.0, tensor(DType::float32, {infinity})}}));
 }
 
-// A device that answers with one value, whatever is asked.
+// A device that is asked for the call of one name, and answers with one value.
 class FixedDevice final : public Device {
  public:
-  explicit FixedDevice(Value output) : output_(std::move(output)) {}
-  DeviceResult run(const Operator&, const MaterialisedCall& call, std::optional<std::size_t>) override {
-    EXPECT_FALSE(call.backward.run);
-    EXPECT_FALSE(call.autocast);
-    Evaluation evaluation;
-    evaluation.output = output_;
-    return evaluation;
+  FixedDevice(std::string name, Value output) : name_(std::move(name)), output_(std::move(output)) {}
+  DeviceResult run(const DeviceCall& call) override {
+    EXPECT_EQ(call.materialised.name, name_);
+    EXPECT_FALSE(call.materialised.backward.run);
+    EXPECT_FALSE(call.materialised.autocast);
+    DeviceResult result;
+    result.output = output_;
+    return result;
   }
 
  private:
+  std::string name_;
   Value output_;
 };
 
@@ -86,7 +88,7 @@ ApiResult check(const std::string& name, double max, const Value& device_output,
   call.name = name;
   call.args = {std::shared_ptr<const TensorSpec>(spec), std::shared_ptr<const TensorSpec>(spec)};
   call.has_backward = true;
-  FixedDevice device(device_output);
+  FixedDevice device(name, device_output);
   CheckOptions options;
   options.overflow = true;
   return check_api(call, 3, device, 0, options);

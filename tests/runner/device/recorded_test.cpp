@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/api/operators.h"
+
 namespace msrun {
 namespace {
 

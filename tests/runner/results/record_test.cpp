@@ -94,7 +94,7 @@ TEST(Records, AreWhatTheFormatSays) {
   result.message = "m";
   result.times = {1, 2, 128, 4};
   result.inputs = 0x0807060504030201;
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.bench_dtype = "b";
   row.device_dtype = "d";
   row.shape = "()";
@@ -120,8 +120,8 @@ TEST(Records, AreWhatTheFormatSays) {
             "\x01"
             "b\x01"
             "d\x02()\0"
-            "\x02\x01"                        // error, explained by rounding
-            "\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // 17 cells: blank, fp32 1.0
+            "\x02\x01"                            // error, explained by rounding
+            "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
 }
 

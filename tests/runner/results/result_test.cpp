@@ -6,7 +6,7 @@ namespace msrun {
 namespace {
 
 DetailsRow row_of(Status status, bool rounding_only) {
-  DetailsRow row;
+  DetailsRow row(pytorch_columns());
   row.status = status;
   row.rounding_only = rounding_only;
   row.message = "\nlimit\n";

@@ -28,7 +28,7 @@ inline std::vector<ApiResult> varied_results(std::uint32_t count) {
       result.overflow = {static_cast<OverflowFinding::Verdict>(task % 3), task % 2 == 0, task % 4 == 0};
     }
     for (std::uint32_t i = 0; i < task % 6; ++i) {
-      DetailsRow row;
+      DetailsRow row(pytorch_columns());
       row.bench_dtype = "torch.float" + std::to_string(32 << (i % 2));
       row.device_dtype = i % 2 == 0 ? std::string() : std::string("a\0b", 3);
       row.shape = "(" + std::to_string(task) + ",)";

@@ -1,0 +1,41 @@
+// What dump.json holds: its header, and its entries one by one.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "kernels/api/value.h"
+
+namespace msrun {
+
+struct DumpHeader {
+  // Lower case; "pytorch" or, if any value has a MindSpore type, "mindspore" where the file does not say (DEV-2).
+  std::string framework;
+  std::string task;
+  std::string level;
+  std::string dump_data_dir;  // as recorded; empty unless it is a string
+  bool has_data = false;      // there is at least one entry, those left out included
+  bool real_data = false;     // dump_data_dir is neither null nor empty: tensors are in files
+};
+
+struct DumpEntry {
+  List args;                 // input_args
+  Dict kwargs;               // input_kwargs
+  std::string output_dtype;  // dtype of the first element of output; empty if that is no tensor
+  // Dimensions of that element.
+  std::optional<std::size_t> output_rank;
+  List grad_inputs;       // input, of a backward entry
+  List outputs;           // output: results of a forward, gradients of a backward entry; only if asked for
+  bool has_args = false;  // the entry has the key with a usable value
+  bool has_kwargs = false;
+  bool has_grad_inputs = false;
+  // Only if modules are asked for. The parameters of a module, by name; and of an entry of parameters' gradients, a
+  // list of one gradient by the name of each.
+  Dict parameters;
+  Dict parameter_gradients;
+  // Not empty: the entry itself is malformed, in this way. One sentence that names the key.
+  std::string problem;
+};
+
+}  // namespace msrun

@@ -1,0 +1,178 @@
+#include "orchestrator/plan/plan_builder.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "kernels/api/call_codec.h"
+#include "kernels/base/error.h"
+#include "kernels/io/files/csv.h"
+#include "orchestrator/plan/cost.h"
+#include "orchestrator/plan/duplicates.h"
+#include "orchestrator/plan/printable.h"
+
+namespace msrun {
+
+void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
+  std::string_view base;
+  const std::optional<Direction> direction = split_direction(entry, base);
+  if (!direction) {
+    ++unknown_directions_;
+    if (first_unknown_.empty()) first_unknown_ = printable(entry);
+    return;
+  }
+  if (*direction == Direction::forward) {
+    add_forward(base, std::move(content));
+  } else if (!options_.forward_only) {
+    Backward& backward = backward_[std::string(base)];
+    if (options_.keep_results) backward.results = put_list(std::move(content.outputs));
+    backward.gradients = put_gradients(std::move(content));
+  }
+}
+
+void PlanBuilder::finish(bool real_data) {
+  pair_backward();
+  if (options_.filter_duplicates) drop_duplicates();
+  for (PlanRecord& record : records_) {
+    if (record.skip_size == 0) finish_record(record, real_data);
+  }
+}
+
+std::vector<std::string> PlanBuilder::warnings() const {
+  std::vector<std::string> result;
+  if (unknown_directions_ > 0) {
+    result.push_back("Entries of " + path_ + " that are neither forward nor backward and are left out: " +
+                     std::to_string(unknown_directions_) + "; the first is '" + first_unknown_ + "'.");
+  }
+  if (duplicates_ > 0) {
+    result.push_back("Entries of " + path_ + " that occur again, the later in place of the earlier: " +
+                     std::to_string(duplicates_) + "; the first is '" + first_duplicate_ + "'.");
+  }
+  return result;
+}
+
+PlanBuilder::Piece PlanBuilder::put(std::string_view text) {
+  if (text.size() > UINT32_MAX) throw UserError(path_ + ": an entry is larger than 4 GiB.");
+  const Piece piece{bytes_.size(), static_cast<std::uint32_t>(text.size())};
+  bytes_ += text;
+  return piece;
+}
+
+PlanBuilder::Piece PlanBuilder::put_list(List&& list) {
+  std::string encoded;
+  encode_value(std::move(list), encoded);
+  return put(encoded);
+}
+
+PlanBuilder::Piece PlanBuilder::put_gradients(DumpEntry&& content) {
+  if (!content.problem.empty()) content.grad_inputs = List{Unsupported{content.problem}};
+  return put_list(std::move(content.grad_inputs));
+}
+
+bool PlanBuilder::is_wanted(const std::string& name) const {
+  return options_.only.empty() ||
+         std::any_of(options_.only.begin(), options_.only.end(),
+                     [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+}
+
+void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
+  // acc_check_pytorch.md 5.1, row 1.
+  if (is_formula(base)) {
+    throw UserError(path_ + ": api name contains special characters, please check! The entry is '" + printable(base) +
+                    "'.");
+  }
+  const std::string name = printable(base);
+  if (!is_wanted(name)) return;
+  std::string reason =
+      name == base ? options_.skip_reason(*dialect_, name) : "The API name contains control characters.";
+  if (reason.empty()) reason = content.problem;
+  PlanRecord record;
+  if (reason.empty()) {
+    describe(name, std::move(content), record);
+  } else {
+    const Piece piece = put(reason);
+    record.skip_offset = piece.offset;
+    record.skip_size = piece.size;
+  }
+  const auto [position, fresh] = index_.try_emplace(name, static_cast<std::uint32_t>(records_.size()));
+  if (fresh) {
+    const Piece piece = put(name);
+    record.name_offset = piece.offset;
+    record.name_size = piece.size;
+    records_.push_back(record);
+  } else {
+    // The last entry of a name wins, at the position of the first.
+    PlanRecord& earlier = records_[position->second];
+    record.name_offset = earlier.name_offset;
+    record.name_size = earlier.name_size;
+    earlier = record;
+    ++duplicates_;
+    if (first_duplicate_.empty()) first_duplicate_ = printable(name);
+  }
+}
+
+void PlanBuilder::describe(const std::string& name, DumpEntry&& content, PlanRecord& record) {
+  ApiCall call;
+  call.name = name;
+  call.args = std::move(content.args);
+  call.kwargs = std::move(content.kwargs);
+  call.output_dtype = std::move(content.output_dtype);
+  const Piece piece = put(encode(call));
+  record.call_offset = piece.offset;
+  record.call_size = piece.size;
+  if (!options_.keep_results) return;
+  const Piece results = put_list(std::move(content.outputs));
+  record.output_offset = results.offset;
+  record.output_size = results.size;
+}
+
+void PlanBuilder::pair_backward() {
+  for (const auto& [name, backward] : backward_) {
+    const auto found = index_.find(name);
+    if (found == index_.end()) continue;
+    PlanRecord& record = records_[found->second];
+    record.grad_offset = backward.gradients.offset;
+    record.grad_size = backward.gradients.size;
+    record.output_grad_offset = backward.results.offset;
+    record.output_grad_size = backward.results.size;
+  }
+  backward_ = {};
+  index_ = {};
+}
+
+std::string_view PlanBuilder::text(std::uint64_t offset, std::uint32_t size) const {
+  return std::string_view(bytes_).substr(offset, size);
+}
+
+ApiCall PlanBuilder::call_of(const PlanRecord& record) const {
+  ApiCall call = decode_call(text(record.call_offset, record.call_size));
+  call.has_backward = record.grad_size > 0;
+  if (call.has_backward) {
+    std::string_view gradients = text(record.grad_offset, record.grad_size);
+    call.grad_inputs = *decode_value(gradients).get<List>();
+  }
+  return call;
+}
+
+void PlanBuilder::drop_duplicates() {
+  DuplicateFilter filter(options_.filter_compat);
+  const auto end = std::remove_if(records_.begin(), records_.end(), [&](const PlanRecord& record) {
+    return record.skip_size == 0 && filter.is_repeated(call_of(record));
+  });
+  filtered_ = static_cast<std::size_t>(records_.end() - end);
+  records_.erase(end, records_.end());
+}
+
+void PlanBuilder::finish_record(PlanRecord& record, bool real_data) {
+  const ApiCall call = call_of(record);
+  const CostEstimate estimate = estimate_cost(call);
+  record.cost = static_cast<float>(estimate.work);
+  record.memory = estimate.memory;
+  if (!options_.stream_words) return;
+  record.stream_word = next_word_;
+  next_word_ += dialect_->stream_words(call, real_data);
+}
+
+}  // namespace msrun

@@ -1,0 +1,81 @@
+// Collects the calls of a plan, and the bytes that they are described by, while a recording streams by.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kernels/api/api_call.h"
+#include "kernels/io/dump/dump_entry.h"
+#include "orchestrator/plan/plan.h"
+#include "runner/dialects/dialect.h"
+#include "runner/shared/plan_view.h"
+
+namespace msrun {
+
+class PlanBuilder {
+ public:
+  // path is that of the recording, for messages. All references must outlive the builder.
+  PlanBuilder(const std::string& path, const PlanOptions& options, const Dialect& dialect)
+      : path_(path), options_(options), dialect_(&dialect) {}
+
+  // To be called before any entry is added.
+  void use(const Dialect& dialect) { dialect_ = &dialect; }
+  const Dialect& dialect() const { return *dialect_; }
+
+  // Takes the next entry of the recording. A name may come again: its last entry counts, in the order of the first.
+  // Throws UserError for a name that a spreadsheet would run as a formula.
+  void add(std::string_view entry, DumpEntry&& content);
+
+  // Call once, when all entries are added: pairs forward and backward, drops repeated calls if that is asked for, and
+  // estimates what calls cost.
+  void finish(bool real_data);
+
+  const std::vector<PlanRecord>& records() const { return records_; }
+  const std::string& bytes() const { return bytes_; }
+  // Calls dropped as duplicates.
+  std::size_t filtered() const { return filtered_; }
+  // What the user should know about the entries; one sentence each.
+  std::vector<std::string> warnings() const;
+
+ private:
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::uint32_t size = 0;
+  };
+  struct Backward {
+    Piece gradients;
+    Piece results;
+  };
+
+  Piece put(std::string_view text);
+  Piece put_list(List&& list);
+  Piece put_gradients(DumpEntry&& content);
+  bool is_wanted(const std::string& name) const;
+  void add_forward(std::string_view base, DumpEntry&& content);
+  // Puts the call among the bytes.
+  void describe(const std::string& name, DumpEntry&& content, PlanRecord& record);
+  void pair_backward();
+  std::string_view text(std::uint64_t offset, std::uint32_t size) const;
+  ApiCall call_of(const PlanRecord& record) const;
+  void drop_duplicates();
+  void finish_record(PlanRecord& record, bool real_data);
+
+  const std::string& path_;
+  const PlanOptions& options_;
+  const Dialect* dialect_;
+  std::vector<PlanRecord> records_;
+  std::string bytes_;
+  std::unordered_map<std::string, std::uint32_t> index_;
+  std::unordered_map<std::string, Backward> backward_;
+  std::size_t filtered_ = 0;
+  std::size_t unknown_directions_ = 0;
+  std::string first_unknown_;
+  std::size_t duplicates_ = 0;
+  std::string first_duplicate_;
+  std::uint64_t next_word_ = 0;
+};
+
+}  // namespace msrun

@@ -1,0 +1,68 @@
+#include "orchestrator/session/input.h"
+
+#include <spdlog/spdlog.h>
+
+#include "kernels/base/text.h"
+#include "orchestrator/output/paths.h"
+
+namespace msrun {
+
+namespace {
+
+constexpr const char* data_folder = "dump_tensor_data";
+
+}  // namespace
+
+void check_input(const Options& options) {
+  if (!options.framework.empty() && find_dialect(options.framework) == nullptr) {
+    throw UserError("-f " + options.framework + ": MindSpore cannot be checked yet; there is PyTorch.");
+  }
+  for (const std::string* path : {&options.api_info, &options.forward, &options.backward}) {
+    if (!path->empty()) check_input_file(*path, {".json"}, max_json_bytes);
+  }
+  std::error_code ignored;
+  if (!options.real_data_path.empty() && !std::filesystem::is_directory(options.real_data_path, ignored)) {
+    throw UserError("-real_data_path: " + sanitised(options.real_data_path) + " is not a directory.");
+  }
+}
+
+Plan read_plan(const Options& options, const PlanOptions& plan_options) {
+  return options.forward.empty() ? Plan::read(options.api_info, plan_options)
+                                 : Plan::read_att(options.forward, options.backward, plan_options);
+}
+
+void require_recorded_results(const Options& options, const Plan& plan) {
+  if (!options.forward.empty()) {
+    throw UserError("--backend recorded: the files of the older recorder hold no results.");
+  }
+  if (!plan.real_data()) {
+    throw UserError("--backend recorded: " + options.api_info +
+                    " holds statistics, not tensors; record it with \"task\": \"tensor\".");
+  }
+}
+
+std::filesystem::path data_root(const Options& options) {
+  // The older tool recorded paths that are absolute, or begin at a directory beside its two files.
+  if (!options.real_data_path.empty()) return options.real_data_path;
+  const std::string& recording = options.forward.empty() ? options.api_info : options.forward;
+  const std::filesystem::path directory = std::filesystem::path(recording).parent_path();
+  if (!options.forward.empty()) return directory.empty() ? "." : directory;
+  const std::filesystem::path beside = directory / data_folder;
+  std::error_code ignored;
+  if (std::filesystem::exists(beside, ignored)) return beside;
+  // A link to the dump of another directory.
+  const std::filesystem::path target = std::filesystem::canonical(recording, ignored).parent_path() / data_folder;
+  return std::filesystem::exists(target, ignored) ? target : beside;
+}
+
+void warn_if_data_is_missing(const Options& options, const Plan& plan) {
+  if (!plan.real_data()) return;
+  const std::filesystem::path root = data_root(options);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(root, ignored)) {
+    spdlog::warn("{} has its tensors in files, but there is no directory {}: calls that need them are SKIP.",
+                 options.forward.empty() ? options.api_info : options.forward, root.string());
+  }
+}
+
+}  // namespace msrun

@@ -1,0 +1,78 @@
+// What a session does with the calls of a recording: which of them it plans, what is checked in each, what the results
+// are written to and how they are judged. What all jobs have in common is in session.h.
+#pragma once
+
+#include <string>
+
+#include "orchestrator/command/command_line.h"
+#include "orchestrator/output/results.h"
+#include "orchestrator/plan/plan.h"
+#include "orchestrator/supervise/supervisor.h"
+#include "orchestrator/view/progress_view.h"
+#include "runner/device/backends/backends.h"
+
+namespace msrun {
+
+// What a session knows; its jobs read it.
+struct SessionState {
+  const Options& options;
+  Console& console;
+  ProgressView& stdout_view;
+  ChosenBackend backend;
+  Plan plan;
+  double started = 0;       // steady seconds
+  double plan_seconds = 0;  // that planning took
+};
+
+// How a session ended.
+struct SessionEnd {
+  RunEnd end = RunEnd::no_devices;
+  // Why it was stopped early by an error of the system, a full disk for example; then end says nothing.
+  std::string failure;
+
+  bool complete() const { return failure.empty() && end == RunEnd::complete; }
+};
+
+// One job of one session. The session calls these in the order in which they are declared; the state outlives the job's
+// use of it. UserError ends the session with exit code 2.
+class Job {
+ public:
+  virtual ~Job() = default;
+  Job() = default;
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // "acc_check test": what the log says is started.
+  virtual const char* title() const = 0;
+
+  // Reads what the user gave beside the recording.
+  virtual void configure(const Options& /*options*/) {}
+  // Which calls are planned, and what is kept of them.
+  virtual void select(const Options& options, PlanOptions& plan_options) const = 0;
+  // Says in the log what is odd about the plan.
+  virtual void inspect(const SessionState& /*session*/) const {}
+  // Chooses the files for the results and makes their directory. Nothing of them is written yet.
+  virtual void choose_files(const SessionState& session) = 0;
+  // Creates or reopens the files. Signals are held from here on. The results live as long as the job.
+  virtual ResultStore& open(const SessionState& session) = 0;
+  // Who is told of results and progress. After open().
+  virtual ProgressView& view() = 0;
+  // What is checked in each call, and in which order. May bring the files of an earlier run up to date.
+  virtual void instruct(const SessionState& session, SupervisorOptions& supervision) = 0;
+  // Says in the log where the results will be, and to the event.
+  virtual void announce(RunStarted& event) const = 0;
+  // All results of this session are committed.
+  virtual void finish() {}
+  // Whether --fail-on asks for exit code 1.
+  virtual bool fails(FailOn level) const = 0;
+  // The command that continues an incomplete run; empty if there is none.
+  virtual std::string resume_command(const SessionState& /*session*/) const { return {}; }
+  // Tells the view.
+  virtual void tell_end(const SessionState& /*session*/, const RunFinished& event) { view().run_finished(event); }
+  // The closing lines for a human reader.
+  virtual void print_closing(const SessionState& session, const SessionEnd& end) = 0;
+  // What a human reader can do about a run that is not complete.
+  virtual void print_incomplete(const SessionState& session) const = 0;
+};
+
+}  // namespace msrun

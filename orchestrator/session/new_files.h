@@ -1,0 +1,32 @@
+// Files that a run makes anew: names that no other run has, and no trace of a run that does not come to start.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "journal/run_files.h"
+
+namespace msrun {
+
+// The time stamp (YYYYmmddHHMMSS) of now, or of the first second after it that is free: two runs that start in the same
+// second must not meet in one file.
+std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& is_free);
+
+// Names in the directory of which no file is there.
+RunFiles fresh_run_files(const std::string& directory);
+
+// A file that this run has created and removes again unless it comes to start.
+class NewFile {
+ public:
+  NewFile() = default;
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile();
+  void created(const std::string& path) { path_ = path; }
+  void keep() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace msrun

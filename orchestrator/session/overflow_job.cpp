@@ -1,0 +1,76 @@
+#include "orchestrator/session/overflow_job.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include <spdlog/spdlog.h>
+
+#include "kernels/io/files/paths.h"
+#include "orchestrator/session/new_files.h"
+
+namespace msrun {
+namespace {
+
+std::string csv_path(const std::string& directory, const std::string& stamp) {
+  return join_path(directory, "overflow_check_result_" + stamp + ".csv");
+}
+
+}  // namespace
+
+void OverflowJob::select(const Options& /*options*/, PlanOptions& plan_options) const {
+  plan_options.skip_reason = [](const Dialect& dialect, const std::string& name) {
+    return dialect.overflow_refusal(name);
+  };
+  plan_options.forward_only = true;
+}
+
+void OverflowJob::choose_files(const SessionState& session) {
+  const Options& options = session.options;
+  if (!options.out_path_given) return;
+  prepare_output_directory(options.out_path);
+  const std::string stamp = fresh_stamp([&](const std::string& candidate) {
+    std::error_code ignored;
+    return !std::filesystem::exists(csv_path(options.out_path, candidate), ignored);
+  });
+  csv_path_ = csv_path(options.out_path, stamp);
+}
+
+ResultStore& OverflowJob::open(const SessionState& session) {
+  report_.emplace(session.plan.dialect(), session.stdout_view, csv_path_);
+  return results_.emplace(session.plan.size(), *report_);
+}
+
+void OverflowJob::instruct(const SessionState& /*session*/, SupervisorOptions& supervision) {
+  supervision.check.overflow = true;
+}
+
+void OverflowJob::announce(RunStarted& event) const {
+  if (!csv_path_.empty()) spdlog::info("overflow check result will be saved in {}", csv_path_);
+  event.result_path = csv_path_;
+}
+
+bool OverflowJob::fails(FailOn level) const { return level != FailOn::never && report_->counts().abnormal > 0; }
+
+// In words that a human reads, the views would speak of verdicts.
+void OverflowJob::tell_end(const SessionState& session, const RunFinished& event) {
+  if (session.options.message_format == MessageFormat::json) {
+    report_->run_finished(event);
+  } else {
+    session.console.set_status({});
+  }
+}
+
+void OverflowJob::print_closing(const SessionState& session, const SessionEnd& end) {
+  const OverflowReport::Counts& counts = report_->counts();
+  spdlog::info(
+      "Of {} calls {} are a normal overflow ({} of them overflow on both sides), {} an abnormal overflow, {} were "
+      "skipped.",
+      session.plan.size(), counts.normal, counts.both, counts.abnormal, counts.skipped);
+  if (end.complete()) spdlog::info("acc_check task completed.");
+}
+
+void OverflowJob::print_incomplete(const SessionState& session) const {
+  spdlog::warn("The overflow check has not been completed. Start it again with: {}", overflow_command(session.options));
+}
+
+}  // namespace msrun

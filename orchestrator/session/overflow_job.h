@@ -1,0 +1,35 @@
+// run_overflow_check: which of the recorded calls overflow on the device and not on the CPU, or the other way round
+// (acc_check_pytorch.md 12). The calls run like those of the pre-check, in runners under a supervisor, so that none of
+// them can end the check; nothing is kept to be continued.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "orchestrator/session/job.h"
+#include "orchestrator/session/overflow_report.h"
+
+namespace msrun {
+
+class OverflowJob final : public Job {
+ public:
+  const char* title() const override { return "overflow check"; }
+  void select(const Options& options, PlanOptions& plan_options) const override;
+  void choose_files(const SessionState& session) override;
+  ResultStore& open(const SessionState& session) override;
+  ProgressView& view() override { return *report_; }
+  void instruct(const SessionState& session, SupervisorOptions& supervision) override;
+  void announce(RunStarted& event) const override;
+  void finish() override { report_->flush(); }
+  bool fails(FailOn level) const override;
+  void tell_end(const SessionState& session, const RunFinished& event) override;
+  void print_closing(const SessionState& session, const SessionEnd& end) override;
+  void print_incomplete(const SessionState& session) const override;
+
+ private:
+  std::string csv_path_;  // empty: log lines alone
+  std::optional<OverflowReport> report_;
+  std::optional<ResultStore> results_;
+};
+
+}  // namespace msrun

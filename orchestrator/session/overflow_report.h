@@ -1,0 +1,55 @@
+// The findings of run_overflow_check (acc_check_pytorch.md 12): log lines in dump order and, with -o, a CSV file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "orchestrator/output/csv.h"
+#include "orchestrator/view/progress_view.h"
+#include "runner/dialects/dialect.h"
+
+namespace msrun {
+
+// First bytes of the CSV file, and the row of a call.
+std::string overflow_header();
+std::string overflow_row(const ApiResult& result);
+
+// Logs the findings in dump order and appends them to the CSV file; everything is passed on to another view too.
+class OverflowReport : public ProgressView {
+ public:
+  struct Counts {
+    std::uint64_t normal = 0;
+    std::uint64_t both = 0;  // of normal: both sides overflow; of the rest neither does
+    std::uint64_t abnormal = 0;
+    std::uint64_t skipped = 0;
+  };
+
+  // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with
+  // UserError. Throws WriteError.
+  OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path);
+
+  void run_started(const RunStarted& event) override { other_.run_started(event); }
+  void api_result(const ApiResult& result) override;
+  void runner_died(const RunnerDied& event) override { other_.runner_died(event); }
+  void progress(const ProgressState& state) override { other_.progress(state); }
+  void run_finished(const RunFinished& event) override { other_.run_finished(event); }
+
+  // Reports what still waits for a call before it, when no more results come.
+  void flush();
+
+  const Counts& counts() const { return counts_; }
+
+ private:
+  void report(const ApiResult& result);
+
+  const Dialect& dialect_;
+  ProgressView& other_;
+  std::optional<AppendedFile> csv_;
+  std::map<std::uint32_t, ApiResult> waiting_;  // for the calls before them
+  std::uint32_t next_ = 0;
+  Counts counts_;
+};
+
+}  // namespace msrun

@@ -1,0 +1,215 @@
+#include "orchestrator/session/pre_check_job.h"
+
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include <spdlog/spdlog.h>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/text.h"
+#include "orchestrator/output/paths.h"
+#include "orchestrator/session/run_journal.h"
+#include "runner/device/sim/sim.h"
+
+namespace msrun {
+namespace {
+
+// Of --durability power. Until a result is on the storage device up to a tenth of a second and one sync come on top.
+constexpr std::chrono::milliseconds power_sync_delay{250};
+
+// A pattern with a slip in it would go unnoticed.
+void warn_if_unmatched(const Plan& plan, const char* option, const std::string& pattern) {
+  for (std::uint32_t task = 0; task < plan.size(); ++task) {
+    if (fnmatch(pattern.c_str(), std::string(plan.view().name(task)).c_str(), 0) == 0) return;
+  }
+  spdlog::warn("{}: no call matches {}.", option, shell_quoted(sanitised(pattern)));
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// From the journal, or without it from both CSVs.
+bool can_resume(const RunFiles& files) {
+  return exists(files.journal) || (exists(files.result) && exists(files.details));
+}
+
+void log_times(const SessionState& session, const ResultStore& results) {
+  const PhaseTimes& times = results.times();
+  const auto seconds = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; };
+  spdlog::debug(
+      "seconds: plan {:.3f}; all threads: materialise {:.3f}, device {:.3f}, benchmark {:.3f}, compare {:.3f}; "
+      "journal {:.3f}, CSV {:.3f}; whole run {:.3f}",
+      session.plan_seconds, seconds(times.materialise), seconds(times.device), seconds(times.benchmark),
+      seconds(times.compare), seconds(results.journal_time()), seconds(results.csv_time()),
+      steady_seconds() - session.started);
+}
+
+}  // namespace
+
+void PreCheckJob::configure(const Options& options) {
+  resumed_ = !options.csv_path.empty();
+  if (options.config_path.empty()) return;
+  config_ = load_config(options.config_path, is_known_api);
+  for (const std::string& notice : config_.notices) spdlog::warn("{}", notice);
+}
+
+void PreCheckJob::select(const Options& options, PlanOptions& plan_options) const {
+  plan_options.skip_reason = [this](const Dialect& dialect, const std::string& name) {
+    return dialect.check_refusal(
+        name, [this](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
+  };
+  plan_options.filter_duplicates = options.filter_api;
+  plan_options.filter_compat = options.filter_compat;
+}
+
+void PreCheckJob::inspect(const SessionState& session) const {
+  if (session.plan.size() == 0) return;
+  for (const std::string& pattern : session.options.only) warn_if_unmatched(session.plan, "--only", pattern);
+  for (const std::string& fault : session.options.sim_faults) {
+    warn_if_unmatched(session.plan, "--sim-fault", parse_sim_fault(fault).pattern);
+  }
+}
+
+void PreCheckJob::choose_files(const SessionState& session) {
+  const Options& options = session.options;
+  if (resumed_) {
+    files_ = resumed_run_files(options.csv_path);
+    return;
+  }
+  prepare_output_directory(options.out_path);
+  files_ = fresh_run_files(options.out_path);
+}
+
+ResultStore& PreCheckJob::open(const SessionState& session) {
+  const Options& options = session.options;
+  view_ = &session.stdout_view;
+  if (options.save_error_data) {
+    error_data_ = join_path(config_.error_data_path, session.plan.dialect().error_data_folder(files_.stamp));
+    prepare_output_directory(error_data_);
+  }
+  const CsvStyle style{config_.precision, options.english_titles, &session.plan.dialect()};
+  std::optional<StoredResults> earlier;
+  if (resumed_) {
+    EarlierRun run = reopen_run(session, files_, style, new_journal_);
+    journal_.emplace(std::move(run.journal));
+    attempts_ = std::move(run.attempts);
+    earlier = std::move(run.results);
+  } else {
+    journal_.emplace(begin_journal(session, files_.journal, new_journal_));
+  }
+  results_.emplace(session.plan.size(), options.devices, files_, style, *journal_, *view_);
+  if (options.durability == Durability::power) results_->sync_within(power_sync_delay);
+  if (earlier) {
+    restore(options, session.plan, std::move(*earlier));
+  } else {
+    results_->open_fresh_csvs();
+    new_journal_.keep();
+  }
+  return *results_;
+}
+
+void PreCheckJob::restore(const Options& options, const Plan& plan, StoredResults earlier) {
+  std::size_t again = 0;
+  results_->restore(std::move(earlier), [&](const ApiResult& result) {
+    const bool is_skip = result.forward == Status::skip || result.backward == Status::skip;
+    const bool by_rule = plan.view().tasks[result.task].skip_size > 0;
+    const bool runs_again = options.retry_skip && is_skip && !by_rule;
+    if (runs_again) ++again;
+    return runs_again;
+  });
+  if (options.retry_skip) spdlog::info("--retry-skip: {} calls that were SKIP run again.", again);
+}
+
+// The journal is what counts: that the CSVs cannot be written is no reason to remove one that was just made of them.
+void PreCheckJob::show_earlier() {
+  try {
+    results_->rewrite_and_open_csvs();
+  } catch (const WriteError&) {
+    new_journal_.keep();
+    throw;
+  }
+  new_journal_.keep();
+}
+
+void PreCheckJob::put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const {
+  for (const std::uint32_t task : attempts_.suspects(2)) {
+    if (task < plan.size() && !results_->is_done(task)) supervision.last_and_alone.push_back(task);
+  }
+  if (!supervision.last_and_alone.empty()) {
+    spdlog::warn(
+        "{} calls were in flight when a run died, twice or more; they are run last and alone. The first is {}.",
+        supervision.last_and_alone.size(), plan.view().name(supervision.last_and_alone.front()));
+  }
+}
+
+void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& supervision) {
+  const Options& options = session.options;
+  if (resumed_) show_earlier();
+  put_suspects_last(session.plan, supervision);
+  CompareOptions& compare = supervision.check.compare;
+  compare.policy = options.standard;
+  compare.compat_msprobe = options.compat_msprobe;
+  compare.quantization_apis = config_.quantization_api_list;
+  supervision.check.error_data = error_data_;
+  supervision.in_child = [this] { journal_->close_in_child(); };
+}
+
+void PreCheckJob::announce(RunStarted& event) const {
+  spdlog::info("acc_check task result will be saved in {}", files_.result);
+  spdlog::info("acc_check task details will be saved in {}", files_.details);
+  if (!error_data_.empty()) spdlog::info("acc_check task error_data will be saved in {}", error_data_);
+  event.result_path = files_.result;
+  event.details_path = files_.details;
+  event.journal_path = files_.journal;
+}
+
+bool PreCheckJob::fails(FailOn level) const {
+  const VerdictCounts& counts = results_->summary().counts();
+  switch (level) {
+    case FailOn::never:
+      return false;
+    case FailOn::error:
+      return counts.error > 0;
+    case FailOn::warning:
+      return counts.error + counts.warning > 0;
+    case FailOn::suspicious:
+      return counts.suspicious() > 0;
+  }
+  return false;
+}
+
+std::string PreCheckJob::resume_command(const SessionState& session) const {
+  return can_resume(files_) ? msrun::resume_command(session.options, files_.result) : "";
+}
+
+void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& end) {
+  if (!end.failure.empty()) return;
+  if (end.complete()) {
+    spdlog::info("acc_check task result csv is saved in {}", files_.result);
+    spdlog::info("acc_check task details csv is saved in {}", files_.details);
+    spdlog::info("Successfully completed acc_check/multi_acc_check.");
+  }
+  log_times(session, *results_);
+  if (session.options.summary.value_or(isatty(STDOUT_FILENO) != 0)) {
+    std::cout << results_->summary().text(reproduce_command(session.options)) << std::flush;
+  }
+}
+
+void PreCheckJob::print_incomplete(const SessionState& session) const {
+  const std::string command = resume_command(session);
+  if (command.empty()) {
+    spdlog::warn("The acc_check task has not been completed, and its files are no longer in {}: start it again.",
+                 files_.directory);
+  } else {
+    spdlog::warn("The acc_check task has not been completed. Continue it with: {}", command);
+  }
+}
+
+}  // namespace msrun

@@ -1,0 +1,47 @@
+// The pre-check: every call against the benchmark, the results journalled and shown in two CSVs, which a later run can
+// continue.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "orchestrator/command/config.h"
+#include "orchestrator/session/job.h"
+#include "orchestrator/session/new_files.h"
+#include "runner/results/attempts.h"
+
+namespace msrun {
+
+class PreCheckJob final : public Job {
+ public:
+  const char* title() const override { return "acc_check test"; }
+  void configure(const Options& options) override;
+  void select(const Options& options, PlanOptions& plan_options) const override;
+  void inspect(const SessionState& session) const override;
+  void choose_files(const SessionState& session) override;
+  ResultStore& open(const SessionState& session) override;
+  ProgressView& view() override { return *view_; }
+  void instruct(const SessionState& session, SupervisorOptions& supervision) override;
+  void announce(RunStarted& event) const override;
+  bool fails(FailOn level) const override;
+  std::string resume_command(const SessionState& session) const override;
+  void print_closing(const SessionState& session, const SessionEnd& end) override;
+  void print_incomplete(const SessionState& session) const override;
+
+ private:
+  void restore(const Options& options, const Plan& plan, StoredResults earlier);
+  void show_earlier();
+  void put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const;
+
+  Config config_;
+  RunFiles files_;
+  std::string error_data_;  // directory; empty: no tensors are kept
+  AttemptHistory attempts_;
+  ProgressView* view_ = nullptr;
+  NewFile new_journal_;
+  std::optional<journal::Writer> journal_;
+  std::optional<ResultStore> results_;
+  bool resumed_ = false;
+};
+
+}  // namespace msrun

@@ -1,0 +1,135 @@
+#include "orchestrator/session/run_journal.h"
+
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <unordered_map>
+
+#include <spdlog/spdlog.h>
+#include <nlohmann/json.hpp>
+
+#include "journal/reader.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "runner/results/journal_records.h"
+
+namespace msrun {
+namespace {
+
+using nlohmann::json;
+
+// What must be equal for a journal to be continued: the dump and everything that changes a result.
+json fingerprint(const SessionState& session) {
+  const Options& options = session.options;
+  json print{{"dump", hexadecimal(session.plan.fingerprint())},
+             {"calls", session.plan.size()},
+             {"seed", options.seed},
+             {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
+             {"standard", policy_text(options.standard)},
+             {"compat", options.compat_msprobe ? "msprobe" : "none"}};
+  for (const BackendSetting& setting : session.backend.settings) {
+    if (setting.is_fingerprint) print[setting.name] = setting.values;
+  }
+  return print;
+}
+
+// The fingerprint, and what is there to be read.
+std::string journal_metadata(const SessionState& session) {
+  const Options& options = session.options;
+  json metadata{{"program", "msrun"},
+                {"version", MSRUN_VERSION},
+                {"started", std::time(nullptr)},
+                {"command", reproduce_command(options)},
+                {"threads", options.threads},
+                {"devices", options.devices},
+                {"fingerprint", fingerprint(session)},
+                {"api_info", options.api_info},
+                {"forward", options.forward},
+                {"backward", options.backward},
+                {"backend", session.backend.row->name}};
+  for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
+  // A path may hold bytes that are not UTF-8.
+  return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void require_same_run(const std::string& metadata, const json& expected, const std::string& journal) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
+      !recorded["fingerprint"].is_object()) {
+    throw UserError(journal + ": its header does not say which run it belongs to.");
+  }
+  std::string differences;
+  for (const auto& [key, value] : expected.items()) {
+    const json earlier = recorded["fingerprint"].value(key, json());
+    if (earlier == value) continue;
+    differences += differences.empty() ? "" : ", ";
+    differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it"
+                                 : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
+  }
+  if (!differences.empty()) {
+    throw UserError("-csv_path: the run in " + journal +
+                    " cannot be continued with this dump and these options; different are " + differences + ".");
+  }
+}
+
+EarlierRun reopen_journal(const SessionState& session, const std::string& path) {
+  // Locked first: what is read and what is continued are the same then.
+  std::unique_ptr<journal::File> file = journal::open_file(path);
+  require_same_run(journal::read_header(*file).metadata, fingerprint(session), path);
+  StoredResults results(session.plan.size());
+  AttemptHistory attempts;
+  RecordHandlers handlers;
+  // Of a call with several results, run again for its SKIP, the last counts.
+  handlers.result = [&](const ApiResult& result) {
+    if (result.task < results.tasks()) results.put(result);
+  };
+  handlers.attempt = [&](const AttemptNote& note) { attempts.see(note); };
+  const journal::Recovery recovery = read_records(*file, handlers);
+  if (recovery.torn_tail) {
+    spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.", path,
+                 recovery.torn_bytes);
+  }
+  if (recovery.damaged_regions > 0) {
+    spdlog::warn("{}: {} bytes in {} places are damaged; the calls recorded there are checked again.", path,
+                 recovery.damaged_bytes, recovery.damaged_regions);
+  }
+  return {journal::Writer::resume(std::move(file), recovery.valid_size), std::move(results), std::move(attempts)};
+}
+
+// The files of a tool that keeps no journal: what its result file holds is finished.
+EarlierRun import_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
+  ImportedCsv imported = import_csv(files.result, files.details, style);
+  for (const std::string& note : imported.notes) spdlog::warn("{}", note);
+  std::unordered_map<std::string_view, std::uint32_t> tasks;
+  for (std::uint32_t task = 0; task < session.plan.size(); ++task) tasks.emplace(session.plan.view().name(task), task);
+  journal::Writer journal = begin_journal(session, files.journal, new_file);
+  StoredResults results(session.plan.size());
+  for (ApiResult& result : imported.results) {
+    const auto task = tasks.find(result.name);
+    if (task == tasks.end()) {
+      spdlog::warn("{}: {} is not in the dump and is dropped.", files.result, result.name);
+      continue;
+    }
+    result.task = task->second;
+    results.put(result);
+    journal.append(encode(result));
+  }
+  journal.flush();
+  return {std::move(journal), std::move(results), {}};
+}
+
+}  // namespace
+
+journal::Writer begin_journal(const SessionState& session, const std::string& path, NewFile& new_file) {
+  journal::Writer journal = journal::Writer::create(path, journal_metadata(session));
+  new_file.created(path);
+  return journal;
+}
+
+EarlierRun reopen_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
+  std::error_code ignored;
+  return std::filesystem::exists(files.journal, ignored) ? reopen_journal(session, files.journal)
+                                                         : import_run(session, files, style, new_file);
+}
+
+}  // namespace msrun

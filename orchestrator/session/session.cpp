@@ -1,0 +1,169 @@
+#include "orchestrator/session/session.h"
+
+#include <sys/resource.h>
+
+#include <iostream>
+#include <system_error>
+
+#include <spdlog/spdlog.h>
+
+#include "journal/error.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/exit_code.h"
+#include "orchestrator/session/input.h"
+#include "orchestrator/session/limits.h"
+#include "orchestrator/session/overflow_job.h"
+#include "orchestrator/session/pre_check_job.h"
+#include "orchestrator/supervise/signals.h"
+
+namespace msrun {
+namespace {
+
+bool is_json(const Options& options) { return options.message_format == MessageFormat::json; }
+
+BackendRequest backend_request(const Options& options) {
+  return {options.backend, options.torch_device, options.sim_faults, options.jit_compile};
+}
+
+const std::string& recording_of(const Options& options) {
+  return options.api_info.empty() ? options.forward : options.api_info;
+}
+
+}  // namespace
+
+Session::Session(const Options& options, Job& job)
+    : job_(job),
+      console_(std::cout),
+      stdout_view_(make_stdout_view(is_json(options), console_)),
+      state_{options, console_, *stdout_view_, {}, {}, steady_seconds()} {}
+
+int Session::run() {
+  const Options& options = state_.options;
+  setup_logging(is_json(options), console_);
+  for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
+  job_.configure(options);
+  state_.backend = choose_backend(backend_request(options));
+  for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
+  make_plan();
+  job_.choose_files(state_);
+  const HeldSignals held;
+  ResultStore& results = job_.open(state_);
+  return close(results, supervise(results));
+}
+
+void Session::make_plan() {
+  const Options& options = state_.options;
+  check_input(options);
+  PlanOptions plan_options;
+  plan_options.only = options.only;
+  plan_options.keep_results = state_.backend.row->needs_results;
+  plan_options.stream_words = options.seed_mode == SeedMode::stream;
+  job_.select(options, plan_options);
+  const double start = steady_seconds();
+  if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");
+  state_.plan = read_plan(options, plan_options);
+  state_.plan_seconds = steady_seconds() - start;
+  if (plan_options.filter_duplicates) {
+    spdlog::info("Finish filtering the api in the api_info_file; repeated calls that are left out: {}.",
+                 state_.plan.filtered());
+  }
+  for (const std::string& warning : state_.plan.warnings()) spdlog::warn("{}", warning);
+  if (!plan_options.forward_only && !options.forward.empty() && options.backward.empty()) {
+    spdlog::warn("No -backward file is given: only the forward of each call is checked.");
+  }
+  if (plan_options.keep_results) require_recorded_results(options, state_.plan);
+  warn_if_data_is_missing(options, state_.plan);
+  if (state_.plan.size() == 0) {
+    spdlog::warn(options.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
+  }
+  job_.inspect(state_);
+}
+
+SessionEnd Session::supervise(ResultStore& results) {
+  SupervisorOptions supervision = supervisor_options(state_);
+  try {
+    job_.instruct(state_, supervision);
+    announce(results, supervision);
+    Supervisor supervisor(state_.plan, supervision, results, job_.view());
+    const RunEnd end = supervisor.run();
+    runners_peak_ = supervisor.runners_peak();
+    results.finish();
+    job_.finish();
+    return {end, {}};
+  } catch (const journal::WriteError& error) {
+    return {{}, error.what()};
+  } catch (const WriteError& error) {
+    return {{}, error.what()};
+  } catch (const std::system_error& error) {
+    // No process could be started, or no memory or descriptor was left for it.
+    return {{}, error.what()};
+  }
+}
+
+void Session::announce(const ResultStore& results, const SupervisorOptions& supervision) const {
+  const Options& options = state_.options;
+  const Backend& backend = *state_.backend.row;
+  spdlog::info("start {}", job_.title());
+  if (options.backend == "auto" && !backend.is_real) {
+    spdlog::info("Device under test: {} (no NPU or GPU backend is installed, so the simulated device is taken).",
+                 backend.name);
+    if (state_.plan.real_data())
+      spdlog::info("The dump holds tensors: --backend recorded checks the results that were recorded with them.");
+  } else {
+    spdlog::info("Device under test: {}.", backend.name);
+  }
+  RunStarted event;
+  event.api_info = recording_of(options);
+  event.backend = backend.name;
+  event.devices = options.devices;
+  for (const std::size_t threads : supervision.threads) event.threads += static_cast<int>(threads);
+  event.total = state_.plan.size();
+  event.resumed = results.restored();
+  job_.announce(event);
+  if (event.resumed > 0) spdlog::info("{} of {} calls were finished by the earlier run.", event.resumed, event.total);
+  job_.view().run_started(event);
+}
+
+RunFinished Session::finished_event(const ResultStore& results, bool complete, int exit_code) const {
+  RunFinished event;
+  event.complete = complete;
+  event.exit_code = exit_code;
+  event.elapsed = steady_seconds() - state_.started;
+  event.done = results.done();
+  event.total = state_.plan.size();
+  event.counts = results.summary().counts();
+  event.costs.plan_seconds = state_.plan_seconds;
+  event.costs.phases = results.times();
+  event.costs.journal_time = results.journal_time();
+  event.costs.csv_time = results.csv_time();
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  event.costs.supervisor_peak = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  event.costs.runners_peak = runners_peak_;
+  if (!complete) event.resume_command = job_.resume_command(state_);
+  return event;
+}
+
+int Session::close(const ResultStore& results, const SessionEnd& end) {
+  int code = exit_incomplete;
+  if (end.complete()) code = job_.fails(state_.options.fail_on) ? exit_fail_on : exit_completed;
+  if (!end.failure.empty()) spdlog::error("{}", end.failure);
+  const bool human = !is_json(state_.options);
+  job_.tell_end(state_, finished_event(results, end.complete(), code));
+  if (human) job_.print_closing(state_, end);
+  if (end.failure.empty() && end.end == RunEnd::no_devices) spdlog::error("No device is left to run on.");
+  if (human && !end.complete()) job_.print_incomplete(state_);
+  return code;
+}
+
+int run_session(const Options& options) {
+  std::unique_ptr<Job> job;
+  if (options.command == Command::run_overflow_check) {
+    job = std::make_unique<OverflowJob>();
+  } else {
+    job = std::make_unique<PreCheckJob>();
+  }
+  return Session(options, *job).run();
+}
+
+}  // namespace msrun

@@ -1,0 +1,38 @@
+// One run, from options to exit code, whatever its job: choose the device, plan, open the files, announce, supervise,
+// close.
+#pragma once
+
+#include <memory>
+
+#include "orchestrator/command/command_line.h"
+#include "orchestrator/session/job.h"
+
+namespace msrun {
+
+class Session {
+ public:
+  // Both outlive the session.
+  Session(const Options& options, Job& job);
+
+  // Exit code as in kernels/base/exit_code.h. Throws UserError for what the user can mend; then no result was lost, and
+  // no file is left that was not there before.
+  int run();
+
+ private:
+  void make_plan();
+  SessionEnd supervise(ResultStore& results);
+  void announce(const ResultStore& results, const SupervisorOptions& supervision) const;
+  int close(const ResultStore& results, const SessionEnd& end);
+  RunFinished finished_event(const ResultStore& results, bool complete, int exit_code) const;
+
+  Job& job_;
+  Console console_;
+  std::unique_ptr<ProgressView> stdout_view_;
+  SessionState state_;
+  std::uint64_t runners_peak_ = 0;  // bytes
+};
+
+// The session of the job that the command of the options names.
+int run_session(const Options& options);
+
+}  // namespace msrun

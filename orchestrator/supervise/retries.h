@@ -1,0 +1,43 @@
+// Which calls run again after their runner has died, how often, and in whose company.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace msrun {
+
+class Retries {
+ public:
+  // tasks: number of calls in the plan. most: retries of a call that is to blame, the last of them alone.
+  // last_and_alone: calls that may have taken the host down, in the order in which they are to run.
+  Retries(std::size_t tasks, std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone);
+
+  // A runner died with this call in flight. True if the call runs again; false if it was to blame once too often.
+  bool died(std::uint32_t task, bool to_blame);
+  // Deaths that the call was to blame for.
+  std::uint32_t attempts(std::uint32_t task) const { return attempts_[task]; }
+  // Takes back a call that a dead runner was given and had not come to.
+  void take_back(std::uint32_t task);
+
+  // What a runner that starts now is given: one call that runs alone, else all that wait, which may be none.
+  struct Batch {
+    std::vector<std::uint32_t> tasks;
+    bool alone = false;
+  };
+  Batch next();
+  bool any_waiting() const { return !waiting_.empty() || !waiting_alone_.empty(); }
+
+  // When nothing else runs any more: makes the next of last_and_alone wait to run alone. Nothing if none is left.
+  bool any_last() const { return !last_.empty(); }
+  std::uint32_t release_last();
+
+ private:
+  std::uint32_t most_;
+  std::vector<std::uint8_t> attempts_;
+  std::vector<std::uint32_t> waiting_;
+  std::vector<std::uint32_t> waiting_alone_;  // each needs a runner of its own
+  std::vector<std::uint32_t> last_;           // from the last to the first
+};
+
+}  // namespace msrun

@@ -1,0 +1,145 @@
+#include "orchestrator/supervise/runner_process.h"
+
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <utility>
+
+#include "orchestrator/supervise/event_loop.h"
+#include "orchestrator/supervise/signals.h"
+#include "runner/runner.h"
+
+namespace msrun {
+namespace {
+
+// glibc has a wrapper only since 2.36.
+int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)); }
+
+std::string signal_text(int signal_number) {
+  const char* name = sigabbrev_np(signal_number);
+  return "signal " + std::to_string(signal_number) + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+}
+
+[[noreturn]] void live_as_child(int device, pid_t supervisor, const std::function<void()>& body) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != supervisor) _exit(0);
+  int code = 0;
+  try {
+    prctl(PR_SET_NAME, ("msrun-dev" + std::to_string(device)).c_str());
+    // Ctrl-C on the terminal and its closing reach the whole process group; what they mean is the supervisor's to say.
+    std::signal(SIGINT, SIG_IGN);
+    std::signal(SIGHUP, SIG_IGN);
+    std::signal(SIGTERM, SIG_DFL);
+    const sigset_t handled = handled_signals();
+    sigprocmask(SIG_UNBLOCK, &handled, nullptr);
+    body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "msrun: the runner of device %d ended: %s\n", device, error.what());
+    code = 4;
+  }
+  // Destructors and buffers belong to the parent.
+  _exit(code);
+}
+
+}  // namespace
+
+RunnerProcess::RunnerProcess(int device, SharedQueue queue, std::size_t first_slot, std::size_t threads)
+    : device_(device),
+      queue_(queue),
+      first_slot_(first_slot),
+      threads_(threads),
+      results_(make_counter()),
+      received_(threads) {}
+
+RunnerProcess::~RunnerProcess() { end_now(); }
+
+RunnerProcess::RunnerProcess(RunnerProcess&& other) noexcept
+    : device_(other.device_),
+      queue_(other.queue_),
+      first_slot_(other.first_slot_),
+      threads_(other.threads_),
+      pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      results_(std::move(other.results_)),
+      received_(std::move(other.received_)),
+      peak_(other.peak_) {}
+
+void RunnerProcess::start(const std::function<void()>& body) {
+  for (std::size_t i = 0; i < threads_; ++i) {
+    queue_.rings[first_slot_ + i].reset();
+    WorkerSlot& slot = queue_.slots[first_slot_ + i];
+    slot.task.store(WorkerSlot::idle);
+    slot.fatal_signal.store(0);
+    received_[i].clear();
+  }
+  // The child must not print again what the parent has buffered.
+  std::fflush(nullptr);
+  const pid_t supervisor = getpid();
+  const pid_t pid = checked(fork(), "fork");
+  if (pid == 0) live_as_child(device_, supervisor, body);
+  pid_ = pid;
+  pidfd_.reset(checked(open_pidfd(pid), "pidfd_open"));
+}
+
+void RunnerProcess::drain(const std::function<void(std::string_view record)>& take) {
+  for (std::size_t i = 0; i < threads_; ++i) {
+    std::string& received = received_[i];
+    queue_.rings[first_slot_ + i].drain(received);
+    std::size_t consumed = 0;
+    std::string_view record;
+    while (unframe_record(received, consumed, record)) take(record);
+    received.erase(0, consumed);
+  }
+}
+
+std::vector<RunnerProcess::Activity> RunnerProcess::activities() const {
+  std::vector<Activity> activities;
+  for (const WorkerSlot& slot : queue_.slots.subspan(first_slot_, threads_)) {
+    const std::uint32_t task = slot.task.load();
+    if (task == WorkerSlot::idle) continue;
+    activities.push_back({task, static_cast<double>(slot.since.load()) * 1e-9, slot.fatal_signal.load() != 0});
+  }
+  return activities;
+}
+
+void RunnerProcess::kill() const {
+  if (running()) ::kill(pid_, SIGKILL);
+}
+
+std::optional<int> RunnerProcess::reap() {
+  int wait_status = 0;
+  rusage usage{};
+  if (!running() || wait4(pid_, &wait_status, WNOHANG, &usage) != pid_) return std::nullopt;
+  peak_ = std::max(peak_, static_cast<std::uint64_t>(usage.ru_maxrss) * 1024);
+  pid_ = -1;
+  return wait_status;
+}
+
+void RunnerProcess::end_now() {
+  if (!running()) return;
+  kill();
+  int wait_status = 0;
+  while (waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+void RunnerProcess::release_slots() const {
+  for (WorkerSlot& slot : queue_.slots.subspan(first_slot_, threads_)) queue_.release(slot);
+}
+
+std::string death_text(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return "killed by " + signal_text(WTERMSIG(wait_status));
+  return "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+}  // namespace msrun

@@ -1,0 +1,327 @@
+#include "orchestrator/supervise/supervisor.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include <spdlog/spdlog.h>
+
+#include "kernels/base/clock.h"
+#include "orchestrator/supervise/signals.h"
+#include "runner/results/attempts.h"
+
+namespace msrun {
+namespace {
+
+// Seconds. Results are collected at most this often, so that one frame and one write carry many of them.
+constexpr double collect_interval = 0.003;
+constexpr double tick_interval = 0.1;
+// Seconds that calls in flight may go on for after SIGTERM.
+constexpr double terminate_grace = 5;
+
+std::size_t total_threads(const SupervisorOptions& options) {
+  std::size_t total = 0;
+  for (const std::size_t threads : options.threads) total += threads;
+  return total;
+}
+
+// Tasks that the queue is not to hold.
+std::vector<bool> not_queued(const Plan& plan, const ResultStore& results, const SupervisorOptions& options) {
+  std::vector<bool> tasks(plan.size());
+  for (std::uint32_t task = 0; task < plan.size(); ++task) tasks[task] = results.is_done(task);
+  for (const std::uint32_t task : options.last_and_alone) tasks[task] = true;
+  return tasks;
+}
+
+template <class T>
+bool contains(const std::vector<T>& values, const T& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+}  // namespace
+
+Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, ResultStore& results, ProgressView& view)
+    : plan_(plan),
+      options_(options),
+      results_(results),
+      view_(view),
+      memory_(plan.order(not_queued(plan, results, options), options.stream), total_threads(options),
+              options.memory_budget, options.processors),
+      queue_(memory_.view()),
+      work_(plan.view(), queue_),
+      retries_(plan.size(), options.retries, options.last_and_alone),
+      limits_(options.task_timeout, plan.view()) {
+  std::size_t slot = 0;
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    runners_.push_back({RunnerProcess(options.devices[i], queue_, slot, options.threads[i])});
+    slot += options.threads[i];
+  }
+}
+
+Supervisor::~Supervisor() { kill_runners(); }
+
+RunEnd Supervisor::run() {
+  started_ = steady_seconds();
+  const HeldSignals held;
+  signals_ = signal_queue();
+  loop_.watch(signals_.get(), [this] { on_signals(); });
+  timer_ = make_timer(tick_interval);
+  loop_.watch(timer_.get(), [this] {
+    take_count(timer_.get());
+    on_tick();
+  });
+  for (Runner& runner : runners_) {
+    loop_.watch(runner.process.results_descriptor(), [this, &runner] {
+      take_count(runner.process.results_descriptor());
+      results_pending_ = true;
+    });
+  }
+  record_rule_skips();
+  results_.note(start_note());
+  note_in_flight();
+  results_.commit();
+  if (queue_.control->task_count > 0) {
+    for (Runner& runner : runners_) start_runner(runner);
+  }
+  do {
+    while (any_running()) handle_events();
+    collect();
+  } while (start_last());
+  results_.note(end_note());
+  results_.commit();
+  view_.progress(progress_state());
+  if (results_.done() == plan_.size()) return RunEnd::complete;
+  return interrupts_ > 0 ? RunEnd::interrupted : RunEnd::no_devices;
+}
+
+void Supervisor::handle_events() {
+  const double next_collect = last_collect_ + collect_interval;
+  loop_.wait(results_pending_ ? std::max(0.0, next_collect - steady_seconds()) : -1);
+  if (results_pending_ && steady_seconds() >= next_collect) collect();
+}
+
+void Supervisor::on_signals() {
+  while (const std::optional<int> signal_number = next_signal(signals_.get())) {
+    const bool terminate = *signal_number != SIGINT;
+    if (++interrupts_ == 1) {
+      request_stop();
+      if (terminate) terminated_ = steady_seconds();
+      spdlog::warn("Stopping: calls that are running are finished first{}.",
+                   terminate ? "" : "; press Ctrl-C again to stop at once");
+    } else {
+      kill_runners();
+    }
+  }
+}
+
+void Supervisor::on_tick() {
+  // A runner that died at the wrong moment may have left results unannounced.
+  if (queue_.control->results_waiting.load() != 0) results_pending_ = true;
+  for (Runner& runner : runners_) {
+    if (!runner.process.running() || !runner.timed_out.empty()) continue;
+    runner.timed_out = limits_.exceeded(runner.process);
+    if (!runner.timed_out.empty()) runner.process.kill();
+  }
+  if (terminated_ > 0 && steady_seconds() - terminated_ > terminate_grace) kill_runners();
+  note_in_flight();
+  results_.commit();
+  view_.progress(progress_state());
+}
+
+void Supervisor::on_runner_end(Runner& runner) {
+  const std::optional<int> wait_status = runner.process.reap();
+  if (!wait_status) return;
+  loop_.forget(runner.process.end_descriptor());
+  drain(runner);
+  const std::vector<std::uint32_t> in_flight = unfinished_tasks(runner);
+  runner.process.release_slots();
+  const bool stopped = stopping();
+  if (*wait_status != 0 && !stopped) blame(runner, in_flight, *wait_status);
+  for (const std::uint32_t task : runner.given) {
+    if (!results_.is_done(task)) retries_.take_back(task);
+  }
+  runner.given.clear();
+  results_.commit();
+  if (!stopped && work_left()) replace(runner);
+}
+
+void Supervisor::replace(Runner& runner) {
+  if (!runner.given_up) return start_runner(runner);
+  // A device that was given up leaves its calls to one that has already finished, if no other is running.
+  const auto idle = std::find_if(runners_.begin(), runners_.end(),
+                                 [](const Runner& other) { return !other.process.running() && !other.given_up; });
+  if (idle != runners_.end()) start_runner(*idle);
+}
+
+void Supervisor::start_runner(Runner& runner) {
+  Retries::Batch batch = retries_.next();
+  runner.timed_out.clear();
+  runner.given = std::move(batch.tasks);
+  runner.process.start([&] { run_as_child(runner, batch.alone); });
+  loop_.watch(runner.process.end_descriptor(), [this, &runner] { on_runner_end(runner); });
+}
+
+void Supervisor::run_as_child(const Runner& runner, bool alone) {
+  if (options_.in_child) options_.in_child();
+  lifeline_.write.reset();
+  RunnerSetup setup;
+  setup.plan = plan_.view();
+  setup.queue = queue_;
+  setup.first_slot = runner.process.first_slot();
+  setup.threads = runner.process.threads();
+  setup.device_id = runner.process.device();
+  setup.notify = runner.process.results_descriptor();
+  setup.lifeline = lifeline_.read.get();
+  setup.check = options_.check;
+  setup.stream = options_.stream;
+  setup.make_device = options_.make_device;
+  setup.retries = runner.given;
+  setup.alone = alone;
+  run_runner(setup);
+}
+
+// Starts a call that needs the host for itself, if there is one and a device to run it.
+bool Supervisor::start_last() {
+  const auto runner =
+      std::find_if(runners_.begin(), runners_.end(), [](const Runner& candidate) { return !candidate.given_up; });
+  if (!retries_.any_last() || runner == runners_.end() || stopping()) return false;
+  const std::uint32_t task = retries_.release_last();
+  results_.note(in_flight_note({&task, 1}));
+  results_.commit();
+  start_runner(*runner);
+  return true;
+}
+
+void Supervisor::request_stop() { queue_.control->stop.store(1); }
+
+bool Supervisor::stopping() const { return queue_.control->stop.load() != 0; }
+
+void Supervisor::kill_runners() {
+  request_stop();
+  for (Runner& runner : runners_) {
+    if (!runner.process.running()) continue;
+    runner.process.end_now();
+    loop_.forget(runner.process.end_descriptor());
+    // What had been sent completely counts; the caller commits it.
+    drain(runner);
+  }
+}
+
+bool Supervisor::any_running() const {
+  return std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) { return runner.process.running(); });
+}
+
+bool Supervisor::work_left() const {
+  return retries_.any_waiting() || queue_.control->cursor.load() < queue_.control->task_count;
+}
+
+std::vector<std::uint32_t> Supervisor::unfinished_tasks(const Runner& runner) const {
+  std::vector<std::uint32_t> tasks;
+  for (const RunnerProcess::Activity& activity : runner.process.activities()) {
+    if (!results_.is_done(activity.task)) tasks.push_back(activity.task);
+  }
+  return tasks;
+}
+
+void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status) {
+  const int device = runner.process.device();
+  // The calls over their time, or the thread that caught the signal, are to blame; of a process that was killed from
+  // outside every call in flight may be.
+  std::vector<std::uint32_t> suspects = runner.timed_out;
+  if (suspects.empty()) {
+    for (const RunnerProcess::Activity& activity : runner.process.activities()) {
+      if (activity.caught_signal) suspects.push_back(activity.task);
+    }
+  }
+  if (suspects.empty()) suspects = in_flight;
+  if (in_flight.empty() && ++runner.failures >= options_.max_device_failures) {
+    runner.given_up = true;
+    spdlog::error("Device {} is given up: its runner {} {} times without working on a call.", device,
+                  death_text(wait_status), runner.failures);
+  }
+  RunnerDied event;
+  event.device = device;
+  event.reason =
+      runner.timed_out.empty()
+          ? death_text(wait_status)
+          : "no result within " + std::to_string(static_cast<long>(limits_.of(runner.timed_out.front()))) + " s";
+  event.retried = true;
+  for (const std::uint32_t task : in_flight) {
+    event.calls.emplace_back(plan_.view().name(task));
+    if (retries_.died(task, contains(suspects, task))) continue;
+    record_death(task, device, event.reason);
+    event.retried = false;
+  }
+  view_.runner_died(event);
+}
+
+void Supervisor::record_death(std::uint32_t task, int device, const std::string& how) {
+  ApiResult result =
+      skip_result(task, std::string(plan_.view().name(task)),
+                  "The runner of device " + std::to_string(device) + " died while running this API: " + how +
+                      ", attempt " + std::to_string(retries_.attempts(task)) + ".");
+  result.device = device;
+  results_.add(result);
+}
+
+void Supervisor::drain(Runner& runner) {
+  runner.process.drain([&](std::string_view record) { results_.add(record); });
+}
+
+void Supervisor::collect() {
+  // Before the rings are read: a result that comes later announces itself again.
+  queue_.control->results_waiting.exchange(0);
+  for (Runner& runner : runners_) {
+    if (runner.process.running()) drain(runner);
+  }
+  note_in_flight();
+  results_.commit();
+  results_pending_ = false;
+  last_collect_ = steady_seconds();
+}
+
+void Supervisor::record_rule_skips() {
+  for (std::uint32_t task = 0; task < plan_.size(); ++task) {
+    if (results_.is_done(task) || plan_.view().tasks[task].skip_size == 0) continue;
+    results_.add(skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task))));
+  }
+}
+
+// The calls that the workers are at, and those that they will take next, before they can have done harm.
+void Supervisor::note_in_flight() {
+  std::vector<std::uint32_t> tasks;
+  for (const Runner& runner : runners_) {
+    const std::vector<std::uint32_t> unfinished = unfinished_tasks(runner);
+    tasks.insert(tasks.end(), unfinished.begin(), unfinished.end());
+  }
+  if (!stopping()) {
+    const std::size_t next = std::min<std::size_t>(queue_.control->cursor.load(), queue_.control->task_count);
+    const std::size_t end = std::min<std::size_t>(next + queue_.slots.size(), queue_.control->task_count);
+    tasks.insert(tasks.end(), queue_.order + next, queue_.order + end);
+  }
+  std::sort(tasks.begin(), tasks.end());
+  tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+  if (tasks == noted_in_flight_) return;
+  results_.note(in_flight_note(tasks));
+  noted_in_flight_ = std::move(tasks);
+}
+
+std::uint64_t Supervisor::runners_peak() const {
+  std::uint64_t total = 0;
+  for (const Runner& runner : runners_) total += runner.process.peak();
+  return total;
+}
+
+ProgressState Supervisor::progress_state() const {
+  const double now = steady_seconds();
+  ProgressState state;
+  state.done = results_.done();
+  state.resumed = results_.restored();
+  state.total = plan_.size();
+  state.elapsed = now - started_;
+  state.counts = results_.summary().counts();
+  state.work_done = work_.taken();
+  for (const Runner& runner : runners_) state.devices.push_back(activity_of(runner.process, plan_.view(), now));
+  return state;
+}
+
+}  // namespace msrun

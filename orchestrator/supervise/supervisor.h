@@ -1,0 +1,119 @@
+// The supervisor: starts one runner per device, collects their results, replaces those that die or hang, and stops when
+// told to. One thread and one event loop, so that it may fork at any time and can be read from top to bottom.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orchestrator/output/results.h"
+#include "orchestrator/plan/plan.h"
+#include "orchestrator/supervise/event_loop.h"
+#include "orchestrator/supervise/retries.h"
+#include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/time_limits.h"
+#include "orchestrator/supervise/work_share.h"
+#include "runner/runner.h"
+
+namespace msrun {
+
+struct SupervisorOptions {
+  std::vector<int> devices;
+  std::vector<std::size_t> threads;  // per device, in the order of devices
+  // Seconds for one call, 0 for no limit; unset: by its cost, at least five minutes.
+  std::optional<double> task_timeout;
+  std::uint32_t retries = 2;              // after the first attempt; the last one runs alone
+  std::uint32_t max_device_failures = 3;  // deaths of a runner that was on no task, before its device is given up
+  std::uint64_t memory_budget = 0;        // bytes
+  std::uint32_t processors = 1;
+  CheckOptions check;
+  bool stream = false;
+  // Calls that may have taken the host down: run one after the other when nothing else runs any more.
+  std::vector<std::uint32_t> last_and_alone;
+  std::function<std::unique_ptr<Device>()> make_device;
+  // Called in a forked child: closes what the child must not hold.
+  std::function<void()> in_child;
+};
+
+// How Supervisor::run ended: all calls have a result, the user stopped it, or no device was left to run on.
+enum class RunEnd : std::uint8_t { complete, interrupted, no_devices };
+
+class Supervisor {
+ public:
+  // All references outlive the supervisor. Throws std::system_error.
+  Supervisor(const Plan& plan, const SupervisorOptions& options, ResultStore& results, ProgressView& view);
+  // No runner is left behind.
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  // Runs all tasks that have no result yet. When it returns or throws, no runner is left. Throws what
+  // ResultStore::commit throws, and std::system_error.
+  RunEnd run();
+
+  // Largest resident sizes in bytes of the runners that have ended, added up over the devices.
+  std::uint64_t runners_peak() const;
+
+ private:
+  struct Runner {
+    RunnerProcess process;
+    std::vector<std::uint32_t> given{};      // retries, at its start
+    std::vector<std::uint32_t> timed_out{};  // why the supervisor killed it
+    std::uint32_t failures = 0;              // deaths without working on a call
+    bool given_up = false;
+  };
+
+  // The loop.
+  void handle_events();
+  void on_signals();
+  void on_tick();
+  void on_runner_end(Runner& runner);
+
+  // Starting and stopping.
+  void start_runner(Runner& runner);
+  void run_as_child(const Runner& runner, bool alone);
+  bool start_last();
+  void replace(Runner& runner);
+  void request_stop();
+  void kill_runners();
+  bool stopping() const;
+  bool any_running() const;
+  bool work_left() const;
+
+  // Deaths.
+  std::vector<std::uint32_t> unfinished_tasks(const Runner& runner) const;
+  void blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status);
+  void record_death(std::uint32_t task, int device, const std::string& how);
+
+  // Results and what is said about them.
+  void collect();
+  void drain(Runner& runner);
+  void record_rule_skips();
+  void note_in_flight();
+  ProgressState progress_state() const;
+
+  const Plan& plan_;
+  const SupervisorOptions& options_;
+  ResultStore& results_;
+  ProgressView& view_;
+  QueueMemory memory_;
+  SharedQueue queue_;
+  WorkShare work_;
+  Retries retries_;
+  TimeLimits limits_;
+  EventLoop loop_;
+  UniqueFd signals_;
+  UniqueFd timer_;
+  Lifeline lifeline_;  // runners watch its reading end
+  std::vector<Runner> runners_;
+  std::vector<std::uint32_t> noted_in_flight_;  // what the journal says
+  double started_ = 0;                          // steady seconds
+  std::uint32_t interrupts_ = 0;
+  double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
+  bool results_pending_ = false;
+  double last_collect_ = 0;  // steady seconds
+};
+
+}  // namespace msrun

@@ -1,0 +1,71 @@
+// The table of backends: everything that tells one kind of device from another, as far as a run is concerned. A new
+// kind is a new row.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/device/device.h"
+
+namespace msrun {
+
+// What a command line says about the device, before it is known which backend reads it.
+struct BackendRequest {
+  std::string name = "auto";
+  std::string kind;                     // behind the colon: "npu" of "torch:npu"; may be empty
+  std::vector<std::string> sim_faults;  // as written: PATTERN=FAULT
+  bool jit_compile = false;             // the device may compile operators
+};
+
+// Makes the device of one runner, in the runner's process and before its threads.
+using MakeDevice = std::function<std::unique_ptr<Device>()>;
+
+// What a journal's header says about a backend beside its name.
+struct BackendSetting {
+  std::string name;
+  std::vector<std::string> values;
+  // A run is continued only with the same values.
+  bool is_fingerprint = false;
+};
+
+struct Backend {
+  std::string_view name;
+  std::string_view help;  // one line of at most 80 columns
+  // A device of this host is tested, not a model of one and not a recording.
+  bool is_real = false;
+  // Takes the outputs and gradients of the recording for the device's: the plan has to keep them.
+  bool needs_results = false;
+  // Works in a process beside the runner, with memory of its own, whose death counts as the runner's.
+  bool needs_process = false;
+  // Heeds BackendRequest::jit_compile.
+  bool compiles = false;
+  // Reads what concerns it in the request. Throws UserError for what it does not understand.
+  MakeDevice (*prepare)(const BackendRequest& request) = nullptr;
+  std::vector<BackendSetting> (*settings)(const BackendRequest& request) = nullptr;  // null: it has none
+  // Whether "auto" takes this backend on this host; null: never, it has to be asked for.
+  bool (*suits_auto)() = nullptr;
+};
+
+// In the order in which "auto" prefers them.
+std::span<const Backend> backends();
+
+// A row of the table, and what the request says to it.
+struct ChosenBackend {
+  const Backend* row = nullptr;
+  MakeDevice make_device;
+  std::vector<BackendSetting> settings;
+  // What the request asks for and the backend cannot heed; one sentence each.
+  std::vector<std::string> notices;
+};
+
+// Throws UserError for a name that is not in the table, with the names that are, and for what the backend refuses.
+ChosenBackend choose_backend(const BackendRequest& request);
+
+// The lines of -h on the backends.
+std::string backends_help();
+
+}  // namespace msrun

@@ -1,0 +1,103 @@
+// Dialects: what the pre-check of one framework's recordings does differently from that of another's. A run asks the
+// dialect of its dump; nothing outside of this folder asks for the name of a framework.
+//
+// What a dialect is made of lies in the rooms that know the matter: how dump.json is read in kernels/io/dump, how a
+// call becomes tensors in kernels/evaluate, how results are judged and which columns the details file has in
+// kernels/compare. A file of this folder binds them for one framework, and holds what is left: names, rules and files.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/compare/compare.h"
+#include "kernels/compare/details_csv.h"
+#include "kernels/evaluate/evaluate.h"
+#include "kernels/io/dump/dump_dialect.h"
+#include "runner/device/device.h"
+#include "runner/results/result.h"
+
+namespace msrun {
+
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  Dialect() = default;
+  Dialect(const Dialect&) = delete;
+  Dialect& operator=(const Dialect&) = delete;
+
+  // Spellings of the framework in dump.json, in lower case; the first is the one that msrun uses.
+  virtual std::span<const std::string_view> spellings() const = 0;
+
+  // --- The recording.
+
+  // How dump.json names and describes calls.
+  virtual const DumpDialect& dump() const = 0;
+  // Whether the tensors of the recording are in files. Throws UserError for a header that does not say so.
+  virtual bool has_tensor_files(const DumpHeader& header) const = 0;
+
+  // --- Which calls are checked. Names are without direction: "Functional.relu.0".
+
+  // Whether the user's lists let a bare API name run.
+  using IsListed = std::function<bool(std::string_view api)>;
+  // Why acc_check skips a call by rule; empty if it checks it.
+  virtual std::string check_refusal(const std::string& name, const IsListed& is_listed) const = 0;
+  // The same for run_overflow_check.
+  virtual std::string overflow_refusal(const std::string& name) const = 0;
+  // Calls of a kind that run_overflow_check is not meant for: that it skips them is no news.
+  virtual bool is_outside_of_overflow_check(std::string_view name) const = 0;
+  // Bare API names that acc_check never runs, whatever the lists say.
+  virtual bool is_never_run(std::string_view api) const = 0;
+
+  // --- Data.
+
+  // Throws SkipError where a value cannot be built; the text is the reason.
+  virtual MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const = 0;
+  // Words of the one random stream of a run that materialise takes for the call; 0 for one that it refuses.
+  virtual std::uint64_t stream_words(const ApiCall& call, bool real_data) const = 0;
+
+  // --- Judgement.
+
+  // See compare_outputs() and compare_gradients() in kernels/compare/compare.h, whose contracts these have. The rows
+  // have the columns of columns().
+  virtual Comparison compare_outputs(std::string_view name, const OperatorTraits& traits, const Value& bench,
+                                     const Value& device, bool fp8_input, const CompareOptions& options,
+                                     const Value* first_input) const = 0;
+  virtual std::optional<Comparison> compare_gradients(std::string_view name, const OperatorTraits& traits,
+                                                      const std::vector<Value>& bench, const std::vector<Value>& device,
+                                                      bool fp8_input, const CompareOptions& options) const = 0;
+  // The Message of the result file for a call whose verdicts and rows are in result.
+  virtual std::string result_message(const ApiResult& result) const = 0;
+
+  // --- Files.
+
+  // Columns of the details file.
+  virtual const ColumnSet& columns() const = 0;
+  // Titles of the result file.
+  virtual const std::array<std::string_view, 4>& result_titles() const = 0;
+  // Appends the row of the result file, with its end.
+  virtual void append_result(std::string& out, const ApiResult& result) const = 0;
+  // Appends the rows of the details file, forward before backward; nothing for a result without rows.
+  virtual void append_details(std::string& out, const ApiResult& result, int precision) const = 0;
+
+  // The folder that -save_error_data makes; stamp is that of the CSVs, "20260131123000".
+  virtual std::string error_data_folder(const std::string& stamp) const = 0;
+  // Writes the tensors of a call that did not pass. Slashes and control characters of names become '_' and long names
+  // are cut, so that every file lies in the directory. Throws FileError for a file that cannot be written.
+  virtual void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call,
+                               const Evaluation& bench, const DeviceResult& device) const = 0;
+};
+
+const Dialect& pytorch_dialect();
+
+// All of them; the first is that of dumps that do not tell their framework.
+std::span<const Dialect* const> dialects();
+
+// By any spelling, in lower case; nullptr if there is none.
+const Dialect* find_dialect(std::string_view framework);
+
+}  // namespace msrun

@@ -1,0 +1,131 @@
+// PyTorch: the dialect of acc_check as msProbe defines it for PyTorch dumps.
+#include <algorithm>
+
+#include "kernels/api/operators.h"
+#include "kernels/io/files/csv.h"
+#include "runner/dialects/dialect.h"
+#include "runner/dialects/error_data.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::array<std::string_view, 2> names{"pytorch", "pt"};
+
+// acc_check_pytorch.md 5.1: their results are whatever the memory held, or nothing but a conversion.
+constexpr std::array<std::string_view, 7> never_run{
+    "to", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_with_format"};
+
+constexpr std::array<std::string_view, 4> titles{"API name", "Forward Test Success", "Backward Test Success",
+                                                 "Message"};
+
+// Namespaces whose calls are no operators: they need other processes, or are modules of a library.
+bool is_of_no_operator(std::string_view type) { return type == "Distributed" || type == "MindSpeed"; }
+bool is_outside_of_overflow(std::string_view type) { return is_of_no_operator(type) || type == "NPU"; }
+
+bool has_operator(const std::optional<ApiName>& name) {
+  return name && find_operator(name->type, name->api) != nullptr;
+}
+
+void append_rows(std::string& out, const std::string& name, const std::vector<DetailsRow>& rows, int precision) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    append_csv_field(out, name + std::to_string(i));
+    append_details_cells(out, rows[i], pytorch_columns(), precision);
+  }
+}
+
+class PyTorch final : public Dialect {
+ public:
+  std::span<const std::string_view> spellings() const override { return names; }
+
+  const DumpDialect& dump() const override { return pytorch_dump(); }
+  bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }
+
+  // acc_check_pytorch.md 5.1.
+  std::string check_refusal(const std::string& name, const IsListed& is_listed) const override {
+    const std::string unsupported = "API " + name + " not support for acc_check. SKIP.";
+    const std::optional<ApiName> parts = ApiName::parse(name);
+    if (!parts || is_of_no_operator(parts->type)) return unsupported;
+    if (is_never_run(parts->api) || !is_listed(parts->api)) {
+      return "API " + parts->api + " in black list or not in white list. SKIP.";
+    }
+    return has_operator(parts) ? "" : unsupported;
+  }
+
+  std::string overflow_refusal(const std::string& name) const override {
+    const std::optional<ApiName> parts = ApiName::parse(name);
+    if (parts && is_outside_of_overflow(parts->type)) {
+      return parts->type + " api is not supported for overflow check. SKIP.";
+    }
+    return has_operator(parts) ? "" : "API " + name + " not support for overflow check. SKIP.";
+  }
+
+  bool is_outside_of_overflow_check(std::string_view name) const override {
+    return is_outside_of_overflow(name.substr(0, name.find('.')));
+  }
+
+  bool is_never_run(std::string_view api) const override {
+    return std::ranges::find(never_run, api) != never_run.end();
+  }
+
+  MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const override {
+    return msrun::materialise(call, options);
+  }
+  std::uint64_t stream_words(const ApiCall& call, bool real_data) const override {
+    return msrun::stream_words(call, real_data);
+  }
+
+  Comparison compare_outputs(std::string_view name, const OperatorTraits& traits, const Value& bench,
+                             const Value& device, bool fp8_input, const CompareOptions& options,
+                             const Value* first_input) const override {
+    return msrun::compare_outputs(name, traits, bench, device, fp8_input, options, first_input);
+  }
+  std::optional<Comparison> compare_gradients(std::string_view name, const OperatorTraits& traits,
+                                              const std::vector<Value>& bench, const std::vector<Value>& device,
+                                              bool fp8_input, const CompareOptions& options) const override {
+    return msrun::compare_gradients(name, traits, bench, device, fp8_input, options);
+  }
+
+  // The reason of a SKIP.
+  std::string result_message(const ApiResult& result) const override {
+    if (result.forward == Status::skip && !result.forward_rows.empty()) return result.forward_rows.front().message;
+    if (result.backward == Status::skip && !result.backward_rows.empty()) return result.backward_rows.front().message;
+    return {};
+  }
+
+  const ColumnSet& columns() const override { return pytorch_columns(); }
+  const std::array<std::string_view, 4>& result_titles() const override { return titles; }
+
+  // Four fields if forward or backward is SKIP, else three (acc_check_pytorch.md 9).
+  void append_result(std::string& out, const ApiResult& result) const override {
+    append_csv_field(out, result.name);
+    out += ',';
+    out += status_text(result.forward);
+    out += ',';
+    out += result.backward ? status_text(*result.backward) : " ";
+    if (result.forward == Status::skip || result.backward == Status::skip) {
+      out += ',';
+      append_csv_field(out, result.message);
+    }
+    out += csv_row_end;
+  }
+
+  void append_details(std::string& out, const ApiResult& result, int precision) const override {
+    append_rows(out, result.name + ".forward.output.", result.forward_rows, precision);
+    append_rows(out, result.name + ".backward.output.", result.backward_rows, precision);
+  }
+
+  std::string error_data_folder(const std::string& stamp) const override { return "ut_error_data" + stamp; }
+  void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
+                       const DeviceResult& device) const override {
+    save_pt_files(directory, call, bench, device);
+  }
+};
+
+}  // namespace
+
+const Dialect& pytorch_dialect() {
+  static const PyTorch dialect;
+  return dialect;
+}
+
+}  // namespace msrun

@@ -1,0 +1,84 @@
+// Which calls run again after a death, how often and with whom.
+#include "orchestrator/supervise/retries.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace msrun {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(Retries, TheLastAttemptIsAlone) {
+  Retries retries(10, 2, {});
+  EXPECT_FALSE(retries.any_waiting());
+  EXPECT_TRUE(retries.died(4, true));
+  Retries::Batch batch = retries.next();
+  EXPECT_THAT(batch.tasks, ElementsAre(4));
+  EXPECT_FALSE(batch.alone);
+  EXPECT_TRUE(retries.died(4, true));
+  batch = retries.next();
+  EXPECT_THAT(batch.tasks, ElementsAre(4));
+  EXPECT_TRUE(batch.alone);
+  EXPECT_FALSE(retries.died(4, true));
+  EXPECT_EQ(retries.attempts(4), 3U);
+  EXPECT_FALSE(retries.any_waiting());
+  EXPECT_THAT(retries.next().tasks, IsEmpty());
+}
+
+TEST(Retries, WhoIsNotToBlameRunsAgainHoweverOften) {
+  Retries retries(10, 1, {});
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_TRUE(retries.died(3, false));
+    const Retries::Batch batch = retries.next();
+    EXPECT_THAT(batch.tasks, ElementsAre(3));
+    EXPECT_FALSE(batch.alone);
+  }
+  EXPECT_EQ(retries.attempts(3), 0U);
+}
+
+TEST(Retries, NoneAreAllowed) {
+  Retries retries(10, 0, {});
+  EXPECT_TRUE(retries.died(1, false));
+  EXPECT_FALSE(retries.died(2, true));
+  EXPECT_THAT(retries.next().tasks, ElementsAre(1));
+}
+
+TEST(Retries, OneThatRunsAloneGoesFirst) {
+  Retries retries(10, 1, {});
+  retries.died(1, false);
+  retries.died(2, true);
+  retries.died(3, false);
+  Retries::Batch batch = retries.next();
+  EXPECT_THAT(batch.tasks, ElementsAre(2));
+  EXPECT_TRUE(batch.alone);
+  EXPECT_THAT(retries.next().tasks, ElementsAre(1, 3));
+}
+
+TEST(Retries, WhatIsTakenBackWaitsOnce) {
+  Retries retries(10, 1, {});
+  retries.died(1, false);
+  retries.died(2, true);
+  retries.take_back(1);
+  retries.take_back(2);
+  retries.take_back(5);
+  EXPECT_THAT(retries.next().tasks, ElementsAre(2));
+  EXPECT_THAT(retries.next().tasks, ElementsAre(1, 5));
+  EXPECT_FALSE(retries.any_waiting());
+}
+
+TEST(Retries, SuspectsOfEarlierRunsComeLastOneByOne) {
+  Retries retries(10, 2, {7, 2});
+  EXPECT_FALSE(retries.any_waiting());
+  ASSERT_TRUE(retries.any_last());
+  EXPECT_EQ(retries.release_last(), 7U);
+  const Retries::Batch batch = retries.next();
+  EXPECT_THAT(batch.tasks, ElementsAre(7));
+  EXPECT_TRUE(batch.alone);
+  EXPECT_EQ(retries.release_last(), 2U);
+  EXPECT_FALSE(retries.any_last());
+}
+
+}  // namespace
+}  // namespace msrun

@@ -1,0 +1,158 @@
+// A runner's process from start to end: what it sends, what its slots tell when it dies, and that none is left.
+#include "orchestrator/supervise/runner_process.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "orchestrator/supervise/event_loop.h"
+#include "runner/runner.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+bool readable(int descriptor, int milliseconds) {
+  pollfd poll_descriptor{descriptor, POLLIN, 0};
+  return poll(&poll_descriptor, 1, milliseconds) == 1;
+}
+
+class RunnerProcessTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t first_slot = 1;
+  static constexpr std::size_t threads = 2;
+
+  RunnerProcessTest() : memory_(std::vector<std::uint32_t>{5, 6, 7}, 4, 1000, 2), queue_(memory_.view()) {}
+
+  WorkerSlot& slot(std::size_t thread) { return queue_.slots[first_slot + thread]; }
+
+  void send(std::size_t thread, const std::string& record) {
+    const std::string framed = frame_record(record);
+    queue_.rings[first_slot + thread].push(framed);
+  }
+
+  std::vector<std::string> received() {
+    std::vector<std::string> records;
+    runner_.drain([&](std::string_view record) { records.emplace_back(record); });
+    return records;
+  }
+
+  int wait_for_end() {
+    EXPECT_TRUE(readable(runner_.end_descriptor(), 60000));
+    const std::optional<int> status = runner_.reap();
+    EXPECT_TRUE(status);
+    EXPECT_FALSE(runner_.running());
+    return status.value_or(-1);
+  }
+
+  QueueMemory memory_;
+  SharedQueue queue_;
+  RunnerProcess runner_{3, queue_, first_slot, threads};
+};
+
+TEST_F(RunnerProcessTest, HandsOverWholeRecords) {
+  EXPECT_FALSE(runner_.running());
+  runner_.start([&] {
+    send(0, "first");
+    send(1, "second");
+    send(1, "");
+    queue_.rings[first_slot].push("\x09");  // the beginning of a frame
+    const std::uint64_t one = 1;
+    if (write(runner_.results_descriptor(), &one, sizeof(one)) != sizeof(one)) _exit(1);
+  });
+  EXPECT_TRUE(runner_.running());
+  EXPECT_EQ(wait_for_end(), 0);
+  EXPECT_TRUE(readable(runner_.results_descriptor(), 0));
+  EXPECT_EQ(take_count(runner_.results_descriptor()), 1U);
+  EXPECT_EQ(take_count(runner_.results_descriptor()), 0U);
+  EXPECT_THAT(received(), ElementsAre("first", "second", ""));
+  EXPECT_THAT(received(), IsEmpty());
+  EXPECT_GT(runner_.peak(), 0U);
+  EXPECT_FALSE(runner_.reap());
+}
+
+TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
+  runner_.start([&] {
+    slot(0).task.store(6);
+    slot(0).since.store(2'000'000'000);
+    slot(1).task.store(7);
+    slot(1).fatal_signal.store(SIGABRT);
+    queue_.admit(slot(1), 400);
+    queue_.acquire_processor(slot(1));
+    raise(SIGKILL);
+  });
+  const int status = wait_for_end();
+  EXPECT_EQ(death_text(status), "killed by signal 9 (SIGKILL)");
+  const std::vector<RunnerProcess::Activity> activities = runner_.activities();
+  ASSERT_EQ(activities.size(), 2U);
+  EXPECT_EQ(activities[0].task, 6U);
+  EXPECT_EQ(activities[0].since, 2);
+  EXPECT_FALSE(activities[0].caught_signal);
+  EXPECT_EQ(activities[1].task, 7U);
+  EXPECT_TRUE(activities[1].caught_signal);
+  EXPECT_EQ(queue_.control->memory_in_use.load(), 400U);
+  EXPECT_EQ(queue_.control->computing.load(), 1U);
+  runner_.release_slots();
+  EXPECT_EQ(queue_.control->memory_in_use.load(), 0U);
+  EXPECT_EQ(queue_.control->computing.load(), 0U);
+
+  // The next one begins with empty slots and rings, and leaves those of other runners alone.
+  queue_.slots[0].task.store(5);
+  send(0, "left over");
+  runner_.start([] {});
+  EXPECT_EQ(wait_for_end(), 0);
+  EXPECT_THAT(runner_.activities(), IsEmpty());
+  EXPECT_THAT(received(), IsEmpty());
+  EXPECT_EQ(queue_.slots[0].task.load(), 5U);
+}
+
+TEST_F(RunnerProcessTest, AnExceptionIsExitCode4) {
+  runner_.start([] { throw std::runtime_error("no such device"); });
+  const int status = wait_for_end();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 4);
+  EXPECT_EQ(death_text(status), "ended with exit code 4");
+}
+
+TEST_F(RunnerProcessTest, CtrlCIsForTheSupervisor) {
+  runner_.start([&] {
+    raise(SIGINT);
+    raise(SIGHUP);
+    send(0, "alive");
+    raise(SIGTERM);
+  });
+  EXPECT_EQ(death_text(wait_for_end()), "killed by signal 15 (SIGTERM)");
+  EXPECT_THAT(received(), ElementsAre("alive"));
+}
+
+TEST_F(RunnerProcessTest, IsKilledAndWaitedFor) {
+  const auto forever = [] {
+    while (true) pause();
+  };
+  runner_.start(forever);
+  EXPECT_FALSE(runner_.reap());
+  runner_.kill();
+  EXPECT_EQ(death_text(wait_for_end()), "killed by signal 9 (SIGKILL)");
+  runner_.start(forever);
+  runner_.end_now();
+  EXPECT_FALSE(runner_.running());
+  runner_.end_now();
+  {
+    RunnerProcess another(4, queue_, 0, 1);
+    another.start(forever);
+    const RunnerProcess moved = std::move(another);
+    EXPECT_TRUE(moved.running());
+    EXPECT_EQ(moved.device(), 4);
+  }
+  // No child is left, alive or dead.
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+}  // namespace
+}  // namespace msrun

@@ -1,0 +1,124 @@
+// The table of backends: every row can be made and says what it is, and requests find their row.
+#include "runner/device/backends/backends.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_paths.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string refusal(const BackendRequest& request) {
+  try {
+    choose_backend(request);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// A product of two tensors that need a gradient, with the results that a recording may hold.
+MaterialisedCall matrix_product() {
+  MaterialisedCall call;
+  call.name = "Torch.mm.0";
+  call.parts = *ApiName::parse("Torch.mm.0");
+  call.args = {Tensor::full(DType::float32, Dims{2, 3}, 2), Tensor::full(DType::float32, Dims{3, 4}, 0.5)};
+  call.requires_grad = {true, true};
+  call.backward.run = true;
+  call.gradients = {Tensor::full(DType::float32, Dims{2, 4}, 1)};
+  call.recorded.emplace();
+  call.recorded->outputs = {Tensor::full(DType::float32, Dims{2, 4}, 3)};
+  call.recorded->gradients = {Tensor::full(DType::float32, Dims{2, 3}, 2), Tensor::full(DType::float32, Dims{3, 4}, 4)};
+  return call;
+}
+
+TEST(Backends, HaveNamesOfTheirOwnAndALineOfHelp) {
+  std::set<std::string_view> names{"auto"};
+  for (const Backend& backend : backends()) {
+    EXPECT_TRUE(names.insert(backend.name).second) << backend.name;
+    EXPECT_FALSE(backend.help.empty()) << backend.name;
+    EXPECT_LE(backend.help.size(), 80U) << backend.name;
+    EXPECT_NE(backend.prepare, nullptr) << backend.name;
+  }
+}
+
+TEST(Backends, AreDocumented) {
+  const std::string text = bytes_of(std::filesystem::path(testing::test_data()) / "../../docs/architecture.md");
+  for (const Backend& backend : backends()) EXPECT_THAT(text, HasSubstr("`" + std::string(backend.name) + "`"));
+}
+
+TEST(Backends, EveryOneMakesADeviceThatRunsACall) {
+  const MaterialisedCall call = matrix_product();
+  const Operator* op = find_operator("Torch", "mm");
+  ASSERT_NE(op, nullptr);
+  for (const Backend& backend : backends()) {
+    if (backend.is_real) continue;  // needs its device
+    const ChosenBackend chosen = choose_backend({std::string(backend.name), "", {}, false});
+    ASSERT_EQ(chosen.row, &backend);
+    const std::unique_ptr<Device> device = chosen.make_device();
+    ASSERT_NE(device, nullptr) << backend.name;
+    const DeviceResult result = device->run({call, op->name, op->traits(), std::nullopt});
+    const Tensor* output = result.output.get<Tensor>();
+    ASSERT_NE(output, nullptr) << backend.name;
+    EXPECT_EQ(output->shape(), (Dims{2, 4})) << backend.name;
+    EXPECT_EQ(output->contiguous().data<float>()[7], 3) << backend.name;
+    EXPECT_EQ(result.backward_problem, "") << backend.name;
+    ASSERT_EQ(result.gradients.size(), 2U) << backend.name;
+    const Tensor* gradient = result.gradients[1].get<Tensor>();
+    ASSERT_NE(gradient, nullptr) << backend.name;
+    EXPECT_EQ(gradient->contiguous().data<float>()[11], 4) << backend.name;
+  }
+}
+
+TEST(Backends, AutoTakesTheFirstThatSuits) {
+  const ChosenBackend chosen = choose_backend({});
+  EXPECT_EQ(chosen.row->name, "sim");
+  EXPECT_FALSE(chosen.row->is_real);
+  EXPECT_FALSE(chosen.row->needs_results);
+  EXPECT_FALSE(chosen.row->needs_process);
+}
+
+TEST(Backends, RecordedNeedsResults) { EXPECT_TRUE(choose_backend({"recorded", "", {}, false}).row->needs_results); }
+
+TEST(Backends, UnknownNamesAreRefusedWithThoseThereAre) {
+  const std::string text = refusal({"torch", "npu", {}, false});
+  EXPECT_THAT(text, HasSubstr("--backend torch:npu is not part of this build"));
+  for (const Backend& backend : backends()) EXPECT_THAT(text, HasSubstr("'" + std::string(backend.name) + "'"));
+}
+
+TEST(Backends, SettingsAreThoseOfTheRequest) {
+  const ChosenBackend chosen = choose_backend({"sim", "", {"Torch.mm.*=hf32"}, false});
+  ASSERT_EQ(chosen.settings.size(), 1U);
+  EXPECT_EQ(chosen.settings[0].name, "sim_faults");
+  EXPECT_THAT(chosen.settings[0].values, ElementsAre("Torch.mm.*=hf32"));
+  // Results of other faults stay when a run is continued.
+  EXPECT_FALSE(chosen.settings[0].is_fingerprint);
+  EXPECT_THAT(refusal({"sim", "", {"nonsense"}, false}), HasSubstr("--sim-fault nonsense"));
+}
+
+TEST(Backends, SayWhatTheyCannotHeed) {
+  for (const Backend& backend : backends()) {
+    const std::string name(backend.name);
+    EXPECT_THAT(choose_backend({name, "", {}, false}).notices, IsEmpty());
+    const std::vector<std::string> notices = choose_backend({name, "", {}, true}).notices;
+    if (backend.compiles) {
+      EXPECT_THAT(notices, IsEmpty());
+    } else {
+      EXPECT_THAT(notices, ElementsAre("-j has no effect: the backend " + name + " compiles no operators."));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace msrun
