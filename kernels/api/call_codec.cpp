@@ -28,7 +28,7 @@ enum class Tag : std::uint8_t {
   dict,
 };
 
-// Of a tensor: the statistics it has, in this order, then its flags.
+// The statistics that a tensor has follow in this order, then its flags.
 constexpr std::array statistics{&TensorSpec::max,        &TensorSpec::min,  &TensorSpec::max_finite,
                                 &TensorSpec::min_finite, &TensorSpec::mean, &TensorSpec::norm};
 constexpr unsigned requires_grad_bit = 1U << statistics.size();

@@ -91,7 +91,7 @@ struct OperatorRegistration {
   mutable const OperatorRegistration* next = nullptr;
 };
 
-// The same for a NAMES line.
+// What a NAMES line leaves behind while the library is loaded.
 struct NamesRegistration {
   NamesRegistration(const char* canonical, const char* names);
 

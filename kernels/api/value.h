@@ -1,7 +1,7 @@
 // Value: one argument or output of an API call, as a tree of everything that dump.json can hold
 // (acc_check_pytorch.md 2.5, 2.6).
 //
-// A leaf that stands for a tensor is a TensorSpec as recorded, a Tensor once it is materialised, and a Var while
+// A leaf that represents a tensor is a TensorSpec as recorded, a Tensor once it is materialised, and a Var while
 // operators run on it.
 #pragma once
 
@@ -73,9 +73,9 @@ class Value {
                                Unsupported, std::shared_ptr<const TensorSpec>, Tensor, Var, List, Dict>;
 
   Value() = default;
-  template <class T>
-  requires std::is_constructible_v<Variant, T&&> &&(!std::is_same_v<std::remove_cvref_t<T>, Value>)Value(T&& value)
-      : variant_(std::forward<T>(value)) {}  // NOLINT: a value is any of its alternatives
+  template <class T, class = std::enable_if_t<std::is_constructible_v<Variant, T&&> &&
+                                              !std::is_same_v<std::remove_cvref_t<T>, Value>>>
+  Value(T&& value) : variant_(std::forward<T>(value)) {}  // NOLINT: a value is any of its alternatives
 
   template <class T>
   bool is() const {
@@ -106,7 +106,7 @@ bool is_tensor(const Value& value);
 // Calls visit for every leaf, depth first: list elements and dict values in order.
 void for_each_leaf(const Value& value, const std::function<void(const Value&)>& visit);
 
-// The same tree with every leaf replaced by change(leaf).
+// A copy of the tree with every leaf replaced by change(leaf).
 Value transform_leaves(const Value& value, const std::function<Value(const Value&)>& change);
 
 // Python's name of the value's class: "int", "NoneType", "list", "torch.Tensor".

@@ -4,6 +4,8 @@
 // vector-Jacobian product (VJP). The gradient of a Var has its dtype and shape. VJPs work on plain tensors: second
 // derivatives do not exist. The gradient of a complex Var holds the derivatives with respect to its real and imaginary
 // parts; a VJP may return a complex gradient for a real input, whose real part counts.
+//
+// In this folder: the tape alone. What is recorded on it is computed in kernels/ops and kernels/fused.
 #pragma once
 
 #include <cstdint>

@@ -116,7 +116,7 @@ void help_until(const HelpTerms& terms) {
 }
 
 void wake_helpers() {
-  // The lock keeps a helper from missing the change between its look and its wait.
+  // The lock keeps a helper from missing the change between its test and its wait.
   { const std::lock_guard lock(exchange().mutex); }
   exchange().offered.notify_all();
 }

@@ -13,8 +13,8 @@ namespace msrun {
 // True if a thread is waiting to help and the calling one is not itself at a piece: then cutting a loop pays.
 bool help_is_near();
 
-// The same for a loop of so many multiplications and additions: false if it is done before help arrives, which takes
-// some hundred microseconds. The product of the factors.
+// Whether help pays for a loop whose multiplications and additions number the product of the factors: not if it is done
+// before help arrives, which takes some hundred microseconds.
 template <class... Factors>
 bool help_pays(Factors... factors) {
   return (static_cast<double>(factors) * ...) > 3e7 && help_is_near();
@@ -28,7 +28,7 @@ void run_pieces(std::int64_t pieces, const std::function<void(std::int64_t)>& ru
 // helper has that of the thread it helps.
 void*& work_owner();
 
-// Helps other threads until done() is true, which wake_helpers() makes it look at. enter() is called before a thread
+// Helps other threads until done() is true, which wake_helpers() makes it ask again. enter() is called before a thread
 // begins to help and may wait, leave() after; enter() returning false ends the help for good.
 struct HelpTerms {
   std::function<bool()> done;

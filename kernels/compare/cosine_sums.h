@@ -43,8 +43,8 @@ MSRUN_INLINE Tops<T> add_products(const T* device, const T* bench, std::int64_t 
   return {std::bit_cast<T>(largest(top_device)), std::bit_cast<T>(largest(top_bench))};
 }
 
-// The same for float32, in a file of its own: products of float32 values are exact in float64, so that multiplication
-// and addition may be fused there, and the sums are the same with and without.
+// add_products for float32, in a file of its own: products of float32 values are exact in float64, so that
+// multiplication and addition may be fused there, and the sums are the same with and without.
 Tops<float> add_float_products(const float* device, const float* bench, std::int64_t padded, CosineSums& sums);
 
 }  // namespace msrun

@@ -108,7 +108,7 @@ class Differences {
       spread = std::max(spread, std::abs(std::abs(b(i)) - std::abs(b(largest))));
       constant = constant && b(i) == b(largest);
     }
-    // Of equal values everything is a multiple.
+    // Everything is a multiple of equal values.
     if (constant || spread == 0) return {};
     return "Every element is " + short_number(scale) + " times the benchmark's.";
   }

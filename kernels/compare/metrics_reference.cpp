@@ -46,7 +46,7 @@ bool same_nonfinite(const MetricTask& task, double d, double b) {
   return std::isinf(d) && std::signbit(d) == std::signbit(b) && std::abs(b) >= overflow_limit(task.dtype);
 }
 
-void ElementTally::settle(double& d, double& b) {
+void ElementTally::remove_nonfinite(double& d, double& b) {
   if (std::isfinite(d) && std::isfinite(b)) return;
   if (same_nonfinite(task_, d, b)) {
     d = b = 0;
@@ -57,7 +57,7 @@ void ElementTally::settle(double& d, double& b) {
 }
 
 void ElementTally::add(double d, double b) {
-  if (!task_.compat) settle(d, b);
+  if (!task_.compat) remove_nonfinite(d, b);
   add_common(d, b);
   if (task_.wants(Standard::benchmark) || task_.wants(Standard::accumulative_error)) {
     // D - Bd has the sign of the comparison, except that equal infinities and NaN have none.

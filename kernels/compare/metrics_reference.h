@@ -17,9 +17,9 @@ class ElementTally {
   // One element of both sides.
   void add(double d, double b);
 
-  // The parts of add, for a pass that does the rest itself. settle counts a pair that is not finite and makes zeros of
-  // it where same_nonfinite.
-  void settle(double& d, double& b);
+  // The parts of add, for a pass that does the rest itself. remove_nonfinite counts a pair that is not finite and makes
+  // zeros of it where same_nonfinite.
+  void remove_nonfinite(double& d, double& b);
   void add_ulp(double d, double b);
 
   const Tally& tally() const { return tally_; }

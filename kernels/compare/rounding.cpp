@@ -36,7 +36,7 @@ void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int
                    count, to);
 }
 
-// Of the finite among values, which are reordered; 0 if there is none.
+// The median magnitude of the finite values, which are reordered; 0 if there is none.
 double median_magnitude(std::vector<double>& values) {
   std::erase_if(values, [](double value) { return !std::isfinite(value); });
   if (values.empty()) return 0;

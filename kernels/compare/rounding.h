@@ -51,7 +51,7 @@ double unit_in_last_place(DType dtype, double value);
 // Smallest positive normal number of a floating dtype.
 double smallest_normal(DType dtype);
 
-// The same quantity's roundoff: half the distance from 1 to the next number, of the dtype in which sums are formed.
+// The unit roundoff of the dtype in which sums are formed: half the distance from 1 to the next number.
 double accumulator_roundoff(DType dtype);
 
 // Estimates SumModel::spread of a result from results for inputs that were changed by random relative amounts of a

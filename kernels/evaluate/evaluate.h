@@ -1,4 +1,7 @@
 // Evaluation of a materialised call with msrun's own operators: the benchmark, and the simulated device.
+//
+// In this folder: recorded calls become inputs (materialise), the benchmark's raised precision (precision), and results
+// (evaluate). Not here: what an operator is known for, which is in its TRAITS line, and the comparison of results.
 #pragma once
 
 #include <functional>

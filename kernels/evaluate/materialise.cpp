@@ -7,6 +7,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/io/stored/tensor_file.h"
+#include "kernels/tensor/arithmetic.h"
 
 namespace msrun {
 namespace {
@@ -114,7 +115,7 @@ void collect_flags(const Value& recorded, const Value& built, bool allowed, std:
   std::size_t place = 0;
   for_each_leaf(recorded, [&](const Value& leaf) {
     if (const TensorSpec* spec = recorded_tensor(leaf)) {
-      // Of a tensor in a file the older tool recorded no dtype.
+      // The older tool recorded no dtype for tensors in files.
       const std::optional<DType> dtype = spec->dtype.empty() ? dtypes[place] : parse_dtype(spec->dtype);
       // A tensor that is not floating cannot require a gradient, whatever the dump says.
       flags.push_back(allowed && spec->requires_grad && dtype && (is_floating(*dtype) || is_complex(*dtype)));
@@ -130,7 +131,7 @@ bool has_keyword(const ApiCall& call, std::string_view key) {
   return std::any_of(call.kwargs.begin(), call.kwargs.end(), [&](const auto& entry) { return entry.first == key; });
 }
 
-// A recorded result: from its file, or without elements. Random data would stand for nothing.
+// A recorded result: from its file, or without elements. Random data would mean nothing.
 Value load_result(const Value& tree, const MaterialiseOptions& options, Notes& notes) {
   return transform_leaves(tree, [&](const Value& leaf) -> Value {
     if (const Unsupported* unsupported = leaf.get<Unsupported>()) throw SkipError(unsupported->reason);
@@ -251,19 +252,6 @@ std::uint64_t stream_words(const ApiCall& call, bool real_data) {
     // The call is refused at this argument: what came before has been drawn.
   }
   return words;
-}
-
-Tensor round_to_hf32(const Tensor& tensor) {
-  const Tensor source = tensor.contiguous();
-  Tensor result(DType::float32, source.shape());
-  const auto* from = source.data<std::int32_t>();
-  auto* to = result.mutable_data<std::int32_t>();
-  for (std::int64_t i = 0; i < source.numel(); ++i) {
-    // Unsigned, because the last shift may leave the signed range; infinity and NaN have nothing to round.
-    const auto rounded = static_cast<std::uint32_t>(((from[i] >> 11) + 1) >> 1) << 12;
-    to[i] = (from[i] & 0x7F800000) == 0x7F800000 ? from[i] : static_cast<std::int32_t>(rounded);
-  }
-  return result;
 }
 
 }  // namespace msrun

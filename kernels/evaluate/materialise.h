@@ -57,7 +57,4 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
 // Words of the random stream that materialise takes for the call; 0 for one that it refuses.
 std::uint64_t stream_words(const ApiCall& call, bool real_data);
 
-// float32 bits rounded to 11 fraction bits, half away from zero, as the matrix units do; NaN and infinity stay (6.6).
-Tensor round_to_hf32(const Tensor& tensor);
-
 }  // namespace msrun

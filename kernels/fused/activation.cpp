@@ -11,8 +11,9 @@
 namespace msrun {
 namespace {
 
+// 1 / (1 + e^-x) as the fused kernels evaluate it: where e^-x overflows the result is 0.
 template <class T>
-[[gnu::always_inline]] inline T logistic(T x) {
+[[gnu::always_inline]] inline T unguarded_logistic(T x) {
   return 1 / (1 + exponential(-x));
 }
 
@@ -30,15 +31,16 @@ Halves halves_of(const Tensor& x, std::int64_t axis) {
 // silu(a) * b, where a and b are the halves of x along axis.
 Var swiglu(const Var& x, std::int64_t axis) {
   const Halves parts = halves_of(x.tensor(), axis);
-  Tensor y = map(x.dtype(), parts.first, parts.second, [](auto a, auto b) { return a * logistic(a) * b; });
+  Tensor y = map(x.dtype(), parts.first, parts.second, [](auto a, auto b) { return a * unguarded_logistic(a) * b; });
   return x.tape().record(
       y, {{x, [parts, axis](const Tensor& g) {
              const DType dtype = parts.first.dtype();
              const Tensor first = map(dtype, parts.first, parts.second, g, [](auto a, auto b, auto dy) {
-               const auto s = logistic(a);
+               const auto s = unguarded_logistic(a);
                return dy * b * (s + a * s * (1 - s));
              });
-             const Tensor second = map(dtype, parts.first, g, [](auto a, auto dy) { return dy * a * logistic(a); });
+             const Tensor second =
+                 map(dtype, parts.first, g, [](auto a, auto dy) { return dy * a * unguarded_logistic(a); });
              return concatenate(dtype, {first, second}, axis);
            }}});
 }
@@ -50,10 +52,10 @@ NAMES("npu_swiglu", "NPU: npu_swiglu");
 // x sigmoid(1.702 x)
 OP("npu_fast_gelu(Tensor self)", [](const Bound& args) -> Value {
   return unary(
-      args.var("self"), [](auto x) { return x * logistic(static_cast<decltype(x)>(1.702) * x); },
+      args.var("self"), [](auto x) { return x * unguarded_logistic(static_cast<decltype(x)>(1.702) * x); },
       [](auto x, auto, auto g) {
         constexpr auto slope = static_cast<decltype(x)>(1.702);
-        const auto s = logistic(slope * x);
+        const auto s = unguarded_logistic(slope * x);
         return g * (s + slope * x * s * (1 - s));
       });
 });

@@ -1,8 +1,8 @@
-// Scaled dot-product attention over heads, below the tape: what npu_fusion_attention and scaled_dot_product_attention
-// share.
+// Attention as one node of the tape: what npu_fusion_attention, scaled_dot_product_attention and the multi-head layer
+// share. The layouts of the calls are views, the packed sequences of a batch segments.
 //
-// Scores exist for a block of the query rows of one head at a time, never for the whole batch; the backward pass
-// computes them again.
+// In this folder: the fused operators of NPUs and torch's layers that are one kernel there. Their loops over tensors
+// are in kernels/numeric.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,10 @@
 
 #include "kernels/api/value.h"
 #include "kernels/autograd/tape.h"
+#include "kernels/numeric/attention.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
-
-// Which keys j a query row i may attend to: i + offset - before <= j, and j <= i + offset + after or j < prefix.
-struct Band {
-  static constexpr std::int64_t unlimited = std::int64_t{1} << 40;
-  std::int64_t offset = 0;
-  std::int64_t before = unlimited;
-  std::int64_t after = unlimited;
-  std::int64_t prefix = 0;
-};
 
 // Query rows that attend to keys of the same batch entry or packed sequence, for all heads.
 struct AttentionSegment {
@@ -32,13 +24,7 @@ struct AttentionSegment {
   std::int64_t rows = 0;
   std::int64_t first_key = 0;
   std::int64_t keys = 0;
-  Band band;
-};
-
-struct AttentionOptions {
-  double scale = 1;
-  double bias_scale = 1;     // scores are scale * q k + bias_scale * bias
-  bool mask_removes = true;  // a mask byte that is not 0 removes the key (true) or keeps it (false)
+  AttentionBand band;
 };
 
 // A view of a contiguous tensor as (batch, heads, length, size).

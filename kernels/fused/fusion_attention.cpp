@@ -97,7 +97,7 @@ std::vector<std::int64_t> cumulative_lengths(const Value& value, std::int64_t to
   } else {
     throw SkipError(std::string("npu_fusion_attention: layout TND needs ") + name + ".");
   }
-  // Trailing zeros stand for batches that are not there.
+  // Trailing zeros mean batches that do not exist.
   while (ends.size() > 1 && ends.back() == 0) ends.pop_back();
   std::int64_t previous = 0;
   for (const std::int64_t end : ends) {
@@ -145,7 +145,7 @@ bool is_triangle(const Tensor& mask) {
   return true;
 }
 
-// Whether the mask stands for the band of the sparse mode. A mask of the compressed size that could not be an ordinary
+// Whether the mask means the band of the sparse mode. A mask of the compressed size that could not be an ordinary
 // mask always does.
 bool is_compressed(const Tensor& mask, std::int64_t mode, const Geometry& g) {
   if (mode == 6) return mask.shape() == Dims{compressed_prefix_rows, compressed_side};
@@ -154,22 +154,24 @@ bool is_compressed(const Tensor& mask, std::int64_t mode, const Geometry& g) {
   return !ordinary || is_triangle(mask);
 }
 
-Band band_of(std::int64_t mode, const AttentionSegment& segment, std::int64_t before, std::int64_t after,
-             std::int64_t prefix) {
-  Band band;
+AttentionBand band_of(std::int64_t mode, const AttentionSegment& segment, std::int64_t before, std::int64_t after,
+                      std::int64_t prefix) {
+  AttentionBand band;
   band.after = 0;
   if (mode != 2) band.offset = segment.keys - segment.rows;
   if (mode == 4) {
-    band.before = std::min(before, Band::unlimited);
-    band.after = std::min(after, Band::unlimited);
+    band.before = std::min(before, AttentionBand::unlimited);
+    band.after = std::min(after, AttentionBand::unlimited);
   }
   if (mode == 6) band.prefix = prefix;
   return band;
 }
 
 void set_bands(const Bound& args, std::int64_t mode, std::vector<AttentionSegment>& segments) {
-  const std::int64_t before = std::clamp(args.integer("pre_tockens"), -Band::unlimited, Band::unlimited);
-  const std::int64_t after = std::clamp(args.integer("next_tockens"), -Band::unlimited, Band::unlimited);
+  const std::int64_t before =
+      std::clamp(args.integer("pre_tockens"), -AttentionBand::unlimited, AttentionBand::unlimited);
+  const std::int64_t after =
+      std::clamp(args.integer("next_tockens"), -AttentionBand::unlimited, AttentionBand::unlimited);
   const Dims prefix = args.ints("prefix");
   if (mode == 6 && prefix.size() != segments.size()) {
     throw SkipError("npu_fusion_attention: sparse_mode 6 needs one prefix per batch entry.");

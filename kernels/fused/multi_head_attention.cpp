@@ -11,6 +11,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/requirements.h"
 
 namespace msrun {
 namespace {
@@ -95,12 +96,6 @@ Var with_open_key(const Var& mask) {
   return cat({mask, mask.tape().constant(Tensor::zeros(mask.dtype(), shape))}, -1);
 }
 
-void need_shape(const Var& x, const Dims& shape, const char* what) {
-  if (x.shape() == shape) return;
-  throw SkipError(std::string(what) + " has shape " + tuple_text(x.shape()) + " where " + tuple_text(shape) +
-                  " is expected.");
-}
-
 // The summand of the scores, (batch * heads or 1, rows, keys), from both masks.
 struct Masks {
   std::optional<Var> attention;  // (1 or batch * heads, rows, keys)
@@ -125,13 +120,13 @@ Masks masks_of(const Bound& args, Raised& raised, DType dtype, bool batched, std
   if (args.given("attn_mask")) {
     Var mask = raised(as_bias(args.var("attn_mask"), dtype));
     if (mask.rank() == 2) mask = unsqueeze(mask, 0);
-    need_shape(mask, {mask.rank() == 3 && mask.size(0) == 1 ? 1 : batch * heads, rows, keys}, "attn_mask");
+    require_shape(mask, {mask.rank() == 3 && mask.size(0) == 1 ? 1 : batch * heads, rows, keys}, "attn_mask");
     masks.attention = mask;
   }
   if (args.given("key_padding_mask")) {
     Var mask = raised(as_bias(args.var("key_padding_mask"), dtype));
     if (!batched && mask.rank() == 1) mask = unsqueeze(mask, 0);
-    need_shape(mask, {batch, keys}, "key_padding_mask");
+    require_shape(mask, {batch, keys}, "key_padding_mask");
     masks.padding = mask;
   }
   return masks;
@@ -154,99 +149,146 @@ Var fused_attention(const Projected& heads, const std::optional<Var>& bias, bool
   return attention(inputs).output;
 }
 
+// The operands with a batch axis, and the sizes that all checks refer to.
+struct Sizes {
+  bool batched = true;  // whether the call had a batch axis
+  std::int64_t rows = 0;
+  std::int64_t batch = 0;
+  std::int64_t features = 0;
+  std::int64_t heads = 0;
+
+  std::int64_t head_size() const { return features / heads; }
+};
+
+Projected operands_of(const Bound& args, Raised& raised, Sizes& sizes) {
+  Projected x{raised(args.var("query")), raised(args.var("key")), raised(args.var("value"))};
+  sizes.batched = x.query.rank() == 3;
+  if (!sizes.batched && x.query.rank() != 2) {
+    throw SkipError("The query of attention must have two or three dimensions.");
+  }
+  for (Var* operand : {&x.query, &x.key, &x.value}) {
+    if (operand->rank() != (sizes.batched ? 3 : 2)) {
+      throw SkipError("Query, key and value must have the same number of dimensions.");
+    }
+    require_bounded(operand->shape());
+    if (!sizes.batched) *operand = unsqueeze(*operand, 1);
+  }
+  sizes.rows = x.query.size(0);
+  sizes.batch = x.query.size(1);
+  sizes.features = x.query.size(2);
+  sizes.heads = args.integer("num_heads");
+  if (sizes.features != args.integer("embed_dim_to_check")) {
+    throw SkipError("The query has an embedding of " + std::to_string(sizes.features) + " where " +
+                    std::to_string(args.integer("embed_dim_to_check")) + " is expected.");
+  }
+  if (sizes.heads < 1 || sizes.features % sizes.heads != 0 || sizes.features == 0) {
+    throw SkipError("An embedding of " + std::to_string(sizes.features) + " does not divide into " +
+                    std::to_string(sizes.heads) + " heads.");
+  }
+  if (x.key.size(1) != sizes.batch || x.value.size(1) != sizes.batch || x.key.size(0) != x.value.size(0)) {
+    throw SkipError("The lengths or batch sizes of query, key and value do not fit each other.");
+  }
+  return x;
+}
+
+// bias_k and bias_v as one more key and value at the end.
+void add_bias_key(const Bound& args, Raised& raised, const Sizes& sizes, Projected& x, Masks& masks) {
+  const bool has_bias = args.given("bias_k");
+  if (has_bias != args.given("bias_v")) throw SkipError("bias_k and bias_v go together.");
+  if (!has_bias) return;
+  if (args.given("static_k") || args.given("static_v")) {
+    throw SkipError("A bias cannot be added to a static key or value.");
+  }
+  const auto with_bias = [&](const Var& rows_before, const char* name) {
+    const Var bias = raised(args.var(name));
+    if (bias.numel() != sizes.features) throw SkipError(std::string(name) + " does not fit the embedding.");
+    return cat({rows_before, expand(reshape(bias, {1, 1, sizes.features}), {1, sizes.batch, sizes.features})}, 0);
+  };
+  x.key = with_bias(x.key, "bias_k");
+  x.value = with_bias(x.value, "bias_v");
+  masks.add_key();
+}
+
+// Query, key and value as (batch * heads, length, size), with the static keys instead of the projected ones and
+// the key of zeros of add_zero_attn.
+Projected heads_of(const Bound& args, Raised& raised, const Sizes& sizes, const Projected& x, Masks& masks) {
+  const std::int64_t all_heads = sizes.batch * sizes.heads;
+  const std::int64_t size = sizes.head_size();
+  const auto keys_of = [&](const Var& projected, const char* fixed) {
+    if (!args.given(fixed)) return split_heads(projected, sizes.heads);
+    const Var given = raised(args.var(fixed));
+    if (given.rank() != 3) throw SkipError(std::string(fixed) + " must have three dimensions.");
+    require_shape(given, {all_heads, given.size(1), size}, fixed);
+    return given;
+  };
+  Projected split{split_heads(x.query, sizes.heads), keys_of(x.key, "static_k"), keys_of(x.value, "static_v")};
+  if (args.flag("add_zero_attn")) {
+    const Var zeros = args.tape().constant(Tensor::zeros(x.query.dtype(), Dims{all_heads, 1, size}));
+    split.key = cat({split.key, zeros}, 1);
+    split.value = cat({split.value, zeros}, 1);
+    masks.add_key();
+  }
+  if (split.key.size(1) != split.value.size(1)) throw SkipError("There must be as many keys as values.");
+  return split;
+}
+
+// Attention with the probabilities written down, because the call returns them: (batch, heads, rows, keys), or their
+// mean over the heads.
+struct Weighted {
+  Var result;   // (batch * heads, rows, size)
+  Var weights;  // with a batch axis
+};
+
+Weighted weighted_attention(const Bound& args, const Sizes& sizes, const Projected& heads,
+                            const std::optional<Var>& bias) {
+  const double scale = 1 / std::sqrt(static_cast<double>(sizes.head_size()));
+  Var scores = matmul(mul(heads.query, scale), transpose(heads.key, 1, 2));
+  if (bias) scores = add(scores, *bias);
+  const Var probabilities = softmax(scores, -1);
+  Weighted weighted;
+  weighted.result = matmul(probabilities, heads.value);
+  weighted.weights = reshape(probabilities, {sizes.batch, sizes.heads, sizes.rows, heads.key.size(1)});
+  if (!args.given("average_attn_weights") || args.flag("average_attn_weights")) {
+    weighted.weights = mean(weighted.weights, {1}, false);
+  }
+  return weighted;
+}
+
 Value multi_head_attention(const Bound& args) {
   if (args.flag("training") && args.real("dropout_p") > 0) {
     throw SkipError("Attention with dropout is random: it cannot be compared.");
   }
   Raised raised;
-  Projected x{raised(args.var("query")), raised(args.var("key")), raised(args.var("value"))};
-  const bool batched = x.query.rank() == 3;
-  if (!batched && x.query.rank() != 2) throw SkipError("The query of attention must have two or three dimensions.");
-  for (Var* operand : {&x.query, &x.key, &x.value}) {
-    if (operand->rank() != (batched ? 3 : 2)) {
-      throw SkipError("Query, key and value must have the same number of dimensions.");
-    }
-    require_bounded(operand->shape());
-    if (!batched) *operand = unsqueeze(*operand, 1);
-  }
-  const std::int64_t rows = x.query.size(0);
-  const std::int64_t batch = x.query.size(1);
-  const std::int64_t features = x.query.size(2);
-  const std::int64_t heads = args.integer("num_heads");
-  if (features != args.integer("embed_dim_to_check")) {
-    throw SkipError("The query has an embedding of " + std::to_string(features) + " where " +
-                    std::to_string(args.integer("embed_dim_to_check")) + " is expected.");
-  }
-  if (heads < 1 || features % heads != 0 || features == 0) {
-    throw SkipError("An embedding of " + std::to_string(features) + " does not divide into " + std::to_string(heads) +
-                    " heads.");
-  }
-  if (x.key.size(1) != batch || x.value.size(1) != batch || x.key.size(0) != x.value.size(0)) {
-    throw SkipError("The lengths or batch sizes of query, key and value do not fit each other.");
-  }
+  Sizes sizes;
+  Projected x = operands_of(args, raised, sizes);
   const bool need_weights = args.flag("need_weights");
   bool causal = args.flag("is_causal");
   if (causal && !args.given("attn_mask")) throw SkipError("Need attn_mask if specifying the is_causal hint.");
   // Only without a padding mask and weights does the hint replace the mask.
   causal = causal && !args.given("key_padding_mask") && !need_weights;
 
-  x = project(args, raised, x, features);
+  x = project(args, raised, x, sizes.features);
   Masks masks = masks_of(
-      args, raised, x.query.dtype(), batched, batch, heads, rows,
+      args, raised, x.query.dtype(), sizes.batched, sizes.batch, sizes.heads, sizes.rows,
       args.given("static_k") && args.var("static_k").rank() == 3 ? args.var("static_k").size(1) : x.key.size(0));
   if (causal) masks.attention.reset();
-
-  const bool has_bias = args.given("bias_k");
-  if (has_bias != args.given("bias_v")) throw SkipError("bias_k and bias_v go together.");
-  if (has_bias) {
-    if (args.given("static_k") || args.given("static_v")) {
-      throw SkipError("A bias cannot be added to a static key or value.");
-    }
-    const auto with_bias = [&](const Var& rows_before, const char* name) {
-      const Var bias = raised(args.var(name));
-      if (bias.numel() != features) throw SkipError(std::string(name) + " does not fit the embedding.");
-      return cat({rows_before, expand(reshape(bias, {1, 1, features}), {1, batch, features})}, 0);
-    };
-    x.key = with_bias(x.key, "bias_k");
-    x.value = with_bias(x.value, "bias_v");
-    masks.add_key();
-  }
-
-  const std::int64_t size = features / heads;
-  const auto keys_of = [&](const Var& projected, const char* fixed) {
-    if (!args.given(fixed)) return split_heads(projected, heads);
-    const Var given = raised(args.var(fixed));
-    if (given.rank() != 3) throw SkipError(std::string(fixed) + " must have three dimensions.");
-    need_shape(given, {batch * heads, given.size(1), size}, fixed);
-    return given;
-  };
-  Projected split{split_heads(x.query, heads), keys_of(x.key, "static_k"), keys_of(x.value, "static_v")};
-  if (args.flag("add_zero_attn")) {
-    const Var zeros = args.tape().constant(Tensor::zeros(x.query.dtype(), Dims{batch * heads, 1, size}));
-    split.key = cat({split.key, zeros}, 1);
-    split.value = cat({split.value, zeros}, 1);
-    masks.add_key();
-  }
-  if (split.key.size(1) != split.value.size(1)) throw SkipError("There must be as many keys as values.");
-  const std::optional<Var> bias = masks.sum(batch, heads);
-  if (bias && bias->size(-1) != split.key.size(1)) throw SkipError("The masks do not have as many keys as the key.");
+  add_bias_key(args, raised, sizes, x, masks);
+  const Projected heads = heads_of(args, raised, sizes, x, masks);
+  const std::optional<Var> bias = masks.sum(sizes.batch, sizes.heads);
+  if (bias && bias->size(-1) != heads.key.size(1)) throw SkipError("The masks do not have as many keys as the key.");
 
   Value weights = None{};
   Var result;
   if (need_weights) {
-    Var scores = matmul(mul(split.query, 1 / std::sqrt(static_cast<double>(size))), transpose(split.key, 1, 2));
-    if (bias) scores = add(scores, *bias);
-    const Var probabilities = softmax(scores, -1);
-    result = matmul(probabilities, split.value);
-    Var shown = reshape(probabilities, {batch, heads, rows, split.key.size(1)});
-    if (!args.given("average_attn_weights") || args.flag("average_attn_weights")) shown = mean(shown, {1}, false);
-    weights = raised.back(batched ? shown : squeeze(shown, 0));
+    const Weighted weighted = weighted_attention(args, sizes, heads, bias);
+    result = weighted.result;
+    weights = raised.back(sizes.batched ? weighted.weights : squeeze(weighted.weights, 0));
   } else {
-    result = fused_attention(split, bias, causal);
+    result = fused_attention(heads, bias, causal);
   }
-  result = reshape(transpose(result, 0, 1), {rows, batch, features});
+  result = reshape(transpose(result, 0, 1), {sizes.rows, sizes.batch, sizes.features});
   const Var out = linear(result, raised(args.var("out_proj_weight")), raised(args.optional_var("out_proj_bias")));
-  return List{raised.back(batched ? out : squeeze(out, 1)), weights};
+  return List{raised.back(sizes.batched ? out : squeeze(out, 1)), weights};
 }
 
 OP("multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, "

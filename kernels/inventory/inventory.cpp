@@ -1,3 +1,4 @@
+// One table with an entry for each operator, hence longer than other files.
 #include "kernels/inventory/inventory.h"
 
 namespace msrun {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/reduction_view.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/elementwise_map.h"
 
@@ -24,25 +25,6 @@ AxisSplit split_at(const Dims& shape, std::size_t axis) {
   split.extent = shape[axis];
   for (std::size_t i = axis + 1; i < shape.size(); ++i) split.inner *= shape[i];
   return split;
-}
-
-// Of real tensors; complex ones are summed part by part.
-DType sum_dtype(DType dtype) {
-  if (dtype == DType::float64) return dtype;
-  return is_floating(dtype) ? DType::float32 : DType::int64;
-}
-
-// Calls f with a value of the type that sums of dtype are made in.
-template <class F>
-void visit_sum_type(DType dtype, F&& f) {
-  switch (sum_dtype(dtype)) {
-    case DType::float32:
-      return f(float{});
-    case DType::float64:
-      return f(double{});
-    default:
-      return f(std::int64_t{});
-  }
 }
 
 template <class T>
@@ -74,11 +56,11 @@ Tensor embed(const Dims& shape, const Dims& strides, std::int64_t offset, const 
   if (is_complex(values.dtype())) {
     return part_by_part(values, [&](const Tensor& part) { return embed(shape, strides, offset, part); });
   }
-  const DType compute = sum_dtype(values.dtype());
+  const DType compute = wide_dtype(values.dtype());
   Tensor result = Tensor::zeros(compute, shape);
   if (values.numel() == 0) return result.to(values.dtype());
   const Tensor source = values.to(compute).contiguous();
-  visit_sum_type(compute, [&](auto zero) {
+  visit_wide(compute, [&](auto zero) {
     using T = decltype(zero);
     add_strided<T>(source, strides, result.mutable_data<T>() + offset);
   });
@@ -251,11 +233,11 @@ Tensor sum_runs(const Tensor& x, std::int64_t axis, const std::vector<std::int64
   const AxisSplit split = split_at(x.shape(), at);
   Dims shape = x.shape();
   shape[at] = static_cast<std::int64_t>(counts.size());
-  const DType compute = sum_dtype(x.dtype());
+  const DType compute = wide_dtype(x.dtype());
   Tensor result = Tensor::zeros(compute, shape);
   if (x.numel() == 0) return result.to(x.dtype());
   const Tensor source = x.to(compute).contiguous();
-  visit_sum_type(compute, [&](auto zero) {
+  visit_wide(compute, [&](auto zero) {
     using T = decltype(zero);
     const T* from = source.data<T>();
     T* target = result.mutable_data<T>();

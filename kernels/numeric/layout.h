@@ -21,9 +21,8 @@ struct Placement {
 Placement diagonal_placement(const Dims& shape, const Dims& strides, std::int64_t offset, std::int64_t axis1,
                              std::int64_t axis2);
 
-// Zeros of the given shape to which values are added at the places that a view with these strides and offset (in
-// elements of the row-major result) shows: the VJP of a view. values has the shape of the view, and the places must lie
-// inside.
+// Zeros of the given shape to which values are added at the elements that a view with these strides and offset (in
+// elements of the row-major result) shows: the VJP of a view. values has the shape of the view, which must lie inside.
 Tensor embed(const Dims& shape, const Dims& strides, std::int64_t offset, const Tensor& values);
 
 // The parts one after the other along axis; they agree in all other sizes (SkipError) and are converted to dtype.

@@ -23,7 +23,7 @@ struct Item {
   auto operator<=>(const Item&) const = default;
 };
 
-// The same in one word, for dtypes of up to 32 bits and rows of less than 2^32 elements.
+// Key and index in one word, for dtypes of up to 32 bits and rows of less than 2^32 elements.
 struct PackedItem {
   std::uint64_t word;
   auto operator<=>(const PackedItem&) const = default;
@@ -97,8 +97,8 @@ Rows make_rows(const Tensor& x, std::int64_t axis) {
   return rows;
 }
 
-// Sorts items that stand in the order of their indices by their keys, digit by digit from the lowest: equal keys keep
-// their order. Digits that all keys share cost one look. scratch is overwritten.
+// Sorts items, given in the order of their indices, by their keys, digit by digit from the lowest: equal keys keep
+// their order. Digits that all keys share are skipped. scratch is overwritten.
 template <class Element>
 void sort_items(std::vector<Element>& items, std::vector<Element>& scratch) {
   constexpr std::size_t few = 128;
@@ -262,7 +262,7 @@ Tensor rank_index(const Tensor& x, std::int64_t axis, Rank rank, std::int64_t k)
     }
     std::int64_t position = k;
     if (rank == Rank::median) {
-      // NaN stand at the end of the order.
+      // NaN come last in the order.
       const bool any_nan = numbers < static_cast<std::int64_t>(items.size());
       position = any_nan ? numbers : (numbers - 1) / 2;
     } else if (rank == Rank::nanmedian) {

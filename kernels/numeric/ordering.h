@@ -25,10 +25,10 @@ Tensor rank_index(const Tensor& x, std::int64_t axis, Rank rank, std::int64_t k 
 Tensor mode_index(const Tensor& x, std::int64_t axis);
 
 // For each element of the row-major x the number of its group of equal elements in ascending order; groups of NaN have
-// one element. With `consecutive` only neighbours are grouped, in the order they stand.
+// one element. With `consecutive` only neighbours are grouped, in their order.
 Tensor group_numbers(const Tensor& x, bool consecutive);
 
-// The same for the slices along axis 0, compared element by element.
+// Group numbers of the slices along axis 0, which are compared element by element.
 Tensor slice_group_numbers(const Tensor& x, bool consecutive);
 
 }  // namespace msrun

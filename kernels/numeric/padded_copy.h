@@ -18,9 +18,9 @@ namespace msrun {
 
 // Zeroed storage beside the tensors of the call.
 template <class T>
-class Scratch {
+class ZeroedBuffer {
  public:
-  explicit Scratch(std::int64_t count) {
+  explicit ZeroedBuffer(std::int64_t count) {
     check_tensor_memory(static_cast<std::size_t>(count), sizeof(T));
     values_ = std::make_unique<T[]>(static_cast<std::size_t>(count));
   }
@@ -31,36 +31,36 @@ class Scratch {
   std::unique_ptr<T[]> values_;
 };
 
-// One axis of a copy in which element `at` lies at place (at + shift) / step of copy (at + shift) % step. Only the
+// One axis of a copy in which element `at` has the index (at + shift) / step in copy (at + shift) % step. Only the
 // copies in `phases` exist.
 struct PaddedAxis {
   std::int64_t size = 1;  // elements of the source
   std::int64_t step = 1;
   std::int64_t shift = 0;  // may be negative
-  std::int64_t pitch = 1;  // places of each copy
+  std::int64_t pitch = 1;  // indices of each copy
   std::vector<std::int64_t> phases{0};
 
   std::int64_t slot_of(std::int64_t phase) const {
     return std::lower_bound(phases.begin(), phases.end(), phase) - phases.begin();
   }
-  // The elements first, first + step, ... that lie in a copy: places [begin, end).
+  // The elements first, first + step, ... that lie in a copy: indices [begin, end).
   struct Range {
     std::int64_t begin;
     std::int64_t end;
     std::int64_t first;
   };
   Range range(std::int64_t phase) const {
-    // place * step + phase - shift in [0, size)
+    // index * step + phase - shift in [0, size)
     const std::int64_t low = shift - phase;
     const std::int64_t begin = std::clamp<std::int64_t>(low > 0 ? (low + step - 1) / step : 0, 0, pitch);
-    const std::int64_t high = size + shift - phase;  // first place * step beyond
+    const std::int64_t high = size + shift - phase;  // first index * step beyond
     const std::int64_t end = std::clamp<std::int64_t>(high > 0 ? (high + step - 1) / step : 0, begin, pitch);
     return {begin, end, begin * step + phase - shift};
   }
 };
 
-// A copy of `channels` channels of `images` images: [channel, phases, image, pitches]. Places outside of the source
-// hold zeros.
+// A copy of `channels` channels of `images` images: [channel, phases, image, pitches]. Indices outside of the source
+// have zeros.
 template <class T>
 class PaddedCopy {
  public:
@@ -70,7 +70,7 @@ class PaddedCopy {
     const auto count = [](const PaddedAxis& axis) { return static_cast<std::int64_t>(axis.phases.size()); };
     phase_ = image_ * images;
     channel_ = phase_ * count(axes[0]) * count(axes[1]) * count(axes[2]);
-    // What vectors read beyond the last place.
+    // What vectors read beyond the last element.
     constexpr std::int64_t slack = tiles::most_vectors * tiles::lanes<T>;
     storage_.emplace(element_count(Dims{channels, count(axes[0]), count(axes[1]), count(axes[2]), images, image_}) +
                      slack);
@@ -94,12 +94,12 @@ class PaddedCopy {
     }
   }
 
-  // Where element 0 of place 0 of a channel and of the given phase (per axis) is, in elements from data().
-  std::int64_t offset(std::int64_t channel, const Spatial& phase, const Spatial& place) const {
+  // Offset in elements from data() of the element with the given phase and index (per axis) in image 0 of a channel.
+  std::int64_t offset(std::int64_t channel, const Spatial& phase, const Spatial& index) const {
     std::int64_t slot = axes_[0].slot_of(phase[0]);
     slot = slot * static_cast<std::int64_t>(axes_[1].phases.size()) + axes_[1].slot_of(phase[1]);
     slot = slot * static_cast<std::int64_t>(axes_[2].phases.size()) + axes_[2].slot_of(phase[2]);
-    return channel * channel_ + slot * phase_ + (place[0] * axes_[1].pitch + place[1]) * axes_[2].pitch + place[2];
+    return channel * channel_ + slot * phase_ + (index[0] * axes_[1].pitch + index[1]) * axes_[2].pitch + index[2];
   }
 
   const T* data() const { return storage_->data(); }
@@ -134,7 +134,7 @@ class PaddedCopy {
   std::int64_t image_ = 1;    // elements of one image
   std::int64_t phase_ = 1;    // of one phase of all images
   std::int64_t channel_ = 1;  // of one channel
-  std::optional<Scratch<T>> storage_;
+  std::optional<ZeroedBuffer<T>> storage_;
 };
 
 }  // namespace msrun

@@ -2,6 +2,10 @@
 //
 // Rows are computed in float, or in double for float64. Sums are pairwise, so that their rounding error grows with the
 // logarithm of the length; with the device's fp16 accumulation every addition is rounded to float16 instead.
+//
+// In this folder: the engines of operators over tensors and plain memory, such as products, convolutions, reductions,
+// sorting, transforms, decompositions and special functions. They know neither operator names nor the tape; what they
+// must know of a faulty device is an Arithmetic.
 #pragma once
 
 #include <algorithm>

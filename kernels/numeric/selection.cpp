@@ -318,7 +318,7 @@ Selection advanced_selection(const Tensor& source, const Tensor& view, std::span
           checked_index(values.data<std::int64_t>()[i], view.shape()[axis], true) * view.strides()[axis];
     }
   }
-  // The other axes before and after the place of the broadcast ones.
+  // The other axes before and after the broadcast ones.
   const bool neighbours = last - first + 1 == used;
   Dims before_shape;
   Dims before_strides;

@@ -41,8 +41,8 @@ Selection slices_selection(const Dims& shape, std::int64_t axis, const Tensor& i
 Selection view_selection(const Tensor& source, const Tensor& view);
 
 // numpy's advanced indexing of a view of row-major source: indices[k] selects along axis k of the view, an undefined
-// tensor takes all of it. Indices broadcast, bool (and uint8) masks stand for the positions of their true elements and
-// cover as many axes as they have. The broadcast axes stand where the first index stood if the indices are neighbours,
+// tensor takes all of it. Indices broadcast, bool (and uint8) masks mean the positions of their true elements and
+// cover as many axes as they have. The broadcast axes come where the first index was if the indices are neighbours,
 // else in front.
 Selection advanced_selection(const Tensor& source, const Tensor& view, std::span<const Tensor> indices);
 
@@ -51,8 +51,8 @@ std::vector<std::int64_t> nonzero_positions(const Tensor& tensor);
 
 Tensor take(const Tensor& x, const Selection& selection);
 
-// A copy of x with values, broadcast to the selection and cast to the dtype of x, in the selected places; of several
-// values for one place the last stays.
+// A copy of x with values, broadcast to the selection and cast to the dtype of x, at the selected positions; of several
+// values for one position the last stays.
 Tensor put(const Tensor& x, const Selection& selection, const Tensor& values);
 
 // x plus alpha times the values, summed in order in the wide dtype and rounded once.

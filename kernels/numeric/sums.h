@@ -12,7 +12,8 @@ struct SumStatistics {
   double additions = 0;      // of all sums together
 };
 
-// Collects what kernels note on the calling thread while it lives. One inside another takes its place until it ends.
+// Collects what kernels note on the calling thread while it lives. An inner one collects in the outer one's stead until
+// it ends.
 class SumRecorder {
  public:
   SumRecorder();

@@ -11,4 +11,10 @@ struct Arithmetic {
   bool operator==(const Arithmetic&) const = default;
 };
 
+class Tensor;
+
+// float32 values rounded to 11 fraction bits, half up in magnitude, as the device rounds the operands of products
+// (api_inventory.md 2.6). Infinity and NaN stay; the largest values overflow. The result is contiguous.
+Tensor round_to_hf32(const Tensor& tensor);
+
 }  // namespace msrun

@@ -133,7 +133,7 @@ Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, const Tensor
   return elementwise_detail::map_operands(compute, result_dtype, f, a, b, c, d);
 }
 
-// The same for functions of floats, computed in the width that result_dtype asks for.
+// map_as for functions of floats, computed in the width that result_dtype asks for.
 template <class F>
 Tensor map(DType result_dtype, const Tensor& a, F f) {
   return map_as(compute_of(result_dtype), result_dtype, a, floats_only(f));

@@ -102,7 +102,7 @@ float round_to(DType dtype, float value) {
   return value;
 }
 
-// The same for a run of values, in loops that vectorise.
+// Rounds a run of values, in loops that vectorise.
 void round_run(DType dtype, float* values, std::int64_t count) {
   if (dtype == DType::float16) {
     for (std::int64_t i = 0; i < count; ++i) values[i] = to_float(to_half(values[i]));

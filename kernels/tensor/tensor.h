@@ -2,6 +2,10 @@
 //
 // Storage is written once, by whoever created it, before the tensor is handed on; from then on it is shared and never
 // changes. So copies and views are cheap and safe across threads, and in-place operators are evaluated as functions.
+//
+// In this folder: dtypes, shapes, conversion and copies of elements, random data, the memory that tensors may take, and
+// the engine of elementwise functions. Not here: anything that computes with more than one element at a time
+// (kernels/numeric).
 #pragma once
 
 #include <cstdint>
@@ -65,7 +69,7 @@ class Tensor {
   // Views: no data is copied.
   Tensor with_strides(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                       std::int64_t offset_elements) const;
-  // The same memory as elements of another dtype, in which strides and offset are counted.
+  // A view of this memory as elements of another dtype, in which strides and offset are counted.
   Tensor with_layout(DType dtype, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides,
                      std::int64_t offset_elements) const;
   Tensor permute(std::span<const std::int64_t> axes) const;

@@ -24,11 +24,11 @@ using ::testing::IsEmpty;
 constexpr std::array searched_folders{"kernels", "runner", "orchestrator", "journal", "tools"};
 constexpr std::array homes{"kernels/ops/", "kernels/fused/", "kernels/inventory/", "kernels/compare/standards.cpp"};
 
-// Operators that are words of Python's, of C++'s or of file formats first: a literal of one says nothing about the
-// operator.
-const std::set<std::string, std::less<>> vocabulary{"any",    "bool",  "byte", "cdouble", "cfloat", "dim",
-                                                    "double", "float", "full", "half",    "int",    "long",
-                                                    "short",  "slice", "t",    "type"};
+// Operators that are words of Python, of C++, of options and file formats first: one of them alone says nothing about
+// the operator.
+const std::set<std::string, std::less<>> vocabulary{"any",    "bool",   "byte",  "cdouble", "cfloat", "dim",
+                                                    "double", "float",  "full",  "half",    "int",    "long",
+                                                    "mode",   "normal", "short", "slice",   "t",      "type"};
 
 struct Allowed {
   std::string file;
@@ -130,10 +130,16 @@ std::set<std::string, std::less<>> operator_names() {
   return names;
 }
 
-// The operators that a literal names: those of its words, if all of them are operators; a sentence has other words.
+// The operators that a literal names: itself, or the words of a list of them. What has a blank at its ends or other
+// words is part of a sentence, and so are words without a digit, dot or underscore among them.
 std::vector<std::string> operators_in(const std::string& literal, const std::set<std::string, std::less<>>& names) {
   std::vector<std::string> words = words_of(literal);
+  if (words.empty() || literal.starts_with(' ') || literal.ends_with(' ')) return {};
   if (!std::ranges::all_of(words, [&](const std::string& word) { return names.contains(word); })) return {};
+  const auto technical = [](const std::string& word) {
+    return word.find_first_of("_.0123456789") != std::string::npos;
+  };
+  if (words.size() > 1 && std::ranges::none_of(words, technical)) return {};
   std::erase_if(words, [](const std::string& word) { return vocabulary.contains(word); });
   return words;
 }
@@ -150,6 +156,9 @@ TEST(OperatorNames, ListsNameOperatorsAndSentencesDoNot) {
   EXPECT_THAT(operators_in("topk", names), ElementsAre("topk"));
   EXPECT_THAT(operators_in("conv1d, linalg.inv; float", names), ElementsAre("conv1d", "linalg.inv"));
   EXPECT_THAT(operators_in("sort the values", names), IsEmpty());
+  EXPECT_THAT(operators_in(" to ", names), IsEmpty());
+  EXPECT_THAT(operators_in("absolute threshold", names), IsEmpty());
+  EXPECT_THAT(operators_in("type", names), IsEmpty());
   EXPECT_THAT(operators_in("", names), IsEmpty());
 }
 

@@ -447,5 +447,14 @@ TEST(ApiPrecisionCompareInputs, AreComparedCallByCall) {
               IsEmpty());
 }
 
+TEST(ApiPrecisionCompareInputs, AreComparedWithAJournalOfVersion1) {
+  const TemporaryDirectory scratch;
+  const std::string details = "/journal_version_1/accuracy_checking_details_20261122031752.csv";
+  const std::string npu = testing::test_data(details);
+  EXPECT_THAT(input_differences(npu, checked(scratch, "npu_fused_synth_bf16", "1234")), IsEmpty());
+  EXPECT_EQ(input_differences(npu, checked(scratch, "npu_fused_synth_bf16", "7")),
+            "19 of 19 calls, the first by name is NPU.npu_fast_gelu.0; the seed (1234 on the NPU, 7 on the GPU)");
+}
+
 }  // namespace
 }  // namespace msrun::api_precision_compare

@@ -1,19 +1,20 @@
 // The HTML report of torchair_compare: what stands in it, that it needs nothing else, and that it works in a browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
+#include "tests/tools/browser.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/report.h"
 
 namespace msrun::torchair {
 namespace {
 
+using testing::browser;
+using testing::document_of;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::TemporaryDirectory;
@@ -36,7 +37,7 @@ path reference_report(const TemporaryDirectory& scratch) {
 }
 
 nlohmann::json data_of(const std::string& html) {
-  const std::string begin = "<script type=\"application/json\" id=\"report\">";
+  const std::string begin = "<script type=\"application/json\">";
   const std::size_t at = html.find(begin) + begin.size();
   return nlohmann::json::parse(html.substr(at, html.find("</script>", at) - at));
 }
@@ -142,27 +143,6 @@ TEST(HtmlReport, NothingToShow) {
   EXPECT_EQ(data_of(testing::read_file(scratch / "r.html"))["rows"].size(), 0U);
 }
 
-// The name of a browser that can run without a screen; empty if there is none.
-std::string browser() {
-  for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
-    if (std::system(("command -v " + std::string(name) + " > /dev/null 2>&1").c_str()) == 0) return name;
-  }
-  return "";
-}
-
-// The document after its scripts have run.
-std::string document_of(const path& html, const TemporaryDirectory& scratch) {
-  const path out = scratch / "document.txt";
-  const std::string command =
-      "timeout 100 " + browser() +
-      " --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-      " --disable-component-update --disable-sync --user-data-dir='" +
-      (scratch / "profile").string() + "' --virtual-time-budget=5000 --dump-dom 'file://" + html.string() + "' > '" +
-      out.string() + "' 2> /dev/null";
-  EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  return testing::read_file(out);
-}
-
 TEST(HtmlReport, SortsAndFiltersInABrowser) {
   if (browser().empty()) GTEST_SKIP() << "no Chromium on this machine";
   const TemporaryDirectory scratch;
@@ -182,21 +162,21 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
     seen.push('reverse: ' + names());
     click('th[data-title=cosine_similarity] button');
     seen.push('cosine: ' + names());
-    const search = document.getElementById('search');
+    const search = document.getElementById('rows-search');
     search.value = 'exp_33 inputs';
     search.dispatchEvent(new Event('input'));
-    seen.push('search: ' + document.getElementById('count').textContent);
+    seen.push('search: ' + document.getElementById('rows-count').textContent);
     search.value = '';
     search.dispatchEvent(new Event('input'));
     click('input[value=green]');
-    seen.push('no green: ' + document.getElementById('count').textContent);
-    document.getElementById('token').value = '1';
-    document.getElementById('token').dispatchEvent(new Event('change'));
-    seen.push('token 1: ' + document.getElementById('count').textContent);
+    seen.push('no green: ' + document.getElementById('rows-count').textContent);
+    document.getElementById('rows-choice').value = '1';
+    document.getElementById('rows-choice').dispatchEvent(new Event('change'));
+    seen.push('token 1: ' + document.getElementById('rows-count').textContent);
     click('#rows tr.row');
     seen.push('details: ' + document.querySelectorAll('#rows tr.details dd').length);
     click('svg circle.red');
-    seen.push('point: ' + search.value + ' ' + document.getElementById('count').textContent);
+    seen.push('point: ' + search.value + ' ' + document.getElementById('rows-count').textContent);
     search.value = 'no such text';
     search.dispatchEvent(new Event('input'));
     seen.push('nothing: ' + document.querySelector('#rows tbody').textContent);

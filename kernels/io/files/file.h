@@ -1,6 +1,8 @@
-// Files on disk, for the readers and writers of this folder, which holds the formats that other people's programs write
-// and read: dump.json, .npy and .pt. What is not a regular, readable file of a sensible size is refused here, in the
-// words of acc_check_pytorch.md 13.3. Characters of the path are the caller's to judge.
+// Files on disk, for the readers and writers of the formats that other people's programs write and read: dump.json,
+// .npy and .pt. What is not a regular, readable file of a sensible size is refused here, in the words of
+// acc_check_pytorch.md 13.3. Characters of the path are the caller's to judge.
+//
+// In this folder: files, paths, zip and CSV as bytes and text. What the bytes mean is known in the folders beside it.
 #pragma once
 
 #include <cstddef>

@@ -40,10 +40,13 @@ void prepare_output_directory(const std::string& path);
 // Local time as YYYYmmddHHMMSS.
 std::string timestamp(std::time_t when);
 
+// What stands behind the last slash.
+std::string_view base_name(std::string_view path);
+
 // Directory and name joined by one slash; an empty directory is the working directory.
 std::string join_path(std::string_view directory, std::string_view name);
 
-// A write that takes the place of path in one step: bytes go to a temporary file beside it, which commit() renames.
+// A write that replaces path in one step: bytes go to a temporary file beside it, which commit() renames.
 // Whoever is killed, path holds the old bytes or all of the new ones. It is not flushed to the storage device: what
 // must survive a power loss is in the journal, from which such files are made again. Destroyed without commit it leaves
 // path as it was and no temporary file. What exists and is no regular file is refused. Errors are WriteError.

@@ -1,5 +1,7 @@
 #include "kernels/io/files/zip.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -48,24 +50,6 @@ void store(std::string& out, T value) {
   out.append(bytes.data(), bytes.size());
 }
 
-// Slicing by eight: table[k] is the effect of a byte that is followed by k zero bytes.
-using CrcTable = std::array<std::array<std::uint32_t, 256>, 8>;
-constexpr CrcTable crc_table = [] {
-  CrcTable table{};
-  for (std::uint32_t byte = 0; byte < 256; ++byte) {
-    std::uint32_t value = byte;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? 0xEDB88320U : 0U);
-    table[0][byte] = value;
-  }
-  for (std::size_t k = 1; k < table.size(); ++k) {
-    for (std::size_t byte = 0; byte < 256; ++byte) {
-      const std::uint32_t value = table[k - 1][byte];
-      table[k][byte] = (value >> 8) ^ table[0][value & 0xFF];
-    }
-  }
-  return table;
-}();
-
 struct Directory {
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
@@ -75,22 +59,13 @@ struct Directory {
 }  // namespace
 
 std::uint32_t crc32(std::span<const std::byte> bytes, std::uint32_t before) {
-  std::uint32_t state = ~before;
-  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
-    const std::uint64_t word = load<std::uint64_t>(bytes, 0) ^ state;
-    state = 0;
-    for (std::size_t k = 0; k < 8; ++k) state ^= crc_table[7 - k][(word >> (8 * k)) & 0xFF];
-  }
-  for (const std::byte byte : bytes) {
-    state = (state >> 8) ^ crc_table[0][(state ^ std::to_integer<std::uint32_t>(byte)) & 0xFF];
-  }
-  return ~state;
+  return static_cast<std::uint32_t>(crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 ZipReader::ZipReader(const InputFile& file) : file_(file) {
   const std::uint64_t file_size = file.size();
   if (file_size < end_size) damaged("it is too short");
-  // The end record stands last, but for a comment of unknown length.
+  // The end record comes last, but for a comment of unknown length.
   const std::size_t tail_size = std::min<std::uint64_t>(file_size, locator_size + end_size + max_comment);
   const std::uint64_t tail_begin = file_size - tail_size;
   std::vector<std::byte> tail(tail_size);

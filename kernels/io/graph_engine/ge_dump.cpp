@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t max_message = std::uint64_t{64} << 20;
 constexpr std::size_t max_rank = 32;  // numpy's
-// Of one operator. Real ones have a few hundred; in a damaged message each could take two bytes.
+// Tensors of one operator. Real ones have a few hundred; in a damaged message each could take two bytes.
 constexpr std::size_t max_tensors = 65536;
 constexpr std::array<std::byte, 4> nano_magic{std::byte{0x5A}, std::byte{0x5A}, std::byte{0x5A}, std::byte{0x5A}};
 

@@ -27,7 +27,7 @@ class Tokenizer {
   std::size_t line() const { return line_; }
   // The token's value, if it is a word or a text; empty if it was longer than max_kept_text.
   const std::string& value() const { return value_; }
-  // Of the last open or close: '{' or '<', '}' or '>', '[' or ']'.
+  // The bracket of the last open or close: '{' or '<', '}' or '>', '[' or ']'.
   char bracket() const { return bracket_; }
 
   Token next() {

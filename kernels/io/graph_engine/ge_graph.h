@@ -30,7 +30,7 @@ struct GeGraph {
   const GeGraphOp* find(const std::string& name) const;
 };
 
-// Reads from where file stands, to its end. Never fails on what it holds; throws FileError if it cannot be read.
+// Reads file from its current position to its end. Never fails on what it holds; throws FileError if it cannot be read.
 GeGraph read_ge_graph(InputFile& file);
 
 // The key of the FX node of an _fx_tensor_name: without a trailing ".OUTPUT.<i>".

@@ -44,7 +44,7 @@ class JsonReader {
 
   static constexpr std::size_t default_chunk = std::size_t{1} << 20;
 
-  // name stands at the head of error messages. chunk: bytes that are read at a time.
+  // Error messages begin with name. chunk: bytes that are read at a time.
   JsonReader(std::string name, Source source, std::size_t chunk = default_chunk);
 
   // Every member that reads throws UserError "NAME: line L, column C: expected ..., found ... (byte B)" at the first
@@ -101,7 +101,7 @@ class JsonReader {
   bool source_ended_ = false;
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-  // Of the text before the window.
+  // Counts of the text before the window.
   std::uint64_t bytes_before_ = 0;
   std::uint64_t newlines_before_ = 0;
   std::uint64_t line_start_ = 0;  // offset of the first byte of the last line that begins before the window

@@ -57,7 +57,7 @@ class JsonTree {
 
   enum class Outcome : std::uint8_t { complete, too_deep, too_large };
 
-  // Reads the value that comes next. If it passes a limit, the reader stands behind it all the same and root() is null.
+  // Reads the value that comes next. If it passes a limit, it is read to its end all the same and root() is null.
   Outcome read(JsonReader& reader);
 
   JsonNode root() const { return {*this, 0}; }

@@ -13,8 +13,8 @@ namespace msrun {
 Tensor read_npy(const InputFile& file);
 Tensor read_npy(const std::string& path);
 
-// The same, with uint16, which torch lacks, and two bytes without a type read as the bits of uint16_as, a dtype of two
-// bytes; was_uint16 says whether the file has such elements.
+// Reads an array whose uint16, which torch lacks, and two bytes without a type are the bits of uint16_as, a dtype of
+// two bytes; was_uint16 says whether the file has such elements.
 Tensor read_npy(const std::string& path, DType uint16_as, bool* was_uint16);
 
 }  // namespace msrun

@@ -189,7 +189,7 @@ NpyHeader read_npy_header(const InputFile& file) { return read_npy_header(file, 
 
 std::string npy_header_bytes(NumpyType type, std::span<const std::int64_t> shape) {
   std::string text = "{'descr': '" + descr(type) + "', 'fortran_order': False, 'shape': " + tuple_text(shape) + ", }";
-  // The data begin at a multiple of 64 bytes and a line end stands before them.
+  // The data begin at a multiple of 64 bytes, after a line end.
   const std::size_t prefix = magic.size() + 4;
   text.append(alignment - 1 - (prefix + text.size()) % alignment, ' ');
   text += '\n';

@@ -19,7 +19,7 @@ constexpr std::size_t smallest_block = 512;
 constexpr std::size_t largest_block = std::size_t{64} << 10;
 constexpr std::size_t elements_at_once = 16384;
 
-// Of plain elements and of those that decode to a value each.
+// Bytes of an element, for plain elements and those that decode to one value each.
 std::size_t stored_size(const StoredTensor& tensor) {
   switch (tensor.encoding) {
     case Encoding::plain:

@@ -68,7 +68,7 @@ class TensorReader {
   // fit into target until the tensor ends, then 0. target is aligned for the type. Throws SkipError if the file cannot
   // be read or has become shorter.
   std::size_t read(std::span<std::byte> target);
-  // The same converted to float32: integers rounded, bool as 0 and 1, of complex numbers the real part.
+  // Reads elements converted to float32: integers rounded, bool as 0 and 1, complex numbers by their real part.
   std::size_t read(std::span<float> target);
   std::size_t read(std::span<double> target);
 

@@ -13,7 +13,8 @@
 
 namespace msrun {
 
-// Of complex numbers the real part is measured, except for checksum. NaN and infinities are not left out.
+// The statistics of complex numbers are those of the real part, except for checksum. NaN and infinities are not left
+// out.
 struct TensorStatistics {
   TensorRange range;
   double smallest = 0;

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/tensor/storage_bytes.h"
 #include "kernels/io/files/zip.h"
 #include "kernels/io/torch/tensor_pickle.h"
+#include "kernels/tensor/storage_bytes.h"
 
 namespace msrun {
 namespace {

@@ -15,7 +15,7 @@ Tensor read_pt(const InputFile& file);
 Tensor read_pt(const std::string& path);
 
 // Whether an entry of the file has other bytes than its checksum says. A hint only, for torch can be told to save
-// without valid checksums, and read_pt does not look at them. False for what is no such file.
+// without valid checksums, and read_pt does not check them. False for what is no such file.
 bool contradicts_its_checksums(const std::string& path);
 
 // Row-major, for torch.load of any version with that dtype. Throws FileError if the file cannot be written.

@@ -3,70 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <variant>
 
 #include "kernels/base/error.h"
+#include "kernels/io/torch/pickle_format.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
 namespace {
-
-enum class Op : std::uint8_t {
-  mark = '(',
-  empty_tuple = ')',
-  stop = '.',
-  int4 = 'J',
-  int1 = 'K',
-  int2 = 'M',
-  none = 'N',
-  persistent_id = 'Q',
-  reduce = 'R',
-  unicode = 'X',
-  empty_list = ']',
-  append = 'a',
-  build = 'b',
-  global = 'c',
-  appends = 'e',
-  get = 'h',
-  long_get = 'j',
-  put = 'q',
-  long_put = 'r',
-  set_item = 's',
-  tuple = 't',
-  set_items = 'u',
-  empty_dict = '}',
-  protocol = 0x80,
-  tuple1 = 0x85,
-  tuple2 = 0x86,
-  tuple3 = 0x87,
-  new_true = 0x88,
-  new_false = 0x89,
-  long1 = 0x8A,
-};
-
-struct StorageClass {
-  std::string_view name;
-  DType dtype;
-};
-
-constexpr std::array storage_classes{
-    StorageClass{"FloatStorage", DType::float32},
-    StorageClass{"DoubleStorage", DType::float64},
-    StorageClass{"HalfStorage", DType::float16},
-    StorageClass{"BFloat16Storage", DType::bfloat16},
-    StorageClass{"LongStorage", DType::int64},
-    StorageClass{"IntStorage", DType::int32},
-    StorageClass{"ShortStorage", DType::int16},
-    StorageClass{"CharStorage", DType::int8},
-    StorageClass{"ByteStorage", DType::uint8},
-    StorageClass{"BoolStorage", DType::boolean},
-    StorageClass{"ComplexFloatStorage", DType::complex64},
-    StorageClass{"ComplexDoubleStorage", DType::complex128},
-};
 
 enum class Function : std::uint8_t { rebuild_v2, rebuild_v3, rebuild_parameter, rebuild_npu, ordered_dict, npu_format };
 
@@ -95,7 +42,7 @@ struct Storage {
   std::string_view key;
   std::int64_t count = 0;
 };
-// A list or dict. Of its contents only that there are any matters.
+// A list or dict. Nothing is known of its contents but whether there are any.
 struct Container {
   bool empty = true;
 };
@@ -126,6 +73,71 @@ std::vector<std::int64_t> integers(const Item& item) {
   std::vector<std::int64_t> values;
   for (const Item& element : as<std::shared_ptr<const Tuple>>(item)->items) values.push_back(as<std::int64_t>(element));
   return values;
+}
+
+Item named(std::string_view module, std::string_view name) {
+  for (const FunctionName& known : function_names) {
+    if (known.module == module && known.name == name) return known.function;
+  }
+  if ((module == "torch.storage" || module == "torch") && name == "UntypedStorage") return StorageType{};
+  if (module == "torch") {
+    for (const StorageClass& known : storage_classes) {
+      if (known.name == name) return StorageType{known.dtype};
+    }
+    if (const auto dtype = parse_dtype(name)) return *dtype;
+  }
+  refuse("uses " + std::string(module) + "." + std::string(name) + ", which is not supported");
+}
+
+// ('storage', class, key, location, count); the location does not matter.
+Item storage_of(const Item& persistent_id) {
+  const std::vector<Item>& parts = as<std::shared_ptr<const Tuple>>(persistent_id)->items;
+  if (parts.size() != 5 || as<std::string_view>(parts[0]) != "storage") malformed();
+  return Storage{as<StorageType>(parts[1]).dtype, as<std::string_view>(parts[2]), as<std::int64_t>(parts[4])};
+}
+
+// (storage, offset, size, stride, requires_grad, hooks[, ...][, metadata])
+Item tensor_of(const std::vector<Item>& arguments, std::optional<DType> dtype, std::size_t required,
+               std::size_t allowed) {
+  if (arguments.size() < required || arguments.size() > allowed) malformed();
+  const auto& storage = as<Storage>(arguments[0]);
+  if (!dtype) dtype = storage.dtype;
+  if (!dtype) malformed();
+  const std::size_t unit = storage.dtype ? size_of(*storage.dtype) : 1;
+  std::uint64_t bytes = 0;
+  if (storage.count < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(storage.count), unit, &bytes)) {
+    malformed();
+  }
+  // Metadata says that the elements are to be conjugated or negated.
+  for (std::size_t i = required; i < arguments.size(); ++i) {
+    const auto* metadata = std::get_if<std::shared_ptr<Container>>(&arguments[i]);
+    if (metadata != nullptr && !(*metadata)->empty)
+      refuse("holds a conjugated or negated view, which is not supported");
+  }
+  return std::make_shared<PickledTensor>(PickledTensor{*dtype, std::string(storage.key), bytes,
+                                                       as<std::int64_t>(arguments[1]), integers(arguments[2]),
+                                                       integers(arguments[3])});
+}
+
+Item result_of(Function function, const std::vector<Item>& arguments) {
+  switch (function) {
+    case Function::ordered_dict:
+      if (!arguments.empty()) malformed();
+      return std::make_shared<Container>();
+    case Function::npu_format:
+      return Nothing{};
+    case Function::rebuild_parameter:
+      if (arguments.empty()) malformed();
+      return as<std::shared_ptr<PickledTensor>>(arguments[0]);
+    case Function::rebuild_v2:
+      return tensor_of(arguments, std::nullopt, 6, 7);
+    case Function::rebuild_npu:
+      return tensor_of(arguments, std::nullopt, 6, 8);
+    case Function::rebuild_v3:
+      if (arguments.size() < 7) malformed();
+      return tensor_of(arguments, as<DType>(arguments[6]), 7, 8);
+  }
+  malformed();
 }
 
 class Machine {
@@ -197,7 +209,7 @@ class Machine {
     tuple->items = std::move(items);
     push(std::shared_ptr<const Tuple>(std::move(tuple)));
   }
-  // Of the container that is on top once its new contents are off the stack.
+  // Notes the new contents, which are off the stack, in the container that is now on top.
   void mark_filled(bool filled) {
     if (stack_.empty()) malformed();
     Container& container = *as<std::shared_ptr<Container>>(stack_.back());
@@ -216,107 +228,141 @@ class Machine {
   // False after the last instruction.
   bool step() {
     const auto code = number<std::uint8_t>();
-    switch (static_cast<Op>(code)) {
-      case Op::stop:
-        return false;
-      case Op::protocol:
-        take(1);
-        break;
-      case Op::mark:
-        push(Mark{});
-        break;
-      case Op::none:
-        push(Nothing{});
-        break;
-      case Op::new_true:
-        push(true);
-        break;
-      case Op::new_false:
-        push(false);
-        break;
-      case Op::int1:
-        push(std::int64_t{number<std::uint8_t>()});
-        break;
-      case Op::int2:
-        push(std::int64_t{number<std::uint16_t>()});
-        break;
-      case Op::int4:
-        push(std::int64_t{number<std::int32_t>()});
-        break;
-      case Op::long1:
-        push(long_integer());
-        break;
-      case Op::unicode:
-        push(take(number<std::uint32_t>()));
-        break;
-      case Op::empty_tuple:
-        push_tuple({});
-        break;
-      case Op::tuple1:
-        push_tuple(pop_count(1));
-        break;
-      case Op::tuple2:
-        push_tuple(pop_count(2));
-        break;
-      case Op::tuple3:
-        push_tuple(pop_count(3));
-        break;
-      case Op::tuple:
-        push_tuple(pop_to_mark());
-        break;
-      case Op::empty_list:
-      case Op::empty_dict:
-        push(std::make_shared<Container>());
-        break;
-      case Op::append:
-        pop_count(1);
-        mark_filled(true);
-        break;
-      case Op::set_item:
-        pop_count(2);
-        mark_filled(true);
-        break;
-      case Op::appends:
-      case Op::set_items:
-        mark_filled(!pop_to_mark().empty());
-        break;
-      case Op::build:  // attributes, such as hooks, say nothing about the elements
-        pop_count(1);
-        if (stack_.empty()) malformed();
-        break;
-      case Op::get:
-        recall(number<std::uint8_t>());
-        break;
-      case Op::long_get:
-        recall(number<std::uint32_t>());
-        break;
-      case Op::put:
-        remember(number<std::uint8_t>());
-        break;
-      case Op::long_put:
-        remember(number<std::uint32_t>());
-        break;
-      case Op::global: {
-        const std::string_view module = line();
-        push(global(module, line()));
-        break;
-      }
-      case Op::persistent_id:
-        push(storage(pop()));
-        break;
-      case Op::reduce: {
-        const Item arguments = pop();
-        const Item function = pop();
-        push(call(as<Function>(function), as<std::shared_ptr<const Tuple>>(arguments)->items));
-        break;
-      }
-      default: {
-        static constexpr std::string_view digits = "0123456789abcdef";
-        refuse(std::string("uses the pickle opcode 0x") + digits[code >> 4] + digits[code & 0xFU] +
-               ", which is not supported");
-      }
+    const auto op = static_cast<PickleOp>(code);
+    if (op == PickleOp::stop) return false;
+    if (!push_constant(op) && !push_tuple_of(op) && !fill_container(op) && !use_memo(op) && !use_name(op)) {
+      static constexpr std::string_view digits = "0123456789abcdef";
+      refuse(std::string("uses the pickle opcode 0x") + digits[code >> 4] + digits[code & 0xFU] +
+             ", which is not supported");
     }
     return true;
+  }
+
+  // Each of these carries out an instruction of its group, or returns false.
+  bool push_constant(PickleOp op) {
+    switch (op) {
+      case PickleOp::protocol:
+        take(1);
+        return true;
+      case PickleOp::mark:
+        push(Mark{});
+        return true;
+      case PickleOp::none:
+        push(Nothing{});
+        return true;
+      case PickleOp::new_true:
+        push(true);
+        return true;
+      case PickleOp::new_false:
+        push(false);
+        return true;
+      case PickleOp::int1:
+        push(std::int64_t{number<std::uint8_t>()});
+        return true;
+      case PickleOp::int2:
+        push(std::int64_t{number<std::uint16_t>()});
+        return true;
+      case PickleOp::int4:
+        push(std::int64_t{number<std::int32_t>()});
+        return true;
+      case PickleOp::long1:
+        push(long_integer());
+        return true;
+      case PickleOp::unicode:
+        push(take(number<std::uint32_t>()));
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool push_tuple_of(PickleOp op) {
+    switch (op) {
+      case PickleOp::empty_tuple:
+        push_tuple({});
+        return true;
+      case PickleOp::tuple1:
+        push_tuple(pop_count(1));
+        return true;
+      case PickleOp::tuple2:
+        push_tuple(pop_count(2));
+        return true;
+      case PickleOp::tuple3:
+        push_tuple(pop_count(3));
+        return true;
+      case PickleOp::tuple:
+        push_tuple(pop_to_mark());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool fill_container(PickleOp op) {
+    switch (op) {
+      case PickleOp::empty_list:
+      case PickleOp::empty_dict:
+        push(std::make_shared<Container>());
+        return true;
+      case PickleOp::append:
+        pop_count(1);
+        mark_filled(true);
+        return true;
+      case PickleOp::set_item:
+        pop_count(2);
+        mark_filled(true);
+        return true;
+      case PickleOp::appends:
+      case PickleOp::set_items:
+        mark_filled(!pop_to_mark().empty());
+        return true;
+      case PickleOp::build:  // attributes, such as hooks, say nothing about the elements
+        pop_count(1);
+        if (stack_.empty()) malformed();
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool use_memo(PickleOp op) {
+    switch (op) {
+      case PickleOp::get:
+        recall(number<std::uint8_t>());
+        return true;
+      case PickleOp::long_get:
+        recall(number<std::uint32_t>());
+        return true;
+      case PickleOp::put:
+        remember(number<std::uint8_t>());
+        return true;
+      case PickleOp::long_put:
+        remember(number<std::uint32_t>());
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  bool use_name(PickleOp op) {
+    switch (op) {
+      case PickleOp::global: {
+        const std::string_view module = line();
+        push(named(module, line()));
+        return true;
+      }
+      case PickleOp::persistent_id:
+        push(storage_of(pop()));
+        return true;
+      case PickleOp::reduce: {
+        const Item arguments = pop();
+        const Item function = pop();
+        push(result_of(as<Function>(function), as<std::shared_ptr<const Tuple>>(arguments)->items));
+        return true;
+      }
+      default:
+        return false;
+    }
   }
 
   std::int64_t long_integer() {
@@ -328,125 +374,9 @@ class Machine {
     return value;
   }
 
-  static Item global(std::string_view module, std::string_view name) {
-    for (const FunctionName& known : function_names) {
-      if (known.module == module && known.name == name) return known.function;
-    }
-    if ((module == "torch.storage" || module == "torch") && name == "UntypedStorage") return StorageType{};
-    if (module == "torch") {
-      for (const StorageClass& known : storage_classes) {
-        if (known.name == name) return StorageType{known.dtype};
-      }
-      if (const auto dtype = parse_dtype(name)) return *dtype;
-    }
-    refuse("uses " + std::string(module) + "." + std::string(name) + ", which is not supported");
-  }
-
-  // ('storage', class, key, location, count); the location does not matter.
-  static Item storage(const Item& persistent_id) {
-    const std::vector<Item>& parts = as<std::shared_ptr<const Tuple>>(persistent_id)->items;
-    if (parts.size() != 5 || as<std::string_view>(parts[0]) != "storage") malformed();
-    return Storage{as<StorageType>(parts[1]).dtype, as<std::string_view>(parts[2]), as<std::int64_t>(parts[4])};
-  }
-
-  static Item call(Function function, const std::vector<Item>& arguments) {
-    switch (function) {
-      case Function::ordered_dict:
-        if (!arguments.empty()) malformed();
-        return std::make_shared<Container>();
-      case Function::npu_format:
-        return Nothing{};
-      case Function::rebuild_parameter:
-        if (arguments.empty()) malformed();
-        return as<std::shared_ptr<PickledTensor>>(arguments[0]);
-      case Function::rebuild_v2:
-        return tensor(arguments, std::nullopt, 6, 7);
-      case Function::rebuild_npu:
-        return tensor(arguments, std::nullopt, 6, 8);
-      case Function::rebuild_v3:
-        if (arguments.size() < 7) malformed();
-        return tensor(arguments, as<DType>(arguments[6]), 7, 8);
-    }
-    malformed();
-  }
-
-  // (storage, offset, size, stride, requires_grad, hooks[, ...][, metadata])
-  static Item tensor(const std::vector<Item>& arguments, std::optional<DType> dtype, std::size_t required,
-                     std::size_t allowed) {
-    if (arguments.size() < required || arguments.size() > allowed) malformed();
-    const auto& storage = as<Storage>(arguments[0]);
-    if (!dtype) dtype = storage.dtype;
-    if (!dtype) malformed();
-    const std::size_t unit = storage.dtype ? size_of(*storage.dtype) : 1;
-    std::uint64_t bytes = 0;
-    if (storage.count < 0 || __builtin_mul_overflow(static_cast<std::uint64_t>(storage.count), unit, &bytes)) {
-      malformed();
-    }
-    // Metadata says that the elements are to be conjugated or negated.
-    for (std::size_t i = required; i < arguments.size(); ++i) {
-      const auto* metadata = std::get_if<std::shared_ptr<Container>>(&arguments[i]);
-      if (metadata != nullptr && !(*metadata)->empty)
-        refuse("holds a conjugated or negated view, which is not supported");
-    }
-    return std::make_shared<PickledTensor>(PickledTensor{*dtype, std::string(storage.key), bytes,
-                                                         as<std::int64_t>(arguments[1]), integers(arguments[2]),
-                                                         integers(arguments[3])});
-  }
-
   std::string_view rest_;
   std::vector<Item> stack_;
   std::unordered_map<std::uint32_t, Item> memo_;
-};
-
-class Writer {
- public:
-  Writer& op(Op code) {
-    out_ += static_cast<char>(code);
-    return *this;
-  }
-  Writer& text(std::string_view value) {
-    op(Op::unicode);
-    raw(static_cast<std::uint32_t>(value.size()));
-    out_ += value;
-    return *this;
-  }
-  Writer& global(std::string_view module, std::string_view name) {
-    op(Op::global);
-    out_.append(module).append("\n").append(name).append("\n");
-    return *this;
-  }
-  Writer& integer(std::int64_t value) {
-    if (value >= 0 && value <= std::numeric_limits<std::uint8_t>::max()) {
-      op(Op::int1);
-      raw(static_cast<std::uint8_t>(value));
-    } else if (value >= 0 && value <= std::numeric_limits<std::uint16_t>::max()) {
-      op(Op::int2);
-      raw(static_cast<std::uint16_t>(value));
-    } else if (value >= 0 && value <= std::numeric_limits<std::int32_t>::max()) {
-      op(Op::int4);
-      raw(static_cast<std::int32_t>(value));
-    } else {
-      op(Op::long1);
-      raw(std::uint8_t{sizeof(value)});
-      raw(value);
-    }
-    return *this;
-  }
-  Writer& integers(std::span<const std::int64_t> values) {
-    op(Op::mark);
-    for (const std::int64_t value : values) integer(value);
-    return op(Op::tuple);
-  }
-  template <class T>
-  void raw(T value) {
-    std::array<char, sizeof(T)> bytes;
-    std::memcpy(bytes.data(), &value, sizeof(T));
-    out_.append(bytes.data(), bytes.size());
-  }
-  std::string take() { return std::move(out_); }
-
- private:
-  std::string out_;
 };
 
 }  // namespace
@@ -457,30 +387,6 @@ PickledTensor read_tensor_pickle(std::string_view pickle, const std::string& pat
   } catch (const Refusal& refusal) {
     throw SkipError("The file " + path + " " + refusal.clause + ".");
   }
-}
-
-std::string write_tensor_pickle(DType dtype, const std::vector<std::int64_t>& shape) {
-  const auto* typed = std::find_if(storage_classes.begin(), storage_classes.end(),
-                                   [&](const StorageClass& known) { return known.dtype == dtype; });
-  const bool has_class = typed != storage_classes.end();
-  const std::int64_t count = element_count(shape);
-  Writer pickle;
-  pickle.op(Op::protocol).raw(std::uint8_t{2});
-  pickle.global("torch._utils", has_class ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3").op(Op::mark);
-  pickle.op(Op::mark).text("storage");
-  if (has_class) {
-    pickle.global("torch", typed->name);
-  } else {
-    pickle.global("torch.storage", "UntypedStorage");
-  }
-  // An untyped storage is counted in bytes; the dtypes without a class of their own have one byte per element.
-  pickle.text("0").text("cpu").integer(has_class ? count : count * static_cast<std::int64_t>(size_of(dtype)));
-  pickle.op(Op::tuple).op(Op::persistent_id);
-  pickle.integer(0).integers(shape).integers(row_major_strides(shape)).op(Op::new_false);
-  pickle.global("collections", "OrderedDict").op(Op::empty_tuple).op(Op::reduce);
-  if (!has_class) pickle.global("torch", name(dtype));
-  pickle.op(Op::tuple).op(Op::reduce).op(Op::stop);
-  return pickle.take();
 }
 
 }  // namespace msrun

@@ -21,7 +21,7 @@ struct PickledTensor {
   std::vector<std::int64_t> strides;
 };
 
-// path stands in messages. Throws SkipError, one sentence, for anything else than one tensor.
+// Throws SkipError, one sentence that names path, for anything else than one tensor.
 PickledTensor read_tensor_pickle(std::string_view pickle, const std::string& path);
 
 // The pickle of a row-major tensor whose storage is data/0.

@@ -14,7 +14,7 @@ namespace msrun {
 // (bool < integer < float < complex) is higher; a float number makes integers float32.
 DType result_dtype(std::initializer_list<const Var*> operands);
 
-// The same, with integers and bool promoted to float32, as for division and the transcendental functions.
+// torch's result dtype for division and the transcendental functions: integers and bool are promoted to float32.
 DType float_result_dtype(std::initializer_list<const Var*> operands);
 
 // y = f(x) for a float function; vjp(x, y, g) is the gradient of x. Integer input computes in float32.
@@ -25,13 +25,13 @@ Var unary(const Var& x, F f, V vjp) {
   return x.tape().record(y, {{x, [x = x.tensor(), y, vjp](const Tensor& g) { return map(x.dtype(), x, y, g, vjp); }}});
 }
 
-// The same for functions that complex numbers have as well.
+// y = f(x) for a function of floats and complex numbers.
 template <class F, class V>
 Var complex_unary(const Var& x, F f, V vjp) {
   return unary(x, complex_too(f), complex_too(vjp));
 }
 
-// The same for functions that integers have as well: they are computed in int64 and keep their dtype.
+// y = f(x) for a function of floats and integers, which are computed in int64 and keep their dtype.
 template <class F, class V>
 Var unary_any(const Var& x, F f, V vjp) {
   const DType dtype = result_dtype({&x});
@@ -68,7 +68,7 @@ Var binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
       z, {elementwise_detail::binary_edge(a, a, b, z, vjp_a), elementwise_detail::binary_edge(b, a, b, z, vjp_b)});
 }
 
-// The same for functions that are defined for floats only: integer operands compute in float32.
+// z = f(a, b) for a function of floats: integer operands are computed in float32.
 template <class F, class VA, class VB>
 Var float_binary(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
   const DType dtype = float_result_dtype({&a, &b});

@@ -4,6 +4,9 @@
 // Conventions: a function of Vars records its gradient; dtypes follow torch's promotion; half inputs are computed in
 // float32 and rounded once at the end of each function. A formula that composes several functions raises half inputs
 // first and rounds the result once: see Raised.
+//
+// In the folders beside this one: the operators, a file per category, each with its signature, body, names and traits.
+// Loops over tensors that need neither names nor the tape are in kernels/numeric.
 #pragma once
 
 #include <optional>
@@ -15,7 +18,7 @@
 
 namespace msrun {
 
-// arithmetic.cpp, power.cpp, minmax.cpp, casts.cpp
+// arithmetic.cpp, power.cpp, maximum_minimum.cpp, casts.cpp
 Var add(const Var& a, const Var& b);
 Var sub(const Var& a, const Var& b);
 Var mul(const Var& a, const Var& b);
@@ -70,7 +73,7 @@ Var diagonal(const Var& x, std::int64_t offset, std::int64_t axis1, std::int64_t
 // Elements on and below (lower), or on and above a diagonal of the last two axes; zeros elsewhere.
 Var triangle(const Var& x, std::int64_t diagonal, bool lower);
 
-// reduction.cpp: axes empty means all.
+// sums_and_moments.cpp, norms.cpp: axes empty means all.
 Var sum(const Var& x, const Dims& axes, bool keepdim);
 Var mean(const Var& x, const Dims& axes, bool keepdim);
 // log of the sum of exp; an all -inf slice gives -inf with gradient 0.
@@ -81,6 +84,10 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim);
 // matmul.cpp
 Var matmul(const Var& a, const Var& b);
 Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias);
+
+// contractions.cpp: the sum of products over axes_a of a with axes_b of b; the other axes in their order, first those
+// of a.
+Var contract(const Var& a, const Var& b, const Dims& axes_a, const Dims& axes_b);
 
 // softmax.cpp
 Var softmax(const Var& x, std::int64_t axis);

@@ -7,6 +7,7 @@
 #include "kernels/numeric/error_function.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
+#include "kernels/numeric/logistic.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -14,22 +15,11 @@
 namespace msrun {
 namespace {
 
-// 1 / (1 + e^-x) without overflow on either side.
-template <class T>
-[[gnu::always_inline]] inline T logistic(T x) {
-  const T decay = exponential(-std::abs(x));
-  return is_nan(x) ? x : (x >= 0 ? 1 : decay) / (1 + decay);
-}
+using msrun::logistic;
 
 Complex logistic(Complex z) {
   const Complex decay = std::exp(z.real() >= 0 ? -z : z);
   return quotient(z.real() >= 0 ? Complex{1} : decay, 1.0 + decay);
-}
-
-// ln(1 + e^x).
-template <class T>
-[[gnu::always_inline]] inline T log_one_plus_exp(T x) {
-  return (x > 0 ? x : T{0}) + logarithm_of_one_plus(exponential(-std::abs(x)));
 }
 
 Var relu(const Var& x) {

@@ -18,7 +18,7 @@ bool is_true(T value) {
   return value != T{0};
 }
 
-// Of a complex number both parts.
+// Whether the value, or both parts of a complex one, is neither infinite nor NaN.
 template <class T>
 bool is_finite(T value) {
   if constexpr (is_complex_number<T>) {

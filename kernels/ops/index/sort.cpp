@@ -4,8 +4,9 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/ordering.h"
+#include "kernels/numeric/reduction_view.h"
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -17,7 +18,7 @@ Value values_and_indices(const Var& x, std::int64_t axis, const Tensor& indices)
   return List{gather(x, axis, indices), x.tape().constant(indices)};
 }
 
-// Of a result with size 1 along axis.
+// The elements at indices, which have size 1 along axis, and the indices, both without that axis unless keepdim.
 Value values_and_indices_without(const Var& x, std::int64_t axis, const Tensor& indices, bool keepdim) {
   const Dims shape = reduced_shape(x.shape(), {axis}, keepdim);
   return List{reshape(gather(x, axis, indices), shape), x.tape().constant(indices.reshape(shape))};

@@ -7,7 +7,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/gemm.h"
+#include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"

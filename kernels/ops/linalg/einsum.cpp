@@ -29,7 +29,7 @@ std::int64_t position(const Labels& labels, Label label) {
   return std::find(labels.begin(), labels.end(), label) - labels.begin();
 }
 
-// The diagonal of two axes of equal size, in the place of the first.
+// The diagonal of two axes of equal size, which replaces the first.
 Var diagonal(const Var& x, std::size_t first, std::size_t second) {
   const auto view_of = [first, second](const Dims& full, const Dims& full_strides) {
     Placement view{full, full_strides};

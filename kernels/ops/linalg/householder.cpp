@@ -6,10 +6,13 @@
 #include <algorithm>
 
 #include "kernels/api/operators.h"
+#include "kernels/base/error.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
+#include "kernels/numeric/matrix_algebra.h"
 #include "kernels/numeric/matrix_batches.h"
-#include "kernels/ops/linalg/matrix_algebra.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 
 namespace msrun {
@@ -58,7 +61,7 @@ class Application {
     }
   }
 
-  // From the gradient of the result to that of X in place; adds to those of the packed matrix and of tau.
+  // Turns the gradient of the result into that of X in place; adds to those of the packed matrix and of tau.
   void back(RowMatrix& g, Eigen::Map<RowMatrix> of_packed, double* of_tau) {
     for (Eigen::Index step = vectors_.cols(); step-- > 0;) {
       const Eigen::Index i = at(step);
@@ -164,7 +167,7 @@ List packed_lstsq(const Var& right, const Var& left) {
   Tape& tape = a.tape();
   const bool tall = a.size(-2) >= a.size(-1);
   const std::int64_t n = std::min(a.size(-2), a.size(-1));
-  // Of a wide matrix the factors of its transpose.
+  // A wide matrix is factored as its transpose.
   const Reflectors factors = reflectors_of(tall ? a.tensor() : transposed(a.tensor()));
   const Var packed = tape.constant(factors.packed);
   const Var tau = tape.constant(factors.tau);

@@ -8,13 +8,28 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
+#include "kernels/numeric/matrix_algebra.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
-#include "kernels/ops/linalg/matrix_algebra.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 
 namespace msrun {
+
+Dims batch_axes(const Var& x) {
+  if (x.rank() < 2) throw SkipError("The input must have at least 2 dimensions.");
+  return {x.shape().begin(), x.shape().end() - 2};
+}
+
+Var batched(const Var& x, Dims batch) {
+  for (auto axis = x.shape().end() - 2; axis != x.shape().end(); ++axis) batch.push_back(*axis);
+  return batch == x.shape() ? x : expand(x, batch);
+}
+
+void require_float(const Var& a, const char* who) {
+  if (a.dtype() == DType::float32 || a.dtype() == DType::float64) return;
+  throw SkipError(std::string(who) + " is not supported for " + std::string(name(a.dtype())) + ".");
+}
 
 Var inverse(const Var& a) {
   require_float(a, "inverse");

@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/base/error.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
+#include "kernels/numeric/matrix_algebra.h"
 #include "kernels/numeric/matrix_batches.h"
-#include "kernels/ops/linalg/matrix_algebra.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 
 namespace msrun {
@@ -182,7 +185,7 @@ void require_regular(const Tensor& info, const char* who) {
 
 Var untransposed(const Var& x) { return transpose(x, -1, -2); }
 
-// X with A X = B, or X A = B if not left; with adjoint A^T in the place of A.
+// X with A X = B, or X A = B if not left; with adjoint A^T instead of A.
 Var lu_solve(const Var& lu, const Tensor& pivots, const Var& b, bool left, bool adjoint) {
   require_square(lu.tensor(), "lu_solve");
   if (!left) {

@@ -12,6 +12,15 @@ namespace msrun {
 
 // linalg.cpp
 
+// The axes before the last two. Throws SkipError if there are no two.
+Dims batch_axes(const Var& x);
+
+// The matrices repeated to the given batch axes.
+Var batched(const Var& x, Dims batch);
+
+// Decompositions exist for float32 and float64; half inputs must have been raised. Throws SkipError for other dtypes.
+void require_float(const Var& a, const char* who);
+
 Var inverse(const Var& a);
 
 // X with A X = B, or X A = B if not left; batch axes broadcast. B may also be one vector per matrix.
@@ -38,8 +47,8 @@ Tensor pseudo_inverse_gradient(const Tensor& a, const Tensor& y, const Tensor& g
 
 // triangular.cpp
 
-// X with T X = B, where T is the upper or lower triangle of A; `unit` takes its diagonal for ones. The batch axes are
-// the same. A zero on the diagonal gives infinities.
+// X with T X = B, where T is the upper or lower triangle of A; `unit` takes its diagonal for ones. Their batch axes are
+// equal. A zero on the diagonal gives infinities.
 Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool unit);
 Var solve_triangular(const Var& a, const Var& b, bool upper, bool unit);
 

@@ -4,11 +4,15 @@
 #include <limits>
 
 #include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
+#include "kernels/numeric/matrix_algebra.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/ops/linalg/matrix_algebra.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 
 namespace msrun {

@@ -1,9 +1,12 @@
 // Triangular systems, and what follows from a given Cholesky factor.
 #include "kernels/api/operators.h"
+#include "kernels/base/error.h"
 #include "kernels/numeric/decompositions.h"
 #include "kernels/numeric/layout.h"
+#include "kernels/numeric/matrix_algebra.h"
 #include "kernels/numeric/matrix_batches.h"
-#include "kernels/ops/linalg/matrix_algebra.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
 
 namespace msrun {

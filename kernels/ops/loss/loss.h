@@ -15,4 +15,20 @@ Reduction reduction_of(const Bound& args, bool legacy_flags);
 // batchmean divides the sum by the first size.
 Var reduced(const Var& losses, Reduction reduction);
 
+// max(x, low), with the gradient passed on everywhere, as for a clamp that torch applies outside the graph.
+Var raised_to(const Var& x, double low);
+
+// How losses are called: torch.nn.functional with the legacy flags, or with `reduction` alone.
+inline constexpr bool with_legacy_flags = true;
+inline constexpr bool without_legacy_flags = false;
+
+// loss(input, target) in raised precision, reduced, rounded once.
+template <class Loss>
+Value elementwise_loss(const Bound& args, bool legacy_flags, const Loss& loss) {
+  Raised raised;
+  const Var x = raised(args.var("input"));
+  const Var t = raised(args.var("target"));
+  return raised.back(reduced(loss(x, t, raised), reduction_of(args, legacy_flags)));
+}
+
 }  // namespace msrun

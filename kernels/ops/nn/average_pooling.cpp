@@ -8,11 +8,13 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/pooling_runs.h"
+#include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
-#include "kernels/ops/nn/pooling_runs.h"
-#include "kernels/ops/nn/pooling_windows.h"
+#include "kernels/ops/common/requirements.h"
+#include "kernels/ops/nn/pooling_options.h"
 
 namespace msrun {
 namespace {
@@ -183,13 +185,8 @@ Tensor average_integers(const Tensor& input, const Average& average) {
   return y;
 }
 
-void require_floating(const Var& x) {
-  if (!is_floating(x.dtype()))
-    throw SkipError("Average pooling is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
-}
-
 Var average_pool(const Var& x, const Average& average) {
-  require_floating(x);
+  require_floating(x, "Average pooling");
   const bool half_steps = x.arithmetic().fp16_accumulation;
   return x.tape().record(average_forward(x.tensor(), average, half_steps),
                          {{x, [average, shape = x.shape(), half_steps](const Tensor& g) {
@@ -221,7 +218,7 @@ Value average_adaptive(const Bound& args, std::size_t spatial) {
 // (average of x^p times the window size)^(1/p), as torch composes it; where the average is 0 no gradient flows.
 Value power_mean(const Bound& args, std::size_t spatial) {
   const Var x = args.var("input");
-  require_floating(x);
+  require_floating(x, "Average pooling");
   const double p = args.real("norm_type");
   PoolOptions options;
   options.kernel = args.ints("kernel_size");

@@ -125,7 +125,7 @@ Value batch_norm_backward_reduce(const Bound& args) {
   return result;
 }
 
-// The gradient of the input from the sums over all devices. count holds how many values each device has seen.
+// The gradient of the input from the sums over all devices. count has the number of values that each device has seen.
 Value batch_norm_backward_elemt(const Bound& args) {
   Raised raised;
   const Var x = raised(args.var("input"));

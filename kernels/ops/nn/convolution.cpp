@@ -7,7 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/direct_convolution.h"
-#include "kernels/numeric/gemm.h"
+#include "kernels/numeric/matrix_product.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 

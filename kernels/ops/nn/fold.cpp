@@ -1,7 +1,6 @@
 // unfold (windows to columns, "im2col") and fold, which sums the columns back.
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/gemm.h"
 #include "kernels/numeric/sliding_windows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"

@@ -72,7 +72,7 @@ template <class T>
 Coordinate<T> bordered(Coordinate<T> c, const Sampling& sampling, std::int64_t size) {
   if (sampling.border == Border::border) c = clipped(c, size);
   if (sampling.border == Border::reflection) c = clipped(reflected(c, size, sampling.align_corners), size);
-  // Far outside or not a number: a place that no element has, so that it converts to an integer.
+  // Far outside or not a number: a coordinate that no element has, so that it converts to an integer.
   if (!(c.at > -1e9 && c.at < 1e9)) return {-100, c.slope};
   return c;
 }

@@ -8,11 +8,12 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/pooling_runs.h"
+#include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
-#include "kernels/ops/nn/pooling_runs.h"
-#include "kernels/ops/nn/pooling_windows.h"
+#include "kernels/ops/nn/pooling_options.h"
 
 namespace msrun {
 namespace {

@@ -1,229 +1,21 @@
 // Normalisation by mean and variance: layer, group, instance and batch norm, and rms norm, which are one kernel over
 // different rows (api_inventory.md 3, normalisation).
 //
-// Every norm is brought to the form [rows, channels, space]: the statistics belong to a row, the affine parameters to a
-// channel. Layer norm: a row per position, space 1. Group and instance norm: a row per sample and group. Batch norm:
-// a row per channel, whose parts lie a sample apart.
+// Layer norm has a row per position and space 1, group and instance norm a row per sample and group, batch norm a row
+// per channel, whose parts lie a sample apart (row_normalization.h).
 #include <cmath>
 #include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/row_normalization.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/requirements.h"
 
 namespace msrun {
 namespace {
-
-enum class Statistics : std::uint8_t {
-  mean_and_variance,
-  mean_square,  // rms norm: no mean is subtracted
-  given,        // constants, as batch norm in evaluation uses
-};
-
-struct Layout {
-  std::int64_t rows = 1;
-  std::int64_t channels = 1;  // of one row
-  std::int64_t space = 1;     // elements of one channel in one row
-  std::int64_t groups = 1;    // rows r and r + groups share their affine parameters
-  Statistics statistics = Statistics::mean_and_variance;
-  double epsilon = 0;
-  bool half_steps = false;
-  RowLayout memory;  // where the rows lie
-
-  std::int64_t row_length() const { return channels * space; }
-  std::int64_t parameters() const { return channels * groups; }
-};
-
-// Row-major tensors, all but x in its compute dtype. weight and bias may be undefined.
-struct Operands {
-  Tensor x;
-  Tensor weight;
-  Tensor bias;
-  Tensor mean;  // of each row; zeros for mean_square
-  Tensor rstd;
-};
-
-template <class T>
-const T* data_or_null(const Tensor& tensor) {
-  return tensor.defined() ? tensor.data<T>() : nullptr;
-}
-
-template <class T>
-void row_statistics(const T* x, const Layout& layout, T& mean, T& rstd) {
-  const std::int64_t count = layout.row_length();
-  const T size = static_cast<T>(count);
-  T centre = 0;
-  if (layout.statistics == Statistics::mean_and_variance) {
-    centre = row_sum<T>(count, layout.half_steps, [x](std::int64_t i) { return x[i]; }) / size;
-  }
-  const T squares = row_sum<T>(count, layout.half_steps, [x, centre](std::int64_t i) {
-    const T d = x[i] - centre;
-    return d * d;
-  });
-  mean = centre;
-  rstd = T{1} / std::sqrt(squares / size + static_cast<T>(layout.epsilon));
-}
-
-template <class T>
-void apply_row(const T* x, const T* weight, const T* bias, T mean, T rstd, const Layout& layout, T* y) {
-  if (layout.space == 1 && weight != nullptr && bias != nullptr) {
-    for (std::int64_t i = 0; i < layout.channels; ++i) y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
-    return;
-  }
-  if (layout.space == 1) {
-    for (std::int64_t i = 0; i < layout.channels; ++i) y[i] = (x[i] - mean) * rstd;
-    if (weight != nullptr) {
-      for (std::int64_t i = 0; i < layout.channels; ++i) y[i] *= weight[i];
-    }
-    if (bias != nullptr) {
-      for (std::int64_t i = 0; i < layout.channels; ++i) y[i] += bias[i];
-    }
-    return;
-  }
-  for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, y += layout.space) {
-    const T scale = weight == nullptr ? T{1} : weight[c];
-    const T shift = bias == nullptr ? T{0} : bias[c];
-    for (std::int64_t i = 0; i < layout.space; ++i) y[i] = (x[i] - mean) * rstd * scale + shift;
-  }
-}
-
-// Fills mean and rstd unless they are given.
-template <class T>
-Tensor forward(Operands& operands, const Layout& layout) {
-  Tensor y(operands.x.dtype(), operands.x.shape());
-  if (layout.statistics != Statistics::given) {
-    const Dims rows{layout.rows};
-    operands.mean = Tensor(own_dtype<T>, rows);
-    operands.rstd = Tensor(own_dtype<T>, rows);
-  }
-  const T* weight = data_or_null<T>(operands.weight);
-  const T* bias = data_or_null<T>(operands.bias);
-  RowReader<T> reader(operands.x, layout.memory);
-  RowWriter<T> writer(y, layout.memory);
-  for (std::int64_t r = 0; r < layout.rows; ++r) {
-    const T* x = reader.read(r);
-    if (layout.statistics != Statistics::given) {
-      row_statistics(x, layout, operands.mean.mutable_data<T>()[r], operands.rstd.mutable_data<T>()[r]);
-    }
-    const std::int64_t first = r % layout.groups * layout.channels;
-    apply_row(x, weight == nullptr ? nullptr : weight + first, bias == nullptr ? nullptr : bias + first,
-              operands.mean.data<T>()[r], operands.rstd.data<T>()[r], layout, writer.write(r));
-    writer.store(r);
-  }
-  return y;
-}
-
-// Sums over rows, one for each parameter: in double, or rounded to float16 after every addition.
-class ParameterGradient {
- public:
-  ParameterGradient(const Layout& layout)
-      : sums_(static_cast<std::size_t>(layout.parameters())), half_(layout.half_steps) {}
-
-  template <class T>
-  void add(std::int64_t at, T value) {
-    double& sum = sums_[static_cast<std::size_t>(at)];
-    sum += static_cast<double>(value);
-    if (std::is_same_v<T, float> && half_) sum = to_float(to_half(static_cast<float>(sum)));
-  }
-  // f(i) to the sums from `first` on.
-  template <class T, class F>
-  void add_run(std::int64_t first, std::int64_t count, const F& f) {
-    if (std::is_same_v<T, float> && half_) {
-      for (std::int64_t i = 0; i < count; ++i) add<T>(first + i, f(i));
-      return;
-    }
-    double* sums = sums_.data() + first;
-    for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<double>(f(i));
-  }
-  Tensor tensor(const Dims& shape) const { return Tensor::from<double>(DType::float64, shape, sums_); }
-
- private:
-  std::vector<double> sums_;
-  bool half_;
-};
-
-template <class T>
-void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const Layout& layout, T* scratch,
-                  T* result) {
-  const std::int64_t count = layout.row_length();
-  // scratch: the gradient of the normalised row.
-  if (weight == nullptr) {
-    std::copy_n(g, count, scratch);
-  } else if (layout.space == 1) {
-    for (std::int64_t i = 0; i < count; ++i) scratch[i] = g[i] * weight[i];
-  } else {
-    for (std::int64_t c = 0; c < layout.channels; ++c) {
-      const T scale = weight[c];
-      for (std::int64_t i = c * layout.space; i < (c + 1) * layout.space; ++i) scratch[i] = g[i] * scale;
-    }
-  }
-  if (layout.statistics == Statistics::given) {
-    for (std::int64_t i = 0; i < count; ++i) result[i] = scratch[i] * rstd;
-    return;
-  }
-  const T size = static_cast<T>(count);
-  T average = 0;
-  if (layout.statistics == Statistics::mean_and_variance) {
-    average = row_sum<T>(count, layout.half_steps, [scratch](std::int64_t i) { return scratch[i]; }) / size;
-  }
-  const T projection =
-      row_sum<T>(count, layout.half_steps, [=](std::int64_t i) { return scratch[i] * ((x[i] - mean) * rstd); }) / size;
-  for (std::int64_t i = 0; i < count; ++i) {
-    result[i] = rstd * (scratch[i] - average - (x[i] - mean) * rstd * projection);
-  }
-}
-
-template <class T>
-void add_parameter_gradients(const T* x, const T* g, T mean, T rstd, std::int64_t first, const Layout& layout,
-                             ParameterGradient& weight, ParameterGradient& bias) {
-  if (layout.space == 1) {
-    weight.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i] * ((x[i] - mean) * rstd); });
-    bias.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i]; });
-    return;
-  }
-  for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, g += layout.space) {
-    const auto product = [=](std::int64_t i) { return g[i] * ((x[i] - mean) * rstd); };
-    weight.add(first + c, row_sum<T>(layout.space, layout.half_steps, product));
-    bias.add(first + c, row_sum<T>(layout.space, layout.half_steps, [=](std::int64_t i) { return g[i]; }));
-  }
-}
-
-struct Gradients {
-  Tensor x;
-  Tensor weight;  // [parameters]
-  Tensor bias;
-};
-
-template <class T>
-Gradients backward(const Operands& operands, const Tensor& gradient, const Layout& layout, bool parameters) {
-  Gradients result{Tensor(operands.x.dtype(), operands.x.shape()), {}, {}};
-  ParameterGradient weight_sums(layout);
-  ParameterGradient bias_sums(layout);
-  const T* weight = data_or_null<T>(operands.weight);
-  std::vector<T> scratch(static_cast<std::size_t>(layout.row_length()));
-  RowReader<T> inputs(operands.x, layout.memory);
-  RowReader<T> gradients(gradient, layout.memory);
-  RowWriter<T> writer(result.x, layout.memory);
-  for (std::int64_t r = 0; r < layout.rows; ++r) {
-    const T* x = inputs.read(r);
-    const T* g = gradients.read(r);
-    const T mean = operands.mean.data<T>()[r];
-    const T rstd = operands.rstd.data<T>()[r];
-    const std::int64_t first = r % layout.groups * layout.channels;
-    backward_row(x, g, weight == nullptr ? nullptr : weight + first, mean, rstd, layout, scratch.data(),
-                 writer.write(r));
-    writer.store(r);
-    if (parameters) add_parameter_gradients(x, g, mean, rstd, first, layout, weight_sums, bias_sums);
-  }
-  if (parameters) {
-    const Dims shape{layout.parameters()};
-    result.weight = weight_sums.tensor(shape);
-    result.bias = bias_sums.tensor(shape);
-  }
-  return result;
-}
 
 struct Normalised {
   Var y;
@@ -232,14 +24,14 @@ struct Normalised {
 };
 
 Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::optional<Var>& bias,
-                     const Layout& layout, const Tensor& mean = {}, const Tensor& rstd = {}) {
+                     const NormLayout& layout, const Tensor& mean = {}, const Tensor& rstd = {}) {
   const DType wide = compute_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) {
     return tensor.defined() ? tensor.to(wide).contiguous() : tensor;
   };
-  Operands operands{x.tensor().contiguous(), prepare(weight ? weight->tensor() : Tensor{}),
-                    prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
-  const Tensor y = visit_compute(wide, [&](auto element) { return forward<decltype(element)>(operands, layout); });
+  NormOperands operands{x.tensor().contiguous(), prepare(weight ? weight->tensor() : Tensor{}),
+                        prepare(bias ? bias->tensor() : Tensor{}), prepare(mean), prepare(rstd)};
+  const Tensor y = normalise_rows(operands, layout);
   note_sums(layout.row_length(), layout.rows);
   operands.bias = {};
   const auto vjp = [=, weight_shape = weight ? weight->shape() : Dims{},
@@ -247,20 +39,13 @@ Normalised normalise(const Var& x, const std::optional<Var>& weight, const std::
     const Tensor g = gradient.contiguous();
     const bool parameters = (weight && weight->requires_grad()) || (bias && bias->requires_grad());
     note_sums(std::max(layout.row_length(), parameters ? layout.rows * layout.space : 1), layout.rows);
-    const Gradients all =
-        visit_compute(wide, [&](auto element) { return backward<decltype(element)>(operands, g, layout, parameters); });
+    const NormGradients all = normalise_rows_backward(operands, g, layout, parameters);
     std::vector<Tensor> result{all.x, {}, {}};
     if (weight && parameters) result[1] = all.weight.reshape(weight_shape);
     if (bias && parameters) result[2] = all.bias.reshape(bias_shape);
     return result;
   };
   return {x.tape().record(y, {x, weight.value_or(Var{}), bias.value_or(Var{})}, vjp), operands.mean, operands.rstd};
-}
-
-void require_floating(const Var& x, const char* what) {
-  if (!is_floating(x.dtype()))
-    throw SkipError(std::string(what) + " is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
-  require_bounded(x.shape());
 }
 
 void require_count(const std::optional<Var>& parameter, std::int64_t count, const char* what) {
@@ -270,9 +55,10 @@ void require_count(const std::optional<Var>& parameter, std::int64_t count, cons
   }
 }
 
-Layout trailing_layout(const Var& x, const Dims& normalized_shape, const std::optional<Var>& weight,
-                       const std::optional<Var>& bias, double epsilon) {
+NormLayout trailing_layout(const Var& x, const Dims& normalized_shape, const std::optional<Var>& weight,
+                           const std::optional<Var>& bias, double epsilon) {
   require_floating(x, "Normalisation");
+  require_bounded(x.shape());
   const std::size_t count = normalized_shape.size();
   const Dims& shape = x.shape();
   if (count == 0 || count > shape.size() ||
@@ -286,7 +72,7 @@ Layout trailing_layout(const Var& x, const Dims& normalized_shape, const std::op
                       ", but got " + tuple_text(parameter->shape()) + ".");
     }
   }
-  Layout layout;
+  NormLayout layout;
   layout.channels = element_count(normalized_shape);
   layout.rows = layout.channels == 0 ? 0 : x.numel() / layout.channels;
   layout.epsilon = epsilon;
@@ -305,6 +91,7 @@ Normalised layer_norm(const Bound& args) {
 Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var>& weight,
                       const std::optional<Var>& bias, double epsilon) {
   require_floating(x, "group_norm");
+  require_bounded(x.shape());
   if (x.rank() < 2)
     throw SkipError("Expected at least 2 dimensions for the input, but got shape " + tuple_text(x.shape()) + ".");
   const std::int64_t channels = x.size(1);
@@ -314,7 +101,7 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
   }
   require_count(weight, channels, "weight");
   require_count(bias, channels, "bias");
-  Layout layout;
+  NormLayout layout;
   layout.groups = groups;
   layout.channels = channels / groups;
   layout.rows = x.numel() == 0 ? 0 : x.size(0) * groups;
@@ -329,6 +116,7 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
 Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, const std::optional<Var>& running_var,
                       const std::optional<Var>& weight, const std::optional<Var>& bias, bool training, double epsilon) {
   require_floating(x, "batch_norm");
+  require_bounded(x.shape());
   if (x.rank() == 1 && x.numel() == 0) {
     // Nothing to normalise: torch asks neither for channels nor for their statistics.
     const Var same = x.tape().record(x.tensor(), {{x, [](const Tensor& g) { return g; }}});
@@ -341,7 +129,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
   require_count(bias, channels, "bias");
   require_count(running_mean, channels, "running_mean");
   require_count(running_var, channels, "running_var");
-  Layout layout;
+  NormLayout layout;
   layout.rows = x.numel() == 0 ? 0 : channels;
   layout.groups = std::max<std::int64_t>(channels, 1);
   layout.space = x.numel() == 0 ? 1 : x.numel() / channels;
@@ -354,7 +142,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
   if (training) return normalise(x, weight, bias, layout);
   if (!running_mean || !running_var)
     throw SkipError("Expected running_mean and running_var to be given when training=False.");
-  layout.statistics = Statistics::given;
+  layout.statistics = NormStatistics::given;
   const Tensor variance = to_compute(running_var->tensor().to(compute_dtype(x.dtype())));
   Tensor rstd(variance.dtype(), variance.shape());
   visit_compute(variance.dtype(), [&](auto element) {
@@ -452,9 +240,9 @@ OP("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? e
    [](const Bound& args) -> Value {
      const Var x = args.var("input");
      const auto weight = args.optional_var("weight");
-     Layout layout = trailing_layout(x, args.ints("normalized_shape"), weight, std::nullopt,
-                                     args.optional_real("eps").value_or(epsilon(x.dtype())));
-     layout.statistics = Statistics::mean_square;
+     NormLayout layout = trailing_layout(x, args.ints("normalized_shape"), weight, std::nullopt,
+                                         args.optional_real("eps").value_or(epsilon(x.dtype())));
+     layout.statistics = NormStatistics::mean_square;
      return normalise(x, weight, std::nullopt, layout).y;
    });
 NAMES("rms_norm", "Functional: rms_norm; Torch: rms_norm; Aten: rms_norm");
@@ -496,15 +284,13 @@ OP("batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? 
    });
 NAMES("batch_norm", "Functional: batch_norm; MintFunctional: batch_norm batch_norm_ex");
 
-OP("torch_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
-   "training, "
-   "float momentum=0.1, float eps=1e-05, bool cudnn_enabled=True)",
+OP("torch_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+   "bool training, float momentum=0.1, float eps=1e-05, bool cudnn_enabled=True)",
    [](const Bound& args) -> Value { return batch_norm(args, "training").y; });
 NAMES("torch_batch_norm", "Torch: batch_norm; Mint: batch_norm; Aten: batch_norm");
 
-OP("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
-   "training, "
-   "float momentum, float eps)",
+OP("native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
+   "bool training, float momentum, float eps)",
    [](const Bound& args) -> Value { return native_batch_norm(args, batch_norm(args, "training")); });
 NAMES("native_batch_norm", "Torch: native_batch_norm; Aten: native_batch_norm _native_batch_norm_legit");
 

@@ -4,8 +4,9 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/ordering.h"
+#include "kernels/numeric/reduction_view.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 
@@ -64,7 +65,7 @@ struct Neighbours {
   Tensor slope;   // of the weight by the quantile; 0 where it is fixed
 };
 
-// Of the quantiles q of each row of x, in the precision of T.
+// The neighbours of the quantiles q of each row of x, in the precision of T.
 template <class T>
 Neighbours find_neighbours(const Tensor& x, const Tensor& q, Interpolation interpolation, bool ignore_nan) {
   const std::int64_t rows = x.size(0);
@@ -83,7 +84,7 @@ Neighbours find_neighbours(const Tensor& x, const Tensor& q, Interpolation inter
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t* sorted = order.data<std::int64_t>() + row * extent;
     const T* elements = values.data<T>() + row * extent;
-    // NaN stand at the end.
+    // NaN come last.
     std::int64_t numbers = extent;
     while (numbers > 0 && std::isnan(elements[sorted[numbers - 1]])) --numbers;
     const bool is_nan = numbers == 0 || (numbers < extent && !ignore_nan);

@@ -1,4 +1,5 @@
-// histogram and histogramdd: counts of elements, or of points in several dimensions, by the bin they fall into.
+// histogram, histogramdd, histc and bincount: counts of elements, or of points in several dimensions, by the bin they
+// fall into.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +8,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/functions.h"
@@ -185,6 +187,70 @@ Value histogramdd(const Bound& args) {
   return results(args, points, edges, true);
 }
 
+Tensor equal_bin_counts(const Tensor& x, std::int64_t bins, double low, double high) {
+  if (bins <= 0) throw SkipError("histc: bins must be positive.");
+  const Tensor values = x.to(DType::float64).contiguous();
+  const double* from = values.data<double>();
+  if (low == high && x.numel() > 0) {
+    low = extremum(Extremum::minimum, values, {}, false).item();
+    high = extremum(Extremum::maximum, values, {}, false).item();
+  }
+  if (low == high) {
+    low -= 1;
+    high += 1;
+  }
+  if (!std::isfinite(low) || !std::isfinite(high)) throw SkipError("histc: the range of the data is not finite.");
+  if (high < low) throw SkipError("histc: max must be larger than min.");
+  // Far from zero the range of one value is still empty, and that of the largest ones is infinite.
+  const double width = high - low;
+  if (!(width > 0 && std::isfinite(width))) throw SkipError("histc: the range of the data is too wide or too narrow.");
+  Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
+  auto* target = counts.mutable_data<std::int64_t>();
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    if (!(from[i] >= low && from[i] <= high)) continue;
+    const auto bin = static_cast<std::int64_t>((from[i] - low) / width * static_cast<double>(bins));
+    ++target[std::min(bin, bins - 1)];
+  }
+  return counts.to(is_floating(x.dtype()) ? x.dtype() : DType::float32);
+}
+
+Tensor bin_counts(const Tensor& x, const Tensor& weights, std::int64_t at_least) {
+  if (x.rank() != 1 || is_floating(x.dtype()) || is_complex(x.dtype())) {
+    throw SkipError("bincount needs a vector of non-negative integers.");
+  }
+  if (at_least < 0) throw SkipError("bincount: minlength must not be negative.");
+  if (weights.defined() && !(weights.shape() == x.shape()))
+    throw SkipError("bincount: the weights must have the shape of the input.");
+  const Tensor values = x.to(DType::int64).contiguous();
+  const auto* from = values.data<std::int64_t>();
+  std::int64_t bins = at_least;
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    if (from[i] < 0 || from[i] >= std::int64_t{1} << 40) {
+      throw SkipError("bincount needs a vector of non-negative integers below 2^40.");
+    }
+    bins = std::max(bins, from[i] + 1);
+  }
+  if (!weights.defined()) {
+    Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
+    for (std::int64_t i = 0; i < x.numel(); ++i) ++counts.mutable_data<std::int64_t>()[from[i]];
+    return counts;
+  }
+  const Tensor wide = weights.to(DType::float64).contiguous();
+  Tensor sums = Tensor::zeros(DType::float64, Dims{bins});
+  for (std::int64_t i = 0; i < x.numel(); ++i) sums.mutable_data<double>()[from[i]] += wide.data<double>()[i];
+  return weights.dtype() == DType::float32 ? sums.to(DType::float32) : sums;
+}
+
+// The pre-check counts integers in float32 (acc_check_pytorch.md 6.2).
+void adapt_integers(List& args, Dict& /*kwargs*/) {
+  const TensorSpec* input = recorded_tensor(args, 0);
+  if (input == nullptr) return;
+  if (input->dtype != "torch.int8" && input->dtype != "torch.int32" && input->dtype != "torch.int64") return;
+  auto changed = std::make_shared<TensorSpec>(*input);
+  changed->dtype = "torch.float32";
+  args[0] = std::shared_ptr<const TensorSpec>(std::move(changed));
+}
+
 }  // namespace
 
 OP("histogram(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False)", histogram);
@@ -193,5 +259,19 @@ NAMES("histogram", "Torch: histogram; Tensor: histogram");
 
 OP("histogramdd(Tensor input, any bins, float[]? range=None, Tensor? weight=None, bool density=False)", histogramdd);
 NAMES("histogramdd", "Torch: histogramdd");
+
+OP("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", [](const Bound& args) -> Value {
+  return args.tape().constant(
+      equal_bin_counts(args.var("input").tensor(), args.integer("bins"), args.real("min"), args.real("max")));
+});
+NAMES("histc", "Torch: histc; Tensor: histc; Mint: histc");
+TRAITS("histc", .adapt = adapt_integers, .converts = DTypeChange{DType::int64, DType::float32});
+
+OP("bincount(Tensor input, Tensor? weights=None, int minlength=0)", [](const Bound& args) -> Value {
+  const std::optional<Var> weights = args.optional_var("weights");
+  return args.tape().constant(
+      bin_counts(args.var("input").tensor(), weights ? weights->tensor() : Tensor{}, args.integer("minlength")));
+});
+NAMES("bincount", "Torch: bincount; Tensor: bincount");
 
 }  // namespace msrun

@@ -7,6 +7,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
@@ -326,7 +327,7 @@ NAMES("logcumsumexp", "Torch: logcumsumexp; Tensor: logcumsumexp; Aten: logcumsu
 
 OP("diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)",
    [](const Bound& args) -> Value {
-     // No differences: what stands before and behind does not count either.
+     // No differences: what is prepended and appended does not count either.
      if (args.integer("n") == 0) return diff(args.var("input"), 0, args.integer("dim"));
      Raised raised;
      std::vector<Var> parts;

@@ -97,8 +97,8 @@ Value correlation(const Bound& args) {
   return raised.back(clamp(scaled, -1, 1));
 }
 
-// Areas between neighbouring points along an axis. x, where given, has the shape of y, or is a vector of places along
-// the axis.
+// Areas between neighbouring points along an axis. x, where given, has the shape of y, or is a vector of coordinates
+// along the axis.
 Var trapezoids(const Bound& args, Raised& raised) {
   const auto points = [&](const char* name) {
     const Var given = raised(args.var(name));

@@ -7,7 +7,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
-#include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/layout.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/complex.h"
@@ -56,7 +56,7 @@ Var frames_of(const Var& x, std::int64_t size, std::int64_t hop, bool center, co
     throw SkipError("stft: expected 0 < n_fft <= " + std::to_string(length + 2 * margin) + ".");
   }
   const std::int64_t frames = (length + 2 * margin - size) / hop + 1;
-  // One zero behind the signal stands for constant padding.
+  // Constant padding reads the one zero behind the signal.
   const Var source = cat({x, x.tape().constant(Tensor::zeros(x.dtype(), Dims{x.size(0), 1}))}, 1);
   Tensor index(DType::int64, {1, frames * size});
   auto* at = index.mutable_data<std::int64_t>();

@@ -9,6 +9,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/materialise.h"
 #include "kernels/evaluate/precision.h"
+#include "kernels/tensor/arithmetic.h"
 
 namespace msrun {
 namespace {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/gemm.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun {

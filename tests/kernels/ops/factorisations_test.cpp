@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/gemm.h"
+#include "kernels/numeric/matrix_product.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/base/error.h"
-#include "kernels/numeric/gemm.h"
+#include "kernels/numeric/matrix_product.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun {

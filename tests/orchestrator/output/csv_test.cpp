@@ -6,7 +6,6 @@
 
 #include <csignal>
 
-#include "orchestrator/output/csv_rows.h"
 #include "orchestrator/output/csv_titles.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"

@@ -4,10 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "kernels/api/signature.h"
-#include "kernels/api/value.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -23,7 +22,7 @@ struct PoolAxis {
   std::int64_t in = 1;
   std::int64_t out = 1;
   std::int64_t step = 1;  // dilation
-  // Of sliding windows: elements per window, distance of windows, elements before the input. stride 0: the windows are
+  // For sliding windows: elements per window, distance of windows, elements before the input. stride 0: the windows are
   // of different sizes.
   std::int64_t kernel = 1;
   std::int64_t stride = 1;
@@ -31,6 +30,7 @@ struct PoolAxis {
   std::vector<Window> windows{{0, 1, 1}};
 };
 
+// The windows of the last three axes, and the planes that they slide over.
 struct Geometry {
   std::array<PoolAxis, 3> axes;
   Dims result_shape;
@@ -53,12 +53,9 @@ struct PoolOptions {
 // Windows over the trailing `spatial` axes of x. Throws SkipError where options and shape do not fit.
 Geometry sliding_windows(const Tensor& x, std::size_t spatial, const PoolOptions& options);
 
-// The same for windows that divide the input evenly. output_size: an integer or a list in which None keeps the input's
-// size.
-Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& output_size);
-
-// The arguments kernel_size, stride, padding and ceil_mode.
-PoolOptions pool_options(const Bound& args);
+// Windows that divide the trailing axes of x evenly: output_size has one size per axis, std::nullopt keeps that of the
+// input. Throws SkipError for sizes that are negative or huge.
+Geometry adaptive_windows(const Tensor& x, const std::vector<std::optional<std::int64_t>>& output_size);
 
 // Calls visit(windows of the three axes, position of the output in its plane) for every output of a plane.
 template <class Visit>

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/ops/nn/pooling_windows.h"
+#include "kernels/numeric/pooling_windows.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
@@ -24,7 +24,7 @@ inline bool suits_runs(const Geometry& geometry) {
 }
 
 // The slices along the first axis of one plane, padded and split. The outputs of a slice form a run with gaps: output
-// (h, w) stands at h * pitch() + w; what lies between is computed too and means nothing.
+// (h, w) has the index h * pitch() + w; what lies between is computed too and means nothing.
 template <class T>
 class SplitPlane {
  public:
@@ -53,7 +53,7 @@ class SplitPlane {
     for_each_row([&](std::int64_t split, std::int64_t row, std::int64_t count) {
       const T* from = plane + row;
       for (std::int64_t first = 0; first < std::min(columns_.stride, count); ++first) {
-        T* to = data_.data() + split + column_place(first + columns_.padding);
+        T* to = data_.data() + split + column_index(first + columns_.padding);
         const std::int64_t length = (count - first + columns_.stride - 1) / columns_.stride;
         if (columns_.stride == 1) {
           std::copy_n(from, length, to);
@@ -75,13 +75,13 @@ class SplitPlane {
       if (columns_.stride == 1) {
         std::copy_n(from + columns_.padding, count, to);
       } else {
-        for (std::int64_t i = 0; i < count; ++i) to[i] = from[column_place(i + columns_.padding)];
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[column_index(i + columns_.padding)];
       }
     });
   }
 
   // Calls visit(values, offset) for every position within the windows of the outputs of a slice, which reads slices d:
-  // values is what the outputs read there. In the plane it stands `offset` farther than the window's corner in slice 0,
+  // values is what the outputs read there. In the plane it lies `offset` elements after the window's corner in slice 0,
   // unless it is padding.
   template <class Visit>
   void for_each_position(const Window& d, const Visit& visit) {
@@ -90,19 +90,20 @@ class SplitPlane {
         for (std::int64_t k = 0; k < columns_.kernel; ++k) {
           const std::int64_t row = j * rows_.step;
           const std::int64_t column = k * columns_.step;
-          visit(data_.data() + place(i, row, column), (i * rows_.in + row) * columns_.in + column);
+          visit(data_.data() + index(i, row, column), (i * rows_.in + row) * columns_.in + column);
         }
       }
     }
   }
 
-  // The same from the last position of a slice to the first, for sums into the plane in the order of the outputs.
+  // Calls visit(values) from the last position of a slice to the first, for sums into the plane in the order of the
+  // outputs.
   template <class Visit>
   void for_each_position_backwards(const Window& d, const Visit& visit) {
     for (std::int64_t i = d.start; i < d.stop; i += depth_step_) {
       for (std::int64_t j = rows_.kernel; j-- > 0;) {
         for (std::int64_t k = columns_.kernel; k-- > 0;) {
-          visit(data_.data() + place(i, j * rows_.step, k * columns_.step));
+          visit(data_.data() + index(i, j * rows_.step, k * columns_.step));
         }
       }
     }
@@ -115,23 +116,23 @@ class SplitPlane {
   }
   static std::int64_t part_of(const PoolAxis& axis) { return (covered(axis) + axis.stride - 1) / axis.stride; }
 
-  // Where elements of the padded slice stand in the split one.
-  std::int64_t column_place(std::int64_t column) const {
+  // Indices in the split slice of elements of the padded one.
+  std::int64_t column_index(std::int64_t column) const {
     return column % columns_.stride * part_ + column / columns_.stride;
   }
-  std::int64_t place(std::int64_t slice, std::int64_t row, std::int64_t column) const {
+  std::int64_t index(std::int64_t slice, std::int64_t row, std::int64_t column) const {
     return slice * slice_ + row % rows_.stride * columns_.stride * part_ + row / rows_.stride * pitch_ +
-           column_place(column);
+           column_index(column);
   }
 
-  // Calls work(place of the padded row, start in the plane, count of elements used) for all rows that windows cover.
+  // Calls work(index of the padded row, start in the plane, count of elements used) for all rows that windows cover.
   template <class Work>
   void for_each_row(const Work& work) {
     const std::int64_t rows = std::min(rows_.in, covered(rows_) - rows_.padding);
     const std::int64_t count = std::min(columns_.in, covered(columns_) - columns_.padding);
     for (std::int64_t i = 0; i < depth_; ++i) {
       for (std::int64_t j = 0; j < rows; ++j) {
-        work(place(i, j + rows_.padding, 0), (i * rows_.in + j) * columns_.in, count);
+        work(index(i, j + rows_.padding, 0), (i * rows_.in + j) * columns_.in, count);
       }
     }
   }
@@ -147,7 +148,7 @@ class SplitPlane {
   std::vector<T> data_;
 };
 
-// Calls visit(place in the run, place in the slice) for the rows of a slice of outputs.
+// Calls visit(index in the run, index in the slice) for the rows of a slice of outputs.
 template <class T, class Visit>
 void for_each_output_row(const Geometry& geometry, const SplitPlane<T>& plane, const Visit& visit) {
   for (std::int64_t h = 0; h < geometry.axes[1].out; ++h) visit(h * plane.pitch(), h * geometry.axes[2].out);

@@ -1,28 +1,30 @@
-// Reductions to sums, moments and norms, and counts: the differentiable functions and the operators made of them.
+// Reductions to sums, products, moments and counts: the differentiable functions and the operators made of them.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
-#include "kernels/ops/linalg/matrix_functions.h"
+#include "kernels/ops/reduce/reductions.h"
 #include "kernels/tensor/complex.h"
 
 namespace msrun {
-namespace {
 
-void require_floating(const Var& x, const char* what) {
+void need_floating(const Var& x, const char* what) {
   if (!is_floating(x.dtype())) throw SkipError(std::string(what) + " needs a floating point tensor.");
 }
 
-Tensor as_dtype_of(const Var& x, const Tensor& result) { return result.to(x.dtype()); }
-
-}  // namespace
+Var as_requested(const Bound& args) {
+  const Var x = args.var("input");
+  const std::optional<DType> dtype = args.optional_dtype("dtype");
+  return dtype ? cast(x, *dtype) : x;
+}
 
 Var sum(const Var& x, const Dims& axes, bool keepdim) {
   return x.tape().record(sum(x.tensor(), axes, keepdim, x.arithmetic()),
@@ -30,7 +32,7 @@ Var sum(const Var& x, const Dims& axes, bool keepdim) {
 }
 
 Var mean(const Var& x, const Dims& axes, bool keepdim) {
-  if (!is_complex(x.dtype())) require_floating(x, "mean");
+  if (!is_complex(x.dtype())) need_floating(x, "mean");
   const auto count = static_cast<double>(reduced_count(x.shape(), axes));
   const auto divide = complex_too([count](auto value) { return quotient(value, static_cast<decltype(value)>(count)); });
   const Tensor total = sum_unrounded(x.tensor(), axes, keepdim, x.arithmetic());
@@ -64,63 +66,7 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
         }}});
 }
 
-Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
-  if (is_complex(x.dtype())) {
-    // Of the magnitudes, in double.
-    return cast(vector_norm(magnitude(cast(x, DType::complex128)), p, axes, keepdim), part_dtype(x.dtype()));
-  }
-  require_floating(x, "norm");
-  const DType wide = wide_dtype(x.dtype());
-  const Tensor t = x.tensor();
-  const Dims shape = reduced_shape(x.shape(), axes, keepdim);
-  const auto sum_of = [&](auto f) { return sum_unrounded(map(wide, t, f), axes, true, x.arithmetic()); };
-  const auto record = [&](const Tensor& y, auto vjp) {
-    return x.tape().record(as_dtype_of(x, y).reshape(shape), {{x, [t, y, axes, vjp](const Tensor& g) {
-                                                                 return map(t.dtype(), t, y,
-                                                                            expand_reduced(g, t.shape(), axes), vjp);
-                                                               }}});
-  };
-  const auto sign = [](auto v) { return static_cast<decltype(v)>((v > 0) - (v < 0)); };
-  if (std::isinf(p)) {
-    const Tensor magnitude = map(wide, t, [](auto v) { return std::abs(v); });
-    const Tensor y = extremum(p > 0 ? Extremum::maximum : Extremum::minimum, magnitude, axes, true);
-    return x.tape().record(as_dtype_of(x, y).reshape(shape),
-                           {{x, [t, magnitude, y, axes, sign](const Tensor& g) {
-                               return map(t.dtype(), t, share_over_ties(magnitude, y, g, axes),
-                                          [sign](auto v, auto share) { return sign(v) * share; });
-                             }}});
-  }
-  if (p == 0) {
-    return x.tape().constant(
-        as_dtype_of(x, sum_of([](auto v) { return static_cast<decltype(v)>(v != 0); })).reshape(shape));
-  }
-  if (p == 1) {
-    return record(sum_of([](auto v) { return std::abs(v); }), [sign](auto v, auto, auto g) { return g * sign(v); });
-  }
-  if (p == 2) {
-    const Tensor squares = sum_of([](auto v) { return v * v; });
-    return record(map(wide, squares, [](auto s) { return std::sqrt(s); }),
-                  [](auto v, auto y, auto g) { return y == 0 ? decltype(v){0} : g * v / y; });
-  }
-  // torch keeps the order in float32 for the norm itself, whatever the tensor is, and in float64 for the gradient.
-  const double order = static_cast<float>(p);
-  const Tensor powers = sum_of([order](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(order)); });
-  return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
-                [p](auto v, auto y, auto g) {
-                  using T = decltype(v);
-                  if (v == 0 || y == 0) return T{0};
-                  return g * v * std::pow(std::abs(v), static_cast<T>(p - 2)) / std::pow(y, static_cast<T>(p - 1));
-                });
-}
-
 namespace {
-
-// torch's dtype= of a reduction: the input is converted first.
-Var as_requested(const Bound& args) {
-  const Var x = args.var("input");
-  const std::optional<DType> dtype = args.optional_dtype("dtype");
-  return dtype ? cast(x, *dtype) : x;
-}
 
 // Integers add up in int64; a dtype that was asked for is that of the result.
 Var in_requested_dtype(const Bound& args, const Var& result) {
@@ -147,7 +93,7 @@ Var nansum(const Var& x, const Dims& axes, bool keepdim) {
 }
 
 Var nanmean(const Var& x, const Dims& axes, bool keepdim) {
-  require_floating(x, "nanmean");
+  need_floating(x, "nanmean");
   const Tensor t = x.tensor();
   const Tensor count = sum(not_nan(t), axes, keepdim);
   const Tensor total = sum_unrounded(without_nan(t), axes, keepdim, x.arithmetic());
@@ -168,7 +114,7 @@ struct Variance {
 };
 
 Variance moments(const Var& x, const Dims& axes, double correction) {
-  require_floating(x, "var and std");
+  need_floating(x, "var and std");
   const auto count = static_cast<double>(reduced_count(x.shape(), axes));
   Variance result;
   result.divisor = std::max(0.0, count - correction);
@@ -224,7 +170,7 @@ MomentArguments moment_arguments(const Bound& args) {
   return result;
 }
 
-// Of complex numbers the real variance: the sum of those of their parts, in double.
+// The variance of complex numbers is real: the sum of the variances of their parts, in double.
 Var complex_variance(const MomentArguments& m) {
   const Var wide = cast(m.x, DType::complex128);
   const Var parts = view_as_real(m.x.rank() == 0 ? unsqueeze(wide, 0) : wide);
@@ -300,94 +246,6 @@ Value quantified(const Bound& args, Quantifier quantifier) {
   return args.tape().constant(map_as(Compute::int64, dtype, count, [needed](auto n) {
     return static_cast<decltype(n)>(n >= static_cast<decltype(n)>(needed));
   }));
-}
-
-double norm_order(const Value& p) {
-  if (const double* real = p.get<double>()) return *real;
-  if (const auto* integer = p.get<std::int64_t>()) return static_cast<double>(*integer);
-  if (p.is_none()) return 2;
-  if (const std::string* text = p.get<std::string>()) {
-    if (*text == "fro") return 2;
-    if (*text == "inf") return std::numeric_limits<double>::infinity();
-    if (*text == "-inf") return -std::numeric_limits<double>::infinity();
-    throw SkipError("norm of order '" + *text + "' is not supported.");
-  }
-  throw SkipError("The order of a norm must be a number or 'fro'.");
-}
-
-Value vector_norm_of(const Bound& args, const char* order) {
-  return vector_norm(as_requested(args), norm_order(args.value(order)), args.ints("dim"), args.flag("keepdim"));
-}
-
-// linalg.norm: a vector norm unless an order is given for two axes.
-Value linalg_norm(const Bound& args) {
-  const Var x = as_requested(args);
-  Dims axes = args.ints("dim");
-  const bool matrix = args.given("ord") && (axes.size() == 2 || (axes.empty() && x.rank() == 2));
-  if (!matrix) return vector_norm_of(args, "ord");
-  return matrix_norm(x, args.value("ord"), axes.empty() ? Dims{0, 1} : axes, args.flag("keepdim"));
-}
-
-// torch.norm: the sum of powers over all axes that are reduced, whatever their number; 'nuc' is a matrix norm.
-Value plain_norm(const Bound& args) {
-  const std::string* text = args.value("p").get<std::string>();
-  if (text == nullptr || *text != "nuc") return vector_norm_of(args, "p");
-  const Dims axes = args.ints("dim");
-  return matrix_norm(as_requested(args), *text, axes.empty() ? Dims{-2, -1} : axes, args.flag("keepdim"));
-}
-
-Tensor histogram(const Tensor& x, std::int64_t bins, double low, double high) {
-  if (bins <= 0) throw SkipError("histc: bins must be positive.");
-  const Tensor values = x.to(DType::float64).contiguous();
-  const double* from = values.data<double>();
-  if (low == high && x.numel() > 0) {
-    low = extremum(Extremum::minimum, values, {}, false).item();
-    high = extremum(Extremum::maximum, values, {}, false).item();
-  }
-  if (low == high) {
-    low -= 1;
-    high += 1;
-  }
-  if (!std::isfinite(low) || !std::isfinite(high)) throw SkipError("histc: the range of the data is not finite.");
-  if (high < low) throw SkipError("histc: max must be larger than min.");
-  // Far from zero the range of one value is still empty, and that of the largest ones is infinite.
-  const double width = high - low;
-  if (!(width > 0 && std::isfinite(width))) throw SkipError("histc: the range of the data is too wide or too narrow.");
-  Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
-  auto* target = counts.mutable_data<std::int64_t>();
-  for (std::int64_t i = 0; i < x.numel(); ++i) {
-    if (!(from[i] >= low && from[i] <= high)) continue;
-    const auto bin = static_cast<std::int64_t>((from[i] - low) / width * static_cast<double>(bins));
-    ++target[std::min(bin, bins - 1)];
-  }
-  return counts.to(is_floating(x.dtype()) ? x.dtype() : DType::float32);
-}
-
-Tensor bin_counts(const Tensor& x, const Tensor& weights, std::int64_t at_least) {
-  if (x.rank() != 1 || is_floating(x.dtype()) || is_complex(x.dtype())) {
-    throw SkipError("bincount needs a vector of non-negative integers.");
-  }
-  if (at_least < 0) throw SkipError("bincount: minlength must not be negative.");
-  if (weights.defined() && !(weights.shape() == x.shape()))
-    throw SkipError("bincount: the weights must have the shape of the input.");
-  const Tensor values = x.to(DType::int64).contiguous();
-  const auto* from = values.data<std::int64_t>();
-  std::int64_t bins = at_least;
-  for (std::int64_t i = 0; i < x.numel(); ++i) {
-    if (from[i] < 0 || from[i] >= std::int64_t{1} << 40) {
-      throw SkipError("bincount needs a vector of non-negative integers below 2^40.");
-    }
-    bins = std::max(bins, from[i] + 1);
-  }
-  if (!weights.defined()) {
-    Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
-    for (std::int64_t i = 0; i < x.numel(); ++i) ++counts.mutable_data<std::int64_t>()[from[i]];
-    return counts;
-  }
-  const Tensor wide = weights.to(DType::float64).contiguous();
-  Tensor sums = Tensor::zeros(DType::float64, Dims{bins});
-  for (std::int64_t i = 0; i < x.numel(); ++i) sums.mutable_data<double>()[from[i]] += wide.data<double>()[i];
-  return weights.dtype() == DType::float32 ? sums.to(DType::float32) : sums;
 }
 
 }  // namespace
@@ -485,84 +343,5 @@ OP("count_nonzero(Tensor input, int[]? dim=None)", [](const Bound& args) -> Valu
 });
 NAMES("count_nonzero", "Torch: count_nonzero; Tensor: count_nonzero; Aten: count_nonzero");
 TRAITS("count_nonzero", .complex = true);
-
-// The keyword `ord` marks a call of linalg.norm, which the dumper calls by the same name (api_inventory.md 2.3).
-OP("norm(Tensor input, any p='fro', int[]? dim=None, bool keepdim=False, any out=None, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return plain_norm(args); });
-OP("norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return linalg_norm(args); });
-NAMES("norm", "Torch: norm native_norm; Tensor: norm; Aten: norm; Mint: norm");
-TRAITS("norm", .autocast = AutocastPolicy::float32, .complex = true);
-
-OP("frobenius_norm(Tensor input, int[]? dim=None, bool keepdim=False)", [](const Bound& args) -> Value {
-  return vector_norm(args.var("input"), 2, args.ints("dim"), args.flag("keepdim"));
-});
-NAMES("frobenius_norm", "Torch: frobenius_norm");
-TRAITS("frobenius_norm", .complex = true);
-
-OP("linalg_norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return linalg_norm(args); });
-NAMES("linalg_norm", "Torch: linalg.norm");
-TRAITS("linalg_norm", .autocast = AutocastPolicy::float32, .complex = true);
-
-OP("linalg_vector_norm(Tensor input, any ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
-   [](const Bound& args) -> Value { return vector_norm_of(args, "ord"); });
-NAMES("linalg_vector_norm", "Torch: linalg.vector_norm vector_norm; Aten: linalg_vector_norm");
-TRAITS("linalg_vector_norm", .autocast = AutocastPolicy::float32, .complex = true);
-
-OP("_foreach_norm(Tensor[] input, any ord=2, dtype? dtype=None)", [](const Bound& args) -> Value {
-  List norms;
-  for (const Var& x : args.vars("input")) norms.push_back(vector_norm(x, norm_order(args.value("ord")), {}, false));
-  return norms;
-});
-NAMES("_foreach_norm", "Torch: _foreach_norm");
-
-OP("dist(Tensor input, Tensor other, Scalar p=2)", [](const Bound& args) -> Value {
-  Raised raised;
-  const Var x = raised(args.var("input"));
-  const Var y = raised(args.var("other"));
-  return raised.back(vector_norm(sub(x, y), args.real("p"), {}, false));
-});
-NAMES("dist", "Torch: dist; Tensor: dist; Aten: dist");
-TRAITS("dist", .autocast = AutocastPolicy::float32, .complex = true);
-
-// The pre-check counts integers in float32 (acc_check_pytorch.md 6.2).
-void adapt_integers(List& args, Dict& /*kwargs*/) {
-  const TensorSpec* input = recorded_tensor(args, 0);
-  if (input == nullptr) return;
-  if (input->dtype != "torch.int8" && input->dtype != "torch.int32" && input->dtype != "torch.int64") return;
-  auto changed = std::make_shared<TensorSpec>(*input);
-  changed->dtype = "torch.float32";
-  args[0] = std::shared_ptr<const TensorSpec>(std::move(changed));
-}
-
-OP("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", [](const Bound& args) -> Value {
-  return args.tape().constant(
-      histogram(args.var("input").tensor(), args.integer("bins"), args.real("min"), args.real("max")));
-});
-NAMES("histc", "Torch: histc; Tensor: histc; Mint: histc");
-TRAITS("histc", .adapt = adapt_integers, .converts = DTypeChange{DType::int64, DType::float32});
-
-OP("bincount(Tensor input, Tensor? weights=None, int minlength=0)", [](const Bound& args) -> Value {
-  const std::optional<Var> weights = args.optional_var("weights");
-  return args.tape().constant(
-      bin_counts(args.var("input").tensor(), weights ? weights->tensor() : Tensor{}, args.integer("minlength")));
-});
-NAMES("bincount", "Torch: bincount; Tensor: bincount");
-
-// One norm for each index along dim, over all other axes; dim -1 means over everything.
-OP("norm_except_dim(Tensor v, int pow=2, int dim=0)", [](const Bound& args) -> Value {
-  const Var x = args.var("v");
-  const double p = static_cast<double>(args.integer("pow"));
-  if (args.integer("dim") == -1) return vector_norm(x, p, {}, false);
-  const std::int64_t kept = normalize_axis(args.integer("dim"), x.rank());
-  Dims axes;
-  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
-    if (axis != kept) axes.push_back(axis);
-  }
-  // Without an axis to reduce every element is its own norm.
-  return axes.empty() ? vector_norm(unsqueeze(x, -1), p, {-1}, false) : vector_norm(x, p, axes, true);
-});
-NAMES("norm_except_dim", "Torch: norm_except_dim");
 
 }  // namespace msrun

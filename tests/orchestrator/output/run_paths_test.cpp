@@ -1,4 +1,4 @@
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "kernels/ops/nn/pooling_windows.h"
+#include "kernels/numeric/pooling_windows.h"
 
 #include <algorithm>
 #include <string>
@@ -87,19 +87,13 @@ Geometry sliding_windows(const Tensor& x, std::size_t spatial, const PoolOptions
   return geometry;
 }
 
-Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& output_size) {
+Geometry adaptive_windows(const Tensor& x, const std::vector<std::optional<std::int64_t>>& output_size) {
+  const std::size_t spatial = output_size.size();
   Geometry geometry = start_geometry(x, spatial);
   const std::size_t first = x.shape().size() - spatial;
-  const List* list = output_size.get<List>();
-  if (list != nullptr && list->size() != spatial && list->size() != 1) {
-    throw SkipError("Adaptive pooling: output_size must have " + std::to_string(spatial) + " sizes.");
-  }
   for (std::size_t i = 0; i < spatial; ++i) {
     PoolAxis& axis = geometry.axes[3 - spatial + i];
-    const Value& size = list == nullptr ? output_size : list->size() == 1 ? list->front() : (*list)[i];
-    const std::int64_t* given = size.get<std::int64_t>();
-    if (given == nullptr && !size.is_none()) throw SkipError("Adaptive pooling: output_size must be integers.");
-    axis.out = given == nullptr ? axis.in : *given;
+    axis.out = output_size[i].value_or(axis.in);
     if (axis.in < 1 || axis.out < 0 || std::max(axis.in, axis.out) >= std::int64_t{1} << 31)
       throw SkipError("Adaptive pooling: sizes must not be negative or huge, and the input not empty.");
     geometry.result_shape[first + i] = axis.out;
@@ -118,10 +112,6 @@ Geometry adaptive_windows(const Tensor& x, std::size_t spatial, const Value& out
     }
   }
   return geometry;
-}
-
-PoolOptions pool_options(const Bound& args) {
-  return {args.ints("kernel_size"), args.ints("stride"), args.ints("padding"), Dims{1}, args.flag("ceil_mode")};
 }
 
 }  // namespace msrun

@@ -1,4 +1,4 @@
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 
 #include <filesystem>
 #include <system_error>

@@ -1,0 +1,258 @@
+#include "kernels/numeric/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/base/parallel.h"
+#include "kernels/numeric/exponential.h"
+#include "kernels/numeric/gemm.h"
+#include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::int64_t block_bytes = std::int64_t{4} << 20;
+
+template <class T>
+MatrixView<T> rows_of(const Tensor& tensor, std::int64_t head, std::int64_t first, std::int64_t count) {
+  const Dims& strides = tensor.strides();
+  return {tensor.data<T>() + head * strides[0] + first * strides[1], count, tensor.size(2), strides[1], 1};
+}
+
+template <class T>
+T* mutable_rows(Tensor& tensor, std::int64_t head, std::int64_t first) {
+  return tensor.mutable_data<T>() + head * tensor.strides()[0] + first * tensor.strides()[1];
+}
+
+// values[j] = exp(values[j] - shift), exactly 0 where that is below the normal numbers.
+template <class T>
+void exponentials(T* values, std::int64_t count, T shift) {
+  const T lowest = std::log(std::numeric_limits<T>::min());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const T x = values[i] - shift;
+    const T power = exponential(x);
+    values[i] = x < lowest ? T{0} : power;
+  }
+}
+
+// The keys that some row of a block may see: [begin, end).
+struct KeyRange {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+KeyRange keys_of_row(const AttentionBand& band, std::int64_t row, std::int64_t keys) {
+  const std::int64_t begin = std::clamp<std::int64_t>(row + band.offset - band.before, 0, keys);
+  const std::int64_t end =
+      std::clamp<std::int64_t>(std::max(row + band.offset + band.after + 1, band.prefix), begin, keys);
+  return {begin, end};
+}
+
+// The scores of one head for `rows` rows from `first` on against the keys of a range, as a row-major matrix.
+template <class T>
+class Scores {
+ public:
+  explicit Scores(const AttentionHeads& heads) : heads_(heads) {
+    const std::int64_t keys = std::max<std::int64_t>(heads.key.size(1), 1);
+    rows_per_block_ = std::clamp<std::int64_t>(block_bytes / (keys * static_cast<std::int64_t>(sizeof(T))), 16,
+                                               std::max<std::int64_t>(heads.query.size(1), 16));
+  }
+
+  std::int64_t rows_per_block() const { return rows_per_block_; }
+  KeyRange range() const { return range_; }
+  std::int64_t width() const { return range_.end - range_.begin; }
+  T* row(std::int64_t r) { return storage_.data() + r * width(); }
+  MatrixView<T> matrix(std::int64_t rows) const { return {storage_.data(), rows, width(), width(), 1}; }
+
+  // Removed keys have the score -inf.
+  void compute(std::int64_t head, std::int64_t key_head, std::int64_t first, std::int64_t rows) {
+    const std::int64_t keys = heads_.key.size(1);
+    range_ = {keys, 0};
+    for (std::int64_t r = first; r < first + rows; ++r) {
+      const KeyRange row_range = keys_of_row(heads_.band, r, keys);
+      if (row_range.begin == row_range.end) continue;
+      range_ = {std::min(range_.begin, row_range.begin), std::max(range_.end, row_range.end)};
+    }
+    if (range_.begin >= range_.end) range_ = {0, 0};
+    storage_.resize(static_cast<std::size_t>(rows * width()));
+    if (width() == 0) return;
+    gemm(rows_of<T>(heads_.query, head, first, rows),
+         rows_of<T>(heads_.key, key_head, range_.begin, width()).transposed(), storage_.data(), width(), false,
+         heads_.arithmetic);
+    for (std::int64_t r = 0; r < rows; ++r) finish_row(head, first + r, row(r));
+  }
+
+ private:
+  void finish_row(std::int64_t head, std::int64_t i, T* scores) const {
+    const auto scale = static_cast<T>(heads_.options.scale);
+    for (std::int64_t j = 0; j < width(); ++j) scores[j] *= scale;
+    if (heads_.bias.defined()) {
+      const Dims& strides = heads_.bias.strides();
+      const T* bias = heads_.bias.data<T>() + head * strides[0] + i * strides[1] + range_.begin * strides[2];
+      const auto bias_scale = static_cast<T>(heads_.options.bias_scale);
+      for (std::int64_t j = 0; j < width(); ++j) scores[j] += bias_scale * bias[j * strides[2]];
+    }
+    constexpr T removed = -std::numeric_limits<T>::infinity();
+    if (heads_.mask.defined()) {
+      const Dims& strides = heads_.mask.strides();
+      const std::uint8_t* mask =
+          heads_.mask.data<std::uint8_t>() + head * strides[0] + i * strides[1] + range_.begin * strides[2];
+      for (std::int64_t j = 0; j < width(); ++j) {
+        scores[j] = (mask[j * strides[2]] != 0) == heads_.options.mask_removes ? removed : scores[j];
+      }
+    }
+    const KeyRange allowed = keys_of_row(heads_.band, i, heads_.key.size(1));
+    std::fill(scores, scores + std::clamp<std::int64_t>(allowed.begin - range_.begin, 0, width()), removed);
+    std::fill(scores + std::clamp<std::int64_t>(allowed.end - range_.begin, 0, width()), scores + width(), removed);
+  }
+
+  const AttentionHeads& heads_;
+  std::int64_t rows_per_block_;
+  KeyRange range_{0, 0};
+  std::vector<T> storage_;
+};
+
+template <class T>
+T& element(Tensor& tensor, std::int64_t head, std::int64_t row) {
+  return tensor.mutable_data<T>()[head * tensor.strides()[0] + row * tensor.strides()[1]];
+}
+template <class T>
+T element(const Tensor& tensor, std::int64_t head, std::int64_t row) {
+  return tensor.data<T>()[head * tensor.strides()[0] + row * tensor.strides()[1]];
+}
+
+template <class T>
+T sink_of(const AttentionHeads& heads, std::int64_t head) {
+  return heads.sink.defined() ? heads.sink.data<T>()[head * heads.sink.strides()[0]]
+                              : -std::numeric_limits<T>::infinity();
+}
+
+template <class T>
+void forward(const AttentionHeads& heads, AttentionResults& result) {
+  const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
+  const std::int64_t rows = heads.query.size(1);
+  const bool half_sums = heads.arithmetic.fp16_accumulation;
+  note_sums(std::max(heads.query.size(2), heads.key.size(1)), 2 * heads.query.size(0) * rows * heads.query.size(2));
+  run_pieces(heads.query.size(0), [&](std::int64_t head) {
+    Scores<T> scores(heads);
+    const T sink = sink_of<T>(heads, head);
+    for (std::int64_t first = 0; first < rows; first += scores.rows_per_block()) {
+      const std::int64_t count = std::min(scores.rows_per_block(), rows - first);
+      scores.compute(head, head / group, first, count);
+      for (std::int64_t r = 0; r < count; ++r) {
+        T* p = scores.row(r);
+        const T largest = std::max(row_max(p, scores.width()), sink);
+        const bool nothing = largest == -std::numeric_limits<T>::infinity() &&
+                             std::none_of(p, p + scores.width(), [](T x) { return std::isnan(x); });
+        T total = 0;
+        if (!nothing) {
+          exponentials(p, scores.width(), largest);
+          total = row_sum<T>(scores.width(), half_sums, [p](std::int64_t j) { return p[j]; });
+          if (heads.sink.defined()) total += exponential(sink - largest);
+        }
+        const T factor = nothing ? T{0} : 1 / total;
+        if (nothing) {
+          std::fill_n(p, scores.width(), T{0});
+        } else {
+          for (std::int64_t j = 0; j < scores.width(); ++j) p[j] *= factor;
+        }
+        element<T>(result.max, head, first + r) = nothing ? T{0} : largest;
+        element<T>(result.sum, head, first + r) = total;
+      }
+      gemm(scores.matrix(count), rows_of<T>(heads.value, head / group, scores.range().begin, scores.width()),
+           mutable_rows<T>(result.output, head, first), result.output.strides()[1], false, heads.arithmetic);
+    }
+  });
+}
+
+template <class T>
+void backward(const AttentionHeads& heads, const AttentionResults& result, const Tensor& gradient,
+              AttentionGradients& gradients) {
+  const Arithmetic& arithmetic = heads.arithmetic;
+  const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
+  const std::int64_t rows = heads.query.size(1);
+  const std::int64_t value_size = heads.value.size(2);
+  const auto scale = static_cast<T>(heads.options.scale);
+  note_sums(std::max({heads.query.size(2), heads.key.size(1), rows * group}),
+            5 * heads.query.size(0) * rows * heads.query.size(2));
+  const auto run_head = [&](std::int64_t head, Scores<T>& probabilities, std::vector<T>& storage) {
+    const std::int64_t key_head = head / group;
+    for (std::int64_t first = 0; first < rows; first += probabilities.rows_per_block()) {
+      const std::int64_t count = std::min(probabilities.rows_per_block(), rows - first);
+      probabilities.compute(head, key_head, first, count);
+      const std::int64_t width = probabilities.width();
+      const KeyRange range = probabilities.range();
+      for (std::int64_t r = 0; r < count; ++r) {
+        T* p = probabilities.row(r);
+        const T total = element<T>(result.sum, head, first + r);
+        if (total == 0) {
+          std::fill_n(p, width, T{0});
+          continue;
+        }
+        exponentials(p, width, element<T>(result.max, head, first + r));
+        const T factor = 1 / total;
+        for (std::int64_t j = 0; j < width; ++j) p[j] *= factor;
+      }
+      const MatrixView<T> g = rows_of<T>(gradient, head, first, count);
+      gemm(probabilities.matrix(count).transposed(), g, mutable_rows<T>(gradients.value, key_head, range.begin),
+           gradients.value.strides()[1], true, arithmetic);
+      storage.resize(static_cast<std::size_t>(count * width));
+      gemm(g, rows_of<T>(heads.value, key_head, range.begin, width).transposed(), storage.data(), width, false,
+           arithmetic);
+      for (std::int64_t r = 0; r < count; ++r) {
+        const T* p = probabilities.row(r);
+        T* ds = storage.data() + r * width;
+        // sum_j dp_j p_j is the product of the output row with its gradient.
+        const T* y =
+            result.output.data<T>() + head * result.output.strides()[0] + (first + r) * result.output.strides()[1];
+        const T* dy = g.data + r * g.row_stride;
+        const T mean =
+            row_sum<T>(value_size, arithmetic.fp16_accumulation, [&](std::int64_t d) { return y[d] * dy[d]; });
+        for (std::int64_t j = 0; j < width; ++j) ds[j] = p[j] * (ds[j] - mean);
+        const T total = element<T>(result.sum, head, first + r);
+        if (gradients.sink.defined() && total != 0) {
+          const T share = exponential(sink_of<T>(heads, head) - element<T>(result.max, head, first + r)) / total;
+          gradients.sink.mutable_data<T>()[head * gradients.sink.strides()[0]] -= share * mean;
+        }
+        if (gradients.bias.defined()) {
+          const Dims& strides = gradients.bias.strides();
+          T* bias = gradients.bias.mutable_data<T>() + head * strides[0] + (first + r) * strides[1] +
+                    range.begin * strides[2];
+          const auto bias_scale = static_cast<T>(heads.options.bias_scale);
+          for (std::int64_t j = 0; j < width; ++j) bias[j * strides[2]] += bias_scale * ds[j];
+        }
+        for (std::int64_t j = 0; j < width; ++j) ds[j] *= scale;
+      }
+      const MatrixView<T> ds{storage.data(), count, width, width, 1};
+      gemm(ds, rows_of<T>(heads.key, key_head, range.begin, width), mutable_rows<T>(gradients.query, head, first),
+           gradients.query.strides()[1], false, arithmetic);
+      gemm(ds.transposed(), rows_of<T>(heads.query, head, first, count),
+           mutable_rows<T>(gradients.key, key_head, range.begin), gradients.key.strides()[1], true, arithmetic);
+    }
+  };
+  // The query heads of one key head add to the same gradients; all heads may add to those of a bias.
+  const std::int64_t pieces = gradients.bias.defined() ? 1 : std::max<std::int64_t>(heads.key.size(0), 1);
+  const std::int64_t heads_per_piece = heads.query.size(0) / pieces;
+  run_pieces(pieces, [&](std::int64_t piece) {
+    Scores<T> probabilities(heads);
+    std::vector<T> storage;
+    for (std::int64_t i = 0; i < heads_per_piece; ++i) run_head(piece * heads_per_piece + i, probabilities, storage);
+  });
+}
+
+}  // namespace
+
+void attend(const AttentionHeads& heads, AttentionResults& results) {
+  visit_compute(heads.query.dtype(), [&](auto element) { forward<decltype(element)>(heads, results); });
+}
+
+void attend_backward(const AttentionHeads& heads, const AttentionResults& results, const Tensor& gradient,
+                     AttentionGradients& gradients) {
+  visit_compute(heads.query.dtype(),
+                [&](auto element) { backward<decltype(element)>(heads, results, gradient, gradients); });
+}
+
+}  // namespace msrun

@@ -1,0 +1,22 @@
+// The largest and smallest elements along axes of a tensor, where they are, and the way back of their gradients.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+enum class Extremum : std::uint8_t { maximum, minimum };
+
+// The largest or smallest element; NaN wins. Throws SkipError if a reduced axis is empty.
+Tensor extremum(Extremum which, const Tensor& tensor, const Dims& axes, bool keepdim);
+
+// The gradient of y, one element of x for all along the axes: shared evenly by the elements that are equal to it (NaN
+// to NaN).
+Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient, const Dims& axes);
+
+// int64 index, along one axis, of the first occurrence of the extremum.
+Tensor extremum_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim);
+
+}  // namespace msrun

@@ -1,0 +1,28 @@
+// Matrix products of tensors over their last two axes: batches, broadcasting, strides, complex numbers and the rounding
+// of operands. The products themselves are gemm's.
+#pragma once
+
+#include "kernels/tensor/arithmetic.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// The element type that products of this dtype are computed in: float32 for the narrow floats, float64 for float64 and
+// int64 for integers. Throws SkipError for bool and complex; products of complex tensors are made of those of their
+// parts, in float64.
+DType product_dtype(DType dtype);
+
+// The tensor converted to `compute`, which must come from product_dtype. Strides are kept where the data are dense, so
+// that a transposed view stays one and repeated axes stay repeated. With arithmetic.hf32_inputs a float32 tensor is
+// rounded to 11 fraction bits.
+Tensor as_operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic);
+
+// a b over the last two axes of tensors of at least two axes; the others broadcast. The result has dtype `dtype` and
+// was computed in product_dtype(dtype), or in complex128 if an operand is complex. Throws SkipError if the shapes do
+// not fit.
+Tensor product(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic);
+
+// That product summed over broadcast axes down to `shape`, as gradients of broadcast operands need it.
+Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dtype, const Arithmetic& arithmetic);
+
+}  // namespace msrun

@@ -1,0 +1,201 @@
+#include "kernels/numeric/row_normalization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/tensor/convert.h"
+
+namespace msrun {
+namespace {
+
+template <class T>
+const T* data_or_null(const Tensor& tensor) {
+  return tensor.defined() ? tensor.data<T>() : nullptr;
+}
+
+template <class T>
+void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
+  const std::int64_t count = layout.row_length();
+  const T size = static_cast<T>(count);
+  T centre = 0;
+  if (layout.statistics == NormStatistics::mean_and_variance) {
+    centre = row_sum<T>(count, layout.half_steps, [x](std::int64_t i) { return x[i]; }) / size;
+  }
+  const T squares = row_sum<T>(count, layout.half_steps, [x, centre](std::int64_t i) {
+    const T d = x[i] - centre;
+    return d * d;
+  });
+  mean = centre;
+  rstd = T{1} / std::sqrt(squares / size + static_cast<T>(layout.epsilon));
+}
+
+template <class T>
+void apply_row(const T* x, const T* weight, const T* bias, T mean, T rstd, const NormLayout& layout, T* y) {
+  if (layout.space == 1 && weight != nullptr && bias != nullptr) {
+    for (std::int64_t i = 0; i < layout.channels; ++i) y[i] = (x[i] - mean) * rstd * weight[i] + bias[i];
+    return;
+  }
+  if (layout.space == 1) {
+    for (std::int64_t i = 0; i < layout.channels; ++i) y[i] = (x[i] - mean) * rstd;
+    if (weight != nullptr) {
+      for (std::int64_t i = 0; i < layout.channels; ++i) y[i] *= weight[i];
+    }
+    if (bias != nullptr) {
+      for (std::int64_t i = 0; i < layout.channels; ++i) y[i] += bias[i];
+    }
+    return;
+  }
+  for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, y += layout.space) {
+    const T scale = weight == nullptr ? T{1} : weight[c];
+    const T shift = bias == nullptr ? T{0} : bias[c];
+    for (std::int64_t i = 0; i < layout.space; ++i) y[i] = (x[i] - mean) * rstd * scale + shift;
+  }
+}
+
+// Fills mean and rstd unless they are given.
+template <class T>
+Tensor forward(NormOperands& operands, const NormLayout& layout) {
+  Tensor y(operands.x.dtype(), operands.x.shape());
+  if (layout.statistics != NormStatistics::given) {
+    const Dims rows{layout.rows};
+    operands.mean = Tensor(own_dtype<T>, rows);
+    operands.rstd = Tensor(own_dtype<T>, rows);
+  }
+  const T* weight = data_or_null<T>(operands.weight);
+  const T* bias = data_or_null<T>(operands.bias);
+  RowReader<T> reader(operands.x, layout.memory);
+  RowWriter<T> writer(y, layout.memory);
+  for (std::int64_t r = 0; r < layout.rows; ++r) {
+    const T* x = reader.read(r);
+    if (layout.statistics != NormStatistics::given) {
+      row_statistics(x, layout, operands.mean.mutable_data<T>()[r], operands.rstd.mutable_data<T>()[r]);
+    }
+    const std::int64_t first = r % layout.groups * layout.channels;
+    apply_row(x, weight == nullptr ? nullptr : weight + first, bias == nullptr ? nullptr : bias + first,
+              operands.mean.data<T>()[r], operands.rstd.data<T>()[r], layout, writer.write(r));
+    writer.store(r);
+  }
+  return y;
+}
+
+// Sums over rows, one for each parameter: in double, or rounded to float16 after every addition.
+class ParameterGradient {
+ public:
+  ParameterGradient(const NormLayout& layout)
+      : sums_(static_cast<std::size_t>(layout.parameters())), half_(layout.half_steps) {}
+
+  template <class T>
+  void add(std::int64_t at, T value) {
+    double& sum = sums_[static_cast<std::size_t>(at)];
+    sum += static_cast<double>(value);
+    if (std::is_same_v<T, float> && half_) sum = to_float(to_half(static_cast<float>(sum)));
+  }
+  // f(i) to the sums from `first` on.
+  template <class T, class F>
+  void add_run(std::int64_t first, std::int64_t count, const F& f) {
+    if (std::is_same_v<T, float> && half_) {
+      for (std::int64_t i = 0; i < count; ++i) add<T>(first + i, f(i));
+      return;
+    }
+    double* sums = sums_.data() + first;
+    for (std::int64_t i = 0; i < count; ++i) sums[i] += static_cast<double>(f(i));
+  }
+  Tensor tensor(const Dims& shape) const { return Tensor::from<double>(DType::float64, shape, sums_); }
+
+ private:
+  std::vector<double> sums_;
+  bool half_;
+};
+
+template <class T>
+void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const NormLayout& layout, T* scratch,
+                  T* result) {
+  const std::int64_t count = layout.row_length();
+  // scratch: the gradient of the normalised row.
+  if (weight == nullptr) {
+    std::copy_n(g, count, scratch);
+  } else if (layout.space == 1) {
+    for (std::int64_t i = 0; i < count; ++i) scratch[i] = g[i] * weight[i];
+  } else {
+    for (std::int64_t c = 0; c < layout.channels; ++c) {
+      const T scale = weight[c];
+      for (std::int64_t i = c * layout.space; i < (c + 1) * layout.space; ++i) scratch[i] = g[i] * scale;
+    }
+  }
+  if (layout.statistics == NormStatistics::given) {
+    for (std::int64_t i = 0; i < count; ++i) result[i] = scratch[i] * rstd;
+    return;
+  }
+  const T size = static_cast<T>(count);
+  T average = 0;
+  if (layout.statistics == NormStatistics::mean_and_variance) {
+    average = row_sum<T>(count, layout.half_steps, [scratch](std::int64_t i) { return scratch[i]; }) / size;
+  }
+  const T projection =
+      row_sum<T>(count, layout.half_steps, [=](std::int64_t i) { return scratch[i] * ((x[i] - mean) * rstd); }) / size;
+  for (std::int64_t i = 0; i < count; ++i) {
+    result[i] = rstd * (scratch[i] - average - (x[i] - mean) * rstd * projection);
+  }
+}
+
+template <class T>
+void add_parameter_gradients(const T* x, const T* g, T mean, T rstd, std::int64_t first, const NormLayout& layout,
+                             ParameterGradient& weight, ParameterGradient& bias) {
+  if (layout.space == 1) {
+    weight.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i] * ((x[i] - mean) * rstd); });
+    bias.add_run<T>(first, layout.channels, [=](std::int64_t i) { return g[i]; });
+    return;
+  }
+  for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, g += layout.space) {
+    const auto product = [=](std::int64_t i) { return g[i] * ((x[i] - mean) * rstd); };
+    weight.add(first + c, row_sum<T>(layout.space, layout.half_steps, product));
+    bias.add(first + c, row_sum<T>(layout.space, layout.half_steps, [=](std::int64_t i) { return g[i]; }));
+  }
+}
+
+template <class T>
+NormGradients backward(const NormOperands& operands, const Tensor& gradient, const NormLayout& layout,
+                       bool parameters) {
+  NormGradients result{Tensor(operands.x.dtype(), operands.x.shape()), {}, {}};
+  ParameterGradient weight_sums(layout);
+  ParameterGradient bias_sums(layout);
+  const T* weight = data_or_null<T>(operands.weight);
+  std::vector<T> scratch(static_cast<std::size_t>(layout.row_length()));
+  RowReader<T> inputs(operands.x, layout.memory);
+  RowReader<T> gradients(gradient, layout.memory);
+  RowWriter<T> writer(result.x, layout.memory);
+  for (std::int64_t r = 0; r < layout.rows; ++r) {
+    const T* x = inputs.read(r);
+    const T* g = gradients.read(r);
+    const T mean = operands.mean.data<T>()[r];
+    const T rstd = operands.rstd.data<T>()[r];
+    const std::int64_t first = r % layout.groups * layout.channels;
+    backward_row(x, g, weight == nullptr ? nullptr : weight + first, mean, rstd, layout, scratch.data(),
+                 writer.write(r));
+    writer.store(r);
+    if (parameters) add_parameter_gradients(x, g, mean, rstd, first, layout, weight_sums, bias_sums);
+  }
+  if (parameters) {
+    const Dims shape{layout.parameters()};
+    result.weight = weight_sums.tensor(shape);
+    result.bias = bias_sums.tensor(shape);
+  }
+  return result;
+}
+
+}  // namespace
+
+Tensor normalise_rows(NormOperands& operands, const NormLayout& layout) {
+  return visit_compute(operands.x.dtype(), [&](auto element) { return forward<decltype(element)>(operands, layout); });
+}
+
+NormGradients normalise_rows_backward(const NormOperands& operands, const Tensor& gradient, const NormLayout& layout,
+                                      bool parameters) {
+  return visit_compute(operands.x.dtype(), [&](auto element) {
+    return backward<decltype(element)>(operands, gradient, layout, parameters);
+  });
+}
+
+}  // namespace msrun

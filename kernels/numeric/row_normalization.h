@@ -1,0 +1,57 @@
+// Normalisation of rows by their mean and variance, and its gradient: one kernel for every norm.
+//
+// A norm has the form [rows, channels, space]: the statistics belong to a row, the affine parameters to a channel. Rows
+// need not be contiguous: those of a batch norm are made of parts that lie a sample apart.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/numeric/rows.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+enum class NormStatistics : std::uint8_t {
+  mean_and_variance,
+  mean_square,  // rms norm: no mean is subtracted
+  given,        // constants, as batch norm in evaluation uses
+};
+
+struct NormLayout {
+  std::int64_t rows = 1;
+  std::int64_t channels = 1;  // of one row
+  std::int64_t space = 1;     // elements of one channel in one row
+  std::int64_t groups = 1;    // rows r and r + groups share their affine parameters
+  NormStatistics statistics = NormStatistics::mean_and_variance;
+  double epsilon = 0;
+  bool half_steps = false;
+  RowLayout memory;  // how the rows lie in the tensor
+
+  std::int64_t row_length() const { return channels * space; }
+  std::int64_t parameters() const { return channels * groups; }
+};
+
+// Row-major tensors, all but x in its compute dtype. weight and bias may be undefined.
+struct NormOperands {
+  Tensor x;
+  Tensor weight;
+  Tensor bias;
+  Tensor mean;  // of each row; zeros for mean_square
+  Tensor rstd;
+};
+
+// Normalises x, of any floating dtype, and rounds once to that dtype. Fills mean and rstd unless they are given.
+Tensor normalise_rows(NormOperands& operands, const NormLayout& layout);
+
+struct NormGradients {
+  Tensor x;
+  Tensor weight;  // [parameters], float64, as is bias; both undefined if they were not asked for
+  Tensor bias;
+};
+
+// The gradients of the operands for the row-major `gradient` of the result. operands are those that normalise_rows
+// left; `parameters` asks for the gradients of weight and bias.
+NormGradients normalise_rows_backward(const NormOperands& operands, const Tensor& gradient, const NormLayout& layout,
+                                      bool parameters);
+
+}  // namespace msrun

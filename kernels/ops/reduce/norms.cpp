@@ -1,0 +1,159 @@
+// Norms: vector norms over any axes, and the operators that choose between them and the norms of matrices.
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/numeric/axis_extrema.h"
+#include "kernels/numeric/axis_reduction.h"
+#include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/functions.h"
+#include "kernels/ops/linalg/matrix_functions.h"
+#include "kernels/ops/reduce/reductions.h"
+#include "kernels/tensor/complex.h"
+
+namespace msrun {
+namespace {
+
+double norm_order(const Value& p) {
+  if (const double* real = p.get<double>()) return *real;
+  if (const auto* integer = p.get<std::int64_t>()) return static_cast<double>(*integer);
+  if (p.is_none()) return 2;
+  if (const std::string* text = p.get<std::string>()) {
+    if (*text == "fro") return 2;
+    if (*text == "inf") return std::numeric_limits<double>::infinity();
+    if (*text == "-inf") return -std::numeric_limits<double>::infinity();
+    throw SkipError("norm of order '" + *text + "' is not supported.");
+  }
+  throw SkipError("The order of a norm must be a number or 'fro'.");
+}
+
+Value vector_norm_of(const Bound& args, const char* order) {
+  return vector_norm(as_requested(args), norm_order(args.value(order)), args.ints("dim"), args.flag("keepdim"));
+}
+
+// linalg.norm: a vector norm unless an order is given for two axes.
+Value linalg_norm(const Bound& args) {
+  const Var x = as_requested(args);
+  Dims axes = args.ints("dim");
+  const bool matrix = args.given("ord") && (axes.size() == 2 || (axes.empty() && x.rank() == 2));
+  if (!matrix) return vector_norm_of(args, "ord");
+  return matrix_norm(x, args.value("ord"), axes.empty() ? Dims{0, 1} : axes, args.flag("keepdim"));
+}
+
+// torch.norm: the sum of powers over all axes that are reduced, whatever their number; 'nuc' is a matrix norm.
+Value plain_norm(const Bound& args) {
+  const std::string* text = args.value("p").get<std::string>();
+  if (text == nullptr || *text != "nuc") return vector_norm_of(args, "p");
+  const Dims axes = args.ints("dim");
+  return matrix_norm(as_requested(args), *text, axes.empty() ? Dims{-2, -1} : axes, args.flag("keepdim"));
+}
+
+}  // namespace
+
+Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
+  if (is_complex(x.dtype())) {
+    // The norm of the magnitudes, in double.
+    return cast(vector_norm(magnitude(cast(x, DType::complex128)), p, axes, keepdim), part_dtype(x.dtype()));
+  }
+  need_floating(x, "norm");
+  const DType wide = wide_dtype(x.dtype());
+  const Tensor t = x.tensor();
+  const Dims shape = reduced_shape(x.shape(), axes, keepdim);
+  const auto sum_of = [&](auto f) { return sum_unrounded(map(wide, t, f), axes, true, x.arithmetic()); };
+  const auto record = [&](const Tensor& y, auto vjp) {
+    return x.tape().record(as_dtype_of(x, y).reshape(shape), {{x, [t, y, axes, vjp](const Tensor& g) {
+                                                                 return map(t.dtype(), t, y,
+                                                                            expand_reduced(g, t.shape(), axes), vjp);
+                                                               }}});
+  };
+  const auto sign = [](auto v) { return static_cast<decltype(v)>((v > 0) - (v < 0)); };
+  if (std::isinf(p)) {
+    const Tensor magnitude = map(wide, t, [](auto v) { return std::abs(v); });
+    const Tensor y = extremum(p > 0 ? Extremum::maximum : Extremum::minimum, magnitude, axes, true);
+    return x.tape().record(as_dtype_of(x, y).reshape(shape),
+                           {{x, [t, magnitude, y, axes, sign](const Tensor& g) {
+                               return map(t.dtype(), t, share_over_ties(magnitude, y, g, axes),
+                                          [sign](auto v, auto share) { return sign(v) * share; });
+                             }}});
+  }
+  if (p == 0) {
+    return x.tape().constant(
+        as_dtype_of(x, sum_of([](auto v) { return static_cast<decltype(v)>(v != 0); })).reshape(shape));
+  }
+  if (p == 1) {
+    return record(sum_of([](auto v) { return std::abs(v); }), [sign](auto v, auto, auto g) { return g * sign(v); });
+  }
+  if (p == 2) {
+    const Tensor squares = sum_of([](auto v) { return v * v; });
+    return record(map(wide, squares, [](auto s) { return std::sqrt(s); }),
+                  [](auto v, auto y, auto g) { return y == 0 ? decltype(v){0} : g * v / y; });
+  }
+  // torch keeps the order in float32 for the norm itself, whatever the tensor is, and in float64 for the gradient.
+  const double order = static_cast<float>(p);
+  const Tensor powers = sum_of([order](auto v) { return std::pow(std::abs(v), static_cast<decltype(v)>(order)); });
+  return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
+                [p](auto v, auto y, auto g) {
+                  using T = decltype(v);
+                  if (v == 0 || y == 0) return T{0};
+                  return g * v * std::pow(std::abs(v), static_cast<T>(p - 2)) / std::pow(y, static_cast<T>(p - 1));
+                });
+}
+
+// The keyword `ord` marks a call of linalg.norm, which the dumper calls by the same name (api_inventory.md 2.3).
+OP("norm(Tensor input, any p='fro', int[]? dim=None, bool keepdim=False, any out=None, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return plain_norm(args); });
+OP("norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return linalg_norm(args); });
+NAMES("norm", "Torch: norm native_norm; Tensor: norm; Aten: norm; Mint: norm");
+TRAITS("norm", .autocast = AutocastPolicy::float32, .complex = true);
+
+OP("frobenius_norm(Tensor input, int[]? dim=None, bool keepdim=False)", [](const Bound& args) -> Value {
+  return vector_norm(args.var("input"), 2, args.ints("dim"), args.flag("keepdim"));
+});
+NAMES("frobenius_norm", "Torch: frobenius_norm");
+TRAITS("frobenius_norm", .complex = true);
+
+OP("linalg_norm(Tensor input, any ord=None, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return linalg_norm(args); });
+NAMES("linalg_norm", "Torch: linalg.norm");
+TRAITS("linalg_norm", .autocast = AutocastPolicy::float32, .complex = true);
+
+OP("linalg_vector_norm(Tensor input, any ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)",
+   [](const Bound& args) -> Value { return vector_norm_of(args, "ord"); });
+NAMES("linalg_vector_norm", "Torch: linalg.vector_norm vector_norm; Aten: linalg_vector_norm");
+TRAITS("linalg_vector_norm", .autocast = AutocastPolicy::float32, .complex = true);
+
+OP("_foreach_norm(Tensor[] input, any ord=2, dtype? dtype=None)", [](const Bound& args) -> Value {
+  List norms;
+  for (const Var& x : args.vars("input")) norms.push_back(vector_norm(x, norm_order(args.value("ord")), {}, false));
+  return norms;
+});
+NAMES("_foreach_norm", "Torch: _foreach_norm");
+
+OP("dist(Tensor input, Tensor other, Scalar p=2)", [](const Bound& args) -> Value {
+  Raised raised;
+  const Var x = raised(args.var("input"));
+  const Var y = raised(args.var("other"));
+  return raised.back(vector_norm(sub(x, y), args.real("p"), {}, false));
+});
+NAMES("dist", "Torch: dist; Tensor: dist; Aten: dist");
+TRAITS("dist", .autocast = AutocastPolicy::float32, .complex = true);
+
+// One norm for each index along dim, over all other axes; dim -1 means over everything.
+OP("norm_except_dim(Tensor v, int pow=2, int dim=0)", [](const Bound& args) -> Value {
+  const Var x = args.var("v");
+  const double p = static_cast<double>(args.integer("pow"));
+  if (args.integer("dim") == -1) return vector_norm(x, p, {}, false);
+  const std::int64_t kept = normalize_axis(args.integer("dim"), x.rank());
+  Dims axes;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    if (axis != kept) axes.push_back(axis);
+  }
+  // Without an axis to reduce every element is its own norm.
+  return axes.empty() ? vector_norm(unsqueeze(x, -1), p, {-1}, false) : vector_norm(x, p, axes, true);
+});
+NAMES("norm_except_dim", "Torch: norm_except_dim");
+
+}  // namespace msrun
