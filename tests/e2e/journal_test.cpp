@@ -51,7 +51,7 @@ TEST_F(JournalCommand, ShowsAFinishedRun) {
   EXPECT_THAT(shown.err, IsEmpty());
   EXPECT_THAT(shown.out, AllOf(HasSubstr(path.string()), HasSubstr(dump("llama_bf16").string() + ", 84 calls"),
                                HasSubstr("seed 1234 (per-api)"), HasSubstr("84 of 84 finished: pass 38, warning 46"),
-                               HasSubstr("device "), HasSubstr("format 1"), HasSubstr("Damage        none"),
+                               HasSubstr("device "), HasSubstr("format 2"), HasSubstr("Damage        none"),
                                HasSubstr("Writer        none")));
   EXPECT_EQ(snapshot(out()), before) << "it only looks";
 }
@@ -60,7 +60,7 @@ TEST_F(JournalCommand, GivesTheSameAsJson) {
   const fs::path path = run_whole();
   const json object = as_json(path);
   EXPECT_EQ(object["journal"], path.string());
-  EXPECT_EQ(object["format_version"], 1);
+  EXPECT_EQ(object["format_version"], 2);
   EXPECT_EQ(object["calls"], 84);
   EXPECT_EQ(object["results"], 84);
   EXPECT_EQ(object["counts"],

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/support/untouched.h"
 #include "tests/support/test_paths.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {
@@ -63,7 +63,8 @@ TEST_F(Overflow, SaysOfEveryCallWhetherItIsNormal) {
   EXPECT_THAT(
       lines,
       ::testing::ElementsAre(
-          "[INFO] start overflow check", "[INFO] Device under test: sim.",
+          "[INFO] start overflow check",
+          "[INFO] Device under test: sim (no NPU or GPU backend is installed, so the simulated device is taken).",
           "[INFO] overflow check result will be saved in " + file,
           "[WARNING] The Torch.matmul.0 overflow is a normal overflow.",
           "[WARNING] The Torch.exp.0 overflow is a normal overflow.",
