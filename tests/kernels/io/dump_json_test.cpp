@@ -303,10 +303,15 @@ TEST(DumpJson, DropsModulesAndDeliversRepeatedNamesInOrder) {
   EXPECT_TRUE(dump.entries[2].second.has_args);
 }
 
+// By another parser. It knows no infinity: it gets a string in its place.
+ordered_json parsed(const std::string& path) {
+  return ordered_json::parse(std::regex_replace(testing::read_file(path), std::regex(": (-?Infinity)"), ": \"$1\""));
+}
+
 TEST(DumpJson, HandsOutModulesToThoseWhoAskForThem) {
   for (const std::string name : {"cnn_fp32_mix", "llama_bf16_mix"}) {
     const std::string path = testing::test_data("/dumps/") + name + "/dump.json";
-    const ordered_json data = ordered_json::parse(testing::read_file(path))["data"];
+    const ordered_json data = parsed(path)["data"];
     auto expected = data.begin();
     std::size_t modules = 0;
     std::size_t gradients = 0;
@@ -536,9 +541,7 @@ std::string expected(const ordered_json& json) {
 TEST(DumpJson, AgreesWithAnotherParserOnRealDumps) {
   for (const std::string name : {"llama_bf16", "zoo_stat", "zoo_tensor_small"}) {
     const std::string path = testing::test_data("/dumps/") + name + "/dump.json";
-    // The other parser knows no infinity: it gets a string in its place.
-    const std::string text = std::regex_replace(read_file(path), std::regex(": (-?Infinity)"), ": \"$1\"");
-    const ordered_json json = ordered_json::parse(text);
+    const ordered_json json = parsed(path);
     auto entry = json["data"].begin();
     DumpReader reader(path);
     const DumpHeader header = reader.read([&](std::string_view entry_name, DumpEntry&& read) {
