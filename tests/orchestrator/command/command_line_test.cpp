@@ -399,7 +399,7 @@ TEST(CommandLine, Journal) {
   EXPECT_EQ(journal({"journal", "-export=out.jsonl", "x"}).export_path, "out.jsonl");
   EXPECT_THAT(usage_error({"journal"}), HasSubstr("needs the journal of a run; usage: msrun journal FILE"));
   EXPECT_EQ(usage_error({"journal", "x", "--jason"}), "unknown option --jason, did you mean --json?");
-  EXPECT_EQ(usage_error({"journal", "x", "y"}), "unexpected argument y");
+  EXPECT_EQ(usage_error({"journal", "x", "y"}), "unexpected argument y: msrun journal takes one file");
   EXPECT_EQ(journal({"journal", "--", "-x.journal"}).path, "-x.journal");
   EXPECT_THAT(std::get<PrintAndExit>(parse_any({"journal", "-h"})).text,
               ::testing::AllOf(HasSubstr("Usage: msrun journal FILE"), HasSubstr("--export FILE"),
