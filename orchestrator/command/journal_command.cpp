@@ -55,6 +55,7 @@ CommandDescription description() {
       {exit_internal, "internal error"},
   };
   command.most_operands = 1;
+  command.operands = "one file";
   return command;
 }
 

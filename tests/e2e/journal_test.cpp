@@ -225,8 +225,8 @@ TEST_F(JournalCommand, RefusesWhatIsNoJournal) {
   expect_refused({"journal", directory}, {"not a regular file"});
   expect_refused({"journal"}, {"needs the journal of a run"});
   expect_refused({"journal", path, "more"}, {"takes one file"});
-  expect_refused({"journal", path, "--csv"}, {"no option --csv"});
-  expect_refused({"journal", path, "--export"}, {"--export needs a file"});
+  expect_refused({"journal", path, "--csv"}, {"unknown option --csv"});
+  expect_refused({"journal", path, "--export"}, {"--export needs a value"});
   expect_refused({"journal", path, "--json", "--export", "-"}, {"exclude each other"});
   expect_refused({"journal", path, "--export", path}, {"is the journal itself"});
   expect_refused({"journal", path, "--export", directory / "no" / "such.jsonl"}, {"cannot be created"});

@@ -52,6 +52,7 @@ CommandDescription description() {
       {exit_internal, "internal error"},
   };
   command.most_operands = 2;
+  command.operands = "two files";
   return command;
 }
 

@@ -47,6 +47,7 @@ CommandDescription description() {
       {exit_internal, "internal error"},
   };
   command.most_operands = 1;
+  command.operands = "one directory";
   return command;
 }
 

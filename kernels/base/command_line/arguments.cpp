@@ -97,7 +97,11 @@ class ArgumentParser {
  private:
   void add_operand(const std::string& word) {
     if (result_.operands_.size() == command_.most_operands) {
-      throw UserError("unexpected argument " + shell_quoted(sanitised(word)));
+      std::string text = "unexpected argument " + shell_quoted(sanitised(word));
+      if (!command_.operands.empty()) {
+        text += ": " + std::string(command_.program) + " takes " + std::string(command_.operands);
+      }
+      throw UserError(text);
     }
     result_.operands_.push_back(word);
   }

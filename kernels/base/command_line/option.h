@@ -54,6 +54,7 @@ struct CommandDescription {
   std::string_view note;                   // a paragraph behind the options; may be empty
   std::vector<ExitMeaning> exit_meanings;  // by rising code
   std::size_t most_operands = 0;           // how many words that are no option it takes
+  std::string_view operands;               // what they are, for who gives more: "one file"; may be empty
 };
 
 // --help and --version, which every command has.

@@ -40,6 +40,7 @@ CommandDescription thing() {
   command.groups = {{"Things", things}, {"Switches", switches}};
   command.exit_meanings = {{exit_completed, "done"}, {exit_usage, "wrong usage"}};
   command.most_operands = 2;
+  command.operands = "two files";
   return command;
 }
 
@@ -92,7 +93,7 @@ TEST(Arguments, SaysWhatIsWrong) {
   EXPECT_EQ(error({"--out_path", "-f"}), "-o needs a value");
   EXPECT_EQ(error({"-f=yes"}), "-f takes no value");
   EXPECT_EQ(error({"-f", "--filter_api"}), "-f is given more than once");
-  EXPECT_EQ(error({"a", "b", "c d"}), "unexpected argument 'c d'");
+  EXPECT_EQ(error({"a", "b", "c d"}), "unexpected argument 'c d': thing takes two files");
   EXPECT_EQ(error({"--outpath", "x"}), "unknown option --outpath, did you mean --out_path?");
   EXPECT_EQ(error({"--filter"}), "unknown option --filter, did you mean --filter_api?");
   EXPECT_EQ(error({"-verison"}), "unknown option -verison, did you mean --version?");

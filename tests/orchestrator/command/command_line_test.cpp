@@ -304,8 +304,8 @@ TEST(CommandLine, UnknownCommandsSuggestTheNearest) {
   EXPECT_EQ(usage_error({"jurnal", "x"}), "unknown command jurnal, did you mean journal?");
   EXPECT_EQ(usage_error({"acc_chek", "-api_info", "d"}), "unknown command acc_chek, did you mean acc_check?");
   EXPECT_EQ(usage_error({"run_overflow"}), "unknown command run_overflow, did you mean run_overflow_check?");
-  EXPECT_EQ(usage_error({"overflow-check"}),
-            "unknown command overflow-check: the commands are multi_acc_check, "
+  EXPECT_EQ(usage_error({"pack"}),
+            "unknown command pack: the commands are multi_acc_check, "
             "acc_check, run_overflow_check, journal, api_precision_compare, compare, "
             "convert, tensor_compare");
   EXPECT_EQ(usage_error({"comapre"}), "unknown command comapre, did you mean compare?");
@@ -399,7 +399,7 @@ TEST(CommandLine, Journal) {
   EXPECT_EQ(journal({"journal", "-export=out.jsonl", "x"}).export_path, "out.jsonl");
   EXPECT_THAT(usage_error({"journal"}), HasSubstr("needs the journal of a run; usage: msrun journal FILE"));
   EXPECT_EQ(usage_error({"journal", "x", "--jason"}), "unknown option --jason, did you mean --json?");
-  EXPECT_EQ(usage_error({"journal", "x", "y"}), "unexpected argument y");
+  EXPECT_EQ(usage_error({"journal", "x", "y"}), "unexpected argument y: msrun journal takes one file");
   EXPECT_EQ(journal({"journal", "--", "-x.journal"}).path, "-x.journal");
   EXPECT_THAT(std::get<PrintAndExit>(parse_any({"journal", "-h"})).text,
               ::testing::AllOf(HasSubstr("Usage: msrun journal FILE"), HasSubstr("--export FILE"),
