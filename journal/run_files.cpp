@@ -15,8 +15,6 @@ constexpr std::string_view details_prefix = "accuracy_checking_details_";
 constexpr std::string_view csv_suffix = ".csv";
 constexpr std::size_t stamp_length = 14;
 
-std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
-
 }  // namespace
 
 RunFiles run_files(const std::string& directory, const std::string& stamp) {
@@ -31,7 +29,7 @@ RunFiles run_files(const std::string& directory, const std::string& stamp) {
 }
 
 std::optional<RunFiles> files_of_csv(const std::string& path) {
-  const std::string name = base_name(path);
+  const std::string name = fs::path(path).filename().string();
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   for (const std::string_view prefix : {result_prefix, details_prefix}) {
     if (name.size() != prefix.size() + stamp_length + csv_suffix.size()) continue;

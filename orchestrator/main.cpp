@@ -1,10 +1,9 @@
 // The msrun command.
 #include <csignal>
-#include <cstdio>
-#include <exception>
 #include <iostream>
 
 #include "journal/error.h"
+#include "kernels/base/guarded_main.h"
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/list_apis.h"
 #include "orchestrator/command/list_standards.h"
@@ -12,7 +11,7 @@
 
 namespace {
 
-int run(int argc, const char* const* argv) {
+int run(int argc, const char* const* argv) try {
   const msrun::ParsedCommandLine parsed = msrun::parse_command_line(argc, argv);
   if (const auto* text = std::get_if<msrun::PrintAndExit>(&parsed)) {
     std::cout << text->text;
@@ -31,6 +30,8 @@ int run(int argc, const char* const* argv) {
     return msrun::exit_completed;
   }
   return msrun::run_session(options);
+} catch (const msrun::journal::Error& error) {
+  throw msrun::UserError(error.what());
 }
 
 }  // namespace
@@ -40,16 +41,5 @@ int main(int argc, char** argv) {
   // output.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
-  try {
-    return run(argc, argv);
-  } catch (const msrun::UserError& error) {
-    std::cerr << "msrun: " << error.what() << '\n';
-    return msrun::exit_usage;
-  } catch (const msrun::journal::Error& error) {
-    std::cerr << "msrun: " << error.what() << '\n';
-    return msrun::exit_usage;
-  } catch (const std::exception& error) {
-    std::cerr << "msrun: internal error: " << error.what() << '\n';
-    return msrun::exit_internal;
-  }
+  return msrun::guarded_main("msrun", [&] { return run(argc, argv); });
 }

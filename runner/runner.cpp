@@ -150,13 +150,13 @@ class Worker {
       const std::string_view output_gradients = setup_.plan.output_gradients(task);
       if (!output_gradients.empty()) call.recorded->gradients = decode_list(output_gradients);
     }
-    if (setup_.stream) place_stream(setup_.plan.tasks[task].stream_word);
+    if (setup_.stream) move_stream(setup_.plan.tasks[task].stream_word);
     return check_api(call, task, device_, setup_.device_id, check_);
   }
 
   static List decode_list(std::string_view encoded) { return *decode_value(encoded).get<List>(); }
 
-  void place_stream(std::uint64_t word) {
+  void move_stream(std::uint64_t word) {
     if (generator_.position() > word) {
       generator_ = MersenneTwister(static_cast<std::uint32_t>(setup_.check.materialise.seed));
     }

@@ -21,7 +21,7 @@ struct RunnerSetup {
   int notify = -1;    // eventfd: written when a ring has something
   int lifeline = -1;  // end of a pipe: when the other end closes, the supervisor is gone
   CheckOptions check;
-  // Data from torch's single stream: every thread advances a generator of its own to the task's place.
+  // Data from torch's single stream: every thread advances a generator of its own to the task's position in it.
   bool stream = false;
   std::function<std::unique_ptr<Device>()> make_device;
   // Tasks to run before those of the queue: what a dead runner left behind. With alone set, nothing else is run and one

@@ -10,7 +10,7 @@
 
 namespace msrun {
 
-// The exit code of run, or that of what it throws. The message begins with program.
+// The exit code of run, or that of what it throws. Messages begin with program.
 template <class Run>
 int guarded_main(const char* program, const Run& run) {
   try {

@@ -1,10 +1,14 @@
-// Small text helpers of what the programs print: clean log text, shell quoting, widths on a terminal, durations.
+// Small text helpers of what the programs print: clean log text, shell quoting, widths on a terminal, durations,
+// numbers.
 #pragma once
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -46,5 +50,15 @@ std::string short_number(double value);
 
 // Sixteen lower-case digits.
 std::string hexadecimal(std::uint64_t value);
+
+// The number that the whole text is, in the form that std::from_chars reads; nothing if it is none or T cannot hold it.
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc{} || end != last) return std::nullopt;
+  return value;
+}
 
 }  // namespace msrun

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t lanes = 16;
 // Elements that are worked on at a time: what is known of them fits into the first-level cache.
 constexpr std::size_t block = 1024;
-constexpr float epsilon = 1.1920929e-07F;  // of float32; below it golden counts as zero (torchair.md 8)
+constexpr float least_golden = 1.1920929e-07F;  // of float32; below it golden counts as zero (torchair.md 8)
 constexpr float not_finite = std::numeric_limits<float>::infinity();
 
 #if defined(__AVX512F__)
@@ -214,7 +214,7 @@ void DumpPairAccumulator::State::compare_elements(std::size_t padded) {
     for (std::size_t i = column; i < padded; i += lanes) {
       const Floats g = load(&golden[i]);
       const Floats m = load(&mine[i]);
-      const Ints counts = magnitude(g) > epsilon;
+      const Ints counts = magnitude(g) > least_golden;
       const Floats error = magnitude(m / g - 1.0F);
       const Floats unmasked = counts ? error : (m == g ? Floats{} : broadcast(not_finite));
       const Floats relative_error = counts ? error : Floats{};
@@ -225,7 +225,7 @@ void DumpPairAccumulator::State::compare_elements(std::size_t padded) {
       top_absolute = larger(absolute_error, top_absolute);
       below_thousandth -= unmasked < 0.001F;
       below_five_thousandths -= unmasked < 0.005F;
-      zero -= ~counts & (magnitude(m) > epsilon);
+      zero -= ~counts & (magnitude(m) > least_golden);
     }
     store(&sums.max_relative[column], top_relative);
     store(&sums.max_absolute[column], top_absolute);
@@ -404,7 +404,7 @@ DumpMetrics DumpPairAccumulator::finish() const {
   const double difference_squares = sums.difference_squares.total();
   const auto narrow_differences = static_cast<float>(difference_squares);
   const auto narrow_golden = static_cast<float>(golden_squares);
-  if (std::sqrt(narrow_golden) > epsilon) {
+  if (std::sqrt(narrow_golden) > least_golden) {
     const double ratio = std::isfinite(narrow_differences) && std::isfinite(narrow_golden)
                              ? difference_squares / golden_squares
                              : static_cast<double>(narrow_differences / narrow_golden);

@@ -83,7 +83,9 @@ Eigen::MatrixXcd closest_turn(const Eigen::MatrixXcd& overlaps, double full) {
     for (Eigen::Index i = 0; i < n; ++i) turn(i, i) = phase_of(overlaps(i, i));
     return turn;
   }
-  const Eigen::JacobiSVD<Eigen::MatrixXcd> factors(overlaps, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  // Square matrices need no QR decomposition first.
+  const Eigen::JacobiSVD<Eigen::MatrixXcd, Eigen::NoQRPreconditioner> factors(
+      overlaps, Eigen::ComputeFullU | Eigen::ComputeFullV);
   return factors.matrixU() * factors.matrixV().adjoint();
 }
 

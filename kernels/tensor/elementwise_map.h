@@ -6,15 +6,15 @@
 // for complex dtypes, where the function is marked by complex_too. Included by kernel and operator files only.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
-#include "kernels/base/error.h"
-#include "kernels/tensor/convert.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -33,155 +33,55 @@ inline Compute compute_of(DType dtype) {
   return is_floating(dtype) ? Compute::float32 : Compute::int64;
 }
 
-// Strides of operands over a common shape, with neighbouring axes merged where every operand allows it, so that inner
-// loops are as long as possible.
-template <std::size_t N>
-struct LoopNest {
-  Dims shape;                   // outer to inner, at least one axis
-  std::array<Dims, N> strides;  // in elements; 0 where an operand is repeated
-};
-
-template <std::size_t N>
-LoopNest<N> make_loop_nest(const Dims& shape, const std::array<const Tensor*, N>& operands) {
-  LoopNest<N> nest;
-  std::array<Tensor, N> expanded;
-  for (std::size_t k = 0; k < N; ++k) expanded[k] = operands[k]->expand(shape);
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis] == 1) continue;
-    bool merge = !nest.shape.empty();
-    for (std::size_t k = 0; merge && k < N; ++k) {
-      merge = nest.strides[k].back() == expanded[k].strides()[axis] * shape[axis];
-    }
-    if (merge) {
-      nest.shape.back() *= shape[axis];
-      for (std::size_t k = 0; k < N; ++k) nest.strides[k].back() = expanded[k].strides()[axis];
-    } else {
-      nest.shape.push_back(shape[axis]);
-      for (std::size_t k = 0; k < N; ++k) nest.strides[k].push_back(expanded[k].strides()[axis]);
-    }
-  }
-  if (nest.shape.empty()) {
-    nest.shape.push_back(1);
-    for (auto& strides : nest.strides) strides.push_back(1);
-  }
-  return nest;
-}
-
 namespace elementwise_detail {
 
-inline constexpr std::int64_t block = 512;
+// Computes target[i] = f(operands[0][i], operands[1][i], ...) for count neighbouring elements.
+template <class T>
+using Kernel = void (*)(const void* f, const T* const* operands, T* target, std::int64_t count);
 
-template <class T, class F, std::size_t N, std::size_t... K>
-void apply(F& f, const std::array<const T*, N>& in, T* out, std::int64_t count,
-           std::index_sequence<K...> /*operands*/) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(f(in[K][i]...));
+template <class T, class F, std::size_t... K>
+void apply(const void* f, const T* const* operands, T* target, std::int64_t count) {
+  // Local copies, which no write to the target can change: else the loop would not become a vector loop.
+  const F function = *static_cast<const F*>(f);
+  const std::array<const T*, sizeof...(K)> from = {operands[K]...};
+  for (std::int64_t i = 0; i < count; ++i) target[i] = static_cast<T>(function(from[K][i]...));
 }
 
-template <class T, class F, std::size_t N>
-void run(Tensor& result, const std::array<const Tensor*, N>& operands, F& f) {
-  if (result.numel() == 0) return;
-  const LoopNest<N> nest = make_loop_nest<N>(result.shape(), operands);
-  const std::size_t outer_axes = nest.shape.size() - 1;
-  const std::int64_t row = nest.shape.back();
-  alignas(64) std::array<std::array<T, block>, N> buffers;
-  alignas(64) std::array<T, block> result_buffer;
-  std::array<std::int64_t, N> offset{};
-  Dims index(outer_axes);
-  std::array<bool, N> direct;
-  std::array<bool, N> repeated;
-  for (std::size_t k = 0; k < N; ++k) {
-    direct[k] = operands[k]->dtype() == own_dtype<T> && nest.strides[k].back() == 1;
-    repeated[k] = nest.strides[k].back() == 0;
-  }
-  const bool direct_result = result.dtype() == own_dtype<T>;
-  const auto result_size = static_cast<std::int64_t>(size_of(result.dtype()));
-  for (std::int64_t position = 0; position < result.numel(); position += row) {
-    for (std::int64_t start = 0; start < row; start += block) {
-      const std::int64_t count = std::min(block, row - start);
-      std::array<const T*, N> in;
-      for (std::size_t k = 0; k < N; ++k) {
-        const Tensor& operand = *operands[k];
-        const std::int64_t stride = nest.strides[k].back();
-        const std::int64_t at = offset[k] + start * stride;
-        if (direct[k]) {
-          in[k] = operand.data<T>() + at;
-          continue;
-        }
-        in[k] = buffers[k].data();
-        if (repeated[k] && start > 0) continue;
-        load_run<T>(operand.dtype(), operand.raw() + at * static_cast<std::int64_t>(size_of(operand.dtype())), stride,
-                    count, buffers[k].data());
-      }
-      if (direct_result) {
-        apply<T>(f, in, result.mutable_data<T>() + position + start, count, std::make_index_sequence<N>{});
-      } else {
-        apply<T>(f, in, result_buffer.data(), count, std::make_index_sequence<N>{});
-        store_run<T>(result.dtype(), result_buffer.data(), count,
-                     result.mutable_data<std::byte>() + (position + start) * result_size);
-      }
-    }
-    for (std::size_t axis = outer_axes; axis-- > 0;) {
-      for (std::size_t k = 0; k < N; ++k) offset[k] += nest.strides[k][axis];
-      if (++index[axis] < nest.shape[axis]) break;
-      for (std::size_t k = 0; k < N; ++k) offset[k] -= nest.strides[k][axis] * nest.shape[axis];
-      index[axis] = 0;
-    }
-  }
-}
+// A function and the kernels made from it: null for types that it is not defined for.
+struct Kernels {
+  const void* f = nullptr;
+  Kernel<float> float32 = nullptr;
+  Kernel<double> float64 = nullptr;
+  Kernel<std::int64_t> int64 = nullptr;
+  Kernel<Complex> complex128 = nullptr;
+};
 
-[[noreturn]] inline void refuse_complex() { throw SkipError("Complex tensors are not supported by this operator."); }
-
-template <class F, std::size_t N>
-void run_in(Compute compute, Tensor& result, const std::array<const Tensor*, N>& inputs, F& f) {
-  switch (compute) {
-    case Compute::float32:
-      run<float>(result, inputs, f);
-      break;
-    case Compute::float64:
-      run<double>(result, inputs, f);
-      break;
-    case Compute::int64:
-      if constexpr (requires { f.floats_only; }) {
-        run<float>(result, inputs, f);
-      } else {
-        run<std::int64_t>(result, inputs, f);
-      }
-      break;
-    case Compute::complex128:
-      if constexpr (requires { f.complex_too; }) {
-        run<Complex>(result, inputs, f);
-      } else {
-        refuse_complex();
-      }
-      break;
-  }
-}
-
-template <class F, std::size_t N>
-Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tensor*, N>& operands, F& f) {
-  Dims shape = operands[0]->shape();
-  for (std::size_t k = 1; k < N; ++k) shape = broadcast_shapes(shape, operands[k]->shape());
-  for (const Tensor* operand : operands) {
-    if (is_complex(operand->dtype()) && compute != Compute::complex128) refuse_complex();
-  }
-  // Operands that jump along the innermost axis are put in order first, a tile at a time.
-  std::array<Tensor, N> ordered;
-  std::array<const Tensor*, N> inputs = operands;
-  for (std::size_t k = 0; k < N; ++k) {
-    const Tensor& operand = *operands[k];
-    constexpr std::int64_t worth_it = 4096;  // elements
-    if (operand.numel() < worth_it || operand.shape().back() == 1 || operand.strides().back() <= 1) continue;
-    ordered[k] = operand.contiguous();
-    inputs[k] = &ordered[k];
-  }
-  Tensor result(result_dtype, shape);
+template <class F, std::size_t... K>
+Kernels kernels_of(const F& f, std::index_sequence<K...> /*operands*/) {
+  Kernels kernels;
+  kernels.f = &f;
   if constexpr (requires { f.complex_only; }) {
-    run<Complex>(result, inputs, f);
-    return result;
+    kernels.complex128 = apply<Complex, F, K...>;
+    return kernels;
   } else {
-    run_in(compute, result, inputs, f);
-    return result;
+    kernels.float32 = apply<float, F, K...>;
+    kernels.float64 = apply<double, F, K...>;
+    if constexpr (!requires { f.floats_only; }) kernels.int64 = apply<std::int64_t, F, K...>;
+    if constexpr (requires { f.complex_too; }) kernels.complex128 = apply<Complex, F, K...>;
+    return kernels;
   }
+}
+
+// All but the innermost loop, which is all that depends on the function: compiled once for one to five operands.
+// Functions without a kernel for int64 compute in float32 instead.
+template <std::size_t N>
+Tensor dispatch(Compute compute, DType result_dtype, const std::array<const Tensor*, N>& operands,
+                const Kernels& kernels);
+
+template <class F, class... Operands>
+Tensor map_operands(Compute compute, DType result_dtype, const F& f, const Operands&... operands) {
+  constexpr std::size_t count = sizeof...(Operands);
+  return dispatch<count>(compute, result_dtype, {&operands...}, kernels_of(f, std::make_index_sequence<count>{}));
 }
 
 template <class Function>
@@ -217,20 +117,20 @@ auto complex_too(F f) {
 // f over the broadcast operands, computed in `compute`, stored as result_dtype. One to five operands.
 template <class F>
 Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, F f) {
-  return elementwise_detail::dispatch<F, 1>(compute, result_dtype, {&a}, f);
+  return elementwise_detail::map_operands(compute, result_dtype, f, a);
 }
 template <class F>
 Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, const Tensor& b, F f) {
-  return elementwise_detail::dispatch<F, 2>(compute, result_dtype, {&a, &b}, f);
+  return elementwise_detail::map_operands(compute, result_dtype, f, a, b);
 }
 template <class F>
 Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c, F f) {
-  return elementwise_detail::dispatch<F, 3>(compute, result_dtype, {&a, &b, &c}, f);
+  return elementwise_detail::map_operands(compute, result_dtype, f, a, b, c);
 }
 template <class F>
 Tensor map_as(Compute compute, DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d,
               F f) {
-  return elementwise_detail::dispatch<F, 4>(compute, result_dtype, {&a, &b, &c, &d}, f);
+  return elementwise_detail::map_operands(compute, result_dtype, f, a, b, c, d);
 }
 
 // map_as for functions of floats, computed in the width that result_dtype asks for.
@@ -254,9 +154,8 @@ Tensor map(DType result_dtype, const Tensor& a, const Tensor& b, const Tensor& c
 // f, which is instantiated for Complex only, over broadcast operands of any dtype.
 template <class F, class... Operands>
 Tensor map_complex(DType result_dtype, F f, const Operands&... operands) {
-  elementwise_detail::ComplexOnly<F> only{f};
-  return elementwise_detail::dispatch<elementwise_detail::ComplexOnly<F>, sizeof...(operands)>(
-      Compute::complex128, result_dtype, {&operands...}, only);
+  return elementwise_detail::map_operands(Compute::complex128, result_dtype, elementwise_detail::ComplexOnly<F>{f},
+                                          operands...);
 }
 
 // Arithmetic that wraps around for int64, as two's complement does; plain for floats.

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/program_options/variables_map.hpp>
-#include <charconv>
 #include <cmath>
 #include <set>
 
-#include "kernels/base/option_choice.h"
+#include "kernels/base/command_line/help.h"
+#include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/command_flags.h"
 
 namespace msrun {
-
-namespace po = boost::program_options;
 
 namespace {
 
@@ -29,71 +26,26 @@ constexpr std::array<CommandName, 5> command_names{{
     {"multi_run_ut", Command::multi_acc_check},
     {"run_ut", Command::acc_check},
 }};
+constexpr std::string_view journal_word = "journal";
 
 constexpr std::string_view missing_input =
     "Please provide api_info_file for offline acc_check: msrun -api_info DUMP.JSON [-o DIR] [-n THREADS] [-d ID...]; "
     "msrun -h lists all options";
 
-// Typed access to the parsed flags; every error names the flag and the text it was given.
-class Values {
- public:
-  explicit Values(po::variables_map values) : values_(std::move(values)) {}
-
-  bool given(const char* name) const {
-    const po::variable_value& value = values_[name];
-    if (value.empty()) return false;
-    const bool* flag = boost::any_cast<bool>(&value.value());
-    return flag == nullptr || *flag;
-  }
-
-  std::string text(const char* name, const char* fallback = "") const {
-    return given(name) ? values_[name].as<std::string>() : fallback;
-  }
-
-  std::vector<std::string> texts(const char* name) const {
-    return given(name) ? values_[name].as<std::vector<std::string>>() : std::vector<std::string>{};
-  }
-
-  template <class T>
-  T choice(const char* name, T fallback, std::initializer_list<std::pair<std::string_view, T>> choices) const {
-    return given(name) ? option_choice(display_name(name), text(name), choices) : fallback;
-  }
-
-  static UserError wrong(const char* name, std::string_view given_text, const std::string& rule) {
-    return UserError(display_name(name) + " " + rule + ", not " + shell_quoted(sanitised(given_text)));
-  }
-
- private:
-  po::variables_map values_;
-};
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+int parse_threads(const Arguments& arguments, Command command) {
+  return arguments.number("num_splits", command == Command::acc_check ? 1 : 8, 1, max_threads);
 }
 
-int parse_threads(const Values& values, Command command) {
-  const std::string text = values.text("num_splits", command == Command::acc_check ? "1" : "8");
-  const auto threads = parse_number<int>(text);
-  if (!threads || *threads < 1 || *threads > max_threads) {
-    throw Values::wrong("num_splits", text, "must be a number from 1 to " + std::to_string(max_threads));
-  }
-  return *threads;
-}
-
-std::vector<int> parse_devices(const Values& values) {
-  if (!values.given("device")) return {0};
+std::vector<int> parse_devices(const Arguments& arguments) {
+  if (!arguments.given("device")) return {0};
   std::vector<int> devices;
-  for (const std::string& word : values.texts("device")) {
+  for (const std::string& word : arguments.texts("device")) {
     for (std::size_t begin = 0; begin <= word.size();) {  // "0,1,2" is accepted as well
       const std::size_t end = std::min(word.size(), word.find(',', begin));
       const std::string text = word.substr(begin, end - begin);
       begin = end + 1;
       const auto id = parse_number<int>(text);
-      if (!id) throw Values::wrong("device", text, "takes device ids");
+      if (!id) throw arguments.wrong("device", text, "takes device ids");
       if (*id < 0) throw UserError("-d: device id must be greater than or equal to 0, not " + text);
       if (std::find(devices.begin(), devices.end(), *id) != devices.end()) {
         throw UserError("-d: device id must be unique, " + text + " is given more than once");
@@ -104,9 +56,9 @@ std::vector<int> parse_devices(const Values& values) {
   return devices;
 }
 
-std::optional<double> parse_timeout(const Values& values) {
-  if (!values.given("task_timeout")) return std::nullopt;
-  const std::string text = values.text("task_timeout");
+std::optional<double> parse_timeout(const Arguments& arguments) {
+  if (!arguments.given("task_timeout")) return std::nullopt;
+  const std::string text = arguments.text("task_timeout");
   std::string_view number = text;
   double unit = 1;
   if (!number.empty()) {
@@ -127,16 +79,16 @@ std::optional<double> parse_timeout(const Values& values) {
   }
   const auto seconds = parse_number<double>(number);
   if (!seconds || !(*seconds >= 0) || *seconds > 1e8) {
-    throw Values::wrong("task_timeout", text, "must be a time such as 90, 90s, 5m or 1h, or 0 for none");
+    throw arguments.wrong("task_timeout", text, "must be a time such as 90, 90s, 5m or 1h, or 0 for none");
   }
   return *seconds * (unit > 0 ? unit : 1);
 }
 
-MemoryLimit parse_memory(const Values& values) {
-  if (!values.given("memory")) return {};
-  const std::string text = values.text("memory");
+MemoryLimit parse_memory(const Arguments& arguments) {
+  if (!arguments.given("memory")) return {};
+  const std::string text = arguments.text("memory");
   const auto wrong = [&] {
-    return Values::wrong("memory", text, "must be a size such as 2G or 512M, or a share of free memory such as 50%");
+    return arguments.wrong("memory", text, "must be a size such as 2G or 512M, or a share of free memory such as 50%");
   };
   std::string_view number = text;
   if (number.ends_with('%')) {
@@ -162,29 +114,30 @@ MemoryLimit parse_memory(const Values& values) {
   return {static_cast<std::uint64_t>(*size * unit), 0.8};
 }
 
-void parse_backend(const Values& values, Options& options) {
-  const std::string text = values.text("backend", "auto");
+void parse_backend(const Arguments& arguments, Options& options) {
+  const std::string text = arguments.text("backend", "auto");
   const std::set<std::string> known{"auto", "sim", "recorded", "torch", "torch:cpu", "torch:cuda", "torch:npu"};
   if (!known.contains(text)) {
-    throw Values::wrong("backend", text, "must be one of auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu");
+    throw arguments.wrong("backend", text,
+                          "must be one of auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu");
   }
   const std::size_t colon = text.find(':');
   options.backend = text.substr(0, colon);
   if (colon != std::string::npos) options.torch_device = text.substr(colon + 1);
 }
 
-void parse_input(const Values& values, Options& options) {
-  options.api_info = values.text("api_info");
-  options.forward = values.text("forward_input_file");
-  options.backward = values.text("backward_input_file");
-  options.real_data_path = values.text("real_data_path");
+void parse_input(const Arguments& arguments, Options& options) {
+  options.api_info = arguments.text("api_info");
+  options.forward = arguments.text("forward_input_file");
+  options.backward = arguments.text("backward_input_file");
+  options.real_data_path = arguments.text("real_data_path");
   if (options.list_apis || options.list_standards) return;
   if (options.api_info.empty() && options.forward.empty()) {
     throw UserError(options.backward.empty() ? std::string(missing_input) : "-backward needs -forward");
   }
   if (!options.api_info.empty()) {
     for (const char* other : {"forward_input_file", "backward_input_file", "real_data_path"}) {
-      if (values.given(other)) throw UserError("-api_info and " + display_name(other) + " exclude each other");
+      if (arguments.given(other)) throw UserError("-api_info and " + arguments.shown(other) + " exclude each other");
     }
   }
 }
@@ -223,83 +176,91 @@ void fit_threads(Options& options) {
   }
 }
 
+// A text after -j says yes unless it is empty.
+bool is_jit_given(const Arguments& arguments) {
+  return arguments.given("jit_compile") && arguments.text("jit_compile", "yes") != "";
+}
+
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
-void fit_overflow_check(const Values& values, Options& options) {
+void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
                            "num_splits", "standard", "compat", "titles"}) {
-    if (values.given(name)) throw UserError("run_overflow_check takes no " + display_name(name));
+    if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.backward.empty()) return;
   options.notices.push_back("run_overflow_check runs forwards only: " + options.backward + " is not read.");
   options.backward.clear();
 }
 
-Options options_from(const Values& values, Command command, std::string framework) {
-  Options options;
-  options.command = command;
-  options.framework = std::move(framework);
-  options.list_apis = values.given("list_apis");
-  options.list_standards = values.given("list_standards");
-  parse_input(values, options);
-  options.config_path = values.text("config_path");
-  options.csv_path = values.text("csv_path");
-  options.retry_skip = values.given("retry_skip");
+void set_selection(const Arguments& arguments, Options& options) {
+  options.config_path = arguments.text("config_path");
+  options.csv_path = arguments.text("csv_path");
+  options.retry_skip = arguments.given("retry_skip");
   if (options.retry_skip && options.csv_path.empty()) throw UserError("--retry-skip needs -csv_path");
-  options.only = values.texts("only");
-  options.filter_compat = values.given("filter_compat");
-  options.filter_api = values.given("filter_api");
+  options.only = arguments.texts("only");
+  options.filter_compat = arguments.given("filter_compat");
+  options.filter_api = arguments.given("filter_api");
   if (options.filter_compat && !options.filter_api) throw UserError("--filter-compat needs -f");
+}
 
-  options.out_path = values.text("out_path");
+void set_output(const Arguments& arguments, Options& options) {
+  options.out_path = arguments.text("out_path");
   options.out_path_given = !options.out_path.empty();
   if (options.out_path.empty()) options.out_path = "./";
-  options.save_error_data = values.given("save_error_data");
-  options.english_titles = values.choice("titles", false, {{"zh", false}, {"cn", false}, {"en", true}});
-  options.message_format = values.choice("message_format", MessageFormat::human,
-                                         {{"human", MessageFormat::human}, {"json", MessageFormat::json}});
-  if (values.given("summary") && values.given("no_summary")) {
+  options.save_error_data = arguments.given("save_error_data");
+  options.english_titles = arguments.choice("titles", false, {{"zh", false}, {"cn", false}, {"en", true}});
+  options.message_format = arguments.choice("message_format", MessageFormat::human,
+                                            {{"human", MessageFormat::human}, {"json", MessageFormat::json}});
+  if (arguments.given("summary") && arguments.given("no_summary")) {
     throw UserError("--summary and --no-summary exclude each other");
   }
-  if (values.given("summary")) options.summary = true;
-  if (values.given("no_summary")) options.summary = false;
-  options.fail_on =
-      values.choice("fail_on", FailOn::never,
-                    {{"error", FailOn::error}, {"warning", FailOn::warning}, {"suspicious", FailOn::suspicious}});
+  if (arguments.given("summary")) options.summary = true;
+  if (arguments.given("no_summary")) options.summary = false;
+}
 
-  if (command == Command::run_overflow_check) fit_overflow_check(values, options);
-  options.devices = parse_devices(values);
-  options.threads = parse_threads(values, command);
+void set_running(const Arguments& arguments, Options& options) {
+  options.devices = parse_devices(arguments);
+  options.threads = parse_threads(arguments, options.command);
   fit_threads(options);
-  parse_backend(values, options);
-  options.sim_faults = values.texts("sim_fault");
+  parse_backend(arguments, options);
+  options.sim_faults = arguments.texts("sim_fault");
   if (!options.sim_faults.empty() && options.backend == "auto") options.backend = "sim";
   if (!options.sim_faults.empty() && options.backend != "sim") throw UserError("--sim-fault needs --backend sim");
-  options.jit_compile = values.given("jit_compile");
-  if (values.given("seed")) {
-    const auto seed = parse_number<std::uint64_t>(values.text("seed"));
-    if (!seed) throw Values::wrong("seed", values.text("seed"), "must be a whole number of at least 0");
+  options.jit_compile = is_jit_given(arguments);
+  if (arguments.given("seed")) {
+    const auto seed = parse_number<std::uint64_t>(arguments.text("seed"));
+    if (!seed) throw arguments.wrong("seed", arguments.text("seed"), "must be a whole number of at least 0");
     options.seed = *seed;
   }
   options.seed_mode =
-      values.choice("seed_mode", SeedMode::per_api, {{"per-api", SeedMode::per_api}, {"stream", SeedMode::stream}});
-  options.task_timeout = parse_timeout(values);
-  const auto count = [&](const char* flag, std::uint32_t fallback, std::uint32_t least) {
-    if (!values.given(flag)) return fallback;
-    const auto number = parse_number<std::uint32_t>(values.text(flag));
-    if (!number || *number < least || *number > 100) {
-      throw Values::wrong(flag, values.text(flag), "must be a whole number from " + std::to_string(least) + " to 100");
-    }
-    return *number;
-  };
-  options.retries = count("retries", options.retries, 0);
-  options.max_device_failures = count("max_device_failures", options.max_device_failures, 1);
-  options.memory = parse_memory(values);
-  options.durability = values.choice("durability", Durability::process,
-                                     {{"process", Durability::process}, {"power", Durability::power}});
+      arguments.choice("seed_mode", SeedMode::per_api, {{"per-api", SeedMode::per_api}, {"stream", SeedMode::stream}});
+  options.task_timeout = parse_timeout(arguments);
+  constexpr std::uint32_t most = 100;
+  options.retries = arguments.number<std::uint32_t>("retries", options.retries, 0, most, "a whole number");
+  options.max_device_failures =
+      arguments.number<std::uint32_t>("max_device_failures", options.max_device_failures, 1, most, "a whole number");
+  options.memory = parse_memory(arguments);
+  options.durability = arguments.choice("durability", Durability::process,
+                                        {{"process", Durability::process}, {"power", Durability::power}});
+}
 
+Options options_from(const Arguments& arguments, Command command, std::string framework) {
+  Options options;
+  options.command = command;
+  options.framework = std::move(framework);
+  options.list_apis = arguments.given("list_apis");
+  options.list_standards = arguments.given("list_standards");
+  parse_input(arguments, options);
+  set_selection(arguments, options);
+  set_output(arguments, options);
+  options.fail_on =
+      arguments.choice("fail_on", FailOn::never,
+                       {{"error", FailOn::error}, {"warning", FailOn::warning}, {"suspicious", FailOn::suspicious}});
+  if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
+  set_running(arguments, options);
   options.standard =
-      values.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
-  options.compat_msprobe = values.choice("compat", false, {{"msprobe", true}});
+      arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
+  options.compat_msprobe = arguments.choice("compat", false, {{"msprobe", true}});
   return options;
 }
 
@@ -318,22 +279,35 @@ std::string take_framework(std::vector<std::string>& words) {
   return framework;
 }
 
+[[noreturn]] void refuse_command(const std::string& word) {
+  std::string text = "unknown command " + shell_quoted(sanitised(word));
+  if (word.ends_with(".json"))
+    throw UserError(text + ", did you mean -api_info " + shell_quoted(sanitised(word)) + "?");
+  std::vector<std::string> known;    // what may have been meant, and
+  std::vector<std::string> written;  // the command that it is
+  const auto add = [&](std::string_view name, std::string_view command) {
+    known.emplace_back(name);
+    written.emplace_back(command);
+  };
+  for (const CommandName& command : command_names) add(command.name, command.name);
+  add(journal_word, journal_word);
+  add("help", "help");
+  for (const ToolCommand& tool : tool_commands()) {
+    add(tool.word, tool.word);
+    add(tool.executable, tool.word);
+  }
+  if (const auto nearest = nearest_word(word, known))
+    throw UserError(text + ", did you mean " + written[*nearest] + "?");
+  text += ": the commands are multi_acc_check, acc_check, run_overflow_check, journal";
+  for (const ToolCommand& tool : tool_commands()) text += ", " + std::string(tool.word);
+  throw UserError(text);
+}
+
 // Takes the sub-command off the words; without one the plain form means multi_acc_check.
 Command take_command(std::vector<std::string>& words) {
   if (words.empty() || words[0].starts_with('-')) return Command::multi_acc_check;
-  const std::string word = words[0];
-  const auto found =
-      std::find_if(command_names.begin(), command_names.end(), [&](const CommandName& c) { return c.name == word; });
-  if (found == command_names.end()) {
-    std::string text = "unknown command " + shell_quoted(sanitised(word));
-    if (word.ends_with(".json")) {
-      text += ", did you mean -api_info " + shell_quoted(sanitised(word)) + "?";
-    } else {
-      text += ": the commands are multi_acc_check, acc_check, run_overflow_check, journal";
-      for (const ToolCommand& tool : tool_commands()) text += ", " + std::string(tool.word);
-    }
-    throw UserError(text);
-  }
+  const auto found = std::ranges::find(command_names, std::string_view(words[0]), &CommandName::name);
+  if (found == command_names.end()) refuse_command(words[0]);
   words.erase(words.begin());
   return found->command;
 }
@@ -348,20 +322,28 @@ std::optional<ToolRequest> tool_request(std::vector<std::string> words) {
   return ToolRequest{tool, {words.begin() + 1, words.end()}};
 }
 
+// "help COMMAND" is "COMMAND --help", and "help" alone "--help".
+void replace_help_word(std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "help") return;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+}
+
 }  // namespace
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  replace_help_word(words);
   if (const std::optional<ToolRequest> tool = tool_request(words)) return *tool;
-  if (!words.empty() && words.front() == "help") return PrintAndExit{help_text()};
-  for (const std::string& word : words) {
-    if (word == "-h" || word == "--help" || word == "-help") return PrintAndExit{help_text()};
-    if (word == "--version" || word == "-version") return PrintAndExit{"msrun " MSRUN_VERSION "\n"};
-  }
   std::string framework = take_framework(words);
-  if (!words.empty() && words[0] == "journal") return parse_journal_options({words.begin() + 1, words.end()});
+  if (!words.empty() && words[0] == journal_word) {
+    auto journal = parse_journal_options({words.begin() + 1, words.end()});
+    return std::visit([](auto& parsed) -> ParsedCommandLine { return std::move(parsed); }, journal);
+  }
   const Command command = take_command(words);
-  Options options = options_from(Values(parse_flags(words, command)), command, std::move(framework));
+  auto parsed = parse_arguments(check_description(command), words);
+  if (auto* text = std::get_if<PrintAndExit>(&parsed)) return std::move(*text);
+  Options options = options_from(std::get<Arguments>(parsed), command, std::move(framework));
   // As it was started, so that what is printed to be run again can be; found through PATH it is a plain name.
   if (argc > 0 && std::string_view(argv[0]).find('/') != std::string_view::npos) options.program = argv[0];
   return options;

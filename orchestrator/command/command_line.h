@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/base/command_line/arguments.h"
 #include "kernels/base/error.h"
 #include "kernels/compare/standards.h"
 #include "orchestrator/command/journal_command.h"
@@ -60,7 +61,7 @@ struct Options {
   std::optional<bool> summary;  // unset: printed if stdout is a terminal
   FailOn fail_on = FailOn::never;
   bool list_apis = false;       // print the supported APIs and end; no input is needed
-  bool list_standards = false;  // the same for the precision standards
+  bool list_standards = false;  // print the precision standards and end; no input is needed
 
   // How the calls run.
   std::vector<int> devices{0};          // distinct ids of at least 0; those above last_usual_device get a notice
@@ -82,11 +83,6 @@ struct Options {
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
 
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
-};
-
-// A text to print on stdout before ending with exit code 0.
-struct PrintAndExit {
-  std::string text;
 };
 
 using ParsedCommandLine = std::variant<Options, JournalOptions, ToolRequest, PrintAndExit>;

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "kernels/base/text.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 
 namespace msrun {
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <ctime>
@@ -21,13 +22,41 @@
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "orchestrator/command/journal_contents.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 
 namespace msrun {
 namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr std::string_view usage = "msrun journal FILE [--json] [--export FILE]";
+
+constexpr auto output_options = std::to_array<Option>({
+    {"--json", "one JSON object in place of the text"},
+    {"--export FILE", "every result with its metrics as a JSON line; - for stdout", Takes::one_value},
+});
+
+CommandDescription description() {
+  CommandDescription command;
+  command.program = "msrun journal";
+  command.summary =
+      "msrun journal tells what the journal of a run holds: counts, times, damage, results. FILE is the journal, "
+      "accuracy_checking_<time>.journal, or a CSV beside it.";
+  command.usage = {usage};
+  command.sections = {
+      {"Examples",
+       {{"msrun journal out/accuracy_checking_20261121071535.journal", "what is finished, as text"},
+        {"msrun journal out/accuracy_checking_result_20261121071535.csv --export -", "all results as JSON lines"}}}};
+  command.groups = {{"Output", output_options}};
+  command.exit_meanings = {
+      {exit_completed, "shown, damaged or not"},
+      {exit_usage, "wrong usage, or a file that is no journal"},
+      {exit_internal, "internal error"},
+  };
+  command.most_operands = 1;
+  return command;
+}
 
 // Bytes that are not UTF-8 become U+FFFD: names and messages come from foreign files.
 std::string line_of(const Json& json, int indent = -1) {
@@ -45,7 +74,7 @@ std::string time_text(double time) {
 
 std::string with_commas(std::uint64_t number) {
   std::string text = std::to_string(number);
-  for (std::size_t place = text.size(); place > 3;) text.insert(place -= 3, ",");
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
 }
 
@@ -342,36 +371,20 @@ void export_to_stdout(const JournalContents& contents) {
 
 }  // namespace
 
-std::string journal_help() {
-  return "msrun journal FILE [--json] [--export FILE]\n"
-         "  FILE                              journal of a run (accuracy_checking_<time>.journal), or a CSV beside it\n"
-         "  --json                            one JSON object in place of the text\n"
-         "  --export FILE                     every result with its metrics as a JSON line; - for stdout\n";
-}
-
-JournalOptions parse_journal_options(const std::vector<std::string>& words) {
-  JournalOptions options;
-  const std::string usage = "; usage: msrun journal FILE [--json] [--export FILE]";
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    const std::string name = word.starts_with("--") ? word.substr(1) : word;
-    if (name == "-json") {
-      options.json = true;
-    } else if (name == "-export" || name.starts_with("-export=")) {
-      if (!options.export_path.empty()) throw UserError("--export is given more than once");
-      const bool tied = name != "-export";
-      if (!tied && i + 1 == words.size()) throw UserError("--export needs a file, or - for stdout");
-      options.export_path = tied ? name.substr(name.find('=') + 1) : words[++i];
-      if (options.export_path.empty()) throw UserError("--export needs a file, or - for stdout");
-    } else if (word.starts_with('-')) {
-      throw UserError("msrun journal has no option " + shell_quoted(sanitised(word)) + usage);
-    } else if (options.path.empty()) {
-      options.path = word;
-    } else {
-      throw UserError("msrun journal takes one file, not also " + shell_quoted(sanitised(word)) + usage);
-    }
+std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vector<std::string>& words) {
+  auto parsed = parse_arguments(description(), words);
+  if (auto* text = std::get_if<PrintAndExit>(&parsed)) return std::move(*text);
+  const Arguments& arguments = std::get<Arguments>(parsed);
+  if (arguments.operands().empty() || arguments.operands().front().empty()) {
+    throw UserError("msrun journal needs the journal of a run; usage: " + std::string(usage));
   }
-  if (options.path.empty()) throw UserError("msrun journal needs the journal of a run" + usage);
+  JournalOptions options;
+  options.path = arguments.operands().front();
+  options.json = arguments.given("json");
+  if (arguments.given("export")) {
+    options.export_path = arguments.text("export");
+    if (options.export_path.empty()) throw UserError("--export needs a file, or - for stdout");
+  }
   if (options.json && options.export_path == "-") throw UserError("--json and --export - exclude each other");
   return options;
 }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <variant>
 #include <vector>
+
+#include "kernels/base/command_line/arguments.h"
 
 namespace msrun {
 
@@ -13,10 +16,7 @@ struct JournalOptions {
 };
 
 // The words after "journal". Throws UserError.
-JournalOptions parse_journal_options(const std::vector<std::string>& words);
-
-// The part of msrun -h about it.
-std::string journal_help();
+std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vector<std::string>& words);
 
 // Returns the exit code. Throws UserError and journal::Error for a file that cannot be read.
 int show_journal(const JournalOptions& options);

@@ -10,7 +10,7 @@ namespace msrun {
 // the lists that name no known operator are marked.
 std::string list_standards_text();
 
-// The same as one JSON object.
+// The standards, their limits and their operators as one JSON object.
 std::string list_standards_json();
 
 }  // namespace msrun

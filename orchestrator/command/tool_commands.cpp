@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -34,16 +33,6 @@ const ToolCommand* find_tool(std::string_view word) {
     if (word == tool.word) return &tool;
   }
   return nullptr;
-}
-
-std::string tool_commands_help() {
-  std::string text = "\nTools (msrun TOOL -h tells more; each is also a program of that name):\n";
-  for (const ToolCommand& tool : tools) {
-    std::string line = "  " + std::string(tool.word);
-    line.resize(std::max<std::size_t>(line.size() + 2, 25), ' ');
-    text += line + tool.help + "\n";
-  }
-  return text;
 }
 
 void run_tool(const ToolRequest& request) {

@@ -12,7 +12,7 @@ namespace msrun {
 struct ToolCommand {
   const char* word;        // as the user writes it
   const char* executable;  // name of the program in the directory of msrun
-  const char* help;        // one line, at most 95 columns
+  const char* help;        // what it does, for the help of msrun
 };
 
 std::span<const ToolCommand> tool_commands();
@@ -20,16 +20,13 @@ std::span<const ToolCommand> tool_commands();
 // nullptr for another word.
 const ToolCommand* find_tool(std::string_view word);
 
-// The lines of msrun's help that list the tools.
-std::string tool_commands_help();
-
 // A tool that was asked for, with the words behind its name.
 struct ToolRequest {
   const ToolCommand* tool = nullptr;
   std::vector<std::string> arguments;
 };
 
-// Puts the tool in the place of this process. Throws UserError if its program is not there.
+// Replaces this process by the tool. Throws UserError if its program is not there.
 [[noreturn]] void run_tool(const ToolRequest& request);
 
 }  // namespace msrun

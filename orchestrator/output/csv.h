@@ -9,7 +9,7 @@
 
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/paths.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 #include "runner/dialects/dialect.h"
 #include "runner/results/result.h"
 

@@ -49,7 +49,9 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
     if (dialect != &builder.dialect()) continue;
     const bool real_data = dialect->has_tensor_files(header);
     builder.finish(real_data);
-    return of(builder, real_data, path);
+    Plan plan = of(builder, real_data, path);
+    plan.tensor_folder_ = dialect->tensor_folder(path, header);
+    return plan;
   }
 }
 
@@ -64,6 +66,9 @@ Plan Plan::read_att(const std::string& forward, const std::string& backward, con
   builder.finish(header.real_data);
 
   Plan plan = of(builder, header.real_data, forward);
+  // The older tool recorded paths that are absolute, or begin at a directory beside its two files.
+  plan.tensor_folder_ = std::filesystem::path(forward).parent_path();
+  if (plan.tensor_folder_.empty()) plan.tensor_folder_ = ".";
   for (std::string& warning : pair.warnings()) plan.warnings_.push_back(std::move(warning));
   return plan;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ class Plan {
   const Dialect& dialect() const { return *dialect_; }
   // Tensors are in files.
   bool real_data() const { return real_data_; }
+  // The folder that the names of these files are relative to; it need not exist.
+  const std::filesystem::path& tensor_folder() const { return tensor_folder_; }
   // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
   std::uint64_t fingerprint() const { return fingerprint_; }
   // Calls dropped as duplicates.
@@ -59,6 +62,7 @@ class Plan {
   PlanView view_;
   const Dialect* dialect_ = nullptr;
   bool real_data_ = false;
+  std::filesystem::path tensor_folder_;
   std::uint64_t fingerprint_ = 0;
   std::size_t filtered_ = 0;
   std::vector<std::string> warnings_;

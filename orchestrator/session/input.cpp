@@ -3,15 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/text.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 
 namespace msrun {
-
-namespace {
-
-constexpr const char* data_folder = "dump_tensor_data";
-
-}  // namespace
 
 void check_input(const Options& options) {
   if (!options.framework.empty() && find_dialect(options.framework) == nullptr) {
@@ -41,23 +35,13 @@ void require_recorded_results(const Options& options, const Plan& plan) {
   }
 }
 
-std::filesystem::path data_root(const Options& options) {
-  // The older tool recorded paths that are absolute, or begin at a directory beside its two files.
-  if (!options.real_data_path.empty()) return options.real_data_path;
-  const std::string& recording = options.forward.empty() ? options.api_info : options.forward;
-  const std::filesystem::path directory = std::filesystem::path(recording).parent_path();
-  if (!options.forward.empty()) return directory.empty() ? "." : directory;
-  const std::filesystem::path beside = directory / data_folder;
-  std::error_code ignored;
-  if (std::filesystem::exists(beside, ignored)) return beside;
-  // A link to the dump of another directory.
-  const std::filesystem::path target = std::filesystem::canonical(recording, ignored).parent_path() / data_folder;
-  return std::filesystem::exists(target, ignored) ? target : beside;
+std::filesystem::path data_root(const Options& options, const Plan& plan) {
+  return options.real_data_path.empty() ? plan.tensor_folder() : std::filesystem::path(options.real_data_path);
 }
 
 void warn_if_data_is_missing(const Options& options, const Plan& plan) {
   if (!plan.real_data()) return;
-  const std::filesystem::path root = data_root(options);
+  const std::filesystem::path root = data_root(options, plan);
   std::error_code ignored;
   if (!std::filesystem::is_directory(root, ignored)) {
     spdlog::warn("{} has its tensors in files, but there is no directory {}: calls that need them are SKIP.",

@@ -8,8 +8,8 @@
 
 namespace msrun {
 
-// The framework is PyTorch as far as it is told, the files can be read, and the directory of -real_data_path is there;
-// else UserError.
+// The framework, as far as it is told, has a dialect, the files can be read, and the directory of -real_data_path is
+// there; else UserError.
 void check_input(const Options& options);
 
 Plan read_plan(const Options& options, const PlanOptions& plan_options);
@@ -18,7 +18,7 @@ Plan read_plan(const Options& options, const PlanOptions& plan_options);
 void require_recorded_results(const Options& options, const Plan& plan);
 
 // The directory that the names of tensor files are relative to.
-std::filesystem::path data_root(const Options& options);
+std::filesystem::path data_root(const Options& options, const Plan& plan);
 
 // A log line if that directory is missing.
 void warn_if_data_is_missing(const Options& options, const Plan& plan);

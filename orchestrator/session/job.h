@@ -53,7 +53,7 @@ class Job {
   virtual void inspect(const SessionState& /*session*/) const {}
   // Chooses the files for the results and makes their directory. Nothing of them is written yet.
   virtual void choose_files(const SessionState& session) = 0;
-  // Creates or reopens the files. Signals are held from here on. The results live as long as the job.
+  // Creates or reopens the files. Signals are held back from here on. The results live as long as the job.
   virtual ResultStore& open(const SessionState& session) = 0;
   // Who is told of results and progress. After open().
   virtual ProgressView& view() = 0;

@@ -50,7 +50,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.processors = std::max(1U, std::thread::hardware_concurrency());
   supervision.check.dialect = &session.plan.dialect();
   supervision.check.materialise.seed = options.seed;
-  if (session.plan.real_data()) supervision.check.materialise.data_root = data_root(options);
+  if (session.plan.real_data()) supervision.check.materialise.data_root = data_root(options, session.plan);
   supervision.stream = options.seed_mode == SeedMode::stream;
   supervision.make_device = session.backend.make_device;
   return supervision;

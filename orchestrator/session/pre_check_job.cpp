@@ -12,14 +12,14 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
-#include "orchestrator/output/paths.h"
+#include "orchestrator/output/run_paths.h"
 #include "orchestrator/session/run_journal.h"
 #include "runner/device/sim/sim.h"
 
 namespace msrun {
 namespace {
 
-// Of --durability power. Until a result is on the storage device up to a tenth of a second and one sync come on top.
+// For --durability power. Until a result is on the storage device, up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
 
 // A pattern with a slip in it would go unnoticed.

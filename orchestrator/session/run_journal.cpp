@@ -11,6 +11,7 @@
 #include "journal/reader.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/base/version.h"
 #include "runner/results/journal_records.h"
 
 namespace msrun {
@@ -37,7 +38,7 @@ json fingerprint(const SessionState& session) {
 std::string journal_metadata(const SessionState& session) {
   const Options& options = session.options;
   json metadata{{"program", "msrun"},
-                {"version", MSRUN_VERSION},
+                {"version", program_version()},
                 {"started", std::time(nullptr)},
                 {"command", reproduce_command(options)},
                 {"threads", options.threads},
@@ -79,7 +80,7 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   StoredResults results(session.plan.size());
   AttemptHistory attempts;
   RecordHandlers handlers;
-  // Of a call with several results, run again for its SKIP, the last counts.
+  // A call that ran again for its SKIP has several results: the last counts.
   handlers.result = [&](const ApiResult& result) {
     if (result.task < results.tasks()) results.put(result);
   };

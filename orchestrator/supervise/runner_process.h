@@ -57,7 +57,7 @@ class RunnerProcess {
   std::optional<int> reap();
   // Kills a process that runs, and waits for its end.
   void end_now();
-  // Gives back memory and processor tokens that a dead process held.
+  // Gives back memory and processor tokens that a dead process had taken.
   void release_slots() const;
 
   // Resident bytes of the largest of its processes that were reaped by reap().

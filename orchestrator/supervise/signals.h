@@ -25,7 +25,7 @@ class HeldSignals {
   sigset_t before_;
 };
 
-// Can be read when one of the handled signals has come while it was held.
+// Can be read when one of the handled signals has come while it was held back.
 UniqueFd signal_queue();
 
 // The number of the next signal of a signal_queue(); nothing if none is left.

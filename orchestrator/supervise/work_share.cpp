@@ -7,8 +7,8 @@ namespace msrun {
 
 WorkShare::WorkShare(const PlanView& plan, const SharedQueue& queue) : queue_(queue), before_{0} {
   before_.reserve(queue.control->task_count + 1);
-  for (std::uint32_t place = 0; place < queue.control->task_count; ++place) {
-    before_.push_back(before_.back() + static_cast<double>(plan.tasks[queue.order[place]].cost));
+  for (std::uint32_t position = 0; position < queue.control->task_count; ++position) {
+    before_.push_back(before_.back() + static_cast<double>(plan.tasks[queue.order[position]].cost));
   }
 }
 

@@ -11,7 +11,7 @@ namespace msrun {
 
 class WorkShare {
  public:
-  // Of the calls in the queue.
+  // For the calls in the queue; the plan is read by the constructor alone.
   WorkShare(const PlanView& plan, const SharedQueue& queue);
 
   // Share 0..1 of the work that has been taken from the queue; negative if nothing in it costs anything.
@@ -19,7 +19,7 @@ class WorkShare {
 
  private:
   SharedQueue queue_;
-  std::vector<double> before_;  // by place in the queue: work of all places before it
+  std::vector<double> before_;  // by position in the queue: work of all positions before it
 };
 
 // now is in steady seconds.

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "kernels/base/text.h"
+#include "kernels/base/version.h"
 
 namespace msrun {
 
@@ -132,7 +133,7 @@ class JsonView : public ProgressView {
 
   void run_started(const RunStarted& event) override {
     Json line{{"type", "run_started"}};
-    line["version"] = MSRUN_VERSION;
+    line["version"] = program_version();
     line["api_info"] = event.api_info;
     line["result_csv"] = event.result_path;
     line["details_csv"] = event.details_path;

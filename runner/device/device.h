@@ -15,7 +15,7 @@ namespace msrun {
 struct DeviceCall {
   // Tensors, name and what is asked for. Outlives the run.
   const MaterialisedCall& materialised;
-  // The operator that the recorded name stands for, by its canonical name: "linalg_vector_norm" for Torch.vector_norm.
+  // The canonical name of the operator that was recorded: "linalg_vector_norm" for Torch.vector_norm.
   std::string_view operator_name;
   const OperatorTraits& traits;
   // Which output alone is differentiated; unset: all for which the call has a gradient.

@@ -16,12 +16,14 @@
 
 #include "kernels/compare/compare.h"
 #include "kernels/compare/details_csv.h"
-#include "kernels/evaluate/evaluate.h"
+#include "kernels/evaluate/materialise.h"
 #include "kernels/io/dump/dump_dialect.h"
-#include "runner/device/device.h"
 #include "runner/results/result.h"
 
 namespace msrun {
+
+struct Evaluation;
+struct DeviceResult;
 
 class Dialect {
  public:
@@ -39,6 +41,9 @@ class Dialect {
   virtual const DumpDialect& dump() const = 0;
   // Whether the tensors of the recording are in files. Throws UserError for a header that does not say so.
   virtual bool has_tensor_files(const DumpHeader& header) const = 0;
+  // The folder that the names of these files are relative to; it need not exist. recording is the path of dump.json.
+  virtual std::filesystem::path tensor_folder(const std::filesystem::path& recording,
+                                              const DumpHeader& header) const = 0;
 
   // --- Which calls are checked. Names are without direction: "Functional.relu.0".
 

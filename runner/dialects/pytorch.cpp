@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "kernels/api/operators.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/csv.h"
+#include "runner/device/device.h"
 #include "runner/dialects/dialect.h"
 #include "runner/dialects/error_data.h"
 
@@ -39,6 +41,16 @@ class PyTorch final : public Dialect {
 
   const DumpDialect& dump() const override { return pytorch_dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }
+  // Beside the dump, wherever it was moved to, or beside the dump that a link leads to.
+  std::filesystem::path tensor_folder(const std::filesystem::path& recording,
+                                      const DumpHeader& /*header*/) const override {
+    constexpr const char* folder = "dump_tensor_data";
+    const std::filesystem::path beside = recording.parent_path() / folder;
+    std::error_code ignored;
+    if (std::filesystem::exists(beside, ignored)) return beside;
+    const std::filesystem::path target = std::filesystem::canonical(recording, ignored).parent_path() / folder;
+    return std::filesystem::exists(target, ignored) ? target : beside;
+  }
 
   // acc_check_pytorch.md 5.1.
   std::string check_refusal(const std::string& name, const IsListed& is_listed) const override {

@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
@@ -27,6 +28,14 @@ class RecordError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// The number whose bytes in memory are those of value from the lowest to the highest, and the other way round.
+constexpr std::uint64_t as_little_endian(std::uint64_t value) {
+  if constexpr (std::endian::native == std::endian::little) return value;
+  std::uint64_t swapped = 0;
+  for (int i = 0; i < 8; ++i) swapped = swapped << 8 | (value >> (8 * i) & 0xFF);
+  return swapped;
+}
 
 class ByteWriter {
  public:
@@ -52,8 +61,7 @@ class ByteWriter {
 
   // Numbers that are as often large as small: eight bytes.
   void bits(std::uint64_t value) {
-    std::array<char, sizeof(value)> little_endian;
-    for (std::size_t i = 0; i < sizeof(value); ++i) little_endian[i] = static_cast<char>(value >> (8 * i));
+    const auto little_endian = std::bit_cast<std::array<char, sizeof(value)>>(as_little_endian(value));
     bytes_.append(little_endian.data(), little_endian.size());
   }
   void real(double value) { bits(std::bit_cast<std::uint64_t>(value)); }
@@ -122,11 +130,8 @@ class ByteReader {
   }
 
   void bits(std::uint64_t& value) {
-    const std::string_view little_endian = take(sizeof(value));
-    value = 0;
-    for (std::size_t i = 0; i < sizeof(value); ++i) {
-      value |= std::uint64_t{static_cast<unsigned char>(little_endian[i])} << (8 * i);
-    }
+    std::memcpy(&value, take(sizeof(value)).data(), sizeof(value));
+    value = as_little_endian(value);
   }
   void real(double& value) {
     std::uint64_t read = 0;

@@ -22,7 +22,7 @@ struct PlanRecord {
   std::uint32_t output_size = 0;
   std::uint32_t output_grad_size = 0;
   std::uint64_t memory = 0;       // bytes, estimate of the peak
-  std::uint64_t stream_word = 0;  // place in torch's random stream, for --seed-mode stream
+  std::uint64_t stream_word = 0;  // position in torch's random stream, for --seed-mode stream
   float cost = 0;                 // estimated nanoseconds of one core
 };
 

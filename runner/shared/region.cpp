@@ -29,13 +29,13 @@ std::size_t ResultRing::push(std::string_view bytes) {
 
 bool SharedQueue::take(std::uint32_t& task) const {
   if (control->stop.load(std::memory_order_relaxed) != 0) return false;
-  const std::uint32_t place = control->cursor.fetch_add(1, std::memory_order_relaxed);
-  if (place >= control->task_count) {
+  const std::uint32_t position = control->cursor.fetch_add(1, std::memory_order_relaxed);
+  if (position >= control->task_count) {
     // Keeps the cursor from ever wrapping around, however often an idle worker asks.
     control->cursor.store(control->task_count, std::memory_order_relaxed);
     return false;
   }
-  task = order[place];
+  task = order[position];
   return true;
 }
 

@@ -93,7 +93,7 @@ class Chaos : public ::testing::Test {
     return finished.exit_code == 0;
   }
 
-  const TempDir scratch_;
+  const TemporaryDirectory scratch_;
   int calls_ = 0;
 };
 

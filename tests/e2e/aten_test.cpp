@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Aten, OverloadsAreThoseOfTheOperator) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::string tensor =
       R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3, 4], "Max": 1.0, "Min": -1.0})";
   const auto entry = [](const std::string& name, const std::string& arguments) {

@@ -27,7 +27,7 @@ class ComplexRotaryEmbedding : public ::testing::Test {
 
   static bool has_backward(const std::string& api) { return api != "Torch.outer.0" && api != "Torch.polar.0"; }
 
-  TempDir scratch_;
+  TemporaryDirectory scratch_;
 };
 
 TEST_F(ComplexRotaryEmbedding, RecordedResultsPass) {

@@ -24,7 +24,7 @@ std::vector<std::string> arguments(const fs::path& out) {
 
 TEST(Faults, EveryOperationOnAFileFailsOnce) {
   if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   ASSERT_EQ(msrun(arguments(scratch / "calm"), scratch.path()).exit_code, 0);
   const std::string result = read_file(csv_in(scratch / "calm", "accuracy_checking_result_"));
   const std::string details = read_file(csv_in(scratch / "calm", "accuracy_checking_details_"));

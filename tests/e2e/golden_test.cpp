@@ -65,7 +65,7 @@ int count_of(const Rows& rows, const std::string& status, const std::set<std::st
 class GoldenDump : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenDump, HasTheRowsOfMsprobe) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run =
       msrun({"-api_info", dump(GetParam()), "-n", "4", "-d", "0", "1", "-o", scratch / "out"}, scratch.path());
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(AllDumps, GoldenDump, ::testing::ValuesIn(dumps()),
                          [](const auto& parameter) { return parameter.param; });
 
 TEST(SimFault, TurnsExactlyItsFamily) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("llama_fp32"), "-n", "2", "-d", "0", "-o", scratch / "out",
                               "--sim-fault", "Torch.matmul.*=wrong-block"},
                              scratch.path());
@@ -124,7 +124,7 @@ TEST(SimFault, TurnsExactlyItsFamily) {
 }
 
 TEST(SimFault, HalfPrecisionAccumulationIsFound) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("llama_fp32"), "-n", "2", "-d", "0", "-o", scratch / "out",
                               "--sim-fault", "Functional.linear.*=acc-fp16", "--fail-on", "error"},
                              scratch.path());

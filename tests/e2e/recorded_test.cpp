@@ -42,7 +42,7 @@ std::map<std::string, Verdict> check(const fs::path& dump_json, const fs::path& 
 TEST(Recorded, OperatorSamples) {
   const std::map<std::string, Verdict> expected = verdicts(sample_root() / "expected_verdict.csv", 1, 2, 3);
   ASSERT_FALSE(expected.empty());
-  const TempDir out;
+  const TemporaryDirectory out;
   std::map<std::string, Verdict> found;
   for (const auto& entry : fs::directory_iterator(sample_root())) {
     if (!fs::exists(entry.path() / "dump.json")) continue;
@@ -63,7 +63,7 @@ TEST(Recorded, OperatorSamples) {
 
 // Dumps of float32 models: whatever order autograd gave the gradients in, none is taken for wrong.
 TEST(Recorded, ModelDumps) {
-  const TempDir out;
+  const TemporaryDirectory out;
   for (const char* name : {"vit_fp32_tensor", "zoo_tensor"}) {
     std::size_t backward_passes = 0;
     for (const auto& [api, verdict] : check(dump(name), out / name, out.path())) {
@@ -78,7 +78,7 @@ TEST(Recorded, ModelDumps) {
 }
 
 TEST(Recorded, NeedsTensors) {
-  const TempDir out;
+  const TemporaryDirectory out;
   const Finished run = msrun({"-api_info", dump("cnn_fp32"), "-o", out / "out", "--backend", "recorded"}, out.path());
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_NE(run.err.find("holds statistics, not tensors"), std::string::npos) << run.err;
@@ -86,13 +86,13 @@ TEST(Recorded, NeedsTensors) {
 }
 
 TEST(Recorded, ADumpMayBeALink) {
-  const TempDir out;
+  const TemporaryDirectory out;
   fs::create_symlink(fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
   EXPECT_EQ(check(out / "dump.json", out / "out", out.path())["Functional.gelu.0"].forward, "pass");
 }
 
 TEST(Recorded, WarnsOfADirectoryThatIsMissing) {
-  const TempDir out;
+  const TemporaryDirectory out;
   fs::copy_file(fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
   const Finished run = msrun({"-api_info", out / "dump.json", "-o", out / "out", "--backend", "recorded"}, out.path());
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -101,7 +101,7 @@ TEST(Recorded, WarnsOfADirectoryThatIsMissing) {
 
 // A result whose file is gone is a SKIP with the file's name; a changed one is an error.
 TEST(Recorded, LooksAtTheFilesOfTheResults) {
-  const TempDir out;
+  const TemporaryDirectory out;
   const fs::path source = fs::path(test_data()) / "opinfo_sample" / "nn_activation";
   fs::copy(source, out / "dump", fs::copy_options::recursive);
   const fs::path data = out / "dump" / "dump_tensor_data";
@@ -121,7 +121,7 @@ TEST(Recorded, LooksAtTheFilesOfTheResults) {
 
 // The file counts, not the dump: but if they disagree, the file may be that of another call.
 TEST(Recorded, SaysOfAFileThatItIsNotWhatTheDumpSays) {
-  const TempDir out;
+  const TemporaryDirectory out;
   fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
   const fs::path data = out / "dump" / "dump_tensor_data";
   const std::string output = "Functional.gelu.0.forward.output.0.pt";
@@ -147,7 +147,7 @@ TEST(Recorded, SaysOfAFileThatItIsNotWhatTheDumpSays) {
 
 // One bit that flipped on a disk makes an error of the device's result; the file's checksum tells.
 TEST(Recorded, SaysOfAFileThatItMayBeDamaged) {
-  const TempDir out;
+  const TemporaryDirectory out;
   fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
   const fs::path file = out / "dump" / "dump_tensor_data" / "Functional.gelu.0.forward.output.0.pt";
   std::string bytes = read_file(file);
@@ -165,7 +165,7 @@ TEST(Recorded, SaysOfAFileThatItMayBeDamaged) {
 
 // What a damaged file has in place of a name goes into a Message, and the CSVs stay text.
 TEST(Recorded, MessagesAreTextWhateverAFileHolds) {
-  const TempDir out;
+  const TemporaryDirectory out;
   fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
   const fs::path file = out / "dump" / "dump_tensor_data" / "Functional.gelu.0.forward.input.0.pt";
   std::string bytes = read_file(file);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/support/msrun_process.h"
+#include "tests/support/untouched.h"
 
 namespace msrun::testing {
 namespace {
@@ -28,18 +29,8 @@ std::size_t lines(const fs::path& path) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// Runners of any supervisor, dead parents included.
-int runners_on_this_machine(const std::string& marker) {
-  int count = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc")) {
-    if (entry.path().filename().string().find_first_not_of("0123456789") != std::string::npos) continue;
-    if (read_file(entry.path() / "cmdline").find(marker) != std::string::npos) ++count;
-  }
-  return count;
-}
-
 TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   Process run({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", scratch / "out", "--sim-fault",
                "Functional.embedding.0=hang"},
               scratch.path());
@@ -59,11 +50,11 @@ TEST(Run, OneSupervisorAndOneRunnerPerDevice) {
   const Finished finished = run.wait();
   EXPECT_EQ(finished.exit_code, 3) << finished.out;
   EXPECT_THAT(finished.out, HasSubstr("-csv_path"));
-  EXPECT_TRUE(eventually(5, [&] { return runners_on_this_machine(scratch.path().string()) == 0; }));
+  EXPECT_TRUE(eventually(5, [&] { return processes_with(scratch.path().string()) == 0; }));
 }
 
 TEST(Run, FilesDoNotDependOnThreadsAndDevices) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   for (const char* name : {"llama_bf16", "cnn_fp32", "moe_bf16"}) {
     const fs::path one = scratch / (std::string(name) + "_one");
     const fs::path many = scratch / (std::string(name) + "_many");
@@ -77,7 +68,7 @@ TEST(Run, FilesDoNotDependOnThreadsAndDevices) {
 }
 
 TEST(Run, EveryDeviceHasItsShareOfTheRows) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "2", "5", "-o", scratch / "out"}, scratch.path())
                 .exit_code,
             0);
@@ -123,7 +114,7 @@ class Resume : public ::testing::Test {
     return result;
   }
 
-  TempDir scratch_;
+  TemporaryDirectory scratch_;
 };
 
 TEST_F(Resume, AfterTheSupervisorWasKilledGivesTheSameFiles) {
@@ -185,7 +176,7 @@ TEST_F(Resume, RefusesAnotherDump) {
 }
 
 TEST(Patterns, ThatMatchNoCallAreNamed) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--only", "Functional.linear.0",
                               "--only", "linear", "--sim-fault", "conv2d=hf32"},
                              scratch.path());
@@ -196,7 +187,7 @@ TEST(Patterns, ThatMatchNoCallAreNamed) {
 }
 
 TEST(Death, OfARunnerIsRetriedThenRecorded) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path whole = scratch / "whole";
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-n", "4", "-d", "0", "1", "-o", whole}, scratch.path()).exit_code,
             0);
@@ -223,7 +214,7 @@ TEST(Death, OfARunnerIsRetriedThenRecorded) {
 }
 
 TEST(Death, ByTimeOutIsRecorded) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "2", "-o", scratch / "out", "--sim-fault",
                               "Functional.gelu.0=hang", "--task-timeout", "6", "--retries", "0"},
                              scratch.path());
@@ -241,7 +232,7 @@ TEST(Death, ByTimeOutIsRecorded) {
 // As the kernel kills when memory runs out: every call in flight may be to blame, so the one that is runs alone in the
 // end.
 TEST(Death, ByAKillFromOutsideCostsOnlyTheCallThatCausesIt) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run =
       msrun({"-api_info", dump("vit_fp32"), "-n", "4", "-o", scratch / "out", "--sim-fault", "Functional.gelu.0=oom"},
             scratch.path());
@@ -256,7 +247,7 @@ TEST(Death, ByAKillFromOutsideCostsOnlyTheCallThatCausesIt) {
 }
 
 TEST(Death, WithoutRetriesTheFirstOneCounts) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "1", "-o", scratch / "out", "--sim-fault",
                               "Functional.gelu.0=crash", "--retries", "0"},
                              scratch.path());
@@ -269,7 +260,7 @@ TEST(Death, WithoutRetriesTheFirstOneCounts) {
 
 // The call that was in flight in two runs that died may have killed the host: it comes last, alone.
 TEST(Death, OfTheSupervisorTwiceMakesACallSuspect) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::vector<std::string> arguments{"-api_info", dump("vit_fp32"), "-n",          "2",
                                            "-o",        scratch / "out",  "--sim-fault", "Functional.gelu.0=hang"};
   std::vector<std::string> again = arguments;
@@ -299,7 +290,7 @@ TEST(Death, OfTheSupervisorTwiceMakesACallSuspect) {
 }
 
 TEST(SimFault, AResultThatIsWrongOnceIsSaidToChange) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run = msrun({"-api_info", dump("vit_fp32"), "-n", "1", "-o", scratch / "out", "--sim-fault",
                               "Functional.gelu.0=wrong-once", "--sim-fault", "Functional.layer_norm.0=wrong-block"},
                              scratch.path());
@@ -318,7 +309,7 @@ TEST(SimFault, AResultThatIsWrongOnceIsSaidToChange) {
 }
 
 TEST(Messages, JsonLinesTellTheWholeRun) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished run =
       msrun({"-api_info", dump("vit_fp32"), "-o", scratch / "out", "--message-format", "json"}, scratch.path());
   ASSERT_EQ(run.exit_code, 0);
@@ -336,7 +327,7 @@ TEST(Messages, JsonLinesTellTheWholeRun) {
 }
 
 TEST(Messages, FailOnDecidesTheExitCode) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   EXPECT_EQ(
       msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "a", "--fail-on", "error"}, scratch.path()).exit_code, 0);
   EXPECT_EQ(
@@ -345,7 +336,7 @@ TEST(Messages, FailOnDecidesTheExitCode) {
 }
 
 TEST(Selection, OnlyRunsWhatIsAsked) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "--only", "Functional.silu.*", "--only",
                    "Torch.matmul.0"},
                   scratch.path())
@@ -356,7 +347,7 @@ TEST(Selection, OnlyRunsWhatIsAsked) {
 }
 
 TEST(Selection, WhiteAndBlackListSkipTheRest) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   write_file(scratch / "config.json", R"({"acc_check": {"white_list": ["silu", "matmul"], "black_list": ["matmul"]}})");
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", scratch / "out", "-config", scratch / "config.json"},
                   scratch.path())
@@ -374,7 +365,7 @@ TEST(Selection, WhiteAndBlackListSkipTheRest) {
 }
 
 TEST(ErrorData, HoldsTheTensorsOfCallsThatDoNotPass) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   write_file(scratch / "config.json", R"({"acc_check": {"error_data_path": ")" + scratch.path().string() + R"("}})");
   ASSERT_EQ(
       msrun({"-api_info", dump("llama_fp32"), "-o", scratch / "out", "-save_error_data", "-config",
@@ -393,7 +384,7 @@ TEST(ErrorData, HoldsTheTensorsOfCallsThatDoNotPass) {
 }
 
 TEST(SeedModes, StreamIsDeterministicToo) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   for (const auto& [name, threads] : {std::pair{"a", "1"}, std::pair{"b", "8"}}) {
     ASSERT_EQ(msrun({"-api_info", dump("cnn_fp32"), "-n", threads, "--seed-mode", "stream", "-o", scratch / name},
                     scratch.path())
@@ -406,7 +397,7 @@ TEST(SeedModes, StreamIsDeterministicToo) {
 }
 
 TEST(Newcomer, HelpVersionAndListing) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished help = msrun({"--help"}, scratch.path());
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.out, HasSubstr("-api_info"));

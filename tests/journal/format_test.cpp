@@ -159,9 +159,9 @@ TEST(Header, EveryCutInsideItIsRefused) {
 }
 
 TEST(Header, MissingFileAndFolderAreErrors) {
-  const TempFolder folder;
-  EXPECT_THROW(read_file(folder / "none"), Error);
-  EXPECT_THROW(read_file(folder / ""), NotAJournal);
+  const TemporaryDirectory folder;
+  EXPECT_THROW(read_journal(folder / "none"), Error);
+  EXPECT_THROW(read_journal(folder / ""), NotAJournal);
 }
 
 }  // namespace

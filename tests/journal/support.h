@@ -1,4 +1,4 @@
-// What the journal's tests share: a folder that goes away, a file in memory, and journals built frame by frame.
+// What the journal's tests share: a file in memory, and journals built frame by frame.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,27 +18,13 @@
 #include "journal/file.h"
 #include "journal/reader.h"
 #include "journal/writer.h"
+#include "tests/support/temporary_directory.h"
 
 namespace msrun::journal::testing {
 
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "journal_test_XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-    path_ = pattern;
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using msrun::testing::read_file;
+using msrun::testing::TemporaryDirectory;
+using msrun::testing::write_file;
 
 // Keeps its bytes in a string of the test, which outlives it.
 class MemoryFile : public File {
@@ -73,7 +59,7 @@ inline Contents read_all(const Source& source) {
   return contents;
 }
 inline Contents read_all(std::string_view bytes) { return read_all(MemorySource(bytes)); }
-inline Contents read_file(const std::filesystem::path& path) { return read_all(*open_source(path)); }
+inline Contents read_journal(const std::filesystem::path& path) { return read_all(*open_source(path)); }
 
 // Every byte of a journal is in its header, in a good frame, damaged, or torn.
 inline void expect_clean(const Recovery& recovery) {
@@ -133,15 +119,6 @@ inline Built small_journal() {
     frames.push_back(std::move(records));
   }
   return build(std::move(frames));
-}
-
-inline std::string slurp(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-inline void spill(const std::filesystem::path& path, std::string_view bytes) {
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace msrun::journal::testing

@@ -32,7 +32,7 @@ std::string noise(std::size_t size, std::uint64_t seed) {
 }
 
 TEST(Writer, RoundTripThroughAFile) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   using namespace std::string_literals;
   const std::string metadata = "{\"fingerprint\":1,\"bytes\":\"\0\xFF\"}"s;
   const Records records = {"one", "", "zero \0 inside"s, noise(1000, 1), std::string(100000, 'x')};
@@ -46,7 +46,7 @@ TEST(Writer, RoundTripThroughAFile) {
     EXPECT_EQ(writer.size(), std::filesystem::file_size(folder / "run.journal"));
     writer.close();
   }
-  const Contents contents = read_file(folder / "run.journal");
+  const Contents contents = read_journal(folder / "run.journal");
   EXPECT_EQ(contents.recovery.metadata, metadata);
   EXPECT_EQ(contents.records, records);
   EXPECT_EQ(contents.recovery.records, records.size());
@@ -56,9 +56,9 @@ TEST(Writer, RoundTripThroughAFile) {
 }
 
 TEST(Writer, EmptyJournalAndEmptyMetadata) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   Writer::create(folder / "run.journal", "").close();
-  const Contents contents = read_file(folder / "run.journal");
+  const Contents contents = read_journal(folder / "run.journal");
   EXPECT_EQ(contents.recovery.metadata, "");
   EXPECT_EQ(contents.recovery.valid_size, file_prefix_size + checksum_size);
   EXPECT_TRUE(contents.records.empty());
@@ -94,14 +94,14 @@ TEST(Writer, AppendFlushesBeforeABatchGetsTooLarge) {
 }
 
 TEST(Writer, DroppedWithoutFlushLosesOnlyTheBatch) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   {
     Writer writer = Writer::create(folder / "run.journal", "m");
     writer.append("flushed");
     writer.flush();
     writer.append("not flushed");
   }
-  EXPECT_EQ(read_file(folder / "run.journal").records, Records{"flushed"});
+  EXPECT_EQ(read_journal(folder / "run.journal").records, Records{"flushed"});
 }
 
 TEST(Writer, TheLargestRecordFitsEvenIfItCannotBeCompressed) {
@@ -121,8 +121,8 @@ TEST(Writer, TheLargestRecordFitsEvenIfItCannotBeCompressed) {
 }
 
 TEST(Writer, CreateRefusesAnExistingFileAndLeavesItAlone) {
-  const TempFolder folder;
-  spill(folder / "taken", "precious");
+  const TemporaryDirectory folder;
+  write_file(folder / "taken", "precious");
   try {
     Writer::create(folder / "taken", "m");
     FAIL();
@@ -130,14 +130,14 @@ TEST(Writer, CreateRefusesAnExistingFileAndLeavesItAlone) {
     EXPECT_EQ(error.code(), EEXIST);
     EXPECT_THAT(error.what(), HasSubstr((folder / "taken").string()));
   }
-  EXPECT_EQ(slurp(folder / "taken"), "precious");
+  EXPECT_EQ(read_file(folder / "taken"), "precious");
   EXPECT_THROW(Writer::create(folder / "no/such/folder", "m"), WriteError);
   EXPECT_THROW(Writer::create(folder / "big", std::string(max_metadata_size + 1, ' ')), Error);
   EXPECT_FALSE(std::filesystem::exists(folder / "big"));
 }
 
 TEST(Writer, TheUmaskDecidesTheMode) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const mode_t before = umask(027);
   Writer::create(folder / "run.journal", "m").close();
   umask(before);
@@ -147,11 +147,11 @@ TEST(Writer, TheUmaskDecidesTheMode) {
 }
 
 TEST(Writer, ResumesManyTimes) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   Writer::create(folder / "run.journal", "the options").close();
   Records expected;
   for (int round = 0; round < 5; ++round) {
-    const Contents contents = read_file(folder / "run.journal");
+    const Contents contents = read_journal(folder / "run.journal");
     ASSERT_EQ(contents.records, expected);
     ASSERT_EQ(contents.recovery.metadata, "the options");
     Writer writer = Writer::resume(folder / "run.journal", contents.recovery.valid_size);
@@ -161,27 +161,27 @@ TEST(Writer, ResumesManyTimes) {
     writer.close();
     std::ofstream(folder / "run.journal", std::ios::app | std::ios::binary) << "torn " << round;
   }
-  EXPECT_EQ(read_file(folder / "run.journal").records, expected);
+  EXPECT_EQ(read_journal(folder / "run.journal").records, expected);
 }
 
 TEST(Writer, ResumeNeverCutsAGoodFrame) {
   const Built built = small_journal();
-  const TempFolder folder;
-  spill(folder / "run.journal", built.bytes + "torn");
+  const TemporaryDirectory folder;
+  write_file(folder / "run.journal", built.bytes + "torn");
   EXPECT_THROW(Writer::resume(folder / "run.journal", built.ends[4]), Error);
   EXPECT_THROW(Writer::resume(folder / "run.journal", built.ends[0] - 1), Error);
   EXPECT_THROW(Writer::resume(folder / "run.journal", built.bytes.size() + 5), Error);
-  EXPECT_EQ(slurp(folder / "run.journal"), built.bytes + "torn");
+  EXPECT_EQ(read_file(folder / "run.journal"), built.bytes + "torn");
   Writer::resume(folder / "run.journal", built.bytes.size()).close();
-  EXPECT_EQ(slurp(folder / "run.journal"), built.bytes);
+  EXPECT_EQ(read_file(folder / "run.journal"), built.bytes);
 }
 
 TEST(Writer, ResumeRefusesForeignFiles) {
-  const TempFolder folder;
-  spill(folder / "text", "API Name,Forward Test Success\n");
+  const TemporaryDirectory folder;
+  write_file(folder / "text", "API Name,Forward Test Success\n");
   EXPECT_THROW(Writer::resume(folder / "text", 10), NotAJournal);
-  EXPECT_EQ(slurp(folder / "text"), "API Name,Forward Test Success\n");
-  spill(folder / "empty", "");
+  EXPECT_EQ(read_file(folder / "text"), "API Name,Forward Test Success\n");
+  write_file(folder / "empty", "");
   EXPECT_THROW(Writer::resume(folder / "empty", 0), EmptyFile);
   EXPECT_THROW(Writer::resume(folder / "none", 0), WriteError);
   EXPECT_FALSE(std::filesystem::exists(folder / "none"));
@@ -229,7 +229,7 @@ class Child {
 };
 
 TEST(Lock, OneWriterAtATime) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   Child child([&](int) {
     static Writer writer = Writer::create(path, "m");
@@ -237,7 +237,7 @@ TEST(Lock, OneWriterAtATime) {
     writer.flush();
   });
   ASSERT_TRUE(child.wait_for_byte());
-  const Contents contents = read_file(path);  // readers need no lock
+  const Contents contents = read_journal(path);  // readers need no lock
   EXPECT_EQ(contents.records, Records{"of the child"});
   try {
     Writer::resume(path, contents.recovery.valid_size);
@@ -254,7 +254,7 @@ TEST(Lock, OneWriterAtATime) {
 }
 
 TEST(Lock, IsKeptByAForkedChildUntilItClosesItsCopy) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   for (const bool closes : {false, true}) {
     std::filesystem::remove(path);
@@ -272,7 +272,7 @@ TEST(Lock, IsKeptByAForkedChildUntilItClosesItsCopy) {
     } else {
       EXPECT_THROW(Writer::resume(path, size), Locked);
     }
-    EXPECT_EQ(read_file(path).records, Records{"in the batch at the fork"});
+    EXPECT_EQ(read_journal(path).records, Records{"in the batch at the fork"});
   }
 }
 
@@ -308,18 +308,18 @@ TEST(Writer, ClosesWithoutASync) {
     EXPECT_EQ(counts.closes, 1);
     EXPECT_EQ(read_all(bytes).records, Records{"record"});
   }
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   Writer writer = Writer::create(path, "m");
   writer.append("record");
   writer.close_unsynced();
-  EXPECT_EQ(read_file(path).records, Records{"record"});
+  EXPECT_EQ(read_journal(path).records, Records{"record"});
   EXPECT_NO_THROW(Writer::resume(path, std::filesystem::file_size(path))) << "it is unlocked";
 }
 
 // What a killed writer has forked has its copy of the file until it notices.
 TEST(Lock, WaitsForTheChildrenOfAKilledWriter) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   int lasting[2];
   ASSERT_EQ(pipe(lasting), 0);
@@ -357,7 +357,7 @@ TEST(Lock, HoldersAreNamedWithTheirCommand) {
 }
 
 TEST(Lock, IsReleasedWithTheWriter) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   { const Writer writer = Writer::create(path, "m"); }
   const std::uint64_t size = std::filesystem::file_size(path);
@@ -370,7 +370,7 @@ TEST(Lock, IsReleasedWithTheWriter) {
 }
 
 TEST(Writer, WhatWasFlushedSurvivesAKill) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   Child child([&](int out) {
     Writer writer = Writer::create(path, "m");
@@ -383,7 +383,7 @@ TEST(Writer, WhatWasFlushedSurvivesAKill) {
   const std::size_t acknowledged = 200;
   for (std::size_t i = 0; i < acknowledged; ++i) ASSERT_TRUE(child.wait_for_byte());
   child.end(SIGKILL);
-  const Contents contents = read_file(path);
+  const Contents contents = read_journal(path);
   ASSERT_GE(contents.records.size(), acknowledged);
   for (std::size_t i = 0; i < contents.records.size(); ++i)
     EXPECT_EQ(contents.records[i], "record " + std::to_string(i));
@@ -391,7 +391,7 @@ TEST(Writer, WhatWasFlushedSurvivesAKill) {
 }
 
 TEST(Writer, WhatIsRemovedMeanwhileIsNotWrittenTo) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   Writer writer = Writer::create(path, "m");
   std::filesystem::remove(path);
@@ -408,7 +408,7 @@ TEST(Writer, WhatIsRemovedMeanwhileIsNotWrittenTo) {
 
 // A real file that may not grow: the write is cut short by the kernel, then refused.
 TEST(Writer, AFileSizeLimitIsAWriteErrorThatCanBeMended) {
-  const TempFolder folder;
+  const TemporaryDirectory folder;
   const std::filesystem::path path = folder / "run.journal";
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -435,7 +435,7 @@ TEST(Writer, AFileSizeLimitIsAWriteErrorThatCanBeMended) {
   EXPECT_EQ(size_then, good);
   writer.append("last");
   writer.close();
-  const Contents contents = read_file(path);
+  const Contents contents = read_journal(path);
   EXPECT_EQ(contents.records, (Records{"first", large, "last"}));
   expect_clean(contents.recovery);
 }

@@ -11,13 +11,9 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "tests/support/tensor_values.h"
 
 namespace msrun::testing {
-
-inline std::vector<double> values(const Tensor& tensor) {
-  const Tensor wide = tensor.to(DType::float64).contiguous();
-  return {wide.data<double>(), wide.data<double>() + wide.numel()};
-}
 
 inline Tensor float64(const Dims& shape, const std::vector<double>& data) {
   return Tensor::from<double>(DType::float64, shape, std::span<const double>(data));

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -17,18 +16,6 @@
 extern char** environ;
 
 namespace msrun::testing {
-
-TempDir::TempDir() {
-  std::string pattern = (fs::temp_directory_path() / "msrun_e2e_XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  path_ = pattern;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  fs::permissions(path_, fs::perms::owner_all, fs::perm_options::add, ignored);
-  fs::remove_all(path_, ignored);
-}
 
 Process::Process(const std::vector<std::string>& arguments, const fs::path& scratch,
                  const std::vector<std::string>& environment, const std::string& name) {
@@ -117,18 +104,6 @@ bool eventually(double seconds, const std::function<bool()>& condition) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
-}
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
 }
 
 fs::path only_file(const fs::path& directory, const std::string& prefix) {

@@ -11,23 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary_directory.h"
+
 namespace msrun::testing {
-
-namespace fs = std::filesystem;
-
-// A directory of its own, removed at the end of the test.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 struct Finished {
   int exit_code = -1;  // 128 + signal if it was killed
@@ -75,9 +61,6 @@ Finished run_tool(const std::string& name, const std::vector<std::string>& argum
 std::map<pid_t, std::string> children(pid_t pid);
 // Waits up to seconds for condition.
 bool eventually(double seconds, const std::function<bool()>& condition);
-
-std::string read_file(const fs::path& path);
-void write_file(const fs::path& path, const std::string& text);
 
 // The only file in directory whose name starts with prefix.
 fs::path only_file(const fs::path& directory, const std::string& prefix);

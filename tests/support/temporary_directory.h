@@ -1,69 +1,41 @@
-// A folder that lives as long as the test that made it, and short ways to read and write files in it.
+// A folder that lives as long as the test that made it, and files read and written whole.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace msrun {
+namespace msrun::testing {
 
+namespace fs = std::filesystem;
+
+// Below the system's folder for temporary files; its path is absolute.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "msrun_test_XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
+  TemporaryDirectory();
+  // Removes it with everything in it, what may not be written included.
+  ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
 
-  const std::string& path() const { return path_; }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  const fs::path& path() const { return path_; }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  // The path of a file in it, as text.
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
 
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(file(name), std::ios::binary) << bytes;
-    return file(name);
-  }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
-      found.push_back(entry.path().filename().string());
-    std::sort(found.begin(), found.end());
-    return found;
-  }
+  // Writes a file and returns its path.
+  std::string write(const std::string& name, std::string_view bytes) const;
+  // Names of what lies directly in it, sorted.
+  std::vector<std::string> names() const;
 
  private:
-  std::string path_;
+  fs::path path_;
 };
 
-inline std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+// All bytes of a file; none if it cannot be read.
+std::string read_file(const fs::path& path);
+// Replaces the contents of a file, which is made if there is none.
+void write_file(const fs::path& path, std::string_view bytes);
 
-// The text of the exception that action throws; empty if it throws none.
-template <class Error, class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
-
-}  // namespace msrun
+}  // namespace msrun::testing

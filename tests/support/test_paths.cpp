@@ -6,4 +6,8 @@ std::string test_data(std::string_view below) { return std::string(TEST_DATA_DIR
 
 std::string programs() { return BINARY_DIR; }
 
+std::string source_root() { return SOURCE_ROOT; }
+
+std::string rooms_file() { return ROOMS_FILE; }
+
 }  // namespace msrun::testing

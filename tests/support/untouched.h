@@ -48,7 +48,7 @@ class Untouched : public ::testing::Test {
   // Nothing in out() but journal, CSVs and the directories of the devices.
   void expect_only_result_files() const;
 
-  TempDir scratch_;
+  TemporaryDirectory scratch_;
 
  private:
   std::set<std::string> shared_memory_before_ = shared_memory_names();

@@ -7,13 +7,13 @@
 #include <tuple>
 
 #include "tests/support/msrun_process.h"
-#include "tools/api_precision_compare/comparison.h"
 #include "tests/support/test_paths.h"
+#include "tools/api_precision_compare/comparison.h"
 
 namespace msrun::api_precision_compare {
 namespace {
 
-using msrun::testing::TempDir;
+using msrun::testing::TemporaryDirectory;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 fs::path data() { return fs::path(testing::test_data()) / "api_precision_compare"; }
 
-Report compare_folder(const fs::path& folder, const TempDir& out, const Rules& rules) {
+Report compare_folder(const fs::path& folder, const TemporaryDirectory& out, const Rules& rules) {
   return compare(folder / "npu_details.csv", folder / "gpu_details.csv", out.path(), rules);
 }
 
@@ -36,7 +36,7 @@ class ApiPrecisionCompareCompat : public ::testing::TestWithParam<Case> {};
 TEST_P(ApiPrecisionCompareCompat, WritesTheBytesOfMsprobe) {
   const auto& [name, policy] = GetParam();
   const fs::path folder = data() / name;
-  const TempDir out;
+  const TemporaryDirectory out;
   const Report report = compare_folder(folder, out, {.policy = policy, .compat_msprobe = true, .english = false});
   const auto golden = [&](const char* file) { return msrun::testing::read_file(folder / expected_name(file, policy)); };
   EXPECT_EQ(msrun::testing::read_file(report.details_path), golden("details"));
@@ -110,7 +110,7 @@ void expect_differences(const fs::path& theirs_path, const fs::path& ours_path,
 }
 
 TEST(ApiPrecisionCompareDefault, DiffersFromMsprobeWhereThereIsAReason) {
-  const TempDir out;
+  const TemporaryDirectory out;
   const Report report = compare_folder(data(), out, {});
   expect_differences(
       data() / "expected_details_per_api.csv", report.details_path,
@@ -169,7 +169,7 @@ TEST(ApiPrecisionCompareDefault, DiffersFromMsprobeWhereThereIsAReason) {
 }
 
 TEST(ApiPrecisionCompareDefault, AWholeFileOfRatesIsJudged) {
-  const TempDir out;
+  const TemporaryDirectory out;
   const Report report = compare_folder(data() / "cases/all_numeric_relative_error_rate", out, {});
   EXPECT_EQ(report.forward[Status::pass], 3U);
   const auto rows = msrun::testing::read_csv(report.details_path);
@@ -184,7 +184,7 @@ TEST(ApiPrecisionCompareDefault, ABadRowDoesNotEndTheComparison) {
   for (const auto& [name, bad] : {std::pair{"bad_api_name_char", "_Functional.softmax.9.forward.output.0"},
                                   {"duplicate_gpu_row", "Functional.softmax.1"}}) {
     SCOPED_TRACE(std::string(name) + ": " + goes_on);
-    const TempDir out;
+    const TemporaryDirectory out;
     const Report report = compare_folder(data() / "cases" / name, out, {});
     EXPECT_FALSE(report.stopped);
     EXPECT_EQ(report.problem_count, 1U);
@@ -199,7 +199,7 @@ TEST(ApiPrecisionCompareDefault, ABadRowDoesNotEndTheComparison) {
 TEST(ApiPrecisionCompareDefault, IsMsprobesWhereNothingIsToBeMended) {
   for (const char* name : {"all_numeric_error_rate", "extra_and_reordered_columns", "single_unsupported"}) {
     SCOPED_TRACE(name);
-    const TempDir out;
+    const TemporaryDirectory out;
     const Report report = compare_folder(data() / "cases" / name, out, {});
     for (const auto& [file, path] : {std::pair{"details", report.details_path}, {"result", report.result_path}}) {
       EXPECT_EQ(msrun::testing::read_file(path),

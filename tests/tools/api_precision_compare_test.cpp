@@ -24,7 +24,7 @@ using msrun::testing::Finished;
 using msrun::testing::read_csv;
 using msrun::testing::read_file;
 using msrun::testing::run_tool;
-using msrun::testing::TempDir;
+using msrun::testing::TemporaryDirectory;
 using msrun::testing::write_file;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -290,7 +290,7 @@ std::vector<std::string> arguments(const fs::path& npu, const fs::path& gpu, con
 }
 
 TEST(ApiPrecisionCompareProgram, ComparesAndCloses) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const auto words = arguments(golden("npu_details.csv"), golden("gpu_details.csv"), scratch / "out");
   const Finished done = run_tool("api_precision_compare", words, scratch.path());
   EXPECT_EQ(done.exit_code, 0);
@@ -306,7 +306,7 @@ TEST(ApiPrecisionCompareProgram, ComparesAndCloses) {
 }
 
 TEST(ApiPrecisionCompareProgram, RefusesWhatIsNoDetailsFile) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const auto run = [&](const fs::path& npu, const fs::path& gpu) {
     return run_tool("api_precision_compare", arguments(npu, gpu, scratch / "out"), scratch.path());
   };
@@ -332,7 +332,7 @@ TEST(ApiPrecisionCompareProgram, RefusesWhatIsNoDetailsFile) {
 }
 
 TEST(ApiPrecisionCompareProgram, BadRowsAreReportedAndTheRestIsCompared) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   std::string text = read_file(golden("cases/extra_and_reordered_columns/gpu_details.csv"));
   const std::size_t second = text.find("\r\nFunctional.softmax.1");
   ASSERT_NE(second, std::string::npos);
@@ -353,7 +353,7 @@ TEST(ApiPrecisionCompareProgram, BadRowsAreReportedAndTheRestIsCompared) {
 
 // A file that is not complete has no name.
 TEST(ApiPrecisionCompareProgram, LeavesNothingIfItCannotWrite) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::string command = "ulimit -f 1; '" + testing::programs() + "/api_precision_compare' -npu '" +
                               golden("npu_details.csv").string() + "' -gpu '" + golden("gpu_details.csv").string() +
                               "' -o '" + (scratch / "out").string() + "' > /dev/null 2> '" +
@@ -365,7 +365,7 @@ TEST(ApiPrecisionCompareProgram, LeavesNothingIfItCannotWrite) {
 }
 
 TEST(ApiPrecisionCompareProgram, EnglishTitlesAreReadAndWritten) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   std::string text = read_file(golden("npu_details.csv"));
   const std::size_t line = text.find("\r\n");
   std::string titles =
@@ -397,7 +397,7 @@ void write_run(const fs::path& folder, const std::string& stamp, const std::stri
 }
 
 TEST(ApiPrecisionCompareInputs, AreComparedByTheJournals) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const auto details = [&](const char* folder, const std::string& fingerprint) {
     write_run(scratch / folder, "20260101000000", fingerprint);
     return run_files((scratch / folder).string(), "20260101000000").details;
@@ -422,7 +422,7 @@ TEST(ApiPrecisionCompareInputs, AreComparedByTheJournals) {
 }
 
 // The details file of a run of the sample dump.
-std::string checked(const TempDir& scratch, const std::string& dump, const std::string& seed) {
+std::string checked(const TemporaryDirectory& scratch, const std::string& dump, const std::string& seed) {
   static int runs = 0;
   const fs::path out = scratch / (dump + "_" + std::to_string(++runs));
   const std::string file = (fs::path(testing::test_data()) / "dumps" / dump / "dump.json").string();
@@ -436,7 +436,7 @@ std::string checked(const TempDir& scratch, const std::string& dump, const std::
 }
 
 TEST(ApiPrecisionCompareInputs, AreComparedCallByCall) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::string npu = checked(scratch, "cnn_fp32", "1");
   EXPECT_THAT(input_differences(npu, checked(scratch, "cnn_fp32", "1")), IsEmpty());
   EXPECT_EQ(input_differences(npu, checked(scratch, "cnn_fp32", "2")),
@@ -445,6 +445,15 @@ TEST(ApiPrecisionCompareInputs, AreComparedCallByCall) {
   // Recorded tensors do not depend on the seed, though the runs' options differ.
   EXPECT_THAT(input_differences(checked(scratch, "zoo_tensor_small", "1"), checked(scratch, "zoo_tensor_small", "2")),
               IsEmpty());
+}
+
+TEST(ApiPrecisionCompareInputs, AreComparedWithAJournalOfVersion1) {
+  const TemporaryDirectory scratch;
+  const std::string details = "/journal_version_1/accuracy_checking_details_20261122031752.csv";
+  const std::string npu = testing::test_data(details);
+  EXPECT_THAT(input_differences(npu, checked(scratch, "npu_fused_synth_bf16", "1234")), IsEmpty());
+  EXPECT_EQ(input_differences(npu, checked(scratch, "npu_fused_synth_bf16", "7")),
+            "19 of 19 calls, the first by name is NPU.npu_fast_gelu.0; the seed (1234 on the NPU, 7 on the GPU)");
 }
 
 }  // namespace

@@ -9,12 +9,12 @@
 #include "kernels/base/error.h"
 #include "kernels/compare/details_csv.h"
 #include "kernels/io/files/csv.h"
-#include "kernels/io/numpy/npy.h"
 #include "kernels/io/torch/pt_file.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/npy_file.h"
+#include "tests/support/test_paths.h"
 #include "tools/tensor_compare/cases.h"
 #include "tools/tensor_compare/command.h"
-#include "tests/support/test_paths.h"
 
 namespace msrun::tensor_compare {
 namespace {
@@ -22,8 +22,9 @@ namespace {
 using msrun::testing::Finished;
 using msrun::testing::Rows;
 using msrun::testing::run_tool;
-using msrun::testing::TempDir;
+using msrun::testing::TemporaryDirectory;
 using msrun::testing::write_file;
+using msrun::testing::write_npy;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Json = nlohmann::ordered_json;
@@ -97,7 +98,7 @@ TEST(Cases, NamesWhatIsWrongWithAFile) {
 
 // What the test of the golden file checks is what the tool prints.
 TEST(TensorCompare, PrintsOneRowPerCase) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   std::ifstream file(golden_cases);
   const Json expected = Json::parse(file);
   for (const std::string policy : {"per_api", "current"}) {
@@ -135,7 +136,7 @@ TEST(TensorCompare, PrintsOneRowPerCase) {
 
 // Worked example 2 of precision_metrics.md 13.
 TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::string a = scratch / "a.npy";
   const std::string b = scratch / "Functional.softmax.0.forward.output.0.npy";
   write_npy(a, vector(DType::float32, {1, 2, 3, 4}));
@@ -183,7 +184,7 @@ std::string two_byte_npy(const std::vector<std::uint16_t>& bits, const std::stri
 }
 
 TEST(TensorCompare, UnderstandsBitsThatNumpyHasNoNameFor) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::string path = scratch / "x.npy";
   for (const char* descr : {"<u2", "|V2"}) {
     write_file(path, two_byte_npy({0x3F80, 0xC020}, descr));
@@ -223,7 +224,7 @@ TEST(TensorCompare, TakesTheApiFromADumpsFileName) {
 }
 
 TEST(TensorCompare, SaysWhatIsWrong) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const std::string a = scratch / "a.npy";
   write_npy(a, vector(DType::float32, {1}));
   const auto message = [&](const std::vector<std::string>& arguments) {

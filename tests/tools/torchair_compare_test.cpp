@@ -28,7 +28,7 @@ struct Compared {
   fs::path report_path;
 };
 
-Compared compare(const fs::path& target, const fs::path& golden, const TempDir& scratch,
+Compared compare(const fs::path& target, const fs::path& golden, const TemporaryDirectory& scratch,
                  std::vector<std::string> further = {}) {
   static int count = 0;
   const fs::path out = scratch / ("out" + std::to_string(++count));
@@ -150,7 +150,7 @@ class TorchairReference : public ::testing::TestWithParam<Reference> {};
 
 TEST_P(TorchairReference, ReportAndSkippedRows) {
   const Reference& reference = GetParam();
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path root = data / reference.folder;
   const Compared result = compare(root / reference.target, root / reference.golden, scratch);
   ASSERT_EQ(result.finished.exit_code, 0) << result.finished.err;
@@ -169,7 +169,7 @@ TEST_P(TorchairReference, ReportAndSkippedRows) {
 TEST_P(TorchairReference, LegacyColumnsAreThoseOfUpstream) {
   const Reference& reference = GetParam();
   if (!reference.upstream) GTEST_SKIP() << "upstream fails on this tree";
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path root = data / reference.folder;
   const Compared result = compare(root / reference.target, root / reference.golden, scratch, {"--legacy_columns"});
   ASSERT_EQ(result.finished.exit_code, 0) << result.finished.err;
@@ -192,20 +192,20 @@ const fs::path ge_token = rank0 / "20260105101501/0/graph_1_0/1/0";
 void copy_tree(const fs::path& from, const fs::path& to) { fs::copy(from, to, fs::copy_options::recursive); }
 
 // A copy of ge_on that a test may change.
-fs::path own_target(const TempDir& scratch, const std::string& name = "target") {
+fs::path own_target(const TemporaryDirectory& scratch, const std::string& name = "target") {
   copy_tree(ge_on, scratch / name);
   return scratch / name;
 }
 
 TEST(TorchairCompare, ResultsDoNotDependOnThreads) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Compared one = compare(ge_on, fx, scratch, {"--threads", "1"});
   const Compared many = compare(ge_on, fx, scratch, {"--threads", "7"});
   EXPECT_EQ(read_file(one.report_path), read_file(many.report_path));
 }
 
 TEST(TorchairCompare, SummaryCountsRowsAndNamesTheFirstFailure) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Compared result = compare(ge_on, fx, scratch);
   EXPECT_THAT(result.finished.out, HasSubstr("rank 0: 176 tensors compared: 162 passed, 14 failed; 6 skipped"));
   EXPECT_THAT(result.finished.out,
@@ -216,7 +216,7 @@ TEST(TorchairCompare, SummaryCountsRowsAndNamesTheFirstFailure) {
 }
 
 TEST(TorchairCompare, ASideThatIsNotConvertedIsReducedToItsExtremes) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Rows both =
       compare(data / "converted/ge_on/msprobe_ge_dump", data / "converted/fx_post710/msprobe_fx_dump", scratch).report;
   for (const auto& [target, golden] : {std::pair(ge_on, data / "converted/fx_post710/msprobe_fx_dump"),
@@ -241,7 +241,7 @@ TEST(TorchairCompare, ASideThatIsNotConvertedIsReducedToItsExtremes) {
 }
 
 TEST(TorchairCompare, Md5ModeJudgesByEqualBytes) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Compared result = compare(ge_on, fx, scratch, {"--md5"});
   ASSERT_EQ(result.finished.exit_code, 0);
   std::size_t passed = 0;
@@ -259,7 +259,7 @@ TEST(TorchairCompare, Md5ModeJudgesByEqualBytes) {
 }
 
 TEST(TorchairCompare, Md5ModeNeedsChecksumsOfConvertedFiles) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Compared result = compare(data / "converted/ge_on/msprobe_ge_dump", fx, scratch, {"--md5"});
   EXPECT_EQ(cell(result.report, 1, "Result"), "FAIL");
   EXPECT_EQ(cell(result.report, 1, "Err_message"), "checksum not available.");
@@ -267,12 +267,12 @@ TEST(TorchairCompare, Md5ModeNeedsChecksumsOfConvertedFiles) {
 
 // What torchair_convert keeps beyond the extremes fills the columns that are otherwise unknown.
 TEST(TorchairCompare, FullStatisticsOfTheConverterAreUsed) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   copy_tree(fx, scratch / "golden");
   for (const fs::path& tree : {target, scratch / "golden"}) {
-    const std::string command = programs() + "/torchair_convert --once --settle 0 --stats full '" +
-                                tree.string() + "' > /dev/null 2>&1";
+    const std::string command =
+        programs() + "/torchair_convert --once --settle 0 --stats full '" + tree.string() + "' > /dev/null 2>&1";
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
   const Compared real = compare(ge_on, fx, scratch, {"--md5"});
@@ -305,7 +305,7 @@ TEST(TorchairCompare, FullStatisticsOfTheConverterAreUsed) {
 
 // Two ranks, each with its own graph text and report.
 TEST(TorchairCompare, EveryRankHasItsReport) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   copy_tree(target / rank0, target / "worldsize2_global_rank1");
   std::string second = graph_text;
@@ -338,7 +338,7 @@ TEST(TorchairCompare, EveryRankHasItsReport) {
 
 // The failure of one rank is told after the others are done.
 TEST(TorchairCompare, OneRankMayFail) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   copy_tree(target / rank0, target / "worldsize2_global_rank1");  // without a graph text
   copy_tree(fx, scratch / "golden");
@@ -352,7 +352,7 @@ TEST(TorchairCompare, OneRankMayFail) {
 
 // Two graphs of a rank: their rows follow one another, numbered on (F19).
 TEST(TorchairCompare, SeveralGraphsAreOneReport) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   std::string second = graph_text;
   second.replace(second.find("graph_1"), 7, "graph_2");
@@ -383,7 +383,7 @@ TEST(TorchairCompare, SeveralGraphsAreOneReport) {
 
 // A dump of the layout before 7.1.0 with golden data of the one after it.
 TEST(TorchairCompare, LayoutsMayDiffer) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Compared result = compare(data / "trees/ge_on_old/msprobe_ge_dump", fx, scratch, {"--rank", "0"});
   EXPECT_EQ(result.finished.exit_code, 0) << result.finished.err;
   EXPECT_EQ(result.report.size(), 89U);
@@ -397,7 +397,7 @@ TEST(TorchairCompare, LayoutsMayDiffer) {
 }
 
 TEST(TorchairCompare, DamagedFilesAreRowsAndTheRunGoesOn) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   const fs::path token = target / ge_token;
   fs::resize_file(token / "Mul.Mul_1.14.3.1767607200001731", 20);
@@ -430,7 +430,7 @@ TEST(TorchairCompare, DamagedFilesAreRowsAndTheRunGoesOn) {
 }
 
 TEST(TorchairCompare, ABrokenGoldenGeFileIsOneRow) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   copy_tree(data / "trees/ge_off/msprobe_ge_dump", scratch / "golden");
   const fs::path token = scratch / "golden" / rank0 / "20260105111501/0/graph_1_0/1/0";
   fs::resize_file(token / "Mul.Mul_1.14.3.1767607200001731", 0);
@@ -445,7 +445,7 @@ TEST(TorchairCompare, ABrokenGoldenGeFileIsOneRow) {
 
 // A converter that was stopped between writing its file and removing the dump leaves both.
 TEST(TorchairCompare, AFullDumpIsUsedRatherThanWhatWasMadeOfIt) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   const std::string name = "Mul.Mul_1.14.3.1767607200001731";
   fs::copy(data / "converted/ge_on/msprobe_ge_dump" / ge_token / (name + "_min_max.npz"),
@@ -456,7 +456,7 @@ TEST(TorchairCompare, AFullDumpIsUsedRatherThanWhatWasMadeOfIt) {
 }
 
 TEST(TorchairCompare, StackInfoComesFromTheGraphsPythonText) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   write_file(target / "dynamo_original_graph_1_rank_0_pid_4242_ts_20260105101500123456.py",
              "    # File \"/model.py\", line 7, in forward\n    Mul_1 = ge.Mul(a, b, node_name=\"Mul_1\")\n");
@@ -467,7 +467,7 @@ TEST(TorchairCompare, StackInfoComesFromTheGraphsPythonText) {
 }
 
 TEST(TorchairCompare, ADamagedGraphTextIsUsedUpToTheDamage) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   const std::string text = read_file(target / graph_text);
   write_file(target / graph_text, text.substr(0, text.find("name: \"TopK_3\"")));
@@ -481,7 +481,7 @@ TEST(TorchairCompare, ADamagedGraphTextIsUsedUpToTheDamage) {
 
 // Directories that lead back to one above them, which symbolic links can make.
 TEST(TorchairCompare, LinksThatLeadUpAreNotFollowedForEver) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   copy_tree(fx, scratch / "golden");
   for (const char* name : {"a", "b", "c"}) {
@@ -494,7 +494,7 @@ TEST(TorchairCompare, LinksThatLeadUpAreNotFollowedForEver) {
 }
 
 TEST(TorchairCompare, ManyWarningsOfAKindAreCounted) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   for (int i = 0; i < 40; ++i) write_file(target / ge_token / ("odd" + std::to_string(i)), "x");
   const auto warnings = [&](const std::vector<std::string>& further) {
@@ -513,7 +513,7 @@ TEST(TorchairCompare, ManyWarningsOfAKindAreCounted) {
 
 // Neither half a report nor the empty file that held its name.
 TEST(TorchairCompare, AReportThatCannotBeWrittenIsNotThere) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path out = scratch / "out";
   const std::string command = "ulimit -f 20; '" + programs() + "/torchair_compare' -tp '" + ge_on.string() + "' -gp '" +
                               fx.string() + "' -o '" + out.string() + "' > /dev/null 2> '" +
@@ -525,7 +525,7 @@ TEST(TorchairCompare, AReportThatCannotBeWrittenIsNotThere) {
 }
 
 TEST(TorchairCompare, AnEmptyGraphTextIsRefused) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);
   write_file(target / graph_text, "");
   const Compared result = compare(target, fx, scratch);
@@ -535,7 +535,7 @@ TEST(TorchairCompare, AnEmptyGraphTextIsRefused) {
 }
 
 TEST(TorchairCompare, ReportsDoNotReplaceOneAnother) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const fs::path out = scratch / "a" / "b";
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(msrun({"compare", "-m", "torchair", "-tp", ge_on.string(), "-gp", fx.string(), "-o", out.string()},
@@ -555,12 +555,12 @@ TEST(TorchairCompare, ReportsDoNotReplaceOneAnother) {
 }
 
 TEST(TorchairCompare, NothingInCommonIsAnEmptyReport) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Compared result = compare(ge_on, data / "trees/fx_quirks/msprobe_fx_dump", scratch);
   EXPECT_EQ(result.finished.exit_code, 0);
   EXPECT_THAT(result.finished.err, HasSubstr("My token_id 1 not found in golden dump data"));
   ASSERT_EQ(result.report.size(), 6U);  // two casts with themselves, and inputs of one node of the same name
-  const TempDir empty;
+  const TemporaryDirectory empty;
   fs::create_directories(empty / "golden" / "worldsize1_global_rank0/graph_1/7");
   write_file(empty / "golden" / "worldsize1_global_rank0/graph_1/7/a.INPUT.0.1.npy", "");
   const Compared none = compare(ge_on, empty / "golden", scratch);
@@ -575,7 +575,7 @@ struct WrongUse {
 };
 
 TEST(TorchairCompare, WrongUseIsRefusedInPlainWords) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   fs::create_directories(scratch / "empty");
   const std::string t = ge_on.string();
   const std::string g = fx.string();
@@ -585,9 +585,9 @@ TEST(TorchairCompare, WrongUseIsRefusedInPlainWords) {
       {{"-gp", g}, "--target_path is missing"},
       {{"-tp", t, "-gp", g, "--rank", "-1"}, "Argument --rank only supports a single integer when mode=='torchair'."},
       {{"-tp", t, "-gp", g, "--rank", "0,1"}, "Argument --rank only supports a single integer when mode=='torchair'."},
-      {{"-tp", t, "-gp", g, "--stack_path", "x"}, "Invalid argument '--stack_path' for mode 'torchair'"},
+      {{"-tp", t, "-gp", g, "--stack_path", "x"}, "unknown option --stack_path (torchair_compare -h lists all options)"},
       {{"-tp", t, "-gp", g, "-m", "auto"}, "mode auto is not supported"},
-      {{"-tp", t, "-gp", g, "-gp", g}, "--golden_path is given twice"},
+      {{"-tp", t, "-gp", g, "-gp", g}, "--golden_path is given more than once"},
       {{"-tp", t + "/nowhere", "-gp", g}, "cannot be read: No such file or directory"},
       {{"-tp", t + "/" + graph_text, "-gp", g}, "is no directory"},
       {{"-tp", t, "-gp", std::string(5000, 'x')}, "exceeds"},
@@ -609,7 +609,7 @@ TEST(TorchairCompare, WrongUseIsRefusedInPlainWords) {
 }
 
 TEST(TorchairCompare, HelpNamesTheOptions) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const Finished help = msrun({"compare", "--help"}, scratch.path());
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--target_path"), HasSubstr("--legacy_columns"), HasSubstr("--html")));

@@ -38,7 +38,7 @@ class Watching : public ::testing::Test {
     EXPECT_EQ(converter.wait().exit_code, 0);
   }
 
-  const TempDir scratch_;
+  const TemporaryDirectory scratch_;
 };
 
 TEST_F(Watching, ConvertsWhatAppears) {

@@ -1,34 +1,35 @@
 // The HTML report of torchair_compare: what stands in it, that it needs nothing else, and that it works in a browser.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
+#include "tests/tools/browser.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/report.h"
-#include "tests/support/test_paths.h"
 
 namespace msrun::torchair {
 namespace {
 
+using testing::browser;
+using testing::document_of;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::TempDir;
-using ::testing::fs::path;
+using testing::TemporaryDirectory;
+using testing::fs::path;
 
 const path trees = path(testing::test_data()) / "torchair/trees";
 
 // The HTML report of the reference tree.
-path reference_report(const TempDir& scratch) {
+path reference_report(const TemporaryDirectory& scratch) {
   const testing::Finished finished =
-      ::testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
-                      (trees / "fx_post710/msprobe_fx_dump").string(), "-o", (scratch / "out").string(), "--html"},
-                     scratch.path());
+      testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
+                        (trees / "fx_post710/msprobe_fx_dump").string(), "-o", (scratch / "out").string(), "--html"},
+                       scratch.path());
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  for (const auto& entry : ::testing::fs::directory_iterator(scratch / "out")) {
+  for (const auto& entry : testing::fs::directory_iterator(scratch / "out")) {
     if (entry.path().extension() == ".html") return entry.path();
   }
   ADD_FAILURE() << "no HTML report";
@@ -36,7 +37,7 @@ path reference_report(const TempDir& scratch) {
 }
 
 nlohmann::json data_of(const std::string& html) {
-  const std::string begin = "<script type=\"application/json\" id=\"report\">";
+  const std::string begin = "<script type=\"application/json\">";
   const std::size_t at = html.find(begin) + begin.size();
   return nlohmann::json::parse(html.substr(at, html.find("</script>", at) - at));
 }
@@ -48,8 +49,8 @@ std::size_t count_of(const std::string& text, const std::string& part) {
 }
 
 TEST(HtmlReport, HoldsEveryRowWithItsColour) {
-  const TempDir scratch;
-  const std::string html = ::testing::read_file(reference_report(scratch));
+  const TemporaryDirectory scratch;
+  const std::string html = testing::read_file(reference_report(scratch));
   const nlohmann::json data = data_of(html);
   ASSERT_EQ(data["titles"].size(), 4U + 46U);
   ASSERT_EQ(data["rows"].size(), 176U);
@@ -76,8 +77,8 @@ TEST(HtmlReport, HoldsEveryRowWithItsColour) {
 }
 
 TEST(HtmlReport, NeedsNothingElse) {
-  const TempDir scratch;
-  const std::string html = ::testing::read_file(reference_report(scratch));
+  const TemporaryDirectory scratch;
+  const std::string html = testing::read_file(reference_report(scratch));
   for (const char* outside : {"http://", "https://", " src=", " href=", "@import", "url(", "fetch("}) {
     EXPECT_THAT(html, Not(HasSubstr(outside)));
   }
@@ -99,21 +100,21 @@ Row row_named(const std::string& name, double cosine, bool pass) {
 }
 
 TEST(HtmlReport, NamesAreTextWhateverTheyHold) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   Report report(scratch.path().string());
   report.begin_graph();
   const std::string name = "</script><img src=x onerror=\"alert(1)\">&amp;\n\\ \x01";
   report.add(0, {render(row_named(name, 0.5, false), 1)});
   report.sort();
   write_html((scratch / "r.html").string(), {name, name, name, {{name, name}}}, report);
-  const std::string html = ::testing::read_file(scratch / "r.html");
+  const std::string html = testing::read_file(scratch / "r.html");
   EXPECT_THAT(html, Not(HasSubstr("<img")));
   EXPECT_EQ(count_of(html, "</script>"), 2U);
   EXPECT_EQ(data_of(html)["rows"][0][4].get<std::string>(), name);
 }
 
 TEST(HtmlReport, LargeReportsKeepTheWorstRows) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   Report report(scratch.path().string());
   report.begin_graph();
   std::vector<RenderedRow> rows;
@@ -123,7 +124,7 @@ TEST(HtmlReport, LargeReportsKeepTheWorstRows) {
   report.add(0, rows);
   report.sort();
   write_html((scratch / "r.html").string(), {"t", "/t", "/g", {}}, report);
-  const std::string html = ::testing::read_file(scratch / "r.html");
+  const std::string html = testing::read_file(scratch / "r.html");
   EXPECT_THAT(html, HasSubstr("The table holds the 10000 worst of 10500 tensors"));
   const nlohmann::json data = data_of(html);
   ASSERT_EQ(data["rows"].size(), max_html_rows);
@@ -135,42 +136,21 @@ TEST(HtmlReport, LargeReportsKeepTheWorstRows) {
 }
 
 TEST(HtmlReport, NothingToShow) {
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   Report report(scratch.path().string());
   report.sort();
   write_html((scratch / "r.html").string(), {"t", "/t", "/g", {}}, report);
-  EXPECT_EQ(data_of(::testing::read_file(scratch / "r.html"))["rows"].size(), 0U);
-}
-
-// The name of a browser that can run without a screen; empty if there is none.
-std::string browser() {
-  for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
-    if (std::system(("command -v " + std::string(name) + " > /dev/null 2>&1").c_str()) == 0) return name;
-  }
-  return "";
-}
-
-// The document after its scripts have run.
-std::string document_of(const path& html, const TempDir& scratch) {
-  const path out = scratch / "document.txt";
-  const std::string command =
-      "timeout 100 " + browser() +
-      " --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-      " --disable-component-update --disable-sync --user-data-dir='" +
-      (scratch / "profile").string() + "' --virtual-time-budget=5000 --dump-dom 'file://" + html.string() + "' > '" +
-      out.string() + "' 2> /dev/null";
-  EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  return ::testing::read_file(out);
+  EXPECT_EQ(data_of(testing::read_file(scratch / "r.html"))["rows"].size(), 0U);
 }
 
 TEST(HtmlReport, SortsAndFiltersInABrowser) {
   if (browser().empty()) GTEST_SKIP() << "no Chromium on this machine";
-  const TempDir scratch;
+  const TemporaryDirectory scratch;
   const path report = reference_report(scratch);
   EXPECT_THAT(document_of(report, scratch), HasSubstr("data-ready=\"176\""));
 
   // What a user would do, by a script behind that of the page.
-  std::string html = ::testing::read_file(report);
+  std::string html = testing::read_file(report);
   const std::string steps = R"(<script>{
     const seen = [];
     const names = () => [...document.querySelectorAll('#rows tr.row')].slice(0, 3).map((row) => row.cells[2].textContent + ' ' + row.cells[1].textContent).join('; ');
@@ -182,21 +162,21 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
     seen.push('reverse: ' + names());
     click('th[data-title=cosine_similarity] button');
     seen.push('cosine: ' + names());
-    const search = document.getElementById('search');
+    const search = document.getElementById('rows-search');
     search.value = 'exp_33 inputs';
     search.dispatchEvent(new Event('input'));
-    seen.push('search: ' + document.getElementById('count').textContent);
+    seen.push('search: ' + document.getElementById('rows-count').textContent);
     search.value = '';
     search.dispatchEvent(new Event('input'));
     click('input[value=green]');
-    seen.push('no green: ' + document.getElementById('count').textContent);
-    document.getElementById('token').value = '1';
-    document.getElementById('token').dispatchEvent(new Event('change'));
-    seen.push('token 1: ' + document.getElementById('count').textContent);
+    seen.push('no green: ' + document.getElementById('rows-count').textContent);
+    document.getElementById('rows-choice').value = '1';
+    document.getElementById('rows-choice').dispatchEvent(new Event('change'));
+    seen.push('token 1: ' + document.getElementById('rows-count').textContent);
     click('#rows tr.row');
     seen.push('details: ' + document.querySelectorAll('#rows tr.details dd').length);
     click('svg circle.red');
-    seen.push('point: ' + search.value + ' ' + document.getElementById('count').textContent);
+    seen.push('point: ' + search.value + ' ' + document.getElementById('rows-count').textContent);
     search.value = 'no such text';
     search.dispatchEvent(new Event('input'));
     seen.push('nothing: ' + document.querySelector('#rows tbody').textContent);
@@ -214,7 +194,7 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
   }</script></body>)";
   html.replace(html.find("</body>"), std::string("</body>").size(), steps);
   const path copy = scratch / "copy.html";
-  ::testing::write_file(copy, html);
+  testing::write_file(copy, html);
   const std::string document = document_of(copy, scratch);
   const std::size_t at = document.find("data-seen=\"");
   ASSERT_NE(at, std::string::npos);

@@ -27,8 +27,8 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 GeGraph graph_of(const std::string& text) {
-  const testing::TempDir scratch;
-  ::testing::write_file(scratch / "graph.txt", text);
+  const testing::TemporaryDirectory scratch;
+  testing::write_file(scratch / "graph.txt", text);
   InputFile file((scratch / "graph.txt").string());
   return read_ge_graph(file);
 }
@@ -326,11 +326,11 @@ TEST(DumpMetrics, WhatIsNotFiniteIsFoundAnywhere) {
 }
 
 TEST(TokenFiles, PlacesOfFxTensorsAreNumbers) {
-  const testing::TempDir scratch;
+  const testing::TemporaryDirectory scratch;
   for (const char* name :
        {"n-t.INPUT.10.1.npy", "n-t.INPUT.2.1.npy", "n-t.INPUT.0.10.1.npy", "n-t.INPUT.0.9.1.npy", "n-t.OUTPUT.0.5.npy",
         "n-t.INPUT.2.9_min_max.npy", "n-t.OUTPUT.0.5_min_max.npy", "odd.npy", "n-t.INPUT.x.1.npy"}) {
-    ::testing::write_file(scratch / name, "");
+    testing::write_file(scratch / name, "");
   }
   std::vector<std::string> warnings;
   Messages messages(false, false, [&](const std::string& text) { warnings.push_back(text); });
@@ -369,11 +369,11 @@ TEST(Messages, OfManyWarningsOfAKindFiveArePrintedAndTheOthersCounted) {
 }
 
 TEST(DumpTree, TokensAreNumbersThatFit) {
-  const testing::TempDir scratch;
-  const ::testing::fs::path model = scratch / "20260105101501/0/graph_7_0/1";
+  const testing::TemporaryDirectory scratch;
+  const testing::fs::path model = scratch / "20260105101501/0/graph_7_0/1";
   for (const char* token : {"10", "2", "x", "9223372036854775808", "18446744073709551617"}) {
-    ::testing::fs::create_directories(model / token);
-    ::testing::write_file(model / token / "file", "");
+    testing::fs::create_directories(model / token);
+    testing::write_file(model / token / "file", "");
   }
   Messages messages(false, false, [](const std::string&) {});
   const std::vector<DumpGroup> groups = find_ge_groups(scratch.path().string(), messages);

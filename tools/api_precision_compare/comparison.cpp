@@ -117,7 +117,7 @@ class Comparison {
       judgement_.clear();
       const bool formula = is_formula(row_.name);
       const std::optional<OutputName> name = formula ? std::nullopt : output_name(row_.name);
-      // An output that stands in both files is listed once, whatever its name.
+      // An output that both files have is listed once, whatever its name.
       if (!name) gpu_.find(row_.name, gpu_row_);
       if (formula) {
         judgement_.message = "The API name begins like a formula of a spreadsheet.";
@@ -206,7 +206,7 @@ class Comparison {
     }
   }
 
-  // A row that upstream gives up stands in both files under its own name.
+  // A row that upstream gives up is in both files under its own name.
   void give_up(std::string reason) {
     judgement_.clear();
     judgement_.message = std::move(reason);

@@ -32,7 +32,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // Trimmed text as a number; what is too large is infinite, what is too small is zero.
-std::optional<double> parse_number(std::string_view text) {
+std::optional<double> cell_number(std::string_view text) {
   if (text.starts_with('+')) {
     text.remove_prefix(1);
     if (text.starts_with('+') || text.starts_with('-')) return std::nullopt;
@@ -124,7 +124,7 @@ InputCell parse_cell(std::string_view text, bool column_is_numeric, Reading read
   }
   const std::string_view word = trimmed(text);
   if (nothing || word.empty()) return {};
-  const std::optional<double> value = parse_number(word);
+  const std::optional<double> value = cell_number(word);
   return {value ? InputCell::Kind::number : InputCell::Kind::other, !column_is_numeric, value.value_or(0)};
 }
 
@@ -183,7 +183,7 @@ void DetailsFile::find_types() {
         continue;
       }
       const std::string_view word = trimmed(text);
-      mixed[i] = word.empty() || !parse_number(word);
+      mixed[i] = word.empty() || !cell_number(word);
       if (mixed[i]) ++settled;
       if (!is_integer(word)) real[i] = true;
     }
@@ -214,7 +214,7 @@ std::string DetailsFile::copied(Metric metric) const {
   const ColumnType column = type(metric);
   if (column == ColumnType::mixed && !is_missing_value(text)) return text;
   const double value =
-      is_missing_value(text) ? std::numeric_limits<double>::quiet_NaN() : parse_number(trimmed(text)).value_or(0);
+      is_missing_value(text) ? std::numeric_limits<double>::quiet_NaN() : cell_number(trimmed(text)).value_or(0);
   return cell_text({column == ColumnType::integer ? Cell::Kind::integer : Cell::Kind::fp64, value}, 14);
 }
 

@@ -40,7 +40,7 @@ struct OutputRow {
   std::string status;  // acc_check's verdict; empty if the file has no such column
   std::string message;
   std::array<InputCell, metric_count> cells{};
-  // These two are written again as they stand, or in the format of their column.
+  // These two are written again as they were read, or in the format of their column.
   std::string binary_error_rate;
   std::string dual_1000;
   std::string damage;  // why the row cannot be used: "it has 3 fields in place of 23"; empty if it can
@@ -53,7 +53,7 @@ class DetailsFile {
   // Throws UserError if the file cannot be read, is no CSV, or lacks a required column; tag, "npu_csv" or "gpu_csv",
   // names it in that message.
   DetailsFile(const std::string& path, const std::string& tag, Reading reading);
-  // The same with the contents of the file.
+  // Reads bytes as the contents of the file; messages call them path.
   DetailsFile(const std::string& path, std::string bytes, const std::string& tag, Reading reading);
   DetailsFile(const DetailsFile&) = delete;
   DetailsFile& operator=(const DetailsFile&) = delete;

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "kernels/base/command_line/arguments.h"
 #include "tools/api_precision_compare/judge.h"
 
 namespace msrun::api_precision_compare {
@@ -19,8 +20,7 @@ struct Options {
   FailLevel fail_on = FailLevel::never;
 };
 
-// Options, or a text to print on stdout before ending with exit code 0. argv[0] is ignored. Throws UserError on usage
-// errors, one line without the program's name.
-std::variant<Options, std::string> parse_options(int argc, const char* const* argv);
+// argv[0] is ignored. Throws UserError on usage errors, one line without the program's name.
+std::variant<Options, PrintAndExit> parse_options(int argc, const char* const* argv);
 
 }  // namespace msrun::api_precision_compare

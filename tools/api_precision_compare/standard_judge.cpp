@@ -17,9 +17,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr RowError empty_text{"ERROR: Input data is an empty string"};
-constexpr RowError no_number{"ERROR: Input data cannot be converted to float"};
-
 constexpr std::array ulp_inputs{Metric::ulp_mean, Metric::ulp_over_limit};
 constexpr std::array absolute_inputs{Metric::inf_nan_error_rate, Metric::relative_error_rate,
                                      Metric::absolute_error_rate};
@@ -47,7 +44,12 @@ class StandardJudge {
  public:
   StandardJudge(std::string_view api, const OutputRow& npu, const OutputRow& gpu, const Rules& rules,
                 Judgement& judgement)
-      : api_(api), npu_(npu), gpu_(gpu), rules_(rules), limits_(comparison_limits(npu.dtype)), result_(judgement) {}
+      : api_(api),
+        npu_(npu),
+        rules_(rules),
+        limits_(comparison_limits(npu.dtype)),
+        values_(npu, gpu, rules),
+        result_(judgement) {}
 
   void by_standard(Standard standard) {
     result_.standard = standard;
@@ -75,13 +77,13 @@ class StandardJudge {
 
   // What cannot be judged does not pass.
   void add_missing() {
-    if (result_.status == Status::error && !blank_on_gpu_.empty()) {
+    if (result_.status == Status::error && !values_.blank_on_gpu().empty()) {
       result_.beyond_upstream = true;
-      result_.message += "Blank in the GPU file and taken for 0: " + blank_on_gpu_ + ".";
+      result_.message += "Blank in the GPU file and taken for 0: " + values_.blank_on_gpu() + ".";
     }
-    if (missing_.empty()) return;
+    if (values_.missing().empty()) return;
     result_.beyond_upstream = true;
-    result_.message += missing_;
+    result_.message += values_.missing();
     if (result_.status != Status::error) result_.status = Status::skip;
   }
 
@@ -91,46 +93,6 @@ class StandardJudge {
     double value = nan;
     Agreement agreement = Agreement::finite;
   };
-
-  // A value that must be there. Nothing if it is not, which is noted; upstream gives up the row.
-  std::optional<double> needed(Metric metric) {
-    const InputCell& cell = npu_[metric];
-    if (is_number(cell)) return cell.value;
-    if (rules_.compat_msprobe) throw is_blank(cell) ? empty_text : no_number;
-    miss("NPU", metric, cell);
-    return std::nullopt;
-  }
-
-  // A value of the comparison with the GPU, where upstream takes blank for zero.
-  std::optional<double> npu_value(Metric metric) {
-    const InputCell& cell = npu_[metric];
-    if (is_number(cell)) return cell.value;
-    if (rules_.compat_msprobe) {
-      if (!is_blank(cell)) throw no_number;
-      return 0.0;
-    }
-    miss("NPU", metric, cell);
-    return std::nullopt;
-  }
-
-  // A GPU without errors is the hardest to compare with, so zero can take the place of a value that it lacks: what
-  // passes would pass in any case.
-  std::optional<double> gpu_value(Metric metric) {
-    const InputCell& cell = gpu_[metric];
-    if (is_number(cell)) return cell.value;
-    if (is_blank(cell)) {
-      blank_on_gpu_ += (blank_on_gpu_.empty() ? "" : ", ") + std::string(metric_title(metric, rules_.english));
-      return 0.0;
-    }
-    if (rules_.compat_msprobe) throw no_number;
-    miss("GPU", metric, cell);
-    return std::nullopt;
-  }
-
-  void miss(const char* side, Metric metric, const InputCell& cell) {
-    missing_ += (missing_.empty() ? "" : " ") + std::string(side) + ": " + metric_title(metric, rules_.english) +
-                (is_blank(cell) ? " is blank." : " is not a number.");
-  }
 
   Ratio ratio(double npu, double gpu) const {
     if (std::isfinite(npu) && std::isfinite(gpu)) {
@@ -180,11 +142,10 @@ class StandardJudge {
       const auto& [metric, column, limit] = all[i];
       // The balance never decides.
       const bool decides = metric != Metric::error_balance;
-      const bool usable = is_number(npu_[metric]) && gpu_[metric].kind != InputCell::Kind::other;
-      if (!rules_.compat_msprobe && !decides && !usable) continue;
-      const std::optional<double> npu = npu_value(metric);
+      if (!rules_.compat_msprobe && !decides && !values_.are_comparable(metric)) continue;
+      const std::optional<double> npu = values_.npu(metric);
       if (!npu) continue;
-      const std::optional<double> gpu = gpu_value(metric);
+      const std::optional<double> gpu = values_.gpu(metric);
       if (!gpu) continue;
       const auto [value, agreement] = ratio(*npu, *gpu);
       note(agreement, metric);
@@ -208,8 +169,8 @@ class StandardJudge {
   }
 
   void by_ulp() {
-    const std::optional<double> mean = npu_value(Metric::ulp_mean);
-    const std::optional<double> proportion = npu_value(Metric::ulp_over_limit);
+    const std::optional<double> mean = values_.npu(Metric::ulp_mean);
+    const std::optional<double> proportion = values_.npu(Metric::ulp_over_limit);
     if (!mean || !proportion) return;
     result_[Output::ulp_proportion] = fixed(*proportion);
     bool passes = *proportion < limits_.ulp_proportion;
@@ -220,8 +181,8 @@ class StandardJudge {
     }
     result_[Output::ulp_mean] = fixed(*mean);
     passes = passes || *mean < limits_.ulp_mean;
-    const std::optional<double> gpu_mean = gpu_value(Metric::ulp_mean);
-    const std::optional<double> gpu_proportion = gpu_value(Metric::ulp_over_limit);
+    const std::optional<double> gpu_mean = values_.gpu(Metric::ulp_mean);
+    const std::optional<double> gpu_proportion = values_.gpu(Metric::ulp_over_limit);
     if (!gpu_mean || !gpu_proportion) return;
     const Agreement means = ratio(*mean, *gpu_mean).agreement;
     const auto [value, proportions] = ratio(*proportion, *gpu_proportion);
@@ -255,7 +216,7 @@ class StandardJudge {
 
   // A rate that must be zero.
   bool rate(Metric metric, Output column) {
-    const std::optional<double> value = needed(metric);
+    const std::optional<double> value = values_.needed(metric);
     if (!value) return true;
     const bool passes = *value == 0;
     result_[column] = fixed(*value);
@@ -277,7 +238,7 @@ class StandardJudge {
   };
   Rates rates() {
     if (rules_.compat_msprobe) {
-      for (const Metric metric : absolute_inputs) needed(metric);
+      for (const Metric metric : absolute_inputs) values_.needed(metric);
     }
     Rates passes{};
     passes.inf_nan = rate(Metric::inf_nan_error_rate, Output::inf_nan_rate);
@@ -303,7 +264,7 @@ class StandardJudge {
 
   void by_accumulative_error() {
     const auto [inf_nan, relative, absolute] = rates();
-    const std::optional<double> balance = needed(Metric::error_balance);
+    const std::optional<double> balance = values_.needed(Metric::error_balance);
     const bool balanced = !balance || *balance <= limits_.error_balance;
     if (balance) {
       result_[Output::error_balance_ratio] = fixed(*balance);
@@ -325,7 +286,7 @@ class StandardJudge {
   }
 
   void by_binary_consistency() {
-    const std::optional<double> value = needed(Metric::binary_error_rate);
+    const std::optional<double> value = values_.needed(Metric::binary_error_rate);
     if (!value) return;
     const bool passes = *value == 0;
     result_[Output::binary_rate] = npu_.binary_error_rate;
@@ -337,7 +298,7 @@ class StandardJudge {
   }
 
   void by_dual_1000() {
-    const std::optional<double> value = needed(Metric::dual_1000);
+    const std::optional<double> value = values_.needed(Metric::dual_1000);
     if (!value) return;
     const bool passes = *value >= least_dual_1000;
     result_[Output::dual_1000] = npu_.dual_1000;
@@ -352,12 +313,10 @@ class StandardJudge {
 
   std::string_view api_;
   const OutputRow& npu_;
-  const OutputRow& gpu_;
   const Rules& rules_;
   const ComparisonLimits& limits_;
+  RowValues values_;
   Judgement& result_;
-  std::string missing_;
-  std::string blank_on_gpu_;
 };
 
 }  // namespace

@@ -6,19 +6,12 @@
 #include <string_view>
 
 #include "tools/api_precision_compare/judge.h"
+#include "tools/api_precision_compare/row_values.h"
 
 namespace msrun::api_precision_compare {
 
-// What upstream reports for a row in place of a verdict. Thrown only where the rules are upstream's.
-struct RowError {
-  const char* text;
-};
-
 // The columns that hold the values of a standard.
 std::span<const Metric> inputs(Standard standard);
-
-inline bool is_blank(const InputCell& cell) { return cell.kind == InputCell::Kind::blank; }
-inline bool is_number(const InputCell& cell) { return cell.kind == InputCell::Kind::number; }
 
 // Fills standard, status, columns, message and worst of judgement, which must be empty. A value that is needed and
 // missing makes the output a SKIP; upstream's rules take some of them for zero, and throw RowError for others.

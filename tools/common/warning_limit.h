@@ -14,10 +14,10 @@ class WarningLimit {
  public:
   static constexpr std::uint64_t printed_of_a_kind = 5;
 
-  // all: nothing is held back.
+  // all: every warning is printed.
   explicit WarningLimit(bool all) : all_(all) {}
 
-  // Whether the next warning of this kind is to be printed. kind is what stands in the counts, a plural noun. A text
+  // Whether the next warning of this kind is to be printed. kind names it in the counts, a plural noun. A text
   // that comes twice in a row is one warning.
   bool admits(const std::string& kind, const std::string& text) {
     Kind& known = kinds_[kind];
@@ -26,7 +26,7 @@ class WarningLimit {
     return ++known.count <= printed_of_a_kind || all_;
   }
 
-  // A sentence for each kind of which some were held back; counting begins anew.
+  // A sentence for each kind of which some were not printed; counting begins anew.
   std::vector<std::string> held_back() {
     std::vector<std::string> sentences;
     for (const auto& [name, kind] : std::exchange(kinds_, {})) {

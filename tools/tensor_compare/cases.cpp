@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int max_depth = 64;  // of tagged values
-// Of the JSON that holds them, two levels each; its parser copies what is deep by recursion.
+// Levels of JSON, of which a nested value takes two; the parser copies what is deep by recursion.
 constexpr int max_json_depth = 1000;
 
 constexpr std::uint8_t no_digit = 64;

@@ -22,7 +22,7 @@ struct ComparisonCase {
 
 // The cases in the order of the file. Throws UserError that names the file, the case and what is wrong with it.
 std::vector<ComparisonCase> read_cases(const std::string& path);
-// The same from text; path stands in messages.
+// Reads the cases from the text of a file, which messages call path.
 std::vector<ComparisonCase> parse_cases(const std::string& path, std::string_view text);
 
 // The rows of one case and its verdict. What cannot be compared at all is one SKIP row.

@@ -3,19 +3,17 @@
 
 #include <iostream>
 
+#include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
 #include "tools/tensor_compare/command.h"
 
 int main(int argc, char** argv) {
   using namespace msrun;
-  return guarded_main("tensor_compare", [&]() -> int {
-    const auto parsed = tensor_compare::parse_options(argc, argv);
-    if (const auto* text = std::get_if<tensor_compare::PrintAndExit>(&parsed)) {
-      std::cout << text->text;
-      return exit_completed;
-    }
-    const int code = tensor_compare::run(std::get<tensor_compare::Options>(parsed), isatty(STDOUT_FILENO) == 1);
-    if (!std::cout.flush()) throw UserError("the output could not be written");
-    return code;
+  return guarded_main("tensor_compare", [&] {
+    return print_or_run(tensor_compare::parse_options(argc, argv), [](const tensor_compare::Options& options) {
+      const int code = tensor_compare::run(options, isatty(STDOUT_FILENO) == 1);
+      if (!std::cout.flush()) throw UserError("the output could not be written");
+      return code;
+    });
   });
 }

@@ -6,17 +6,13 @@
 #include <string>
 #include <variant>
 
+#include "kernels/base/command_line/arguments.h"
 #include "kernels/compare/standards.h"
 
 namespace msrun::tensor_compare {
 
 enum class Format : std::uint8_t { csv, table };
 enum class FailOn : std::uint8_t { never, error, warning };
-
-// A text to print on stdout before ending with exit code 0.
-struct PrintAndExit {
-  std::string text;
-};
 
 struct Options {
   // Either both files, or the cases.
@@ -35,8 +31,6 @@ struct Options {
   int precision = 14;            // decimals of double precision cells, 0..20
   FailOn fail_on = FailOn::never;
 };
-
-std::string help_text();
 
 // argv[0] is ignored. Throws UserError on usage errors, one line without the program's name.
 std::variant<Options, PrintAndExit> parse_options(int argc, const char* const* argv);

@@ -12,7 +12,7 @@ namespace msrun::torchair {
 namespace {
 
 constexpr std::size_t columns = TensorStatistics::column_count;
-// Of one side of an operator. Real ones have a few hundred; a damaged file must not fill the memory.
+// Tensors of one side of an operator. Real ones have a few hundred; a damaged file must not fill the memory.
 constexpr std::int64_t max_tensors = 65536;
 
 // Row i of an array of statistics, if it is one.

@@ -3,13 +3,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <limits>
 #include <system_error>
 #include <tuple>
 
+#include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun::torchair {
@@ -27,8 +27,6 @@ bool all_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 std::string_view leading_digits(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789");
   return text.substr(0, std::min(end, text.size()));
@@ -38,7 +36,7 @@ std::string_view leading_digits(std::string_view text) {
 std::optional<std::uint64_t> number_behind(std::string_view text, std::string_view marker) {
   const std::size_t at = text.find(marker);
   if (at == std::string_view::npos) return std::nullopt;
-  return parse_number(leading_digits(text.substr(at + marker.size())));
+  return parse_number<std::uint64_t>(leading_digits(text.substr(at + marker.size())));
 }
 
 // The graph of a directory "graph_<graph>" or "graph_<graph>_<number>".
@@ -48,7 +46,7 @@ std::optional<std::uint64_t> graph_of_directory(std::string_view name) {
   const std::string_view digits = leading_digits(name);
   const std::string_view rest = name.substr(digits.size());
   if (!rest.empty() && (rest.front() != '_' || !all_digits(rest.substr(1)))) return std::nullopt;
-  return parse_number(digits);
+  return parse_number<std::uint64_t>(digits);
 }
 
 // The latest time among the directories at or directly below path whose names are times of fourteen digits.
@@ -61,7 +59,7 @@ std::string newest_time(const std::string& path, Messages& messages) {
 }
 
 std::optional<std::int64_t> parse_token(std::string_view text) {
-  const std::optional<std::uint64_t> number = parse_number(text);
+  const std::optional<std::uint64_t> number = parse_number<std::uint64_t>(text);
   if (!number || *number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return std::nullopt;
   return static_cast<std::int64_t>(*number);
 }
@@ -172,14 +170,6 @@ void find_ge_tokens(const std::string& path, const Level* above, std::vector<std
 
 }  // namespace
 
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  if (!all_digits(text)) return std::nullopt;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 Listing list_directory(const std::string& path, Messages& messages) {
   Listing listing;
   std::error_code error;
@@ -207,7 +197,7 @@ std::map<std::uint64_t, std::string> rank_directories(const std::string& root, M
   for (const std::string& name : list_directory(root, messages).directories) {
     const std::size_t at = name.rfind("rank");
     if (!name.starts_with("worldsize") || at == std::string::npos) continue;
-    const std::optional<std::uint64_t> rank = parse_number(std::string_view(name).substr(at + 4));
+    const std::optional<std::uint64_t> rank = parse_number<std::uint64_t>(std::string_view(name).substr(at + 4));
     if (!rank) continue;
     const std::string path = join_path(root, name);
     const auto [place, is_new] = ranks.emplace(*rank, path);
@@ -236,7 +226,7 @@ std::vector<GraphFile> find_graph_files(const std::string& root, std::optional<s
       file.path = join_path(path, name);
       const std::size_t digit = name.find_first_of("0123456789");
       if (digit != std::string::npos) {
-        file.graph = parse_number(leading_digits(std::string_view(name).substr(digit))).value_or(0);
+        file.graph = parse_number<std::uint64_t>(leading_digits(std::string_view(name).substr(digit))).value_or(0);
       }
       file.rank = number_behind(name, "rank_");
       const std::size_t stamp = name.rfind("_ts_");
@@ -293,9 +283,9 @@ std::vector<DumpGroup> find_ge_groups(const std::string& base, Messages& message
     }
     const std::string model_name = part(3);
     const std::optional<std::uint64_t> graph = graph_of_directory(model_name);
-    DumpGroup& group = graph
-                           ? by_graph[*graph]
-                           : others[{parse_number(part(4)).value_or(0), parse_number(part(2)).value_or(0), model_name}];
+    DumpGroup& group = graph ? by_graph[*graph]
+                             : others[{parse_number<std::uint64_t>(part(4)).value_or(0),
+                                       parse_number<std::uint64_t>(part(2)).value_or(0), model_name}];
     group.graph = graph;
     if (group.name.empty()) group.name = fs::path(path).parent_path().string();
     group.add(*token, path);

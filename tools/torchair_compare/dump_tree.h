@@ -14,9 +14,6 @@
 
 namespace msrun::torchair {
 
-// Digits only, and a number that fits.
-std::optional<std::uint64_t> parse_number(std::string_view text);
-
 // Names below a directory, sorted byte by byte; what cannot be read is left out with a warning.
 struct Listing {
   std::vector<std::string> directories;

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <tuple>
 
 #include "kernels/io/files/csv.h"
-#include "kernels/io/files/paths.h"
-#include "tools/torchair_compare/html_page.h"
+#include "tools/html/chart.h"
+#include "tools/html/table.h"
 
 namespace msrun::torchair {
 namespace {
@@ -21,12 +22,14 @@ namespace {
 enum class Mark : std::uint8_t { red, yellow, green };  // worst first
 
 constexpr std::array mark_names{"red", "yellow", "green"};
+const char* mark_name(Mark mark) { return mark_names[static_cast<std::size_t>(mark)]; }
+constexpr const char* table_id = "rows";
 constexpr double yellow_cosine = 0.999;  // torchair.md 9
 constexpr double yellow_ratio = 0.9;
 
 // A row, as far as order, colour and chart ask for it.
 struct Point {
-  std::size_t entry = 0;  // place in the report
+  std::size_t entry = 0;  // index in the report
   Mark mark = Mark::green;
   bool is_output = false;
   double cosine = std::numeric_limits<double>::quiet_NaN();
@@ -67,43 +70,6 @@ class RowCells {
   std::vector<std::string> cells_;
 };
 
-// The text of a JSON string that may stand inside a script element.
-void append_json(std::string& out, std::string_view text) {
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || c == '<' || c == '>' || c == '&') {
-      std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
-      out += escape.data();
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 // "inputs,0" of "...Add.Add.11.2.1767607200000000,inputs,0"; empty for a whole file.
 std::string tensor_name(const std::string& path) {
   const std::size_t last = path.rfind(',');
@@ -130,124 +96,77 @@ Point point_of(std::size_t entry, const RowCells& row) {
   return point;
 }
 
-// The chart: points of all rows, and the outputs joined by a line. The vertical scale counts the nines of the cosine.
-class Chart {
- public:
-  Chart(const std::vector<Point>& points, const Report& report) : points_(points), report_(report) {}
+// The chart counts the nines of the cosine: 1 - cosine as a power of ten.
+double height_of(double cosine) {
+  constexpr double finest = -10;     // at the upper edge; cosines have ten decimals
+  constexpr double coarsest = 0.31;  // a cosine of -1, at the lower edge
+  return (std::log10(std::max(1 - cosine, 1e-10)) - finest) / (coarsest - finest);
+}
 
-  std::string text() {
-    const std::string dense = points_.size() > crowded ? " class=\"dense\"" : "";
-    std::string out =
-        "<svg" + dense + " viewBox=\"0 0 1000 300\" role=\"img\" aria-label=\"Cosine over network depth\">\n";
-    for (const auto& [cosine, label] : levels) {
-      const double y = y_of(cosine);
-      const bool limit = cosine == 0.99;
-      out += "<line class=\"" + std::string(limit ? "limit" : "grid") + "\" x1=\"" + number(left) + "\" x2=\"" +
-             number(right) + "\" y1=\"" + number(y) + "\" y2=\"" + number(y) + "\"/><text" +
-             (limit ? " class=\"limit-text\"" : "") + " x=\"" + number(left - 8) + "\" y=\"" + number(y + 4) +
-             "\" text-anchor=\"end\">" + label + "</text>\n";
+// Points of all rows, and the outputs joined by a line.
+class CosineChart {
+ public:
+  CosineChart(const std::vector<Point>& points, const Report& report) : points_(points), report_(report) {}
+
+  std::string svg() const {
+    html::Chart chart("Cosine over network depth", "network depth: tensors in order of execution", table_id, height_of);
+    if (points_.size() > crowded) chart.make_dense();
+    for (const auto& [cosine, label] : levels) chart.add_level({cosine, label, cosine == fail_cosine});
+    chart.add_sections(tokens());
+    std::vector<html::ChartPoint> outputs;
+    for (const std::size_t i : thinned([](const Point& point) { return point.is_output; })) {
+      outputs.push_back({x_of(i), points_[i].cosine, "", "", ""});
     }
-    append_tokens(out);
-    append_line(out);
-    append_points(out);
-    out += "<text x=\"" + number((left + right) / 2) +
-           "\" y=\"296\" text-anchor=\"middle\">network depth: tensors in order of execution</text>\n</svg>\n";
-    return out;
+    chart.add_line(outputs);
+    RowCells row;
+    // Good ones first, so that the others lie on top.
+    for (const Mark mark : {Mark::green, Mark::yellow, Mark::red}) {
+      for (const std::size_t i : thinned([mark](const Point& point) { return point.mark == mark; })) {
+        chart.add_point(chart_point(i, row));
+      }
+    }
+    return chart.svg();
   }
 
  private:
-  static constexpr double width = 1000;
-  static constexpr double left = 78;
-  static constexpr double right = 992;
-  static constexpr double top = 14;
-  static constexpr double bottom = 262;
-  static constexpr double finest = -10;     // 1 - cosine as a power of ten at the upper edge; cosines have ten decimals
-  static constexpr double coarsest = 0.31;  // a cosine of -1
   static constexpr std::size_t max_points = 3000;
-  static constexpr std::size_t max_token_lines = 60;
-  static constexpr double room_of_name = 70;
   static constexpr std::size_t crowded = 400;  // from here on points are drawn without a rim
+  static constexpr double fail_cosine = 0.99;
   static constexpr std::array<std::pair<double, const char*>, 7> levels{{{1, "1"},
                                                                          {1 - 1e-8, "0.99999999"},
                                                                          {1 - 1e-6, "0.999999"},
                                                                          {1 - 1e-4, "0.9999"},
-                                                                         {0.99, "0.99 limit"},
+                                                                         {fail_cosine, "0.99 limit"},
                                                                          {0.9, "0.9"},
                                                                          {0, "0"}}};
 
-  static std::string number(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f", value);
-    return text.data();
-  }
-  static double y_of(double cosine) {
-    const double power = std::log10(std::max(1 - cosine, 1e-10));
-    return top + (power - finest) / (coarsest - finest) * (bottom - top);
-  }
   double x_of(std::size_t i) const {
-    return points_.size() < 2
-               ? (left + right) / 2
-               : left + 6 + static_cast<double>(i) / static_cast<double>(points_.size() - 1) * (right - left - 12);
+    return points_.size() < 2 ? 0.5 : static_cast<double>(i) / static_cast<double>(points_.size() - 1);
   }
 
-  // The worst point of each of at most max_points pieces of the network, all of them if there are no more.
   template <class Wanted>
-  std::vector<std::size_t> thinned(Wanted wanted) const {
-    std::vector<std::size_t> kept;
-    const std::size_t piece = points_.size() / max_points + 1;
-    for (std::size_t first = 0; first < points_.size(); first += piece) {
-      std::optional<std::size_t> worst;
-      for (std::size_t i = first; i < std::min(first + piece, points_.size()); ++i) {
-        if (std::isnan(points_[i].cosine) || !wanted(points_[i])) continue;
-        if (!worst || points_[i].cosine < points_[*worst].cosine) worst = i;
-      }
-      if (worst) kept.push_back(*worst);
-    }
-    return kept;
+  std::vector<std::size_t> thinned(const Wanted& wanted) const {
+    return html::worst_of_pieces(
+        points_.size(), max_points, [&](std::size_t i) { return !std::isnan(points_[i].cosine) && wanted(points_[i]); },
+        [&](std::size_t a, std::size_t b) { return points_[a].cosine < points_[b].cosine; });
   }
 
-  // A line where the next token begins unless they are many, and its name where there is room.
-  void append_tokens(std::string& out) const {
-    std::vector<std::size_t> begins;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      if (begins.empty() || token_of(begins.back()) != token_of(i)) begins.push_back(i);
-    }
-    double last_name = -room_of_name;
-    for (const std::size_t i : begins) {
-      const double x = x_of(i) - 3;
-      if (i > 0 && begins.size() <= max_token_lines) {
-        out += "<line class=\"token\" x1=\"" + number(x) + "\" x2=\"" + number(x) + "\" y1=\"" + number(top) +
-               "\" y2=\"" + number(bottom + 8) + "\"/>\n";
-      }
-      if (i > 0 && (x - last_name < room_of_name || x + room_of_name > width)) continue;
-      out += "<text x=\"" + number(x) + "\" y=\"278\">token " + std::to_string(token_of(i)) + "</text>\n";
-      last_name = x;
-    }
-  }
   std::int64_t token_of(std::size_t i) const { return report_.entries()[points_[i].entry].token; }
 
-  void append_line(std::string& out) const {
-    out += "<polyline class=\"outputs\" points=\"";
-    for (const std::size_t i : thinned([](const Point& point) { return point.is_output; })) {
-      out += number(x_of(i)) + "," + number(y_of(points_[i].cosine)) + " ";
+  std::vector<html::ChartSection> tokens() const {
+    std::vector<html::ChartSection> begins;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (i > 0 && token_of(i - 1) == token_of(i)) continue;
+      begins.push_back({x_of(i), "token " + std::to_string(token_of(i))});
     }
-    out += "\"/>\n";
+    return begins;
   }
 
-  // Good ones first, so that the others lie on top.
-  void append_points(std::string& out) {
-    RowCells row;
-    for (const Mark mark : {Mark::green, Mark::yellow, Mark::red}) {
-      for (const std::size_t i : thinned([mark](const Point& point) { return point.mark == mark; })) {
-        row.read(report_.text(report_.entries()[points_[i].entry]));
-        out += "<circle class=\"" + std::string(mark_names[static_cast<std::size_t>(mark)]) + "\" cx=\"" +
-               number(x_of(i)) + "\" cy=\"" + number(y_of(points_[i].cosine)) + "\" r=\"" +
-               (mark == Mark::green ? "2.4" : "3.6") + "\" data-name=\"" + escaped(row["API Name"]) + "\"><title>" +
-               escaped(row["API Name"] + " " + tensor_name(row["my_data_path"]) + ", token " + row["token_id"] +
-                       ", cosine " + row["cosine_similarity"]) +
-               "</title></circle>\n";
-      }
-    }
+  html::ChartPoint chart_point(std::size_t i, RowCells& row) const {
+    row.read(report_.text(report_.entries()[points_[i].entry]));
+    return {x_of(i), points_[i].cosine, mark_name(points_[i].mark), row["API Name"],
+            row["API Name"] + " " + tensor_name(row["my_data_path"]) + ", token " + row["token_id"] + ", cosine " +
+                row["cosine_similarity"]};
   }
 
   const std::vector<Point>& points_;
@@ -262,23 +181,71 @@ std::string_view below(std::string_view path, const std::string& root) {
   return path;
 }
 
-void append_row(std::string& out, const HtmlReport& about, const RowCells& row, const Point& point, std::size_t order) {
+std::vector<std::string> table_cells(const HtmlReport& about, const RowCells& row, const Point& point,
+                                     std::size_t order) {
   std::string badness;
   append_number(badness, point.badness);
-  out += '[';
-  for (const std::string& text : {std::string(mark_names[static_cast<std::size_t>(point.mark)]), badness,
-                                  std::to_string(order), tensor_name(row["my_data_path"])}) {
-    append_json(out, text);
-    out += ',';
-  }
+  std::vector<std::string> cells{mark_name(point.mark), badness, std::to_string(order),
+                                 tensor_name(row["my_data_path"])};
   for (std::size_t i = 0; i < row.cells().size(); ++i) {
-    if (i > 0) out += ',';
     std::string_view text = row.cells()[i];
     if (row.names()[i] == "my_data_path") text = below(text, about.target);
     if (row.names()[i] == "golden_data_path") text = below(below(text, about.golden), about.target);
-    append_json(out, text);
+    cells.emplace_back(text);
   }
-  out += ']';
+  return cells;
+}
+
+html::TableView table_view(const std::vector<std::string>& names, const std::array<std::size_t, 3>& marks) {
+  using html::CellKind;
+  html::TableView view;
+  view.id = table_id;
+  view.titles = {"Mark", "Badness", "Order", "Tensor"};
+  view.titles.insert(view.titles.end(), names.begin(), names.end());
+  view.hidden = {"Mark", "Badness", "Tensor", "Order"};
+  view.columns = {{"Result", "Mark", CellKind::mark},
+                  {"#", "Order", CellKind::whole_number},
+                  {"API Name", "API Name", CellKind::text},
+                  {"Tensor", "Tensor", CellKind::text},
+                  {"Token", "token_id"},
+                  {"Cosine", "cosine_similarity", CellKind::whole_number},
+                  {"Message", "Err_message", CellKind::long_text},
+                  {"MaxRelativeErr", "MaxRelativeErr"},
+                  {"MaxAbsErr", "MaxAbsErr"},
+                  {"Err < 0.001", "One Thousandth Err Ratio"},
+                  {"EucDist", "EucDist"},
+                  {"Max diff", "Max diff"},
+                  {"Min diff", "Min diff"},
+                  {"Mean diff", "Mean diff"},
+                  {"Dtype", "my_dtype", CellKind::text},
+                  {"Golden dtype", "golden_dtype", CellKind::text},
+                  {"Shape", "my_shape", CellKind::text}};
+  view.fixed = "API Name";
+  view.mark = "Mark";
+  view.mark_text = "Result";
+  constexpr std::array<const char*, 3> meanings{"FAIL", "PASS, but close to the limits", "PASS"};
+  for (std::size_t i = 0; i < marks.size(); ++i) view.marks.push_back({mark_names[i], meanings[i], marks[i]});
+  view.name = "API Name";
+  view.choice = "token_id";
+  view.choice_noun = "token";
+  view.sort = "Badness";
+  view.sort_label = "Worst first";
+  view.order = "Order";
+  view.noun = "tensor";
+  view.search_hint = "Any text, or =Name of an operator";
+  view.nothing = "No tensor was compared.";
+  view.without_script = "The table needs JavaScript; the CSV report beside this file holds what it would show.";
+  return view;
+}
+
+// Indices of the points in the table, worst ones alone if they are too many.
+std::vector<std::size_t> table_order(const std::vector<Point>& points) {
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (order.size() <= max_html_rows) return order;
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t i) { return points[i].badness; });
+  order.resize(max_html_rows);
+  return order;
 }
 
 }  // namespace
@@ -295,70 +262,30 @@ void write_html(const std::string& path, const HtmlReport& about, const Report& 
     ++marks[static_cast<std::size_t>(points.back().mark)];
   }
 
-  AtomicFile file(path);
-  std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
-      "'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>" +
-      escaped(about.title) + "</title>\n<style>" + std::string(html_style) + "</style>\n</head>\n<body>\n<main>\n";
-  out += "<h1>" + escaped(about.title) + "</h1>\n<div class=\"soft path\">Compared: " + escaped(about.target) +
-         "<br>Golden: " + escaped(about.golden) + "</div>\n<ul class=\"facts\">\n";
-  for (const auto& [name, value] : about.facts) {
-    out += "<li><b>" + escaped(value) + "</b>" + escaped(name) + "</li>\n";
-  }
-  out += "</ul>\n<section>\n<h2>Cosine over network depth</h2>\n<div class=\"chart\">\n";
-  out += Chart(points, report).text();
-  out +=
-      "</div>\n<p class=\"soft\">Each point is a tensor; the line joins the outputs. The scale counts the nines of the "
-      "cosine. Click a point to find its operator in the table.</p>\n</section>\n";
+  html::Page page(path, about.title);
+  page.lines({"Compared: " + about.target, "Golden: " + about.golden});
+  page.facts(about.facts);
+  page.begin_section("Cosine over network depth");
+  page.markup(CosineChart(points, report).svg());
+  page.paragraph(
+      "Each point is a tensor; the line joins the outputs. The scale counts the nines of the cosine. Click a point to "
+      "find its operator in the table.");
+  page.end_section();
 
-  out +=
-      "<section>\n<h2>Tensors, worst first</h2>\n<div class=\"filters\">\n"
-      "<input type=\"search\" id=\"search\" placeholder=\"Any text, or =Name of an operator\" "
-      "aria-label=\"Filter\">\n";
-  constexpr std::array<const char*, 3> meanings{"FAIL", "PASS, but close to the limits", "PASS"};
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    out += "<label><input type=\"checkbox\" checked value=\"" + std::string(mark_names[i]) + "\"> <span class=\"mark " +
-           mark_names[i] + "\">" + mark_names[i] + "</span> " + meanings[i] + " (" + std::to_string(marks[i]) +
-           ")</label>\n";
+  page.begin_section("Tensors, worst first");
+  const std::vector<std::size_t> order = table_order(points);
+  if (order.size() < points.size()) {
+    page.paragraph("The table holds the " + std::to_string(order.size()) + " worst of " +
+                   std::to_string(points.size()) + " tensors; the CSV report holds all.");
   }
-  out +=
-      "<select id=\"token\" aria-label=\"Token\"><option value=\"\">all tokens</option></select>\n"
-      "<button type=\"button\" class=\"more\" id=\"worst\" style=\"margin:0\">Worst first</button>\n"
-      "<span class=\"soft\" id=\"count\"></span>\n</div>\n";
-
-  std::vector<std::size_t> order(points.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (points.size() > max_html_rows) {
-    out += "<p>The table holds the " + std::to_string(max_html_rows) + " worst of " + std::to_string(points.size()) +
-           " tensors; the CSV report holds all.</p>\n";
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return points[a].badness > points[b].badness; });
-    order.resize(max_html_rows);
+  html::TableWriter table(page, table_view(row.names(), marks));
+  for (const std::size_t i : order) {
+    row.read(report.text(report.entries()[points[i].entry]));
+    table.row(table_cells(about, row, points[i], i + 1));
   }
-  out +=
-      "<div class=\"scroll\"><table id=\"rows\"><thead><tr></tr></thead><tbody></tbody></table></div>\n"
-      "<button type=\"button\" class=\"more\" id=\"more\">Show more</button>\n"
-      "<noscript>The table needs JavaScript; the CSV report beside this file holds the same.</noscript>\n"
-      "</section>\n</main>\n<script type=\"application/json\" id=\"report\">{\"titles\":[\"Mark\",\"Badness\","
-      "\"Order\",\"Tensor\"";
-  for (const std::string& title : row.names()) {
-    out += ',';
-    append_json(out, title);
-  }
-  out += "],\"rows\":[\n";
-  file.write(out);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Point& point = points[order[i]];
-    row.read(report.text(report.entries()[point.entry]));
-    out = i > 0 ? ",\n" : "";
-    append_row(out, about, row, point, order[i] + 1);
-    file.write(out);
-  }
-  out = "\n]}</script>\n<script>" + std::string(html_script) + "</script>\n</body>\n</html>\n";
-  file.write(out);
-  file.commit();
+  table.end();
+  page.end_section();
+  page.commit();
 }
 
 }  // namespace msrun::torchair

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <iostream>
 
+#include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
 #include "tools/torchair_compare/compare.h"
 #include "tools/torchair_compare/options.h"
@@ -13,15 +14,11 @@ int main(int argc, char** argv) {
   // A file that may not grow is a failed write like that to a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
-  return guarded_main("torchair_compare", [&]() -> int {
-    const auto parsed = torchair::parse_options(argc, argv);
-    if (const auto* text = std::get_if<torchair::PrintAndExit>(&parsed)) {
-      std::cout << text->text;
-      return exit_completed;
-    }
-    const auto& options = std::get<torchair::Options>(parsed);
-    torchair::Messages messages(isatty(STDERR_FILENO) == 1, options.details,
-                                [](const std::string& text) { std::cerr << text << std::flush; });
-    return torchair::compare_dumps(options, messages, std::cout);
+  return guarded_main("torchair_compare", [&] {
+    return print_or_run(torchair::parse_options(argc, argv), [](const torchair::Options& options) {
+      torchair::Messages messages(isatty(STDERR_FILENO) == 1, options.details,
+                                  [](const std::string& text) { std::cerr << text << std::flush; });
+      return torchair::compare_dumps(options, messages, std::cout);
+    });
   });
 }

@@ -1,4 +1,4 @@
-// Which operators of a graph a dumped operator stands for: itself, or those that were fused into it, whose names its
+// Which operators of a graph a dumped operator consists of: itself, or those that were fused into it, whose names its
 // own is made of (torchair.md 7.3).
 #pragma once
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <variant>
 
+#include "kernels/base/command_line/arguments.h"
+
 namespace msrun::torchair {
 
 struct Options {
@@ -18,11 +20,6 @@ struct Options {
   bool html = false;
   bool details = false;     // tell of operators without a counterpart too
   std::size_t threads = 0;  // 0: one for each processor
-};
-
-// A text to print on stdout before ending with exit code 0.
-struct PrintAndExit {
-  std::string text;
 };
 
 // argv[0] is ignored. Throws UserError, one line without the program's name.

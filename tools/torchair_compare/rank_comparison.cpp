@@ -16,6 +16,7 @@
 #include "tools/torchair_compare/dump_tree.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/op_names.h"
+#include "tools/torchair_compare/op_planner.h"
 #include "tools/torchair_compare/op_task.h"
 #include "tools/torchair_compare/ordered_work.h"
 #include "tools/torchair_compare/report.h"
@@ -28,18 +29,10 @@ namespace {
 constexpr std::size_t window = 4096;
 constexpr double megabyte = 1e6;
 constexpr std::size_t listed_failures = 5;  // tokens whose first failure the summary names
-constexpr const char* without_golden = "operators without golden data";
 
 struct OpResult {
   std::uint64_t unused_ids = 0;
   std::vector<RenderedRow> rows;
-};
-
-// What has no row, for the closing summary.
-struct Unmatched {
-  std::uint64_t missing_golden = 0;  // operators whose golden data, or golden token, is missing
-  std::uint64_t not_in_graph = 0;    // dumped operators that the graph does not know
-  std::uint64_t not_dumped = 0;      // operators of the graph without a dump
 };
 
 class RankComparison {
@@ -121,10 +114,25 @@ class RankComparison {
 
   using Work = OrderedWork<OpTask, OpResult>;
 
+  std::shared_ptr<TokenData> read_token(const TokenDirectories& mine, const TokenDirectories& golden,
+                                        std::shared_ptr<const GeGraph> graph) {
+    auto data = std::make_shared<TokenData>();
+    data->token = mine.token;
+    data->graph = std::move(graph);
+    read_ge_token(mine, messages_, data->mine);
+    if (job_.kind == GoldenKind::ge) {
+      read_ge_token(golden, messages_, data->golden_ge);
+    } else {
+      data->golden_fx = read_fx_token(golden, messages_);
+    }
+    return data;
+  }
+
   void compare_graph(const GraphPair& pair, Work& work) {
     const auto shared_graph = std::make_shared<const GeGraph>(read_graph(pair.graph));
     const GeGraph& graph = *shared_graph;
     OpNames names(graph);
+    OpPlanner planner(job_.kind, graph, messages_, unmatched_);
     const auto stacks = read_stack_info(pair.graph, messages_);
     std::vector<bool> dumped(graph.ops.size(), false);
     report_.begin_graph();
@@ -137,15 +145,7 @@ class RankComparison {
         ++unmatched_.missing_golden;
         continue;
       }
-      auto data = std::make_shared<TokenData>();
-      data->token = token.token;
-      data->graph = shared_graph;
-      read_ge_token(token, messages_, data->mine);
-      if (job_.kind == GoldenKind::ge) {
-        read_ge_token(*golden, messages_, data->golden_ge);
-      } else {
-        data->golden_fx = read_fx_token(*golden, messages_);
-      }
+      const std::shared_ptr<const TokenData> data = read_token(token, *golden, shared_graph);
       names.clear_dumped();
       for (const GeOpFile& op : data->mine.ops) names.add_dumped(op.op_name);
       for (const GeOpFile& op : data->golden_ge.ops) names.add_dumped(op.op_name);
@@ -157,9 +157,7 @@ class RankComparison {
         if (stack != stacks.end()) task.stack_info = stack->second;
         const std::vector<std::size_t> parts = names.split(op->op_name);
         for (const std::size_t part : parts) dumped[part] = true;
-        const bool planned =
-            job_.kind == GoldenKind::ge ? plan_against_ge(graph, parts, task) : plan_against_fx(graph, parts, task);
-        if (planned) work.add(std::move(task));
+        if (planner.plan(parts, task)) work.add(std::move(task));
       }
     }
     work.finish();
@@ -201,97 +199,6 @@ class RankComparison {
     return ops;
   }
 
-  // The FX nodes of an operator that were dumped, one for each output that names one.
-  std::vector<const FxNode*> fx_nodes(const GeGraphOp& op, const OpTask& task) {
-    std::vector<const FxNode*> nodes;
-    std::vector<std::string> missing;
-    for (const std::string& name : op.fx_names) {
-      std::string key(fx_node_key(name));
-      if (std::find(missing.begin(), missing.end(), key) != missing.end()) continue;
-      const auto found = task.data->golden_fx.find(key);
-      if (found != task.data->golden_fx.end()) {
-        nodes.push_back(&found->second);
-      } else {
-        messages_.warning("operators without FX data",
-                          "FX data missing, GE tensor name: " + task.mine->op_name + ", FX tensor name: " + key);
-        ++unmatched_.missing_golden;
-        missing.push_back(std::move(key));
-      }
-    }
-    return nodes;
-  }
-
-  // Each node once (F15).
-  static std::vector<const FxNode*> without_repetition(std::vector<const FxNode*> nodes) {
-    auto end = nodes.begin();
-    for (const FxNode* node : nodes) {
-      if (std::find(nodes.begin(), end, node) == end) *end++ = node;
-    }
-    nodes.erase(end, nodes.end());
-    return nodes;
-  }
-
-  // Torchair.md 7.2. False if the operator has no row.
-  bool plan_against_fx(const GeGraph& graph, const std::vector<std::size_t>& parts, OpTask& task) {
-    if (parts.empty()) {
-      const std::string& type = task.mine->op_type;
-      if (type.find("Cast") == std::string::npos && type.find("TransData") == std::string::npos) {
-        note_not_in_graph(task);
-        return false;
-      }
-      task.golden = AgainstItself{};
-      return true;
-    }
-    AgainstFx golden;
-    if (parts.size() == 1) {
-      golden.replaced = fx_nodes(graph.ops[parts.front()], task);
-      if (!golden.replaced.empty()) {
-        golden.inputs = golden.outputs = {golden.replaced.back()};
-        golden.replaced.pop_back();
-      }
-    } else {
-      golden.inputs = without_repetition(fx_nodes(graph.ops[parts.front()], task));
-      golden.outputs = without_repetition(fx_nodes(graph.ops[parts.back()], task));
-    }
-    if (golden.inputs.empty() && golden.outputs.empty()) return false;
-    task.golden = std::move(golden);
-    return true;
-  }
-
-  // Torchair.md 7.4.
-  bool plan_against_ge(const GeGraph& graph, const std::vector<std::size_t>& parts, OpTask& task) {
-    if (task.mine->op_type != "AutomaticBufferFusionOp") {
-      const GeOpFile* golden = task.data->golden_ge.find(task.mine->op_name);
-      if (golden == nullptr) {
-        messages_.warning(without_golden, "Golden data missing, My tensor name: " + task.mine->op_name);
-        ++unmatched_.missing_golden;
-        return false;
-      }
-      task.golden = AgainstGe{golden};
-      return true;
-    }
-    AgainstFused golden;
-    bool any = false;
-    for (const std::size_t part : parts) {
-      const GeGraphOp& op = graph.ops[part];
-      golden.parts.push_back({&op, task.data->golden_ge.find(op.name)});
-      any = any || golden.parts.back().golden != nullptr;
-    }
-    if (!any) {
-      messages_.warning(without_golden,
-                        "Golden data missing, none of the operators fused into " + task.mine->op_name + " was dumped");
-      ++unmatched_.missing_golden;
-      return false;
-    }
-    task.golden = std::move(golden);
-    return true;
-  }
-
-  void note_not_in_graph(const OpTask& task) {
-    ++unmatched_.not_in_graph;
-    messages_.detail("The operator " + task.mine->op_name + " was dumped but is not in the graph.");
-  }
-
   HtmlReport html_report() const {
     const ReportTotals totals = report_.totals();
     HtmlReport about;
@@ -330,7 +237,7 @@ class RankComparison {
     if (options_.html) out << "  html: " << stem << ".html\n";
   }
 
-  // Of each token the first row, in the order of execution, that failed: operator and tensor.
+  // Operator and tensor of the first row, in the order of execution, that failed, for each token with one.
   std::map<std::int64_t, std::string> first_failures() const {
     std::map<std::int64_t, std::string> failures;
     for (const RowEntry& entry : report_.entries()) {

@@ -7,11 +7,10 @@
 #include <string>
 
 #include "tools/torchair_compare/messages.h"
+#include "tools/torchair_compare/op_planner.h"
 #include "tools/torchair_compare/options.h"
 
 namespace msrun::torchair {
-
-enum class GoldenKind : std::uint8_t { fx, ge };
 
 struct RankJob {
   std::optional<std::uint64_t> rank;  // none: dumps without rank directories

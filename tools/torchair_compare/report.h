@@ -61,8 +61,8 @@ class Report {
   // A line with its line end.
   std::string text(const RowEntry& entry) const;
 
-  // The report, and beside it the dropped rows if there are any. Leaves neither, nor what stood at path, if one cannot
-  // be written.
+  // The report, and beside it the dropped rows if there are any. If one cannot be written, neither is left, nor an
+  // older file at path.
   void write(const std::string& path, const std::string& skipped_path, Columns columns) const;
   ReportTotals totals() const { return totals_; }
 

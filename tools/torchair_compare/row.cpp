@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/io/files/csv.h"
+#include "kernels/io/files/paths.h"
 
 namespace msrun::torchair {
 namespace {
@@ -57,8 +58,6 @@ constexpr std::array legacy_columns{"token_id",
                                     "cmp_fail_reason"};
 constexpr const char* not_available = "N/A";
 constexpr std::uint64_t first_output = std::uint64_t{1} << 32;
-
-std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // The cells of a row; each begins with the comma that parts it from the one before.
 class Cells {

@@ -17,7 +17,7 @@ struct RowSide {
   std::string dtype;
   std::string shape;                   // "[2, 3]"
   std::optional<DumpSummary> summary;  // none for empty and unread tensors
-  // Of the recorded tensor, in statistics rows whose files tell them.
+  // Mean and norm of the recorded tensor, in statistics rows whose files tell them.
   std::optional<double> recorded_mean;
   std::optional<double> recorded_norm;
   std::string md5;  // eight hexadecimal digits of a CRC-32, if it was asked for
@@ -54,7 +54,7 @@ enum class Columns : std::uint8_t { all, legacy };
 std::string report_header(Columns columns);
 std::string skipped_header();
 
-// The number of a row is known only when all rows before it are: text is what stands before it and behind it.
+// The number of a row is known only when all rows before it are: text is that before it and behind it.
 struct RowText {
   std::string documented;  // the columns before token_id, which msProbe's own report lacks; with the comma behind them
   std::string before;

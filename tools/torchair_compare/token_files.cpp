@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/graph_engine/ge_dump.h"
 
@@ -84,7 +85,7 @@ std::optional<FxFileName> parse_fx_file_name(std::string_view name) {
   }
   while (!rest.empty()) {
     const std::size_t dot = std::min(rest.find('.'), rest.size());
-    const std::optional<std::uint64_t> number = parse_number(rest.substr(0, dot));
+    const std::optional<std::uint64_t> number = parse_number<std::uint64_t>(rest.substr(0, dot));
     if (!number) return std::nullopt;
     result.place.push_back(*number);
     rest.remove_prefix(std::min(dot + 1, rest.size()));
@@ -131,7 +132,7 @@ void read_ge_token(const TokenDirectories& directories, Messages& messages, GeTo
       }
       file.op_type = parsed->op_type;
       file.op_name = parsed->op_name;
-      file.timestamp = parse_number(parsed->timestamp).value_or(0);
+      file.timestamp = parse_number<std::uint64_t>(parsed->timestamp).value_or(0);
       file.converted = converted || parsed->converted;
       const auto [place, is_new] = places.emplace(file.op_name, token.ops.size());
       if (is_new) {
@@ -169,11 +170,11 @@ FxToken read_fx_token(const TokenDirectories& directories, Messages& messages) {
       }
     }
   }
-  // The newest of a place comes last; of equal ones the full dump rather than what was made of it.
+  // The newest file of one tensor comes last; of equal ones the full dump rather than what was made of it.
   const auto order = [](const FoundTensor& tensor) {
     return std::make_tuple(std::cref(tensor.name.key), tensor.name.is_input, std::cref(tensor.name.place),
-                           parse_number(tensor.name.timestamp).value_or(0), std::cref(tensor.name.timestamp),
-                           !tensor.name.converted);
+                           parse_number<std::uint64_t>(tensor.name.timestamp).value_or(0),
+                           std::cref(tensor.name.timestamp), !tensor.name.converted);
   };
   std::sort(found.begin(), found.end(),
             [&](const FoundTensor& a, const FoundTensor& b) { return order(a) < order(b); });

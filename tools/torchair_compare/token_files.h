@@ -41,7 +41,7 @@ struct FxTensorFile {
 };
 
 struct FxNode {
-  std::vector<FxTensorFile> inputs;  // in the order of their places, however many digits those have
+  std::vector<FxTensorFile> inputs;  // by position of the input, however many digits those have
   std::vector<FxTensorFile> outputs;
 };
 

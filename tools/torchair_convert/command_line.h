@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "kernels/base/command_line/arguments.h"
 #include "tools/torchair_convert/convert_file.h"
 
 namespace msrun::convert {
@@ -17,10 +18,6 @@ struct Options {
   int workers = 0;        // files converted at the same time; at least 1
   bool quiet = false;     // no line per file
   bool verbose = false;   // a warning for every file that is left, however many are alike
-};
-
-struct PrintAndExit {
-  std::string text;
 };
 
 // argv[0] is ignored. Throws UserError, one line without the program's name.

@@ -41,7 +41,7 @@ class Looks {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
   };
-  // Of files that are waiting or queued.
+  // Number and size of the files that are waiting or queued.
   Backlog backlog() const;
 
  private:

@@ -1,8 +1,8 @@
 // The torchair_convert command.
 #include <atomic>
 #include <csignal>
-#include <iostream>
 
+#include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
 #include "tools/torchair_convert/command_line.h"
 #include "tools/torchair_convert/converter.h"
@@ -13,15 +13,6 @@ std::atomic<bool> stop{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 void ask_to_stop(int) { stop = true; }
-
-int run(int argc, const char* const* argv) {
-  const auto parsed = msrun::convert::parse_command_line(argc, argv);
-  if (const auto* text = std::get_if<msrun::convert::PrintAndExit>(&parsed)) {
-    std::cout << text->text;
-    return msrun::exit_completed;
-  }
-  return msrun::convert::run(std::get<msrun::convert::Options>(parsed), stop);
-}
 
 }  // namespace
 
@@ -34,5 +25,9 @@ int main(int argc, char** argv) {
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one ends the program at once, which is safe too
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
-  return msrun::guarded_main("torchair_convert", [&] { return run(argc, argv); });
+  return msrun::guarded_main("torchair_convert", [&] {
+    return msrun::print_or_run(
+        msrun::convert::parse_command_line(argc, argv),
+        [](const msrun::convert::Options& options) { return msrun::convert::run(options, stop); });
+  });
 }

@@ -26,7 +26,7 @@ TreeLock::TreeLock(const Directory& root) : root_(root) {
       if (error == EWOULDBLOCK) throw UserError("Another converter is already working on " + root.path() + ".");
       throw UserError(root.path() + " cannot be locked: " + std::generic_category().message(error) + ".");
     }
-    // The one that held it before may have removed the file since it was opened here.
+    // The process that had the lock before may have removed the file since it was opened here.
     struct stat locked {};
     struct stat named {};
     const bool same = ::fstat(descriptor_.get(), &locked) == 0 &&

@@ -24,8 +24,6 @@ constexpr std::size_t max_name_length = 255;
 constexpr int max_missing_levels = 16;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
-
 std::string errno_text() { return std::system_category().message(errno); }
 
 bool ends_with_any(const std::string& path, const std::vector<std::string>& suffixes) {
@@ -114,6 +112,8 @@ std::string timestamp(std::time_t when) {
   std::strftime(buffer.data(), buffer.size(), "%Y%m%d%H%M%S", &local);
   return buffer.data();
 }
+
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string join_path(std::string_view directory, std::string_view name) {
   std::string path(directory.empty() ? std::string_view(".") : directory);

@@ -40,6 +40,9 @@ void prepare_output_directory(const std::string& path);
 // Local time as YYYYmmddHHMMSS.
 std::string timestamp(std::time_t when);
 
+// What stands behind the last slash.
+std::string_view base_name(std::string_view path);
+
 // Directory and name joined by one slash; an empty directory is the working directory.
 std::string join_path(std::string_view directory, std::string_view name);
 

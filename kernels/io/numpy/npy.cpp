@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/tensor/storage_bytes.h"
 #include "kernels/io/numpy/npy_header.h"
+#include "kernels/tensor/storage_bytes.h"
 
 namespace msrun {
 namespace {
@@ -58,17 +58,6 @@ Tensor read_npy(const std::string& path) {
   } catch (const FileError& error) {
     throw SkipError(error.what());
   }
-}
-
-void write_npy(const std::string& path, const Tensor& tensor) {
-  const std::optional<NumpyType> type = numpy_type(tensor.dtype());
-  if (!type) throw SkipError("numpy has no dtype for " + std::string(torch_name(tensor.dtype())) + ".");
-  const std::string header = npy_header_bytes(*type, tensor.shape());
-  const Tensor row_major = tensor.contiguous();
-  OutputFile file(path);
-  file.write(std::as_bytes(std::span(header)));
-  file.write({row_major.raw(), row_major.bytes()});
-  file.close();
 }
 
 }  // namespace msrun

@@ -17,8 +17,4 @@ Tensor read_npy(const std::string& path);
 // two bytes; was_uint16 says whether the file has such elements.
 Tensor read_npy(const std::string& path, DType uint16_as, bool* was_uint16);
 
-// Format version 1, row-major, little-endian. Throws SkipError for the dtypes that numpy lacks (bfloat16, float8) and
-// FileError if the file cannot be written.
-void write_npy(const std::string& path, const Tensor& tensor);
-
 }  // namespace msrun

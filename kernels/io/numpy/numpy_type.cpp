@@ -76,13 +76,6 @@ std::optional<NumpyType> parse_type_code(std::string_view code) {
 
 std::string descr(NumpyType type) { return (size_of(type) == 1 ? "|" : "<") + std::string(type_code(type)); }
 
-std::optional<NumpyType> numpy_type(DType dtype) {
-  for (std::size_t i = 0; i < facts.size(); ++i) {
-    if (facts[i].dtype == dtype) return static_cast<NumpyType>(i);
-  }
-  return std::nullopt;
-}
-
 NumpyType promote(NumpyType a, NumpyType b) {
   const TypeFacts& x = of(a);
   const TypeFacts& y = of(b);

@@ -42,7 +42,6 @@ std::string descr(NumpyType type);
 
 // The dtype of a tensor that holds these elements; none for uint16, uint32 and uint64.
 std::optional<DType> tensor_dtype(NumpyType type);
-std::optional<NumpyType> numpy_type(DType dtype);
 
 // "torch.float32": the type under which a comparison reports the elements. uint16 and uint32 are reported as the next
 // wider signed type (torchair.md 5.1).

@@ -66,15 +66,4 @@ ChosenBackend choose_backend(const BackendRequest& request) {
   return chosen;
 }
 
-std::string backends_help() {
-  constexpr std::size_t column = 36;
-  std::string text = "Backends:\n";
-  for (const Backend& backend : table) {
-    std::string line = "  " + std::string(backend.name);
-    line.resize(column, ' ');
-    text += line + std::string(backend.help) + "\n";
-  }
-  return text;
-}
-
 }  // namespace msrun

@@ -65,7 +65,4 @@ struct ChosenBackend {
 // Throws UserError for a name that is not in the table, with the names that are, and for what the backend refuses.
 ChosenBackend choose_backend(const BackendRequest& request);
 
-// The lines of -h on the backends.
-std::string backends_help();
-
 }  // namespace msrun

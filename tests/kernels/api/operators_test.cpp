@@ -7,17 +7,13 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "tests/support/tensor_values.h"
 
 namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
-
-std::vector<double> values(const Tensor& tensor) {
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) result.push_back(tensor.item(i));
-  return result;
-}
+using testing::values;
 
 Tensor float32(std::initializer_list<std::int64_t> shape, std::vector<float> data) {
   return Tensor::from<float>(DType::float32, Dims(shape), std::span<const float>(data));

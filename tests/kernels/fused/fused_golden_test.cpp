@@ -98,8 +98,8 @@ bool is_placeholder(const std::string& name, double expected_sum) {
 void compare(const std::string& what, const Tensor& actual, const json& expected_description, const Tensor& sums = {}) {
   const Tensor expected = tensor_of(expected_description);
   ASSERT_EQ(actual.shape(), expected.shape()) << what;
-  const std::vector<double> a = ::testing::values(actual);
-  const std::vector<double> e = ::testing::values(expected);
+  const std::vector<double> a = testing::values(actual);
+  const std::vector<double> e = testing::values(expected);
   for (std::size_t i = 0; i < e.size(); ++i) {
     if (sums.defined() && is_placeholder(what.substr(what.rfind(' ') + 1), sums.item(static_cast<std::int64_t>(i))))
       continue;

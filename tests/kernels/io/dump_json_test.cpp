@@ -1,5 +1,4 @@
 #include "kernels/io/dump/dump_json.h"
-#include "tests/support/test_paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,18 +10,16 @@
 #include <regex>
 #include <sstream>
 
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_paths.h"
+
 namespace msrun {
 namespace {
 
 using nlohmann::ordered_json;
 using ::testing::HasSubstr;
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using testing::read_file;
+using testing::TemporaryDirectory;
 
 struct Dump {
   DumpHeader header;
@@ -445,25 +442,22 @@ TEST(DumpJson, RefusesFilesItCannotRead) {
     }
     return "no error";
   };
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "dump_json_test";
-  std::filesystem::create_directories(folder);
+  const TemporaryDirectory folder;
   const std::string empty = (folder / "empty.json").string();
   const std::string big = (folder / "big.json").string();
   std::ofstream(empty).close();
   std::ofstream(big).close();
   std::filesystem::resize_file(big, std::uintmax_t{10} << 30);
   EXPECT_EQ(error("/no/such.json"), "The file path /no/such.json does not exist.");
-  EXPECT_EQ(error(folder.string()), "The " + folder.string() + " should be a file!");
+  EXPECT_EQ(error(folder.path()), "The " + folder.path().string() + " should be a file!");
   EXPECT_EQ(error("/dev/null"), "The /dev/null should be a file!");
   EXPECT_EQ(error(empty), "The file " + empty + " is empty.");
   EXPECT_EQ(error(big), "The size (10737418240) of " + big + " exceeds (10737418240) bytes, tools not support.");
   EXPECT_EQ(error(std::string(5000, 'a')), "The file path length exceeds limit.");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(DumpJson, ReadsThePairOfFilesOfTheOlderTool) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "att_test";
-  std::filesystem::create_directories(folder);
+  const TemporaryDirectory folder;
   const std::string forward = (folder / "forward_info_1.json").string();
   const std::string backward = (folder / "backward_info_1.json").string();
   std::ofstream(forward) << R"({
@@ -493,7 +487,6 @@ TEST(DumpJson, ReadsThePairOfFilesOfTheOlderTool) {
   lines.clear();
   read_att_pair(forward, "", keep);
   EXPECT_EQ(lines.size(), 3U);
-  std::filesystem::remove_all(folder);
 }
 
 // What the tree of a real dump must be, from another parser.
@@ -544,7 +537,7 @@ TEST(DumpJson, AgreesWithAnotherParserOnRealDumps) {
   for (const std::string name : {"llama_bf16", "zoo_stat", "zoo_tensor_small"}) {
     const std::string path = testing::test_data("/dumps/") + name + "/dump.json";
     // The other parser knows no infinity: it gets a string in its place.
-    const std::string text = std::regex_replace(file_text(path), std::regex(": (-?Infinity)"), ": \"$1\"");
+    const std::string text = std::regex_replace(read_file(path), std::regex(": (-?Infinity)"), ": \"$1\"");
     const ordered_json json = ordered_json::parse(text);
     auto entry = json["data"].begin();
     DumpReader reader(path);

@@ -2,17 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "kernels/io/graph_engine/ge_types.h"
 #include "kernels/io/stored/narrow_floats.h"
 #include "kernels/io/stored/tensor_statistics.h"
 #include "tests/support/ge_dump_builder.h"
+#include "tests/support/temporary_directory.h"
 
 namespace msrun {
 namespace {
@@ -20,17 +18,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Sizes = std::vector<std::int64_t>;
+using testing::TemporaryDirectory;
 
 class GeDumpFile : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string write(const std::string& bytes) const {
-    const std::string path = (folder_ / ("f" + std::to_string(count_++))).string();
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
+  std::string write(const std::string& bytes) const { return folder_.write("f" + std::to_string(count_++), bytes); }
 
   // The only input of a dump, in logical order.
   struct Read {
@@ -64,8 +56,7 @@ class GeDumpFile : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) / ("ge_dump_test." + std::to_string(::getpid()));
+  TemporaryDirectory folder_;
   mutable int count_ = 0;
 };
 

@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "kernels/io/json/json_tree.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun {
@@ -17,13 +16,7 @@ namespace {
 
 using nlohmann::ordered_json;
 using ::testing::HasSubstr;
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+using testing::read_file;
 
 // The value that begins with event, built from the reader's events alone.
 ordered_json build(JsonReader& reader, JsonEvent event) {
@@ -83,7 +76,7 @@ double real_of(std::string_view text) {
 }
 
 TEST(JsonReader, AgreesWithAnotherParserWhereverChunksEnd) {
-  const std::string dump = file_text(testing::test_data("/dumps/zoo_stat/dump.json"));
+  const std::string dump = read_file(testing::test_data("/dumps/zoo_stat/dump.json"));
   const ordered_json expected = ordered_json::parse(dump);
   for (const std::size_t chunk : {std::size_t{1} << 20, std::size_t{4096}, std::size_t{7}}) {
     EXPECT_EQ(parse(dump, chunk), expected) << chunk;

@@ -2,31 +2,31 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
 #include <complex>
-#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "kernels/io/stored/tensor_file.h"
+#include "tests/support/npy_file.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/tensor_values.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::read_file;
+using testing::TemporaryDirectory;
+using testing::values;
+using testing::write_npy;
 
 class Npy : public ::testing::Test {
  protected:
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
 
-  std::string write(const std::string& bytes) const {
-    const std::string file = path("x.npy");
-    std::ofstream(file, std::ios::binary) << bytes;
-    return file;
-  }
+  std::string write(const std::string& bytes) const { return folder_.write("x.npy", bytes); }
   static std::string file(const std::string& header, const std::string& data, int version = 1) {
     std::string bytes = "\x93NUMPY";
     bytes += static_cast<char>(version);
@@ -49,19 +49,10 @@ class Npy : public ::testing::Test {
     }
     return "no error";
   }
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) / ("npy_test." + std::to_string(::getpid()));
+  TemporaryDirectory folder_;
 };
-
-std::vector<double> values(const Tensor& tensor) {
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) result.push_back(tensor.item(i));
-  return result;
-}
 
 std::string header(const std::string& descr, const std::string& shape, const std::string& fortran = "False") {
   return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }  \n";
@@ -158,7 +149,7 @@ TEST_F(Npy, NamesWhatItRefuses) {
   EXPECT_EQ(error(cut), "no error");
 }
 
-TEST_F(Npy, WritesWhatItReads) {
+TEST_F(Npy, ReadsWhatIsWritten) {
   const std::array<float, 6> numbers{1, 2, 3, 4, 5, 6};
   const Tensor tensor = Tensor::from<float>(DType::float32, std::array<std::int64_t, 2>{2, 3}, numbers).transpose(0, 1);
   for (const DType dtype : {DType::boolean, DType::uint8, DType::int8, DType::int16, DType::int32, DType::int64,
@@ -171,21 +162,13 @@ TEST_F(Npy, WritesWhatItReads) {
   }
   write_npy(path("w.npy"), Tensor::scalar(7));
   EXPECT_EQ(read_npy(path("w.npy")).rank(), 0);
-  EXPECT_THROW(write_npy(path("w.npy"), tensor.to(DType::bfloat16)), SkipError);
-  EXPECT_THROW(write_npy(path("none/w.npy"), tensor), FileError);
 }
 
-// The bytes numpy itself writes for this array.
-TEST_F(Npy, WritesNumpysBytes) {
+// numpy itself wrote the file for this array.
+TEST_F(Npy, HeadersAreThoseOfNumpy) {
   const std::array<float, 3> numbers{0, 1, 2};
   write_npy(path("w.npy"), Tensor::from<float>(DType::float32, std::array<std::int64_t, 1>{3}, numbers));
-  const auto bytes = [](const std::string& name) {
-    std::ifstream in(name, std::ios::binary);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-  };
-  EXPECT_EQ(bytes(path("w.npy")), bytes(testing::test_data("/tensors/f4.npy")));
+  EXPECT_EQ(read_file(path("w.npy")), read_file(testing::test_data("/tensors/f4.npy")));
 }
 
 TEST_F(Npy, TensorFilesAreKnownByTheirSuffix) {

@@ -1,30 +1,24 @@
 #include "kernels/io/stored/npz.h"
-#include "tests/support/test_paths.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <span>
-#include <sstream>
+
+#include "tests/support/temporary_directory.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::read_file;
+using testing::TemporaryDirectory;
 
 class Npz : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string write(const std::string& bytes) const {
-    const std::string path = (folder_ / "x.npz").string();
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
+  std::string write(const std::string& bytes) const { return folder_.write("x.npz", bytes); }
   std::string error(const std::string& bytes) const {
     try {
       read_npz(InputFile(write(bytes)));
@@ -35,21 +29,13 @@ class Npz : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) / ("npz_test." + std::to_string(::getpid()));
+  TemporaryDirectory folder_;
 };
 
 template <class T>
 NpzArray array(std::string name, NumpyType type, std::vector<std::int64_t> shape, const std::vector<T>& values) {
   const auto bytes = std::as_bytes(std::span(values));
   return {std::move(name), type, std::move(shape), {bytes.begin(), bytes.end()}};
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 TEST(NpyHeader, IsWhatNumpyWrites) {
@@ -67,13 +53,9 @@ TEST(NpyHeader, IsWhatNumpyWrites) {
 
 // The file of another program: numpy.savez.
 TEST_F(Npz, WritesTheBytesThatNumpyWrites) {
-  const std::
-      string
-          sample =
-              testing::
-                  test_data(
-                      "/torchair/converted/ge_on/msprobe_ge_dump/worldsize1_global_rank0/20260105101501/0/graph_1_0/1/"
-                      "0/") "TopKV2.TopK_3.29.2.1767607200010386_min_max.npz";
+  const std::string sample = testing::test_data(
+      "/torchair/converted/ge_on/msprobe_ge_dump/worldsize1_global_rank0/20260105101501/0/graph_1_0/1/0/"
+      "TopKV2.TopK_3.29.2.1767607200010386_min_max.npz");
   const InputFile file(sample);
   const std::vector<NpzMember> members = read_npz(file);
   ASSERT_EQ(members.size(), 2);
@@ -87,7 +69,7 @@ TEST_F(Npz, WritesTheBytesThatNumpyWrites) {
   }
   EXPECT_EQ(members[0].name, "inputs");
   EXPECT_EQ(members[1].name, "outputs");
-  EXPECT_EQ(npz_bytes(arrays), contents(sample));
+  EXPECT_EQ(npz_bytes(arrays), read_file(sample));
 }
 
 TEST_F(Npz, ReadsBackWhatItWrote) {
@@ -158,13 +140,9 @@ TEST(NumpyTypes, AreKnownByTheirCodes) {
   for (int i = 0; i < numpy_type_count; ++i) {
     const auto type = static_cast<NumpyType>(i);
     EXPECT_EQ(parse_type_code(type_code(type)), type);
-    if (tensor_dtype(type)) {
-      EXPECT_EQ(numpy_type(*tensor_dtype(type)), type);
-    }
     EXPECT_EQ(size_of(type), visit_type(type, [](auto element) { return sizeof(element); }));
   }
   EXPECT_FALSE(parse_type_code("f16"));
-  EXPECT_FALSE(numpy_type(DType::bfloat16));
 }
 
 }  // namespace

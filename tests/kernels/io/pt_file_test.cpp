@@ -7,16 +7,16 @@
 
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <set>
-#include <sstream>
 
 #include "kernels/io/dump/dump_json.h"
 #include "kernels/io/files/zip.h"
 #include "kernels/io/stored/tensor_file.h"
 #include "kernels/io/torch/tensor_pickle.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/tensor_values.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun {
@@ -24,21 +24,11 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::read_file;
+using testing::TemporaryDirectory;
+using testing::values;
 
 const std::string dump_folder = testing::test_data("/dumps/zoo_tensor_small/");
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::vector<double> values(const Tensor& tensor) {
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < tensor.numel(); ++i) result.push_back(tensor.item(i));
-  return result;
-}
 
 // A pickle put together from its opcodes, as torch's pickler would write it.
 struct Pickle {
@@ -73,7 +63,7 @@ struct Pickle {
 
 class PtFile : public ::testing::Test {
  protected:
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.file(name); }
 
   std::string archive(const std::string& pickle, const std::string& data, const std::string& byte_order = "",
                       std::uint64_t large = 0xFFFFFFFF) const {
@@ -118,12 +108,8 @@ class PtFile : public ::testing::Test {
     return message;
   }
 
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) / ("pt_test." + std::to_string(::getpid()));
+  TemporaryDirectory folder_;
 };
 
 // The dump says of every tensor what its dtype, shape and extrema are.
@@ -280,7 +266,7 @@ TEST_F(PtFile, ChecksSizesBeforeItReads) {
 }
 
 TEST_F(PtFile, RefusesDamagedArchives) {
-  const std::string whole = file_text(archive(Pickle{}.text(), six));
+  const std::string whole = read_file(archive(Pickle{}.text(), six));
   EXPECT_EQ(error_of_bytes(whole), "no error");
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(error_of_bytes(whole.substr(0, size)), "no error") << size;
@@ -312,7 +298,7 @@ TEST_F(PtFile, RefusesDamagedArchives) {
 TEST_F(PtFile, KnowsWhetherItsBytesAgreeWithItsChecksums) {
   const std::string path = archive(Pickle{}.text(), six);
   EXPECT_FALSE(contradicts_its_checksums(path));
-  std::string changed = file_text(path);
+  std::string changed = read_file(path);
   changed[changed.find(six) + 5] ^= 0x40;
   std::ofstream(path, std::ios::binary) << changed;
   EXPECT_TRUE(contradicts_its_checksums(path));

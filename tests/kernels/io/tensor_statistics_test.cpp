@@ -2,31 +2,29 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <random>
 
 #include "kernels/io/numpy/npy_header.h"
+#include "tests/support/temporary_directory.h"
 
 namespace msrun {
 namespace {
+
+using testing::TemporaryDirectory;
 
 constexpr float nan32 = std::numeric_limits<float>::quiet_NaN();
 constexpr float inf32 = std::numeric_limits<float>::infinity();
 
 class StoredStatistics : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   template <class T>
   InputFile file(const std::vector<T>& values) const {
-    const std::string path = (folder_ / "values").string();
+    const std::string path = folder_.file("values");
     std::ofstream out(path, std::ios::binary);
     out.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
     out.close();
@@ -58,8 +56,7 @@ class StoredStatistics : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::path(::testing::TempDir()) / ("tensor_statistics_test." + std::to_string(::getpid()));
+  TemporaryDirectory folder_;
 };
 
 TEST_F(StoredStatistics, FindsTheExtremesOfIntegers) {

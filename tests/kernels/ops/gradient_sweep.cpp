@@ -58,7 +58,7 @@ Tensor Draw::laid_out(const Tensor& tensor, bool may_repeat) {
 }
 
 Tensor Draw::uniform(const Dims& shape, double low, double high) {
-  return laid_out(::testing::uniform(shape, low, high, generator_()), true);
+  return laid_out(testing::uniform(shape, low, high, generator_()), true);
 }
 
 Tensor Draw::off_grid(const Dims& shape) {
@@ -80,7 +80,7 @@ Tensor Draw::matrix(const Dims& batch, std::int64_t size) {
   Dims shape = batch;
   shape.push_back(size);
   shape.push_back(size);
-  Tensor result = ::testing::uniform(shape, -0.4, 0.4, generator_()).clone();
+  Tensor result = testing::uniform(shape, -0.4, 0.4, generator_()).clone();
   for (std::int64_t b = 0; b < element_count(batch); ++b) {
     for (std::int64_t k = 0; k < size; ++k)
       result.mutable_data<double>()[(b * size + k) * size + k] += 1.5 + static_cast<double>(k);

@@ -117,7 +117,7 @@ class OpinfoSample : public ::testing::TestWithParam<std::string> {
     const Tensor expected = read_tensor_file(file.string());
     ASSERT_EQ(tensor->shape(), expected.shape()) << what;
     ASSERT_EQ(is_complex(tensor->dtype()), is_complex(expected.dtype())) << what;
-    const auto parts = [](const Tensor& t) { return ::testing::values(is_complex(t.dtype()) ? pairs_of(t) : t); };
+    const auto parts = [](const Tensor& t) { return testing::values(is_complex(t.dtype()) ? pairs_of(t) : t); };
     const std::vector<double> left = parts(*tensor);
     const std::vector<double> right = parts(expected);
     double largest = 0;

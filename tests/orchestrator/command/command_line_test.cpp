@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/temporary_directory.h"
+#include "tests/support/error_of.h"
 
 namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -299,6 +300,22 @@ TEST(CommandLine, UnknownOptionsSuggestTheNearest) {
   EXPECT_EQ(usage_error({"-fj"}), "unknown option -fj (msrun -h lists all options)");
 }
 
+TEST(CommandLine, UnknownCommandsSuggestTheNearest) {
+  EXPECT_EQ(usage_error({"jurnal", "x"}), "unknown command jurnal, did you mean journal?");
+  EXPECT_EQ(usage_error({"acc_chek", "-api_info", "d"}), "unknown command acc_chek, did you mean acc_check?");
+  EXPECT_EQ(usage_error({"run_overflow"}), "unknown command run_overflow, did you mean run_overflow_check?");
+  EXPECT_EQ(usage_error({"overflow-check"}),
+            "unknown command overflow-check: the commands are multi_acc_check, "
+            "acc_check, run_overflow_check, journal, api_precision_compare, compare, "
+            "convert, tensor_compare");
+  EXPECT_EQ(usage_error({"comapre"}), "unknown command comapre, did you mean compare?");
+  EXPECT_EQ(usage_error({"torchair_convert"}), "unknown command torchair_convert, did you mean convert?");
+  EXPECT_EQ(usage_error({"tensor-compare", "a", "b"}), "unknown command tensor-compare, did you mean tensor_compare?");
+  EXPECT_EQ(usage_error({"-f", "pytorch", "run-ut"}), "unknown command run-ut, did you mean run_ut?");
+  EXPECT_EQ(usage_error({"hlep"}), "unknown command hlep, did you mean help?");
+  EXPECT_EQ(usage_error({"jurn\x1b[31mal"}).find('\x1b'), std::string::npos);
+}
+
 TEST(CommandLine, OtherUsageErrors) {
   EXPECT_THAT(usage_error({"check", "-api_info", "d"}), HasSubstr("unknown command check"));
   EXPECT_THAT(usage_error({"dump.json"}), HasSubstr("did you mean -api_info dump.json?"));
@@ -331,7 +348,10 @@ TEST(CommandLine, HelpAndVersion) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
   }
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help"})).text, std::get<PrintAndExit>(parse_any({"-h"})).text);
-  EXPECT_THAT(std::get<PrintAndExit>(parse_any({"--version"})).text, ::testing::StartsWith("msrun "));
+  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"--version"})).text, "msrun 0.1.0\n");
+  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help", "journal"})).text,
+            std::get<PrintAndExit>(parse_any({"journal", "--help"})).text);
+  EXPECT_THAT(std::get<ToolRequest>(parse_any({"help", "compare"})).arguments, ElementsAre("--help"));
 }
 
 TEST(CommandLine, ToolsReadTheirOwnWords) {
@@ -378,7 +398,13 @@ TEST(CommandLine, Journal) {
   EXPECT_EQ(journal({"journal", "x", "--export", "-"}).export_path, "-");
   EXPECT_EQ(journal({"journal", "-export=out.jsonl", "x"}).export_path, "out.jsonl");
   EXPECT_THAT(usage_error({"journal"}), HasSubstr("needs the journal of a run; usage: msrun journal FILE"));
-  EXPECT_THAT(usage_error({"journal", "x", "--jason"}), HasSubstr("no option --jason"));
+  EXPECT_EQ(usage_error({"journal", "x", "--jason"}), "unknown option --jason, did you mean --json?");
+  EXPECT_EQ(usage_error({"journal", "x", "y"}), "unexpected argument y");
+  EXPECT_EQ(journal({"journal", "--", "-x.journal"}).path, "-x.journal");
+  EXPECT_THAT(std::get<PrintAndExit>(parse_any({"journal", "-h"})).text,
+              ::testing::AllOf(HasSubstr("Usage: msrun journal FILE"), HasSubstr("--export FILE"),
+                               ::testing::Not(HasSubstr("-api_info"))));
+  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"journal", "--version"})).text, "msrun 0.1.0\n");
   EXPECT_THAT(usage_error({"journal", "x", "--export", "a", "--export", "b"}), HasSubstr("more than once"));
   EXPECT_THAT(usage_error({"journal", "x", "--export="}), HasSubstr("needs a file"));
 }

@@ -5,12 +5,15 @@
 
 #include <set>
 
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
 namespace msrun {
 namespace {
 
+using testing::error_of;
 using ::testing::HasSubstr;
+using testing::TemporaryDirectory;
 using ::testing::UnorderedElementsAre;
 
 bool is_supported(std::string_view name) {
@@ -49,7 +52,7 @@ TEST_F(ConfigFile, ListsAndPathAreRead) {
   const Config config = load(
       "{\"acc_check\": {\"white_list\": [\"conv2d\", \"linalg.norm\"], \"black_list\": [\"npu_rms_norm\"],"
       "\"error_data_path\": \"" +
-      folder_.path() + "\"}}");
+      folder_.path().string() + "\"}}");
   EXPECT_THAT(config.white_list, UnorderedElementsAre("conv2d", "linalg.norm"));
   EXPECT_THAT(config.black_list, UnorderedElementsAre("npu_rms_norm"));
   EXPECT_EQ(config.error_data_path, folder_.path());

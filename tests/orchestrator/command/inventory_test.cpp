@@ -49,7 +49,7 @@ TEST(Inventory, IsPrintedWithTheApis) {
 
 // docs/operators.md tells the reason of each.
 TEST(Inventory, SkippedOperatorsAreDocumented) {
-  std::ifstream file(testing::test_data() + "/../../docs/operators.md");
+  std::ifstream file(testing::source_root() + "/docs/operators.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   ASSERT_FALSE(page.empty());
   for (const ApiListing& entry : list_apis()) {

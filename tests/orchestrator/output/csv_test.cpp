@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "orchestrator/output/csv_titles.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -14,9 +15,12 @@ namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using testing::read_file;
+using testing::TemporaryDirectory;
 
 ApiResult call(const std::string& name, Status forward, std::optional<Status> backward, std::string message = {}) {
   ApiResult result;
@@ -111,7 +115,7 @@ TEST(CsvBytes, Headers) {
   EXPECT_EQ(result_header(pytorch_dialect()),
             "\xEF\xBB\xBF"
             "API name,Forward Test Success,Backward Test Success,Message\r\n");
-  const std::string golden = bytes_of(testing::test_data("/acc_check_csv/details.csv"));
+  const std::string golden = read_file(testing::test_data("/acc_check_csv/details.csv"));
   EXPECT_EQ(details_header(pytorch_dialect(), false), golden.substr(0, golden.find('\n') + 1));
   EXPECT_THAT(details_header(pytorch_dialect(), true),
               HasSubstr("API Name,Bench Dtype,DEVICE Dtype,Shape,Cosine Similarity,"));
@@ -140,13 +144,13 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
   const ApiResult second = call("Torch.topk.0", Status::error, std::nullopt);
   csv.append(std::vector{second});
   csv.append(std::vector{first});
-  EXPECT_EQ(bytes_of(files.result), result_header(pytorch_dialect()) + result_row(second) + result_row(first));
-  EXPECT_EQ(bytes_of(files.details), details_header(pytorch_dialect(), false) + details_rows(first, 14));
+  EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(second) + result_row(first));
+  EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), false) + details_rows(first, 14));
 
   write_in_order(files, {}, {first, second});
-  EXPECT_EQ(bytes_of(files.result), result_header(pytorch_dialect()) + result_row(first) + result_row(second));
+  EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(first) + result_row(second));
   CsvFiles::open(files, {}).append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
-  EXPECT_EQ(bytes_of(files.result),
+  EXPECT_EQ(read_file(files.result),
             result_header(pytorch_dialect()) + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
   EXPECT_EQ(folder.names().size(), 2U);
 }
@@ -156,9 +160,9 @@ TEST(CsvFilesTest, EnglishTitlesAndPrecision) {
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles csv = CsvFiles::create(files, {.precision = 2, .english_titles = true});
   csv.append(std::vector{relu()});
-  EXPECT_EQ(bytes_of(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
+  EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
   write_in_order(files, {.precision = 2, .english_titles = true}, {relu()});
-  EXPECT_EQ(bytes_of(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
+  EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
   EXPECT_THAT(details_rows(relu(), 2), HasSubstr(",1.00,0.00, ,"));
 }
 
@@ -168,7 +172,7 @@ TEST(CsvFilesTest, NeverOverwrites) {
   folder.write("accuracy_checking_result_20260102030405.csv", "precious");
   EXPECT_THAT(error_of<UserError>([&] { CsvFiles::create(files, {}); }),
               HasSubstr("accuracy_checking_result_20260102030405.csv already exists"));
-  EXPECT_EQ(bytes_of(files.result), "precious");
+  EXPECT_EQ(read_file(files.result), "precious");
   EXPECT_THAT(folder.names(), ElementsAre("accuracy_checking_result_20260102030405.csv"));
 }
 
@@ -177,7 +181,7 @@ TEST(CsvFilesTest, OpenAppends) {
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles::create(files, {}).append(std::vector{relu()});
   CsvFiles::open(files, {}).append(std::vector{relu()});
-  EXPECT_EQ(bytes_of(files.result), result_header(pytorch_dialect()) + result_row(relu()) + result_row(relu()));
+  EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(relu()) + result_row(relu()));
   EXPECT_THAT(error_of<WriteError>([&] { CsvFiles::open(run_files(folder.path(), "1"), {}); }), HasSubstr("_1.csv"));
 }
 
@@ -207,26 +211,26 @@ TEST(CsvFilesTest, FullDiskLeavesWholeRowsAndNamesTheFile) {
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles csv = CsvFiles::create(files, {});
   csv.append(std::vector{relu()});
-  const std::string details = bytes_of(files.details);
-  const std::string result = bytes_of(files.result);
+  const std::string details = read_file(files.details);
+  const std::string result = read_file(files.result);
   std::string text;
   {
     const FullDisk full(details.size() + 10);
     text = error_of<WriteError>([&] { csv.append(std::vector{relu()}); });
   }
   EXPECT_THAT(text, HasSubstr(files.details + " cannot be written: File too large"));
-  EXPECT_EQ(bytes_of(files.details), details);
-  EXPECT_EQ(bytes_of(files.result), result);
+  EXPECT_EQ(read_file(files.details), details);
+  EXPECT_EQ(read_file(files.result), result);
 
   {
     const FullDisk full(100);
     text = error_of<WriteError>([&] { write_in_order(files, {}, {relu()}); });
   }
   EXPECT_THAT(text, HasSubstr(files.details));
-  EXPECT_EQ(bytes_of(files.details), details);
+  EXPECT_EQ(read_file(files.details), details);
   EXPECT_EQ(folder.names().size(), 2U);
   csv.append(std::vector{relu()});
-  EXPECT_EQ(bytes_of(files.result), result + result_row(relu()));
+  EXPECT_EQ(read_file(files.result), result + result_row(relu()));
 }
 
 std::vector<std::vector<std::string>> rows_of(std::string_view text, std::size_t* torn = nullptr) {
@@ -294,13 +298,13 @@ TEST(CsvImport, FilesOfMsprobeComeBackByteForByte) {
   const ImportedCsv imported = import_csv(result, details, CsvStyle{.precision = 14});
   EXPECT_THAT(imported.notes, IsEmpty());
   EXPECT_GT(imported.results.size(), 10U);
-  EXPECT_EQ(rendered_result(imported.results), bytes_of(result));
-  EXPECT_EQ(rendered_details(imported.results), bytes_of(details));
+  EXPECT_EQ(rendered_result(imported.results), read_file(result));
+  EXPECT_EQ(rendered_details(imported.results), read_file(details));
 }
 
 TEST(CsvImport, EveryCutOfTheFilesKeepsWholeCalls) {
   const TemporaryDirectory folder;
-  const std::string golden_result = bytes_of(testing::test_data("/acc_check_csv/result.csv"));
+  const std::string golden_result = read_file(testing::test_data("/acc_check_csv/result.csv"));
   const std::string details = testing::test_data("/acc_check_csv/details.csv");
   const ImportedCsv all =
       import_csv(testing::test_data("/acc_check_csv/result.csv"), details, CsvStyle{.precision = 14});
@@ -377,7 +381,7 @@ TEST(CsvImport, NamesMayLookLikeRowNames) {
       folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(strange, 14));
   const ImportedCsv imported = import_csv(result, details, CsvStyle{.precision = 14});
   EXPECT_THAT(imported.notes, IsEmpty());
-  EXPECT_EQ(rendered_details(imported.results), bytes_of(details));
+  EXPECT_EQ(rendered_details(imported.results), read_file(details));
 }
 
 TEST(CsvImport, CellsOfEveryKindPrintAgainAsTheyWere) {
@@ -403,7 +407,7 @@ TEST(CsvImport, CellsOfEveryKindPrintAgainAsTheyWere) {
            Cell::fp64(-1.0 / 0.0)};
   const std::string r = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(result));
   const std::string d = folder.write("d.csv", details_header(pytorch_dialect(), false) + details_rows(result, 14));
-  EXPECT_EQ(rendered_details(import_csv(r, d, CsvStyle{.precision = 14}).results), bytes_of(d));
+  EXPECT_EQ(rendered_details(import_csv(r, d, CsvStyle{.precision = 14}).results), read_file(d));
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using testing::read_file;
 using ::testing::SizeIs;
+using testing::TemporaryDirectory;
 
 class NoView final : public ProgressView {
  public:
@@ -197,12 +199,12 @@ TEST_F(Results, OfAnEarlierRunAreTakenOrRunAgain) {
   EXPECT_THAT(journalled<ApiResult>(), IsEmpty()) << "they are in it already";
   results.add(result_of(1, Status::warning));
   results.finish();
-  const std::string csv = bytes_of(directory_.file("accuracy_checking_result_20260101000000.csv"));
+  const std::string csv = read_file(directory_.file("accuracy_checking_result_20260101000000.csv"));
   EXPECT_THAT(csv, HasSubstr("relu.0,pass, \r\nFunctional.relu.1,warning, \r\nFunctional.relu.3,error, \r\n"));
   // Device 5 is not used any more; what ran on it is still to be seen.
-  EXPECT_THAT(bytes_of(directory_.file("device5/accuracy_checking_result_20260101000000.csv")),
+  EXPECT_THAT(read_file(directory_.file("device5/accuracy_checking_result_20260101000000.csv")),
               HasSubstr("relu.3,error"));
-  EXPECT_THAT(bytes_of(directory_.file("device0/accuracy_checking_result_20260101000000.csv")),
+  EXPECT_THAT(read_file(directory_.file("device0/accuracy_checking_result_20260101000000.csv")),
               Not(HasSubstr("relu.3")));
 }
 

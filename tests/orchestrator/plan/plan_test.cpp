@@ -3,13 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "kernels/api/call_codec.h"
 #include "kernels/base/error.h"
+#include "tests/support/temporary_directory.h"
 
 namespace msrun {
 namespace {
@@ -20,13 +20,10 @@ using ::testing::HasSubstr;
 class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "msrun_plan_XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
     options_.skip_reason = [](const Dialect& /*dialect*/, const std::string& name) {
       return name.starts_with("Distributed.") ? "API " + name + " not support for acc_check. SKIP." : std::string();
     };
   }
-  ~PlanTest() override { std::filesystem::remove_all(directory_); }
 
   Plan plan(const std::string& data) {
     const std::filesystem::path path = directory_ / "dump.json";
@@ -49,7 +46,7 @@ class PlanTest : public ::testing::Test {
   }
   static std::string backward(const std::string& grads) { return R"({"input":[)" + grads + R"(],"output":[]})"; }
 
-  std::filesystem::path directory_;
+  testing::TemporaryDirectory directory_;
   PlanOptions options_;
 };
 

@@ -13,6 +13,7 @@ namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::TemporaryDirectory;
 
 Options with(int threads, std::vector<int> devices) {
   Options options;

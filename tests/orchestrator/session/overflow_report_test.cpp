@@ -9,6 +9,8 @@ namespace msrun {
 namespace {
 
 using Verdict = OverflowFinding::Verdict;
+using testing::read_file;
+using testing::TemporaryDirectory;
 
 ApiResult finding(std::uint32_t task, Verdict verdict, bool bench, bool device) {
   ApiResult result;
@@ -43,20 +45,20 @@ TEST(OverflowReport, IsInDumpOrderWhateverTheOrderOfCompletion) {
   const std::string path = directory.file("overflow.csv");
   Events events;
   OverflowReport report(pytorch_dialect(), events, path);
-  EXPECT_EQ(bytes_of(path), overflow_header());
+  EXPECT_EQ(read_file(path), overflow_header());
   report.api_result(finding(2, Verdict::abnormal, false, true));
-  EXPECT_EQ(bytes_of(path), overflow_header());
+  EXPECT_EQ(read_file(path), overflow_header());
   report.api_result(finding(0, Verdict::normal, false, false));
   const std::string first = overflow_header() + "Torch.mul.0,False,False,normal,text\r\n";
-  EXPECT_EQ(bytes_of(path), first);
+  EXPECT_EQ(read_file(path), first);
   report.api_result(skip_result(1, "Torch.mul.1", "cannot"));
   const std::string three = first + "Torch.mul.1, , ,skip,cannot\r\nTorch.mul.2,False,True,abnormal,text\r\n";
-  EXPECT_EQ(bytes_of(path), three);
+  EXPECT_EQ(read_file(path), three);
   // Call 3 never comes.
   report.api_result(finding(4, Verdict::normal, true, true));
-  EXPECT_EQ(bytes_of(path), three);
+  EXPECT_EQ(read_file(path), three);
   report.flush();
-  EXPECT_EQ(bytes_of(path), three + "Torch.mul.4,True,True,normal,text\r\n");
+  EXPECT_EQ(read_file(path), three + "Torch.mul.4,True,True,normal,text\r\n");
   EXPECT_EQ(report.counts().normal, 2U);
   EXPECT_EQ(report.counts().abnormal, 1U);
   EXPECT_EQ(report.counts().skipped, 1U);
@@ -68,7 +70,7 @@ TEST(OverflowReport, OverwritesNothing) {
   const std::string path = directory.write("overflow.csv", "kept");
   Events events;
   EXPECT_THROW(OverflowReport(pytorch_dialect(), events, path), UserError);
-  EXPECT_EQ(bytes_of(path), "kept");
+  EXPECT_EQ(read_file(path), "kept");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
     slot(1).fatal_signal.store(SIGABRT);
     queue_.admit(slot(1), 400);
     queue_.acquire_processor(slot(1));
-    raise(SIGKILL);
+    ::raise(SIGKILL);
   });
   const int status = wait_for_end();
   EXPECT_EQ(death_text(status), "killed by signal 9 (SIGKILL)");

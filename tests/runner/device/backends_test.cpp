@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <set>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -16,16 +16,13 @@ namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::read_file;
 
 std::string refusal(const BackendRequest& request) {
-  try {
-    choose_backend(request);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "";
+  return error_of<UserError>([&] { choose_backend(request); });
 }
 
 // A product of two tensors that need a gradient, with the results that a recording may hold.
@@ -54,7 +51,7 @@ TEST(Backends, HaveNamesOfTheirOwnAndALineOfHelp) {
 }
 
 TEST(Backends, AreDocumented) {
-  const std::string text = bytes_of(std::filesystem::path(testing::test_data()) / "../../docs/architecture.md");
+  const std::string text = read_file(testing::source_root() + "/docs/architecture.md");
   for (const Backend& backend : backends()) EXPECT_THAT(text, HasSubstr("`" + std::string(backend.name) + "`"));
 }
 

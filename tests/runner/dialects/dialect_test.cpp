@@ -61,6 +61,11 @@ TEST(PyTorchDialect, SaysInTheResultFileWhyADirectionIsSkipped) {
   EXPECT_EQ(pytorch_dialect().result_message(result), "forward");
 }
 
+TEST(PyTorchDialect, LooksForTensorsBesideTheDump) {
+  EXPECT_EQ(pytorch_dialect().tensor_folder("/no/such/dump.json", {}), "/no/such/dump_tensor_data");
+  EXPECT_EQ(pytorch_dialect().tensor_folder("dump.json", {}), "dump_tensor_data");
+}
+
 TEST(PyTorchDialect, NamesTheFolderOfErrorData) {
   EXPECT_EQ(pytorch_dialect().error_data_folder("20260102030405"), "ut_error_data20260102030405");
 }

@@ -8,6 +8,7 @@
 
 #include "journal/writer.h"
 #include "kernels/base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -17,7 +18,10 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::error_of;
+using testing::read_file;
 using ::testing::SizeIs;
+using testing::TemporaryDirectory;
 
 // What the handlers were told, one word each.
 class Told {
@@ -75,7 +79,7 @@ TEST_F(JournalRecords, ThatCannotBeReadAreNamed) {
 // tests/data/journal_version_1: two runs that were killed, both with the same call in flight.
 TEST_F(JournalRecords, OfVersion1AreReadAndFollowedByThoseOfToday) {
   const std::string path = directory_.write(
-      "old.journal", bytes_of(testing::test_data("/journal_version_1/accuracy_checking_20261122031752.journal")));
+      "old.journal", read_file(testing::test_data("/journal_version_1/accuracy_checking_20261122031752.journal")));
   Told told;
   AttemptHistory attempts;
   RecordHandlers handlers = told.handlers();

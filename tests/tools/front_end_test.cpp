@@ -1,0 +1,93 @@
+// What all programs have in common for whoever types their command lines: version, layout of the help, suggestions for
+// what is mistyped, exit codes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "tests/support/msrun_process.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Program {
+  const char* name;
+  const char* mistyped;
+  const char* meant;
+};
+
+class FrontEnd : public ::testing::TestWithParam<Program> {};
+
+TEST_P(FrontEnd, SaysItsVersion) {
+  const TemporaryDirectory scratch;
+  for (const char* word : {"--version", "-version"}) {
+    const Finished run = run_tool(GetParam().name, {word}, scratch.path());
+    EXPECT_EQ(run.exit_code, 0);
+    EXPECT_EQ(run.out, std::string(GetParam().name) + " 0.1.0\n");
+    EXPECT_EQ(run.err, "");
+  }
+}
+
+TEST_P(FrontEnd, LaysOutItsHelp) {
+  const TemporaryDirectory scratch;
+  const Finished help = run_tool(GetParam().name, {"--nonsense", "--help"}, scratch.path());
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_EQ(help.err, "");
+  std::size_t at = 0;
+  const std::string usage = "\n\nUsage: " + std::string(GetParam().name) + " ";
+  for (const std::string& part : {usage, std::string("\n\nExamples:\n  "), std::string("\n\nHelp:\n  -h, --help  "),
+                                  std::string("\n  --version  "), std::string("\n\nExit codes:\n  0  "),
+                                  std::string("\n  2  "), std::string("\n  4  internal error\n")}) {
+    at = help.out.find(part, at);
+    EXPECT_NE(at, std::string::npos) << part << help.out;
+    at = std::min(at, help.out.size());
+  }
+  std::istringstream lines(help.out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 120U) << line;
+    EXPECT_FALSE(line.ends_with(' ')) << line;
+  }
+}
+
+TEST_P(FrontEnd, SuggestsWhatAMistypedOptionMeant) {
+  const TemporaryDirectory scratch;
+  const auto& [name, mistyped, meant] = GetParam();
+  const Finished run = run_tool(name, {mistyped, "x"}, scratch.path());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err, std::string(name) + ": unknown option " + mistyped + ", did you mean " + meant + "?\n");
+}
+
+TEST_P(FrontEnd, PutsHostileWordsIntoOneCleanLine) {
+  const TemporaryDirectory scratch;
+  const Finished run = run_tool(GetParam().name, {"--x\n\x1b[2J\x7Fqqqqqqqqqqqqq"}, scratch.path());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, StartsWith(std::string(GetParam().name) + ": unknown option --x__[2J_q"));
+  EXPECT_EQ(std::ranges::count(run.err, '\n'), 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FrontEnd,
+                         ::testing::Values(Program{"msrun", "-api_inf", "-api_info"},
+                                           Program{"api_precision_compare", "-npu_csv", "--npu_csv_path"},
+                                           Program{"tensor_compare", "--standart", "--standard"},
+                                           Program{"torchair_compare", "--target-pat", "--target_path"},
+                                           Program{"torchair_convert", "--verbos", "--verbose"}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(FrontEndOfCommands, ToolsAreHelpedAndMistypedThroughMsrun) {
+  const TemporaryDirectory scratch;
+  const auto run = [&](const std::vector<std::string>& words) { return msrun(words, scratch.path()); };
+  EXPECT_THAT(run({"help", "compare"}).out, HasSubstr("Usage: torchair_compare "));
+  EXPECT_THAT(run({"convert", "--version"}).out, StartsWith("torchair_convert 0.1.0"));
+  const Finished jurnal = run({"jurnal"});
+  EXPECT_EQ(jurnal.exit_code, 2);
+  EXPECT_EQ(jurnal.err, "msrun: unknown command jurnal, did you mean journal?\n");
+  EXPECT_EQ(run({"convrt", "dir"}).err, "msrun: unknown command convrt, did you mean convert?\n");
+}
+
+}  // namespace
+}  // namespace msrun::testing

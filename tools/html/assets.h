@@ -1,0 +1,12 @@
+// Style and script, which are the same in every page.
+#pragma once
+
+#include <string_view>
+
+namespace msrun::html {
+
+extern const std::string_view style;
+// Fills every table of the document from the data beside it.
+extern const std::string_view table_script;
+
+}  // namespace msrun::html

@@ -1,0 +1,99 @@
+#include "tools/torchair_compare/op_planner.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tools/torchair_compare/op_names.h"
+
+namespace msrun::torchair {
+
+namespace {
+
+constexpr const char* without_golden = "operators without golden data";
+
+// Each node once (torchair.md F15).
+std::vector<const FxNode*> without_repetition(std::vector<const FxNode*> nodes) {
+  auto end = nodes.begin();
+  for (const FxNode* node : nodes) {
+    if (std::find(nodes.begin(), end, node) == end) *end++ = node;
+  }
+  nodes.erase(end, nodes.end());
+  return nodes;
+}
+
+}  // namespace
+
+// The FX nodes of an operator that were dumped, one for each output that names one.
+std::vector<const FxNode*> OpPlanner::fx_nodes(const GeGraphOp& op, const OpTask& task) {
+  std::vector<const FxNode*> nodes;
+  std::vector<std::string> missing;
+  for (const std::string& name : op.fx_names) {
+    std::string key(fx_node_key(name));
+    if (std::ranges::find(missing, key) != missing.end()) continue;
+    const auto found = task.data->golden_fx.find(key);
+    if (found != task.data->golden_fx.end()) {
+      nodes.push_back(&found->second);
+    } else {
+      messages_.warning("operators without FX data",
+                        "FX data missing, GE tensor name: " + task.mine->op_name + ", FX tensor name: " + key);
+      ++unmatched_.missing_golden;
+      missing.push_back(std::move(key));
+    }
+  }
+  return nodes;
+}
+
+bool OpPlanner::plan_against_fx(const std::vector<std::size_t>& parts, OpTask& task) {
+  if (parts.empty()) {
+    const std::string& type = task.mine->op_type;
+    if (type.find("Cast") == std::string::npos && type.find("TransData") == std::string::npos) {
+      ++unmatched_.not_in_graph;
+      messages_.detail("The operator " + task.mine->op_name + " was dumped but is not in the graph.");
+      return false;
+    }
+    task.golden = AgainstItself{};
+    return true;
+  }
+  AgainstFx golden;
+  if (parts.size() == 1) {
+    golden.replaced = fx_nodes(graph_.ops[parts.front()], task);
+    if (!golden.replaced.empty()) {
+      golden.inputs = golden.outputs = {golden.replaced.back()};
+      golden.replaced.pop_back();
+    }
+  } else {
+    golden.inputs = without_repetition(fx_nodes(graph_.ops[parts.front()], task));
+    golden.outputs = without_repetition(fx_nodes(graph_.ops[parts.back()], task));
+  }
+  if (golden.inputs.empty() && golden.outputs.empty()) return false;
+  task.golden = std::move(golden);
+  return true;
+}
+
+bool OpPlanner::plan_against_ge(const std::vector<std::size_t>& parts, OpTask& task) {
+  const auto refuse = [&](const std::string& text) {
+    messages_.warning(without_golden, text);
+    ++unmatched_.missing_golden;
+    return false;
+  };
+  if (task.mine->op_type != "AutomaticBufferFusionOp") {
+    const GeOpFile* golden = task.data->golden_ge.find(task.mine->op_name);
+    if (golden == nullptr) return refuse("Golden data missing, My tensor name: " + task.mine->op_name);
+    task.golden = AgainstGe{golden};
+    return true;
+  }
+  AgainstFused golden;
+  for (const std::size_t part : parts) {
+    const GeGraphOp& op = graph_.ops[part];
+    golden.parts.push_back({&op, task.data->golden_ge.find(op.name)});
+  }
+  const bool any = std::ranges::any_of(golden.parts, [](const auto& part) { return part.golden != nullptr; });
+  if (!any) {
+    return refuse("Golden data missing, none of the operators fused into " + task.mine->op_name + " was dumped");
+  }
+  task.golden = std::move(golden);
+  return true;
+}
+
+}  // namespace msrun::torchair

@@ -1,0 +1,47 @@
+// Which golden tensors one dumped operator is to be compared with (torchair.md 7.2 and 7.4), and a count of what has no
+// counterpart.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/io/graph_engine/ge_graph.h"
+#include "tools/torchair_compare/messages.h"
+#include "tools/torchair_compare/op_task.h"
+
+namespace msrun::torchair {
+
+enum class GoldenKind : std::uint8_t { fx, ge };
+
+// What has no row, for the closing summary.
+struct Unmatched {
+  std::uint64_t missing_golden = 0;  // operators whose golden data, or golden token, is missing
+  std::uint64_t not_in_graph = 0;    // dumped operators that the graph does not know
+  std::uint64_t not_dumped = 0;      // operators of the graph without a dump
+};
+
+class OpPlanner {
+ public:
+  // All of them must outlive the planner; what it finds unmatched is counted and told of.
+  OpPlanner(GoldenKind kind, const GeGraph& graph, Messages& messages, Unmatched& unmatched)
+      : kind_(kind), graph_(graph), messages_(messages), unmatched_(unmatched) {}
+
+  // Sets task.golden. parts are indices of the graph's operators that the dumped one consists of. False if it has no
+  // row.
+  bool plan(const std::vector<std::size_t>& parts, OpTask& task) {
+    return kind_ == GoldenKind::ge ? plan_against_ge(parts, task) : plan_against_fx(parts, task);
+  }
+
+ private:
+  bool plan_against_fx(const std::vector<std::size_t>& parts, OpTask& task);
+  bool plan_against_ge(const std::vector<std::size_t>& parts, OpTask& task);
+  std::vector<const FxNode*> fx_nodes(const GeGraphOp& op, const OpTask& task);
+
+  GoldenKind kind_;
+  const GeGraph& graph_;
+  Messages& messages_;
+  Unmatched& unmatched_;
+};
+
+}  // namespace msrun::torchair
