@@ -306,7 +306,7 @@ TEST(DumpJson, DropsModulesAndDeliversRepeatedNamesInOrder) {
 TEST(DumpJson, HandsOutModulesToThoseWhoAskForThem) {
   for (const std::string name : {"cnn_fp32_mix", "llama_bf16_mix"}) {
     const std::string path = testing::test_data("/dumps/") + name + "/dump.json";
-    const ordered_json data = ordered_json::parse(file_text(path))["data"];
+    const ordered_json data = ordered_json::parse(testing::read_file(path))["data"];
     auto expected = data.begin();
     std::size_t modules = 0;
     std::size_t gradients = 0;

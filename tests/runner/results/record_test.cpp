@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <limits>
 
 #include "runner/results/bytes.h"
@@ -123,6 +124,19 @@ TEST(Records, AreWhatTheFormatSays) {
             "\x02\x01"                            // error, explained by rounding
             "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
+}
+
+TEST(Records, TellTheColumnsOfARow) {
+  ApiResult result = skip_result(0, "Torch.add.0", "reason");
+  EXPECT_EQ(decode_result(encode(result)).forward_rows.at(0).columns, nullptr);
+  result.forward_rows.emplace_back(pytorch_columns());
+  EXPECT_EQ(decode_result(encode(result)).forward_rows.at(1).columns, &pytorch_columns());
+
+  static constexpr std::array<Column, 1> column{{{Metric::cosine, "Cosine", "Cosine"}}};
+  const ColumnSet later(200, {"a", "b", "c"}, column, append_cell_text);
+  result.forward_rows.emplace_back(later);
+  EXPECT_EQ(error_of([&] { decode_result(encode(result)); }),
+            "a row has columns of set 200, which this msrun does not know");
 }
 
 TEST(Records, CutShortOrWithSurplusBytesAreRefused) {
