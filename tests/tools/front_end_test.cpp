@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(All, FrontEnd,
                                            Program{"tensor_compare", "--standart", "--standard"},
                                            Program{"torchair_compare", "--target-pat", "--target_path"},
                                            Program{"torchair_convert", "--verbos", "--verbose"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& program) { return program.param.name; });
 
 TEST(FrontEndOfCommands, ToolsAreHelpedAndMistypedThroughMsrun) {
   const TemporaryDirectory scratch;

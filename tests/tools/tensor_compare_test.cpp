@@ -145,7 +145,7 @@ TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "");
   EXPECT_EQ(run.out,
-            "API Name," + details_titles(false) +
+            "API Name," + details_titles(pytorch_columns(), false) +
                 "Functional.softmax.0.forward.output.0,torch.float32,torch.float16,\"(4,)\",0.99999846452807,"
                 "0.009765625,1.00000000000000,0.75000000000000, , ,0.25000000000000,0.00488299560356,0,0.009765624,"
                 "0.002441406, , , , , , ,warning,\"\n"

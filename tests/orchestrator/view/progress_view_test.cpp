@@ -27,7 +27,7 @@ ProgressState state_at(std::uint64_t done, double elapsed) {
 
 TEST(Text, ReadableReplacesWhatIsNoText) {
   EXPECT_EQ(readable("plain, 精度\nnext"), "plain, 精度\nnext");
-  EXPECT_EQ(readable(std::string_view("a\0b\t\x1b[m\x7f\r\n", 10)), "a_b__[m__\n");
+  EXPECT_EQ(readable(std::string("a\0b\t\x1b[m\x7f\r\n", 10)), "a_b__[m__\n");
   // Cut off, alone, overlong, a surrogate.
   EXPECT_EQ(readable("\xE7\xB2"), "\xEF\xBF\xBD\xEF\xBF\xBD");
   EXPECT_EQ(readable("x\xFFy"), "x\xEF\xBF\xBDy");
