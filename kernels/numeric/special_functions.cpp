@@ -1,12 +1,30 @@
 #include "kernels/numeric/special_functions.h"
 
 #include <algorithm>
+#include <boost/math/special_functions/bessel.hpp>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+#include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 namespace msrun {
 namespace {
+
+// Boost.Math serves where it is the more exact: digamma and trigamma (near their roots by orders of magnitude), the
+// incomplete gamma functions of order up to large_order, and the Bessel functions. Written here is what it lacks, as
+// Hurwitz's zeta function and with it polygamma, which for negative arguments is more exact this way, and what is
+// better here or in the C library: erf_inverse (1.4 ULP at most, Boost 2.6) and log_gamma.
+//
+// Arguments outside of the domain are handled before; what else goes wrong gives infinity or NaN, never an exception.
+namespace policies = boost::math::policies;
+using Quiet = policies::policy<
+    policies::domain_error<policies::ignore_error>, policies::pole_error<policies::ignore_error>,
+    policies::overflow_error<policies::ignore_error>, policies::underflow_error<policies::ignore_error>,
+    policies::denorm_error<policies::ignore_error>, policies::rounding_error<policies::ignore_error>,
+    policies::evaluation_error<policies::ignore_error>, policies::indeterminate_result_error<policies::ignore_error>,
+    policies::promote_float<false>, policies::promote_double<false>>;
 
 // q > 0: some terms of the sum, then the Euler-Maclaurin formula for the rest.
 double positive_zeta(double s, double q) {
@@ -28,43 +46,8 @@ double positive_zeta(double s, double q) {
   return sum;
 }
 
-// x^a e^-x / Gamma(a).
-double gamma_weight(double a, double x) { return std::exp(a * std::log(x) - x - log_gamma(a)); }
-
-// The lower function for x < a + 1, by its power series.
-double gamma_series(double a, double x) {
-  double term = 1 / a;
-  double sum = term;
-  for (double n = 1; n < 1e5 && term > sum * 1e-17; n += 1) {
-    term *= x / (a + n);
-    sum += term;
-  }
-  return sum * gamma_weight(a, x);
-}
-
-// The upper function for x >= a + 1, by its continued fraction.
-double gamma_fraction(double a, double x) {
-  constexpr double tiny = 1e-300;
-  double b = x + 1 - a;
-  double c = 1 / tiny;
-  double d = 1 / b;
-  double product = d;
-  for (double n = 1; n < 1e5; n += 1) {
-    const double numerator = -n * (n - a);
-    b += 2;
-    d = numerator * d + b;
-    d = 1 / (std::abs(d) < tiny ? tiny : d);
-    c = b + numerator / c;
-    c = std::abs(c) < tiny ? tiny : c;
-    const double factor = c * d;
-    product *= factor;
-    if (std::abs(factor - 1) < 1e-16) break;
-  }
-  return product * gamma_weight(a, x);
-}
-
 // Both functions for large a, where series would be long: the leading terms of the uniform expansion in 1 / a. upper is
-// 1 for the upper function, -1 for the lower one.
+// 1 for the upper function, -1 for the lower one. Boost takes some 100 microseconds there and loses more digits.
 double gamma_large(double a, double x, double upper) {
   const double mu = (x - a) / a;
   const double eta = std::copysign(std::sqrt(2 * (mu - std::log1p(mu))), mu);
@@ -104,34 +87,20 @@ double log_gamma(double x) {
 double digamma(double x) {
   constexpr double pi = std::numbers::pi;
   if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
+  if (std::isnan(x)) return x;
   if (std::isinf(x)) return x > 0 ? x : std::numeric_limits<double>::quiet_NaN();
   if (x < 0) {
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
     return digamma(1 - x) - pi / std::tan(pi * (x - std::floor(x)));
   }
-  double shift = 0;
-  for (; x < 10; x += 1) shift -= 1 / x;
-  const double z = 1 / (x * x);
-  // Bernoulli numbers B(2k) / 2k.
-  const double series =
-      z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
-  return shift + std::log(x) - 0.5 / x - series;
+  return boost::math::digamma(x, Quiet());
 }
 
 double trigamma(double x) {
-  constexpr double pi = std::numbers::pi;
-  if (x <= 0) {
-    if (x == std::floor(x)) return std::numeric_limits<double>::infinity();
-    const double sine = std::sin(pi * (x - std::floor(x)));
-    return pi * pi / (sine * sine) - trigamma(1 - x);
-  }
-  double sum = 0;
-  for (; x < 10; x += 1) sum += 1 / (x * x);
-  const double z = 1 / (x * x);
-  // Bernoulli numbers B(2k).
-  const double series =
-      1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * (691.0 / 2730)))));
-  return sum + 1 / x + z / 2 + z / x * series;
+  if (std::isnan(x)) return x;
+  if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::infinity();
+  if (std::isinf(x)) return 0;
+  return boost::math::trigamma(x, Quiet());
 }
 
 double hurwitz_zeta(double s, double q) {
@@ -154,55 +123,37 @@ double polygamma(std::int64_t n, double x) {
 double gamma_p(double a, double x) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (!(a >= 0 && x >= 0)) return nan;
-  if (a == 0) return x > 0 ? 1 : nan;
-  if (x == 0) return 0;
+  if (x == 0) return a == 0 ? nan : 0;
+  if (a < std::numeric_limits<double>::min()) return 1;
   if (std::isinf(a)) return std::isinf(x) ? nan : 0;
   if (std::isinf(x)) return 1;
   if (a > large_order) return gamma_large(a, x, -1);
-  return x < a + 1 ? gamma_series(a, x) : 1 - gamma_fraction(a, x);
+  return boost::math::gamma_p(a, x, Quiet());
 }
 
 double gamma_q(double a, double x) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   if (!(a >= 0 && x >= 0)) return nan;
-  if (a == 0) return x > 0 ? 0 : nan;
-  if (x == 0) return 1;
+  if (x == 0) return a == 0 ? nan : 1;
+  if (a < std::numeric_limits<double>::min()) return 0;
   if (std::isinf(a)) return std::isinf(x) ? nan : 1;
   if (std::isinf(x)) return 0;
   if (a > large_order) return gamma_large(a, x, 1);
-  return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
+  return boost::math::gamma_q(a, x, Quiet());
 }
 
 namespace {
 
-// Below 20 the power series, of positive terms only; above it the asymptotic series, whose smallest term is below the
-// precision of double there.
-double bessel(double x, double order) {
-  const double magnitude = std::abs(x);
-  if (std::isnan(x)) return x;
-  const double sign = order == 1 && x < 0 ? -1 : 1;
-  double sum = 1;
-  double term = 1;
-  if (magnitude < 20) {
-    const double quarter = magnitude * magnitude / 4;
-    for (double k = 1; term > sum * 1e-18; k += 1) {
-      term *= quarter / (k * (k + order));
-      sum += term;
-    }
-    return order == 1 ? sign * sum * magnitude / 2 : sum;
-  }
-  for (double k = 1; k < 40 && std::abs(term) > 1e-18; k += 1) {
-    term *= -(4 * order * order - (2 * k - 1) * (2 * k - 1)) / (8 * k * magnitude);
-    sum += term;
-  }
-  // In two factors, so that no intermediate result overflows before the function does.
-  const double half = std::exp(magnitude / 2);
-  return sign * half * (half / std::sqrt(2 * std::numbers::pi * magnitude)) * sum;
+// As in torch, infinity gives NaN.
+double bessel(int order, double x) {
+  if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
+  const double value = boost::math::cyl_bessel_i(order, std::abs(x), Quiet());
+  return order == 1 && x < 0 ? -value : value;
 }
 
 }  // namespace
 
-double bessel_i0(double x) { return bessel(x, 0); }
-double bessel_i1(double x) { return bessel(x, 1); }
+double bessel_i0(double x) { return bessel(0, x); }
+double bessel_i1(double x) { return bessel(1, x); }
 
 }  // namespace msrun

@@ -62,6 +62,16 @@ TEST(IncompleteGamma, Limits) {
   EXPECT_TRUE(std::isnan(gamma_q(1, -2)));
 }
 
+// References of the hard points: mpmath with 40 digits.
+TEST(IncompleteGamma, HardPoints) {
+  EXPECT_NEAR(gamma_p(93.561275297572294, 89.733483213649137) / 0.35693200346416371272, 1, 1e-13);
+  EXPECT_NEAR(gamma_q(93.561275297572294, 89.733483213649137) / 0.64306799653583628728, 1, 1e-13);
+  EXPECT_NEAR(gamma_q(0.0015723851365313062, 0.080109094595214939) / 0.0031819246135354437686, 1, 1e-14);
+  EXPECT_NEAR(gamma_p(94989.067094307378, 90154.014731568226) / 1.1911299762756258966e-57, 1, 1e-10);
+  EXPECT_NEAR(gamma_q(1e-300, 0.5) / 5.5977359477616082577e-301, 1, 1e-13);
+  EXPECT_EQ(gamma_p(1e-320, 0.5), 1);
+}
+
 TEST(IncompleteGamma, OperatorsAndTheirGradients) {
   const Tensor a = float64({2}, {0.5, 3});
   const Tensor x = float64({3, 1}, {0.4, 2.5, 6});
@@ -69,6 +79,21 @@ TEST(IncompleteGamma, OperatorsAndTheirGradients) {
   EXPECT_NEAR(forward("Tensor", "igammac_", {a, x})[0], std::erfc(std::sqrt(0.4)), 1e-13);
   check_gradients("Torch", "igamma", {a, x}, {}, 0, 1e-6, {0});
   check_gradients("Tensor", "igammac", {a, x}, {}, 0, 1e-6, {0});
+}
+
+TEST(Digamma, HardPoints) {
+  EXPECT_NEAR(digamma(1.4616) / -0.000031106251230341649658, 1, 2e-15);
+  EXPECT_NEAR(digamma(0.9424150587044361) / -0.67614390616203570825, 1, 2e-15);
+  EXPECT_NEAR(digamma(-0.5) / 0.036489973978576520559, 1, 1e-13);
+  EXPECT_NEAR(digamma(1e-300), -1e300, 1e285);
+  EXPECT_NEAR(trigamma(9.0087974579862973) / 0.11739079358256451878, 1, 2e-15);
+  EXPECT_NEAR(trigamma(-4.0000317507797618) / 991953262.8668296558, 1, 2e-15);
+  EXPECT_NEAR(trigamma(-1e-8) / 10000000000000001.226, 1, 2e-15);
+  EXPECT_TRUE(std::isnan(digamma(-3)));
+  EXPECT_TRUE(std::isnan(digamma(-infinity)));
+  EXPECT_EQ(digamma(-0.0), infinity);
+  EXPECT_EQ(trigamma(-3), infinity);
+  EXPECT_EQ(trigamma(infinity), 0);
 }
 
 TEST(Polygamma, KnownValues) {
@@ -110,6 +135,9 @@ TEST(BesselI0, BothRangesOfItsSeries) {
   EXPECT_NEAR(bessel_i1(20) / bessel_i1(std::nextafter(20, 0)), 1, 1e-14);
   EXPECT_TRUE(std::isfinite(bessel_i0(712)));
   EXPECT_EQ(bessel_i0(1000), infinity);
+  EXPECT_EQ(bessel_i1(-1000), -infinity);
+  EXPECT_NEAR(bessel_i0(-16.054546230377738) / 941903.02635572941509, 1, 2e-15);
+  EXPECT_NEAR(bessel_i1(-16.054546230377738) / -912080.11582677123834, 1, 2e-15);
   EXPECT_EQ(bessel_i0(-3), bessel_i0(3));
   check_gradients("Torch", "i0", {float64({3}, {-2, 0, 0.7})});
   check_gradients("Torch", "i0", {float64({1}, {25})});
