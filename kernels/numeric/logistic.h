@@ -16,7 +16,8 @@ template <class T>
 
 template <class T>
 [[gnu::always_inline]] inline T logistic(T x) {
-  return std::isnan(x) ? x : logistic_of(x, exponential(-std::abs(x)));
+  const T decay = exponential(-std::abs(x));
+  return std::isnan(x) ? x : logistic_of(x, decay);
 }
 
 template <class T>
