@@ -40,8 +40,9 @@ template <class T>
 using Kernel = void (*)(const void* f, const T* const* operands, T* target, std::int64_t count);
 
 template <class T, class F, std::size_t... K>
-void apply(const void* f, const T* const* operands, T* target, std::int64_t count) {
-  // Local copies, which no write to the target can change: else the loop would not become a vector loop.
+[[gnu::flatten]] void apply(const void* f, const T* const* operands, T* target, std::int64_t count) {
+  // Flattened, because a function that is called in the loop keeps it from becoming a vector loop, however long it is.
+  // Local copies, which no write to the target can change, for the same reason.
   const F function = *static_cast<const F*>(f);
   const std::array<const T*, sizeof...(K)> from = {operands[K]...};
   for (std::int64_t i = 0; i < count; ++i) target[i] = static_cast<T>(function(from[K][i]...));
