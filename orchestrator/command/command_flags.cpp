@@ -24,7 +24,7 @@ constexpr auto input = std::to_array<Option>({
 });
 
 constexpr auto running = std::to_array<Option>({
-    {"-d, --device ID...", "up to eight device ids of 0..7 (default 0)", Takes::values},
+    {"-d, --device ID...", "distinct device ids (default 0); above 7 with a notice", Takes::values},
     {"-n, --num_splits N", "threads, 1..64, at most eight per device (default 8; acc_check 1)", Takes::one_value},
     {"--backend NAME", "auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu (default auto)", Takes::one_value},
     {"--sim-fault FAULT", "fault of the sim backend; repeatable", Takes::one_value_each_time},

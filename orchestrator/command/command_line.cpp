@@ -9,6 +9,7 @@
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/command_flags.h"
+#include "runner/device/backends/backends.h"
 
 namespace msrun {
 
@@ -116,10 +117,14 @@ MemoryLimit parse_memory(const Arguments& arguments) {
 
 void parse_backend(const Arguments& arguments, Options& options) {
   const std::string text = arguments.text("backend", "auto");
-  const std::set<std::string> known{"auto", "sim", "recorded", "torch", "torch:cpu", "torch:cuda", "torch:npu"};
-  if (!known.contains(text)) {
-    throw arguments.wrong("backend", text,
-                          "must be one of auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu");
+  std::vector<std::string> known{"auto"};
+  for (const Backend& backend : backends()) known.emplace_back(backend.name);
+  // Documented, but refused where the backend is chosen, unless the table has them.
+  known.insert(known.end(), {"torch", "torch:cpu", "torch:cuda", "torch:npu"});
+  if (std::find(known.begin(), known.end(), text) == known.end()) {
+    std::string list;
+    for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
+    throw arguments.wrong("backend", text, "must be one of " + list);
   }
   const std::size_t colon = text.find(':');
   options.backend = text.substr(0, colon);

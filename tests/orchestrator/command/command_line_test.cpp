@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runner/device/backends/backends.h"
 #include "tests/support/error_of.h"
 
 namespace msrun {
@@ -346,6 +347,10 @@ TEST(CommandLine, HelpAndVersion) {
     }
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  }
+  for (const Backend& backend : backends()) {
+    EXPECT_THAT(std::get<PrintAndExit>(parse_any({"help"})).text, HasSubstr("\n  " + std::string(backend.name) + " "));
+    EXPECT_EQ(parse_with_input({"--backend", std::string(backend.name).c_str()}).backend, backend.name);
   }
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help"})).text, std::get<PrintAndExit>(parse_any({"-h"})).text);
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"--version"})).text, "msrun 0.1.0\n");
