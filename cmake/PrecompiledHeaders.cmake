@@ -29,4 +29,4 @@ function(msrun_precompiled name)
   target_precompile_headers(${name} PRIVATE ${headers_HEADERS})
 endfunction()
 
-msrun_precompiled(msrun_headers OPTIONS msrun_options HEADERS ${MSRUN_STANDARD_HEADERS})
+msrun_precompiled(msrun_headers OPTIONS msrun_options HEADERS ${MSRUN_STANDARD_HEADERS} <nlohmann/json.hpp>)

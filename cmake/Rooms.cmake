@@ -1,6 +1,7 @@
 # The rooms of the source tree: a folder, the rooms it may include from, and the target it is compiled as.
 #
-#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...])
+#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...]
+#              [PRECOMPILED <target>])
 #
 # A room may include its own headers and those of the rooms it uses, directly or through them; anything else fails the
 # build (CheckIncludes.cmake). A room can only use rooms that were declared before it, so that there are no circles.
@@ -12,6 +13,7 @@
 # headers alone.
 # HEADERS: rooms of which only inline code is used, so that nothing of them is linked.
 # LINKS: libraries from outside, by the name of their CMake target.
+# PRECOMPILED: other precompiled headers than those of the standard library (PrecompiledHeaders.cmake).
 set_property(GLOBAL PROPERTY MSRUN_ROOMS "")
 
 # kernels/io/dump -> msrun_kernels_io_dump
@@ -21,7 +23,7 @@ function(msrun_room_target folder out)
 endfunction()
 
 function(msrun_room folder)
-  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT" "" "USES;HEADERS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT" "PRECOMPILED" "USES;HEADERS;LINKS")
   msrun_room_target(${folder} target)
   set(depth GLOB_RECURSE)
   if(room_FLAT)
@@ -97,7 +99,10 @@ function(msrun_room folder)
   endif()
   add_library(${target} STATIC ${sources})
   target_link_libraries(${target} PRIVATE msrun_options PUBLIC ${libraries})
-  target_precompile_headers(${target} REUSE_FROM msrun_headers)
+  if(NOT room_PRECOMPILED)
+    set(room_PRECOMPILED msrun_headers)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${room_PRECOMPILED})
   add_dependencies(${target} ${target}_includes)
 endfunction()
 
