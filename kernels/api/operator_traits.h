@@ -84,9 +84,9 @@ struct OperatorTraits {
   Freedom freedom = Freedom::none;
   // Draws at random which elements are zero: only the shares of zeros can be compared.
   bool random_zeros = false;
-  // Of several outputs the only one that is compared, the others serve the device alone; nothing: all are.
+  // The only one of several outputs that is compared, the others serve the device alone; nothing: all are.
   std::optional<std::size_t> compared_output = std::nullopt;
-  // Of several outputs the only one that msProbe differentiates; nothing: it refuses the backward of a call with
+  // The only one of several outputs that msProbe differentiates; nothing: it refuses the backward of a call with
   // several. Asked for under --compat msprobe.
   std::optional<std::size_t> differentiable_output = std::nullopt;
 
@@ -118,7 +118,7 @@ struct OperatorTraits {
   std::string_view uncheckable = {};
 };
 
-// Of an operator without a TRAITS line.
+// The traits of an operator without a TRAITS line.
 inline constexpr OperatorTraits ordinary_traits{};
 
 // What a TRAITS line leaves behind while the library is loaded. The line must outlive the program's use of the table.

@@ -53,7 +53,7 @@ struct DetailsRow {
 // round-trips in that type, integers plain, blank one space.
 std::string cell_text(const Cell& cell, int precision);
 
-// The same text appended to out, for writers of many cells.
+// Appends that text to out, for writers of many cells.
 void append_cell_text(std::string& out, const Cell& cell, int precision);
 
 }  // namespace msrun

@@ -52,8 +52,8 @@ struct Block {
   Eigen::MatrixXcd turn;
 };
 
-// Of one output: per matrix of the batch the order in which its vectors are taken, empty if it does not change, and
-// what they are multiplied with then.
+// The turns of one output: per matrix of the batch the order in which its vectors are taken, empty if it does not
+// change, and what they are multiplied with then.
 struct ItemTurns {
   Role role = Role::columns;
   Dims shape;

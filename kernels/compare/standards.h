@@ -54,7 +54,7 @@ std::optional<Standard> parse_standard(std::string_view text);
 // Selection order of precision_metrics.md 6.1. api is the short name ("softmax", "linalg.inv"), matched exactly;
 // fp8_input is set when an input tensor of the API is float8 or HiFloat8.
 Standard select_standard(std::string_view api, DType output, bool fp8_input, Policy policy);
-// The same with the dtype as a details file has it: "torch.float16", a HiFloat8 class name, "<class 'int'>".
+// Selects by the dtype as a details file has it: "torch.float16", a HiFloat8 class name, "<class 'int'>".
 Standard select_standard(std::string_view api, std::string_view output_dtype, bool fp8_input, Policy policy);
 
 // The tables themselves, for those who show them.

@@ -20,7 +20,7 @@ struct TiePair {
   const Tensor* input = nullptr;
 };
 
-// Of the positions whose indices differ: how many are right nevertheless, how many are wrong.
+// How many of the positions whose indices differ are right nevertheless, and how many are wrong.
 struct TieResult {
   std::int64_t accepted = 0;
   std::int64_t wrong = 0;
