@@ -106,8 +106,8 @@ inline constexpr std::int64_t position_block{10 * widest * lanes<T>};
 // Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count).
 template <class T, class F>
 void multiply_in_blocks(const PackedWeights<T>& weights, std::int64_t rows, const T* input,
-                        const std::vector<std::int64_t>& offsets, std::int64_t positions, bool half, ZeroedBuffer<T>& result,
-                        F&& take) {
+                        const std::vector<std::int64_t>& offsets, std::int64_t positions, bool half,
+                        ZeroedBuffer<T>& result, F&& take) {
   constexpr std::int64_t pitch = position_block<T>;
   const auto run = [&](std::int64_t block, T* sums) {
     const std::int64_t first = block * pitch;

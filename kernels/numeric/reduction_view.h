@@ -1,4 +1,5 @@
-// How reductions see a tensor, [outer, reduced, inner], and the shapes they give: what sums and extrema over axes share.
+// How reductions see a tensor, [outer, reduced, inner], and the shapes they give: what sums and extrema over axes
+// share.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "tests/support/unfinished.h"
 #include "tests/support/test_paths.h"
+#include "tests/support/unfinished.h"
 
 namespace msrun::testing {
 namespace {
@@ -147,9 +147,8 @@ TEST_F(JournalCommand, ExportsIntoAPipeAndLeavesItAPipe) {
   const fs::path path = run_whole();
   const fs::path pipe = scratch_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  const std::string command = "wc -l < " + pipe.string() + " > " + (scratch_ / "lines").string() + " & " +
-                              programs() + "/msrun journal " + path.string() + " --export " +
-                              pipe.string() + " && wait";
+  const std::string command = "wc -l < " + pipe.string() + " > " + (scratch_ / "lines").string() + " & " + programs() +
+                              "/msrun journal " + path.string() + " --export " + pipe.string() + " && wait";
   EXPECT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
   EXPECT_EQ(read_file(scratch_ / "lines"), "84\n");
   EXPECT_TRUE(fs::is_fifo(pipe));
@@ -157,8 +156,8 @@ TEST_F(JournalCommand, ExportsIntoAPipeAndLeavesItAPipe) {
 
 TEST_F(JournalCommand, DoesNotMindAReaderThatGoesAway) {
   const fs::path path = run_whole();
-  const std::string command = programs() + "/msrun journal " + path.string() +
-                              " --export - 2>&1 > >(head -c 10 > /dev/null); test $? = 0";
+  const std::string command =
+      programs() + "/msrun journal " + path.string() + " --export - 2>&1 > >(head -c 10 > /dev/null); test $? = 0";
   EXPECT_EQ(std::system(("bash -c '" + command + "'").c_str()), 0);
 }
 

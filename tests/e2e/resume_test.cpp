@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "tests/support/unfinished.h"
 #include "tests/support/test_paths.h"
+#include "tests/support/unfinished.h"
 
 namespace msrun::testing {
 namespace {

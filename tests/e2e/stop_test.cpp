@@ -8,8 +8,8 @@
 #include <memory>
 #include <thread>
 
-#include "tests/support/unfinished.h"
 #include "tests/support/test_paths.h"
+#include "tests/support/unfinished.h"
 
 namespace msrun::testing {
 namespace {

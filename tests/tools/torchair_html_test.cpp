@@ -26,8 +26,8 @@ const path trees = path(testing::test_data()) / "torchair/trees";
 path reference_report(const TemporaryDirectory& scratch) {
   const testing::Finished finished =
       testing::msrun({"compare", "-m", "torchair", "-tp", (trees / "ge_on/msprobe_ge_dump").string(), "-gp",
-                        (trees / "fx_post710/msprobe_fx_dump").string(), "-o", (scratch / "out").string(), "--html"},
-                       scratch.path());
+                      (trees / "fx_post710/msprobe_fx_dump").string(), "-o", (scratch / "out").string(), "--html"},
+                     scratch.path());
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   for (const auto& entry : testing::fs::directory_iterator(scratch / "out")) {
     if (entry.path().extension() == ".html") return entry.path();

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/tensor_compare/cases.h"
 #include "tests/support/test_paths.h"
+#include "tools/tensor_compare/cases.h"
 
 namespace msrun {
 namespace {

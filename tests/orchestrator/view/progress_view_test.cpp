@@ -229,7 +229,7 @@ TEST_F(LogLines, DeadRunnerIsAWarning) {
   make_plain_view(console_, 5)->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, false});
   EXPECT_THAT(out_.str(),
               ::testing::EndsWith("[WARNING] The runner of device 2 died: killed by signal 9. It was on Torch.add.1, "
-                                "Torch.mul.0; recorded as SKIP.\n"));
+                                  "Torch.mul.0; recorded as SKIP.\n"));
 }
 
 TEST(Text, WidthsAndCuts) {

@@ -16,9 +16,9 @@ namespace msrun {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::error_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::error_of;
 using testing::read_file;
 using ::testing::SizeIs;
 using testing::TemporaryDirectory;
