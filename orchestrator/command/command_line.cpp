@@ -183,7 +183,7 @@ void fit_threads(Options& options) {
 
 // A text after -j says yes unless it is empty.
 bool is_jit_given(const Arguments& arguments) {
-  return arguments.given("jit_compile") && arguments.text("jit_compile", "yes") != "";
+  return arguments.given("jit_compile") && !arguments.text("jit_compile", "yes").empty();
 }
 
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.

@@ -17,7 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::error_of;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::read_file;
 using ::testing::SizeIs;
