@@ -85,8 +85,9 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   }
   const std::string name = printable(base);
   if (!is_wanted(name)) return;
-  std::string reason =
-      name == base ? options_.skip_reason(*dialect_, name) : "The API name contains control characters.";
+  std::string reason = name == base                         ? options_.skip_reason(*dialect_, name)
+                       : base.size() > longest_foreign_text ? "The API name is too long."
+                                                            : "The API name contains control characters.";
   if (reason.empty()) reason = content.problem;
   PlanRecord record;
   if (reason.empty()) {
