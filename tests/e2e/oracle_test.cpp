@@ -1,10 +1,8 @@
 // Calls with unusual arguments (empty, 0-d, ties, NaN, infinite, subnormal, huge and tiny numbers, every reduction and
 // padding mode) as torch computes them on the CPU: recorded results of which none is to be accused.
 // tests/data/generators/oracle.py makes the dumps; calls in which torch's float32 contradicts its own float64 are left
-// out there. MSRUN_ORACLE names another folder of dumps, of another seed for example.
+// out there.
 #include <gtest/gtest.h>
-
-#include <cstdlib>
 
 #include <nlohmann/json.hpp>
 
@@ -14,10 +12,7 @@
 namespace msrun::testing {
 namespace {
 
-fs::path oracle_root() {
-  const char* other = std::getenv("MSRUN_ORACLE");
-  return other != nullptr ? fs::path(other) : fs::path(test_data()) / "oracle";
-}
+fs::path oracle_root() { return fs::path(test_data()) / "oracle"; }
 
 // What is accused although torch computed it, with the reason.
 const std::map<std::string, std::string>& known() {
@@ -79,8 +74,7 @@ TEST(Oracle, NoResultOfTorchIsAccused) {
       };
       checked += event.at("forward") == "SKIP" ? 0 : 1;
       if ((bad("forward") || bad("backward")) && !event.at("rounding_only").get<bool>()) {
-        EXPECT_TRUE(std::getenv("MSRUN_ORACLE") != nullptr || known().contains(name))
-            << name << " is accused: " << line;
+        EXPECT_TRUE(known().contains(name)) << name << " is accused: " << line;
       }
     }
   }
