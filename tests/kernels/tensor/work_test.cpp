@@ -29,6 +29,27 @@ TEST(Work, OfLargeMatricesIsAllowed) {
   }
 }
 
+TEST(Work, OfLongSequencesAndWidePatchesIsAllowed) {
+  struct Case {
+    const char* what;
+    double elements;
+    double operations;
+  };
+  // As the kernels count them: gradients of inputs have all elements of the kernel, whatever the stride is.
+  constexpr double million = 1 << 20;
+  const Case cases[] = {
+      {"attention of one head over a million tokens", 4 * million * 64, 4 * million * million * 64},
+      {"patches of a video", 3.0 * 64 * 512 * 512 + 1152.0 * 3 * 1024 + 1152.0 * 16 * 1024,
+       1152.0 * 1024 * 3 * 64 * 512 * 512},
+      {"patches of ten million samples", 1e7 + 64.0 * 4096, 64.0 * 4096 * 1e7},
+      {"patches of one image", 3.0 * 224 * 224 + 1024.0 * 3 * 32 * 32, 1024.0 * 1024 * 3 * 224 * 224},
+  };
+  for (const Case& c : cases) {
+    const WorkScope scope(c.elements);
+    EXPECT_NO_THROW(take_work(c.operations)) << c.what;
+  }
+}
+
 TEST(Work, OfAnInnerScopeIsThatOfTheOuter) {
   const WorkScope outer(0);
   {
