@@ -438,6 +438,10 @@ std::string checked(const TemporaryDirectory& scratch, const std::string& dump, 
 TEST(ApiPrecisionCompareInputs, AreComparedCallByCall) {
   const TemporaryDirectory scratch;
   const std::string npu = checked(scratch, "cnn_fp32", "1");
+  EXPECT_TRUE(was_simulated(npu));
+  EXPECT_FALSE(was_simulated(golden("gpu_details.csv")));
+  const Finished both = run_tool("api_precision_compare", arguments(npu, npu, scratch / "both"), scratch.path());
+  EXPECT_THAT(both.err, HasSubstr("the results of the NPU file are of a simulated device; no NPU or GPU was tested"));
   EXPECT_THAT(input_differences(npu, checked(scratch, "cnn_fp32", "1")), IsEmpty());
   EXPECT_EQ(input_differences(npu, checked(scratch, "cnn_fp32", "2")),
             "39 of 50 calls, the first by name is Functional.adaptive_avg_pool2d.0; the seed (1 on the NPU, 2 on the "
