@@ -33,7 +33,7 @@ std::string overflow_row(const ApiResult& result) {
   append_csv_field(row, result.name);
   row += std::string(",") + side(judged && result.overflow->bench) + "," + side(judged && result.overflow->device);
   row += !judged ? ",skip," : result.overflow->verdict == Verdict::normal ? ",normal," : ",abnormal,";
-  append_csv_field(row, result.message);
+  append_csv_text(row, result.message);
   return row + "\r\n";
 }
 

@@ -116,7 +116,7 @@ class PyTorch final : public Dialect {
     out += result.backward ? status_text(*result.backward) : " ";
     if (result.forward == Status::skip || result.backward == Status::skip) {
       out += ',';
-      append_csv_field(out, result.message);
+      append_csv_text(out, result.message);
     }
     out += csv_row_end;
   }
