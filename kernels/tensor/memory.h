@@ -23,7 +23,8 @@ class TensorMemoryScope {
   std::uint64_t peak() const;
 };
 
-// For the storage of tensors. Counts bytes for the calling thread; throws SkipError where that would exceed its limit.
+// For the storage of tensors. Counts bytes for the calling thread; throws SkipError where that would exceed its limit,
+// or that of its work (work.h).
 void take_tensor_memory(std::size_t bytes);
 // Throws where take_tensor_memory would for count times bytes_each, whatever the product: for what an operator keeps
 // beside its tensors and the arguments of the call size.

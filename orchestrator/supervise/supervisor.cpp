@@ -197,6 +197,7 @@ void Supervisor::run_as_child(const Runner& runner) {
   setup.lifeline = lifeline_.read.get();
   setup.check = options_.check;
   setup.stream = options_.stream;
+  setup.core_dumps = options_.core_dumps;
   setup.make_device = options_.make_device;
   setup.retries = runner.given;
   setup.alone = runner.alone;

@@ -361,11 +361,11 @@ class Check {
   std::uint64_t refused_ = refused_tensors();        // before the step that runs now
 };
 
-// Reasons may quote a file of tensors, which may be damaged.
+// Reasons quote the recording and its files of tensors, either of which may be damaged.
 ApiResult with_readable_messages(ApiResult result) {
-  result.message = readable(std::move(result.message));
+  result.message = bounded(readable(std::move(result.message)));
   for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (DetailsRow& row : *rows) row.message = readable(std::move(row.message));
+    for (DetailsRow& row : *rows) row.message = bounded(readable(std::move(row.message)));
   }
   return result;
 }
