@@ -10,6 +10,7 @@
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/ties.h"
 #include "kernels/io/torch/pt_file.h"
+#include "kernels/tensor/memory.h"
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/overflow.h"
@@ -380,6 +381,8 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   } catch (const SkipError& error) {
     reason = error.what();
     if (const std::string notes = check.notes(); !notes.empty()) reason += " " + notes;
+  } catch (const NoTensorMemory& error) {
+    reason = error.what();
   } catch (const std::bad_alloc&) {
     reason = "Not enough memory to run the call.";
   } catch (const std::exception& error) {
