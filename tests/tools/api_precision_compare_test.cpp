@@ -389,13 +389,13 @@ TEST(ApiPrecisionCompareProgram, RefusesWhatIsNoDetailsFile) {
                                    {scratch / "empty.csv", "no title row"},
                                    {scratch / "other.txt", "should be one of the following types"},
                                    {golden("cases/missing_columns_npu/npu_details.csv"),
-                                    "The following columns 误差均衡性,双千指标 are missing innpu_csv"}}) {
+                                    "The following columns 误差均衡性,双千指标 are missing in npu_csv"}}) {
     const Finished done = run(path, good);
     EXPECT_EQ(done.exit_code, 2) << path;
     EXPECT_THAT(done.err, HasSubstr(text));
     EXPECT_TRUE(!fs::exists(scratch / "out") || fs::is_empty(scratch / "out")) << path;
   }
-  EXPECT_THAT(run(good, golden("cases/missing_columns_npu/npu_details.csv")).err, HasSubstr("missing ingpu_csv"));
+  EXPECT_THAT(run(good, golden("cases/missing_columns_npu/npu_details.csv")).err, HasSubstr("missing in gpu_csv"));
   // As a spreadsheet program may save it: UTF-16.
   std::string wide = "\xFF\xFE";
   for (const char c : std::string("API Name,DEVICE Dtype\r\n")) wide += {c, '\0'};
@@ -510,6 +510,10 @@ std::string checked(const TemporaryDirectory& scratch, const std::string& dump, 
 TEST(ApiPrecisionCompareInputs, AreComparedCallByCall) {
   const TemporaryDirectory scratch;
   const std::string npu = checked(scratch, "cnn_fp32", "1");
+  EXPECT_TRUE(was_simulated(npu));
+  EXPECT_FALSE(was_simulated(golden("gpu_details.csv")));
+  const Finished both = run_tool("api_precision_compare", arguments(npu, npu, scratch / "both"), scratch.path());
+  EXPECT_THAT(both.err, HasSubstr("the results of the NPU file are of a simulated device; no NPU or GPU was tested"));
   EXPECT_THAT(input_differences(npu, checked(scratch, "cnn_fp32", "1")), IsEmpty());
   EXPECT_EQ(input_differences(npu, checked(scratch, "cnn_fp32", "2")),
             "39 of 50 calls, the first by name is Functional.adaptive_avg_pool2d.0; the seed (1 on the NPU, 2 on the "

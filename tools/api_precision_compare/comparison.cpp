@@ -232,7 +232,7 @@ class Comparison {
     out += ',';
     out += judgement_.standard ? algorithm_text(*judgement_.standard, rules_.english) : " ";
     out += ',';
-    append_csv_field(out, cell(judgement_.message));
+    append_csv_text(out, cell(judgement_.message));
     files_.details_row_ends();
     ++report_.outputs;
   }
