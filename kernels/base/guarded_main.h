@@ -11,6 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/stack.h"
 #include "kernels/base/text.h"
 
 namespace msrun {
@@ -29,11 +30,12 @@ namespace msrun {
   std::abort();
 }
 
-// The exit code of run, or that of what it throws. Messages begin with program.
+// The exit code of run, or that of what it throws, or of stacks that are too small to run. Messages begin with program.
 template <class Run>
 int guarded_main(const char* program, const Run& run) {
   std::set_terminate(end_by_uncaught);
   try {
+    prepare_stacks();
     return run();
   } catch (const UserError& error) {
     std::cerr << program << ": " << sanitised(error.what()) << '\n';

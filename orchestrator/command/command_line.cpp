@@ -189,7 +189,7 @@ bool is_jit_given(const Arguments& arguments) {
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
-                           "num_splits", "standard", "compat", "titles"}) {
+                           "num_splits", "standard", "limits", "compat", "titles"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.backward.empty()) return;
@@ -231,6 +231,7 @@ void set_running(const Arguments& arguments, Options& options) {
   options.sim_faults = arguments.texts("sim_fault");
   if (!options.sim_faults.empty() && options.backend == "auto") options.backend = "sim";
   if (!options.sim_faults.empty() && options.backend != "sim") throw UserError("--sim-fault needs --backend sim");
+  options.require_device = arguments.given("require_device");
   options.jit_compile = is_jit_given(arguments);
   if (arguments.given("seed")) {
     const auto seed = parse_number<std::uint64_t>(arguments.text("seed"));
@@ -245,6 +246,7 @@ void set_running(const Arguments& arguments, Options& options) {
   options.max_device_failures =
       arguments.number<std::uint32_t>("max_device_failures", options.max_device_failures, 1, most, "a whole number");
   options.memory = parse_memory(arguments);
+  options.core_dumps = arguments.given("core_dumps");
   options.durability = arguments.choice("durability", Durability::process,
                                         {{"process", Durability::process}, {"power", Durability::power}});
 }
@@ -258,13 +260,17 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   parse_input(arguments, options);
   set_selection(arguments, options);
   set_output(arguments, options);
-  options.fail_on =
-      arguments.choice("fail_on", FailOn::never,
-                       {{"error", FailOn::error}, {"warning", FailOn::warning}, {"suspicious", FailOn::suspicious}});
+  options.fail_on = arguments.choice("fail_on", FailOn::never,
+                                     {{"error", FailOn::error},
+                                      {"warning", FailOn::warning},
+                                      {"suspicious", FailOn::suspicious},
+                                      {"skip", FailOn::skip}});
   if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
   set_running(arguments, options);
   options.standard =
       arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
+  options.limits =
+      arguments.choice("limits", Limits::current, {{"current", Limits::current}, {"documented", Limits::documented}});
   options.compat_msprobe = arguments.choice("compat", false, {{"msprobe", true}});
   return options;
 }

@@ -52,10 +52,12 @@ void add_words_of_results(const Options& options, Words& words) {
     words.add("--backend", options.backend + (options.torch_device.empty() ? "" : ":" + options.torch_device));
   }
   words.add_each("--sim-fault", options.sim_faults);
+  if (options.require_device) words.add("--require-device");
   if (options.jit_compile) words.add("-j");
   if (options.seed != defaults.seed) words.add("--seed", std::to_string(options.seed));
   if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
   if (options.standard == Policy::current) words.add("--standard", "current");
+  if (options.limits == Limits::documented) words.add("--limits", "documented");
   if (options.compat_msprobe) words.add("--compat", "msprobe");
 }
 
@@ -74,13 +76,13 @@ void add_memory(const Options& options, Words& words) {
   } else if (options.memory.share != Options().memory.share) {
     words.add("--memory", number_text(options.memory.share * 100) + "%");
   }
+  if (options.core_dumps) words.add("--core-dumps");
 }
 
 void add_fail_on(const Options& options, Words& words) {
   if (options.fail_on == FailOn::never) return;
-  words.add("--fail-on", options.fail_on == FailOn::error     ? "error"
-                         : options.fail_on == FailOn::warning ? "warning"
-                                                              : "suspicious");
+  constexpr std::array levels{"", "error", "warning", "suspicious", "skip"};
+  words.add("--fail-on", levels[static_cast<std::size_t>(options.fail_on)]);
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ std::string masked(const std::string& line) {
       {std::regex(R"(\b\d+(\.\d+)?(e-\d+)? (s|ms|us|seconds)\b)"), "DURATION"},
       {std::regex(R"(\(\S+ [KMG]?B and \S+ files per second\))"), "(SPEED)"},
       {std::regex(
-           R"re("(elapsed|plan|journal|csv|materialise|device|benchmark|compare|started|ended|first|last|time)": ?-?\d[\d.e-]*)re"),
+           R"re("(elapsed|plan|journal|csv|materialise|device|benchmark|compare|started|ended|first|last|time|elapsed_seconds|supervisor|runners)": ?-?\d[\d.e-]*)re"),
        "\"$1\": TIME"},
       {std::regex(R"(\s+$)"), ""},
   };
