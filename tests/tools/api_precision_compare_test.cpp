@@ -389,13 +389,13 @@ TEST(ApiPrecisionCompareProgram, RefusesWhatIsNoDetailsFile) {
                                    {scratch / "empty.csv", "no title row"},
                                    {scratch / "other.txt", "should be one of the following types"},
                                    {golden("cases/missing_columns_npu/npu_details.csv"),
-                                    "The following columns 误差均衡性,双千指标 are missing innpu_csv"}}) {
+                                    "The following columns 误差均衡性,双千指标 are missing in npu_csv"}}) {
     const Finished done = run(path, good);
     EXPECT_EQ(done.exit_code, 2) << path;
     EXPECT_THAT(done.err, HasSubstr(text));
     EXPECT_TRUE(!fs::exists(scratch / "out") || fs::is_empty(scratch / "out")) << path;
   }
-  EXPECT_THAT(run(good, golden("cases/missing_columns_npu/npu_details.csv")).err, HasSubstr("missing ingpu_csv"));
+  EXPECT_THAT(run(good, golden("cases/missing_columns_npu/npu_details.csv")).err, HasSubstr("missing in gpu_csv"));
   // As a spreadsheet program may save it: UTF-16.
   std::string wide = "\xFF\xFE";
   for (const char c : std::string("API Name,DEVICE Dtype\r\n")) wide += {c, '\0'};
