@@ -35,7 +35,7 @@ std::string overflow_row(const ApiResult& result) {
   row += std::string(",") + side(judged && result.overflow->bench) + "," + side(judged && result.overflow->device);
   row += !judged ? ",skip," : result.overflow->verdict == Verdict::normal ? ",normal," : ",abnormal,";
   const bool simulated = judged && result.tested_on == TestedOn::simulated;
-  append_csv_field(row, simulated ? result.message + " (" + std::string(simulated_notice) + ")" : result.message);
+  append_csv_text(row, simulated ? result.message + " (" + std::string(simulated_notice) + ")" : result.message);
   return row + "\r\n";
 }
 
