@@ -194,6 +194,7 @@ int Session::close(const ResultStore& results, const SessionEnd& end) {
   const bool human = !is_json(state_.options);
   job_.tell_end(state_, finished_event(results, end.complete(), code));
   if (human) job_.print_closing(state_, end);
+  if (!human && end.complete() && job_.checked() == 0) spdlog::error("Nothing was checked.");
   if (end.failure.empty() && end.end == RunEnd::no_devices) spdlog::error("No device is left to run on.");
   if (human && !end.complete()) job_.print_incomplete(state_);
   return code;

@@ -122,6 +122,12 @@ TEST_F(Outcomes, AreInTheEvents) {
   EXPECT_EQ(count_of(events, "checked"), 80U);
   EXPECT_EQ(events.back()["failed_to_run"], 4);
   EXPECT_EQ(events.back()["skip"], 4);
+  fs::remove_all(out());
+  const Finished all =
+      check({"--only", "Torch.matmul.*", "--sim-fault", "*=crash", "--retries", "0", "--message-format", "json"});
+  EXPECT_EQ(all.exit_code, 1);
+  EXPECT_EQ(lines(all.out).back()["exit_code"], 1);
+  EXPECT_THAT(all.err, HasSubstr("[ERROR] Nothing was checked."));
 }
 
 // Of a result that is read back from a CSV only the reason tells what became of it.
