@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <map>
 #include <new>
@@ -256,12 +257,13 @@ TEST_F(SupervisorTest, ACallIsNotToBlameIfItsRunnerIsStopped) {
   options_.retries = 0;
   EXPECT_EQ(run(), RunEnd::complete);
   expect_all_passed();
-  ASSERT_THAT(seen_.deaths, SizeIs(2));
+  int stops = 0;
   for (const RunnerDied& death : seen_.deaths) {
     EXPECT_EQ(death.reason, "stopped from outside, no sign of life within 2 s");
-    EXPECT_THAT(death.calls, Contains("Functional.relu.0"));
     EXPECT_TRUE(death.retried);
+    stops += static_cast<int>(std::count(death.calls.begin(), death.calls.end(), "Functional.relu.0"));
   }
+  EXPECT_EQ(stops, 2);
 }
 
 TEST_F(SupervisorTest, ARunnerThatDoesNotEndIsEnded) {
