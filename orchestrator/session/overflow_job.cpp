@@ -36,12 +36,13 @@ void OverflowJob::choose_files(const SessionState& session) {
 }
 
 ResultStore& OverflowJob::open(const SessionState& session) {
-  report_.emplace(session.plan.dialect(), session.stdout_view, csv_path_);
+  report_.emplace(session.plan.dialect(), session.options.compat_msprobe, session.stdout_view, csv_path_);
   return results_.emplace(session.plan.size(), *report_);
 }
 
-void OverflowJob::instruct(const SessionState& /*session*/, SupervisorOptions& supervision) {
+void OverflowJob::instruct(const SessionState& session, SupervisorOptions& supervision) {
   supervision.check.overflow = true;
+  supervision.check.compare.compat_msprobe = session.options.compat_msprobe;
 }
 
 void OverflowJob::announce(RunStarted& event) const {
@@ -54,18 +55,18 @@ bool OverflowJob::fails(FailOn level) const { return level != FailOn::never && r
 // In words that a human reads, the views would speak of verdicts.
 void OverflowJob::tell_end(const SessionState& session, const RunFinished& event) {
   if (session.options.message_format == MessageFormat::json) {
-    report_->run_finished(event);
+    RunFinished with_counts = event;
+    with_counts.overflow = report_->counts();
+    report_->run_finished(with_counts);
   } else {
     session.console.set_status({});
   }
 }
 
 void OverflowJob::print_closing(const SessionState& session, const SessionEnd& end) {
-  const OverflowReport::Counts& counts = report_->counts();
-  spdlog::info(
-      "Of {} calls {} are a normal overflow ({} of them overflow on both sides), {} an abnormal overflow, {} were "
-      "skipped.",
-      session.plan.size(), counts.normal, counts.both, counts.abnormal, counts.skipped);
+  const OverflowCounts& counts = report_->counts();
+  spdlog::info("Of {} calls: {} no overflow, {} normal overflow (on both sides), {} abnormal overflow, {} skipped.",
+               session.plan.size(), counts.none, counts.normal, counts.abnormal, counts.skipped);
   if (end.complete()) spdlog::info("acc_check task completed.");
 }
 

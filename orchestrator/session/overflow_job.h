@@ -22,6 +22,7 @@ class OverflowJob final : public Job {
   void announce(RunStarted& event) const override;
   void finish() override { report_->flush(); }
   bool fails(FailOn level) const override;
+  bool prints_results() const override { return csv_path_.empty(); }
   void tell_end(const SessionState& session, const RunFinished& event) override;
   void print_closing(const SessionState& session, const SessionEnd& end) override;
   void print_incomplete(const SessionState& session) const override;

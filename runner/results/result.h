@@ -25,6 +25,7 @@ struct OverflowFinding {
   Verdict verdict = Verdict::normal;
   bool bench = false;  // the output overflows on the CPU
   bool device = false;
+  bool is_none() const { return verdict == Verdict::normal && !bench && !device; }
 };
 
 struct ApiResult {
