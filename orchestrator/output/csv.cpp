@@ -19,7 +19,7 @@ void write_csv_files(const RunFiles& files, const CsvStyle& style, const ResultS
     style.dialect->append_details(bytes, *api, style.precision);
     details.write(bytes);
     bytes.clear();
-    style.dialect->append_result(bytes, *api);
+    style.dialect->append_result(bytes, *api, style.with_reasons);
     result.write(bytes);
   }
   details.commit();
@@ -57,7 +57,7 @@ void CsvFiles::append(std::span<const ApiResult> results) {
   for (const ApiResult& result : results) style_.dialect->append_details(rows, result, style_.precision);
   details_.append(rows);
   rows.clear();
-  for (const ApiResult& result : results) style_.dialect->append_result(rows, result);
+  for (const ApiResult& result : results) style_.dialect->append_result(rows, result, style_.with_reasons);
   result_.append(rows);
 }
 

@@ -21,6 +21,7 @@ class OverflowJob final : public Job {
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void announce(RunStarted& event) const override;
   void finish() override { report_->flush(); }
+  std::uint64_t checked() const override;
   bool fails(FailOn level) const override;
   bool prints_results() const override { return csv_path_.empty(); }
   void tell_end(const SessionState& session, const RunFinished& event) override;

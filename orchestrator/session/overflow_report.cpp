@@ -3,7 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/text.h"
-#include "orchestrator/view/reason.h"
+#include "orchestrator/view/result_text.h"
 
 namespace msrun {
 namespace {
@@ -71,6 +71,8 @@ void OverflowReport::report(const ApiResult& result) {
   } else {
     ++(result.overflow->verdict == Verdict::normal ? counts_.normal : counts_.abnormal);
   }
+  if (result.outcome == Outcome::failed_to_run) ++counts_.failed_to_run;
+  if (result.outcome == Outcome::not_checkable) ++counts_.not_checkable;
   log_finding(dialect_, result, compat_msprobe_);
   if (csv_) csv_->append(overflow_row(result, compat_msprobe_));
 }

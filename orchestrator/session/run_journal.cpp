@@ -12,6 +12,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "orchestrator/session/limits.h"
 #include "runner/results/journal_records.h"
 
 namespace msrun {
@@ -47,7 +48,8 @@ std::string journal_metadata(const SessionState& session) {
                 {"api_info", options.api_info},
                 {"forward", options.forward},
                 {"backward", options.backward},
-                {"backend", session.backend.row->name}};
+                {"backend", session.backend.row->name},
+                {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
   for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
   // A path may hold bytes that are not UTF-8.
   return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -73,10 +75,22 @@ void require_same_run(const std::string& metadata, const json& expected, const s
   }
 }
 
+// It is allowed, and every result says what it was tested on; but the counts of the run then speak of both.
+void warn_of_other_device(const std::string& metadata, const SessionState& session, const std::string& journal) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  const json backend = recorded.value("backend", json());
+  const std::string_view now = session.backend.row->name;
+  if (!backend.is_string() || backend == now) return;
+  spdlog::warn("{}: the run was begun with --backend {} and goes on with {}: its results are of both.", journal,
+               sanitised(backend.get<std::string>()), now);
+}
+
 EarlierRun reopen_journal(const SessionState& session, const std::string& path) {
   // Locked first: what is read and what is continued are the same then.
   std::unique_ptr<journal::File> file = journal::open_file(path);
-  require_same_run(journal::read_header(*file).metadata, fingerprint(session), path);
+  const std::string metadata = journal::read_header(*file).metadata;
+  require_same_run(metadata, fingerprint(session), path);
+  warn_of_other_device(metadata, session, path);
   StoredResults results(session.plan.size());
   AttemptHistory attempts;
   RecordHandlers handlers;
@@ -112,6 +126,8 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
       continue;
     }
     result.task = task->second;
+    const bool by_rule = session.plan.view().tasks[result.task].skip_by_rule;
+    if (by_rule && result.outcome == Outcome::not_checkable) result.outcome = Outcome::skipped_by_rule;
     results.put(result);
     journal.append(encode(result));
   }

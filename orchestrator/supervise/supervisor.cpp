@@ -75,7 +75,7 @@ RunEnd Supervisor::run() {
       results_pending_ = true;
     });
   }
-  record_rule_skips();
+  record_planned_skips();
   results_.note(start_note());
   note_in_flight();
   results_.commit();
@@ -259,8 +259,10 @@ void Supervisor::record_death(std::uint32_t task, int device, const std::string&
   ApiResult result =
       skip_result(task, std::string(plan_.view().name(task)),
                   "The runner of device " + std::to_string(device) + " died while running this API: " + how +
-                      ", attempt " + std::to_string(retries_.attempts(task)) + ".");
+                      ", attempt " + std::to_string(retries_.attempts(task)) + ".",
+                  Outcome::failed_to_run);
   result.device = device;
+  result.tested_on = options_.check.tested_on;
   results_.add(result);
 }
 
@@ -280,10 +282,12 @@ void Supervisor::collect() {
   last_collect_ = steady_seconds();
 }
 
-void Supervisor::record_rule_skips() {
+void Supervisor::record_planned_skips() {
   for (std::uint32_t task = 0; task < plan_.size(); ++task) {
-    if (results_.is_done(task) || plan_.view().tasks[task].skip_size == 0) continue;
-    results_.add(skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task))));
+    const PlanRecord& record = plan_.view().tasks[task];
+    if (results_.is_done(task) || record.skip_size == 0) continue;
+    results_.add(skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task)),
+                             record.skip_by_rule ? Outcome::skipped_by_rule : Outcome::not_checkable));
   }
 }
 

@@ -92,7 +92,7 @@ class Supervisor {
   // Results and what is said about them.
   void collect();
   void drain(Runner& runner);
-  void record_rule_skips();
+  void record_planned_skips();
   void note_in_flight();
   ProgressState progress_state();
 

@@ -20,7 +20,7 @@ struct WorkState {
     double planned = 0;  // seconds
     double so_far = 0;   // seconds that it has been running for
   };
-  std::vector<Running> running;
+  std::vector<Running> running{};
 };
 
 // Seconds that the work takes from now on threads that run at a time, at least one; negative if nothing is planned to

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -29,30 +30,48 @@ OutputStream::Buffer::Buffer(int descriptor, std::string name, GapLine gap_line,
     : output_(descriptor), name_(std::move(name)), gap_line_(std::move(gap_line)), capacity_(capacity) {}
 
 OutputStream::Buffer::int_type OutputStream::Buffer::overflow(int_type c) {
-  if (c != traits_type::eof()) unit_ += traits_type::to_char_type(c);
+  const char character = traits_type::to_char_type(c);
+  if (c != traits_type::eof()) xsputn(&character, 1);
   return traits_type::not_eof(c);
 }
 
 std::streamsize OutputStream::Buffer::xsputn(const char* text, std::streamsize count) {
-  unit_.append(text, static_cast<std::size_t>(count));
+  try {
+    unit_.append(text, static_cast<std::size_t>(count));
+  } catch (const std::bad_alloc&) {
+    unit_is_whole_ = false;
+  }
   return count;
 }
 
 int OutputStream::Buffer::sync() {
   drain();
-  const std::size_t room = capacity_ - std::min(capacity_, waiting_.size() - sent_);
-  // After a gap the reader first has to catch up, so that there are few long gaps rather than many short ones.
-  if (unit_.size() > room || (gap_ > 0 && room < capacity_ / 2)) {
-    const auto lines = static_cast<std::uint64_t>(std::count(unit_.begin(), unit_.end(), '\n'));
-    gap_ += lines;
-    lost_lines_ += lines;
-  } else {
-    if (gap_ > 0) waiting_ += gap_line_(std::exchange(gap_, 0));
-    waiting_ += unit_;
+  if (unit_is_whole_ && keep_unit()) {
     drain();
+  } else {
+    const auto lines = static_cast<std::uint64_t>(std::count(unit_.begin(), unit_.end(), '\n'));
+    gap_ += std::max<std::uint64_t>(lines, unit_is_whole_ ? 0 : 1);
+    lost_lines_ += std::max<std::uint64_t>(lines, unit_is_whole_ ? 0 : 1);
   }
   unit_.clear();
+  unit_is_whole_ = true;
   return 0;
+}
+
+bool OutputStream::Buffer::keep_unit() {
+  const std::size_t room = capacity_ - std::min(capacity_, waiting_.size() - sent_);
+  // After a gap the reader first has to catch up, so that there are few long gaps rather than many short ones.
+  if (unit_.size() > room || (gap_ > 0 && room < capacity_ / 2)) return false;
+  try {
+    const std::string gap = gap_ > 0 ? gap_line_(gap_) : "";
+    waiting_.reserve(waiting_.size() + gap.size() + unit_.size());
+    waiting_ += gap;
+    waiting_ += unit_;
+    gap_ = 0;
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 void OutputStream::Buffer::drain() {

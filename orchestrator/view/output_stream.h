@@ -59,6 +59,8 @@ class OutputStream : public std::ostream {
    private:
     // Waits for room, at most so many seconds; true if there will be none, or stop can be read.
     bool waits_in_vain(double seconds, int stop) const;
+    // Makes what was printed since the last flush wait for the reader; false if there is no room, or no memory.
+    bool keep_unit();
     void give_up();
     void lose(std::string_view text);
 
@@ -66,7 +68,8 @@ class OutputStream : public std::ostream {
     std::string name_;
     GapLine gap_line_;
     std::size_t capacity_;
-    std::string unit_;     // since the last flush
+    std::string unit_;  // since the last flush
+    bool unit_is_whole_ = true;
     std::string waiting_;  // its first sent_ bytes are written
     std::size_t sent_ = 0;
     bool reader_gone_ = false;

@@ -13,8 +13,9 @@
 
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
-#include "orchestrator/view/reason.h"
+#include "orchestrator/view/result_text.h"
 #include "orchestrator/view/status_line.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 
@@ -50,24 +51,30 @@ class HumanView : public ProgressView {
   void runner_died(const RunnerDied& event) override { spdlog::warn("{}", died_text(event)); }
 
   void api_result(const ApiResult& result) override {
-    const Status status = overall_status(result.forward, result.backward);
-    const bool is_wrong = status == Status::warning || status == Status::error;
-    if (!is_wrong || result.rounding_only || result.overflow) return;
-    // One fault can hit every call of an API: those beyond the first few are counted, and in the result file.
-    constexpr std::uint64_t most = 3;
-    const std::string api = api_of(result.name);
-    const std::uint64_t count = ++shown_[api];
-    if (count > most) return;
-    spdlog::warn("Suspicious: {} {}: {}{}", status_text(status), result.name, reason_of(result, status).front(),
-                 count == most ? " (Further calls of " + api + " are counted without being named.)" : "");
+    if (result.overflow) return;
+    if (is_suspicious(result)) {
+      name("Suspicious: " + std::string(status_text(overall_status(result))), result, reason_text(reason_of(result)));
+    } else if (result.outcome == Outcome::failed_to_run) {
+      name("Failed to run:", result, first_line(result.message));
+    }
   }
 
  protected:
   Console& console() { return console_; }
 
  private:
+  // One fault can hit every call of an API: those beyond the first few are counted, and in the result file.
+  void name(const std::string& what, const ApiResult& result, const std::string& reason) {
+    constexpr std::uint64_t most = 3;
+    const std::string api = api_of(result.name);
+    const std::uint64_t count = ++named_[api];
+    if (count > most) return;
+    spdlog::warn("{} {}: {}{}", what, result.name, reason,
+                 count == most ? " (Further calls of " + api + " are counted without being named.)" : "");
+  }
+
   Console& console_;
-  std::unordered_map<std::string, std::uint64_t> shown_;  // calls by API
+  std::unordered_map<std::string, std::uint64_t> named_;  // calls by API
 };
 
 class TerminalView : public HumanView {
@@ -115,6 +122,8 @@ class JsonView : public ProgressView {
     line["details_csv"] = event.details_path;
     line["journal"] = event.journal_path;
     line["backend"] = event.backend;
+    line["tested_on"] = tested_on_text(event.tested_on);
+    add_notice(line, event.tested_on == TestedOn::simulated);
     line["devices"] = event.devices;
     line["threads"] = event.threads;
     line["total"] = event.total;
@@ -128,8 +137,12 @@ class JsonView : public ProgressView {
     line["device"] = result.device;
     line["forward"] = status_text(result.forward);
     line["backward"] = result.backward ? Json(status_text(*result.backward)) : Json(nullptr);
+    line["outcome"] = outcome_text(result.outcome);
+    line["tested_on"] = result.tested_on == TestedOn::unknown ? Json(nullptr) : Json(tested_on_text(result.tested_on));
     line["message"] = result.message;
     line["rounding_only"] = result.rounding_only;
+    add_reason(line, result);
+    line["overflow"] = nullptr;
     if (result.overflow) {
       line["overflow"] = {{"cpu", result.overflow->bench},
                           {"device", result.overflow->device},
@@ -175,14 +188,17 @@ class JsonView : public ProgressView {
     line["done"] = event.done;
     line["total"] = event.total;
     add_counts(line, event.counts);
+    add_notice(line, event.counts.simulated > 0);
     line["forward_error"] = event.counts.forward_error;
     line["backward_error"] = event.counts.backward_error;
     line["both_error"] = event.counts.both_error;
+    line["overflow"] = nullptr;
     if (event.overflow) {
       line["overflow"] = {{"no_overflow", event.overflow->none},
                           {"normal", event.overflow->normal},
                           {"abnormal", event.overflow->abnormal},
-                          {"skipped", event.overflow->skipped}};
+                          {"skipped", event.overflow->skipped},
+                          {"failed_to_run", event.overflow->failed_to_run}};
     }
     line["elapsed_seconds"] = event.elapsed;
     line["seconds"] = phases(event.costs.phases);
@@ -204,11 +220,35 @@ class JsonView : public ProgressView {
             {"compare", seconds(times.compare)}};
   }
 
+  // Which output the verdict is from and why, where there is one that needs a reason.
+  static void add_reason(Json& line, const ApiResult& result) {
+    line["suspicious"] = is_suspicious(result);
+    line["output"] = nullptr;
+    line["reason"] = nullptr;
+    const Status status = overall_status(result);
+    if (status == Status::pass) return;
+    if (status == Status::skip || result.overflow) {
+      line["reason"] = result.message;
+      return;
+    }
+    Reason reason = reason_of(result);
+    if (!reason.output.empty()) line["output"] = std::exchange(reason.output, {});
+    line["reason"] = reason_text(reason);
+  }
+
+  static void add_notice(Json& line, bool simulated) {
+    line["notice"] = simulated ? Json(simulated_notice) : Json(nullptr);
+  }
+
   static void add_counts(Json& line, const VerdictCounts& counts) {
     line["pass"] = counts.pass;
     line["warning"] = counts.warning;
     line["error"] = counts.error;
     line["skip"] = counts.skip;
+    line["failed_to_run"] = counts.failed_to_run;
+    line["skipped_by_rule"] = counts.skipped_by_rule;
+    line["not_checkable"] = counts.not_checkable;
+    line["simulated"] = counts.simulated;
     line["suspicious"] = counts.suspicious();
     line["rounding_only"] = counts.rounding_only;
   }

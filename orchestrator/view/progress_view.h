@@ -46,6 +46,7 @@ struct RunStarted {
   std::string details_path;
   std::string journal_path;
   std::string backend;
+  TestedOn tested_on = TestedOn::unknown;
   std::vector<int> devices;
   int threads = 0;
   std::uint64_t total = 0;
@@ -75,7 +76,9 @@ struct OverflowCounts {
   std::uint64_t none = 0;      // neither side overflows
   std::uint64_t normal = 0;    // both do
   std::uint64_t abnormal = 0;  // one does
-  std::uint64_t skipped = 0;   // not judged
+  std::uint64_t skipped = 0;   // not judged; the next two are parts of it
+  std::uint64_t failed_to_run = 0;
+  std::uint64_t not_checkable = 0;
 };
 
 struct RunFinished {

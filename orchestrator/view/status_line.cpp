@@ -115,6 +115,8 @@ std::string counts_text(const VerdictCounts& counts, const char* separator) {
                      std::to_string(counts.skip);
   if (counts.warning + counts.error > 0)
     text += std::string(separator) + "suspicious " + std::to_string(counts.suspicious());
+  if (counts.failed_to_run > 0)
+    text += std::string(separator) + "failed to run " + std::to_string(counts.failed_to_run);
   return text;
 }
 
@@ -127,6 +129,8 @@ std::string terminal_line(const ProgressState& state, std::size_t width, const P
   const std::string suspicious = "suspicious " + std::to_string(state.counts.suspicious());
   line.add(between + suspicious,
            between + paint(state.counts.suspicious() > 0 ? Style::alarm : Style::plain, suspicious));
+  const std::string failed = " failed " + std::to_string(state.counts.failed_to_run);
+  if (state.counts.failed_to_run > 0) line.add(failed, paint(Style::alarm, failed));
   const std::size_t separator = std::string_view(between).size();
   const std::string running = running_text(state, line.room() - std::min(line.room(), separator));
   if (!running.empty()) line.add(between + running);

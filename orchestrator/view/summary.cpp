@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "kernels/base/text.h"
-#include "orchestrator/view/reason.h"
+#include "orchestrator/view/result_text.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 
@@ -31,14 +32,26 @@ struct Conclusion {
 constexpr std::array conclusions{
     Conclusion{"suspicious", "warnings and errors that rounding does not explain", Style::alarm, true,
                [](const VerdictCounts& counts) { return counts.suspicious(); }},
+    Conclusion{"failed to run", "crashes, time-outs, want of memory, internal errors", Style::alarm, true,
+               [](const VerdictCounts& counts) { return counts.failed_to_run; }},
     Conclusion{"explained by rounding", "warnings and errors no larger than rounding makes them", Style::plain, false,
                [](const VerdictCounts& counts) { return counts.rounding_only; }},
 };
 
 // Why calls were not checked, the most surprising first.
-constexpr std::array<const char*, 2> skip_groups{"cannot be checked", "left out by rule"};
+struct SkipGroup {
+  Outcome outcome;
+  const char* title;
+  Style style;
+};
+constexpr std::array skip_groups{SkipGroup{Outcome::failed_to_run, "failed to run", Style::alarm},
+                                 SkipGroup{Outcome::not_checkable, "cannot be checked", Style::caution},
+                                 SkipGroup{Outcome::skipped_by_rule, "left out by rule", Style::plain}};
 
-std::size_t skip_group(const ApiResult& result) { return result.device < 0 ? 1 : 0; }
+std::size_t skip_group(Outcome outcome) {
+  const auto* group = std::ranges::find(skip_groups, outcome, &SkipGroup::outcome);
+  return group == skip_groups.end() ? 1 : static_cast<std::size_t>(group - skip_groups.begin());
+}
 
 // What reasons have in common that differ in the name of their call and in numbers: those of devices, attempts, files.
 // Digits within a word stay: float16 is not float32.
@@ -64,8 +77,25 @@ std::string number_column(std::uint64_t count) {
   return text;
 }
 
+// The lines of the reason, the first with the output that it is about.
+std::vector<std::string> reason_lines(const ApiResult& result) {
+  Reason reason = reason_of(result);
+  if (!reason.output.empty()) reason.lines.front().insert(0, reason.output + ": ");
+  return std::move(reason.lines);
+}
+
 std::string counted(std::uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+// A run may have been continued on another device.
+std::string simulated_line(const VerdictCounts& counts) {
+  std::string line = "Device under test: " + std::string(simulated_notice);
+  if (counts.not_simulated > 0) {
+    line += " (" + std::to_string(counts.simulated) + " of " + std::to_string(counts.simulated + counts.not_simulated) +
+            " calls)";
+  }
+  return line;
 }
 
 std::vector<std::string> words_of(const std::string& command) {
@@ -116,7 +146,7 @@ std::string wrapped_command(const std::string& command, const std::string& inden
 
 void Summary::add(const ApiResult& result) {
   counts_.add(result);
-  const Status status = overall_status(result.forward, result.backward);
+  const Status status = overall_status(result);
   if (status == Status::skip) add_skip(result);
   if (status != Status::warning && status != Status::error) return;
   if (result.rounding_only) return;
@@ -127,14 +157,14 @@ void Summary::add(const ApiResult& result) {
     finding.status = status;
     finding.task = result.task;
     finding.name = result.name;
-    finding.reason = reason_of(result, status);
+    finding.reason = reason_lines(result);
   }
   ++(status == Status::error ? finding.errors : finding.warnings);
 }
 
 void Summary::add_skip(const ApiResult& result) {
   std::string reason = first_line(result.message);
-  const std::size_t group = skip_group(result);
+  const std::size_t group = skip_group(result.outcome);
   const std::string key = std::to_string(group) + reason_key(reason, result.name);
   const auto known = skips_.find(key);
   if (known == skips_.end() && skips_.size() == max_kept_reasons) {
@@ -164,6 +194,7 @@ std::string Summary::conclusions_text(const Paint& paint) const {
     const Style style = count > 0 ? conclusion.style : Style::plain;
     text += "  " + number_column(count) + "  " + paint(style, conclusion.title) + ": " + conclusion.meaning + "\n";
   }
+  if (counts_.simulated > 0) text += paint(Style::caution, simulated_line(counts_)) + "\n";
   return text;
 }
 
@@ -236,7 +267,7 @@ std::string Summary::skips_text(const Paint& paint) const {
                                ((*reason)->count > 1 ? ", ...: " : ": ") + (*reason)->reason;
       lines += cut_to_width(line, max_width) + "\n";
     }
-    text += std::string("  ") + paint(group == 0 ? Style::caution : Style::plain, skip_groups[group]) + ": " +
+    text += std::string("  ") + paint(skip_groups[group].style, skip_groups[group].title) + ": " +
             counted(calls, "call") + "\n" + lines;
     if (rest > 0) text += "  and " + counted(rest, "call") + " for other reasons; all are in the result file.\n";
     begin = end;

@@ -62,22 +62,21 @@ TEST_F(Overflow, SaysOfEveryCallWhetherItIsNormal) {
   }
   const std::string file = only_file(out(), "overflow_check_result_");
   EXPECT_THAT(
-      lines,
-      ::testing::ElementsAre(
-          "[INFO] start overflow check",
-          "[INFO] Device under test: sim (no NPU or GPU backend is installed, so the simulated device is taken).",
-          "[INFO] overflow check result will be saved in " + file, "[INFO] Torch.matmul.0: no overflow.",
-          "[WARNING] The Torch.exp.0 overflow is a normal overflow.",
-          "[WARNING] The Torch.mul.0 overflow is a normal overflow.",
-          "[WARNING] The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will be "
-          "skipped.",
-          "[WARNING] The Functional.relu.0 overflow is a normal overflow.",
-          "[INFO] Distributed api is not supported for overflow check. SKIP.",
-          "[INFO] NPU api is not supported for overflow check. SKIP.",
-          "[WARNING] API Torch.no_such_api.0 not support for overflow check. SKIP.",
-          HasSubstr("[ERROR] Run Torch.sin.0 acc_check Error: input_args[0]"),
-          "[INFO] Of 9 calls: 1 no overflow, 3 normal overflow (on both sides), 0 abnormal overflow, 5 skipped.",
-          "[INFO] acc_check task completed."));
+      lines, ::testing::ElementsAre(
+                 "[INFO] start overflow check",
+                 "[WARNING] Device under test: sim (simulated device; no NPU or GPU was tested).",
+                 "[INFO] overflow check result will be saved in " + file, "[INFO] Torch.matmul.0: no overflow.",
+                 "[WARNING] The Torch.exp.0 overflow is a normal overflow.",
+                 "[WARNING] The Torch.mul.0 overflow is a normal overflow.",
+                 "[WARNING] The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will be "
+                 "skipped.",
+                 "[WARNING] The Functional.relu.0 overflow is a normal overflow.",
+                 "[INFO] Distributed api is not supported for overflow check. SKIP.",
+                 "[INFO] NPU api is not supported for overflow check. SKIP.",
+                 "[WARNING] API Torch.no_such_api.0 not support for overflow check. SKIP.",
+                 HasSubstr("[ERROR] Run Torch.sin.0 acc_check Error: input_args[0]"),
+                 "[INFO] Of 9 calls: 1 no overflow, 3 normal overflow (on both sides), 0 abnormal overflow, 5 skipped.",
+                 "[WARNING] simulated device; no NPU or GPU was tested.", "[INFO] acc_check task completed."));
   const Rows rows = read_csv(file);
   ASSERT_EQ(rows.size(), 10U);
   EXPECT_EQ(rows[0], (std::vector<std::string>{"API name", "CPU overflow", "Device overflow", "Verdict", "Message"}));
@@ -222,8 +221,9 @@ TEST_F(Overflow, JsonLinesHoldBothSides) {
   for (std::string line; std::getline(text, line);) {
     const nlohmann::json event = nlohmann::json::parse(line);
     if (event["type"] == "run_finished") {
-      EXPECT_EQ(event["overflow"],
-                (nlohmann::json{{"no_overflow", 0}, {"normal", 3}, {"abnormal", 1}, {"skipped", 5}}));
+      EXPECT_EQ(
+          event["overflow"],
+          (nlohmann::json{{"no_overflow", 0}, {"normal", 3}, {"abnormal", 1}, {"skipped", 5}, {"failed_to_run", 0}}));
     }
     if (event["type"] != "api_result" || event["name"] != "Torch.matmul.0") continue;
     found = true;

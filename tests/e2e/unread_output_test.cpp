@@ -78,6 +78,7 @@ TEST_F(Unread, ASecondCtrlCStopsAtOnce) {
 // A terminal that was stopped with Ctrl-S looks like one whose screen nobody reads.
 TEST_F(Unread, AStoppedTerminalHoldsNothingUp) {
   Terminal terminal(80);
+  terminal.fill();
   SpawnedProcess run(words({"--message-format", "json"}), {terminal.descriptor(), terminal.descriptor()},
                      scratch_.path());
   EXPECT_EQ(run.wait(60), 0);

@@ -32,6 +32,15 @@ bool is_replaced(const std::string& entry, const std::vector<std::string>& envir
   return false;
 }
 
+// Until nothing more fits.
+void fill_end(int descriptor) {
+  fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  const std::string filler(4096, 'x');
+  while (::write(descriptor, filler.data(), filler.size()) > 0) {
+  }
+  fcntl(descriptor, F_SETFL, 0);
+}
+
 }  // namespace
 
 OutputEnd::OutputEnd(const std::string& path) : end_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
@@ -42,11 +51,7 @@ FullPipe::FullPipe() {
   read_.reset(ends[0]);
   write_.reset(ends[1]);
   fcntl(read_.get(), F_SETFL, O_NONBLOCK);
-  fcntl(write_.get(), F_SETFL, O_NONBLOCK);
-  const std::string filler(4096, 'x');
-  while (::write(write_.get(), filler.data(), filler.size()) > 0) {
-  }
-  fcntl(write_.get(), F_SETFL, 0);
+  fill_end(write_.get());
 }
 
 std::string FullPipe::read() {
@@ -62,6 +67,8 @@ Terminal::Terminal(unsigned short columns) : screen_(posix_openpt(O_RDWR | O_NOC
   ioctl(screen_.get(), TIOCSWINSZ, &size);
   fcntl(screen_.get(), F_SETFL, O_NONBLOCK);
 }
+
+void Terminal::fill() { fill_end(program_.get()); }
 
 const std::string& Terminal::text() {
   append_available(screen_.get(), text_);

@@ -42,6 +42,8 @@ class Terminal {
   explicit Terminal(unsigned short columns);
   // For the program.
   int descriptor() const { return program_.get(); }
+  // Leaves no room for anything more, as if it had been stopped long ago.
+  void fill();
   // Adds what the program has printed meanwhile; the whole text so far.
   const std::string& text();
 

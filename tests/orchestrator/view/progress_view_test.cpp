@@ -64,6 +64,14 @@ TEST(StatusLine, OfEightyColumnsHasWhatIsSuspiciousAndTheCallThatRuns) {
   }
 }
 
+TEST(StatusLine, CountsCallsThatFailedToRun) {
+  ProgressState state = state_at(250, 10);
+  state.counts.skip = state.counts.failed_to_run = 2;
+  EXPECT_EQ(terminal_line(state, 79),
+            "250/1000 25% 0:30 left | suspicious 0 failed 2 | pass 250 warning 0 error 0 SKIP 2");
+  EXPECT_THAT(plain_line(state), ::testing::EndsWith(", SKIP 2, failed to run 2"));
+}
+
 TEST(StatusLine, IsColouredWhereSomethingIsSuspicious) {
   ProgressState state = state_at(250, 10);
   EXPECT_EQ(terminal_line(state, 45, Paint(true)), "250/1000 25% 0:30 left | suspicious 0");
@@ -307,6 +315,11 @@ TEST_F(LogLines, NameSuspiciousCallsAsTheyHappen) {
   result.rounding_only = false;
   result.overflow.emplace();
   view->api_result(result);
+  EXPECT_EQ(out_.str(), "");
+  view->api_result(skip_result(9, "Torch.mul.1", "Not enough memory.", Outcome::failed_to_run));
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("[WARNING] Failed to run: Torch.mul.1: Not enough memory.\n"));
+  out_.str("");
+  view->api_result(skip_result(9, "Torch.mul.2", "Unknown.", Outcome::not_checkable));
   EXPECT_EQ(out_.str(), "");
 }
 

@@ -37,6 +37,7 @@ TEST(SummaryTest, TableOfAnAllPassingRun) {
   EXPECT_EQ(summary.text("msrun -api_info d.json"),
             "Conclusions from 12 calls\n"
             "        0  suspicious: warnings and errors that rounding does not explain\n"
+            "        0  failed to run: crashes, time-outs, want of memory, internal errors\n"
             "Overall Statistics\n"
             "+------+---------+-------+--------------+------------+\n"
             "| Pass | Warning | Error | Passing Rate | Skip Tests |\n"
@@ -52,7 +53,7 @@ TEST(SummaryTest, TableOfAnAllPassingRun) {
 }
 
 ApiResult skipped(const std::string& name, std::uint32_t task, const std::string& reason, std::int32_t device) {
-  ApiResult result = skip_result(task, name, reason);
+  ApiResult result = skip_result(task, name, reason, device < 0 ? Outcome::skipped_by_rule : Outcome::failed_to_run);
   result.device = device;
   return result;
 }
@@ -64,10 +65,16 @@ TEST(SummaryTest, WhyCallsWereNotCheckedRulesLast) {
     summary.add(skipped(name, 7 - i, "API " + name + " not support for acc_check. SKIP.", -1));
   }
   summary.add(skipped("Torch.mm.0", 9, "The runner of device 1 died while running this API: killed.", 1));
+  ApiResult strange = skip_result(11, "Torch.sin.0", "Dtype is not supported.", Outcome::not_checkable);
+  strange.device = 0;
+  summary.add(strange);
   const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("        1  failed to run: "));
   EXPECT_THAT(text, HasSubstr("\nCalls that were not checked\n"
-                              "  cannot be checked: 1 call\n"
+                              "  failed to run: 1 call\n"
                               "        1  Torch.mm.0: The runner of device 1 died while running this API: killed.\n"
+                              "  cannot be checked: 1 call\n"
+                              "        1  Torch.sin.0: Dtype is not supported.\n"
                               "  left out by rule: 3 calls\n"
                               "        3  Distributed.send.2, ...: API Distributed.send.2 not support for acc_check. "
                               "SKIP.\n"));
@@ -83,7 +90,7 @@ TEST(SummaryTest, ReasonsThatDifferInNumbersAreOne) {
   }
   summary.add(skipped("Torch.sin.0", 50, "Dtype is not supported: torch.float4", 0));
   summary.add(skipped("Torch.sin.1", 51, "Dtype is not supported: torch.float6", 0));
-  EXPECT_THAT(summary.text("msrun"), HasSubstr("  cannot be checked: 26 calls\n"
+  EXPECT_THAT(summary.text("msrun"), HasSubstr("  failed to run: 26 calls\n"
                                                "       12  Torch.mm.0, ...: The runner of device 0 died, attempt 1.\n"
                                                "       12  Torch.mul.0, ...: The file path x/0.\n"
                                                "        1  Torch.sin.0: Dtype is not supported: torch.float4\n"
@@ -128,6 +135,18 @@ TEST(SummaryTest, LeadsWithWhatIsConcluded) {
   EXPECT_LT(documented[3], documented[0]);
 }
 
+TEST(SummaryTest, SaysThatTheDeviceWasSimulated) {
+  Summary summary;
+  ApiResult result = result_of("Torch.add.0", 0, pass, "");
+  result.tested_on = TestedOn::simulated;
+  summary.add(result);
+  const std::string notice = "Device under test: simulated device; no NPU or GPU was tested";
+  EXPECT_THAT(summary.text("msrun"), HasSubstr(notice + "\nOverall Statistics\n"));
+  result.tested_on = TestedOn::hardware;
+  summary.add(result);
+  EXPECT_THAT(summary.text("msrun"), HasSubstr(notice + " (1 of 2 calls)\n"));
+}
+
 TEST(SummaryTest, IsInColourIfAsked) {
   Summary summary;
   summary.add(result_of("Torch.add.0", 0, error, "wrong"));
@@ -161,6 +180,7 @@ TEST(SummaryTest, ListsOnlyWhatRoundingDoesNotExplain) {
   summary.add(result_of("Torch.mul.0", 1, error, "\nlimit\nNot explained by rounding: much.\nA reason.\n"));
   const std::string text = summary.text("msrun");
   EXPECT_THAT(text, HasSubstr("        1  suspicious: warnings and errors that rounding does not explain\n"
+                              "        0  failed to run: crashes, time-outs, want of memory, internal errors\n"
                               "        1  explained by rounding: "));
   EXPECT_THAT(text, HasSubstr("  error    Torch.mul.0\n"
                               "           forward.output.1: Not explained by rounding: much.\n"

@@ -1,17 +1,12 @@
-// Why a call has its verdict, for people.
+// Words about results that the views share.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runner/results/result.h"
 
 namespace msrun {
-
-// One line or more, without the name of the call: its first row that has this status and that rounding does not
-// explain, else its first that has the status.
-std::vector<std::string> reason_of(const ApiResult& result, Status status);
 
 // The first line of a Message that says something, fit for a terminal.
 std::string first_line(const std::string& message);
