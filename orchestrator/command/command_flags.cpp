@@ -69,6 +69,7 @@ constexpr auto output = std::to_array<Option>({
     {"-save_error_data", "save tensors of calls that do not pass"},
     {"--titles LANGUAGE", "column titles: zh (default, also cn) or en", Takes::one_value},
     {"--message-format FORMAT", "human (default) or json, one object per line", Takes::one_value},
+    {"--color WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always or never", Takes::one_value},
     {"--summary", "closing table, also where stdout is no terminal"},
     {"--no-summary", "no closing table"},
     {"--list-apis", "print the supported APIs"},
@@ -82,7 +83,8 @@ HelpSection command_section() {
        {"acc_check", "one device (also run_ut)"},
        {"run_overflow_check",
         "which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed line by line, "
-        "with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j"},
+        "with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j; --compat msprobe: the documented "
+        "texts"},
        {"journal", "what the journal of a run holds: counts, times, damage, results; msrun journal -h tells more"}}};
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/compare/standards.h"
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/command/tool_commands.h"
+#include "orchestrator/view/console.h"
 
 namespace msrun {
 
@@ -61,6 +62,7 @@ struct Options {
   bool english_titles = false;
   MessageFormat message_format = MessageFormat::human;
   std::optional<bool> summary;  // unset: printed if stdout is a terminal
+  ColourMode colour = ColourMode::automatic;
   FailOn fail_on = FailOn::never;
   bool list_apis = false;       // print the supported APIs and end; no input is needed
   bool list_standards = false;  // print the precision standards and end; no input is needed

@@ -100,6 +100,7 @@ std::string overflow_command(const Options& options) {
   add_words_of_results(options, words);
   words.add_each("--only", options.only);
   if (options.out_path_given) words.add("-o", options.out_path);
+  if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
   words.add("-d", std::to_string(options.devices.front()));
   add_fail_on(options, words);
   add_patience(options, words);

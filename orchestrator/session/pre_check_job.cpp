@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 
 #include <spdlog/spdlog.h>
 
@@ -217,7 +216,8 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   }
   log_times(session, *results_);
   if (session.options.summary.value_or(isatty(STDOUT_FILENO) != 0)) {
-    std::cout << results_->summary().text(reproduce_command(session.options)) << std::flush;
+    const SummaryStyle style{session.console.paint(), session.options.compat_msprobe};
+    session.console.print(results_->summary().text(reproduce_command(session.options), style));
   }
 }
 

@@ -15,6 +15,8 @@
 #include <exception>
 #include <utility>
 
+#include "kernels/base/standard_output.h"
+#include "kernels/base/text.h"
 #include "orchestrator/supervise/event_loop.h"
 #include "orchestrator/supervise/signals.h"
 #include "runner/runner.h"
@@ -44,9 +46,10 @@ std::string signal_text(int signal_number) {
     std::signal(SIGTERM, SIG_DFL);
     const sigset_t handled = handled_signals();
     sigprocmask(SIG_UNBLOCK, &handled, nullptr);
+    unblock_standard_output();
     body();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "msrun: the runner of device %d ended: %s\n", device, error.what());
+    write_error_line("msrun: the runner of device " + std::to_string(device) + " ended: " + sanitised(error.what()));
     code = 4;
   }
   // Destructors and buffers belong to the parent.

@@ -48,7 +48,7 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
       memory_(plan.order(not_queued(plan, results, options), options.stream), total_threads(options),
               options.memory_budget, options.processors),
       queue_(memory_.view()),
-      work_(plan.view(), queue_),
+      time_left_(plan.view(), queue_, std::min<std::size_t>(total_threads(options), options.processors)),
       retries_(plan.size(), options.retries, options.last_and_alone),
       limits_(options.task_timeout, plan.view()),
       own_time_(steady_seconds()) {
@@ -132,6 +132,7 @@ void Supervisor::on_tick() {
   note_in_flight();
   results_.commit();
   view_.progress(progress_state());
+  if (options_.on_tick) options_.on_tick();
 }
 
 // A runner that shows no sign of life is stopped, whatever it is at; one that does is ended for what it takes too long
@@ -422,7 +423,7 @@ std::uint64_t Supervisor::runners_peak() const {
   return total;
 }
 
-ProgressState Supervisor::progress_state() const {
+ProgressState Supervisor::progress_state() {
   const double now = steady_seconds();
   ProgressState state;
   state.done = results_.done();
@@ -430,8 +431,15 @@ ProgressState Supervisor::progress_state() const {
   state.total = plan_.size();
   state.elapsed = now - started_;
   state.counts = results_.summary().counts();
-  state.work_done = work_.taken();
-  for (const Runner& runner : runners_) state.devices.push_back(activity_of(runner.process, plan_.view(), now));
+  std::vector<RunnerProcess::Activity> running;
+  for (const Runner& runner : runners_) {
+    state.devices.push_back(activity_of(runner.process, plan_.view(), now));
+    const std::vector<RunnerProcess::Activity> calls = runner.process.activities();
+    if (runner.process.running()) running.insert(running.end(), calls.begin(), calls.end());
+  }
+  const PhaseTimes& times = results_.times();
+  const std::uint64_t spent = times.materialise + times.device + times.benchmark + times.compare;
+  state.left = time_left_.next(plan_.view(), running, static_cast<double>(spent) * 1e-9, now);
   return state;
 }
 

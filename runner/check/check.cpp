@@ -1,11 +1,11 @@
 #include "runner/check/check.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/ties.h"
@@ -267,7 +267,7 @@ class Check {
     try {
       options_.dialect->save_error_data(options_.error_data, call, bench, device);
     } catch (const std::runtime_error& error) {
-      std::fprintf(stderr, "msrun: the tensors of %s cannot be saved: %s\n", call.name.c_str(), error.what());
+      write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));
     }
   }
 
