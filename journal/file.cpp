@@ -79,8 +79,10 @@ class PosixFile final : public File {
  public:
   // O_APPEND: after a cut the next write goes to the new end without a seek.
   PosixFile(const std::filesystem::path& path, int flags)
-      : name_(path.string()),
-        fd_(retry([&] { return open(path.c_str(), flags | O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); })) {
+      : name_(path.string()), fd_(retry([&] {
+          return open(path.c_str(), flags | O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666);
+        })) {
+    if (!fd_ && errno == ELOOP) throw NotAJournal(name_ + " is a symbolic link; name the journal itself");
     if (!fd_) throw WriteError(name_, (flags & O_CREAT) != 0 ? "create" : "open", errno);
     if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
     const bool is_new = (flags & O_CREAT) != 0;

@@ -12,7 +12,8 @@ namespace {
 constexpr auto input = std::to_array<Option>({
     {"-api_info, --api_info_file FILE", "dump.json to check", Takes::one_value},
     {"-config, --config_path FILE", "config.json with white_list, black_list, error_data_path", Takes::one_value},
-    {"-csv_path, --result_csv_path FILE", "continue the run that wrote this result CSV", Takes::one_value},
+    {"-csv_path, --result_csv_path FILE",
+     "continue the run that wrote this result CSV; what is not given is taken from its journal", Takes::one_value},
     {"--retry-skip", "with -csv_path: run again what was SKIP, except by rule"},
     {"-f, --filter_api", "check calls that differ only in values once"},
     {"--only GLOB", "check only calls whose name matches; repeatable", Takes::one_value_each_time},

@@ -27,7 +27,7 @@ class OverflowReport : public ProgressView {
   };
 
   // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with
-  // UserError. Throws WriteError.
+  // FileExists. Throws WriteError, and leaves no file then.
   OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path);
 
   void run_started(const RunStarted& event) override { other_.run_started(event); }
