@@ -36,6 +36,15 @@ void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle
   result.commit();
 }
 
+void forgo_rows(SetAside& aside, const ApiResult& result, const CsvStyle& style) {
+  std::string rows;
+  style.dialect->append_details(rows, result, style.precision);
+  aside.details(rows);
+  rows.clear();
+  style.dialect->append_result(rows, result);
+  aside.result(rows);
+}
+
 CsvFiles::CsvFiles(const CsvStyle& style, AppendedFile details, AppendedFile result)
     : style_(style), details_(std::move(details)), result_(std::move(result)) {}
 

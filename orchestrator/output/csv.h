@@ -30,6 +30,9 @@ using ResultSource = std::function<const ApiResult*()>;
 void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle& style, const ResultSource& next,
                      SetAside* aside = nullptr);
 
+// Tells it the rows of a result that is not to be written: nothing is lost with them.
+void forgo_rows(SetAside& aside, const ApiResult& result, const CsvStyle& style);
+
 // The growing pair. A call that has a row in the result file has all its rows in the details file.
 class CsvFiles {
  public:

@@ -41,6 +41,7 @@ void ResultStore::restore(StoredResults earlier, const std::function<bool(const 
     if (!stored_.has(task)) continue;
     const ApiResult result = stored_.outline(task);
     if (run_again(result)) {
+      forgone_.push_back(stored_.get(task));
       stored_.remove(task);
       continue;
     }
@@ -122,6 +123,7 @@ void ResultStore::open_fresh_csvs() { csvs_ = CsvFiles::create(*folder_, files_,
 
 std::vector<std::string> ResultStore::rewrite_and_open_csvs(SetAside::Matters matters) {
   aside_.emplace(*folder_, files_, matters);
+  for (const ApiResult& result : forgone_) forgo_rows(*aside_, result, style_);
   write_csv_files(*folder_, files_, style_, in_dump_order(all_devices), &*aside_);
   std::vector<std::string> kept = aside_->kept();
   if (kept.empty()) aside_.reset();
@@ -168,6 +170,9 @@ void ResultStore::close_csvs() {
   csvs_.reset();
   if (!in_dump_order_) {
     SetAside* const aside = aside_ ? &*aside_ : nullptr;
+    if (aside != nullptr) {
+      for (const ApiResult& result : forgone_) forgo_rows(*aside, result, style_);
+    }
     write_csv_files(*folder_, files_, style_, in_dump_order(all_devices), aside);
     if (aside != nullptr) aside->release();
   }

@@ -103,6 +103,7 @@ class ResultStore {
   std::optional<SetAside> aside_;
   StoredResults stored_;
   KeptResults kept_;
+  std::vector<ApiResult> forgone_;  // earlier results of calls that run again
   std::vector<ApiResult> uncommitted_;
   std::string unwritten_;  // these, encoded for the journal one behind the other
   std::vector<std::size_t> unwritten_sizes_;
