@@ -88,7 +88,8 @@ class PosixFile final : public File {
     const bool is_new = (flags & O_CREAT) != 0;
     lock(is_new);
     if (is_new) {
-      directory_ = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
+      const std::filesystem::path folder = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
+      directory_.reset(retry([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
     }
   }
 
@@ -107,8 +108,8 @@ class PosixFile final : public File {
 
   void sync() override {
     if (retry([&] { return fdatasync(fd_.get()); }) != 0) throw WriteError(name_, "sync", errno);
-    if (!directory_.empty()) sync_directory();
-    directory_.clear();
+    if (directory_) sync_directory();
+    directory_.reset();
   }
 
   void truncate(std::uint64_t size) override {
@@ -151,16 +152,14 @@ class PosixFile final : public File {
   // A new file survives a power loss only when its name does. A folder that may not be opened for reading, or a file
   // system that cannot sync folders, leaves nothing to do.
   void sync_directory() {
-    const UniqueFd fd(retry([&] { return open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    if (!fd) return;
-    if (retry([&] { return fsync(fd.get()); }) != 0 && errno != EINVAL && errno != EOPNOTSUPP) {
+    if (retry([&] { return fsync(directory_.get()); }) != 0 && errno != EINVAL && errno != EOPNOTSUPP) {
       throw WriteError(name_, "sync the folder of", errno);
     }
   }
 
   std::string name_;
   UniqueFd fd_;
-  std::filesystem::path directory_;  // to sync with the file; empty when that is done
+  UniqueFd directory_;  // to sync with the file; none when that is done
 };
 
 }  // namespace

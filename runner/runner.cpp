@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
 #include "runner/results/record.h"
+#include "runner/shared/queue_steps.h"
 
 namespace msrun {
 namespace {
@@ -73,22 +73,26 @@ class Worker {
   void run() {
     const SignalStack stack;
     work_owner() = &slot_;
-    while (setup_.queue.acquire_processor(slot_)) {
-      std::uint32_t task = 0;
-      if (!take(task)) break;
+    while (setup_.queue.acquire_processor(slot_, [&] { return any_left(); })) {
+      const std::optional<std::uint32_t> task = take();
+      if (!task) break;
       // Waiting for memory is waiting for others and does not count as time of this task.
-      slot_.since.store(0);
-      slot_.task.store(task);
-      if (!setup_.queue.admit(slot_, setup_.plan.tasks[task].memory)) break;
-      slot_.since.store(steady_nanoseconds());
-      const std::optional<ApiResult> result = check_in_memory(task);
+      if (!setup_.queue.admit(slot_, setup_.plan.tasks[*task].memory)) break;
+      begin();
+      const std::optional<ApiResult> result = check_in_memory(*task);
       if (!result) break;
+      // Nor does what follows, which depends on the supervisor.
+      slot_.since.store(0);
+      passed(QueueStep::call_computed);
       setup_.queue.release(slot_);
       send(encode(*result));
+      passed(QueueStep::result_sent);
       slot_.task.store(WorkerSlot::idle);
+      passed(QueueStep::slot_emptied);
     }
     setup_.queue.release(slot_);
     slot_.task.store(WorkerSlot::idle);
+    passed(QueueStep::thread_done);
     help_others();
   }
 
@@ -101,19 +105,30 @@ class Worker {
     }
     HelpTerms terms;
     terms.done = [&] { return busy_.load() == 0; };
-    terms.enter = [&] { return setup_.queue.acquire_processor(slot_); };
+    terms.enter = [&] { return setup_.queue.acquire_processor(slot_, [&] { return busy_.load() != 0; }); };
     terms.leave = [&] { setup_.queue.release(slot_); };
     help_until(terms);
     setup_.queue.release(slot_);
   }
 
-  bool take(std::uint32_t& task) {
+  bool any_left() const {
+    return next_retry_.load() < setup_.retries.size() || (!setup_.alone && setup_.queue.any_left());
+  }
+
+  std::optional<std::uint32_t> take() {
+    slot_.since.store(0);
     const std::size_t retry = next_retry_.fetch_add(1);
     if (retry < setup_.retries.size()) {
-      task = setup_.retries[retry];
-      return true;
+      passed(QueueStep::retry_taken);
+      slot_.task.store(setup_.retries[retry]);
+      return setup_.retries[retry];
     }
-    return !setup_.alone && setup_.queue.take(task);
+    return setup_.alone ? std::nullopt : setup_.queue.take(slot_);
+  }
+
+  void begin() {
+    slot_.since.store(steady_nanoseconds());
+    passed(QueueStep::call_begun);
   }
 
   // First with a fair share of the memory; a call whose outputs are far beyond the estimate is run again with all of
@@ -129,9 +144,11 @@ class Worker {
     }
     setup_.queue.release(slot_);
     slot_.since.store(0);
-    if (!setup_.queue.acquire_processor(slot_) || !setup_.queue.admit(slot_, control.memory_budget))
+    if (!setup_.queue.acquire_processor(slot_, [] { return true; }) ||
+        !setup_.queue.admit(slot_, control.memory_budget)) {
       return std::nullopt;
-    slot_.since.store(steady_nanoseconds());
+    }
+    begin();
     const TensorMemoryScope scope(control.memory_budget);
     return check(task);
   }
@@ -170,9 +187,11 @@ class Worker {
     while (true) {
       rest.remove_prefix(ring_.push(rest));
       if (setup_.queue.control->results_waiting.exchange(1) == 0) {
+        passed(QueueStep::result_announced);
         const std::uint64_t one = 1;
         // The counter cannot overflow; a failed write only delays the supervisor to its next tick.
         [[maybe_unused]] const ssize_t written = write(setup_.notify, &one, sizeof(one));
+        passed(QueueStep::supervisor_woken);
       }
       if (rest.empty()) return;
       std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -189,13 +208,13 @@ class Worker {
   MersenneTwister generator_;
 };
 
-// Ends this process when nobody is left to take its results.
-void watch_lifeline(int descriptor) {
-  if (descriptor < 0) return;
-  std::thread([descriptor] {
+// A thread that tells the supervisor that this process is not stopped, whatever its other threads are at, and ends it
+// when nobody is left to take its results.
+void start_pulse(const RunnerSetup& setup) {
+  constexpr int interval = 50;  // milliseconds
+  std::thread([descriptor = setup.lifeline, &slot = setup.queue.slots[setup.first_slot]] {
     pollfd lifeline{descriptor, POLLIN, 0};
-    while (poll(&lifeline, 1, -1) < 0 && errno == EINTR) {
-    }
+    while (poll(&lifeline, 1, interval) <= 0) slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
     _exit(0);
   }).detach();
 }
@@ -232,8 +251,12 @@ bool unframe_record(std::string& received, std::size_t& consumed, std::string_vi
 void run_runner(const RunnerSetup& setup) {
   tune_allocator(setup.queue.control->processors);
   catch_fatal_signals();
-  watch_lifeline(setup.lifeline);
+  passed(QueueStep::runner_started);
+  start_pulse(setup);
+  passed(QueueStep::pulse_started);
   const std::unique_ptr<Device> device = setup.make_device();
+  setup.queue.slots[setup.first_slot].ready.store(1);
+  passed(QueueStep::device_made);
   std::atomic<std::size_t> next_retry{0};
   const std::size_t threads = setup.alone ? 1 : setup.threads;
   std::atomic<std::size_t> busy{threads};
@@ -251,6 +274,7 @@ void run_runner(const RunnerSetup& setup) {
     }
   }
   for (std::thread& thread : pool) thread.join();
+  passed(QueueStep::threads_joined);
 }
 
 }  // namespace msrun

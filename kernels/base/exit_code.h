@@ -6,7 +6,7 @@ namespace msrun {
 // Exit codes of msrun and its tools.
 enum ExitCode : int {
   exit_completed = 0,   // whatever the verdicts
-  exit_fail_on = 1,     // completed, and --fail-on is met
+  exit_fail_on = 1,     // completed, but --fail-on is met or not a single call was checked
   exit_usage = 2,       // usage, or input that cannot be used
   exit_incomplete = 3,  // interrupted or stopped early; can be resumed
   exit_internal = 4,    // our own error

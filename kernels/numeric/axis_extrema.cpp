@@ -171,7 +171,8 @@ namespace {
 
 // share_over_ties along the last axes of a row-major x.
 template <class T>
-void share_over_rows(const Tensor& x, const Tensor& y, const Tensor& gradient, std::int64_t rows, Tensor& result) {
+void share_over_rows(const Tensor& x, const Tensor& y, const Tensor& gradient, std::int64_t rows, NanTies nan_ties,
+                     Tensor& result) {
   constexpr DType wide = own_dtype<T>;
   const Tensor chosen = y.to(wide).contiguous();
   const Tensor shared = gradient.to(wide).contiguous();
@@ -191,28 +192,35 @@ void share_over_rows(const Tensor& x, const Tensor& y, const Tensor& gradient, s
       ties += here;
     }
     const T share = shared.data<T>()[row] / static_cast<T>(ties);
-    for (std::int64_t i = 0; i < layout.length; ++i) to[i] = tied(from[i]) ? share : T{0};
+    if (best_is_nan && nan_ties == NanTies::undefined) {
+      std::fill_n(to, layout.length, best);
+    } else {
+      for (std::int64_t i = 0; i < layout.length; ++i) to[i] = tied(from[i]) ? share : T{0};
+    }
     writer.store(row);
   }
 }
 
 }  // namespace
 
-Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient, const Dims& axes) {
+Tensor share_over_ties(const Tensor& x, const Tensor& y, const Tensor& gradient, const Dims& axes, NanTies nan_ties) {
   if (x.numel() > 0 && x.is_contiguous() && is_floating(x.dtype())) {
     const ReductionView view = reduction_view(x, axes);
     if (view.inner == 1 && view.tensor.raw() == x.raw()) {
       Tensor result(x.dtype(), x.shape());
-      visit_compute(x.dtype(), [&](auto zero) { share_over_rows<decltype(zero)>(x, y, gradient, view.outer, result); });
+      visit_compute(x.dtype(),
+                    [&](auto zero) { share_over_rows<decltype(zero)>(x, y, gradient, view.outer, nan_ties, result); });
       return result;
     }
   }
   const auto tied = [](auto value, auto chosen) { return value == chosen || (is_nan(value) && is_nan(chosen)); };
   const Tensor all_y = expand_reduced(y, x.shape(), axes);
   const Tensor ties = sum(map_as(compute_of(x.dtype()), DType::boolean, x, all_y, tied), axes, true);
-  return map(
-      x.dtype(), x, all_y, ties, expand_reduced(gradient, x.shape(), axes),
-      [tied](auto value, auto chosen, auto count, auto g) { return tied(value, chosen) ? g / count : decltype(g){0}; });
+  return map(x.dtype(), x, all_y, ties, expand_reduced(gradient, x.shape(), axes),
+             [tied, nan_ties](auto value, auto chosen, auto count, auto g) {
+               if (nan_ties == NanTies::undefined && is_nan(chosen)) return chosen;
+               return tied(value, chosen) ? g / count : decltype(g){0};
+             });
 }
 
 Tensor extremum_index(Extremum which, const Tensor& tensor, std::int64_t axis, bool keepdim) {

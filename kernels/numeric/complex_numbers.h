@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include "kernels/tensor/elementwise_map.h"
 
@@ -27,6 +28,26 @@ T quotient(T x, T y) {
     return {(x.real() * ratio + x.imag()) * scale, (x.imag() * ratio - x.real()) * scale};
   } else {
     return x / y;
+  }
+}
+
+template <class T>
+bool is_infinite(T x) {
+  if constexpr (is_complex_number<T>) {
+    return std::isinf(x.real()) || std::isinf(x.imag());
+  } else {
+    return std::isinf(x);
+  }
+}
+
+// NaN; both parts of a complex one.
+template <class T>
+constexpr T undefined() {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  if constexpr (is_complex_number<T>) {
+    return {nan, nan};
+  } else {
+    return static_cast<T>(nan);
   }
 }
 

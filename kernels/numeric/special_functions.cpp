@@ -91,15 +91,16 @@ double digamma(double x) {
   if (std::isinf(x)) return x > 0 ? x : std::numeric_limits<double>::quiet_NaN();
   if (x < 0) {
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    return digamma(1 - x) - pi / std::tan(pi * (x - std::floor(x)));
+    // The distance to the nearest pole is exact; 1 - x and x - floor(x) are not for x near 0.
+    return digamma(1 - x) - pi / std::tan(pi * (x - std::nearbyint(x)));
   }
   return boost::math::digamma(x, Quiet());
 }
 
 double trigamma(double x) {
   if (std::isnan(x)) return x;
+  if (std::isinf(x)) return x > 0 ? 0 : std::numeric_limits<double>::quiet_NaN();
   if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::infinity();
-  if (std::isinf(x)) return 0;
   return boost::math::trigamma(x, Quiet());
 }
 

@@ -20,6 +20,7 @@ struct Account {
 };
 
 thread_local Account account;
+thread_local std::uint64_t refused = 0;
 
 }  // namespace
 
@@ -44,6 +45,7 @@ void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
   const std::int64_t left = account.limit - account.used;
   if (left < 0 || bytes > static_cast<std::size_t>(left)) {
     account.exceeded = true;
+    note_refused_tensor();
     throw SkipError("The call needs more than the " + std::to_string(account.limit >> 20) +
                     " MiB of memory that --memory allows: a tensor of " + std::to_string(bytes) +
                     " bytes is too much.");
@@ -55,6 +57,10 @@ void take_tensor_memory(std::size_t bytes) {
   account.used += static_cast<std::int64_t>(bytes);
   account.peak = std::max(account.peak, account.used);
 }
+
+std::uint64_t refused_tensors() noexcept { return refused; }
+
+void note_refused_tensor() noexcept { ++refused; }
 
 void give_tensor_memory(std::size_t bytes) noexcept { account.used -= static_cast<std::int64_t>(bytes); }
 

@@ -28,6 +28,11 @@ void take_tensor_memory(std::size_t bytes);
 // Throws where take_tensor_memory would for count times bytes_each, whatever the product: for what an operator keeps
 // beside its tensors and the arguments of the call size.
 void check_tensor_memory(std::size_t count, std::size_t bytes_each = 1);
+// How many tensors the calling thread was refused since it began, by its limit or by the host, whether or not whoever
+// asked for them went on without. Who compares two readings learns whether memory was short in between.
+std::uint64_t refused_tensors() noexcept;
+// Counts one that the host refused.
+void note_refused_tensor() noexcept;
 // The thread that frees need not be the one that took: its own count goes down.
 void give_tensor_memory(std::size_t bytes) noexcept;
 

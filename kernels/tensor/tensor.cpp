@@ -27,6 +27,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   void* memory = std::malloc(size);
   if (memory == nullptr) {
     give_tensor_memory(size);
+    note_refused_tensor();
     throw SkipError("Not enough memory for a tensor of " + std::to_string(bytes) + " bytes.");
   }
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % alignment;

@@ -27,7 +27,11 @@ constexpr auto input = std::to_array<Option>({
 constexpr auto running = std::to_array<Option>({
     {"-d, --device ID...", "distinct device ids (default 0); above 7 with a notice", Takes::values},
     {"-n, --num_splits N", "threads, 1..64, at most eight per device (default 8; acc_check 1)", Takes::one_value},
-    {"--backend NAME", "auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu (default auto)", Takes::one_value},
+    {"--backend NAME",
+     "auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu; auto (default): an NPU, else a GPU, else recorded "
+     "for a dump with tensors, else sim",
+     Takes::one_value},
+    {"--require-device", "exit code 2 unless an NPU or GPU is tested"},
     {"--sim-fault FAULT", "fault of the sim backend; repeatable", Takes::one_value_each_time},
     {"--seed N", "seed of generated inputs (default 1234)", Takes::one_value},
     {"--seed-mode MODE", "per-api (default): inputs depend on the call alone; stream: torch's one stream",
@@ -52,7 +56,10 @@ constexpr auto judging = std::to_array<Option>({
     {"--standard POLICY", "per_api (default): the documented standard of each API; current: newest msProbe",
      Takes::one_value},
     {"--compat msprobe", "reproduce msProbe's cells, known errors included", Takes::one_value},
-    {"--fail-on LEVEL", "exit code 1 if there is an error, a warning, or a suspicious one", Takes::one_value},
+    {"--fail-on LEVEL",
+     "exit code 1 for: error, warning (or error), suspicious ones, skip (suspicious, or not checked but by rule); at "
+     "any level for calls that failed to run",
+     Takes::one_value},
 });
 
 constexpr auto output = std::to_array<Option>({
@@ -103,6 +110,7 @@ CommandDescription check_description(Command command) {
       {"Examples",
        {{"msrun -api_info ./dump/dump.json -o ./result -n 32 -d 0 1 2 3", "32 threads on four devices"},
         {"msrun -api_info ./dump/dump.json --only 'Functional.conv2d.*'", "only these calls"},
+        {"msrun -csv_path ./result/accuracy_checking_result_20261121071535.csv", "continue a run that was interrupted"},
         {"msrun run_overflow_check -api_info ./dump/dump.json", "whose output overflows, and where"}}},
       command_section(),
       tool_section(),
@@ -119,7 +127,7 @@ CommandDescription check_description(Command command) {
       "options.";
   description.exit_meanings = {
       {exit_completed, "completed, whatever the verdicts"},
-      {exit_fail_on, "completed, and --fail-on is met"},
+      {exit_fail_on, "completed, but --fail-on is met or not a single call was checked"},
       {exit_usage, "wrong usage, or input that cannot be used"},
       {exit_incomplete, "interrupted; can be continued with -csv_path"},
       {exit_internal, "internal error"},

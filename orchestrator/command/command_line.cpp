@@ -239,6 +239,7 @@ void set_running(const Arguments& arguments, Options& options) {
   options.sim_faults = arguments.texts("sim_fault");
   if (!options.sim_faults.empty() && options.backend == "auto") options.backend = "sim";
   if (!options.sim_faults.empty() && options.backend != "sim") throw UserError("--sim-fault needs --backend sim");
+  options.require_device = arguments.given("require_device");
   options.jit_compile = is_jit_given(arguments);
   if (arguments.given("seed")) {
     const auto seed = parse_number<std::uint64_t>(arguments.text("seed"));
@@ -266,9 +267,11 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   parse_input(arguments, options);
   set_selection(arguments, options);
   set_output(arguments, options);
-  options.fail_on =
-      arguments.choice("fail_on", FailOn::never,
-                       {{"error", FailOn::error}, {"warning", FailOn::warning}, {"suspicious", FailOn::suspicious}});
+  options.fail_on = arguments.choice("fail_on", FailOn::never,
+                                     {{"error", FailOn::error},
+                                      {"warning", FailOn::warning},
+                                      {"suspicious", FailOn::suspicious},
+                                      {"skip", FailOn::skip}});
   if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
   set_running(arguments, options);
   options.standard =

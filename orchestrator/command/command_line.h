@@ -22,7 +22,9 @@ enum class SeedMode : std::uint8_t { per_api, stream };
 enum class MessageFormat : std::uint8_t { human, json };
 // What a finished result survives: the death of any process, or a power loss as well.
 enum class Durability : std::uint8_t { process, power };
-enum class FailOn : std::uint8_t { never, error, warning, suspicious };
+// What a completed run is not to have: errors; errors or warnings; those of them that rounding does not explain; these
+// or a call that was not checked although no rule leaves it out. At any level but never: a call that failed to run.
+enum class FailOn : std::uint8_t { never, error, warning, suspicious, skip };
 
 // Memory that all tasks in flight may take together: bytes if they are given, else a share of what is free at the
 // start.
@@ -69,6 +71,7 @@ struct Options {
   std::string backend = "auto";         // auto, sim, recorded, torch
   std::string torch_device;             // cpu, cuda or npu of "torch:cpu"...; empty: the backend chooses
   std::vector<std::string> sim_faults;  // as written; the sim backend parses them
+  bool require_device = false;          // a run without NPU or GPU is refused
   bool jit_compile = false;
   std::uint64_t seed = 1234;
   SeedMode seed_mode = SeedMode::per_api;

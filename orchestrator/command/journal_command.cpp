@@ -25,6 +25,7 @@
 #include "kernels/base/unique_fd.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/output/run_paths.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
@@ -125,7 +126,8 @@ std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
 
 std::string counts_line(const VerdictCounts& counts) {
   return "pass " + with_commas(counts.pass) + ", warning " + with_commas(counts.warning) + ", error " +
-         with_commas(counts.error) + ", SKIP " + with_commas(counts.skip) + ", suspicious " +
+         with_commas(counts.error) + ", SKIP " + with_commas(counts.skip) + " (" + with_commas(counts.failed_to_run) +
+         " failed to run, " + with_commas(counts.skipped_by_rule) + " by rule), suspicious " +
          with_commas(counts.suspicious());
 }
 
@@ -162,6 +164,7 @@ class Text {
       for (const Json& fault : given) faults += " " + plain(fault);
     }
     line("Backend", plain(get("backend")) + (faults.empty() ? "" : ", faults:" + faults));
+    if (contents.simulated()) line("", std::string(simulated_notice));
     line("Options", "seed " + option("seed") + " (" + option("seed_mode") + "), standard " + option("standard") +
                         ", compat " + option("compat"));
     line("Begun with", plain(get("threads")) + " threads on devices " + plain(get("devices")));
@@ -241,8 +244,16 @@ std::string human_text(const JournalContents& contents) {
 }
 
 Json counts_json(const VerdictCounts& counts) {
-  return {{"pass", counts.pass}, {"warning", counts.warning},         {"error", counts.error},
-          {"skip", counts.skip}, {"suspicious", counts.suspicious()}, {"rounding_only", counts.rounding_only}};
+  return {{"pass", counts.pass},
+          {"warning", counts.warning},
+          {"error", counts.error},
+          {"skip", counts.skip},
+          {"failed_to_run", counts.failed_to_run},
+          {"skipped_by_rule", counts.skipped_by_rule},
+          {"not_checkable", counts.not_checkable},
+          {"simulated", counts.simulated},
+          {"suspicious", counts.suspicious()},
+          {"rounding_only", counts.rounding_only}};
 }
 
 Json optional_json(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
@@ -260,6 +271,7 @@ Json whole_json(const JournalContents& contents) {
   return {{"journal", contents.path},
           {"format_version", recovery.version},
           {"metadata", contents.metadata},
+          {"notice", contents.simulated() ? Json(simulated_notice) : Json(nullptr)},
           {"calls", contents.calls},
           {"results", contents.finished},
           {"counts", counts_json(contents.counts)},
@@ -321,7 +333,10 @@ Json result_json(const ApiResult& result) {
           {"device", result.device < 0 ? Json(nullptr) : Json(result.device)},
           {"forward", status_text(result.forward)},
           {"backward", result.backward ? Json(status_text(*result.backward)) : Json(nullptr)},
+          {"outcome", outcome_text(result.outcome)},
+          {"tested_on", result.tested_on == TestedOn::unknown ? Json(nullptr) : Json(tested_on_text(result.tested_on))},
           {"message", result.message},
+          {"suspicious", is_suspicious(result)},
           {"inputs", result.inputs == 0 ? Json(nullptr) : Json(hexadecimal(result.inputs))},
           {"seconds",
            {{"materialise", seconds(result.times.materialise)},

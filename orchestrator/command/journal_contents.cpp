@@ -93,6 +93,11 @@ class Reading {
 
 }  // namespace
 
+bool JournalContents::simulated() const {
+  return counts.simulated > 0 ||
+         (counts.not_simulated == 0 && metadata.is_object() && metadata.value("backend", Json()) == "sim");
+}
+
 JournalContents read_journal(const std::string& path) { return Reading(path).read(); }
 
 }  // namespace msrun

@@ -33,6 +33,9 @@ struct JournalContents {
   std::optional<double> last_result;
   VerdictCounts counts;
   std::map<int, VerdictCounts> devices;
+
+  // Results of a simulated device are among them; of a program that did not note it, the run was begun on one.
+  bool simulated() const;
 };
 
 // Throws journal::Error for a file that is no journal or cannot be read. Damage is no error.

@@ -65,6 +65,7 @@ void add_words_of_results(const Options& options, Words& words) {
     words.add("--backend", options.backend + (options.torch_device.empty() ? "" : ":" + options.torch_device));
   }
   words.add_each("--sim-fault", options.sim_faults);
+  if (options.require_device) words.add("--require-device");
   if (options.jit_compile) words.add("-j");
   if (options.seed != defaults.seed) words.add("--seed", std::to_string(options.seed));
   if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
@@ -91,9 +92,8 @@ void add_memory(const Options& options, Words& words) {
 
 void add_fail_on(const Options& options, Words& words) {
   if (options.fail_on == FailOn::never) return;
-  words.add("--fail-on", options.fail_on == FailOn::error     ? "error"
-                         : options.fail_on == FailOn::warning ? "warning"
-                                                              : "suspicious");
+  constexpr std::array levels{"", "error", "warning", "suspicious", "skip"};
+  words.add("--fail-on", levels[static_cast<std::size_t>(options.fail_on)]);
 }
 
 // What decides about a run, and with presentation where its files go and how it is shown.

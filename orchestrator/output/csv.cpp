@@ -27,7 +27,7 @@ void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle
     details.write(bytes);
     if (aside != nullptr) aside->details(bytes);
     bytes.clear();
-    style.dialect->append_result(bytes, *api);
+    style.dialect->append_result(bytes, *api, style.with_reasons);
     result.write(bytes);
     if (aside != nullptr) aside->result(bytes);
   }
@@ -41,7 +41,7 @@ void forgo_rows(SetAside& aside, const ApiResult& result, const CsvStyle& style)
   style.dialect->append_details(rows, result, style.precision);
   aside.details(rows);
   rows.clear();
-  style.dialect->append_result(rows, result);
+  style.dialect->append_result(rows, result, style.with_reasons);
   aside.result(rows);
 }
 
@@ -82,7 +82,7 @@ void CsvFiles::append(std::span<const ApiResult> results) {
   for (const ApiResult& result : results) style_.dialect->append_details(rows, result, style_.precision);
   details_.append(rows);
   rows.clear();
-  for (const ApiResult& result : results) style_.dialect->append_result(rows, result);
+  for (const ApiResult& result : results) style_.dialect->append_result(rows, result, style_.with_reasons);
   result_.append(rows);
 }
 

@@ -19,6 +19,7 @@ namespace msrun {
 struct CsvStyle {
   int precision = 14;  // decimals of double precision cells, 0..20
   bool english_titles = false;
+  bool with_reasons = true;  // in the result file, why a call is a warning or an error
   const Dialect* dialect = &pytorch_dialect();
 };
 

@@ -215,6 +215,7 @@ class Importer {
       if (!result.backward) source.fail("'" + sanitised(row[2]) + "' is not a status");
     }
     if (row.size() == 4) result.message = row[3];
+    result.outcome = outcome_by_reason(result);
     return result;
   }
 

@@ -45,7 +45,7 @@ void ResultStore::restore(StoredResults earlier, const std::function<bool(const 
       stored_.remove(task);
       continue;
     }
-    const bool passed = overall_status(result.forward, result.backward) == Status::pass;
+    const bool passed = overall_status(result) == Status::pass;
     summary_.add(passed ? result : stored_.get(task));
     const bool has_files =
         result.device < 0 || std::find(devices_.begin(), devices_.end(), result.device) != devices_.end();

@@ -31,11 +31,26 @@ void add_lines(std::vector<std::size_t>& hashes, char file, std::string_view tex
 }
 
 void add_calls(std::vector<std::size_t>& hashes, std::string_view text) {
-  const std::string bytes(text);
-  CsvReader reader(bytes);
+  CsvReader reader(text);
   std::vector<std::string> row;
   while (reader.next(row)) {
     if (row.size() > 1) add_hash(hashes, 'r', row.front());
+  }
+}
+
+enum class Side : std::uint8_t { earlier, now };
+
+// Of rows of the result file. One that came without a message has lost nothing when it gets one.
+void add_results(std::vector<std::size_t>& hashes, std::string_view text, Side side) {
+  CsvReader reader(text);
+  std::vector<std::string> row;
+  while (reader.next(row)) {
+    const bool has_message = row.size() > 3 && row[3].find_first_not_of(' ') != std::string::npos;
+    std::string statuses;
+    for (std::size_t i = 0; i < std::min<std::size_t>(row.size(), 3); ++i) statuses += row[i] + '\n';
+    if (!has_message || side == Side::now) add_hash(hashes, 'r', statuses);
+    for (std::size_t i = 3; i < row.size(); ++i) statuses += row[i] + '\n';
+    if (has_message) add_hash(hashes, 'm', statuses);
   }
 }
 
@@ -56,7 +71,7 @@ SetAside::SetAside(const Folder& folder, const RunFiles& files, Matters matters)
   if (matters_ == Matters::calls) {
     add_calls(earlier_, without_titles(result));
   } else {
-    add_lines(earlier_, 'r', without_titles(result));
+    add_results(earlier_, without_titles(result), Side::earlier);
     add_lines(earlier_, 'd', without_titles(text_of(details_name_)));
   }
   std::ranges::sort(earlier_);
@@ -87,7 +102,7 @@ void SetAside::details(std::string_view rows) {
 void SetAside::result(std::string_view rows) {
   if (earlier_.empty()) return;
   if (matters_ == Matters::rows) {
-    add_lines(now_, 'r', rows);
+    add_results(now_, rows, Side::now);
   } else {
     add_calls(now_, rows);
   }

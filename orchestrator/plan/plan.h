@@ -16,8 +16,8 @@ namespace msrun {
 class PlanBuilder;
 
 struct PlanOptions {
-  // Reason to skip a call of this name by a rule of its dialect or by the user's lists; empty: run it.
-  std::function<std::string(const Dialect& dialect, const std::string& full_name)> skip_reason;
+  // Why a call of this name is not run, by its dialect or by the user's lists.
+  std::function<Refusal(const Dialect& dialect, const std::string& full_name)> refusal;
   std::vector<std::string> only;  // glob patterns for full names; empty: all
   bool filter_duplicates = false;
   bool filter_compat = false;  // msProbe's rule for duplicates (acc_check_pytorch.md 5.5)

@@ -85,10 +85,11 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   }
   const std::string name = printable(base);
   if (!is_wanted(name)) return;
-  std::string reason =
-      name == base ? options_.skip_reason(*dialect_, name) : "The API name contains control characters.";
-  if (reason.empty()) reason = content.problem;
+  const Refusal refusal =
+      name == base ? options_.refusal(*dialect_, name) : Refusal{"The API name contains control characters.", false};
+  const std::string& reason = refusal.reason.empty() ? content.problem : refusal.reason;
   PlanRecord record;
+  record.skip_by_rule = !refusal.reason.empty() && refusal.by_rule;
   if (reason.empty()) {
     describe(name, std::move(content), record);
   } else {

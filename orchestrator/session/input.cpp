@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "kernels/api/call_codec.h"
 #include "kernels/base/text.h"
 #include "orchestrator/output/run_paths.h"
 
@@ -33,6 +34,20 @@ void require_recorded_results(const Options& options, const Plan& plan) {
     throw UserError("--backend recorded: " + options.api_info +
                     " holds statistics, not tensors; record it with \"task\": \"tensor\".");
   }
+}
+
+bool holds_results(const Plan& plan) {
+  for (std::uint32_t task = 0; task < plan.size(); ++task) {
+    std::string_view encoded = plan.view().outputs(task);
+    if (encoded.empty()) continue;
+    bool found = false;
+    for_each_leaf(decode_value(encoded), [&](const Value& leaf) {
+      const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
+      found = found || (spec != nullptr && !(*spec)->file().empty());
+    });
+    if (found) return true;
+  }
+  return false;
 }
 
 std::filesystem::path data_root(const Options& options, const Plan& plan) {

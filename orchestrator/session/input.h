@@ -17,6 +17,9 @@ Plan read_plan(const Options& options, const PlanOptions& plan_options);
 // UserError if the recording has no results, which are what the recorded backend takes for the device's.
 void require_recorded_results(const Options& options, const Plan& plan);
 
+// Whether an output of any call was recorded in a file. The plan was asked to keep results.
+bool holds_results(const Plan& plan);
+
 // The directory that the names of tensor files are relative to.
 std::filesystem::path data_root(const Options& options, const Plan& plan);
 

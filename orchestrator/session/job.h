@@ -2,6 +2,7 @@
 // are written to and how they are judged. What all jobs have in common is in session.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "orchestrator/command/command_line.h"
@@ -63,6 +64,8 @@ class Job {
   virtual void announce(RunStarted& event) const = 0;
   // All results of this session are committed.
   virtual void finish() {}
+  // Calls that were checked; if there are none, a complete run is no success.
+  virtual std::uint64_t checked() const = 0;
   // Whether --fail-on asks for exit code 1.
   virtual bool fails(FailOn level) const = 0;
   // The command that continues an incomplete run; empty if there is none.

@@ -38,6 +38,11 @@ std::vector<std::size_t> spread_threads(const Options& options) {
   return threads;
 }
 
+TestedOn tested_on(const Backend& backend) {
+  if (backend.is_real) return TestedOn::hardware;
+  return backend.needs_results ? TestedOn::recorded : TestedOn::simulated;
+}
+
 SupervisorOptions supervisor_options(const SessionState& session) {
   const Options& options = session.options;
   SupervisorOptions supervision;
@@ -49,6 +54,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.memory_budget = memory_budget(options.memory);
   supervision.processors = std::max(1U, std::thread::hardware_concurrency());
   supervision.check.dialect = &session.plan.dialect();
+  supervision.check.tested_on = tested_on(*session.backend.row);
   supervision.check.materialise.seed = options.seed;
   if (session.plan.real_data()) supervision.check.materialise.data_root = data_root(options, session.plan);
   supervision.stream = options.seed_mode == SeedMode::stream;

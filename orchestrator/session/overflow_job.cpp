@@ -3,7 +3,9 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/io/files/paths.h"
+#include "orchestrator/session/limits.h"
 #include "orchestrator/session/new_files.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
@@ -15,9 +17,7 @@ std::string csv_path(const std::string& directory, const std::string& stamp) {
 }  // namespace
 
 void OverflowJob::select(const Options& /*options*/, PlanOptions& plan_options) const {
-  plan_options.skip_reason = [](const Dialect& dialect, const std::string& name) {
-    return dialect.overflow_refusal(name);
-  };
+  plan_options.refusal = [](const Dialect& dialect, const std::string& name) { return dialect.overflow_refusal(name); };
   plan_options.forward_only = true;
 }
 
@@ -53,7 +53,11 @@ void OverflowJob::announce(RunStarted& event) const {
   event.result_path = csv_path_;
 }
 
-bool OverflowJob::fails(FailOn level) const { return level != FailOn::never && report_->counts().abnormal > 0; }
+bool OverflowJob::fails(FailOn level) const {
+  const OverflowReport::Counts& counts = report_->counts();
+  if (level == FailOn::never) return false;
+  return counts.abnormal + counts.failed_to_run > 0 || (level == FailOn::skip && counts.not_checkable > 0);
+}
 
 // In words that a human reads, the views would speak of verdicts.
 void OverflowJob::tell_end(const SessionState& session, const RunFinished& event) {
@@ -70,7 +74,14 @@ void OverflowJob::print_closing(const SessionState& session, const SessionEnd& e
       "Of {} calls {} are a normal overflow ({} of them overflow on both sides), {} an abnormal overflow, {} were "
       "skipped.",
       session.plan.size(), counts.normal, counts.both, counts.abnormal, counts.skipped);
-  if (end.complete()) spdlog::info("acc_check task completed.");
+  if (counts.failed_to_run > 0) spdlog::warn("{} calls failed to run.", counts.failed_to_run);
+  if (tested_on(*session.backend.row) == TestedOn::simulated) spdlog::warn("{}.", simulated_notice);
+  if (!end.complete()) return;
+  if (checked() == 0) {
+    spdlog::error("Nothing was checked.");
+  } else {
+    spdlog::info("acc_check task completed.");
+  }
 }
 
 void OverflowJob::print_incomplete(const SessionState& session) const {

@@ -21,6 +21,7 @@ class OverflowJob final : public Job {
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void announce(RunStarted& event) const override;
   void finish() override { report_->flush(); }
+  std::uint64_t checked() const override { return report_->counts().normal + report_->counts().abnormal; }
   bool fails(FailOn level) const override;
   void tell_end(const SessionState& session, const RunFinished& event) override;
   void print_closing(const SessionState& session, const SessionEnd& end) override;

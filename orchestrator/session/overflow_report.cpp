@@ -71,6 +71,8 @@ void OverflowReport::report(const ApiResult& result) {
   using Verdict = OverflowFinding::Verdict;
   const Verdict verdict = result.overflow ? result.overflow->verdict : Verdict::not_judged;
   ++(verdict == Verdict::normal ? counts_.normal : verdict == Verdict::abnormal ? counts_.abnormal : counts_.skipped);
+  if (result.outcome == Outcome::failed_to_run) ++counts_.failed_to_run;
+  if (result.outcome == Outcome::not_checkable) ++counts_.not_checkable;
   if (verdict == Verdict::normal && result.overflow->bench) ++counts_.both;
   log_finding(dialect_, result);
   if (csv_) csv_->append(overflow_row(result));

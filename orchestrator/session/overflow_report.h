@@ -24,6 +24,8 @@ class OverflowReport : public ProgressView {
     std::uint64_t both = 0;  // of normal: both sides overflow; of the rest neither does
     std::uint64_t abnormal = 0;
     std::uint64_t skipped = 0;
+    std::uint64_t failed_to_run = 0;  // of skipped
+    std::uint64_t not_checkable = 0;  // of skipped
   };
 
   // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with

@@ -40,6 +40,21 @@ bool can_resume(const RunFiles& files) {
   return exists(files.journal) || (exists(files.result) && exists(files.details));
 }
 
+// Whoever searches the log for "Successfully" finds it where all calls were checked that could be.
+void say_success(const VerdictCounts& counts) {
+  const std::uint64_t all = counts.total() + counts.skip;
+  if (counts.total() == 0) {
+    spdlog::error(
+        "Nothing was checked: of {} calls {} failed to run, {} cannot be checked as they were recorded, {} are left "
+        "out by rule.",
+        all, counts.failed_to_run, counts.not_checkable, counts.skipped_by_rule);
+  } else if (counts.failed_to_run > 0) {
+    spdlog::warn("Completed acc_check/multi_acc_check, but {} of {} calls failed to run.", counts.failed_to_run, all);
+  } else {
+    spdlog::info("Successfully completed acc_check/multi_acc_check.");
+  }
+}
+
 void log_times(const SessionState& session, const ResultStore& results) {
   const PhaseTimes& times = results.times();
   const auto seconds = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; };
@@ -62,7 +77,7 @@ void PreCheckJob::configure(const Options& options) {
 }
 
 void PreCheckJob::select(const Options& options, PlanOptions& plan_options) const {
-  plan_options.skip_reason = [this](const Dialect& dialect, const std::string& name) {
+  plan_options.refusal = [this](const Dialect& dialect, const std::string& name) {
     return dialect.check_refusal(
         name, [this](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
   };
@@ -113,7 +128,7 @@ bool PreCheckJob::open_error_data(const SessionState& session, const std::string
 ResultStore& PreCheckJob::open(const SessionState& session) {
   const Options& options = session.options;
   view_ = &session.stdout_view;
-  const CsvStyle style{config_.precision, options.english_titles, &session.plan.dialect()};
+  const CsvStyle style{config_.precision, options.english_titles, !options.compat_msprobe, &session.plan.dialect()};
   std::optional<EarlierRun> earlier;
   if (resumed_) {
     earlier = reopen_run(session, files_, style, new_journal_);
@@ -205,6 +220,7 @@ void PreCheckJob::announce(RunStarted& event) const {
 
 bool PreCheckJob::fails(FailOn level) const {
   const VerdictCounts& counts = results_->summary().counts();
+  if (level != FailOn::never && counts.failed_to_run > 0) return true;
   switch (level) {
     case FailOn::never:
       return false;
@@ -214,6 +230,8 @@ bool PreCheckJob::fails(FailOn level) const {
       return counts.error + counts.warning > 0;
     case FailOn::suspicious:
       return counts.suspicious() > 0;
+    case FailOn::skip:
+      return counts.suspicious() + counts.not_checkable > 0;
   }
   return false;
 }
@@ -227,7 +245,7 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   if (end.complete()) {
     spdlog::info("acc_check task result csv is saved in {}", files_.result);
     spdlog::info("acc_check task details csv is saved in {}", files_.details);
-    spdlog::info("Successfully completed acc_check/multi_acc_check.");
+    say_success(results_->summary().counts());
   }
   log_times(session, *results_);
   if (session.options.summary.value_or(isatty(STDOUT_FILENO) != 0)) {

@@ -24,6 +24,7 @@ class PreCheckJob final : public Job {
   ProgressView& view() override { return *view_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void announce(RunStarted& event) const override;
+  std::uint64_t checked() const override { return results_->summary().counts().total(); }
   bool fails(FailOn level) const override;
   std::string resume_command(const SessionState& session) const override;
   void print_closing(const SessionState& session, const SessionEnd& end) override;

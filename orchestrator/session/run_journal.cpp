@@ -19,6 +19,7 @@
 #include "kernels/base/version.h"
 #include "orchestrator/command/recorded_options.h"
 #include "orchestrator/session/input.h"
+#include "orchestrator/session/limits.h"
 #include "runner/results/journal_records.h"
 
 namespace msrun {
@@ -57,7 +58,8 @@ std::string journal_metadata(const SessionState& session, std::size_t kept) {
                 {"api_info", options.api_info},
                 {"forward", options.forward},
                 {"backward", options.backward},
-                {"backend", session.backend.row->name}};
+                {"backend", session.backend.row->name},
+                {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
   for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
   metadata["arguments"] = recorded_options(options);
   std::error_code ignored;
@@ -112,6 +114,16 @@ void require_same_run(const std::string& metadata, const json& expected, const O
   }
 }
 
+// It is allowed, and every result says what it was tested on; but the counts of the run then speak of both.
+void warn_of_other_device(const std::string& metadata, const SessionState& session, const std::string& journal) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  const json backend = recorded.value("backend", json());
+  const std::string_view now = session.backend.row->name;
+  if (!backend.is_string() || backend == now) return;
+  spdlog::warn("{}: the run was begun with --backend {} and goes on with {}: its results are of both.", journal,
+               sanitised(backend.get<std::string>()), now);
+}
+
 // How many results beside those of the plan the journal keeps.
 std::uint64_t kept_results(const std::string& metadata) {
   const json recorded = json::parse(metadata, nullptr, false);
@@ -150,7 +162,7 @@ class WholeRecording {
 
   explicit WholeRecording(const SessionState& session) {
     PlanOptions options;
-    options.skip_reason = [](const Dialect&, const std::string&) { return std::string(); };
+    options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
     const Plan whole = read_plan(session.options, options);
     std::uint32_t before = 0;
     for (std::uint32_t task = 0; task < whole.size(); ++task) {
@@ -195,6 +207,7 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   std::unique_ptr<journal::File> file = journal::open_file(path);
   const std::string metadata = journal::read_header(*file).metadata;
   require_same_run(metadata, fingerprint(session), session.options, path);
+  warn_of_other_device(metadata, session, path);
   StoredResults results(session.plan.size());
   const std::uint64_t most_kept = kept_results(metadata);
   StoredResults kept;
@@ -261,7 +274,9 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
   std::optional<journal::Writer> journal = begin_journal(session, files.journal, new_file, rows.others.size());
   if (!journal) throw UserError(files.journal + " was just made by another run that continues " + files.result + ".");
   StoredResults results(session.plan.size());
-  for (const ApiResult& result : rows.planned) {
+  for (ApiResult& result : rows.planned) {
+    const bool by_rule = session.plan.view().tasks[result.task].skip_by_rule;
+    if (by_rule && result.outcome == Outcome::not_checkable) result.outcome = Outcome::skipped_by_rule;
     results.put(result);
     journal->append(encode(result));
   }

@@ -9,12 +9,14 @@
 
 #include "journal/error.h"
 #include "kernels/base/clock.h"
+#include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/overflow_job.h"
 #include "orchestrator/session/pre_check_job.h"
 #include "orchestrator/supervise/signals.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
@@ -23,6 +25,14 @@ bool is_json(const Options& options) { return options.message_format == MessageF
 
 BackendRequest backend_request(const Options& options) {
   return {options.backend, options.torch_device, options.sim_faults, options.jit_compile};
+}
+
+void require_device(const Backend& backend) {
+  if (backend.is_real) return;
+  const bool recorded = tested_on(backend) == TestedOn::recorded;
+  throw UserError("--require-device: there is no NPU or GPU to test, only the " +
+                  std::string(recorded ? "results that were recorded" : "simulated device") +
+                  "; this build has no backend for either.");
 }
 
 const std::string& recording_of(const Options& options) {
@@ -43,8 +53,9 @@ int Session::run() {
   for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
   job_.configure(options);
   state_.backend = choose_backend(backend_request(options));
-  for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
+  if (options.require_device) require_device(*state_.backend.row);
   make_plan();
+  for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
   job_.choose_files(state_);
   const HeldSignals held;
   ResultStore& results = job_.open(state_);
@@ -62,6 +73,7 @@ void Session::make_plan() {
   const double start = steady_seconds();
   if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");
   state_.plan = read_plan(options, plan_options);
+  prefer_recorded(plan_options);
   state_.plan_seconds = steady_seconds() - start;
   if (plan_options.filter_duplicates) {
     spdlog::info("Finish filtering the api in the api_info_file; repeated calls that are left out: {}.",
@@ -77,6 +89,24 @@ void Session::make_plan() {
     spdlog::warn(options.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
   }
   job_.inspect(state_);
+}
+
+void Session::prefer_recorded(PlanOptions& plan_options) {
+  const Options& options = state_.options;
+  if (options.backend != "auto" || state_.backend.row->is_real) return;
+  // The files of the older recorder hold no results.
+  if (!state_.plan.real_data() || !options.forward.empty()) return;
+  BackendRequest request = backend_request(options);
+  request.holds_results = true;
+  ChosenBackend backend = choose_backend(request);
+  if (!backend.row->needs_results) return;
+  PlanOptions with_results = plan_options;
+  with_results.keep_results = true;
+  Plan plan = read_plan(options, with_results);
+  if (!holds_results(plan)) return;
+  plan_options.keep_results = true;
+  state_.plan = std::move(plan);
+  state_.backend = std::move(backend);
 }
 
 SessionEnd Session::supervise(ResultStore& results) {
@@ -104,15 +134,16 @@ void Session::announce(const ResultStore& results, const SupervisorOptions& supe
   const Options& options = state_.options;
   const Backend& backend = *state_.backend.row;
   spdlog::info("start {}", job_.title());
-  if (options.backend == "auto" && !backend.is_real) {
-    spdlog::info("Device under test: {} (no NPU or GPU backend is installed, so the simulated device is taken).",
-                 backend.name);
-    if (state_.plan.real_data())
-      spdlog::info("The dump holds tensors: --backend recorded checks the results that were recorded with them.");
+  const TestedOn kind = tested_on(backend);
+  if (kind == TestedOn::simulated) {
+    spdlog::warn("Device under test: {} ({}).", backend.name, simulated_notice);
+  } else if (options.backend == "auto" && kind == TestedOn::recorded) {
+    spdlog::info("Device under test: {} (there is no NPU or GPU, and the dump holds what was computed).", backend.name);
   } else {
     spdlog::info("Device under test: {}.", backend.name);
   }
   RunStarted event;
+  event.tested_on = kind;
   event.api_info = recording_of(options);
   event.backend = backend.name;
   event.devices = options.devices;
@@ -146,7 +177,10 @@ RunFinished Session::finished_event(const ResultStore& results, bool complete, i
 
 int Session::close(const ResultStore& results, const SessionEnd& end) {
   int code = exit_incomplete;
-  if (end.complete()) code = job_.fails(state_.options.fail_on) ? exit_fail_on : exit_completed;
+  if (end.complete()) {
+    const bool fails = job_.checked() == 0 || job_.fails(state_.options.fail_on);
+    code = fails ? exit_fail_on : exit_completed;
+  }
   if (!end.failure.empty()) spdlog::error("{}", end.failure);
   const bool human = !is_json(state_.options);
   job_.tell_end(state_, finished_event(results, end.complete(), code));

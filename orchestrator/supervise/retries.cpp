@@ -11,15 +11,29 @@ Retries::Retries(std::size_t tasks, std::uint32_t most, const std::vector<std::u
 bool Retries::died(std::uint32_t task, bool to_blame) {
   if (to_blame) ++attempts_[task];
   if (attempts_[task] > most_) return false;
-  (to_blame && attempts_[task] == most_ ? waiting_alone_ : waiting_).push_back(task);
+  wait(task);
   return true;
 }
 
+// A call that is at its last attempt waits to run alone, also when that attempt came to nothing without its fault.
+void Retries::wait(std::uint32_t task) {
+  (attempts_[task] > 0 && attempts_[task] == most_ ? waiting_alone_ : waiting_).push_back(task);
+}
+
+bool Retries::stopped_too_often(std::uint32_t task) {
+  constexpr int forgiven = 10;
+  return ++stops_[task] > forgiven;
+}
+
 void Retries::take_back(std::uint32_t task) {
+  if (!is_waiting(task)) wait(task);
+}
+
+bool Retries::is_waiting(std::uint32_t task) const {
   const auto has = [&](const std::vector<std::uint32_t>& tasks) {
     return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
   };
-  if (!has(waiting_) && !has(waiting_alone_)) waiting_.push_back(task);
+  return has(waiting_) || has(waiting_alone_);
 }
 
 Retries::Batch Retries::next() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,10 @@ class Retries {
   bool died(std::uint32_t task, bool to_blame);
   // Deaths that the call was to blame for.
   std::uint32_t attempts(std::uint32_t task) const { return attempts_[task]; }
-  // Takes back a call that a dead runner was given and had not come to.
+  // A runner that something outside had stopped was ended with this call in flight. True if the call is to blame after
+  // all: nobody stops a call this often, so that a run would not end.
+  bool stopped_too_often(std::uint32_t task);
+  // Takes back a call that a dead runner was given, or had taken, and had not come to.
   void take_back(std::uint32_t task);
 
   // What a runner that starts now is given: one call that runs alone, else all that wait, which may be none.
@@ -26,6 +30,7 @@ class Retries {
     bool alone = false;
   };
   Batch next();
+  bool is_waiting(std::uint32_t task) const;
   bool any_waiting() const { return !waiting_.empty() || !waiting_alone_.empty(); }
 
   // When nothing else runs any more: makes the next of last_and_alone wait to run alone. Nothing if none is left.
@@ -33,8 +38,11 @@ class Retries {
   std::uint32_t release_last();
 
  private:
+  void wait(std::uint32_t task);
+
   std::uint32_t most_;
   std::vector<std::uint8_t> attempts_;
+  std::map<std::uint32_t, int> stops_;
   std::vector<std::uint32_t> waiting_;
   std::vector<std::uint32_t> waiting_alone_;  // each needs a runner of its own
   std::vector<std::uint32_t> last_;           // from the last to the first

@@ -78,7 +78,9 @@ void RunnerProcess::start(const std::function<void()>& body) {
     queue_.rings[first_slot_ + i].reset();
     WorkerSlot& slot = queue_.slots[first_slot_ + i];
     slot.task.store(WorkerSlot::idle);
+    slot.since.store(0);
     slot.fatal_signal.store(0);
+    slot.ready.store(0);
     received_[i].clear();
   }
   // The child must not print again what the parent has buffered.
@@ -103,7 +105,7 @@ void RunnerProcess::drain(const std::function<void(std::string_view record)>& ta
 
 std::vector<RunnerProcess::Activity> RunnerProcess::activities() const {
   std::vector<Activity> activities;
-  for (const WorkerSlot& slot : queue_.slots.subspan(first_slot_, threads_)) {
+  for (const WorkerSlot& slot : slots()) {
     const std::uint32_t task = slot.task.load();
     if (task == WorkerSlot::idle) continue;
     activities.push_back({task, static_cast<double>(slot.since.load()) * 1e-9, slot.fatal_signal.load() != 0});

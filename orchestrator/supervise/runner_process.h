@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,10 +47,14 @@ class RunnerProcess {
   // What a thread is at, as far as its slot tells; that of a dead process tells what it died at.
   struct Activity {
     std::uint32_t task = 0;
-    double since = 0;  // steady seconds; 0: it waits for memory and has not begun
+    double since = 0;  // steady seconds; 0: it has not begun, or has come to its result
     bool caught_signal = false;
+    // Whether the process may have died of it.
+    bool under_way() const { return since > 0 || caught_signal; }
   };
   std::vector<Activity> activities() const;
+  // The slots of its threads.
+  std::span<const WorkerSlot> slots() const { return queue_.slots.subspan(first_slot_, threads_); }
 
   void kill() const;
   // The wait status of a process that has ended by itself or by kill(); nothing while it runs. Its slots keep what it

@@ -49,7 +49,8 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
       queue_(memory_.view()),
       work_(plan.view(), queue_),
       retries_(plan.size(), options.retries, options.last_and_alone),
-      limits_(options.task_timeout, plan.view()) {
+      limits_(options.task_timeout, plan.view()),
+      own_time_(steady_seconds()) {
   std::size_t slot = 0;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     runners_.push_back({RunnerProcess(options.devices[i], queue_, slot, options.threads[i])});
@@ -75,7 +76,7 @@ RunEnd Supervisor::run() {
       results_pending_ = true;
     });
   }
-  record_rule_skips();
+  record_planned_skips();
   results_.note(start_note());
   note_in_flight();
   results_.commit();
@@ -85,7 +86,7 @@ RunEnd Supervisor::run() {
   do {
     while (any_running()) handle_events();
     collect();
-  } while (start_last());
+  } while (start_lost() || start_last());
   results_.note(end_note());
   results_.commit();
   view_.progress(progress_state());
@@ -116,10 +117,9 @@ void Supervisor::on_signals() {
 void Supervisor::on_tick() {
   // A runner that died at the wrong moment may have left results unannounced.
   if (queue_.control->results_waiting.load() != 0) results_pending_ = true;
+  const double seconds = own_time_.pass(steady_seconds());
   for (Runner& runner : runners_) {
-    if (!runner.process.running() || !runner.timed_out.empty()) continue;
-    runner.timed_out = limits_.exceeded(runner.process);
-    if (!runner.timed_out.empty()) runner.process.kill();
+    if (runner.process.running() && runner.ended == Ended::not_by_us) watch_over(runner, seconds);
   }
   if (terminated_ > 0 && steady_seconds() - terminated_ > terminate_grace) kill_runners();
   note_in_flight();
@@ -127,19 +127,40 @@ void Supervisor::on_tick() {
   view_.progress(progress_state());
 }
 
+// A runner that shows no sign of life is stopped, whatever it is at; one that does is ended for what it takes too long
+// for. Its end is an event of its own.
+void Supervisor::watch_over(Runner& runner, double seconds) {
+  RunnerClock& clock = runner.clock;
+  clock.pass(seconds, nothing_left_for(runner));
+  if (clock.silent() > limits_.silent()) {
+    runner.ended = Ended::stopped_from_outside;
+  } else if (runner.timed_out = limits_.exceeded(clock, runner.process.device()); !runner.timed_out.empty()) {
+    runner.ended = Ended::call_over_time;
+  } else if (clock.starting() > limits_.starting()) {
+    runner.ended = Ended::not_started;
+  } else if (clock.idle() > limits_.idle()) {
+    runner.ended = Ended::nothing_left;
+    spdlog::warn("The runner of device {} had nothing left to do and did not end within {:.0f} s; it is ended.",
+                 runner.process.device(), limits_.idle());
+  }
+  if (runner.ended != Ended::not_by_us) runner.process.kill();
+}
+
 void Supervisor::on_runner_end(Runner& runner) {
   const std::optional<int> wait_status = runner.process.reap();
   if (!wait_status) return;
   loop_.forget(runner.process.end_descriptor());
   drain(runner);
-  const std::vector<std::uint32_t> in_flight = unfinished_tasks(runner);
-  runner.process.release_slots();
   const bool stopped = stopping();
-  if (*wait_status != 0 && !stopped) blame(runner, in_flight, *wait_status);
+  // An exit code of 0 is a death as well, of a call that made its process exit, if not all was done.
+  const bool died = *wait_status != 0 || !nothing_left_for(runner);
+  if (died && !stopped) blame(runner, unfinished_tasks(runner, true), *wait_status);
+  runner.process.release_slots();
   for (const std::uint32_t task : runner.given) {
     if (!results_.is_done(task)) retries_.take_back(task);
   }
   runner.given.clear();
+  if (died && !stopped) take_back_lost();
   results_.commit();
   if (!stopped && work_left()) replace(runner);
 }
@@ -154,13 +175,16 @@ void Supervisor::replace(Runner& runner) {
 
 void Supervisor::start_runner(Runner& runner) {
   Retries::Batch batch = retries_.next();
+  runner.ended = Ended::not_by_us;
   runner.timed_out.clear();
   runner.given = std::move(batch.tasks);
-  runner.process.start([&] { run_as_child(runner, batch.alone); });
+  runner.alone = batch.alone;
+  runner.process.start([&] { run_as_child(runner); });
+  runner.clock.restart();
   loop_.watch(runner.process.end_descriptor(), [this, &runner] { on_runner_end(runner); });
 }
 
-void Supervisor::run_as_child(const Runner& runner, bool alone) {
+void Supervisor::run_as_child(const Runner& runner) {
   if (options_.in_child) options_.in_child();
   lifeline_.write.reset();
   RunnerSetup setup;
@@ -175,15 +199,30 @@ void Supervisor::run_as_child(const Runner& runner, bool alone) {
   setup.stream = options_.stream;
   setup.make_device = options_.make_device;
   setup.retries = runner.given;
-  setup.alone = alone;
+  setup.alone = runner.alone;
   run_runner(setup);
+}
+
+Supervisor::Runner* Supervisor::usable_runner() {
+  const auto found =
+      std::find_if(runners_.begin(), runners_.end(), [](const Runner& candidate) { return !candidate.given_up; });
+  return found == runners_.end() ? nullptr : &*found;
+}
+
+// When no runner is left: starts one for calls that have no result, if there are any and a device to run them.
+bool Supervisor::start_lost() {
+  if (stopping()) return false;
+  take_back_lost();
+  Runner* runner = usable_runner();
+  if (!work_left() || runner == nullptr) return false;
+  start_runner(*runner);
+  return true;
 }
 
 // Starts a call that needs the host for itself, if there is one and a device to run it.
 bool Supervisor::start_last() {
-  const auto runner =
-      std::find_if(runners_.begin(), runners_.end(), [](const Runner& candidate) { return !candidate.given_up; });
-  if (!retries_.any_last() || runner == runners_.end() || stopping()) return false;
+  Runner* runner = usable_runner();
+  if (!retries_.any_last() || runner == nullptr || stopping()) return false;
   const std::uint32_t task = retries_.release_last();
   results_.note(in_flight_note({&task, 1}));
   results_.commit();
@@ -214,57 +253,119 @@ bool Supervisor::work_left() const {
   return retries_.any_waiting() || queue_.control->cursor.load() < queue_.control->task_count;
 }
 
-std::vector<std::uint32_t> Supervisor::unfinished_tasks(const Runner& runner) const {
+bool Supervisor::nothing_left_for(const Runner& runner) const {
+  const auto is_done = [&](std::uint32_t task) { return results_.is_done(task); };
+  const bool queue_is_dry = queue_.control->cursor.load() >= queue_.control->task_count;
+  if (!stopping() && !(runner.alone || queue_is_dry)) return false;
+  if (!stopping() && !std::all_of(runner.given.begin(), runner.given.end(), is_done)) return false;
+  return unfinished_tasks(runner, false).empty();
+}
+
+// The calls in the slots of a runner that have no result: all, or those that it may have died of.
+std::vector<std::uint32_t> Supervisor::unfinished_tasks(const Runner& runner, bool under_way) const {
   std::vector<std::uint32_t> tasks;
   for (const RunnerProcess::Activity& activity : runner.process.activities()) {
-    if (!results_.is_done(activity.task)) tasks.push_back(activity.task);
+    if (!results_.is_done(activity.task) && (!under_way || activity.under_way())) tasks.push_back(activity.task);
   }
   return tasks;
 }
 
 void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status) {
   const int device = runner.process.device();
-  // The calls over their time, or the thread that caught the signal, are to blame; of a process that was killed from
-  // outside every call in flight may be.
-  std::vector<std::uint32_t> suspects = runner.timed_out;
-  if (suspects.empty()) {
-    for (const RunnerProcess::Activity& activity : runner.process.activities()) {
-      if (activity.caught_signal) suspects.push_back(activity.task);
-    }
-  }
-  if (suspects.empty()) suspects = in_flight;
-  if (in_flight.empty() && ++runner.failures >= options_.max_device_failures) {
-    runner.given_up = true;
-    spdlog::error("Device {} is given up: its runner {} {} times without working on a call.", device,
-                  death_text(wait_status), runner.failures);
-  }
   RunnerDied event;
   event.device = device;
-  event.reason =
-      runner.timed_out.empty()
-          ? death_text(wait_status)
-          : "no result within " + std::to_string(static_cast<long>(limits_.of(runner.timed_out.front()))) + " s";
+  event.reason = reason_of(runner, wait_status);
   event.retried = true;
+  const std::vector<std::uint32_t> to_blame = suspects(runner, in_flight);
+  if (in_flight.empty() && is_failure(runner) && ++runner.failures >= options_.max_device_failures) {
+    runner.given_up = true;
+    spdlog::error("Device {} is given up: its runner {} {} times without working on a call.", device, event.reason,
+                  runner.failures);
+  }
   for (const std::uint32_t task : in_flight) {
     event.calls.emplace_back(plan_.view().name(task));
-    if (retries_.died(task, contains(suspects, task))) continue;
+    if (retries_.died(task, contains(to_blame, task))) continue;
     record_death(task, device, event.reason);
     event.retried = false;
   }
-  view_.runner_died(event);
+  if (runner.ended != Ended::nothing_left) view_.runner_died(event);
+}
+
+// The calls over their time, or the thread that caught the signal, are to blame; of a process that was killed from
+// outside every call in flight may be. A call is not to blame for what stops its process.
+std::vector<std::uint32_t> Supervisor::suspects(const Runner& runner, const std::vector<std::uint32_t>& in_flight) {
+  if (runner.ended == Ended::call_over_time) return runner.timed_out;
+  std::vector<std::uint32_t> tasks;
+  if (runner.ended == Ended::stopped_from_outside) {
+    for (const std::uint32_t task : in_flight) {
+      if (retries_.stopped_too_often(task)) tasks.push_back(task);
+    }
+    return tasks;
+  }
+  for (const RunnerProcess::Activity& activity : runner.process.activities()) {
+    if (activity.caught_signal) tasks.push_back(activity.task);
+  }
+  return tasks.empty() ? in_flight : tasks;
+}
+
+// Whether the end of a runner that was on no call speaks against its device.
+bool Supervisor::is_failure(Runner& runner) const {
+  constexpr std::uint32_t forgiven = 10;
+  if (runner.ended == Ended::stopped_from_outside) return ++runner.idle_stops > forgiven;
+  return runner.ended != Ended::nothing_left;
+}
+
+std::string Supervisor::reason_of(const Runner& runner, int wait_status) const {
+  const auto within = [](double seconds) { return " within " + std::to_string(static_cast<long>(seconds)) + " s"; };
+  switch (runner.ended) {
+    case Ended::call_over_time:
+      return "no result" + within(limits_.of(runner.timed_out.front()));
+    case Ended::stopped_from_outside:
+      return "stopped from outside, no sign of life" + within(limits_.silent());
+    case Ended::not_started:
+      return "no device" + within(limits_.starting());
+    default:
+      return death_text(wait_status);
+  }
+}
+
+// A runner that dies between two steps of the queue may take with it that it had taken a call. What was taken and is
+// neither done nor in anybody's hands runs again.
+void Supervisor::take_back_lost() {
+  // The queue first, the rings last: what a runner takes or finishes meanwhile is then seen as somebody's or as done.
+  const std::uint32_t taken = std::min(queue_.control->cursor.load(), queue_.control->task_count);
+  std::vector<bool> in_hand(plan_.size());
+  for (const Runner& runner : runners_) {
+    if (!runner.process.running()) continue;
+    for (const RunnerProcess::Activity& activity : runner.process.activities()) in_hand[activity.task] = true;
+    for (const std::uint32_t task : runner.given) in_hand[task] = true;
+  }
+  for (Runner& runner : runners_) {
+    if (runner.process.running()) drain(runner);
+  }
+  while (settled_ < taken && results_.is_done(queue_.order[settled_])) ++settled_;
+  for (std::uint32_t position = settled_; position < taken; ++position) {
+    const std::uint32_t task = queue_.order[position];
+    if (!results_.is_done(task) && !in_hand[task]) retries_.take_back(task);
+  }
 }
 
 void Supervisor::record_death(std::uint32_t task, int device, const std::string& how) {
   ApiResult result =
       skip_result(task, std::string(plan_.view().name(task)),
                   "The runner of device " + std::to_string(device) + " died while running this API: " + how +
-                      ", attempt " + std::to_string(retries_.attempts(task)) + ".");
+                      ", attempt " + std::to_string(retries_.attempts(task)) + ".",
+                  Outcome::failed_to_run);
   result.device = device;
+  result.tested_on = options_.check.tested_on;
   results_.add(result);
 }
 
 void Supervisor::drain(Runner& runner) {
-  runner.process.drain([&](std::string_view record) { results_.add(record); });
+  runner.process.drain([&](std::string_view record) {
+    results_.add(record);
+    runner.idle_stops = 0;
+  });
 }
 
 void Supervisor::collect() {
@@ -279,10 +380,12 @@ void Supervisor::collect() {
   last_collect_ = steady_seconds();
 }
 
-void Supervisor::record_rule_skips() {
+void Supervisor::record_planned_skips() {
   for (std::uint32_t task = 0; task < plan_.size(); ++task) {
-    if (results_.is_done(task) || plan_.view().tasks[task].skip_size == 0) continue;
-    results_.add(skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task))));
+    const PlanRecord& record = plan_.view().tasks[task];
+    if (results_.is_done(task) || record.skip_size == 0) continue;
+    results_.add(skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task)),
+                             record.skip_by_rule ? Outcome::skipped_by_rule : Outcome::not_checkable));
   }
 }
 
@@ -290,7 +393,7 @@ void Supervisor::record_rule_skips() {
 void Supervisor::note_in_flight() {
   std::vector<std::uint32_t> tasks;
   for (const Runner& runner : runners_) {
-    const std::vector<std::uint32_t> unfinished = unfinished_tasks(runner);
+    const std::vector<std::uint32_t> unfinished = unfinished_tasks(runner, false);
     tasks.insert(tasks.end(), unfinished.begin(), unfinished.end());
   }
   if (!stopping()) {

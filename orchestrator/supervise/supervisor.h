@@ -12,6 +12,7 @@
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/supervise/event_loop.h"
 #include "orchestrator/supervise/retries.h"
+#include "orchestrator/supervise/runner_clock.h"
 #include "orchestrator/supervise/runner_process.h"
 #include "orchestrator/supervise/time_limits.h"
 #include "orchestrator/supervise/work_share.h"
@@ -57,11 +58,18 @@ class Supervisor {
   std::uint64_t runners_peak() const;
 
  private:
+  // Why the supervisor has killed a runner, if it has.
+  enum class Ended : std::uint8_t { not_by_us, call_over_time, stopped_from_outside, not_started, nothing_left };
+
   struct Runner {
     RunnerProcess process;
-    std::vector<std::uint32_t> given{};      // retries, at its start
-    std::vector<std::uint32_t> timed_out{};  // why the supervisor killed it
+    RunnerClock clock{process.slots()};
+    std::vector<std::uint32_t> given{};  // retries, at its start
+    bool alone = false;                  // with these
+    Ended ended = Ended::not_by_us;
+    std::vector<std::uint32_t> timed_out{};  // calls, of one that was ended for them
     std::uint32_t failures = 0;              // deaths without working on a call
+    std::uint32_t idle_stops = 0;            // of them in a row, not counted as failures: stopped from outside
     bool given_up = false;
   };
 
@@ -70,10 +78,13 @@ class Supervisor {
   void on_signals();
   void on_tick();
   void on_runner_end(Runner& runner);
+  void watch_over(Runner& runner, double seconds);
 
   // Starting and stopping.
   void start_runner(Runner& runner);
-  void run_as_child(const Runner& runner, bool alone);
+  void run_as_child(const Runner& runner);
+  Runner* usable_runner();
+  bool start_lost();
   bool start_last();
   void replace(Runner& runner);
   void request_stop();
@@ -81,16 +92,21 @@ class Supervisor {
   bool stopping() const;
   bool any_running() const;
   bool work_left() const;
+  bool nothing_left_for(const Runner& runner) const;
 
   // Deaths.
-  std::vector<std::uint32_t> unfinished_tasks(const Runner& runner) const;
+  std::vector<std::uint32_t> unfinished_tasks(const Runner& runner, bool under_way) const;
   void blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status);
+  std::vector<std::uint32_t> suspects(const Runner& runner, const std::vector<std::uint32_t>& in_flight);
+  bool is_failure(Runner& runner) const;
+  std::string reason_of(const Runner& runner, int wait_status) const;
+  void take_back_lost();
   void record_death(std::uint32_t task, int device, const std::string& how);
 
   // Results and what is said about them.
   void collect();
   void drain(Runner& runner);
-  void record_rule_skips();
+  void record_planned_skips();
   void note_in_flight();
   ProgressState progress_state() const;
 
@@ -110,6 +126,8 @@ class Supervisor {
   std::vector<Runner> runners_;
   std::vector<std::uint32_t> noted_in_flight_;  // what the journal says
   double started_ = 0;                          // steady seconds
+  OwnTime own_time_;
+  std::uint32_t settled_ = 0;  // positions of the queue before it are done
   std::uint32_t interrupts_ = 0;
   double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;

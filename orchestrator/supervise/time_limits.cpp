@@ -1,38 +1,53 @@
 #include "orchestrator/supervise/time_limits.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <spdlog/spdlog.h>
 
-#include "kernels/base/clock.h"
-
 namespace msrun {
+namespace {
+
+// Seconds.
+constexpr double five_minutes = 300;
+constexpr double longest_silence = 30;
+constexpr double shortest_silence = 2;
+
+}  // namespace
 
 double TimeLimits::of(std::uint32_t task) const {
   // Costs are estimates for an idle core of today; a busy host or a slow device takes its time.
   constexpr double patience = 50;
-  constexpr double least = 300;
   if (seconds_) return *seconds_;
-  return std::max(least, patience * static_cast<double>(plan_.tasks[task].cost) * 1e-9);
+  return std::max(five_minutes, patience * static_cast<double>(plan_.tasks[task].cost) * 1e-9);
 }
 
-std::vector<std::uint32_t> TimeLimits::exceeded(const RunnerProcess& runner) {
+std::vector<std::uint32_t> TimeLimits::exceeded(const RunnerClock& clock, int device) {
   std::vector<std::uint32_t> tasks;
   if (seconds_ == 0.0) return tasks;
-  const double now = steady_seconds();
-  for (const RunnerProcess::Activity& activity : runner.activities()) {
-    if (activity.since == 0) continue;
-    const double limit = of(activity.task);
-    const double time = now - activity.since;
-    if (time > limit) {
-      tasks.push_back(activity.task);
-    } else if (time > limit / 2 && std::find(warned_.begin(), warned_.end(), activity.task) == warned_.end()) {
-      warned_.push_back(activity.task);
+  for (const RunnerClock::Call& call : clock.calls()) {
+    const double limit = of(call.task);
+    if (call.seconds > limit) {
+      tasks.push_back(call.task);
+    } else if (call.seconds > limit / 2 && std::find(warned_.begin(), warned_.end(), call.task) == warned_.end()) {
+      warned_.push_back(call.task);
       spdlog::warn("{} has been running for {:.0f} s on device {}; it is ended after {:.0f} s (--task-timeout).",
-                   plan_.name(activity.task), time, runner.device(), limit);
+                   plan_.name(call.task), call.seconds, device, limit);
     }
   }
   return tasks;
 }
+
+double TimeLimits::silent() const {
+  if (!seconds_ || *seconds_ == 0) return longest_silence;
+  return std::clamp(*seconds_, shortest_silence, longest_silence);
+}
+
+double TimeLimits::starting() const {
+  if (seconds_ == 0.0) return std::numeric_limits<double>::infinity();
+  return std::max(five_minutes, seconds_.value_or(0));
+}
+
+double TimeLimits::idle() const { return silent(); }
 
 }  // namespace msrun

@@ -1,11 +1,11 @@
-// How long a call may take before its runner is ended.
+// How long a call may take before its runner is ended, and how long a runner may go on without one.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/runner_clock.h"
 #include "runner/shared/plan_view.h"
 
 namespace msrun {
@@ -19,7 +19,15 @@ class TimeLimits {
   double of(std::uint32_t task) const;
 
   // The calls of a runner that are over their time. Warns, once per call, when half of it is over.
-  std::vector<std::uint32_t> exceeded(const RunnerProcess& runner);
+  std::vector<std::uint32_t> exceeded(const RunnerClock& clock, int device);
+
+  // Seconds without a sign of life after which a runner is given up as stopped: thirty, or what a call may take if that
+  // is less, but at least two.
+  double silent() const;
+  // Seconds for making a device: what a call may take, but at least five minutes.
+  double starting() const;
+  // Seconds that a runner has to end once nothing is left for it.
+  double idle() const;
 
  private:
   std::optional<double> seconds_;

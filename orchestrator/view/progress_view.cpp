@@ -17,6 +17,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 
@@ -139,6 +140,8 @@ class JsonView : public ProgressView {
     line["details_csv"] = event.details_path;
     line["journal"] = event.journal_path;
     line["backend"] = event.backend;
+    line["tested_on"] = tested_on_text(event.tested_on);
+    add_notice(line, event.tested_on == TestedOn::simulated);
     line["devices"] = event.devices;
     line["threads"] = event.threads;
     line["total"] = event.total;
@@ -152,8 +155,12 @@ class JsonView : public ProgressView {
     line["device"] = result.device;
     line["forward"] = status_text(result.forward);
     line["backward"] = result.backward ? Json(status_text(*result.backward)) : Json(nullptr);
+    line["outcome"] = outcome_text(result.outcome);
+    line["tested_on"] = result.tested_on == TestedOn::unknown ? Json(nullptr) : Json(tested_on_text(result.tested_on));
     line["message"] = result.message;
     line["rounding_only"] = result.rounding_only;
+    add_reason(line, result);
+    line["overflow"] = nullptr;
     if (result.overflow) line["overflow"] = {{"cpu", result.overflow->bench}, {"device", result.overflow->device}};
     line["seconds"] = phases(result.times);
     print(line);
@@ -195,6 +202,7 @@ class JsonView : public ProgressView {
     line["done"] = event.done;
     line["total"] = event.total;
     add_counts(line, event.counts);
+    add_notice(line, event.counts.simulated > 0);
     line["forward_error"] = event.counts.forward_error;
     line["backward_error"] = event.counts.backward_error;
     line["both_error"] = event.counts.both_error;
@@ -218,11 +226,35 @@ class JsonView : public ProgressView {
             {"compare", seconds(times.compare)}};
   }
 
+  // Which output the verdict is from and why, where there is one that needs a reason.
+  static void add_reason(Json& line, const ApiResult& result) {
+    line["suspicious"] = is_suspicious(result);
+    line["output"] = nullptr;
+    line["reason"] = nullptr;
+    const Status status = overall_status(result);
+    if (status == Status::pass) return;
+    if (status == Status::skip || result.overflow) {
+      line["reason"] = result.message;
+      return;
+    }
+    Reason reason = reason_of(result);
+    if (!reason.output.empty()) line["output"] = std::exchange(reason.output, {});
+    line["reason"] = reason_text(reason);
+  }
+
+  static void add_notice(Json& line, bool simulated) {
+    line["notice"] = simulated ? Json(simulated_notice) : Json(nullptr);
+  }
+
   static void add_counts(Json& line, const VerdictCounts& counts) {
     line["pass"] = counts.pass;
     line["warning"] = counts.warning;
     line["error"] = counts.error;
     line["skip"] = counts.skip;
+    line["failed_to_run"] = counts.failed_to_run;
+    line["skipped_by_rule"] = counts.skipped_by_rule;
+    line["not_checkable"] = counts.not_checkable;
+    line["simulated"] = counts.simulated;
     line["suspicious"] = counts.suspicious();
     line["rounding_only"] = counts.rounding_only;
   }

@@ -45,6 +45,7 @@ struct RunStarted {
   std::string details_path;
   std::string journal_path;
   std::string backend;
+  TestedOn tested_on = TestedOn::unknown;
   std::vector<int> devices;
   int threads = 0;
   std::uint64_t total = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/base/text.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 
@@ -23,51 +24,11 @@ std::string first_line(const std::string& message) {
   return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
 }
 
-// What stands in a Message from the sentence on that judges the rounding: the most telling lines.
-std::vector<std::string> explanation_in(const std::string& message) {
-  const std::size_t start = message.find("\nNot explained by rounding");
-  std::vector<std::string> lines;
-  if (start == std::string::npos) return lines;
-  std::istringstream rest(message.substr(start + 1));
-  for (std::string line; std::getline(rest, line);) lines.push_back(sanitised(line));
-  return lines;
-}
-
-// One line or more.
-std::vector<std::string> row_reason(const char* direction, std::size_t index, const DetailsRow& row) {
-  std::string text = std::string(direction) + ".output." + std::to_string(index) + ":";
-  if (std::vector<std::string> lines = explanation_in(row.message); !lines.empty()) {
-    lines.front().insert(0, text + " ");
-    return lines;
-  }
-  const std::string message = first_line(row.message);
-  if (!message.empty()) return {text + " " + message};
-  const char* separator = " ";
-  for (const auto& [metric, label] : {std::pair{Metric::cosine, "cosine "},
-                                      {Metric::max_abs_error, "max abs error "},
-                                      {Metric::max_relative_error, "max rel error "},
-                                      {Metric::binary_error_rate, "mismatch rate "},
-                                      {Metric::ulp_max, "max ULP "}}) {
-    if (row[metric].kind == Cell::Kind::blank) continue;
-    text += separator + std::string(label) + short_number(row[metric].value);
-    separator = ", ";
-  }
-  return {text};
-}
-
-// Why the call has this status: its first row that has it and that rounding does not explain, else its first.
-std::vector<std::string> reason_of(const ApiResult& result, Status status) {
-  for (const bool explained : {false, true}) {
-    for (std::size_t i = 0; i < result.forward_rows.size(); ++i) {
-      const DetailsRow& row = result.forward_rows[i];
-      if (row.status == status && row.rounding_only == explained) return row_reason("forward", i, row);
-    }
-    for (std::size_t i = 0; i < result.backward_rows.size(); ++i) {
-      const DetailsRow& row = result.backward_rows[i];
-      if (row.status == status && row.rounding_only == explained) return row_reason("backward", i, row);
-    }
-  }
-  return {"no details row says why (dropout: the shares of zeros differ)"};
+// The lines of the reason, the first with the output that it is about.
+std::vector<std::string> reason_lines(const ApiResult& result) {
+  Reason reason = reason_of(result);
+  if (!reason.output.empty()) reason.lines.front().insert(0, reason.output + ": ");
+  return std::move(reason.lines);
 }
 
 // "Functional.conv2d" of "Functional.conv2d.3".
@@ -75,6 +36,16 @@ std::string api_of(const std::string& name) { return name.substr(0, name.rfind('
 
 std::string counted(std::uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+// A run may have been continued on another device.
+std::string simulated_line(const VerdictCounts& counts) {
+  std::string line = "Device under test: " + std::string(simulated_notice);
+  if (counts.not_simulated > 0) {
+    line += " (" + std::to_string(counts.simulated) + " of " + std::to_string(counts.simulated + counts.not_simulated) +
+            " calls)";
+  }
+  return line + "\n";
 }
 
 std::vector<std::string> words_of(const std::string& command) {
@@ -125,7 +96,7 @@ std::string wrapped_command(const std::string& command, const std::string& inden
 
 void Summary::add(const ApiResult& result) {
   counts_.add(result);
-  const Status status = overall_status(result.forward, result.backward);
+  const Status status = overall_status(result);
   if (status == Status::skip) add_skip(result);
   if (status != Status::warning && status != Status::error) return;
   if (result.rounding_only) return;
@@ -136,7 +107,7 @@ void Summary::add(const ApiResult& result) {
     finding.status = status;
     finding.task = result.task;
     finding.name = result.name;
-    finding.reason = reason_of(result, status);
+    finding.reason = reason_lines(result);
   }
   ++(status == Status::error ? finding.errors : finding.warnings);
 }
@@ -152,7 +123,7 @@ void Summary::add_skip(const ApiResult& result) {
   }
   Skipped& skipped = known != skips_.end() ? known->second : skips_[key];
   if (skipped.count++ == 0 || result.task < skipped.task) {
-    skipped.by_rule = result.device < 0;
+    skipped.by_rule = result.outcome == Outcome::skipped_by_rule;
     skipped.task = result.task;
     skipped.name = result.name;
     skipped.reason = std::move(reason);
@@ -172,6 +143,8 @@ std::string Summary::text(const std::string& reproduce_command) const {
     text += "Warnings and Errors\n" + boxed_table({{"Suspicious", std::to_string(counts_.suspicious())},
                                                    {"Explained by Rounding", std::to_string(counts_.rounding_only)}});
   }
+  if (counts_.failed_to_run > 0) text += counted(counts_.failed_to_run, "call") + " failed to run.\n";
+  if (counts_.simulated > 0) text += simulated_line(counts_);
   return text + findings_text(reproduce_command) + skips_text();
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/ties.h"
 #include "kernels/io/torch/pt_file.h"
+#include "kernels/tensor/memory.h"
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/overflow.h"
@@ -102,6 +103,9 @@ class Check {
   Check(const ApiCall& recorded, Device& device, const CheckOptions& options, ApiResult& result)
       : recorded_(recorded), device_(device), options_(options), result_(result) {}
 
+  // Memory was short, and not only for the explanation of what was computed.
+  bool lacked_memory() const { return refused_tensors() != refused_; }
+
   void run() {
     const std::optional<ApiName> name = ApiName::parse(recorded_.name);
     const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
@@ -152,6 +156,8 @@ class Check {
  private:
   // True if the recorded result may belong to other inputs: those before they were rounded to HF32.
   bool run_once(const Operator& op, const MaterialiseOptions& options) {
+    refused_ = refused_tensors();
+    result_.outcome = Outcome::checked;
     MaterialisedCall call;
     {
       const Stopwatch watch(result_.times.materialise);
@@ -179,12 +185,14 @@ class Check {
       const Stopwatch watch(result_.times.benchmark);
       bench = evaluate(op, call, benchmark);
     }
+    const bool lacked_memory_so_far = lacked_memory();
     if (call.recorded) device.output = in_form_of(bench.output, device.output);
     {
       const Stopwatch watch(result_.times.compare);
       Explainer explainer(op, call, bench, benchmark);
       compare(call, bench, device, explainer);
     }
+    if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
     if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
       add_line(result_.forward_rows.front(), notes());
     }
@@ -198,9 +206,12 @@ class Check {
   void look_again(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output,
                   const DeviceResult& first) {
     DeviceResult second;
-    {
+    try {
       const Stopwatch watch(result_.times.device);
       second = device_.run({call, op.name, *traits_, only_output});
+    } catch (const SkipError&) {
+      // Beside the first result there is no memory for a second.
+      return;
     }
     const auto note = [](std::vector<DetailsRow>& rows) {
       for (DetailsRow& row : rows) {
@@ -242,12 +253,13 @@ class Check {
   }
 
   void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,
-               const Explainer::Select& select) const {
+               const Explainer::Select& select) {
     try {
       explainer.explain(comparison, sums, select, options_.compare.compat_msprobe);
     } catch (const SkipError&) {
       // The memory of the call is used up: its rows stay unexplained.
     }
+    refused_ = refused_tensors();
   }
 
   // The verdict stands whether or not the tensors can be kept.
@@ -346,6 +358,7 @@ class Check {
   ApiResult& result_;
   const OperatorTraits* traits_ = &ordinary_traits;  // of the call's operator, once that is found
   std::vector<std::string> notes_;                   // on the tensor files of the call
+  std::uint64_t refused_ = refused_tensors();        // before the step that runs now
 };
 
 // Reasons may quote a file of tensors, which may be damaged.
@@ -365,7 +378,9 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   result.task = task;
   result.name = call.name;
   result.device = device_id;
+  result.tested_on = options.tested_on;
   std::string reason;
+  Outcome outcome = Outcome::failed_to_run;
   Check check(call, device, options, result);
   try {
     if (options.overflow) {
@@ -379,6 +394,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     return with_readable_messages(std::move(result));
   } catch (const SkipError& error) {
     reason = error.what();
+    if (!check.lacked_memory()) outcome = Outcome::not_checkable;
     if (const std::string notes = check.notes(); !notes.empty()) reason += " " + notes;
   } catch (const std::bad_alloc&) {
     reason = "Not enough memory to run the call.";
@@ -387,8 +403,9 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     reason = std::string("Internal error: ") + error.what();
   }
   if (reason.empty()) reason = "The call could not be run.";
-  ApiResult skipped = skip_result(task, call.name, reason);
+  ApiResult skipped = skip_result(task, call.name, reason, outcome);
   skipped.device = device_id;
+  skipped.tested_on = options.tested_on;
   skipped.times = result.times;
   skipped.inputs = result.inputs;
   return with_readable_messages(std::move(skipped));

@@ -14,6 +14,8 @@ namespace msrun {
 
 struct CheckOptions {
   const Dialect* dialect = &pytorch_dialect();
+  // What the device is.
+  TestedOn tested_on = TestedOn::unknown;
   MaterialiseOptions materialise;
   CompareOptions compare;
   // Where the tensors of calls that do not pass are written; none: nowhere.

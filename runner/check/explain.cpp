@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
 #include "kernels/tensor/random.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
@@ -75,7 +76,10 @@ std::string explained_text(DType dtype, const SumModel& model, const RoundingFit
 }
 
 std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
-  const std::string size = std::isfinite(fit.max_ulps) ? "by up to " + number(fit.max_ulps) + " ULP" : "beyond any ULP";
+  const std::string ulps = ulp_text(fit.max_ulps);
+  const std::string size = !std::isfinite(fit.max_ulps)    ? "beyond any ULP"
+                           : ulps.starts_with("more than") ? "by " + ulps + " ULP"
+                                                           : "by up to " + ulps + " ULP";
   return "Not explained by rounding: " + std::to_string(fit.beyond) + " of " + std::to_string(count) +
          " elements differ, " + size + ".\n";
 }

@@ -44,6 +44,7 @@ void judge(const Value& bench, const Value& device, ApiResult& result) {
   }
   constexpr std::array statuses{Status::pass, Status::error, Status::skip};
   result.forward = statuses[static_cast<std::size_t>(finding.verdict)];
+  if (finding.verdict == Verdict::not_judged) result.outcome = Outcome::skipped_by_rule;
 }
 
 }  // namespace

@@ -26,6 +26,13 @@ namespace msrun {
 struct Evaluation;
 struct DeviceResult;
 
+// Why a call is not run; no reason if it is.
+struct Refusal {
+  std::string reason;
+  // A rule leaves it out, or the user's lists; otherwise nobody knows its operator, or its name is none of a call.
+  bool by_rule = true;
+};
+
 class Dialect {
  public:
   virtual ~Dialect() = default;
@@ -50,10 +57,10 @@ class Dialect {
 
   // Whether the user's lists let a bare API name run.
   using IsListed = std::function<bool(std::string_view api)>;
-  // Why acc_check skips a call by rule; empty if it checks it.
-  virtual std::string check_refusal(const std::string& name, const IsListed& is_listed) const = 0;
+  // Why acc_check does not run a call of this name; without a reason if it does.
+  virtual Refusal check_refusal(const std::string& name, const IsListed& is_listed) const = 0;
   // The same for run_overflow_check.
-  virtual std::string overflow_refusal(const std::string& name) const = 0;
+  virtual Refusal overflow_refusal(const std::string& name) const = 0;
   // Calls of a kind that run_overflow_check is not meant for: that it skips them is no news.
   virtual bool is_outside_of_overflow_check(std::string_view name) const = 0;
   // Bare API names that acc_check never runs, whatever the lists say.
@@ -85,8 +92,9 @@ class Dialect {
   virtual const ColumnSet& columns() const = 0;
   // Titles of the result file.
   virtual const std::array<std::string_view, 4>& result_titles() const = 0;
-  // Appends the row of the result file, with its end.
-  virtual void append_result(std::string& out, const ApiResult& result) const = 0;
+  // Appends the row of the result file, with its end. with_reasons: its Message says of warnings and errors why
+  // (runner/results/reason.h); otherwise only of a SKIP, as in the files of the dialect's own tool.
+  virtual void append_result(std::string& out, const ApiResult& result, bool with_reasons) const = 0;
   // Appends the rows of the details file, forward before backward; nothing for a result without rows.
   virtual void append_details(std::string& out, const ApiResult& result, int precision) const = 0;
 

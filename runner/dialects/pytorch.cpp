@@ -7,6 +7,7 @@
 #include "runner/device/device.h"
 #include "runner/dialects/dialect.h"
 #include "runner/dialects/error_data.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
@@ -53,22 +54,25 @@ class PyTorch final : public Dialect {
   }
 
   // acc_check_pytorch.md 5.1.
-  std::string check_refusal(const std::string& name, const IsListed& is_listed) const override {
+  Refusal check_refusal(const std::string& name, const IsListed& is_listed) const override {
     const std::string unsupported = "API " + name + " not support for acc_check. SKIP.";
     const std::optional<ApiName> parts = ApiName::parse(name);
-    if (!parts || is_of_no_operator(parts->type)) return unsupported;
+    if (!parts) return {unsupported, false};
+    if (is_of_no_operator(parts->type)) return {unsupported};
     if (is_never_run(parts->api) || !is_listed(parts->api)) {
-      return "API " + parts->api + " in black list or not in white list. SKIP.";
+      return {"API " + parts->api + " in black list or not in white list. SKIP."};
     }
-    return has_operator(parts) ? "" : unsupported;
+    if (!has_operator(parts)) return {unsupported, false};
+    return {};
   }
 
-  std::string overflow_refusal(const std::string& name) const override {
+  Refusal overflow_refusal(const std::string& name) const override {
     const std::optional<ApiName> parts = ApiName::parse(name);
     if (parts && is_outside_of_overflow(parts->type)) {
-      return parts->type + " api is not supported for overflow check. SKIP.";
+      return {parts->type + " api is not supported for overflow check. SKIP."};
     }
-    return has_operator(parts) ? "" : "API " + name + " not support for overflow check. SKIP.";
+    if (!has_operator(parts)) return {"API " + name + " not support for overflow check. SKIP.", false};
+    return {};
   }
 
   bool is_outside_of_overflow_check(std::string_view name) const override {
@@ -107,16 +111,18 @@ class PyTorch final : public Dialect {
   const ColumnSet& columns() const override { return pytorch_columns(); }
   const std::array<std::string_view, 4>& result_titles() const override { return titles; }
 
-  // Four fields if forward or backward is SKIP, else three (acc_check_pytorch.md 9).
-  void append_result(std::string& out, const ApiResult& result) const override {
+  // Four fields if forward or backward is SKIP (acc_check_pytorch.md 9) or a reason is given, else three.
+  void append_result(std::string& out, const ApiResult& result, bool with_reasons) const override {
     append_csv_field(out, result.name);
     out += ',';
     out += status_text(result.forward);
     out += ',';
     out += result.backward ? status_text(*result.backward) : " ";
-    if (result.forward == Status::skip || result.backward == Status::skip) {
+    const bool is_skip = result.forward == Status::skip || result.backward == Status::skip;
+    const std::string message = with_reasons ? message_with_reason(result) : is_skip ? result.message : "";
+    if (is_skip || !message.empty()) {
       out += ',';
-      append_csv_field(out, result.message);
+      append_csv_field(out, message);
     }
     out += csv_row_end;
   }

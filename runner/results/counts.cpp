@@ -5,18 +5,21 @@
 
 namespace msrun {
 
-Status overall_status(Status forward, std::optional<Status> backward) {
-  if (forward == Status::skip) return Status::skip;
-  if (forward == Status::error || backward == Status::error) return Status::error;
-  if (forward == Status::warning || backward == Status::warning) return Status::warning;
+Status overall_status(const ApiResult& result) {
+  if (result.forward == Status::skip) return Status::skip;
+  if (result.forward == Status::error || result.backward == Status::error) return Status::error;
+  if (result.outcome == Outcome::failed_to_run) return Status::skip;
+  if (result.forward == Status::warning || result.backward == Status::warning) return Status::warning;
   return Status::pass;
 }
 
 void VerdictCounts::add(const ApiResult& result) {
-  const Status forward = result.forward;
-  const std::optional<Status> backward = result.backward;
-  if (result.rounding_only) ++rounding_only;
-  switch (overall_status(forward, backward)) {
+  const Status status = overall_status(result);
+  if (result.tested_on == TestedOn::simulated) ++simulated;
+  if (result.tested_on == TestedOn::recorded || result.tested_on == TestedOn::hardware) ++not_simulated;
+  if (result.outcome == Outcome::failed_to_run) ++failed_to_run;
+  if (result.rounding_only && status != Status::skip) ++rounding_only;
+  switch (status) {
     case Status::pass:
       ++pass;
       return;
@@ -25,14 +28,16 @@ void VerdictCounts::add(const ApiResult& result) {
       return;
     case Status::skip:
       ++skip;
+      if (result.outcome == Outcome::skipped_by_rule) ++skipped_by_rule;
+      if (result.outcome == Outcome::not_checkable) ++not_checkable;
       return;
     case Status::error:
       break;
   }
   ++error;
-  if (forward != Status::error) {
+  if (result.forward != Status::error) {
     ++backward_error;
-  } else if (backward == Status::error) {
+  } else if (result.backward == Status::error) {
     ++both_error;
   } else {
     ++forward_error;
@@ -40,10 +45,10 @@ void VerdictCounts::add(const ApiResult& result) {
 }
 
 std::string VerdictCounts::passing_rate() const {
-  if (total() == 0) return "0%";
+  const std::uint64_t begun = total() + skip - skipped_by_rule - not_checkable;
+  if (begun == 0) return "0%";
   std::array<char, 32> buffer;
-  std::snprintf(buffer.data(), buffer.size(), "%.2f%%",
-                100.0 * static_cast<double>(pass) / static_cast<double>(total()));
+  std::snprintf(buffer.data(), buffer.size(), "%.2f%%", 100.0 * static_cast<double>(pass) / static_cast<double>(begun));
   return buffer.data();
 }
 

@@ -10,24 +10,31 @@
 namespace msrun {
 
 // Counts of calls by the rules of acc_check_pytorch.md 13.2: every call is in exactly one of pass, warning, error and
-// skip.
+// skip. A call whose backward failed to run is a skip, unless its forward is an error.
 struct VerdictCounts {
   std::uint64_t pass = 0;
   std::uint64_t warning = 0;
   std::uint64_t error = 0;
-  std::uint64_t skip = 0;           // forward is SKIP
+  std::uint64_t skip = 0;  // not checked; the next two are parts of it, and so is what failed to run
+  std::uint64_t skipped_by_rule = 0;
+  std::uint64_t not_checkable = 0;
+  std::uint64_t failed_to_run = 0;  // skip, or error in the forward
   std::uint64_t forward_error = 0;  // these three are the parts of error
   std::uint64_t backward_error = 0;
   std::uint64_t both_error = 0;
+  std::uint64_t simulated = 0;      // of all: from a simulated device
+  std::uint64_t not_simulated = 0;  // of all: from a recording or a device
   std::uint64_t rounding_only = 0;  // of warning and error: rounding explains them; the rest is suspicious
 
   void add(const ApiResult& result);
+  // Calls with a verdict.
   std::uint64_t total() const { return pass + warning + error; }
   std::uint64_t suspicious() const { return warning + error - rounding_only; }
-  std::string passing_rate() const;  // "93.75%", "0%" if nothing was judged
+  // "93.75%" of the calls with a verdict and of those that failed to run; "0%" if there is neither.
+  std::string passing_rate() const;
 };
 
 // The verdict of a call as a whole: where VerdictCounts puts it.
-Status overall_status(Status forward, std::optional<Status> backward);
+Status overall_status(const ApiResult& result);
 
 }  // namespace msrun

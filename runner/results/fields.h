@@ -29,7 +29,7 @@ concept Fields = std::same_as<std::remove_const_t<T>, Of>;
 template <>
 struct RecordType<ApiResult> {
   static constexpr RecordKind kind = RecordKind::result;
-  static constexpr std::uint8_t version = 1;
+  static constexpr std::uint8_t version = 2;
 };
 
 template <class Archive>
@@ -62,6 +62,8 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
     archive.flag(finding.bench);
     archive.flag(finding.device);
   });
+  if (archive.has(2)) archive.enumerator(result.outcome, Outcome::failed_to_run);
+  if (archive.has(2)) archive.enumerator(result.tested_on, TestedOn::hardware);
   // The rows stay last, so that an outline (StoredResults) can be read without them.
   archive.rows(result.forward_rows);
   archive.rows(result.backward_rows);

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view mark = "R\xD2";
 constexpr std::size_t prefix_size = 4;
 constexpr std::uint8_t may_be_passed_over = 0x80;
+constexpr std::uint8_t version_with_outcome = 2;  // of results
 
 class RecordWriter : public ByteWriter {
  public:
@@ -54,6 +55,12 @@ T decode_fields(std::string_view bytes, std::uint8_t version) {
   return value;
 }
 
+// Records of before there were outcomes: no device had what a rule skips.
+void derive_outcome(ApiResult& result) {
+  result.outcome = outcome_by_reason(result);
+  if (result.outcome == Outcome::not_checkable && result.device < 0) result.outcome = Outcome::skipped_by_rule;
+}
+
 template <class T>
 Record decode_version(std::string_view bytes, std::uint8_t version, const char* name) {
   if (version == 0) throw RecordError(std::string(name) + " of version 0, which there is not");
@@ -72,13 +79,20 @@ std::string encode(const TimeNote& note) { return encode_fields(note); }
 
 Record decode_record(std::string_view bytes) {
   if (bytes.size() < prefix_size) throw RecordError("it is too short");
-  if (bytes.substr(2, mark.size()) != mark) return decode_legacy_record(bytes);
+  Record record;
+  if (bytes.substr(2, mark.size()) != mark) {
+    record = decode_legacy_record(bytes);
+    if (auto* result = std::get_if<ApiResult>(&record)) derive_outcome(*result);
+    return record;
+  }
   const auto kind = static_cast<std::uint8_t>(bytes[0]);
   const auto version = static_cast<std::uint8_t>(bytes[1]);
   bytes.remove_prefix(prefix_size);
   switch (static_cast<RecordKind>(kind)) {
     case RecordKind::result:
-      return decode_version<ApiResult>(bytes, version, "a result");
+      record = decode_version<ApiResult>(bytes, version, "a result");
+      if (version < version_with_outcome) derive_outcome(std::get<ApiResult>(record));
+      return record;
     case RecordKind::attempt_note:
       return decode_version<AttemptNote>(bytes, version, "a note of the calls in flight");
     case RecordKind::time_note:

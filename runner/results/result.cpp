@@ -1,6 +1,7 @@
 #include "runner/results/result.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace msrun {
@@ -20,10 +21,32 @@ bool explained_by_rounding(const ApiResult& result) {
          any;
 }
 
-ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason) {
+std::string_view outcome_text(Outcome outcome) {
+  constexpr std::array<std::string_view, 4> texts{"checked", "skipped_by_rule", "not_checkable", "failed_to_run"};
+  return texts[static_cast<std::size_t>(outcome)];
+}
+
+std::string_view tested_on_text(TestedOn tested_on) {
+  constexpr std::array<std::string_view, 4> texts{"", "simulated", "recorded", "hardware"};
+  return texts[static_cast<std::size_t>(tested_on)];
+}
+
+Outcome outcome_by_reason(const ApiResult& result) {
+  if (result.forward != Status::skip && result.backward != Status::skip) return Outcome::checked;
+  constexpr std::array<std::string_view, 5> failures{"The runner of device ", "Not enough memory ",
+                                                     "Internal error: ", "The call could not be run.",
+                                                     "The call needs more than the "};
+  const bool failed = std::any_of(failures.begin(), failures.end(),
+                                  [&](std::string_view reason) { return result.message.starts_with(reason); });
+  if (failed) return Outcome::failed_to_run;
+  return result.forward == Status::skip ? Outcome::not_checkable : Outcome::checked;
+}
+
+ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason, Outcome outcome) {
   ApiResult result;
   result.task = task;
   result.name = std::move(name);
+  result.outcome = outcome;
   result.backward = Status::skip;
   result.message = reason;
   DetailsRow row;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/compare/details.h"
@@ -27,13 +28,38 @@ struct OverflowFinding {
   bool device = false;
 };
 
+// What became of a call. The documented files know SKIP alone for all that is not checked; whether that was to be
+// expected, or a device or host failed, they leave to the Message.
+enum class Outcome : std::uint8_t {
+  checked,          // there is a verdict
+  skipped_by_rule,  // SKIP: a rule of the pre-check, or the user's lists, leave the call out
+  not_checkable,    // SKIP: what was recorded cannot be checked, whatever the device
+  failed_to_run,  // SKIP, of the whole call or of its backward: a crash, a time-out, want of memory, an internal error
+};
+
+// "checked", "skipped_by_rule", "not_checkable", "failed_to_run".
+std::string_view outcome_text(Outcome outcome);
+
+// Which kind of device a result is from. Runs may be continued on another one.
+enum class TestedOn : std::uint8_t {
+  unknown,    // of a program that did not say it, or no device had the call
+  simulated,  // a model of a device, which says nothing about any NPU or GPU
+  recorded,   // the results in the recording
+  hardware,
+};
+
+// "simulated", "recorded", "hardware"; "" for unknown.
+std::string_view tested_on_text(TestedOn tested_on);
+
 struct ApiResult {
   std::uint32_t task = 0;    // place of the call in the dump, counting forward entries from 0
   std::string name;          // "Functional.relu.0", as in the result file
   std::int32_t device = -1;  // the -d id it ran on; -1 if it ran on none (SKIP by rule)
   Status forward = Status::skip;
   std::optional<Status> backward;  // nothing: one space in the result file
-  std::string message;             // fourth field of the result row, written where forward or backward is SKIP
+  Outcome outcome = Outcome::checked;
+  TestedOn tested_on = TestedOn::unknown;
+  std::string message;  // fourth field of the result row, written where forward or backward is SKIP
   std::vector<DetailsRow> forward_rows;
   std::vector<DetailsRow> backward_rows;
   // Warning or error, and rounding explains every row that is (DetailsRow::rounding_only).
@@ -49,6 +75,11 @@ struct ApiResult {
 bool explained_by_rounding(const ApiResult& result);
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.
-ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason);
+ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason, Outcome outcome);
+
+// The outcome that a result without one must have had, by its statuses and the reasons that msrun gives: for files that
+// know SKIP alone, and for records of before there were outcomes. Which calls a rule skips only the plan knows: they
+// are not_checkable here.
+Outcome outcome_by_reason(const ApiResult& result);
 
 }  // namespace msrun

@@ -11,7 +11,7 @@ struct PlanRecord {
   std::uint64_t name_offset = 0;
   std::uint64_t call_offset = 0;  // encoded ApiCall without gradients (kernels/api/call_codec.h)
   std::uint64_t grad_offset = 0;  // encoded List of the backward entry's gradients
-  std::uint64_t skip_offset = 0;  // text of the reason, where the call is skipped by rule
+  std::uint64_t skip_offset = 0;  // text of the reason, where the call is not run
   // Encoded Lists of the recorded outputs and gradients; only in a plan that was asked for them.
   std::uint64_t output_offset = 0;
   std::uint64_t output_grad_offset = 0;
@@ -24,6 +24,7 @@ struct PlanRecord {
   std::uint64_t memory = 0;       // bytes, estimate of the peak
   std::uint64_t stream_word = 0;  // position in torch's random stream, for --seed-mode stream
   float cost = 0;                 // estimated nanoseconds of one core
+  bool skip_by_rule = false;      // where there is a reason: it is a rule's, not a fault of the entry
 };
 
 struct PlanView {

@@ -6,10 +6,14 @@
 #include <memory>
 #include <thread>
 
+#include "runner/shared/queue_steps.h"
+
 namespace msrun {
 namespace {
 
-constexpr std::chrono::milliseconds waiting_step{1};
+// Between two looks at what others hold; each slot looks at an interval of its own.
+constexpr std::chrono::microseconds waiting_step{1000};
+constexpr std::chrono::microseconds waiting_spread{37};
 
 }  // namespace
 
@@ -23,59 +27,97 @@ std::size_t ResultRing::push(std::string_view bytes) {
     std::memcpy(bytes_ + offset, bytes.data() + done, piece);
     done += piece;
   }
+  passed(QueueStep::ring_filled);
   written_.store(start + count, std::memory_order_release);
+  passed(QueueStep::ring_published);
   return count;
 }
 
-bool SharedQueue::take(std::uint32_t& task) const {
-  if (control->stop.load(std::memory_order_relaxed) != 0) return false;
-  const std::uint32_t position = control->cursor.fetch_add(1, std::memory_order_relaxed);
-  if (position >= control->task_count) {
-    // Keeps the cursor from ever wrapping around, however often an idle worker asks.
-    control->cursor.store(control->task_count, std::memory_order_relaxed);
-    return false;
-  }
-  task = order[position];
-  return true;
+bool SharedQueue::any_left() const {
+  return control->stop.load(std::memory_order_relaxed) == 0 && control->cursor.load() < control->task_count;
 }
 
-bool SharedQueue::acquire_processor(WorkerSlot& slot) const {
-  std::uint32_t computing = control->computing.load();
-  while (true) {
-    if (control->stop.load(std::memory_order_relaxed) != 0) return false;
-    if (computing < control->processors) {
-      if (!control->computing.compare_exchange_weak(computing, computing + 1)) continue;
-      slot.computing.store(1);
-      return true;
+std::optional<std::uint32_t> SharedQueue::take(WorkerSlot& slot) const {
+  slot.since.store(0);
+  std::uint32_t position = control->cursor.load();
+  while (position < control->task_count && control->stop.load(std::memory_order_relaxed) == 0) {
+    slot.task.store(order[position]);
+    passed(QueueStep::call_claimed);
+    if (control->cursor.compare_exchange_weak(position, position + 1)) {
+      passed(QueueStep::call_taken);
+      return order[position];
     }
-    std::this_thread::sleep_for(waiting_step);
-    computing = control->computing.load();
   }
+  slot.task.store(WorkerSlot::idle);
+  return std::nullopt;
+}
+
+bool SharedQueue::acquire_processor(WorkerSlot& slot, const std::function<bool()>& wanted) const {
+  while (control->stop.load(std::memory_order_relaxed) == 0 && wanted()) {
+    if (claim_processor(slot)) return true;
+    wait_a_step(slot);
+  }
+  return false;
 }
 
 bool SharedQueue::admit(WorkerSlot& slot, std::uint64_t bytes) const {
-  std::uint64_t in_use = control->memory_in_use.load();
-  while (true) {
-    if (control->stop.load(std::memory_order_relaxed) != 0) return false;
-    if (in_use == 0 || in_use + bytes <= control->memory_budget) {
-      // The slot first: if this process dies in between, the supervisor gives back at most what was never taken, and
-      // the budget is a limit for planning, not an account that must balance to the byte.
-      slot.memory.store(bytes);
-      if (control->memory_in_use.compare_exchange_weak(in_use, in_use + bytes)) return true;
-      slot.memory.store(0);
-      continue;
-    }
-    std::this_thread::sleep_for(waiting_step);
-    in_use = control->memory_in_use.load();
+  while (control->stop.load(std::memory_order_relaxed) == 0) {
+    if (claim_memory(slot, bytes)) return true;
+    wait_a_step(slot);
   }
+  return false;
+}
+
+// A claim is made first and counted then: of two that are made at the same instant at least the later one is counted
+// with both, so that together they never hold too much. That both may withdraw is harmless, as they come back at
+// different times.
+bool SharedQueue::claim_processor(WorkerSlot& slot) const {
+  if (tokens_in_use() >= control->processors) return false;
+  slot.computing.store(1);
+  passed(QueueStep::token_claimed);
+  if (tokens_in_use() > control->processors) {
+    slot.computing.store(0);
+    return false;
+  }
+  passed(QueueStep::token_held);
+  return true;
+}
+
+bool SharedQueue::claim_memory(WorkerSlot& slot, std::uint64_t bytes) const {
+  const auto fits = [&](std::uint64_t others) { return others == 0 || others + bytes <= control->memory_budget; };
+  if (!fits(memory_in_use())) return false;
+  slot.memory.store(bytes);
+  passed(QueueStep::memory_claimed);
+  if (!fits(memory_in_use() - bytes)) {
+    slot.memory.store(0);
+    return false;
+  }
+  passed(QueueStep::memory_held);
+  return true;
+}
+
+void SharedQueue::wait_a_step(const WorkerSlot& slot) const {
+  const auto index = static_cast<int>(&slot - slots.data());
+  std::this_thread::sleep_for(waiting_step + index % 16 * waiting_spread);
 }
 
 void SharedQueue::release(WorkerSlot& slot) const {
-  const std::uint64_t bytes = slot.memory.exchange(0);
-  std::uint64_t in_use = control->memory_in_use.load();
-  while (!control->memory_in_use.compare_exchange_weak(in_use, in_use - std::min(bytes, in_use))) {
-  }
-  if (slot.computing.exchange(0) != 0) control->computing.fetch_sub(1);
+  slot.memory.store(0);
+  passed(QueueStep::memory_given_back);
+  slot.computing.store(0);
+  passed(QueueStep::token_given_back);
+}
+
+std::uint64_t SharedQueue::memory_in_use() const {
+  std::uint64_t bytes = 0;
+  for (const WorkerSlot& slot : slots) bytes += slot.memory.load();
+  return bytes;
+}
+
+std::uint32_t SharedQueue::tokens_in_use() const {
+  std::uint32_t tokens = 0;
+  for (const WorkerSlot& slot : slots) tokens += slot.computing.load();
+  return tokens;
 }
 
 QueueMemory::QueueMemory(std::span<const std::uint32_t> order, std::size_t workers, std::uint64_t memory_budget,

@@ -7,6 +7,8 @@
 #include <boost/interprocess/anonymous_shared_memory.hpp>
 #include <boost/interprocess/mapped_region.hpp>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -46,14 +48,18 @@ class ResultRing {
   alignas(64) char bytes_[capacity];
 };
 
-// One worker thread of a runner, as the supervisor sees it.
+// One worker thread of a runner, as the supervisor sees it. What a thread holds stands here and nowhere else: what is
+// in use altogether is the sum over the slots, so that the death of a process can leave no two numbers that differ.
 struct alignas(64) WorkerSlot {
   static constexpr std::uint32_t idle = 0xFFFFFFFFU;
-  std::atomic<std::uint32_t> task{idle};       // what it is on
-  std::atomic<std::uint64_t> since{0};         // steady clock, nanoseconds; 0 before it has begun
-  std::atomic<std::uint64_t> memory{0};        // bytes admitted for the task
-  std::atomic<std::uint32_t> computing{0};     // 1 while it holds one of the processor tokens
+  std::atomic<std::uint32_t> task{idle};    // what it is on, or about to take
+  std::atomic<std::uint64_t> since{0};      // steady clock, nanoseconds; 0 before it has begun and once it is computed
+  std::atomic<std::uint64_t> memory{0};     // bytes admitted, or claimed, for the task
+  std::atomic<std::uint32_t> computing{0};  // 1 while it holds, or claims, one of the processor tokens
   std::atomic<std::uint32_t> fatal_signal{0};  // set by the thread that caught one, before the process dies of it
+  // Of the runner as a whole, in the first of its slots.
+  std::atomic<std::uint32_t> heartbeat{0};  // grows while the process is not stopped, whatever its threads are at
+  std::atomic<std::uint32_t> ready{0};      // 1 once its device is made
 };
 
 // The queue: task ids sorted by falling cost behind one cursor.
@@ -64,29 +70,40 @@ struct alignas(64) QueueControl {
   // 1 from the first result after the supervisor emptied the rings until it empties them again: only that first result
   // wakes it.
   alignas(64) std::atomic<std::uint32_t> results_waiting{0};
-  alignas(64) std::atomic<std::uint64_t> memory_in_use{0};
-  alignas(64) std::atomic<std::uint32_t> computing{0};
   std::uint64_t memory_budget = 0;  // bytes
   std::uint32_t processors = 1;     // tokens: threads that may compute at a time, on all devices together
 };
 
-// Views into the two regions. Trivially copyable; valid as long as the owner's mapping is.
+// Views into the two regions. Trivially copyable; valid as long as the owner's mapping is. A process may die or be
+// stopped between any two steps (queue_steps.h) of what follows: its slots then tell what it held.
 struct SharedQueue {
   QueueControl* control = nullptr;
   std::uint32_t* order = nullptr;
   std::span<WorkerSlot> slots;
   std::span<ResultRing> rings;
 
-  // The next task in order; nothing when the queue has run dry or the run is being stopped.
-  bool take(std::uint32_t& task) const;
-  // Waits for a processor token; false if the run is being stopped. More threads than processors would only compete for
-  // caches and memory.
-  bool acquire_processor(WorkerSlot& slot) const;
+  // Whether take() would find something.
+  bool any_left() const;
+  // The next task in order, which the slot has before the queue has lost it; nothing when the queue has run dry or the
+  // run is being stopped. Of a dead process the slot may hold a task that somebody else has taken.
+  std::optional<std::uint32_t> take(WorkerSlot& slot) const;
+  // Waits for a processor token; false if the run is being stopped or wanted() says that none is needed any more. More
+  // threads than processors would only compete for caches and memory.
+  bool acquire_processor(WorkerSlot& slot, const std::function<bool()>& wanted) const;
   // Waits until bytes fit the budget beside what others hold, or nobody holds anything; false if the run is being
   // stopped.
   bool admit(WorkerSlot& slot, std::uint64_t bytes) const;
   // Gives back token and memory; also called by the supervisor for the slots of a dead runner.
   void release(WorkerSlot& slot) const;
+
+  // What all slots hold or claim.
+  std::uint64_t memory_in_use() const;
+  std::uint32_t tokens_in_use() const;
+
+ private:
+  bool claim_processor(WorkerSlot& slot) const;
+  bool claim_memory(WorkerSlot& slot, std::uint64_t bytes) const;
+  void wait_a_step(const WorkerSlot& slot) const;
 };
 
 // Owns the queue's memory. Create it before forking.

@@ -63,8 +63,16 @@ TEST_F(JournalCommand, GivesTheSameAsJson) {
   EXPECT_EQ(object["format_version"], 3);
   EXPECT_EQ(object["calls"], 84);
   EXPECT_EQ(object["results"], 84);
-  EXPECT_EQ(object["counts"],
-            json({{"pass", 38}, {"warning", 46}, {"error", 0}, {"skip", 0}, {"suspicious", 0}, {"rounding_only", 46}}));
+  EXPECT_EQ(object["counts"], json({{"pass", 38},
+                                    {"warning", 46},
+                                    {"error", 0},
+                                    {"skip", 0},
+                                    {"failed_to_run", 0},
+                                    {"skipped_by_rule", 0},
+                                    {"not_checkable", 0},
+                                    {"simulated", 84},
+                                    {"suspicious", 0},
+                                    {"rounding_only", 46}}));
   std::size_t on_devices = 0;
   for (const json& device : object["devices"]) on_devices += device["results"].get<std::size_t>();
   EXPECT_EQ(on_devices, 84U);

@@ -64,7 +64,7 @@ TEST_F(Overflow, SaysOfEveryCallWhetherItIsNormal) {
       lines,
       ::testing::ElementsAre(
           "[INFO] start overflow check",
-          "[INFO] Device under test: sim (no NPU or GPU backend is installed, so the simulated device is taken).",
+          "[WARNING] Device under test: sim (simulated device; no NPU or GPU was tested).",
           "[INFO] overflow check result will be saved in " + file,
           "[WARNING] The Torch.matmul.0 overflow is a normal overflow.",
           "[WARNING] The Torch.exp.0 overflow is a normal overflow.",
@@ -78,7 +78,7 @@ TEST_F(Overflow, SaysOfEveryCallWhetherItIsNormal) {
           HasSubstr("[ERROR] Run Torch.sin.0 acc_check Error: input_args[0]"),
           "[INFO] Of 9 calls 4 are a normal overflow (3 of them overflow on both sides), 0 an abnormal overflow, 5 "
           "were skipped.",
-          "[INFO] acc_check task completed."));
+          "[WARNING] simulated device; no NPU or GPU was tested.", "[INFO] acc_check task completed."));
   const Rows rows = read_csv(file);
   ASSERT_EQ(rows.size(), 10U);
   EXPECT_EQ(rows[0], (std::vector<std::string>{"API name", "CPU overflow", "Device overflow", "Verdict", "Message"}));

@@ -30,7 +30,7 @@ struct Files {
 Files render(const ImportedCsv& imported, int precision) {
   Files files{result_header(pytorch_dialect()), details_header(pytorch_dialect(), false)};
   for (const ApiResult& result : imported.results) {
-    pytorch_dialect().append_result(files.result, result);
+    pytorch_dialect().append_result(files.result, result, true);
     pytorch_dialect().append_details(files.details, result, precision);
   }
   return files;

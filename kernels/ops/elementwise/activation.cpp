@@ -1,5 +1,6 @@
 // Activation functions (api_inventory.md section 3, activation).
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "kernels/base/error.h"
@@ -25,7 +26,7 @@ Complex logistic(Complex z) {
 Var relu(const Var& x) {
   return unary_any(
       x, [](auto a) { return a > 0 || is_nan(a) ? a : decltype(a){0}; },
-      [](auto a, auto, auto g) { return a > 0 ? g : decltype(g){0}; });
+      [](auto a, auto, auto g) { return a <= 0 ? decltype(g){0} : g; });
 }
 
 // clamp with the gradient of the open interval.
@@ -156,7 +157,10 @@ Var softsign(const Var& x) {
   return unary(
       x, [](auto a) { return a / (1 + std::abs(a)); },
       [](auto a, auto, auto g) {
-        const auto width = 1 + std::abs(a);
+        using T = decltype(a);
+        // The quotient rule, as torch applies it, divides infinity by infinity.
+        if (std::isinf(a)) return std::numeric_limits<T>::quiet_NaN();
+        const T width = 1 + std::abs(a);
         return g / (width * width);
       });
 }
@@ -171,7 +175,7 @@ Var hardswish(const Var& x) {
       },
       [](auto a, auto, auto g) {
         using T = decltype(a);
-        return a < T{-3} ? T{0} : a > 3 ? g : g * (a / 3 + T{0.5});
+        return a < T{-3} ? T{0} : a >= 3 ? g : g * (a / 3 + T{0.5});
       });
 }
 
@@ -189,9 +193,10 @@ Var hardsigmoid(const Var& x) {
 Var hardshrink(const Var& x, double lambda) {
   return unary(
       x, [lambda](auto a) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(a){0} : a; },
-      [lambda](auto a, auto, auto g) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(g){0} : g; });
+      [lambda](auto a, auto, auto g) { return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0}; });
 }
 
+// NaN gives 0.
 Var softshrink(const Var& x, double lambda) {
   if (lambda < 0) throw SkipError("softshrink: lambda must be greater or equal to 0.");
   return unary(
@@ -199,9 +204,9 @@ Var softshrink(const Var& x, double lambda) {
       [lambda](auto a) {
         using T = decltype(a);
         const T width = static_cast<T>(lambda);
-        return a > width ? a - width : a < -width ? a + width : a * 0;
+        return a > width ? a - width : a < -width ? a + width : T{0};
       },
-      [lambda](auto a, auto, auto g) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(g){0} : g; });
+      [lambda](auto a, auto, auto g) { return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0}; });
 }
 
 Var tanhshrink(const Var& x) {

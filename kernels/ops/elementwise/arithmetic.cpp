@@ -253,7 +253,7 @@ Var abs(const Var& x) {
       },
       [](auto a, auto, auto g) { return a > 0   ? g
                                         : a < 0 ? -g
-                                                : a * 0; });
+                                                : decltype(g){0}; });
 }
 
 Var sqrt(const Var& x) {

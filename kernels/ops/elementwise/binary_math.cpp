@@ -76,25 +76,23 @@ Var logaddexp2(const Var& a, const Var& b) {
 Var copysign(const Var& a, const Var& b) {
   return float_binary(
       a, b, [](auto x, auto y) { return std::copysign(x, y); },
-      [](auto x, auto y, auto, auto g) {
-        if (x == 0) return decltype(g){0};
-        return std::signbit(x) == std::signbit(y) ? g : -g;
-      },
+      // result / x, so that neither an infinity nor NaN has a slope.
+      [](auto x, auto, auto z, auto g) { return x == 0 ? decltype(g){0} : g * (z / x); },
       [](auto, auto, auto, auto g) { return decltype(g){0}; });
 }
 
 Var ldexp(const Var& a, const Var& b) {
-  return float_binary(
-      a, b, [](auto x, auto e) { return x * std::exp2(e); },
-      [](auto, auto e, auto, auto g) { return g * std::exp2(e); },
-      [](auto, auto, auto z, auto g) { return g * z * static_cast<decltype(g)>(std::numbers::ln2); });
+  const Var power = unary(
+      b, [](auto e) { return std::exp2(e); },
+      [](auto, auto y, auto g) { return g * y * static_cast<decltype(g)>(std::numbers::ln2); });
+  return mul(a, power);
 }
 
 Var heaviside(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
   return a.tape().constant(map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(), [](auto x, auto y) {
     using T = decltype(x);
-    return is_nan(x) ? x : x == 0 ? y : x < 0 ? T{0} : T{1};
+    return x == 0 ? y : x > 0 ? T{1} : T{0};
   }));
 }
 

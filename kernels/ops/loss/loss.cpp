@@ -1,5 +1,6 @@
 // Losses that compare two tensors element by element (api_inventory.md 3, loss), and what all losses share (loss.h).
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "kernels/api/operators.h"
@@ -79,7 +80,7 @@ Var huber(const Var& x, const Var& t, double knee, double divisor) {
   const auto slope = [knee, divisor](auto d) {
     using T = decltype(d);
     const T k = static_cast<T>(knee);
-    return (std::abs(d) < k ? d : k * sign_of(d)) / static_cast<T>(divisor);
+    return (std::abs(d) < k || is_nan(d) ? d : k * sign_of(d)) / static_cast<T>(divisor);
   };
   return float_binary(
       x, t,
@@ -131,7 +132,8 @@ Var cross_entropy_of_probability(const Var& x, const Var& t) {
         using T = decltype(p);
         return g * (p - y) / std::max((1 - p) * p, static_cast<T>(1e-12));
       },
-      [](auto p, auto, auto, auto g) { return g * (clamped_log(1 - p) - clamped_log(p)); });
+      // The gradient of the target does not know the clamp.
+      [](auto p, auto, auto, auto g) { return g * (std::log(1 - p) - std::log(p)); });
 }
 
 Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight) {
@@ -143,7 +145,10 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
     return float_binary(
         x, t,
         [](auto z, auto y) {
-          return std::max(z, decltype(z){0}) - z * y + logarithm_of_one_plus(exponential(-std::abs(z)));
+          using T = decltype(z);
+          // torch adds the largest term last, which is infinity minus infinity at -infinity.
+          if (z == -std::numeric_limits<T>::infinity()) return std::numeric_limits<T>::quiet_NaN();
+          return (z > 0 ? (1 - y) * z : -z * y) + logarithm_of_one_plus(exponential(-std::abs(z)));
         },
         [](auto z, auto y, auto, auto g) { return (logistic(z) - y) * g; },
         [](auto z, auto, auto, auto g) { return -z * g; });

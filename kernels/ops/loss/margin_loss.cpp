@@ -17,11 +17,12 @@ Var positive_part(const Var& x) {
 }
 
 Var hinge_ranking(const Var& a, const Var& b, const Var& y, double margin) {
+  const auto active = [margin](auto d, auto sign) { return static_cast<decltype(d)>(margin) - sign * d >= 0; };
   return float_binary(
       sub(a, b), y,
       [margin](auto d, auto sign) { return std::max(static_cast<decltype(d)>(margin) - sign * d, decltype(d){0}); },
-      [](auto, auto sign, auto z, auto g) { return z > 0 ? -sign * g : decltype(g){0}; },
-      [](auto d, auto, auto z, auto g) { return z > 0 ? -d * g : decltype(g){0}; });
+      [active](auto d, auto sign, auto, auto g) { return -sign * (active(d, sign) ? g : decltype(g){0}); },
+      [active](auto d, auto sign, auto, auto g) { return -d * (active(d, sign) ? g : decltype(g){0}); });
 }
 
 // Targets other than 1 and -1 count as both, as in torch's composition.

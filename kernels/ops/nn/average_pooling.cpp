@@ -217,8 +217,9 @@ Value average_adaptive(const Bound& args, std::size_t spatial) {
 
 // (average of x^p times the window size)^(1/p), as torch composes it; where the average is 0 no gradient flows.
 Value power_mean(const Bound& args, std::size_t spatial) {
-  const Var x = args.var("input");
-  require_floating(x, "Average pooling");
+  const Var input = args.var("input");
+  // A power with a float exponent: integers become float32.
+  const Var x = is_floating(input.dtype()) ? input : cast(input, DType::float32);
   const double p = args.real("norm_type");
   PoolOptions options;
   options.kernel = args.ints("kernel_size");

@@ -202,7 +202,8 @@ void sample_backward(const Sampling& sampling, const T* image, const T* grid, co
       for (std::size_t k = 0; k < count; ++k) {
         const std::int64_t at = c * sampling.plane() + taps[k].offset;
         of_image[at] = add_step(of_image[at], taps[k].weight * upstream, sampling.half_steps);
-        for (std::size_t axis = 0; axis < sampling.spatial; ++axis) {
+        // The nearest element does not depend on where exactly the position is.
+        for (std::size_t axis = 0; sampling.filter != Filter::nearest && axis < sampling.spatial; ++axis) {
           T& sum = of_grid[p * axes + static_cast<std::int64_t>(axis)];
           sum = add_step(sum, taps[k].slopes[axis] * image[at] * upstream, sampling.half_steps);
         }

@@ -20,7 +20,7 @@ struct Taps {
   std::int64_t in = 0;
   std::int64_t out = 0;
   std::int64_t count = 1;           // per output element
-  std::vector<std::int64_t> index;  // [out, count]
+  std::vector<std::int64_t> index;  // [out, count]; -1 where an output element has fewer taps
   std::vector<double> weight;
 
   void add(std::int64_t o, std::int64_t slot, std::int64_t source, double value) {
@@ -33,7 +33,7 @@ Taps make_taps(std::int64_t in, std::int64_t out, std::int64_t count) {
   if (count > (std::int64_t{1} << 28) / out) throw SkipError("Interpolation: the filter is too wide for this size.");
   check_tensor_memory(static_cast<std::size_t>(out * count), sizeof(std::int64_t) + sizeof(double));
   Taps taps{in, out, count, {}, {}};
-  taps.index.resize(static_cast<std::size_t>(out * count));
+  taps.index.resize(static_cast<std::size_t>(out * count), -1);
   taps.weight.resize(static_cast<std::size_t>(out * count));
   return taps;
 }
@@ -149,9 +149,11 @@ void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std
       const T* w = weight.data();
       for (std::int64_t o = 0; o < taps.out; ++o, index += taps.count, w += taps.count) {
         for (std::int64_t k = 0; k < taps.count; ++k) {
+          // A weight of 0 counts: times an infinite neighbour it is NaN, as in torch.
+          if (index[k] < 0) continue;
           if constexpr (transposed) {
             target[index[k]] += w[k] * source[o];
-          } else if (w[k] != T{0}) {  // an infinite neighbour without weight does not count
+          } else {
             target[o] += w[k] * source[index[k]];
           }
         }
@@ -166,7 +168,7 @@ void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std
       for (std::int64_t k = 0; k < taps.count; ++k) {
         const T w = weight[static_cast<std::size_t>(o * taps.count + k)];
         const std::int64_t i = taps.index[static_cast<std::size_t>(o * taps.count + k)];
-        if (w == T{0}) continue;
+        if (i < 0) continue;
         const T* read = source + (transposed ? o : i) * inner;
         T* write = target + (transposed ? i : o) * inner;
         if (half_steps) {

@@ -14,18 +14,29 @@ namespace msrun {
 namespace {
 
 // Ties share the gradient.
-Var shared_extremum(Extremum which, const Var& x, const Dims& axes, bool keepdim) {
+Var shared_extremum(Extremum which, const Var& x, const Dims& axes, bool keepdim, NanTies nan_ties) {
   const Tensor y = extremum(which, x.tensor(), axes, keepdim);
-  return x.tape().record(y,
-                         {{x, [t = x.tensor(), y, axes](const Tensor& g) { return share_over_ties(t, y, g, axes); }}});
+  return x.tape().record(
+      y,
+      {{x, [t = x.tensor(), y, axes, nan_ties](const Tensor& g) { return share_over_ties(t, y, g, axes, nan_ties); }}});
+}
+
+Var extremum_of_all(Extremum which, const Bound& args) {
+  return shared_extremum(which, args.var("input"), {}, false, NanTies::shared);
+}
+
+Var extremum_along(Extremum which, const Bound& args) {
+  return shared_extremum(which, args.var("input"), args.ints("dim"), args.flag("keepdim"), NanTies::undefined);
 }
 
 Value both_extrema(const Bound& args) {
   const Var x = args.var("input");
   const Dims axes = args.ints("dim");
   const bool keepdim = args.flag("keepdim");
-  return List{shared_extremum(Extremum::minimum, x, axes, keepdim),
-              shared_extremum(Extremum::maximum, x, axes, keepdim)};
+  const auto along = [&](Extremum which) { return shared_extremum(which, x, axes, keepdim, NanTies::undefined); };
+  // A dimension of a 0-d tensor that is kept becomes an axis.
+  const auto shaped = [&](const Var& y) { return keepdim && x.rank() == 0 && !axes.empty() ? reshape(y, {1}) : y; };
+  return List{shaped(along(Extremum::minimum)), shaped(along(Extremum::maximum))};
 }
 
 // The gradient goes to the index.
@@ -165,8 +176,7 @@ Value quantile(const Bound& args, bool ignore_nan) {
 
 }  // namespace
 
-OP("max(Tensor input)",
-   [](const Bound& args) -> Value { return shared_extremum(Extremum::maximum, args.var("input"), {}, false); });
+OP("max(Tensor input)", [](const Bound& args) -> Value { return extremum_of_all(Extremum::maximum, args); });
 OP("max(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return maximum(args.var("input"), args.var("other")); });
 OP("max(Tensor input, int dim, bool keepdim=False)",
@@ -174,8 +184,7 @@ OP("max(Tensor input, int dim, bool keepdim=False)",
 NAMES("max", "Torch: max; Tensor: max; Aten: max; Mint: max");
 TRAITS("max", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
 
-OP("min(Tensor input)",
-   [](const Bound& args) -> Value { return shared_extremum(Extremum::minimum, args.var("input"), {}, false); });
+OP("min(Tensor input)", [](const Bound& args) -> Value { return extremum_of_all(Extremum::minimum, args); });
 OP("min(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return minimum(args.var("input"), args.var("other")); });
 OP("min(Tensor input, int dim, bool keepdim=False)",
@@ -183,14 +192,12 @@ OP("min(Tensor input, int dim, bool keepdim=False)",
 NAMES("min", "Torch: min; Tensor: min; Aten: min; Mint: min");
 TRAITS("min", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
 
-OP("amax(Tensor input, int[]? dim=[], bool keepdim=False)", [](const Bound& args) -> Value {
-  return shared_extremum(Extremum::maximum, args.var("input"), args.ints("dim"), args.flag("keepdim"));
-});
+OP("amax(Tensor input, int[]? dim=[], bool keepdim=False)",
+   [](const Bound& args) -> Value { return extremum_along(Extremum::maximum, args); });
 NAMES("amax", "Torch: amax; Tensor: amax; Aten: amax");
 
-OP("amin(Tensor input, int[]? dim=[], bool keepdim=False)", [](const Bound& args) -> Value {
-  return shared_extremum(Extremum::minimum, args.var("input"), args.ints("dim"), args.flag("keepdim"));
-});
+OP("amin(Tensor input, int[]? dim=[], bool keepdim=False)",
+   [](const Bound& args) -> Value { return extremum_along(Extremum::minimum, args); });
 NAMES("amin", "Torch: amin; Tensor: amin; Aten: amin");
 
 OP("aminmax(Tensor input, *, int? dim=None, bool keepdim=False)",

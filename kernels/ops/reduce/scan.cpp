@@ -9,6 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -173,15 +174,34 @@ Tensor running_product(const Tensor& x, std::int64_t axis) {
   return wide == DType::int64 ? run(std::int64_t{}) : visit_floats(wide, run);
 }
 
-// dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too.
+// The gradient g of a line in `to` becomes that of the line: dx_i = (sum of g_j y_j for j >= i) / x_i.
+template <class T>
+void running_product_quotients(std::int64_t extent, const Line<const T>& from, const Line<T>& to) {
+  T product{1};
+  for (std::int64_t i = 0; i < extent; ++i) to[i] *= conjugate(product *= from[i]);
+  T total{0};
+  for (std::int64_t i = extent; i-- > 0;) {
+    total += to[i];
+    to[i] = quotient(total, conjugate(from[i]));
+  }
+}
+
+// dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too. Without zeros torch
+// divides the sum of g y from i on by x_i, which makes other infinities and NaN where the line has some.
 Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) {
   const DType wide = product_width(x.dtype());
   const auto run = [&](auto zero) {
     using T = decltype(zero);
     Tensor result = g.to(wide).clone();
+    const Tensor source = x.to(wide).contiguous();
+    const T* elements = source.data<T>();
+    const bool has_zero = std::find(elements, elements + source.numel(), T{0}) != elements + source.numel();
     for_each_line<T>(
         axis,
-        [](std::int64_t extent, auto from, auto to) {
+        [has_zero](std::int64_t extent, auto from, auto to) {
+          bool infinite = false;
+          for (std::int64_t i = 0; i < extent; ++i) infinite = infinite || is_infinite(from[i]);
+          if (infinite && !has_zero) return running_product_quotients(extent, from, to);
           for (std::int64_t i = extent - 1; i-- > 0;) to[i] += conjugate(from[i + 1]) * to[i + 1];
           T before = 1;
           for (std::int64_t i = 0; i < extent; ++i) {
@@ -189,7 +209,7 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) 
             before *= conjugate(from[i]);
           }
         },
-        x.to(wide), result);
+        source, result);
     return result.to(x.dtype());
   };
   return wide == DType::complex128 ? run(Complex{}) : visit_floats(wide, run);
@@ -259,6 +279,7 @@ Var logcumsumexp(const Var& x, std::int64_t axis) {
     return y;
   });
   // dx_i = exp(x_i - y_i) * s_i with s_i = g_i + exp(y_i - y_{i+1}) s_{i+1}; y never falls, so no exponent is positive.
+  // Behind an infinity nothing flows back, to the infinity itself NaN, and NaN spreads over its whole line.
   return x.tape().record(y.to(x.dtype()),
                          {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
                              return visit_floats(wide, [&](auto zero) {
@@ -267,15 +288,20 @@ Var logcumsumexp(const Var& x, std::int64_t axis) {
                                for_each_line<T>(
                                    axis,
                                    [](std::int64_t extent, auto log_sum, auto to) {
+                                     constexpr T infinity = std::numeric_limits<T>::infinity();
+                                     if (extent == 0) return;
+                                     const T last = log_sum[extent - 1];
                                      for (std::int64_t i = extent - 1; i-- > 0;) {
-                                       if (std::isinf(log_sum[i]) && log_sum[i] < 0) continue;
+                                       if (log_sum[i] == -infinity || log_sum[i + 1] == infinity) continue;
                                        to[i] += std::exp(log_sum[i] - log_sum[i + 1]) * to[i + 1];
                                      }
+                                     for (std::int64_t i = 0; std::isnan(last) && i < extent; ++i) to[i] = last;
                                    },
                                    y, result);
                                return map(t.dtype(), t, y, result, [](auto v, auto log_sum, auto s) {
                                  using U = decltype(v);
-                                 return v == -std::numeric_limits<U>::infinity() ? U{0} : std::exp(v - log_sum) * s;
+                                 constexpr U nothing = -std::numeric_limits<U>::infinity();
+                                 return v == nothing && log_sum != nothing ? s * 0 : std::exp(v - log_sum) * s;
                                });
                              });
                            }}});

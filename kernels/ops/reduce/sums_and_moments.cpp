@@ -56,14 +56,11 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
   const Tensor total = sum_unrounded(map(wide, x.tensor(), shift, [](auto v, auto m) { return exponential(v - m); }),
                                      axes, true, x.arithmetic());
   const Tensor y = map(wide, total, shift, [](auto s, auto m) { return std::log(s) + m; });
-  return x.tape().record(
-      as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
-      {{x, [t = x.tensor(), y, axes](const Tensor& g) {
-          return map(t.dtype(), t, y, expand_reduced(g, t.shape(), axes), [](auto v, auto s, auto gradient) {
-            using T = decltype(v);
-            return s == -std::numeric_limits<T>::infinity() ? T{0} : gradient * exponential(v - s);
-          });
-        }}});
+  return x.tape().record(as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
+                         {{x, [t = x.tensor(), y, axes](const Tensor& g) {
+                             return map(t.dtype(), t, y, expand_reduced(g, t.shape(), axes),
+                                        [](auto v, auto s, auto gradient) { return gradient * exponential(v - s); });
+                           }}});
 }
 
 namespace {
@@ -102,7 +99,8 @@ Var nanmean(const Var& x, const Dims& axes, bool keepdim) {
       as_dtype_of(x, map(total.dtype(), total, count, divide)),
       {{x, [t, count, axes](const Tensor& g) {
           return map(t.dtype(), t, expand_reduced(count, t.shape(), axes), expand_reduced(g, t.shape(), axes),
-                     [](auto v, auto n, auto gradient) { return std::isnan(v) ? decltype(v){0} : gradient / n; });
+                     // 0 / 0 where nothing was counted.
+                     [](auto v, auto n, auto gradient) { return (std::isnan(v) ? gradient * 0 : gradient) / n; });
         }}});
 }
 
@@ -131,9 +129,14 @@ Variance moments(const Var& x, const Dims& axes, double correction) {
 Var variance(const Var& x, const Variance& m, const Dims& axes, bool keepdim) {
   return x.tape().record(as_dtype_of(x, m.variance).reshape(reduced_shape(x.shape(), axes, keepdim)),
                          {{x, [t = x.tensor(), mean = m.mean, divisor = m.divisor, axes](const Tensor& g) {
+                             const bool of_all = axes.empty() || t.rank() == 0;
                              return map(t.dtype(), t, mean, expand_reduced(g, t.shape(), axes),
-                                        [divisor](auto v, auto average, auto gradient) {
-                                          return 2 * gradient * (v - average) / static_cast<decltype(v)>(divisor);
+                                        [divisor, of_all](auto v, auto average, auto gradient) {
+                                          using T = decltype(v);
+                                          // Over everything torch does not look at the deviations then.
+                                          if (of_all && divisor == 0)
+                                            return gradient * std::numeric_limits<T>::infinity();
+                                          return 2 * gradient * (v - average) / static_cast<T>(divisor);
                                         });
                            }}});
 }
@@ -192,7 +195,8 @@ Var deviation(const MomentArguments& m) {
   return deviation(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
 }
 
-// The product of the others, also where an element is zero.
+// The product of the others, also where an element is zero; without zeros it is the product over the element itself,
+// which is NaN for an infinity.
 Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
   const DType wide = is_complex(x.dtype()) ? DType::complex128 : wide_dtype(x.dtype());
   const auto run = [&](auto zero) {
@@ -202,6 +206,9 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
     Tensor others(wide, view.tensor.shape());
     T* target = others.mutable_data<T>();
     const T* from = view.tensor.data<T>();
+    const auto zeros = std::count(from, from + view.tensor.numel(), T{0});
+    const bool has_zero = zeros > 0;
+    if (axes.empty() && zeros > 1) return Tensor::zeros(x.dtype(), others.shape());
     for (std::int64_t o = 0; o < view.outer; ++o) {
       for (std::int64_t i = 0; i < view.inner; ++i) {
         const std::int64_t start = o * view.extent * view.inner + i;
@@ -212,8 +219,11 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
         }
         T after = 1;
         for (std::int64_t r = view.extent; r-- > 0;) {
-          target[start + r * view.inner] *= after;
-          after *= conjugate(from[start + r * view.inner]);
+          T& here = target[start + r * view.inner];
+          const T factor = conjugate(from[start + r * view.inner]);
+          here *= after;
+          if (!has_zero && is_infinite(factor)) here = undefined<T>();
+          after *= factor;
         }
       }
     }

@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::array table{
     Backend{
+        .name = "recorded",
+        .help = "the results that a dump with tensors recorded; needs no device",
+        .needs_results = true,
+        .prepare = [](const BackendRequest&) -> MakeDevice { return [] { return make_recorded_device(); }; },
+        .suits_auto = [](const BackendRequest& request) { return request.holds_results; },
+    },
+    Backend{
         .name = "sim",
         .help = "a simulated NPU: the device's arithmetic on the CPU, with --sim-fault faults",
         .prepare = [](const BackendRequest& request) -> MakeDevice {
@@ -22,13 +29,7 @@ constexpr std::array table{
         .settings = [](const BackendRequest& request) -> std::vector<BackendSetting> {
           return {{"sim_faults", request.sim_faults}};
         },
-        .suits_auto = [] { return true; },
-    },
-    Backend{
-        .name = "recorded",
-        .help = "the results that a dump with tensors recorded; needs no device",
-        .needs_results = true,
-        .prepare = [](const BackendRequest&) -> MakeDevice { return [] { return make_recorded_device(); }; },
+        .suits_auto = [](const BackendRequest&) { return true; },
     },
 };
 
@@ -44,7 +45,7 @@ std::string quoted_names() {
 
 const Backend& row_of(const BackendRequest& request) {
   const auto found = std::find_if(table.begin(), table.end(), [&](const Backend& backend) {
-    return request.name == "auto" ? backend.suits_auto != nullptr && backend.suits_auto()
+    return request.name == "auto" ? backend.suits_auto != nullptr && backend.suits_auto(request)
                                   : backend.name == request.name;
   });
   if (found != table.end()) return *found;

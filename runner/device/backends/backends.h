@@ -19,6 +19,7 @@ struct BackendRequest {
   std::string kind;                     // behind the colon: "npu" of "torch:npu"; may be empty
   std::vector<std::string> sim_faults;  // as written: PATTERN=FAULT
   bool jit_compile = false;             // the device may compile operators
+  bool holds_results = false;           // so does the recording, in files
 };
 
 // Makes the device of one runner, in the runner's process and before its threads.
@@ -46,8 +47,8 @@ struct Backend {
   // Reads what concerns it in the request. Throws UserError for what it does not understand.
   MakeDevice (*prepare)(const BackendRequest& request) = nullptr;
   std::vector<BackendSetting> (*settings)(const BackendRequest& request) = nullptr;  // null: it has none
-  // Whether "auto" takes this backend on this host; null: never, it has to be asked for.
-  bool (*suits_auto)() = nullptr;
+  // Whether "auto" takes this backend on this host, for this recording; null: never, it has to be asked for.
+  bool (*suits_auto)(const BackendRequest& request) = nullptr;
 };
 
 // In the order in which "auto" prefers them.

@@ -234,6 +234,11 @@ TEST(CommandLine, Choices) {
   EXPECT_EQ(parse_with_input({"--message-format", "json"}).message_format, MessageFormat::json);
   EXPECT_EQ(parse_with_input({"--fail-on", "error"}).fail_on, FailOn::error);
   EXPECT_EQ(parse_with_input({"--fail-on", "warning"}).fail_on, FailOn::warning);
+  EXPECT_EQ(parse_with_input({"--fail-on", "skip"}).fail_on, FailOn::skip);
+  EXPECT_THAT(resume_command(parse_with_input({"--fail-on", "skip"}), "r.csv"), HasSubstr(" --fail-on skip "));
+  EXPECT_FALSE(parse_with_input({}).require_device);
+  EXPECT_TRUE(parse_with_input({"--require-device"}).require_device);
+  EXPECT_THAT(reproduce_command(parse_with_input({"--require-device"})), HasSubstr(" --require-device"));
   EXPECT_TRUE(parse_with_input({"--titles", "en"}).english_titles);
   EXPECT_FALSE(parse_with_input({"--titles", "cn"}).english_titles);
   EXPECT_TRUE(parse_with_input({"--compat", "msprobe"}).compat_msprobe);
@@ -244,7 +249,8 @@ TEST(CommandLine, Choices) {
   EXPECT_EQ(usage_error_with_input({"--seed-mode", "x"}), "--seed-mode must be one of per-api, stream, not x");
   EXPECT_EQ(usage_error_with_input({"--standard", "x"}), "--standard must be one of per_api, current, not x");
   EXPECT_EQ(usage_error_with_input({"--message-format", "x"}), "--message-format must be one of human, json, not x");
-  EXPECT_EQ(usage_error_with_input({"--fail-on", "x"}), "--fail-on must be one of error, warning, suspicious, not x");
+  EXPECT_EQ(usage_error_with_input({"--fail-on", "x"}),
+            "--fail-on must be one of error, warning, suspicious, skip, not x");
   EXPECT_EQ(usage_error_with_input({"--titles", "x"}), "--titles must be one of zh, cn, en, not x");
   EXPECT_EQ(usage_error_with_input({"--compat", "x"}), "--compat must be msprobe, not x");
 }
@@ -254,7 +260,7 @@ TEST(CommandLine, Backends) {
   const Options torch = parse_with_input({"--backend", "torch:cuda"});
   EXPECT_EQ(torch.backend, "torch");
   EXPECT_EQ(torch.torch_device, "cuda");
-  EXPECT_THAT(usage_error_with_input({"--backend", "tpu"}), HasSubstr("--backend must be one of auto, sim"));
+  EXPECT_THAT(usage_error_with_input({"--backend", "tpu"}), HasSubstr("--backend must be one of auto, recorded, sim"));
   const Options faults = parse_with_input({"--sim-fault", "a=1", "--sim-fault=b"});
   EXPECT_THAT(faults.sim_faults, ElementsAre("a=1", "b"));
   EXPECT_EQ(faults.backend, "sim");

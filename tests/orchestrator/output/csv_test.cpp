@@ -33,7 +33,7 @@ ApiResult call(const std::string& name, Status forward, std::optional<Status> ba
 
 std::string result_row(const ApiResult& result) {
   std::string row;
-  pytorch_dialect().append_result(row, result);
+  pytorch_dialect().append_result(row, result, false);
   return row;
 }
 
@@ -100,7 +100,8 @@ TEST(CsvBytes, DetailsRowsOfTheMeasuredSample) {
 }
 
 TEST(CsvBytes, SkippedApi) {
-  const ApiResult result = skip_result(3, "Tensor.to.0", "API to in black list or not in white list. SKIP.");
+  const ApiResult result =
+      skip_result(3, "Tensor.to.0", "API to in black list or not in white list. SKIP.", Outcome::not_checkable);
   EXPECT_EQ(result_row(result), "Tensor.to.0,SKIP,SKIP,API to in black list or not in white list. SKIP.\r\n");
   EXPECT_EQ(
       details_rows(result, 14),
@@ -137,10 +138,34 @@ TEST(CsvBytes, QuotingIsMinimal) {
   EXPECT_EQ(field("a\rb"), "\"a\rb\"");
 }
 
+TEST(CsvBytes, TheMessageOfAWarningOrErrorIsItsReason) {
+  const auto row_of = [](const ApiResult& result) {
+    std::string row;
+    pytorch_dialect().append_result(row, result, true);
+    return row;
+  };
+  ApiResult result = relu();
+  EXPECT_EQ(row_of(result), "Functional.relu.0,pass,pass\r\n");
+  result.forward = result.forward_rows[0].status = Status::warning;
+  result.forward_rows[0].message = "upstream's text\nNot explained by rounding: 1 of 6.\nA cause.\n";
+  EXPECT_EQ(row_of(result),
+            "Functional.relu.0,warning,pass,Suspicious: forward.output.0: Not explained by rounding: 1 of 6. A "
+            "cause.\r\n");
+  EXPECT_EQ(result_row(result), "Functional.relu.0,warning,pass\r\n");
+  result.tested_on = TestedOn::simulated;
+  result.rounding_only = true;
+  EXPECT_THAT(row_of(result), HasSubstr(",Rounding: forward.output.0: Not explained by rounding: 1 of 6. A cause. "
+                                        "(simulated device; no NPU or GPU was tested)\r\n"));
+  // What was read back from a file stays as it is.
+  result.message = "Suspicious: text";
+  EXPECT_EQ(row_of(result), "Functional.relu.0,warning,pass,Suspicious: text\r\n");
+}
+
 TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
   const TemporaryDirectory folder;
+  const CsvStyle without_reasons{.with_reasons = false};
   const RunFiles files = run_files(folder.path(), "20260102030405");
-  CsvFiles csv = CsvFiles::create(Folder(files.directory), files, {});
+  CsvFiles csv = CsvFiles::create(Folder(files.directory), files, without_reasons);
   const ApiResult first = relu();
   const ApiResult second = call("Torch.topk.0", Status::error, std::nullopt);
   csv.append(std::vector{second});
@@ -148,9 +173,9 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
   EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(second) + result_row(first));
   EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), false) + details_rows(first, 14));
 
-  write_in_order(files, {}, {first, second});
+  write_in_order(files, without_reasons, {first, second});
   EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(first) + result_row(second));
-  CsvFiles::open(Folder(files.directory), files, {})
+  CsvFiles::open(Folder(files.directory), files, without_reasons)
       .append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
   EXPECT_EQ(read_file(files.result),
             result_header(pytorch_dialect()) + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
@@ -326,7 +351,7 @@ TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
   const TemporaryDirectory folder;
   ApiResult again = relu();
   again.forward_rows[0].message = "second run";
-  const ApiResult orphan = skip_result(0, "Torch.add.0", "x");
+  const ApiResult orphan = skip_result(0, "Torch.add.0", "x", Outcome::not_checkable);
   const std::string result = folder.write(
       "r.csv", result_header(pytorch_dialect()) + result_row(relu()) + result_row(again) + "Torch.mul.0,pa");
   const std::string details = folder.write("d.csv", details_header(pytorch_dialect(), true) + details_rows(relu(), 14) +

@@ -19,7 +19,7 @@ struct Measured {
 
 std::vector<Measured> measure(const std::string& fixture) {
   PlanOptions options;
-  options.skip_reason = [](const Dialect&, const std::string&) { return std::string(); };
+  options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
   const Plan plan = Plan::read(testing::test_data() + "/dumps/" + fixture + "/dump.json", options);
   const std::unique_ptr<Device> device = make_sim_device({});
   std::vector<Measured> all;

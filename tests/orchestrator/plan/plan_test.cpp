@@ -20,8 +20,8 @@ using ::testing::HasSubstr;
 class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {
-    options_.skip_reason = [](const Dialect& /*dialect*/, const std::string& name) {
-      return name.starts_with("Distributed.") ? "API " + name + " not support for acc_check. SKIP." : std::string();
+    options_.refusal = [](const Dialect& /*dialect*/, const std::string& name) {
+      return Refusal{name.starts_with("Distributed.") ? "API " + name + " not support for acc_check. SKIP." : ""};
     };
   }
 

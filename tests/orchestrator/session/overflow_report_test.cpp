@@ -37,7 +37,8 @@ TEST(OverflowRow, SaysBothSidesAndTheVerdict) {
   EXPECT_EQ(overflow_row(finding(0, Verdict::normal, true, true)), "Torch.mul.0,True,True,normal,text\r\n");
   EXPECT_EQ(overflow_row(finding(1, Verdict::abnormal, false, true)), "Torch.mul.1,False,True,abnormal,text\r\n");
   EXPECT_EQ(overflow_row(finding(2, Verdict::not_judged, false, false)), "Torch.mul.2, , ,skip,text\r\n");
-  EXPECT_EQ(overflow_row(skip_result(3, "Torch.x.0", "a, \"b\"")), "Torch.x.0, , ,skip,\"a, \"\"b\"\"\"\r\n");
+  EXPECT_EQ(overflow_row(skip_result(3, "Torch.x.0", "a, \"b\"", Outcome::not_checkable)),
+            "Torch.x.0, , ,skip,\"a, \"\"b\"\"\"\r\n");
 }
 
 TEST(OverflowReport, IsInDumpOrderWhateverTheOrderOfCompletion) {
@@ -51,7 +52,7 @@ TEST(OverflowReport, IsInDumpOrderWhateverTheOrderOfCompletion) {
   report.api_result(finding(0, Verdict::normal, false, false));
   const std::string first = overflow_header() + "Torch.mul.0,False,False,normal,text\r\n";
   EXPECT_EQ(read_file(path), first);
-  report.api_result(skip_result(1, "Torch.mul.1", "cannot"));
+  report.api_result(skip_result(1, "Torch.mul.1", "cannot", Outcome::not_checkable));
   const std::string three = first + "Torch.mul.1, , ,skip,cannot\r\nTorch.mul.2,False,True,abnormal,text\r\n";
   EXPECT_EQ(read_file(path), three);
   // Call 3 never comes.

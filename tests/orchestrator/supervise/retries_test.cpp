@@ -68,6 +68,27 @@ TEST(Retries, WhatIsTakenBackWaitsOnce) {
   EXPECT_FALSE(retries.any_waiting());
 }
 
+TEST(Retries, TheLastAttemptStaysAloneIfItComesToNothing) {
+  Retries retries(10, 1, {});
+  EXPECT_TRUE(retries.died(4, true));
+  EXPECT_TRUE(retries.next().alone);
+  EXPECT_TRUE(retries.died(4, false));
+  EXPECT_TRUE(retries.next().alone);
+  retries.take_back(4);
+  EXPECT_TRUE(retries.is_waiting(4));
+  EXPECT_TRUE(retries.next().alone);
+  EXPECT_FALSE(retries.is_waiting(4));
+  EXPECT_FALSE(retries.died(4, true));
+}
+
+TEST(Retries, ACallIsNotToBlameForBeingStoppedUnlessThereIsNoEndToIt) {
+  Retries retries(10, 1, {});
+  int stops = 0;
+  while (!retries.stopped_too_often(3)) ASSERT_LT(++stops, 100);
+  EXPECT_EQ(stops, 10);
+  EXPECT_FALSE(retries.stopped_too_often(2));
+}
+
 TEST(Retries, SuspectsOfEarlierRunsComeLastOneByOne) {
   Retries retries(10, 2, {7, 2});
   EXPECT_FALSE(retries.any_waiting());

@@ -84,7 +84,7 @@ TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
     slot(1).task.store(7);
     slot(1).fatal_signal.store(SIGABRT);
     queue_.admit(slot(1), 400);
-    queue_.acquire_processor(slot(1));
+    queue_.acquire_processor(slot(1), [] { return true; });
     ::raise(SIGKILL);
   });
   const int status = wait_for_end();
@@ -96,11 +96,11 @@ TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
   EXPECT_FALSE(activities[0].caught_signal);
   EXPECT_EQ(activities[1].task, 7U);
   EXPECT_TRUE(activities[1].caught_signal);
-  EXPECT_EQ(queue_.control->memory_in_use.load(), 400U);
-  EXPECT_EQ(queue_.control->computing.load(), 1U);
+  EXPECT_EQ(queue_.memory_in_use(), 400U);
+  EXPECT_EQ(queue_.tokens_in_use(), 1U);
   runner_.release_slots();
-  EXPECT_EQ(queue_.control->memory_in_use.load(), 0U);
-  EXPECT_EQ(queue_.control->computing.load(), 0U);
+  EXPECT_EQ(queue_.memory_in_use(), 0U);
+  EXPECT_EQ(queue_.tokens_in_use(), 0U);
 
   // The next one begins with empty slots and rings, and leaves those of other runners alone.
   queue_.slots[0].task.store(5);

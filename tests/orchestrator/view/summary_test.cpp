@@ -50,7 +50,7 @@ TEST(SummaryTest, TableOfAnAllPassingRun) {
 }
 
 ApiResult skipped(const std::string& name, std::uint32_t task, const std::string& reason, std::int32_t device) {
-  ApiResult result = skip_result(task, name, reason);
+  ApiResult result = skip_result(task, name, reason, device < 0 ? Outcome::skipped_by_rule : Outcome::failed_to_run);
   result.device = device;
   return result;
 }

@@ -19,7 +19,7 @@ TEST(Dialects, AreFoundByAnySpelling) {
 
 TEST(PyTorchDialect, RefusesCallsByRule) {
   const auto refusal = [](const std::string& name, bool listed = true) {
-    return pytorch_dialect().check_refusal(name, [&](std::string_view) { return listed; });
+    return pytorch_dialect().check_refusal(name, [&](std::string_view) { return listed; }).reason;
   };
   EXPECT_EQ(refusal("Functional.relu.0"), "");
   EXPECT_EQ(refusal("Torch.linalg.inv.0"), "");
@@ -37,11 +37,25 @@ TEST(PyTorchDialect, RefusesCallsByRule) {
   EXPECT_FALSE(pytorch_dialect().is_never_run("relu"));
 }
 
+TEST(PyTorchDialect, TellsRulesFromOperatorsThatNobodyKnows) {
+  const auto by_rule = [](const std::string& name, bool listed = true) {
+    return pytorch_dialect().check_refusal(name, [&](std::string_view) { return listed; }).by_rule;
+  };
+  EXPECT_TRUE(by_rule("Distributed.all_reduce.0"));
+  EXPECT_TRUE(by_rule("Torch.empty.0"));
+  EXPECT_TRUE(by_rule("Torch.no_such_api.0", false));
+  EXPECT_FALSE(by_rule("Torch.no_such_api.0"));
+  EXPECT_FALSE(by_rule("relu.0"));
+  EXPECT_TRUE(pytorch_dialect().overflow_refusal("NPU.npu_rms_norm.0").by_rule);
+  EXPECT_FALSE(pytorch_dialect().overflow_refusal("Torch.no_such_api.0").by_rule);
+}
+
 TEST(PyTorchDialect, HasOtherRulesForTheOverflowCheck) {
   const Dialect& dialect = pytorch_dialect();
-  EXPECT_EQ(dialect.overflow_refusal("Functional.relu.0"), "");
-  EXPECT_EQ(dialect.overflow_refusal("NPU.npu_rms_norm.0"), "NPU api is not supported for overflow check. SKIP.");
-  EXPECT_EQ(dialect.overflow_refusal("Torch.no_such_api.0"),
+  EXPECT_EQ(dialect.overflow_refusal("Functional.relu.0").reason, "");
+  EXPECT_EQ(dialect.overflow_refusal("NPU.npu_rms_norm.0").reason,
+            "NPU api is not supported for overflow check. SKIP.");
+  EXPECT_EQ(dialect.overflow_refusal("Torch.no_such_api.0").reason,
             "API Torch.no_such_api.0 not support for overflow check. SKIP.");
   EXPECT_TRUE(dialect.is_outside_of_overflow_check("NPU.npu_rms_norm.0"));
   EXPECT_TRUE(dialect.is_outside_of_overflow_check("Distributed.all_reduce.0"));

@@ -62,10 +62,50 @@ TEST(VerdictCountsTest, WhatRoundingDoesNotExplainIsSuspicious) {
   EXPECT_EQ(counts.suspicious(), 1U);
 }
 
+ApiResult of_outcome(Outcome outcome) {
+  ApiResult result = of_status(skip, skip);
+  result.outcome = outcome;
+  return result;
+}
+
+TEST(VerdictCountsTest, WhatIsNotCheckedIsInOneOfThreeClasses) {
+  VerdictCounts counts;
+  counts.add(of_outcome(Outcome::skipped_by_rule));
+  for (int i = 0; i < 2; ++i) counts.add(of_outcome(Outcome::not_checkable));
+  for (int i = 0; i < 3; ++i) counts.add(of_outcome(Outcome::failed_to_run));
+  EXPECT_EQ(counts.skip, 6U);
+  EXPECT_EQ(counts.skipped_by_rule, 1U);
+  EXPECT_EQ(counts.not_checkable, 2U);
+  EXPECT_EQ(counts.failed_to_run, 3U);
+}
+
+TEST(VerdictCountsTest, ABackwardThatFailedToRunIsNoPass) {
+  for (const Status forward : {pass, warning, error}) {
+    ApiResult result = of_status(forward, skip);
+    result.outcome = Outcome::failed_to_run;
+    result.rounding_only = forward == warning;
+    VerdictCounts counts;
+    counts.add(result);
+    EXPECT_EQ(counts.failed_to_run, 1U);
+    EXPECT_EQ(counts.skip, forward == error ? 0U : 1U);
+    EXPECT_EQ(counts.error, forward == error ? 1U : 0U);
+    EXPECT_EQ(counts.pass + counts.warning + counts.rounding_only, 0U);
+  }
+}
+
+TEST(VerdictCountsTest, WhatFailedToRunDidNotPass) {
+  VerdictCounts counts;
+  counts.add(of_outcome(Outcome::failed_to_run));
+  EXPECT_EQ(counts.passing_rate(), "0.00%");
+  for (int i = 0; i < 3; ++i) counts.add(of_status(pass, pass));
+  EXPECT_EQ(counts.passing_rate(), "75.00%");
+}
+
 TEST(VerdictCountsTest, PassingRate) {
   VerdictCounts counts;
   EXPECT_EQ(counts.passing_rate(), "0%");
-  counts.add(of_status(skip, skip));
+  counts.add(of_outcome(Outcome::not_checkable));
+  counts.add(of_outcome(Outcome::skipped_by_rule));
   EXPECT_EQ(counts.passing_rate(), "0%");
   counts.add(of_status(pass, pass));
   EXPECT_EQ(counts.passing_rate(), "100.00%");

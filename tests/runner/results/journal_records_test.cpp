@@ -50,7 +50,7 @@ class JournalRecords : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-std::string result(const std::string& name) { return encode(skip_result(3, name, "reason")); }
+std::string result(const std::string& name) { return encode(skip_result(3, name, "reason", Outcome::not_checkable)); }
 
 TEST_F(JournalRecords, AreGivenByKindInTheirOrder) {
   const auto source = journal_of({start_note(), result("Torch.add.0"), encode(TimeNote{2}), result("Torch.mul.0"),

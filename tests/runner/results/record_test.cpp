@@ -47,6 +47,8 @@ TEST(Records, GiveBackEveryFieldOfAResult) {
     EXPECT_EQ(back.forward, result.forward);
     EXPECT_EQ(back.backward, result.backward);
     EXPECT_EQ(back.rounding_only, result.rounding_only);
+    EXPECT_EQ(back.outcome, result.outcome);
+    EXPECT_EQ(back.tested_on, result.tested_on);
     EXPECT_EQ(back.message, result.message);
     EXPECT_EQ(back.times.materialise, result.times.materialise);
     EXPECT_EQ(back.times.device, result.times.device);
@@ -104,8 +106,10 @@ TEST(Records, AreWhatTheFormatSays) {
   row.rounding_only = true;
   row[Metric::max_abs_error] = Cell::fp32(1.0);
   result.backward_rows = {row};
+  result.outcome = Outcome::failed_to_run;
+  result.tested_on = TestedOn::recorded;
   EXPECT_EQ(encode(result),
-            "\x01\x01R\xD2"
+            "\x01\x02R\xD2"
             "\xAC\x02"                          // task
             "\x0BTorch.add.0"                   // name
             "\x01"                              // device
@@ -116,6 +120,7 @@ TEST(Records, AreWhatTheFormatSays) {
             "\x01\x02\x80\x01\x04"              // times
             "\x01\x02\x03\x04\x05\x06\x07\x08"  // inputs
             "\0"                                // no finding of an overflow check
+            "\x03\x02"                          // failed to run, tested on what was recorded
             "\0"                                // no rows of the forward
             "\x01"                              // one of the backward
             "\x01"
@@ -126,8 +131,46 @@ TEST(Records, AreWhatTheFormatSays) {
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
 }
 
+// The bytes that a result without rows had before there were outcomes.
+std::string in_version_1(const ApiResult& result) {
+  std::string bytes = encode(result);
+  bytes[1] = 1;
+  bytes.erase(bytes.size() - 4, 2);
+  return bytes;
+}
+
+TEST(Records, OfVersion1HaveTheOutcomeThatTheirReasonTells) {
+  struct Case {
+    Status forward;
+    std::int32_t device;
+    std::string message;
+    Outcome outcome;
+  };
+  for (const Case& expected : {
+           Case{Status::warning, 0, "", Outcome::checked},
+           Case{Status::skip, -1, "API Torch.to.0 not support for acc_check. SKIP.", Outcome::skipped_by_rule},
+           Case{Status::skip, 0, "Dtype is not supported: torch.x", Outcome::not_checkable},
+           Case{Status::skip, 0, "Not enough memory to run the call.", Outcome::failed_to_run},
+           Case{Status::skip, 3, "Internal error: x", Outcome::failed_to_run},
+           Case{Status::skip, 2, "The runner of device 2 died while running this API: killed by signal 9, attempt 3.",
+                Outcome::failed_to_run},
+           Case{Status::skip, 2, "The call needs more than the 8 MiB of memory that --memory allows: x.",
+                Outcome::failed_to_run},
+       }) {
+    ApiResult result;
+    result.name = "Torch.add.0";
+    result.device = expected.device;
+    result.forward = expected.forward;
+    result.message = expected.message;
+    const ApiResult read = decode_result(in_version_1(result));
+    EXPECT_EQ(read.outcome, expected.outcome) << expected.message;
+    EXPECT_EQ(read.tested_on, TestedOn::unknown);
+    EXPECT_EQ(read.message, expected.message);
+  }
+}
+
 TEST(Records, TellTheColumnsOfARow) {
-  ApiResult result = skip_result(0, "Torch.add.0", "reason");
+  ApiResult result = skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable);
   EXPECT_EQ(decode_result(encode(result)).forward_rows.at(0).columns, nullptr);
   result.forward_rows.emplace_back(pytorch_columns());
   EXPECT_EQ(decode_result(encode(result)).forward_rows.at(1).columns, &pytorch_columns());
@@ -163,10 +206,10 @@ TEST(Records, WithValuesOutOfRangeAreRefused) {
 }
 
 TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
-  std::string result = encode(skip_result(0, "Torch.add.0", "reason"));
-  result[1] = 2;
+  std::string result = encode(skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable));
+  result[1] = 3;
   EXPECT_EQ(error_of([&] { decode_record(result); }),
-            "a result of version 2, which a later msrun has written; this one reads up to version 1");
+            "a result of version 3, which a later msrun has written; this one reads up to version 2");
   result[1] = 0;
   EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
   const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };

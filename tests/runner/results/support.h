@@ -24,6 +24,8 @@ inline std::vector<ApiResult> varied_results(std::uint32_t count) {
     result.times = {task, std::uint64_t{1} << (task % 64), 127 + task, UINT64_MAX - task};
     result.inputs = task * 0x9E3779B97F4A7C15U;
     result.rounding_only = task % 2 == 1;
+    result.outcome = static_cast<Outcome>(task / 2 % 4);
+    result.tested_on = static_cast<TestedOn>(task / 3 % 4);
     if (task % 5 == 0) {
       result.overflow = {static_cast<OverflowFinding::Verdict>(task % 3), task % 2 == 0, task % 4 == 0};
     }

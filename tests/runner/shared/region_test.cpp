@@ -6,14 +6,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <random>
 #include <set>
 #include <thread>
 
 #include "runner/runner.h"
+#include "runner/shared/queue_steps.h"
 
 namespace msrun {
 namespace {
+
+bool always() { return true; }
 
 TEST(ResultRing, CarriesMessagesOfAnyLength) {
   const std::vector<std::uint32_t> order{0};
@@ -54,10 +58,12 @@ TEST(SharedQueue, EveryTaskIsTakenOnceByForkedProcesses) {
     const pid_t pid = fork();
     ASSERT_GE(pid, 0);
     if (pid == 0) {
-      std::uint32_t task = 0;
+      WorkerSlot& slot = queue.slots[process];
       std::uint64_t sum = 0;
-      while (queue.take(task)) sum += task + 1;
-      queue.slots[process].memory.store(sum);
+      while (const std::optional<std::uint32_t> task = queue.take(slot)) {
+        if (slot.task.load() == *task) sum += *task + 1;
+      }
+      slot.memory.store(sum);
       _exit(0);
     }
     pids.push_back(pid);
@@ -72,11 +78,12 @@ TEST(SharedQueue, StopKeepsTasksInTheQueue) {
   const std::vector<std::uint32_t> order{4, 2};
   const QueueMemory memory(order, 1, 1, 1);
   const SharedQueue queue = memory.view();
-  std::uint32_t task = 0;
-  ASSERT_TRUE(queue.take(task));
-  EXPECT_EQ(task, 4U);
+  EXPECT_EQ(queue.take(queue.slots[0]), 4U);
+  EXPECT_TRUE(queue.any_left());
   queue.control->stop.store(1);
-  EXPECT_FALSE(queue.take(task));
+  EXPECT_FALSE(queue.any_left());
+  EXPECT_FALSE(queue.take(queue.slots[0]));
+  EXPECT_EQ(queue.slots[0].task.load(), WorkerSlot::idle);
   EXPECT_EQ(queue.control->cursor.load(), 1U);
 }
 
@@ -93,27 +100,101 @@ TEST(SharedQueue, AdmitsOneOversizedTaskAtATime) {
   EXPECT_FALSE(second_in);
   queue.release(queue.slots[0]);
   second.join();
-  EXPECT_EQ(queue.control->memory_in_use.load(), 60U);
+  EXPECT_EQ(queue.memory_in_use(), 60U);
   EXPECT_TRUE(queue.admit(queue.slots[0], 40));
   queue.release(queue.slots[0]);
   queue.release(queue.slots[1]);
-  EXPECT_EQ(queue.control->memory_in_use.load(), 0U);
+  EXPECT_EQ(queue.memory_in_use(), 0U);
 }
 
 TEST(SharedQueue, ProcessorTokensAreLimitedAndGivenBack) {
-  const QueueMemory memory(std::vector<std::uint32_t>{}, 2, 100, 1);
+  const QueueMemory memory(std::vector<std::uint32_t>{}, 3, 100, 1);
   const SharedQueue queue = memory.view();
-  ASSERT_TRUE(queue.acquire_processor(queue.slots[0]));
-  std::thread waiting([&] { queue.acquire_processor(queue.slots[1]); });
+  ASSERT_TRUE(queue.acquire_processor(queue.slots[0], always));
+  std::atomic<bool> wanted{true};
+  std::thread giving_up([&] { EXPECT_FALSE(queue.acquire_processor(queue.slots[2], [&] { return wanted.load(); })); });
+  std::thread waiting([&] { queue.acquire_processor(queue.slots[1], always); });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_EQ(queue.control->computing.load(), 1U);
+  EXPECT_EQ(queue.tokens_in_use(), 1U);
   EXPECT_EQ(queue.slots[1].computing.load(), 0U);
+  wanted = false;
+  giving_up.join();
   queue.release(queue.slots[0]);
   waiting.join();
   EXPECT_EQ(queue.slots[1].computing.load(), 1U);
   queue.release(queue.slots[1]);
   queue.release(queue.slots[1]);
-  EXPECT_EQ(queue.control->computing.load(), 0U);
+  EXPECT_EQ(queue.tokens_in_use(), 0U);
+}
+
+// Many threads at few tokens and little memory: what is held at a time is never more than there is.
+TEST(SharedQueue, ClaimsThatMeetNeverHoldTooMuch) {
+  constexpr std::size_t threads = 8;
+  constexpr std::uint32_t tokens = 2;
+  constexpr std::uint64_t budget = 100;
+  const QueueMemory memory(std::vector<std::uint32_t>{}, threads, budget, tokens);
+  const SharedQueue queue = memory.view();
+  std::atomic<std::uint32_t> computing{0};
+  std::atomic<std::uint64_t> bytes{0};
+  std::atomic<bool> exceeded{false};
+  std::vector<std::thread> workers;
+  for (std::size_t i = 0; i < threads; ++i) {
+    workers.emplace_back([&, i] {
+      for (int round = 0; round < 50; ++round) {
+        queue.acquire_processor(queue.slots[i], always);
+        queue.admit(queue.slots[i], 60);
+        if (computing.fetch_add(1) >= tokens || bytes.fetch_add(60) + 60 > budget) exceeded = true;
+        std::this_thread::yield();
+        computing.fetch_sub(1);
+        bytes.fetch_sub(60);
+        queue.release(queue.slots[i]);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_FALSE(exceeded);
+  EXPECT_EQ(queue.tokens_in_use(), 0U);
+  EXPECT_EQ(queue.memory_in_use(), 0U);
+}
+
+int steps_to_go = 0;
+
+// At every step of one worker's way through the queue: what the dead process held is given back when its slot is, and
+// what it had taken is in its slot or in the queue.
+TEST(SharedQueue, ADeathAtAnyStepLosesNothing) {
+  for (int step = 1;; ++step) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    const QueueMemory memory(std::vector<std::uint32_t>{7, 8}, 2, 100, 1);
+    const SharedQueue queue = memory.view();
+    const pid_t pid = fork();
+    ASSERT_GE(pid, 0);
+    if (pid == 0) {
+      steps_to_go = step;
+      step_hook = [](QueueStep) {
+        if (--steps_to_go == 0) raise(SIGKILL);
+      };
+      WorkerSlot& slot = queue.slots[0];
+      queue.acquire_processor(slot, always);
+      queue.take(slot);
+      queue.admit(slot, 80);
+      queue.release(slot);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    const std::uint32_t held = queue.slots[0].task.load();
+    const bool taken = queue.control->cursor.load() == 1;
+    EXPECT_TRUE(held == 7 || !taken) << held;
+    queue.release(queue.slots[0]);
+    EXPECT_EQ(queue.tokens_in_use(), 0U);
+    EXPECT_EQ(queue.memory_in_use(), 0U);
+    ASSERT_TRUE(queue.acquire_processor(queue.slots[1], always));
+    EXPECT_EQ(queue.take(queue.slots[1]), taken ? 8U : 7U);
+    if (WIFEXITED(status)) {
+      EXPECT_EQ(step, 9);
+      break;
+    }
+  }
 }
 
 }  // namespace

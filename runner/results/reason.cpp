@@ -1,0 +1,106 @@
+#include "runner/results/reason.h"
+
+#include <array>
+#include <cstdio>
+#include <sstream>
+#include <utility>
+
+#include "kernels/base/text.h"
+#include "runner/results/counts.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::string_view suspicious = "Suspicious: ";
+constexpr std::string_view rounding = "Rounding: ";
+// Beyond it a distance in units of the last place tells nothing but that the values have nothing in common.
+constexpr double most_ulps = 1e6;
+
+std::string first_line(const std::string& message) {
+  const std::size_t begin = message.find_first_not_of("\r\n ");
+  if (begin == std::string::npos) return {};
+  return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
+}
+
+// What stands in a Message from the sentence on that judges the rounding: the most telling lines.
+std::vector<std::string> explanation_in(const std::string& message) {
+  std::size_t start = message.find("\nNot explained by rounding");
+  if (start == std::string::npos) start = message.find("\nExplained by ");
+  std::vector<std::string> lines;
+  if (start == std::string::npos) return lines;
+  std::istringstream rest(message.substr(start + 1));
+  for (std::string line; std::getline(rest, line);) lines.push_back(sanitised(line));
+  return lines;
+}
+
+std::string metrics_text(const DetailsRow& row) {
+  std::string text;
+  for (const auto& [metric, label] : {std::pair{Metric::cosine, "cosine "},
+                                      {Metric::max_abs_error, "max abs error "},
+                                      {Metric::max_relative_error, "max rel error "},
+                                      {Metric::binary_error_rate, "mismatch rate "},
+                                      {Metric::ulp_max, "max ULP "}}) {
+    if (row[metric].kind == Cell::Kind::blank) continue;
+    const double value = row[metric].value;
+    text += (text.empty() ? "" : ", ") + std::string(label) +
+            (metric == Metric::ulp_max ? ulp_text(value) : short_number(value));
+  }
+  return text;
+}
+
+Reason reason_in(const char* direction, std::size_t index, const DetailsRow& row) {
+  Reason reason{std::string(direction) + ".output." + std::to_string(index), explanation_in(row.message)};
+  if (reason.lines.empty()) reason.lines.push_back(first_line(row.message));
+  if (reason.lines.front().empty()) reason.lines.front() = metrics_text(row);
+  if (reason.lines.front().empty()) reason.lines.front() = "its row in the details file says no more";
+  return reason;
+}
+
+bool has_verdict(const ApiResult& result) {
+  const Status status = overall_status(result);
+  return status == Status::warning || status == Status::error;
+}
+
+}  // namespace
+
+bool is_suspicious(const ApiResult& result) { return has_verdict(result) && !result.rounding_only; }
+
+std::string ulp_text(double ulps) {
+  if (ulps > most_ulps) return "more than 1e6";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", ulps);
+  return text.data();
+}
+
+Reason reason_of(const ApiResult& result) {
+  const Status status = overall_status(result);
+  for (const bool explained : {false, true}) {
+    for (const auto& [direction, rows] :
+         {std::pair{"forward", &result.forward_rows}, {"backward", &result.backward_rows}}) {
+      for (std::size_t i = 0; i < rows->size(); ++i) {
+        const DetailsRow& row = (*rows)[i];
+        if (row.status == status && row.rounding_only == explained) return reason_in(direction, i, row);
+      }
+    }
+  }
+  return {"", {"no details row says why (dropout: the shares of zeros differ)"}};
+}
+
+std::string reason_text(const Reason& reason) {
+  std::string text = reason.output.empty() ? "" : reason.output + ":";
+  for (const std::string& line : reason.lines) text += (text.empty() ? "" : " ") + line;
+  return text;
+}
+
+std::string message_with_reason(const ApiResult& result) {
+  // That of a file which was read back.
+  if (result.message.starts_with(suspicious) || result.message.starts_with(rounding)) return result.message;
+  if (!has_verdict(result)) return result.message;
+  std::string text(result.rounding_only ? rounding : suspicious);
+  text += reason_text(reason_of(result));
+  if (!result.message.empty()) text += " SKIP of a direction: " + result.message;
+  if (result.tested_on == TestedOn::simulated) text += " (" + std::string(simulated_notice) + ")";
+  return text;
+}
+
+}  // namespace msrun

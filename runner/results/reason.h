@@ -1,0 +1,37 @@
+// Why a call is a warning or an error, in few words: its worst row, for those who read results one line each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runner/results/result.h"
+
+namespace msrun {
+
+// What a run on a simulated device is said to be, wherever its results are shown.
+inline constexpr std::string_view simulated_notice = "simulated device; no NPU or GPU was tested";
+
+// Whether the call is a warning or an error that rounding does not explain.
+bool is_suspicious(const ApiResult& result);
+
+struct Reason {
+  std::string output;              // "forward.output.0", "backward.output.2"; empty if no row says why
+  std::vector<std::string> lines;  // one or more, fit for a terminal
+};
+
+// Of a result that is warning or error: what is said of its first row of that status, one that rounding does not
+// explain before those that it explains.
+Reason reason_of(const ApiResult& result);
+
+// "forward.output.0: Not explained by rounding: ...", the lines of the reason as one.
+std::string reason_text(const Reason& reason);
+
+// The Message of the result file: of a warning or error "Suspicious: " or "Rounding: " and the reason, then why a
+// direction is SKIP, then that the device was simulated. A pass has none.
+std::string message_with_reason(const ApiResult& result);
+
+// A number of units in the last place for a reader: "12", "2.3e+04", above a million "more than 1e6".
+std::string ulp_text(double ulps);
+
+}  // namespace msrun

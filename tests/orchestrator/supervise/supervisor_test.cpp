@@ -1,0 +1,336 @@
+// The supervisor over real runners that die, are stopped, or never end, at every step of the shared queue: all calls
+// have their results in the end, and nobody is blamed for what he did not do.
+#include "orchestrator/supervise/supervisor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <new>
+#include <thread>
+
+#include "runner/device/sim/sim.h"
+#include "runner/shared/queue_steps.h"
+#include "tests/support/msrun_process.h"
+#include "tests/support/temporary_directory.h"
+
+namespace msrun {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// What the test and all runners share.
+struct Shared {
+  std::atomic<int> passes_left{0};  // at the armed step
+  std::atomic<int> runs{0};         // of the device, in all processes
+};
+
+Shared& shared() {
+  static Shared* const instance = [] {
+    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return new (memory) Shared;
+  }();
+  return *instance;
+}
+
+struct Trap {
+  QueueStep step{};
+  int signal_number = 0;
+  pid_t supervisor = 0;
+};
+Trap trap;
+
+// The passes_left-th runner thread to come past the step gets the signal; a signal to the thread and not to the process
+// lets it come no further.
+void spring_trap(QueueStep step) {
+  if (step == trap.step && getpid() != trap.supervisor && shared().passes_left.fetch_sub(1) == 1) {
+    raise(trap.signal_number);
+  }
+}
+
+class Recorder final : public ProgressView {
+ public:
+  void run_started(const RunStarted&) override {}
+  void api_result(const ApiResult& result) override {
+    verdicts[result.name] = status_text(result.forward);
+    messages[result.name] = result.message;
+  }
+  void runner_died(const RunnerDied& event) override { deaths.push_back(event); }
+  void progress(const ProgressState&) override {}
+  void run_finished(const RunFinished&) override {}
+
+  std::vector<std::string> reasons() const {
+    std::vector<std::string> result;
+    for (const RunnerDied& death : deaths) result.push_back(death.reason);
+    return result;
+  }
+
+  std::map<std::string, std::string> verdicts;
+  std::map<std::string, std::string> messages;
+  std::vector<RunnerDied> deaths;
+};
+
+// A device of which a test says what goes wrong in it.
+class TestDevice final : public Device {
+ public:
+  using Hook = std::function<void(const std::string& name)>;
+  TestDevice(Hook before, std::function<void()> at_end) : before_(std::move(before)), at_end_(std::move(at_end)) {}
+  ~TestDevice() override {
+    if (at_end_) at_end_();
+  }
+  DeviceResult run(const DeviceCall& call) override {
+    if (before_) before_(call.materialised.name);
+    return sim_->run(call);
+  }
+
+ private:
+  std::unique_ptr<Device> sim_ = make_sim_device({});
+  Hook before_;
+  std::function<void()> at_end_;
+};
+
+void sleep_forever() {
+  while (true) pause();
+}
+
+class SupervisorTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t calls = 40;
+
+  SupervisorTest() {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    std::string data;
+    for (std::size_t i = 0; i < calls; ++i) {
+      // The first is the largest and so the first in the queue.
+      data += (i == 0 ? "" : ",") + std::string(R"("Functional.relu.)") + std::to_string(i) +
+              R"(.forward":{"input_args":[{"type":"torch.Tensor","dtype":"torch.float32","shape":[)" +
+              std::to_string(2 * calls - i) + R"(,8],"Max":1,"Min":0,"Mean":0.5,"Norm":1,"requires_grad":true}],)" +
+              R"("input_kwargs":{},"output":[]})";
+    }
+    const std::string path = scratch_.write(
+        "dump.json", R"({"framework":"pytorch","task":"statistics","dump_data_dir":null,"data":{)" + data + "}}");
+    PlanOptions everything;
+    everything.skip_reason = [](const Dialect& /*dialect*/, const std::string& /*name*/) { return std::string(); };
+    plan_ = Plan::read(path, everything);
+    options_.devices = {0, 1, 2, 3};
+    options_.threads = {2, 2, 2, 2};
+    // One token, and memory for hardly more than one call: whoever loses some of either stops everybody else.
+    options_.processors = 1;
+    options_.memory_budget = 1 << 20;
+    options_.task_timeout = 2;
+    options_.max_device_failures = 3;
+    make_device(nullptr, nullptr);
+    trap = {};
+    // Whatever hangs, the test does not.
+    alarm(120);
+  }
+
+  ~SupervisorTest() override {
+    alarm(0);
+    step_hook = nullptr;
+  }
+
+  void make_device(TestDevice::Hook before, std::function<void()> at_end) {
+    options_.make_device = [before, at_end] { return std::make_unique<TestDevice>(before, at_end); };
+  }
+
+  void set_trap(QueueStep step, int signal_number, int pass) {
+    trap = {step, signal_number, getpid()};
+    shared().passes_left = pass;
+    step_hook = spring_trap;
+  }
+
+  RunEnd run() {
+    ResultStore results(plan_.size(), seen_);
+    Supervisor supervisor(plan_, options_, results, seen_);
+    const RunEnd end = supervisor.run();
+    results.finish();
+    return end;
+  }
+
+  void expect_all_passed() {
+    EXPECT_THAT(seen_.verdicts, SizeIs(calls));
+    for (const auto& [name, verdict] : seen_.verdicts) EXPECT_EQ(verdict, "pass") << name << seen_.messages[name];
+  }
+
+  // A process beside the supervisor, which may not have a second thread.
+  template <class Body>
+  pid_t beside(Body body) {
+    const pid_t supervisor = getpid();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      alarm(60);
+      body(supervisor);
+      _exit(0);
+    }
+    return pid;
+  }
+
+  testing::TemporaryDirectory scratch_;
+  Plan plan_;
+  SupervisorOptions options_;
+  Recorder seen_;
+};
+
+class AtEveryStep : public SupervisorTest, public ::testing::WithParamInterface<int> {
+ protected:
+  QueueStep step() const { return static_cast<QueueStep>(GetParam()); }
+
+  // A call whose first attempt fails in each device, so that there is something to be given again.
+  void crash_once() {
+    shared().runs = 0;
+    make_device(
+        [](const std::string& name) {
+          if (name == "Functional.relu.1" && shared().runs.fetch_add(1) == 0) raise(SIGSEGV);
+        },
+        nullptr);
+  }
+};
+
+TEST_P(AtEveryStep, ADeathCostsNoResult) {
+  for (const int pass : {1, 2}) {
+    SCOPED_TRACE(pass);
+    crash_once();
+    set_trap(step(), SIGKILL, step() == QueueStep::retry_taken ? 1 : pass);
+    seen_ = {};
+    EXPECT_EQ(run(), RunEnd::complete);
+    EXPECT_LE(shared().passes_left.load(), 0) << "the step was not passed";
+    expect_all_passed();
+    EXPECT_THAT(seen_.reasons(), Contains("killed by signal 9 (SIGKILL)"));
+  }
+}
+
+TEST_P(AtEveryStep, AStopEndsAndIsNobodysFault) {
+  crash_once();
+  options_.retries = 1;
+  set_trap(step(), SIGSTOP, 1);
+  EXPECT_EQ(run(), RunEnd::complete);
+  EXPECT_LE(shared().passes_left.load(), 0) << "the step was not passed";
+  expect_all_passed();
+  EXPECT_THAT(seen_.reasons(), Contains(HasSubstr("stopped from outside")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Steps, AtEveryStep, ::testing::Range(0, queue_steps));
+
+// The runner that holds the only token works on; the others wait for it, and one of them is stopped.
+TEST_F(SupervisorTest, AStoppedRunnerThatWaitsForATokenIsEnded) {
+  make_device(
+      [](const std::string& name) {
+        if (name == "Functional.relu.0") std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+      },
+      nullptr);
+  options_.threads = {1, 1, 1, 1};
+  // Three of the four are stopped for good while the fourth is at the first call.
+  const pid_t attacker = beside([](pid_t supervisor) {
+    std::map<pid_t, std::string> runners;
+    // This process is one of its children, too.
+    while (runners.size() < 5) runners = testing::children(supervisor);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    for (const auto& [pid, name] : runners) {
+      if (name == "msrun-dev1" || name == "msrun-dev2" || name == "msrun-dev3") kill(pid, SIGSTOP);
+    }
+  });
+  EXPECT_EQ(run(), RunEnd::complete);
+  waitpid(attacker, nullptr, 0);
+  expect_all_passed();
+  EXPECT_THAT(seen_.reasons(), Contains(HasSubstr("stopped from outside")));
+}
+
+TEST_F(SupervisorTest, ACallIsNotToBlameIfItsRunnerIsStopped) {
+  shared().runs = 0;
+  make_device(
+      [](const std::string& name) {
+        if (name == "Functional.relu.0" && shared().runs.fetch_add(1) < 2) raise(SIGSTOP);
+      },
+      nullptr);
+  options_.retries = 0;
+  EXPECT_EQ(run(), RunEnd::complete);
+  expect_all_passed();
+  ASSERT_THAT(seen_.deaths, SizeIs(2));
+  for (const RunnerDied& death : seen_.deaths) {
+    EXPECT_EQ(death.reason, "stopped from outside, no sign of life within 2 s");
+    EXPECT_THAT(death.calls, Contains("Functional.relu.0"));
+    EXPECT_TRUE(death.retried);
+  }
+}
+
+TEST_F(SupervisorTest, ARunnerThatDoesNotEndIsEnded) {
+  make_device(nullptr, sleep_forever);
+  EXPECT_EQ(run(), RunEnd::complete);
+  expect_all_passed();
+  EXPECT_THAT(seen_.deaths, IsEmpty());
+}
+
+TEST_F(SupervisorTest, ACallThatMakesItsProcessExitIsToBlame) {
+  make_device(
+      [](const std::string& name) {
+        if (name == "Functional.relu.3") _exit(0);
+      },
+      nullptr);
+  options_.retries = 1;
+  EXPECT_EQ(run(), RunEnd::complete);
+  EXPECT_THAT(seen_.verdicts, SizeIs(calls));
+  EXPECT_EQ(seen_.verdicts["Functional.relu.3"], "SKIP");
+  EXPECT_THAT(seen_.messages["Functional.relu.3"], HasSubstr("ended with exit code 0, attempt 2"));
+}
+
+TEST_F(SupervisorTest, DevicesThatCannotBeMadeAreGivenUp) {
+  options_.make_device = []() -> std::unique_ptr<Device> { _exit(0); };
+  EXPECT_EQ(run(), RunEnd::no_devices);
+  EXPECT_THAT(seen_.verdicts, IsEmpty());
+  EXPECT_THAT(seen_.reasons(), Each("ended with exit code 0"));
+}
+
+TEST_F(SupervisorTest, ACallThatIsOverItsTimeIsStillBlamed) {
+  make_device(
+      [](const std::string& name) {
+        if (name == "Functional.relu.3") sleep_forever();
+      },
+      nullptr);
+  options_.retries = 0;
+  EXPECT_EQ(run(), RunEnd::complete);
+  EXPECT_EQ(seen_.verdicts["Functional.relu.3"], "SKIP");
+  EXPECT_THAT(seen_.messages["Functional.relu.3"], HasSubstr("no result within 2 s"));
+}
+
+// Supervisor and runners are stopped and continued together, as by Ctrl-Z, for longer than a call may take.
+TEST_F(SupervisorTest, TimeInWhichTheJobIsStoppedCountsForNoCall) {
+  shared().runs = 0;
+  make_device(
+      [](const std::string& name) {
+        if (name != "Functional.relu.0") return;
+        shared().runs = 1;
+        // Its process runs for a second, however long that takes.
+        for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      },
+      nullptr);
+  options_.retries = 0;
+  options_.task_timeout = 3;
+  const pid_t job = beside([&](pid_t) {
+    setpgid(0, 0);
+    const bool complete = run() == RunEnd::complete;
+    bool passed = complete && seen_.deaths.empty() && seen_.verdicts.size() == calls;
+    for (const auto& [name, verdict] : seen_.verdicts) passed = passed && verdict == "pass";
+    _exit(passed ? 0 : 1);
+  });
+  ASSERT_TRUE(testing::eventually(30, [] { return shared().runs.load() == 1; }));
+  kill(-job, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  kill(-job, SIGCONT);
+  int status = 0;
+  EXPECT_EQ(waitpid(job, &status, 0), job);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+}  // namespace
+}  // namespace msrun
