@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "journal/error.h"
 #include "journal/holder.h"
@@ -55,6 +56,14 @@ bool is_regular(int fd) {
 bool is_removed(int fd) {
   struct stat status {};
   return fstat(fd, &status) == 0 && status.st_nlink == 0;
+}
+
+// The root is above itself.
+bool is_same_file(int one, int other) {
+  struct stat first {};
+  struct stat second {};
+  return fstat(one, &first) == 0 && fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
 }
 
 class FileSource final : public Source {
@@ -149,11 +158,21 @@ class PosixFile final : public File {
     throw WriteError(name_, "lock", code);
   }
 
-  // A new file survives a power loss only when its name does. A folder that may not be opened for reading, or a file
-  // system that cannot sync folders, leaves nothing to do.
+  // A new file survives a power loss only when its name does, and the names of the folders above it, which may be new
+  // as well. A folder that may not be opened for reading, or a file system that cannot sync folders, leaves nothing to
+  // do.
   void sync_directory() {
-    if (retry([&] { return fsync(directory_.get()); }) != 0 && errno != EINVAL && errno != EOPNOTSUPP) {
-      throw WriteError(name_, "sync the folder of", errno);
+    UniqueFd above;
+    for (int folder = directory_.get();;) {
+      const bool failed = retry([&] { return fsync(folder); }) != 0;
+      // Of the folders above only those of this file system that can be synced matter.
+      if (failed && !above && errno != EINVAL && errno != EOPNOTSUPP) {
+        throw WriteError(name_, "sync the folder of", errno);
+      }
+      UniqueFd next(retry([&] { return openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+      if (!next || is_same_file(next.get(), folder)) return;
+      above = std::move(next);
+      folder = above.get();
     }
   }
 

@@ -120,7 +120,7 @@ class SupervisorTest : public ::testing::Test {
     const std::string path = scratch_.write(
         "dump.json", R"({"framework":"pytorch","task":"statistics","dump_data_dir":null,"data":{)" + data + "}}");
     PlanOptions everything;
-    everything.skip_reason = [](const Dialect& /*dialect*/, const std::string& /*name*/) { return std::string(); };
+    everything.refusal = [](const Dialect& /*dialect*/, const std::string& /*name*/) { return Refusal{}; };
     plan_ = Plan::read(path, everything);
     options_.devices = {0, 1, 2, 3};
     options_.threads = {2, 2, 2, 2};
