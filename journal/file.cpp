@@ -11,6 +11,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "journal/error.h"
 #include "journal/holder.h"
@@ -57,6 +58,14 @@ bool is_removed(int fd) {
   return fstat(fd, &status) == 0 && status.st_nlink == 0;
 }
 
+// The root is above itself.
+bool is_same_file(int one, int other) {
+  struct stat first {};
+  struct stat second {};
+  return fstat(one, &first) == 0 && fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 class FileSource final : public Source {
  public:
   explicit FileSource(const std::filesystem::path& path)
@@ -79,14 +88,17 @@ class PosixFile final : public File {
  public:
   // O_APPEND: after a cut the next write goes to the new end without a seek.
   PosixFile(const std::filesystem::path& path, int flags)
-      : name_(path.string()),
-        fd_(retry([&] { return open(path.c_str(), flags | O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666); })) {
+      : name_(path.string()), fd_(retry([&] {
+          return open(path.c_str(), flags | O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0666);
+        })) {
+    if (!fd_ && errno == ELOOP) throw NotAJournal(name_ + " is a symbolic link; name the journal itself");
     if (!fd_) throw WriteError(name_, (flags & O_CREAT) != 0 ? "create" : "open", errno);
     if (!is_regular(fd_.get())) throw NotAJournal(name_ + " is not a journal: not a regular file");
     const bool is_new = (flags & O_CREAT) != 0;
     lock(is_new);
     if (is_new) {
-      directory_ = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
+      const std::filesystem::path folder = path.parent_path().empty() ? std::filesystem::path(".") : path.parent_path();
+      directory_.reset(retry([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
     }
   }
 
@@ -105,8 +117,8 @@ class PosixFile final : public File {
 
   void sync() override {
     if (retry([&] { return fdatasync(fd_.get()); }) != 0) throw WriteError(name_, "sync", errno);
-    if (!directory_.empty()) sync_directory();
-    directory_.clear();
+    if (directory_) sync_directory();
+    directory_.reset();
   }
 
   void truncate(std::uint64_t size) override {
@@ -146,27 +158,27 @@ class PosixFile final : public File {
     throw WriteError(name_, "lock", code);
   }
 
-  // A new file survives a power loss only when its name does, and the names of the folders above it, which may be new as
-  // well. A folder that may not be opened for reading, or a file system that cannot sync folders, leaves nothing to do.
+  // A new file survives a power loss only when its name does, and the names of the folders above it, which may be new
+  // as well. A folder that may not be opened for reading, or a file system that cannot sync folders, leaves nothing to
+  // do.
   void sync_directory() {
-    std::error_code error;
-    std::filesystem::path folder = std::filesystem::canonical(directory_, error);
-    if (error) folder = directory_;
-    for (bool is_own = true;; is_own = false) {
-      const UniqueFd fd(retry([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-      const bool failed = fd && retry([&] { return fsync(fd.get()); }) != 0;
+    UniqueFd above;
+    for (int folder = directory_.get();;) {
+      const bool failed = retry([&] { return fsync(folder); }) != 0;
       // Of the folders above only those of this file system that can be synced matter.
-      if (failed && is_own && errno != EINVAL && errno != EOPNOTSUPP) {
+      if (failed && !above && errno != EINVAL && errno != EOPNOTSUPP) {
         throw WriteError(name_, "sync the folder of", errno);
       }
-      if (!folder.has_relative_path()) return;
-      folder = folder.parent_path();
+      UniqueFd next(retry([&] { return openat(folder, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+      if (!next || is_same_file(next.get(), folder)) return;
+      above = std::move(next);
+      folder = above.get();
     }
   }
 
   std::string name_;
   UniqueFd fd_;
-  std::filesystem::path directory_;  // to sync with the file; empty when that is done
+  UniqueFd directory_;  // to sync with the file; none when that is done
 };
 
 }  // namespace

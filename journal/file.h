@@ -65,7 +65,8 @@ std::unique_ptr<Source> open_source(const std::filesystem::path& path);
 
 // Creates a file, mode 0666 less the umask. Throws WriteError, with EEXIST if there is one of that name.
 std::unique_ptr<File> create_file(const std::filesystem::path& path);
-// Opens an existing regular file. Throws WriteError.
+// Opens an existing regular file; NotAJournal for a symbolic link, behind which another file may have been put. Throws
+// WriteError.
 std::unique_ptr<File> open_file(const std::filesystem::path& path);
 
 }  // namespace msrun::journal

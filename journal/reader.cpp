@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "journal/crc32c.h"
 #include "journal/error.h"
@@ -19,6 +20,87 @@ void deliver(const Frame& frame, const OnRecord& on_record) {
     rest.remove_prefix(record_prefix_size + length);
   }
 }
+
+// One reading of a journal. Records are handed over in the order in which they were written: as they come while the
+// numbers of the frames follow each other; from the first gap on, what follows is first found and put in order.
+class Reading {
+ public:
+  Reading(const Source& source, const OnRecord& on_record)
+      : header_(read_header(source)),
+        numbered_(header_.version >= numbered_version),
+        scanner_(source, header_.checksum, header_.version),
+        on_record_(on_record) {}
+
+  Recovery read() {
+    recovery_.version = header_.version;
+    recovery_.metadata = std::move(header_.metadata);
+    recovery_.valid_size = header_.size;
+    recovery_.uncompressed_bytes = header_.size;
+    while (const std::optional<Frame> frame = scanner_.find(recovery_.valid_size)) {
+      if (frame->begin != recovery_.valid_size) {
+        recovery_.damaged_bytes += frame->begin - recovery_.valid_size;
+        ++recovery_.damaged_regions;
+      }
+      recovery_.valid_size = frame->end;
+      see(*frame);
+    }
+    recovery_.torn_bytes = scanner_.size() - recovery_.valid_size;
+    recovery_.torn_tail = recovery_.torn_bytes > 0;
+    take_waiting();
+    if (numbered_) recovery_.missing_frames = recovery_.next_sequence - recovery_.frames;
+    return std::move(recovery_);
+  }
+
+ private:
+  // A good frame behind a gap.
+  struct Waiting {
+    std::uint64_t sequence = 0;
+    std::uint64_t begin = 0;
+  };
+
+  void see(const Frame& frame) {
+    if (!numbered_) return take(frame);
+    if (frame.sequence < read_up_to_) {
+      ++recovery_.repeated_frames;
+    } else if (waiting_.empty() && frame.sequence == read_up_to_) {
+      ++read_up_to_;
+      take(frame);
+    } else {
+      if (frame.sequence < recovery_.next_sequence) ++recovery_.displaced_frames;
+      waiting_.push_back({frame.sequence, frame.begin});
+    }
+    recovery_.next_sequence = std::max(recovery_.next_sequence, frame.sequence + 1);
+  }
+
+  void take(const Frame& frame) {
+    deliver(frame, on_record_);
+    recovery_.records += frame.records;
+    recovery_.uncompressed_bytes += frame.content.size();
+    ++recovery_.frames;
+  }
+
+  void take_waiting() {
+    std::ranges::stable_sort(waiting_, {}, &Waiting::sequence);
+    const Waiting* before = nullptr;
+    for (const Waiting& waiting : waiting_) {
+      if (before != nullptr && before->sequence == waiting.sequence) {
+        ++recovery_.repeated_frames;
+        --recovery_.displaced_frames;
+        continue;
+      }
+      before = &waiting;
+      if (const std::optional<Frame> frame = scanner_.find(waiting.begin)) take(*frame);
+    }
+  }
+
+  FileHeader header_;
+  bool numbered_;
+  FrameScanner scanner_;
+  const OnRecord& on_record_;
+  Recovery recovery_;
+  std::uint64_t read_up_to_ = 0;  // every number below it was read
+  std::vector<Waiting> waiting_;
+};
 
 }  // namespace
 
@@ -55,29 +137,7 @@ FileHeader read_header(const Source& source) {
           .checksum = checksum};
 }
 
-Recovery read(const Source& source, const OnRecord& on_record) {
-  FileHeader header = read_header(source);
-  FrameScanner scanner(source, header.checksum);
-  Recovery recovery;
-  recovery.version = header.version;
-  recovery.metadata = std::move(header.metadata);
-  recovery.valid_size = header.size;
-  recovery.uncompressed_bytes = header.size;
-  while (const std::optional<Frame> frame = scanner.find(recovery.valid_size)) {
-    if (frame->begin != recovery.valid_size) {
-      recovery.damaged_bytes += frame->begin - recovery.valid_size;
-      ++recovery.damaged_regions;
-    }
-    deliver(*frame, on_record);
-    recovery.valid_size = frame->end;
-    recovery.records += frame->records;
-    recovery.uncompressed_bytes += frame->content.size();
-    ++recovery.frames;
-  }
-  recovery.torn_bytes = scanner.size() - recovery.valid_size;
-  recovery.torn_tail = recovery.torn_bytes > 0;
-  return recovery;
-}
+Recovery read(const Source& source, const OnRecord& on_record) { return Reading(source, on_record).read(); }
 
 Recovery read(const std::filesystem::path& path, const OnRecord& on_record) {
   return read(*open_source(path), on_record);

@@ -13,7 +13,19 @@ namespace {
 constexpr std::string_view result_prefix = "accuracy_checking_result_";
 constexpr std::string_view details_prefix = "accuracy_checking_details_";
 constexpr std::string_view csv_suffix = ".csv";
+constexpr std::string_view journal_prefix = "accuracy_checking_";
+constexpr std::string_view journal_suffix = ".journal";
 constexpr std::size_t stamp_length = 14;
+
+// The stamp of a name between its prefix and its suffix; nothing if it has no such form.
+std::optional<std::string> stamp_of(const std::string& name, std::string_view prefix, std::string_view suffix) {
+  if (name.size() != prefix.size() + stamp_length + suffix.size()) return std::nullopt;
+  if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
+  std::string stamp = name.substr(prefix.size(), stamp_length);
+  const bool digits = std::all_of(stamp.begin(), stamp.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return std::nullopt;
+  return stamp;
+}
 
 }  // namespace
 
@@ -24,22 +36,23 @@ RunFiles run_files(const std::string& directory, const std::string& stamp) {
   const std::string folder = files.directory + (files.directory.ends_with('/') ? "" : "/");
   files.result = folder + std::string(result_prefix) + stamp + std::string(csv_suffix);
   files.details = folder + std::string(details_prefix) + stamp + std::string(csv_suffix);
-  files.journal = folder + "accuracy_checking_" + stamp + ".journal";
+  files.journal = folder + std::string(journal_prefix) + stamp + std::string(journal_suffix);
   return files;
 }
 
 std::optional<RunFiles> files_of_csv(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   for (const std::string_view prefix : {result_prefix, details_prefix}) {
-    if (name.size() != prefix.size() + stamp_length + csv_suffix.size()) continue;
-    if (!name.starts_with(prefix) || !name.ends_with(csv_suffix)) continue;
-    const std::string stamp = name.substr(prefix.size(), stamp_length);
-    if (std::all_of(stamp.begin(), stamp.end(), is_digit)) {
-      return run_files(fs::path(path).parent_path().string(), stamp);
+    if (const auto stamp = stamp_of(name, prefix, csv_suffix)) {
+      return run_files(fs::path(path).parent_path().string(), *stamp);
     }
   }
   return std::nullopt;
+}
+
+std::optional<RunFiles> files_of_run_file(const std::string& path) {
+  const auto stamp = stamp_of(fs::path(path).filename().string(), journal_prefix, journal_suffix);
+  return stamp ? run_files(fs::path(path).parent_path().string(), *stamp) : files_of_csv(path);
 }
 
 }  // namespace msrun

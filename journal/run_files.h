@@ -21,4 +21,7 @@ RunFiles run_files(const std::string& directory, const std::string& stamp);
 // The files of the run that path, by its name, is the result or the details file of; nothing if it has no such name.
 std::optional<RunFiles> files_of_csv(const std::string& path);
 
+// The same by the name of any of its three files.
+std::optional<RunFiles> files_of_run_file(const std::string& path);
+
 }  // namespace msrun

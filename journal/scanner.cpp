@@ -31,8 +31,13 @@ bool records_add_up(std::string_view content, std::uint32_t records) {
 
 void FrameScanner::FreeContext::operator()(ZSTD_DCtx_s* context) const noexcept { ZSTD_freeDCtx(context); }
 
-FrameScanner::FrameScanner(const Source& source, std::uint32_t file_checksum)
-    : source_(source), file_checksum_(file_checksum), size_(source.size()), zstd_(ZSTD_createDCtx()) {
+FrameScanner::FrameScanner(const Source& source, std::uint32_t file_checksum, std::uint32_t version)
+    : source_(source),
+      file_checksum_(file_checksum),
+      version_(version),
+      header_size_(frame_header_size_of(version)),
+      size_(source.size()),
+      zstd_(ZSTD_createDCtx()) {
   if (zstd_ == nullptr) throw std::bad_alloc();
 }
 
@@ -45,14 +50,15 @@ std::optional<Frame> FrameScanner::find(std::uint64_t offset) {
       offset = *begin + 1;
       continue;
     }
-    const std::uint64_t end = *begin + frame_header_size + header->compressed_size;
+    const std::uint64_t end = *begin + header_size_ + header->compressed_size;
     if (const std::optional<std::string_view> content = content_of(*begin, *header)) {
-      return Frame{.begin = *begin, .end = end, .records = header->records, .content = *content};
+      return Frame{
+          .begin = *begin, .end = end, .records = header->records, .sequence = header->sequence, .content = *content};
     }
     // The header is good, so it tells where its frame ends, and what the payload holds must not be taken for frames.
     // Only if nothing begins there were bytes lost or put in, and the next frame may be anywhere.
     const bool end_holds = end == size_ || header_at(end);
-    offset = end_holds ? end : *begin + frame_header_size;
+    offset = end_holds ? end : *begin + header_size_;
   }
   return std::nullopt;
 }
@@ -91,12 +97,12 @@ std::optional<std::uint64_t> FrameScanner::find_marker(std::uint64_t offset) {
 }
 
 std::optional<FrameHeader> FrameScanner::header_at(std::uint64_t offset) {
-  return decode_frame_header(bytes_at(offset, frame_header_size), file_checksum_);
+  return decode_frame_header(bytes_at(offset, header_size_), file_checksum_, version_);
 }
 
 std::optional<std::string_view> FrameScanner::content_of(std::uint64_t offset, const FrameHeader& header) {
-  if (header.compressed_size > size_ - offset - frame_header_size) return std::nullopt;
-  const std::string_view payload = bytes_at(offset + frame_header_size, header.compressed_size);
+  if (header.compressed_size > size_ - offset - header_size_) return std::nullopt;
+  const std::string_view payload = bytes_at(offset + header_size_, header.compressed_size);
   if (payload.size() < header.compressed_size || crc32c(payload) != header.payload_checksum) return std::nullopt;
   if (content_.size() < header.uncompressed_size) content_.resize(header.uncompressed_size);
   const std::size_t written =

@@ -19,18 +19,19 @@ namespace msrun::journal {
 // A good frame: header and payload checksums hold, the payload decompresses to what the header says and its records add
 // up to it.
 struct Frame {
-  std::uint64_t begin = 0;    // offset of its header
-  std::uint64_t end = 0;      // offset of the first byte behind it
-  std::uint32_t records = 0;  // how many records `content` holds
-  std::string_view content;   // the records with their length prefixes; valid until the next find()
+  std::uint64_t begin = 0;     // offset of its header
+  std::uint64_t end = 0;       // offset of the first byte behind it
+  std::uint32_t records = 0;   // how many records `content` holds
+  std::uint64_t sequence = 0;  // frames that were written before this one; 0 before version 3
+  std::string_view content;    // the records with their length prefixes; valid until the next find()
 };
 
 // Looks at the bytes that the source had when the scanner was made. In memory are at most one compressed and one
 // uncompressed frame.
 class FrameScanner {
  public:
-  // `source` must outlive the scanner. `file_checksum` is the checksum of the file's header.
-  FrameScanner(const Source& source, std::uint32_t file_checksum);
+  // `source` must outlive the scanner. `version` and `file_checksum` are those of the file's header.
+  FrameScanner(const Source& source, std::uint32_t file_checksum, std::uint32_t version);
   FrameScanner(const FrameScanner&) = delete;
   FrameScanner& operator=(const FrameScanner&) = delete;
   ~FrameScanner();
@@ -49,6 +50,8 @@ class FrameScanner {
 
   const Source& source_;
   std::uint32_t file_checksum_;
+  std::uint32_t version_;
+  std::size_t header_size_;  // of a frame
   std::uint64_t size_;
   std::vector<char> window_;  // holds the bytes [window_begin_, window_begin_ + window_size_) of the source
   std::uint64_t window_begin_ = 0;

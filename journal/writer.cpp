@@ -26,8 +26,8 @@ static_assert(ZSTD_COMPRESSBOUND(max_record_size + record_prefix_size) <= max_fr
 
 void Writer::FreeContext::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
 
-Writer::Writer(std::unique_ptr<File> file, std::uint32_t file_checksum, std::uint64_t end)
-    : file_(std::move(file)), file_checksum_(file_checksum), end_(end), zstd_(ZSTD_createCCtx()) {
+Writer::Writer(std::unique_ptr<File> file, std::uint32_t file_checksum, std::uint32_t version, std::uint64_t end)
+    : file_(std::move(file)), file_checksum_(file_checksum), version_(version), end_(end), zstd_(ZSTD_createCCtx()) {
   if (zstd_ == nullptr) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(zstd_.get(), ZSTD_c_compressionLevel, compression_level);
 }
@@ -53,16 +53,18 @@ Writer Writer::create(std::unique_ptr<File> file, std::string_view metadata) {
 }
 
 Writer Writer::begin(std::unique_ptr<File> file, const std::string& header) {
-  Writer writer(std::move(file), load_u32(&header[header.size() - checksum_size]), 0);
+  Writer writer(std::move(file), load_u32(&header[header.size() - checksum_size]), format_version, 0);
   writer.write_all(header);
   return writer;
 }
 
-Writer Writer::resume(const std::filesystem::path& path, std::uint64_t valid_size) {
-  return resume(open_file(path), valid_size);
+Writer Writer::resume(const std::filesystem::path& path, std::uint64_t valid_size,
+                      std::optional<std::uint64_t> next_sequence) {
+  return resume(open_file(path), valid_size, next_sequence);
 }
 
-Writer Writer::resume(std::unique_ptr<File> file, std::uint64_t valid_size) {
+Writer Writer::resume(std::unique_ptr<File> file, std::uint64_t valid_size,
+                      std::optional<std::uint64_t> next_sequence) {
   const FileHeader header = read_header(*file);
   const std::uint64_t size = file->size();
   if (valid_size < header.size || valid_size > size) {
@@ -71,12 +73,15 @@ Writer Writer::resume(std::unique_ptr<File> file, std::uint64_t valid_size) {
   }
   if (size > valid_size) {
     // Another run may have written between the reading and our lock.
-    if (FrameScanner(*file, header.checksum).find(valid_size)) {
+    if (FrameScanner(*file, header.checksum, header.version).find(valid_size)) {
       throw Error(file->name() + " has grown since it was read: another run has written to it");
     }
     file->truncate(valid_size);
   }
-  return {std::move(file), header.checksum, valid_size};
+  if (!next_sequence) next_sequence = read(*file, [](std::string_view) {}).next_sequence;
+  Writer writer(std::move(file), header.checksum, header.version, valid_size);
+  writer.next_sequence_ = *next_sequence;
+  return writer;
 }
 
 void Writer::append(std::string_view record) {
@@ -99,6 +104,7 @@ void Writer::flush() {
   if (torn_) cut();
   const std::string_view frame = encode_batch();
   write_all(frame);
+  ++next_sequence_;
   // What one huge record needed is not kept.
   if (batch_.capacity() > 2 * batch_size) {
     batch_ = {};
@@ -110,19 +116,21 @@ void Writer::flush() {
 
 // The batch as a frame in frame_.
 std::string_view Writer::encode_batch() {
-  const std::size_t needed = frame_header_size + ZSTD_compressBound(batch_.size());
+  const std::size_t header_size = frame_header_size_of(version_);
+  const std::size_t needed = header_size + ZSTD_compressBound(batch_.size());
   if (frame_.size() < needed) frame_.resize(needed);
-  char* const payload = frame_.data() + frame_header_size;
+  char* const payload = frame_.data() + header_size;
   const std::size_t compressed =
-      ZSTD_compress2(zstd_.get(), payload, frame_.size() - frame_header_size, batch_.data(), batch_.size());
+      ZSTD_compress2(zstd_.get(), payload, frame_.size() - header_size, batch_.data(), batch_.size());
   // With room for the bound only memory can be short.
   if (ZSTD_isError(compressed) != 0) throw std::bad_alloc();
   encode_frame_header({.compressed_size = static_cast<std::uint32_t>(compressed),
                        .uncompressed_size = static_cast<std::uint32_t>(batch_.size()),
                        .records = batch_records_,
-                       .payload_checksum = crc32c({payload, compressed})},
-                      file_checksum_, frame_.data());
-  return {frame_.data(), frame_header_size + compressed};
+                       .payload_checksum = crc32c({payload, compressed}),
+                       .sequence = next_sequence_},
+                      file_checksum_, frame_.data(), version_);
+  return {frame_.data(), header_size + compressed};
 }
 
 // Appends all of `bytes` or, as far as the file can be cut, nothing.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,8 +44,11 @@ class Writer {
   // Opens an existing journal to go on at `valid_size`, which read() has given; cuts what lies behind it. Throws Locked
   // while another writer has the file, Error if the file is not what was read (shorter, or with a good frame behind
   // `valid_size`, which is never cut), what read_header() throws, and WriteError.
-  static Writer resume(const std::filesystem::path& path, std::uint64_t valid_size);
-  static Writer resume(std::unique_ptr<File> file, std::uint64_t valid_size);
+  // The next frame gets the number `next_sequence`, which read() has given as well; without it the file is searched.
+  static Writer resume(const std::filesystem::path& path, std::uint64_t valid_size,
+                       std::optional<std::uint64_t> next_sequence = {});
+  static Writer resume(std::unique_ptr<File> file, std::uint64_t valid_size,
+                       std::optional<std::uint64_t> next_sequence = {});
 
   Writer(Writer&&) noexcept;
   Writer& operator=(Writer&&) noexcept;
@@ -74,7 +78,7 @@ class Writer {
   std::uint64_t size() const { return end_; }
 
  private:
-  Writer(std::unique_ptr<File> file, std::uint32_t file_checksum, std::uint64_t end);
+  Writer(std::unique_ptr<File> file, std::uint32_t file_checksum, std::uint32_t version, std::uint64_t end);
   static Writer begin(std::unique_ptr<File> file, const std::string& header);
   std::string_view encode_batch();
   void write_all(std::string_view bytes);
@@ -82,8 +86,10 @@ class Writer {
 
   std::unique_ptr<File> file_;
   std::uint32_t file_checksum_;
+  std::uint32_t version_;  // of the file, which stays what it was begun with
   std::uint64_t end_;
-  bool torn_ = false;  // part of a frame may lie behind end_
+  std::uint64_t next_sequence_ = 0;  // of the next frame
+  bool torn_ = false;                // part of a frame may lie behind end_
   std::string batch_;
   std::uint32_t batch_records_ = 0;
   std::vector<char> frame_;

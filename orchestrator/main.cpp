@@ -17,7 +17,7 @@ int run(int argc, const char* const* argv) try {
     msrun::print_text(text->text);
     return msrun::exit_completed;
   }
-  if (const auto* journal = std::get_if<msrun::JournalOptions>(&parsed)) return msrun::show_journal(*journal);
+  if (const auto* journal = std::get_if<msrun::JournalOptions>(&parsed)) return msrun::show_journals(*journal);
   if (const auto* tool = std::get_if<msrun::ToolRequest>(&parsed)) msrun::run_tool(*tool);
   const msrun::Options& options = std::get<msrun::Options>(parsed);
   if (options.list_apis) {

@@ -12,7 +12,8 @@ namespace {
 constexpr auto input = std::to_array<Option>({
     {"-api_info, --api_info_file FILE", "dump.json to check", Takes::one_value},
     {"-config, --config_path FILE", "config.json with white_list, black_list, error_data_path", Takes::one_value},
-    {"-csv_path, --result_csv_path FILE", "continue the run that wrote this result CSV", Takes::one_value},
+    {"-csv_path, --result_csv_path FILE",
+     "continue the run that wrote this result CSV; what is not given is taken from its journal", Takes::one_value},
     {"--retry-skip", "with -csv_path: run again what was SKIP, except by rule"},
     {"-f, --filter_api", "check calls that differ only in values once"},
     {"--only GLOB", "check only calls whose name matches; repeatable", Takes::one_value_each_time},
@@ -114,6 +115,7 @@ CommandDescription check_description(Command command) {
       {"Examples",
        {{"msrun -api_info ./dump/dump.json -o ./result -n 32 -d 0 1 2 3", "32 threads on four devices"},
         {"msrun -api_info ./dump/dump.json --only 'Functional.conv2d.*'", "only these calls"},
+        {"msrun -csv_path ./result/accuracy_checking_result_20261121071535.csv", "continue a run that was interrupted"},
         {"msrun run_overflow_check -api_info ./dump/dump.json", "whose output overflows, and where"}}},
       command_section(),
       tool_section(),

@@ -9,6 +9,8 @@
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/command_flags.h"
+#include "orchestrator/command/recorded_options.h"
+#include "orchestrator/output/run_paths.h"
 #include "runner/device/backends/backends.h"
 
 namespace msrun {
@@ -137,6 +139,12 @@ void parse_input(const Arguments& arguments, Options& options) {
   options.backward = arguments.text("backward_input_file");
   options.real_data_path = arguments.text("real_data_path");
   if (options.list_apis || options.list_standards) return;
+  if (options.api_info.empty() && options.forward.empty() && arguments.given("csv_path")) {
+    const std::string csv_path = arguments.text("csv_path");
+    resumed_run_files(csv_path);  // has its own words for what is not there
+    throw UserError("-csv_path: no journal beside " + sanitised(csv_path) +
+                    " says which dump it is of; give it with -api_info");
+  }
   if (options.api_info.empty() && options.forward.empty()) {
     throw UserError(options.backward.empty() ? std::string(missing_input) : "-backward needs -forward");
   }
@@ -357,7 +365,17 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   const Command command = take_command(words);
   auto parsed = parse_arguments(check_description(command), words);
   if (auto* text = std::get_if<PrintAndExit>(&parsed)) return std::move(*text);
+  TakenOver taken;
+  if (command != Command::run_overflow_check && std::get<Arguments>(parsed).given("csv_path")) {
+    taken = take_over(std::get<Arguments>(parsed));
+    const std::vector<std::string> more = taken.words();
+    words.insert(words.begin(), more.begin(), more.end());
+    parsed = parse_arguments(check_description(command), words);
+  }
   Options options = options_from(std::get<Arguments>(parsed), command, std::move(framework));
+  for (const std::string& word : taken.words())
+    options.taken_over += (options.taken_over.empty() ? "" : " ") + shell_quoted(sanitised(word));
+  options.notices.insert(options.notices.end(), taken.notices.begin(), taken.notices.end());
   // As it was started, so that what is printed to be run again can be; found through PATH it is a plain name.
   if (argc > 0 && std::string_view(argv[0]).find('/') != std::string_view::npos) options.program = argv[0];
   return options;

@@ -89,6 +89,9 @@ struct Options {
   Limits limits = Limits::current;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
 
+  // With csv_path: what the journal said and the command line did not, to be told; options quoted for a shell.
+  std::string taken_over;
+
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
 };
 

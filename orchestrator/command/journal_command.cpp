@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
+#include "journal/error.h"
 #include "journal/holder.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
@@ -31,10 +33,10 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view usage = "msrun journal FILE [--json] [--export FILE]";
+constexpr std::string_view usage = "msrun journal PATH... [--json] [--export FILE]";
 
 constexpr auto output_options = std::to_array<Option>({
-    {"--json", "one JSON object in place of the text"},
+    {"--json", "JSON in place of the text: an object, or an array of them if there are several journals"},
     {"--export FILE", "every result with its metrics as a JSON line; - for stdout", Takes::one_value},
 });
 
@@ -42,21 +44,20 @@ CommandDescription description() {
   CommandDescription command;
   command.program = "msrun journal";
   command.summary =
-      "msrun journal tells what the journal of a run holds: counts, times, damage, results. FILE is the journal, "
-      "accuracy_checking_<time>.journal, or a CSV beside it.";
+      "msrun journal tells what the journal of a run holds: counts, times, damage, results. PATH is the journal, "
+      "accuracy_checking_<time>.journal, a CSV beside it, or a directory: every journal in it.";
   command.usage = {usage};
   command.sections = {
       {"Examples",
-       {{"msrun journal out/accuracy_checking_20261121071535.journal", "what is finished, as text"},
+       {{"msrun journal out", "what is finished in the runs whose files are in out, as text"},
         {"msrun journal out/accuracy_checking_result_20261121071535.csv --export -", "all results as JSON lines"}}}};
   command.groups = {{"Output", output_options}};
   command.exit_meanings = {
       {exit_completed, "shown, damaged or not"},
-      {exit_usage, "wrong usage, or a file that is no journal"},
+      {exit_usage, "wrong usage, or a file that is no journal, or a directory without one"},
       {exit_internal, "internal error"},
   };
-  command.most_operands = 1;
-  command.operands = "one file";
+  command.most_operands = std::numeric_limits<std::size_t>::max();
   return command;
 }
 
@@ -97,6 +98,30 @@ std::string journal_of(const std::string& path) {
     throw UserError(path + " has no journal beside it: " + files->journal + " does not exist.");
   }
   return files->journal;
+}
+
+// All journals that the paths mean, each once; those of a directory by name, which is by time.
+std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> journals;
+  const auto add = [&](std::string journal) {
+    if (std::ranges::find(journals, journal) == journals.end()) journals.push_back(std::move(journal));
+  };
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      add(journal_of(path));
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".journal") inside.push_back(entry->path().string());
+    }
+    if (error) throw UserError("The directory " + path + " cannot be read: " + error.message() + ".");
+    if (inside.empty()) throw UserError("The directory " + path + " holds no journal of a run.");
+    std::ranges::sort(inside);
+    for (std::string& journal : inside) add(std::move(journal));
+  }
+  return journals;
 }
 
 std::string counts_line(const VerdictCounts& counts) {
@@ -155,12 +180,15 @@ class Text {
   }
 
   void results(const JournalContents& contents) {
-    line("Calls", with_commas(contents.results.count()) + " of " + with_commas(contents.calls) +
+    line("Calls", with_commas(contents.finished) + " of " + with_commas(contents.calls) +
                       " finished: " + counts_line(contents.counts));
     for (const auto& [device, counts] : contents.devices) {
       const bool none = device < 0;
       line(none ? "  no device" : "  device " + std::to_string(device),
            with_commas(counts.total() + counts.skip) + ": " + counts_line(counts));
+    }
+    if (contents.kept > 0) {
+      line("Kept", plural(contents.kept, "result") + " of calls that the options of this run leave out");
     }
     if (contents.replaced > 0) {
       line("Replaced", plural(contents.replaced, "result") + " of calls that were run again");
@@ -184,6 +212,12 @@ class Text {
       add(plural(recovery.damaged_bytes, "byte") + " in " + plural(recovery.damaged_regions, "place") +
           " are lost, the calls recorded there run again with -csv_path");
     }
+    if (recovery.missing_frames > 0) {
+      add("of the batches " + with_commas(recovery.missing_frames) +
+          " missing by number, the calls recorded there run again with -csv_path");
+    }
+    if (recovery.repeated_frames > 0) add(plural(recovery.repeated_frames, "repeated frame") + " passed over");
+    if (recovery.displaced_frames > 0) add(plural(recovery.displaced_frames, "frame") + " out of place");
     if (recovery.torn_tail) {
       add(plural(recovery.torn_bytes, "byte") + " at the end are torn" +
           (contents.writer ? ", or being written just now" : ": a batch that was not completed"));
@@ -240,9 +274,10 @@ Json whole_json(const JournalContents& contents) {
           {"metadata", contents.metadata},
           {"notice", contents.simulated() ? Json(simulated_notice) : Json(nullptr)},
           {"calls", contents.calls},
-          {"results", contents.results.count()},
+          {"results", contents.finished},
           {"counts", counts_json(contents.counts)},
           {"devices", devices},
+          {"kept", contents.kept},
           {"replaced", contents.replaced},
           {"records", recovery.records},
           {"attempt_notes", contents.attempt_notes},
@@ -256,6 +291,9 @@ Json whole_json(const JournalContents& contents) {
            {{"damaged_bytes", recovery.damaged_bytes},
             {"damaged_regions", recovery.damaged_regions},
             {"torn_bytes", recovery.torn_bytes},
+            {"missing_batches", recovery.missing_frames},
+            {"repeated_batches", recovery.repeated_frames},
+            {"displaced_batches", recovery.displaced_frames},
             {"unreadable_records", contents.unreadable}}},
           {"writer", writer}};
 }
@@ -309,11 +347,15 @@ Json result_json(const ApiResult& result) {
           {"rows", std::move(rows)}};
 }
 
-// In dump order.
-void write_results(const StoredResults& results, const std::function<bool(const std::string&)>& write) {
-  for (std::uint32_t task = 0; task < results.tasks(); ++task) {
-    if (!results.has(task)) continue;
-    if (!write(line_of(result_json(results.get(task))))) return;
+// In dump order, journal by journal; with several, every line names its own.
+void write_results(const std::vector<JournalContents>& journals, const std::function<bool(const std::string&)>& write) {
+  for (const JournalContents& contents : journals) {
+    for (std::uint32_t task = 0; task < contents.results.tasks(); ++task) {
+      if (!contents.results.has(task)) continue;
+      Json result = result_json(contents.results.get(task));
+      if (journals.size() > 1) result["journal"] = contents.path;
+      if (!write(line_of(result))) return;
+    }
   }
 }
 
@@ -350,40 +392,71 @@ class Stream {
 
 Stream stdout_stream() { return {STDOUT_FILENO, "stdout"}; }
 
-void export_to_stream(const JournalContents& contents, Stream out) {
-  write_results(contents.results, [&](const std::string& line) { return out.write(line); });
+void export_to_stream(const std::vector<JournalContents>& journals, Stream out) {
+  write_results(journals, [&](const std::string& line) { return out.write(line); });
   out.flush();
 }
 
-void export_to_file(const JournalContents& contents, const std::string& path) {
+void export_to_file(const std::vector<JournalContents>& journals, const std::string& path) {
   check_path_text(path);
   std::error_code ignored;
-  if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
+  for (const JournalContents& contents : journals) {
+    if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
+  }
   // Pipes and devices cannot be replaced whole.
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
     const UniqueFd stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
     if (!stream) {
       throw UserError("The file " + path + " cannot be opened: " + std::generic_category().message(errno) + ".");
     }
-    export_to_stream(contents, {stream.get(), "The file " + path});
+    export_to_stream(journals, {stream.get(), "The file " + path});
     return;
   }
   AtomicFile file(path);
-  write_results(contents.results, [&](const std::string& line) {
+  write_results(journals, [&](const std::string& line) {
     file.write(line);
     return true;
   });
   file.commit();
 }
 
-void export_to_stdout(const JournalContents& contents) {
-  export_to_stream(contents, stdout_stream());
-  const journal::Recovery& recovery = contents.recovery;
-  if (recovery.damaged_bytes + recovery.torn_bytes + contents.unreadable > 0) {
+void export_to_stdout(const std::vector<JournalContents>& journals) {
+  export_to_stream(journals, stdout_stream());
+  for (const JournalContents& contents : journals) {
+    const journal::Recovery& recovery = contents.recovery;
+    if (recovery.damaged_bytes + recovery.torn_bytes + recovery.missing_frames + contents.unreadable == 0) continue;
     std::cerr << "msrun: " << contents.path << " is damaged: " << plural(recovery.damaged_bytes, "byte")
               << " in the middle, " << plural(recovery.torn_bytes, "byte") << " at the end, "
+              << plural(recovery.missing_frames, "missing batch number") << ", "
               << plural(contents.unreadable, "unreadable record") << ".\n";
   }
+}
+
+// Those that can be read. What is wrong with the only one is thrown, with one of several told on stderr.
+std::vector<JournalContents> read_journals(const std::vector<std::string>& paths, bool keep_results) {
+  std::vector<JournalContents> journals;
+  for (const std::string& path : paths) {
+    try {
+      journals.push_back(read_journal(path));
+      if (!keep_results) journals.back().results = StoredResults();
+    } catch (const journal::Error& error) {
+      if (paths.size() == 1) throw;
+      std::cerr << "msrun: " << sanitised(error.what()) << '\n';
+    }
+  }
+  return journals;
+}
+
+std::string shown(const std::vector<JournalContents>& journals, bool json) {
+  if (json && journals.size() == 1) return line_of(whole_json(journals.front()), 1);
+  if (json) {
+    Json array = Json::array();
+    for (const JournalContents& contents : journals) array.push_back(whole_json(contents));
+    return line_of(array, 1);
+  }
+  std::string text;
+  for (const JournalContents& contents : journals) text += (text.empty() ? "" : "\n") + human_text(contents);
+  return text;
 }
 
 }  // namespace
@@ -396,7 +469,7 @@ std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vect
     throw UserError("msrun journal needs the journal of a run; usage: " + std::string(usage));
   }
   JournalOptions options;
-  options.path = arguments.operands().front();
+  options.paths = arguments.operands();
   options.json = arguments.given("json");
   if (arguments.given("export")) {
     options.export_path = arguments.text("export");
@@ -406,21 +479,26 @@ std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vect
   return options;
 }
 
-int show_journal(const JournalOptions& options) {
-  const JournalContents contents = read_journal(journal_of(options.path));
+int show_journals(const JournalOptions& options) {
+  const std::vector<std::string> paths = journals_of(options.paths);
+  const std::vector<JournalContents> journals = read_journals(paths, !options.export_path.empty());
+  const int code = journals.size() == paths.size() ? exit_completed : exit_usage;
+  if (journals.empty()) return code;
   if (options.export_path == "-") {
-    export_to_stdout(contents);
-    return exit_completed;
+    export_to_stdout(journals);
+    return code;
   }
   std::string exported;
   if (!options.export_path.empty()) {
-    export_to_file(contents, options.export_path);
-    exported = "Exported      " + plural(contents.results.count(), "result") + " to " + options.export_path + "\n";
+    export_to_file(journals, options.export_path);
+    std::size_t results = 0;
+    for (const JournalContents& contents : journals) results += contents.results.count();
+    exported = "Exported      " + plural(results, "result") + " to " + options.export_path + "\n";
   }
   Stream out = stdout_stream();
-  out.write(options.json ? line_of(whole_json(contents), 1) : human_text(contents) + exported);
+  out.write(shown(journals, options.json) + (options.json ? "" : exported));
   out.flush();
-  return exit_completed;
+  return code;
 }
 
 }  // namespace msrun

@@ -1,4 +1,4 @@
-// `msrun journal FILE`: what the journal of a run holds, for a person, as JSON, or result by result.
+// `msrun journal PATH...`: what the journals of runs hold, for a person, as JSON, or result by result.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 namespace msrun {
 
 struct JournalOptions {
-  std::string path;         // of a journal, or of the result CSV beside it
+  // Of journals, of the CSVs beside them, or of directories that hold them; at least one.
+  std::vector<std::string> paths;
   bool json = false;        // one JSON object in place of the text
   std::string export_path;  // where every result goes as a JSON line; "-": stdout, and nothing else; empty: nowhere
 };
@@ -18,7 +19,8 @@ struct JournalOptions {
 // The words after "journal". Throws UserError.
 std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vector<std::string>& words);
 
-// Returns the exit code. Throws UserError and journal::Error for a file that cannot be read.
-int show_journal(const JournalOptions& options);
+// Returns the exit code. Throws UserError and journal::Error for a file that cannot be read; of several, those that can
+// are shown, the others named on stderr.
+int show_journals(const JournalOptions& options);
 
 }  // namespace msrun

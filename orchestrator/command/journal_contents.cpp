@@ -15,14 +15,16 @@ using Json = nlohmann::ordered_json;
 // More than any plan has; what claims more is damaged or forged.
 constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
 
+// 0 for what is no such number.
+std::uint64_t number_of_calls(const Json& number) {
+  const bool holds = number.is_number_unsigned() && number.get<std::uint64_t>() <= max_calls;
+  return holds ? number.get<std::uint64_t>() : 0;
+}
+
 std::uint64_t planned_calls(const Json& metadata) {
   const auto fingerprint = metadata.find("fingerprint");
   if (fingerprint == metadata.end() || !fingerprint->is_object()) return 0;
-  const auto calls = fingerprint->find("calls");
-  if (calls == fingerprint->end() || !calls->is_number_unsigned() || calls->get<std::uint64_t>() > max_calls) {
-    return 0;
-  }
-  return calls->get<std::uint64_t>();
+  return number_of_calls(fingerprint->value("calls", Json()));
 }
 
 class Reading {
@@ -41,6 +43,7 @@ class Reading {
       if (started.is_number()) contents_.started = started.get<double>();
     }
     contents_.calls = contents_.metadata.is_null() ? 0 : planned_calls(contents_.metadata);
+    kept_ = contents_.metadata.is_null() ? 0 : number_of_calls(contents_.metadata.value("kept", Json()));
     contents_.recovery = read_records(*source, {.result = [this](ApiResult&& result) { see(result); },
                                                 .attempt = [this](const AttemptNote&) { ++contents_.attempt_notes; },
                                                 .time = [this](const TimeNote& note) { see(note); },
@@ -58,13 +61,13 @@ class Reading {
 
   void see(const ApiResult& result) {
     const std::uint32_t task = result.task;
-    if (task >= contents_.calls) {
+    if (task >= contents_.calls + kept_) {
       ++contents_.unreadable;
       return;
     }
     if (contents_.results.tasks() <= task) {
       contents_.results.resize(
-          std::min<std::size_t>(contents_.calls, std::max<std::size_t>(1024, std::size_t{task} * 2)));
+          std::min<std::size_t>(contents_.calls + kept_, std::max<std::size_t>(1024, std::size_t{task} * 2)));
     }
     if (contents_.results.has(task)) ++contents_.replaced;
     contents_.results.put(result);
@@ -73,6 +76,11 @@ class Reading {
   void count() {
     for (std::uint32_t task = 0; task < contents_.results.tasks(); ++task) {
       if (!contents_.results.has(task)) continue;
+      if (task >= contents_.calls) {
+        ++contents_.kept;
+        continue;
+      }
+      ++contents_.finished;
       const ApiResult result = contents_.results.outline(task);
       contents_.counts.add(result);
       contents_.devices[result.device].add(result);
@@ -80,6 +88,7 @@ class Reading {
   }
 
   JournalContents contents_;
+  std::uint64_t kept_ = 0;  // results that the metadata allow behind those of the plan
 };
 
 }  // namespace

@@ -21,7 +21,10 @@ struct JournalContents {
   std::uint64_t calls = 0;          // of the plan, as the metadata have it
   nlohmann::ordered_json metadata;  // null if it is not msrun's
   std::optional<journal::Holder> writer;
-  StoredResults results;  // of each call the last
+  // Of each call the last. Those behind the calls of the plan are kept for others of the recording.
+  StoredResults results;
+  std::uint64_t finished = 0;  // results of planned calls
+  std::uint64_t kept = 0;      // of the others
   std::uint64_t replaced = 0;
   std::uint64_t attempt_notes = 0;
   std::uint64_t unreadable = 0;

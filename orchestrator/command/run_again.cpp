@@ -4,6 +4,7 @@
 
 #include "kernels/base/text.h"
 #include "orchestrator/command/command_line.h"
+#include "orchestrator/command/recorded_options.h"
 
 namespace msrun {
 
@@ -14,18 +15,11 @@ std::string number_text(double value) {
   return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr};
 }
 
-// Words of a command line that is built up flag by flag.
+// Words of a command line that is built up option by option.
 class Words {
  public:
-  explicit Words(const Options& options) : line_(shell_quoted(options.program)) {}
-
-  void add(const char* flag) { line_ += std::string(" ") + flag; }
-
-  // A value that begins with a dash is tied to its flag, so that it is not read as a flag itself.
-  void add(const char* flag, const std::string& value) {
-    add(flag);
-    line_ += (value.starts_with('-') ? "=" : " ") + shell_quoted(value);
-  }
+  void add(const char* flag) { options_.push_back({flag}); }
+  void add(const char* flag, const std::string& value) { options_.push_back({flag, value}); }
 
   void add_if_given(const char* flag, const std::string& value) {
     if (!value.empty()) add(flag, value);
@@ -35,10 +29,29 @@ class Words {
     for (const std::string& value : values) add(flag, value);
   }
 
-  std::string line() const { return line_; }
+  void add_devices(const std::vector<int>& devices) {
+    OptionWords words{"-d"};
+    for (const int device : devices) words.push_back(std::to_string(device));
+    options_.push_back(std::move(words));
+  }
+
+  const std::vector<OptionWords>& options() const { return options_; }
+
+  std::string line(const Options& options, const char* command = "") const {
+    std::string line = shell_quoted(options.program);
+    if (*command != '\0') line += std::string(" ") + command;
+    for (const OptionWords& option : options_) {
+      line += " " + option.front();
+      for (std::size_t i = 1; i < option.size(); ++i) {
+        // A value that begins with a dash is tied to its flag, so that it is not read as a flag itself.
+        line += (option[i].starts_with('-') ? "=" : " ") + shell_quoted(option[i]);
+      }
+    }
+    return line;
+  }
 
  private:
-  std::string line_;
+  std::vector<OptionWords> options_;
 };
 
 // What is checked, on what, and how it is judged.
@@ -85,18 +98,38 @@ void add_fail_on(const Options& options, Words& words) {
   words.add("--fail-on", levels[static_cast<std::size_t>(options.fail_on)]);
 }
 
+// What decides about a run, and with presentation where its files go and how it is shown.
+Words words_of_run(const Options& options, bool presentation) {
+  Words words;
+  add_words_of_results(options, words);
+  words.add_if_given("-config", options.config_path);
+  words.add_each("--only", options.only);
+  if (options.filter_api) words.add("-f");
+  if (options.filter_compat) words.add("--filter-compat");
+  if (options.save_error_data) words.add("-save_error_data");
+  if (presentation && options.out_path != Options().out_path) words.add("-o", options.out_path);
+  if (options.english_titles) words.add("--titles", "en");
+  if (presentation && options.message_format == MessageFormat::json) words.add("--message-format", "json");
+  if (presentation && options.summary) words.add(*options.summary ? "--summary" : "--no-summary");
+  add_fail_on(options, words);
+  words.add("-n", std::to_string(options.threads));
+  words.add_devices(options.devices);
+  add_patience(options, words);
+  add_memory(options, words);
+  if (options.durability == Durability::power) words.add("--durability", "power");
+  return words;
+}
+
 }  // namespace
 
 std::string reproduce_command(const Options& options) {
-  Words words(options);
+  Words words;
   add_words_of_results(options, words);
-  return words.line();
+  return words.line(options);
 }
 
 std::string overflow_command(const Options& options) {
-  Words words(options);
-  const Options defaults;
-  words.add("run_overflow_check");
+  Words words;
   add_words_of_results(options, words);
   words.add_each("--only", options.only);
   if (options.out_path_given) words.add("-o", options.out_path);
@@ -105,33 +138,16 @@ std::string overflow_command(const Options& options) {
   add_fail_on(options, words);
   add_patience(options, words);
   add_memory(options, words);
-  return words.line();
+  return words.line(options, "run_overflow_check");
 }
 
+std::vector<OptionWords> recorded_options(const Options& options) { return words_of_run(options, false).options(); }
+
 std::string resume_command(const Options& options, std::string_view csv_path) {
-  Words words(options);
-  const Options defaults;
-  if (options.command == Command::acc_check) words.add("acc_check");
-  add_words_of_results(options, words);
-  words.add_if_given("-config", options.config_path);
-  words.add_each("--only", options.only);
-  if (options.filter_api) words.add("-f");
-  if (options.filter_compat) words.add("--filter-compat");
-  if (options.save_error_data) words.add("-save_error_data");
-  if (options.out_path != defaults.out_path) words.add("-o", options.out_path);
-  if (options.english_titles) words.add("--titles", "en");
-  if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
-  if (options.summary) words.add(*options.summary ? "--summary" : "--no-summary");
-  add_fail_on(options, words);
-  words.add("-n", std::to_string(options.threads));
-  words.add("-d");
-  for (const int device : options.devices) words.add(std::to_string(device).c_str());
-  add_patience(options, words);
-  add_memory(options, words);
-  if (options.durability == Durability::power) words.add("--durability", "power");
+  Words words = words_of_run(options, true);
   if (options.retry_skip) words.add("--retry-skip");
   words.add("-csv_path", std::string(csv_path));
-  return words.line();
+  return words.line(options, options.command == Command::acc_check ? "acc_check" : "");
 }
 
 }  // namespace msrun

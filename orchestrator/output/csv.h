@@ -10,6 +10,7 @@
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/output/run_paths.h"
+#include "orchestrator/output/set_aside.h"
 #include "runner/dialects/dialect.h"
 #include "runner/results/result.h"
 
@@ -25,16 +26,21 @@ struct CsvStyle {
 // Gives the results one after the other, nullptr at the end; a result need not outlive the next call.
 using ResultSource = std::function<const ApiResult*()>;
 
-// Replaces both files by these results, each in one step.
-void write_csv_files(const RunFiles& files, const CsvStyle& style, const ResultSource& next);
+// Replaces both files, which are in the folder, by these results, each in one step. Is told the rows before that, and
+// given the chance to keep the files that were there: aside, if there is one.
+void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle& style, const ResultSource& next,
+                     SetAside* aside = nullptr);
+
+// Tells it the rows of a result that is not to be written: nothing is lost with them.
+void forgo_rows(SetAside& aside, const ApiResult& result, const CsvStyle& style);
 
 // The growing pair. A call that has a row in the result file has all its rows in the details file.
 class CsvFiles {
  public:
   // A fresh run: both files with their header; refuses to overwrite.
-  static CsvFiles create(const RunFiles& files, const CsvStyle& style);
+  static CsvFiles create(const Folder& folder, const RunFiles& files, const CsvStyle& style);
   // A run that is continued: appends to what is there.
-  static CsvFiles open(const RunFiles& files, const CsvStyle& style);
+  static CsvFiles open(const Folder& folder, const RunFiles& files, const CsvStyle& style);
 
   // One write to each file, details first.
   void append(std::span<const ApiResult> results);

@@ -18,6 +18,7 @@ ResultStore::ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles f
                          journal::Writer& journal, ProgressView& view)
     : devices_(std::move(devices)),
       files_(std::move(files)),
+      folder_(files_.directory),
       style_(style),
       journal_(&journal),
       view_(view),
@@ -40,6 +41,7 @@ void ResultStore::restore(StoredResults earlier, const std::function<bool(const 
     if (!stored_.has(task)) continue;
     const ApiResult result = stored_.outline(task);
     if (run_again(result)) {
+      forgone_.push_back(stored_.get(task));
       stored_.remove(task);
       continue;
     }
@@ -117,35 +119,42 @@ void ResultStore::sync_if_due() {
   unsynced_since_.reset();
 }
 
-void ResultStore::open_fresh_csvs() { csvs_ = CsvFiles::create(files_, style_); }
+void ResultStore::open_fresh_csvs() { csvs_ = CsvFiles::create(*folder_, files_, style_); }
 
-void ResultStore::rewrite_and_open_csvs() {
-  write_csv_files(files_, style_, in_dump_order(all_devices));
+std::vector<std::string> ResultStore::rewrite_and_open_csvs(SetAside::Matters matters) {
+  aside_.emplace(*folder_, files_, matters);
+  for (const ApiResult& result : forgone_) forgo_rows(*aside_, result, style_);
+  write_csv_files(*folder_, files_, style_, in_dump_order(all_devices), &*aside_);
+  std::vector<std::string> kept = aside_->kept();
+  if (kept.empty()) aside_.reset();
   in_dump_order_ = true;
-  csvs_ = CsvFiles::open(files_, style_);
+  csvs_ = CsvFiles::open(*folder_, files_, style_);
+  return kept;
 }
 
 ResultSource ResultStore::in_dump_order(int device) const {
   auto current = std::make_shared<ApiResult>();
-  return [this, device, current, task = std::uint32_t{0}]() mutable -> const ApiResult* {
-    for (; task < stored_.tasks(); ++task) {
-      if (!stored_.has(task)) continue;
-      *current = stored_.get(task);
-      if (device == all_devices || current->device == device) {
-        ++task;
-        return current.get();
+  return [this, device, current, task = std::uint32_t{0}, kept = std::uint32_t{0}]() mutable -> const ApiResult* {
+    while (true) {
+      if (kept < kept_.before.size() && kept_.before[kept] <= task) {
+        *current = kept_.results.get(kept++);
+      } else if (task >= stored_.tasks()) {
+        return nullptr;
+      } else if (const std::uint32_t next = task++; stored_.has(next)) {
+        *current = stored_.get(next);
+      } else {
+        continue;
       }
+      if (device == all_devices || current->device == device) return current.get();
     }
-    return nullptr;
   };
 }
 
 void ResultStore::write_device_csvs() const {
   if (devices_.size() < 2) return;
   for (const int device : devices_) {
-    const std::string directory = join_path(files_.directory, "device" + std::to_string(device));
-    prepare_output_directory(directory);
-    write_csv_files(run_files(directory, files_.stamp), style_, in_dump_order(device));
+    const Folder folder = folder_->subfolder("device" + std::to_string(device));
+    write_csv_files(folder, run_files(folder.path(), files_.stamp), style_, in_dump_order(device));
   }
 }
 
@@ -159,8 +168,19 @@ void ResultStore::close_journal() {
 void ResultStore::close_csvs() {
   const Stopwatch watch(csv_time_);
   csvs_.reset();
-  if (!in_dump_order_) write_csv_files(files_, style_, in_dump_order(all_devices));
+  if (!in_dump_order_) {
+    SetAside* const aside = aside_ ? &*aside_ : nullptr;
+    if (aside != nullptr) {
+      for (const ApiResult& result : forgone_) forgo_rows(*aside, result, style_);
+    }
+    write_csv_files(*folder_, files_, style_, in_dump_order(all_devices), aside);
+    if (aside != nullptr) aside->release();
+  }
   write_device_csvs();
+  if (!folder_->is_at_its_path()) {
+    throw WriteError("The directory " + files_.directory +
+                     " is no longer the one that the run began in: the results are where that has gone.");
+  }
 }
 
 void ResultStore::finish() {

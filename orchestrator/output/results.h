@@ -18,10 +18,18 @@
 
 namespace msrun {
 
+// Results of an earlier run that are no part of the plan, because it is asked for fewer calls than the recording has:
+// they stay in the CSVs.
+struct KeptResults {
+  StoredResults results;              // by their place in dump order among each other
+  std::vector<std::uint32_t> before;  // of each, how many tasks of the plan precede it in the dump
+};
+
 class ResultStore {
  public:
   // tasks: number of calls in the plan. devices: with more than one, every device also gets a pair of CSVs of its own.
-  // All references must outlive the store.
+  // The folder of the files is held open from here on, and nothing is written anywhere else; WriteError if it cannot
+  // be opened. All references must outlive the store.
   ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles files, CsvStyle style, journal::Writer& journal,
               ProgressView& view);
   // Without journal and CSVs: what is committed goes to the view alone.
@@ -39,6 +47,9 @@ class ResultStore {
   // out, so that their calls run again; it is asked without their rows. To be called before anything is added.
   void restore(StoredResults earlier, const std::function<bool(const ApiResult&)>& run_again);
 
+  // Rows for the CSVs alone, which count nowhere: already in the journal.
+  void keep(KeptResults kept) { kept_ = std::move(kept); }
+
   // Takes a result; it reaches journal and CSVs with the next commit(). A second result for the same task is dropped.
   void add(std::string_view encoded);
   void add(const ApiResult& result);
@@ -49,11 +60,15 @@ class ResultStore {
   // Journal first, then CSVs. Throws journal::WriteError or WriteError; what was committed before stands.
   void commit();
 
-  // Opens the CSVs to append to: fresh ones, or those of the earlier run, rewritten from what was restored.
+  // Opens the CSVs to append to: fresh ones, or those of the earlier run, rewritten from what was restored. Of what
+  // matters in the earlier ones nothing is lost: they are kept under the names that are returned unless it is all in
+  // the new ones.
   void open_fresh_csvs();
-  void rewrite_and_open_csvs();
+  std::vector<std::string> rewrite_and_open_csvs(SetAside::Matters matters);
 
-  // Commits what is left, closes the journal and renders all CSVs in dump order.
+  // Commits what is left, closes the journal and renders all CSVs in dump order, those of the devices last. Files that
+  // rewrite_and_open_csvs() kept are removed if all that matters in them is in the CSVs now. WriteError also if the
+  // folder was moved or replaced meanwhile, although its files are complete then.
   void finish();
 
   bool is_done(std::uint32_t task) const { return stored_.has(task); }
@@ -80,11 +95,15 @@ class ResultStore {
 
   std::vector<int> devices_;
   RunFiles files_;
+  std::optional<Folder> folder_;  // none without files
   CsvStyle style_;
   journal::Writer* journal_ = nullptr;
   ProgressView& view_;
   std::optional<CsvFiles> csvs_;
+  std::optional<SetAside> aside_;
   StoredResults stored_;
+  KeptResults kept_;
+  std::vector<ApiResult> forgone_;  // earlier results of calls that run again
   std::vector<ApiResult> uncommitted_;
   std::string unwritten_;  // these, encoded for the journal one behind the other
   std::vector<std::size_t> unwritten_sizes_;

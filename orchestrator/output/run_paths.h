@@ -8,8 +8,9 @@
 
 namespace msrun {
 
-// The files that -csv_path continues: the result file must have its original name and, if it is there, be readable and
-// writable. Without a journal to render them from, both CSVs must be there.
+// The files that -csv_path continues, which names the result file or, as is easily done, the details file or the
+// journal beside it: they must have their original names and, if they are there, be readable and writable. Without a
+// journal to render them from, both CSVs must be there, and neither may be a symbolic link.
 RunFiles resumed_run_files(const std::string& csv_path);
 
 }  // namespace msrun

@@ -8,26 +8,33 @@
 
 namespace msrun {
 
-std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& is_free) {
+namespace {
+
+bool is_taken(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+}
+
+}  // namespace
+
+std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& claim) {
   for (std::time_t now = std::time(nullptr);; ++now) {
     std::string stamp = timestamp(now);
-    if (is_free(stamp)) return stamp;
+    if (claim(stamp)) return stamp;
   }
 }
 
-RunFiles fresh_run_files(const std::string& directory) {
+RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim) {
   return run_files(directory, fresh_stamp([&](const std::string& stamp) {
                      const RunFiles files = run_files(directory, stamp);
-                     std::error_code ignored;
-                     return !std::filesystem::exists(files.result, ignored) &&
-                            !std::filesystem::exists(files.details, ignored) &&
-                            !std::filesystem::exists(files.journal, ignored);
+                     return !is_taken(files.result) && !is_taken(files.details) && claim(files);
                    }));
 }
 
-NewFile::~NewFile() {
+void NewFile::remove() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove(path_, ignored);
+  path_.clear();
 }
 
 }  // namespace msrun

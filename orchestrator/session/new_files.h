@@ -8,20 +8,21 @@
 
 namespace msrun {
 
-// The time stamp (YYYYmmddHHMMSS) of now, or of the first second after it that is free: two runs that start in the same
-// second must not meet in one file.
-std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& is_free);
+// The time stamp (YYYYmmddHHMMSS) of now, or of the first second after it that claim() could make its own, by a file
+// that only one can create: two runs that start in the same second must not meet in one file.
+std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& claim);
 
-// Names in the directory of which no file is there.
-RunFiles fresh_run_files(const std::string& directory);
+// Names in the directory that nothing has, a dangling link included, and that claim() could make its own.
+RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim);
 
-// A file that this run has created and removes again unless it comes to start.
+// A file, or an empty folder, that this run has created and removes again unless it comes to start.
 class NewFile {
  public:
   NewFile() = default;
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
-  ~NewFile();
+  ~NewFile() { remove(); }
+  void remove();
   void created(const std::string& path) { path_ = path; }
   void keep() { path_.clear(); }
 

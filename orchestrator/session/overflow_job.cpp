@@ -1,8 +1,5 @@
 #include "orchestrator/session/overflow_job.h"
 
-#include <filesystem>
-#include <system_error>
-
 #include <spdlog/spdlog.h>
 
 #include "kernels/io/files/paths.h"
@@ -26,17 +23,26 @@ void OverflowJob::select(const Options& /*options*/, PlanOptions& plan_options) 
 
 void OverflowJob::choose_files(const SessionState& session) {
   const Options& options = session.options;
-  if (!options.out_path_given) return;
-  prepare_output_directory(options.out_path);
-  const std::string stamp = fresh_stamp([&](const std::string& candidate) {
-    std::error_code ignored;
-    return !std::filesystem::exists(csv_path(options.out_path, candidate), ignored);
-  });
-  csv_path_ = csv_path(options.out_path, stamp);
+  if (options.out_path_given) prepare_output_directory(options.out_path);
 }
 
 ResultStore& OverflowJob::open(const SessionState& session) {
-  report_.emplace(session.plan.dialect(), session.options.compat_msprobe, session.stdout_view, csv_path_);
+  const auto make_report = [&] {
+    report_.emplace(session.plan.dialect(), session.options.compat_msprobe, session.stdout_view, csv_path_);
+  };
+  if (!session.options.out_path_given) {
+    make_report();
+  } else {
+    fresh_stamp([&](const std::string& stamp) {
+      csv_path_ = csv_path(session.options.out_path, stamp);
+      try {
+        make_report();
+        return true;
+      } catch (const FileExists&) {
+        return false;
+      }
+    });
+  }
   return results_.emplace(session.plan.size(), *report_);
 }
 

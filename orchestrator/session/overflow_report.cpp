@@ -1,5 +1,7 @@
 #include "orchestrator/session/overflow_report.h"
 
+#include <unistd.h>
+
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/text.h"
@@ -46,8 +48,15 @@ OverflowReport::OverflowReport(const Dialect& dialect, bool compat_msprobe, Prog
                                const std::string& csv_path)
     : dialect_(dialect), compat_msprobe_(compat_msprobe), other_(other) {
   if (csv_path.empty()) return;
-  csv_.emplace(csv_path, AppendedFile::Mode::create_new);
-  csv_->append(overflow_header());
+  const std::string name(base_name(csv_path));
+  const Folder folder(csv_path.substr(0, csv_path.size() - name.size()));
+  csv_.emplace(folder, name, AppendedFile::Mode::create_new);
+  try {
+    csv_->append(overflow_header());
+  } catch (const WriteError&) {
+    unlinkat(folder.descriptor(), name.c_str(), 0);
+    throw;
+  }
 }
 
 void OverflowReport::api_result(const ApiResult& result) {

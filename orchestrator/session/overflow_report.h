@@ -20,7 +20,8 @@ std::string overflow_row(const ApiResult& result, bool compat_msprobe);
 class OverflowReport : public ProgressView {
  public:
   // dialect is that of the dump; other must outlive the report. compat_msprobe: a call without an overflow is a normal
-  // overflow, as msProbe calls it. An empty path: no file. Refuses to overwrite with UserError. Throws WriteError.
+  // overflow, as msProbe calls it. An empty path: no file. Refuses to overwrite with
+  // FileExists. Throws WriteError, and leaves no file then.
   OverflowReport(const Dialect& dialect, bool compat_msprobe, ProgressView& other, const std::string& csv_path);
 
   void run_started(const RunStarted& event) override { other_.run_started(event); }

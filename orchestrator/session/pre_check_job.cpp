@@ -69,6 +69,7 @@ void log_times(const SessionState& session, const ResultStore& results) {
 
 void PreCheckJob::configure(const Options& options) {
   resumed_ = !options.csv_path.empty();
+  if (!options.taken_over.empty()) spdlog::info("From the journal: {}", options.taken_over);
   if (options.config_path.empty()) return;
   config_ = load_config(options.config_path, is_known_api);
   for (const std::string& notice : config_.notices) spdlog::warn("{}", notice);
@@ -98,33 +99,55 @@ void PreCheckJob::choose_files(const SessionState& session) {
     return;
   }
   prepare_output_directory(options.out_path);
-  files_ = fresh_run_files(options.out_path);
+}
+
+// Files and folders of a fresh run under the first time stamp that no other run has taken.
+void PreCheckJob::begin(const SessionState& session) {
+  files_ = fresh_run_files(session.options.out_path, [&](const RunFiles& files) {
+    if (!open_error_data(session, files.stamp)) return false;
+    journal_ = begin_journal(session, files.journal, new_journal_);
+    if (!journal_) new_error_data_.remove();
+    return journal_.has_value();
+  });
+}
+
+// False for a fresh run if another run has the folder of that stamp.
+bool PreCheckJob::open_error_data(const SessionState& session, const std::string& stamp) {
+  if (!session.options.save_error_data) return true;
+  const Folder place(config_.error_data_path);
+  const std::string name = session.plan.dialect().error_data_folder(stamp);
+  if (!resumed_) {
+    if (!place.make_new(name)) return false;
+    new_error_data_.created(place.path_of(name));
+  }
+  error_data_ = place.subfolder(name);
+  return true;
 }
 
 ResultStore& PreCheckJob::open(const SessionState& session) {
   const Options& options = session.options;
   view_ = &session.stdout_view;
-  if (options.save_error_data) {
-    error_data_ = join_path(config_.error_data_path, session.plan.dialect().error_data_folder(files_.stamp));
-    prepare_output_directory(error_data_);
-  }
   const CsvStyle style{config_.precision, options.english_titles, !options.compat_msprobe, &session.plan.dialect()};
-  std::optional<StoredResults> earlier;
+  std::optional<EarlierRun> earlier;
   if (resumed_) {
-    EarlierRun run = reopen_run(session, files_, style, new_journal_);
-    journal_.emplace(std::move(run.journal));
-    attempts_ = std::move(run.attempts);
-    earlier = std::move(run.results);
+    earlier = reopen_run(session, files_, style, new_journal_);
+    open_error_data(session, files_.stamp);
+    journal_.emplace(std::move(earlier->journal));
+    attempts_ = std::move(earlier->attempts);
+    notes_ = std::move(earlier->notes);
+    is_imported_ = earlier->is_imported;
   } else {
-    journal_.emplace(begin_journal(session, files_.journal, new_journal_));
+    begin(session);
   }
   results_.emplace(session.plan.size(), options.devices, files_, style, *journal_, *view_);
   if (options.durability == Durability::power) results_->sync_within(power_sync_delay);
   if (earlier) {
-    restore(options, session.plan, std::move(*earlier));
+    results_->keep(std::move(earlier->kept));
+    restore(options, session.plan, std::move(earlier->results));
   } else {
     results_->open_fresh_csvs();
     new_journal_.keep();
+    new_error_data_.keep();
   }
   return *results_;
 }
@@ -143,13 +166,23 @@ void PreCheckJob::restore(const Options& options, const Plan& plan, StoredResult
 
 // The journal is what counts: that the CSVs cannot be written is no reason to remove one that was just made of them.
 void PreCheckJob::show_earlier() {
+  std::vector<std::string> kept;
   try {
-    results_->rewrite_and_open_csvs();
+    kept = results_->rewrite_and_open_csvs(is_imported_ ? SetAside::Matters::rows : SetAside::Matters::calls);
   } catch (const WriteError&) {
     new_journal_.keep();
     throw;
   }
   new_journal_.keep();
+  std::string text;
+  for (const std::string& note : notes_) text += (text.empty() ? "" : " ") + note;
+  if (!kept.empty()) {
+    text += (text.empty() ? "" : " ") + std::string("The CSVs are kept as they were, in ") + files_.directory + " as ";
+    for (const std::string& name : kept) text += (name == kept.front() ? "" : " and ") + name;
+    text += is_imported_ ? ", until everything in them is in the new ones."
+                         : ", until the new ones have all of their calls: the journal does not.";
+  }
+  if (!text.empty()) spdlog::warn("{}", text);
 }
 
 void PreCheckJob::put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const {
@@ -179,7 +212,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
 void PreCheckJob::announce(RunStarted& event) const {
   spdlog::info("acc_check task result will be saved in {}", files_.result);
   spdlog::info("acc_check task details will be saved in {}", files_.details);
-  if (!error_data_.empty()) spdlog::info("acc_check task error_data will be saved in {}", error_data_);
+  if (error_data_) spdlog::info("acc_check task error_data will be saved in {}", error_data_->path());
   event.result_path = files_.result;
   event.details_path = files_.details;
   event.journal_path = files_.journal;

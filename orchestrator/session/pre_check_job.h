@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "orchestrator/command/config.h"
 #include "orchestrator/session/job.h"
@@ -30,16 +31,21 @@ class PreCheckJob final : public Job {
   void print_incomplete(const SessionState& session) const override;
 
  private:
+  void begin(const SessionState& session);
+  bool open_error_data(const SessionState& session, const std::string& stamp);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
   void put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const;
 
   Config config_;
   RunFiles files_;
-  std::string error_data_;  // directory; empty: no tensors are kept
+  std::optional<Folder> error_data_;  // none: no tensors are kept
   AttemptHistory attempts_;
   ProgressView* view_ = nullptr;
   NewFile new_journal_;
+  NewFile new_error_data_;
+  std::vector<std::string> notes_;  // about the CSVs of the earlier run
+  bool is_imported_ = false;        // that run is known from its CSVs alone
   std::optional<journal::Writer> journal_;
   std::optional<ResultStore> results_;
   bool resumed_ = false;

@@ -1,17 +1,24 @@
 #include "orchestrator/session/run_journal.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <unordered_map>
 
 #include <spdlog/spdlog.h>
 #include <nlohmann/json.hpp>
 
+#include "journal/error.h"
 #include "journal/reader.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "orchestrator/command/recorded_options.h"
+#include "orchestrator/session/input.h"
 #include "orchestrator/session/limits.h"
 #include "runner/results/journal_records.h"
 
@@ -19,6 +26,9 @@ namespace msrun {
 namespace {
 
 using nlohmann::json;
+
+// More rows than any result file has.
+constexpr std::uint64_t max_kept = std::uint64_t{1} << 26;
 
 // What must be equal for a journal to be continued: the dump and everything that changes a result.
 json fingerprint(const SessionState& session) {
@@ -37,7 +47,7 @@ json fingerprint(const SessionState& session) {
 }
 
 // The fingerprint, and what is there to be read.
-std::string journal_metadata(const SessionState& session) {
+std::string journal_metadata(const SessionState& session, std::size_t kept) {
   const Options& options = session.options;
   json metadata{{"program", "msrun"},
                 {"version", program_version()},
@@ -52,11 +62,39 @@ std::string journal_metadata(const SessionState& session) {
                 {"backend", session.backend.row->name},
                 {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
   for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
+  metadata["arguments"] = recorded_options(options);
+  std::error_code ignored;
+  metadata["working_directory"] = std::filesystem::current_path(ignored).string();
+  if (kept > 0) metadata["kept"] = kept;
   // A path may hold bytes that are not UTF-8.
   return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-void require_same_run(const std::string& metadata, const json& expected, const std::string& journal) {
+// The options that select calls, as far as they differ: " (--only: 'A' then, none now)".
+std::string selection_differences(const json& metadata, const Options& options) {
+  if (!metadata.contains("arguments")) return {};
+  const auto values = [](const json& groups, const std::string& flag) {
+    std::string text;
+    for (const json& group : groups) {
+      if (!group.is_array() || group.empty() || group[0] != flag) continue;
+      text += text.empty() ? "" : ", ";
+      text += group.size() > 1 && group[1].is_string() ? shell_quoted(sanitised(group[1].get<std::string>())) : "given";
+    }
+    return text.empty() ? "none" : text;
+  };
+  std::string differences;
+  for (const std::string_view option : selecting_options()) {
+    const std::string flag(option);
+    const std::string then = values(metadata["arguments"], flag);
+    const std::string now = values(recorded_options(options), flag);
+    if (then == now) continue;
+    differences += (differences.empty() ? " (" : "; ") + flag + ": " + then + " then, " + now + " now";
+  }
+  return differences.empty() ? "" : differences + ")";
+}
+
+void require_same_run(const std::string& metadata, const json& expected, const Options& options,
+                      const std::string& journal) {
   const json recorded = json::parse(metadata, nullptr, false);
   if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
       !recorded["fingerprint"].is_object()) {
@@ -70,7 +108,8 @@ void require_same_run(const std::string& metadata, const json& expected, const s
     const json earlier = begun.value(key, json());
     if (earlier == value) continue;
     differences += differences.empty() ? "" : ", ";
-    differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it"
+    differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it" +
+                                       selection_differences(recorded, options)
                                  : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
   }
   if (!differences.empty()) {
@@ -89,21 +128,14 @@ void warn_of_other_device(const std::string& metadata, const SessionState& sessi
                sanitised(backend.get<std::string>()), now);
 }
 
-EarlierRun reopen_journal(const SessionState& session, const std::string& path) {
-  // Locked first: what is read and what is continued are the same then.
-  std::unique_ptr<journal::File> file = journal::open_file(path);
-  const std::string metadata = journal::read_header(*file).metadata;
-  require_same_run(metadata, fingerprint(session), path);
-  warn_of_other_device(metadata, session, path);
-  StoredResults results(session.plan.size());
-  AttemptHistory attempts;
-  RecordHandlers handlers;
-  // A call that ran again for its SKIP has several results: the last counts.
-  handlers.result = [&](const ApiResult& result) {
-    if (result.task < results.tasks()) results.put(result);
-  };
-  handlers.attempt = [&](const AttemptNote& note) { attempts.see(note); };
-  const journal::Recovery recovery = read_records(*file, handlers);
+// How many results beside those of the plan the journal keeps.
+std::uint64_t kept_results(const std::string& metadata) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  const json kept = recorded.is_object() ? recorded.value("kept", json()) : json();
+  return kept.is_number_unsigned() ? std::min(kept.get<std::uint64_t>(), max_kept) : 0;
+}
+
+void warn_of_losses(const journal::Recovery& recovery, const std::string& path) {
   if (recovery.torn_tail) {
     spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.", path,
                  recovery.torn_bytes);
@@ -112,45 +144,216 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
     spdlog::warn("{}: {} bytes in {} places are damaged; the calls recorded there are checked again.", path,
                  recovery.damaged_bytes, recovery.damaged_regions);
   }
-  return {journal::Writer::resume(std::move(file), recovery.valid_size), std::move(results), std::move(attempts)};
+  if (recovery.missing_frames > 0) {
+    spdlog::warn(
+        "{}: batches that were written are missing, by their numbers {}; the calls recorded there are checked "
+        "again.",
+        path, recovery.missing_frames);
+  }
+  if (recovery.repeated_frames + recovery.displaced_frames > 0) {
+    spdlog::warn("{}: {} batches are there more than once and {} are out of their place; each was read once, in order.",
+                 path, recovery.repeated_frames, recovery.displaced_frames);
+  }
+}
+
+// Where the calls of the whole recording are, whatever the options leave out.
+class WholeRecording {
+ public:
+  struct Place {
+    std::size_t rank = 0;      // in dump order
+    std::uint32_t before = 0;  // planned calls ahead of it
+  };
+
+  explicit WholeRecording(const SessionState& session) {
+    PlanOptions options;
+    options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
+    const Plan whole = read_plan(session.options, options);
+    std::uint32_t before = 0;
+    for (std::uint32_t task = 0; task < whole.size(); ++task) {
+      const std::string_view name = whole.view().name(task);
+      places_.emplace(name, Place{task, before});
+      if (before < session.plan.size() && session.plan.view().name(before) == name) ++before;
+    }
+  }
+
+  const Place* find(const std::string& name) const {
+    const auto found = places_.find(name);
+    return found == places_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::unordered_map<std::string, Place> places_;
+};
+
+// What the journal of a run that was begun from CSVs keeps beside the results of its plan.
+KeptResults placed(const SessionState& session, const StoredResults& kept) {
+  KeptResults results;
+  if (kept.count() == 0) return results;
+  const WholeRecording whole(session);
+  results.results.resize(kept.count());
+  for (std::uint32_t i = 0; i < kept.tasks(); ++i) {
+    if (!kept.has(i)) continue;
+    ApiResult result = kept.get(i);
+    const WholeRecording::Place* place = whole.find(result.name);
+    result.task = static_cast<std::uint32_t>(results.before.size());
+    results.results.put(result);
+    results.before.push_back(place == nullptr ? static_cast<std::uint32_t>(session.plan.size()) : place->before);
+  }
+  // The lists of a recording that has changed since may disagree.
+  for (std::size_t i = 1; i < results.before.size(); ++i) {
+    results.before[i] = std::max(results.before[i], results.before[i - 1]);
+  }
+  return results;
+}
+
+EarlierRun reopen_journal(const SessionState& session, const std::string& path) {
+  // Locked first: what is read and what is continued are the same then.
+  std::unique_ptr<journal::File> file = journal::open_file(path);
+  const std::string metadata = journal::read_header(*file).metadata;
+  require_same_run(metadata, fingerprint(session), session.options, path);
+  warn_of_other_device(metadata, session, path);
+  StoredResults results(session.plan.size());
+  const std::uint64_t most_kept = kept_results(metadata);
+  StoredResults kept;
+  AttemptHistory attempts;
+  RecordHandlers handlers;
+  // A call that ran again for its SKIP has several results: the last counts.
+  handlers.result = [&](ApiResult&& result) {
+    if (result.task < results.tasks()) return results.put(result);
+    result.task -= static_cast<std::uint32_t>(results.tasks());
+    if (result.task >= most_kept) return;
+    if (kept.tasks() <= result.task) kept.resize(std::max<std::size_t>(1024, std::size_t{result.task} * 2));
+    kept.put(result);
+  };
+  handlers.attempt = [&](const AttemptNote& note) { attempts.see(note); };
+  const journal::Recovery recovery = read_records(*file, handlers);
+  warn_of_losses(recovery, path);
+  KeptResults others = placed(session, kept);
+  return {journal::Writer::resume(std::move(file), recovery.valid_size, recovery.next_sequence),
+          std::move(results),
+          std::move(attempts),
+          std::move(others),
+          {},
+          false};
+}
+
+// The rows of the result file, by whether their calls are planned.
+struct SortedRows {
+  std::vector<ApiResult> planned;
+  std::vector<ApiResult> others;      // in dump order
+  std::vector<std::uint32_t> before;  // of the others
+};
+
+SortedRows sort_rows(const SessionState& session, const RunFiles& files, std::vector<ApiResult> rows) {
+  std::unordered_map<std::string_view, std::uint32_t> tasks;
+  for (std::uint32_t task = 0; task < session.plan.size(); ++task) tasks.emplace(session.plan.view().name(task), task);
+  const std::size_t all = rows.size();
+  SortedRows sorted;
+  for (ApiResult& result : rows) {
+    const auto task = tasks.find(result.name);
+    if (task != tasks.end()) result.task = task->second;
+    (task == tasks.end() ? sorted.others : sorted.planned).push_back(std::move(result));
+  }
+  if (sorted.others.empty()) return sorted;
+  const WholeRecording whole(session);
+  std::size_t strangers = 0;
+  std::string first;
+  for (const ApiResult& result : sorted.others) {
+    if (whole.find(result.name) == nullptr && strangers++ == 0) first = result.name;
+  }
+  if (strangers > 0) {
+    throw UserError("-csv_path: " + std::to_string(strangers) + " of the " + std::to_string(all) + " rows of " +
+                    files.result + " are of calls that are not in the dump (the first is " + first +
+                    "): the file is of another dump. Nothing was changed.");
+  }
+  std::ranges::sort(sorted.others, {}, [&](const ApiResult& result) { return whole.find(result.name)->rank; });
+  for (const ApiResult& result : sorted.others) sorted.before.push_back(whole.find(result.name)->before);
+  return sorted;
 }
 
 // The files of a tool that keeps no journal: what its result file holds is finished.
 EarlierRun import_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
   ImportedCsv imported = import_csv(files.result, files.details, style);
-  for (const std::string& note : imported.notes) spdlog::warn("{}", note);
-  std::unordered_map<std::string_view, std::uint32_t> tasks;
-  for (std::uint32_t task = 0; task < session.plan.size(); ++task) tasks.emplace(session.plan.view().name(task), task);
-  journal::Writer journal = begin_journal(session, files.journal, new_file);
+  SortedRows rows = sort_rows(session, files, std::move(imported.results));
+  std::optional<journal::Writer> journal = begin_journal(session, files.journal, new_file, rows.others.size());
+  if (!journal) throw UserError(files.journal + " was just made by another run that continues " + files.result + ".");
   StoredResults results(session.plan.size());
-  for (ApiResult& result : imported.results) {
-    const auto task = tasks.find(result.name);
-    if (task == tasks.end()) {
-      spdlog::warn("{}: {} is not in the dump and is dropped.", files.result, result.name);
-      continue;
-    }
-    result.task = task->second;
+  for (ApiResult& result : rows.planned) {
     const bool by_rule = session.plan.view().tasks[result.task].skip_by_rule;
     if (by_rule && result.outcome == Outcome::not_checkable) result.outcome = Outcome::skipped_by_rule;
     results.put(result);
-    journal.append(encode(result));
+    journal->append(encode(result));
   }
-  journal.flush();
-  return {std::move(journal), std::move(results), {}};
+  KeptResults kept{StoredResults(rows.others.size()), std::move(rows.before)};
+  for (std::uint32_t i = 0; i < rows.others.size(); ++i) {
+    ApiResult& result = rows.others[i];
+    result.task = i;
+    kept.results.put(result);
+    result.task += static_cast<std::uint32_t>(session.plan.size());
+    journal->append(encode(result));
+  }
+  journal->flush();
+  if (!rows.others.empty()) {
+    spdlog::info("{}: {} rows are of calls that these options leave out; they stay as they are.", files.result,
+                 rows.others.size());
+  }
+  return {*std::move(journal), std::move(results), {}, std::move(kept), std::move(imported.notes), true};
+}
+
+// What to do about a journal that nothing can be read from, if there are CSVs to go on with.
+std::string way_out(const RunFiles& files, const std::string& reason) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(files.result, ignored) || !std::filesystem::exists(files.details, ignored)) {
+    return reason + "; nothing can be continued without it.";
+  }
+  return reason + "; move " + files.journal + " away, and -csv_path continues from what " + files.result +
+         " and the details file beside it hold.";
+}
+
+std::size_t rows_of(const std::string& csv) {
+  std::ifstream file(csv, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  CsvReader reader(bytes);
+  std::vector<std::string> row;
+  std::size_t rows = 0;
+  while (reader.next(row)) ++rows;
+  return rows == 0 ? 0 : rows - 1;
+}
+
+EarlierRun continue_journal(const SessionState& session, const RunFiles& files) {
+  std::optional<EarlierRun> run;
+  try {
+    run = reopen_journal(session, files.journal);
+  } catch (const journal::EmptyFile& error) {
+    throw UserError(way_out(files, error.what()));
+  } catch (const journal::DamagedHeader& error) {
+    throw UserError(way_out(files, error.what()));
+  }
+  if (run->results.count() + run->kept.before.size() > 0) return *std::move(run);
+  const std::size_t rows = rows_of(files.result);
+  if (rows == 0) return *std::move(run);
+  throw UserError(way_out(
+      files, files.journal + " holds no result, but " + files.result + " has " + std::to_string(rows) + " rows"));
 }
 
 }  // namespace
 
-journal::Writer begin_journal(const SessionState& session, const std::string& path, NewFile& new_file) {
-  journal::Writer journal = journal::Writer::create(path, journal_metadata(session));
-  new_file.created(path);
-  return journal;
+std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path, NewFile& new_file,
+                                             std::size_t kept) {
+  try {
+    journal::Writer journal = journal::Writer::create(path, journal_metadata(session, kept));
+    new_file.created(path);
+    return journal;
+  } catch (const journal::WriteError& error) {
+    if (error.code() == EEXIST) return std::nullopt;
+    throw;
+  }
 }
 
 EarlierRun reopen_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
   std::error_code ignored;
-  return std::filesystem::exists(files.journal, ignored) ? reopen_journal(session, files.journal)
-                                                         : import_run(session, files, style, new_file);
+  const bool has_journal = std::filesystem::exists(std::filesystem::symlink_status(files.journal, ignored));
+  return has_journal ? continue_journal(session, files) : import_run(session, files, style, new_file);
 }
 
 }  // namespace msrun

@@ -1,9 +1,13 @@
 // The journal of a pre-check: what its header says, and how the run that it belongs to is continued.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "journal/writer.h"
+#include "orchestrator/output/results.h"
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/new_files.h"
 #include "runner/results/attempts.h"
@@ -11,19 +15,25 @@
 
 namespace msrun {
 
-// A new journal at files.journal, which new_file removes unless it is kept. Throws journal::WriteError.
-journal::Writer begin_journal(const SessionState& session, const std::string& path, NewFile& new_file);
+// A new journal at path, which new_file removes unless it is kept; nothing if there is something of that name. It also
+// holds results of calls that are not planned, kept of them. Throws journal::WriteError.
+std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path, NewFile& new_file,
+                                             std::size_t kept = 0);
 
 // What an earlier run left behind, and its journal, open to be continued.
 struct EarlierRun {
   journal::Writer journal;
   StoredResults results;
   AttemptHistory attempts;
+  KeptResults kept;
+  std::vector<std::string> notes;  // what of the files could not be used; one sentence each
+  bool is_imported = false;        // from the CSVs
 };
 
-// Reads the journal; without one the CSVs, which are of that style, and makes a journal of what they say. Throws
-// UserError for a journal of another dump or other options, with the differences named, and for files that cannot be
-// read; journal::Error for damage.
+// Reads the journal; without one the CSVs, which are of that style, and makes a journal of what they say: rows of calls
+// that are not planned, because the plan is of a part of the recording, are kept. Throws UserError for files of another
+// dump, for a journal of other options, with the differences named, for one without results beside CSVs that have some,
+// and for files that cannot be read; journal::Error for damage.
 EarlierRun reopen_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file);
 
 }  // namespace msrun

@@ -198,7 +198,7 @@ class Check {
     }
     const bool error = result_.forward == Status::error || result_.backward == Status::error;
     if (error && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
-    if (!passes(result_) && !options_.error_data.empty()) save(call, bench, device);
+    if (!passes(result_) && options_.error_data) save(call, bench, device);
     return call.recorded && call.hf32_changed;
   }
 
@@ -265,7 +265,7 @@ class Check {
   // The verdict stands whether or not the tensors can be kept.
   void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) const {
     try {
-      options_.dialect->save_error_data(options_.error_data, call, bench, device);
+      options_.dialect->save_error_data(*options_.error_data, call, bench, device);
     } catch (const std::runtime_error& error) {
       write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));
     }

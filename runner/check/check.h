@@ -1,10 +1,11 @@
 // The check of one API call: materialise, run on the device, run the benchmark, compare.
 #pragma once
 
-#include <filesystem>
+#include <optional>
 
 #include "kernels/api/api_call.h"
 #include "kernels/compare/compare.h"
+#include "kernels/io/files/folder.h"
 #include "runner/device/device.h"
 #include "runner/dialects/dialect.h"
 #include "runner/results/result.h"
@@ -17,8 +18,8 @@ struct CheckOptions {
   TestedOn tested_on = TestedOn::unknown;
   MaterialiseOptions materialise;
   CompareOptions compare;
-  // Where the tensors of calls that do not pass are written; empty: nowhere.
-  std::filesystem::path error_data;
+  // Where the tensors of calls that do not pass are written; none: nowhere.
+  std::optional<Folder> error_data;
   // The check of runner/check/overflow.h in place of the comparison.
   bool overflow = false;
 };

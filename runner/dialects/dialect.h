@@ -18,6 +18,7 @@
 #include "kernels/compare/details_csv.h"
 #include "kernels/evaluate/materialise.h"
 #include "kernels/io/dump/dump_dialect.h"
+#include "kernels/io/files/folder.h"
 #include "runner/results/result.h"
 
 namespace msrun {
@@ -100,9 +101,9 @@ class Dialect {
   // The folder that -save_error_data makes; stamp is that of the CSVs, "20260131123000".
   virtual std::string error_data_folder(const std::string& stamp) const = 0;
   // Writes the tensors of a call that did not pass. Slashes and control characters of names become '_' and long names
-  // are cut, so that every file lies in the directory. Throws FileError for a file that cannot be written.
-  virtual void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call,
-                               const Evaluation& bench, const DeviceResult& device) const = 0;
+  // are cut, so that every file lies in the folder. Throws FileError for a file that cannot be written.
+  virtual void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
+                               const DeviceResult& device) const = 0;
 };
 
 const Dialect& pytorch_dialect();

@@ -18,43 +18,41 @@ std::string harmless(std::string text, std::size_t longest) {
 }
 
 // n counts every leaf, depth first; only tensors are written.
-void save_tree(const std::filesystem::path& directory, const std::string& prefix, const Value& tree, int& n) {
+void save_tree(const Folder& folder, const std::string& prefix, const Value& tree, int& n) {
   for_each_leaf(tree, [&](const Value& leaf) {
-    if (const Tensor* tensor = leaf.get<Tensor>())
-      write_pt((directory / (prefix + "." + std::to_string(n) + ".pt")).string(), *tensor);
+    if (const Tensor* tensor = leaf.get<Tensor>()) write_pt(folder, prefix + "." + std::to_string(n) + ".pt", *tensor);
     ++n;
   });
 }
 
-void save_list(const std::filesystem::path& directory, const std::string& prefix, const List& values,
-               const RaisePlan* raised = nullptr) {
+void save_list(const Folder& folder, const std::string& prefix, const List& values, const RaisePlan* raised = nullptr) {
   int n = 0;
   for (const Value& value : values) {
     const Value saved = raised == nullptr ? value : transform_leaves(value, [&](const Value& leaf) -> Value {
       const Tensor* tensor = leaf.get<Tensor>();
       return tensor == nullptr ? leaf : Value(raise_gradient(*tensor, *raised));
     });
-    save_tree(directory, prefix, saved, n);
+    save_tree(folder, prefix, saved, n);
   }
 }
 
 }  // namespace
 
-void save_pt_files(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
+void save_pt_files(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
                    const DeviceResult& device) {
   const std::string name = harmless(call.name, 120);
-  save_list(directory, name + ".forward.input", call.args);
+  save_list(folder, name + ".forward.input", call.args);
   for (const auto& [key, value] : call.kwargs) {
     int n = 0;
-    save_tree(directory, name + ".forward.input.kwargs." + harmless(key, 80), value, n);
+    save_tree(folder, name + ".forward.input.kwargs." + harmless(key, 80), value, n);
   }
-  save_list(directory, name + ".forward.output.bench", {bench.output});
-  save_list(directory, name + ".forward.output.device", {device.output});
+  save_list(folder, name + ".forward.output.bench", {bench.output});
+  save_list(folder, name + ".forward.output.device", {device.output});
   if (!call.backward.run) return;
   const RaisePlan raised = plan_raise(call, traits_of(call.parts));
-  save_list(directory, name + ".backward.input", call.gradients, &raised);
-  save_list(directory, name + ".backward.output.bench", bench.gradients);
-  save_list(directory, name + ".backward.output.device", device.gradients);
+  save_list(folder, name + ".backward.input", call.gradients, &raised);
+  save_list(folder, name + ".backward.output.bench", bench.gradients);
+  save_list(folder, name + ".backward.output.device", device.gradients);
 }
 
 }  // namespace msrun

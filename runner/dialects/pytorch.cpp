@@ -133,9 +133,9 @@ class PyTorch final : public Dialect {
   }
 
   std::string error_data_folder(const std::string& stamp) const override { return "ut_error_data" + stamp; }
-  void save_error_data(const std::filesystem::path& directory, const MaterialisedCall& call, const Evaluation& bench,
+  void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
                        const DeviceResult& device) const override {
-    save_pt_files(directory, call, bench, device);
+    save_pt_files(folder, call, bench, device);
   }
 };
 

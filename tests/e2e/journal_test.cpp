@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <vector>
 
 #include "tests/support/test_paths.h"
 #include "tests/support/unfinished.h"
@@ -49,7 +51,7 @@ TEST_F(JournalCommand, ShowsAFinishedRun) {
   EXPECT_THAT(shown.err, IsEmpty());
   EXPECT_THAT(shown.out, AllOf(HasSubstr(path.string()), HasSubstr(dump("llama_bf16").string() + ", 84 calls"),
                                HasSubstr("seed 1234 (per-api)"), HasSubstr("84 of 84 finished: pass 38, warning 46"),
-                               HasSubstr("device "), HasSubstr("format 2"), HasSubstr("Damage        none"),
+                               HasSubstr("device "), HasSubstr("format 3"), HasSubstr("Damage        none"),
                                HasSubstr("Writer        none")));
   EXPECT_EQ(snapshot(out()), before) << "it only looks";
 }
@@ -58,7 +60,7 @@ TEST_F(JournalCommand, GivesTheSameAsJson) {
   const fs::path path = run_whole();
   const json object = as_json(path);
   EXPECT_EQ(object["journal"], path.string());
-  EXPECT_EQ(object["format_version"], 2);
+  EXPECT_EQ(object["format_version"], 3);
   EXPECT_EQ(object["calls"], 84);
   EXPECT_EQ(object["results"], 84);
   EXPECT_EQ(object["counts"], json({{"pass", 38},
@@ -218,6 +220,7 @@ TEST_F(JournalCommand, RefusesWhatIsNoJournal) {
   newer[8] = 9;
   const fs::path directory = scratch_ / "files";
   fs::create_directory(directory);
+  fs::create_directory(scratch_ / "none");
   write_file(directory / "empty.journal", "");
   write_file(directory / "foreign.journal", "PK\x03\x04 not one of ours");
   write_file(directory / "newer.journal", newer);
@@ -227,14 +230,82 @@ TEST_F(JournalCommand, RefusesWhatIsNoJournal) {
   expect_refused({"journal", directory / "newer.journal"}, {"newer.journal has journal format 9"});
   expect_refused({"journal", directory / "cut.journal"}, {"cut.journal is damaged: it ends inside its header"});
   expect_refused({"journal", directory / "missing.journal"}, {"missing.journal", "No such file"});
-  expect_refused({"journal", directory}, {"not a regular file"});
+  expect_refused({"journal", scratch_ / "none"}, {"holds no journal of a run"});
   expect_refused({"journal"}, {"needs the journal of a run"});
-  expect_refused({"journal", path, "more"}, {"takes one file"});
   expect_refused({"journal", path, "--csv"}, {"unknown option --csv"});
   expect_refused({"journal", path, "--export"}, {"--export needs a value"});
   expect_refused({"journal", path, "--json", "--export", "-"}, {"exclude each other"});
   expect_refused({"journal", path, "--export", path}, {"is the journal itself"});
   expect_refused({"journal", path, "--export", directory / "no" / "such.jsonl"}, {"cannot be created"});
+}
+
+TEST_F(JournalCommand, ShowsAllOfADirectory) {
+  const fs::path first = run_whole();
+  ASSERT_EQ(msrun({"-api_info", dump("vit_fp32"), "-o", out()}, scratch_.path()).exit_code, 0);
+  const Finished shown = msrun({"journal", out()}, scratch_.path());
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("84 of 84 finished"), HasSubstr("55 of 55 finished")));
+
+  const json array = json::parse(msrun({"journal", out(), first, "--json"}, scratch_.path()).out, nullptr, false);
+  ASSERT_TRUE(array.is_array());
+  ASSERT_EQ(array.size(), 2U) << "each once";
+  std::set<int> calls;
+  for (const json& object : array) calls.insert(object["calls"].get<int>());
+  EXPECT_EQ(calls, (std::set<int>{55, 84}));
+
+  const Finished exported = msrun({"journal", out(), "--export", scratch_ / "all.jsonl"}, scratch_.path());
+  EXPECT_EQ(exported.exit_code, 0) << exported.err;
+  std::istringstream lines(read_file(scratch_ / "all.jsonl"));
+  std::string line;
+  std::map<std::string, int> results;
+  while (std::getline(lines, line)) ++results[json::parse(line)["journal"].get<std::string>()];
+  EXPECT_EQ(results[first.string()], 84);
+  EXPECT_EQ(results.size(), 2U);
+
+  // One that is none spoils nothing but the exit code.
+  write_file(out() / "bad.journal", "");
+  const Finished rest = msrun({"journal", out()}, scratch_.path());
+  EXPECT_EQ(rest.exit_code, 2);
+  EXPECT_THAT(rest.err, HasSubstr("bad.journal is empty"));
+  EXPECT_THAT(rest.out, HasSubstr("55 of 55 finished"));
+}
+
+// Whole batches that were dropped, doubled or exchanged have good checksums, but numbers.
+TEST_F(JournalCommand, SeesWhatBecameOfWholeBatches) {
+  const auto run = busy_run();
+  run->signal(SIGKILL);
+  run->wait();
+  const fs::path path = journal();
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  const std::string bytes = read_file(path);
+  std::vector<std::size_t> begins;
+  for (std::size_t at = bytes.find("\xF7\x4A\x46\x8B"); at != std::string::npos;) {
+    begins.push_back(at);
+    // Its header says how long it is.
+    std::uint32_t size = 0;
+    for (int i = 3; i >= 0; --i)
+      size = size << 8 | static_cast<unsigned char>(bytes[at + 4 + static_cast<std::size_t>(i)]);
+    at += 32 + size;
+    if (at >= bytes.size()) break;
+  }
+  ASSERT_GE(begins.size(), 4U);
+  const auto frame = [&](std::size_t i) {
+    return bytes.substr(begins[i], (i + 1 < begins.size() ? begins[i + 1] : bytes.size()) - begins[i]);
+  };
+  const std::string head = bytes.substr(0, begins[0]);
+  write_file(path, head + frame(1) + frame(0) + bytes.substr(begins[2]));
+  EXPECT_EQ(as_json(path)["damage"]["displaced_batches"], 1);
+  write_file(path, bytes + frame(1));
+  EXPECT_EQ(as_json(path)["damage"]["repeated_batches"], 1);
+  write_file(path, head + frame(0) + bytes.substr(begins[2]));
+  EXPECT_EQ(as_json(path)["damage"]["missing_batches"], 1);
+  EXPECT_EQ(as_json(path)["damage"]["damaged_regions"], 0);
+  EXPECT_THAT(msrun({"journal", path}, scratch_.path()).out, HasSubstr("of the batches 1 missing by number"));
+
+  const Finished finished = resume(result);
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("batches that were written are missing"));
+  expect_as_if_undisturbed();
 }
 
 }  // namespace

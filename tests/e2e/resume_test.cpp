@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <sstream>
 
 #include "tests/support/test_paths.h"
 #include "tests/support/unfinished.h"
@@ -174,6 +176,178 @@ TEST_F(ResumeHard, WithPowerDurabilityTheFilesAreTheSame) {
   const fs::path result = killed_run({"--durability", "power"});
   const Finished finished = resume(result, {"--durability", "power"});
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  expect_as_if_undisturbed();
+}
+
+// The journal names the dump and the options.
+TEST_F(ResumeHard, ByTheResultFileAlone) {
+  const fs::path result = killed_run({"--seed", "7", "--titles", "en", "--only", "Functional.*", "--only", "T*"});
+  const Finished finished = msrun({"-csv_path", result}, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("calls were finished by the earlier run"), HasSubstr("--seed 7"),
+                                  HasSubstr("--sim-fault Tensor.__mul__.0=hang of the earlier run is not taken over")));
+  expect_as_if_undisturbed({"--seed", "7", "--titles", "en", "--only", "Functional.*", "--only", "T*"});
+}
+
+TEST_F(ResumeHard, ByTheDetailsFileOrTheJournal) {
+  killed_run();
+  EXPECT_EQ(msrun({"-csv_path", only_file(out(), "accuracy_checking_details_")}, scratch_.path()).exit_code, 0);
+  expect_as_if_undisturbed();
+  EXPECT_EQ(msrun({"-csv_path", journal()}, scratch_.path()).exit_code, 0);
+  expect_as_if_undisturbed();
+}
+
+// A fault that changes results is part of the device under test.
+TEST_F(ResumeHard, WithTheFaultsOfTheDevice) {
+  const std::vector<std::string> fault{"--sim-fault", "Torch.matmul.*=wrong-block", "--sim-fault",
+                                       "Functional.silu.*=wrong-element"};
+  const fs::path result = killed_run(fault);
+  fs::resize_file(journal(), fs::file_size(journal()) / 3);
+  const Finished finished = msrun({"-csv_path", result}, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  expect_as_if_undisturbed(fault);
+}
+
+TEST_F(ResumeHard, AloneNamesWhatDiffers) {
+  const fs::path result = killed_run();
+  expect_refused({"-csv_path", result, "--only", "Functional.*"}, {"--only: none then, 'Functional.*' now"});
+  expect_refused({"-csv_path", result, "-f"}, {"-f: none then, given now"});
+  expect_refused({"-csv_path", result, "--seed", "5"}, {"seed (1234 then, 5 now)"});
+  fs::remove(journal());
+  expect_refused({"-csv_path", result}, {"no journal beside", "give it with -api_info"});
+}
+
+class WithoutJournal : public ResumeHard {
+ protected:
+  fs::path whole_run() {
+    EXPECT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out()}, scratch_.path()).exit_code, 0);
+    fs::remove(journal());
+    return result();
+  }
+  fs::path result() const { return out() / only("accuracy_checking_result_"); }
+  fs::path details() const { return out() / only("accuracy_checking_details_"); }
+  // The CSV, not what is kept beside it.
+  std::string only(const std::string& prefix) const {
+    for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with(prefix) && name.ends_with(".csv")) return name;
+    }
+    return {};
+  }
+  // Lines of the log that warn of what is in the files.
+  static std::size_t warnings(const std::string& log) {
+    std::istringstream lines(log);
+    std::size_t count = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("[WARNING]") != std::string::npos && line.find(".csv") != std::string::npos) ++count;
+    }
+    return count;
+  }
+  // Rows of the file but the title whose first cell passes.
+  static void keep_rows(const fs::path& csv, const std::function<bool(const std::string&)>& keep) {
+    const std::string text = read_file(csv);
+    std::string kept;
+    std::size_t row = 0;
+    bool keeping = true;
+    for (std::size_t begin = 0; begin < text.size();) {
+      std::size_t end = text.find("\r\n", begin);
+      end = end == std::string::npos ? text.size() : end + 2;
+      const std::string line = text.substr(begin, end - begin);
+      keeping = row++ == 0 || keep(line.substr(0, line.find(',')));
+      if (keeping) kept += line;
+      begin = end;
+    }
+    write_file(csv, kept);
+  }
+};
+
+TEST_F(WithoutJournal, RowsOfAnotherDumpAreRefused) {
+  const fs::path result = whole_run();
+  expect_refused({"-api_info", dump("vit_fp32"), "-csv_path", result},
+                 {"of the 84 rows", "not in the dump", "Nothing was changed"});
+}
+
+TEST_F(WithoutJournal, RowsThatTheOptionsLeaveOutStay) {
+  const fs::path csv = whole_run();
+  const std::string rows = read_file(csv);
+  const std::string details_before = read_file(details());
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>{"--only", "Functional.silu.*"}, std::vector<std::string>{"-f"}}) {
+    const Finished finished = resume(csv, options);
+    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    EXPECT_EQ(read_file(csv), rows);
+    EXPECT_EQ(read_file(details()), details_before);
+    // The journal that was made of them keeps them, too.
+    write_file(csv, "");
+    EXPECT_EQ(msrun({"-csv_path", csv}, scratch_.path()).exit_code, 0);
+    EXPECT_EQ(read_file(csv), rows);
+    EXPECT_THAT(msrun({"journal", csv}, scratch_.path()).out, HasSubstr("Kept"));
+    fs::remove(journal());
+  }
+}
+
+TEST_F(WithoutJournal, WhatRunsAgainComesBetweenTheRowsThatStay) {
+  const fs::path csv = whole_run();
+  const std::string rows = read_file(csv);
+  const auto is_silu = [](const std::string& name) { return name.find("Functional.silu.") != std::string::npos; };
+  keep_rows(csv, [&](const std::string& name) { return !is_silu(name); });
+  ASSERT_NE(read_file(csv), rows);
+  const Finished finished = resume(csv, {"--only", "Functional.silu.*"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_EQ(read_file(csv), rows);
+  expect_only_result_files();
+  expect_as_if_undisturbed();
+}
+
+// What is not in the new files for good stays beside them.
+TEST_F(WithoutJournal, NothingIsDeletedWithoutACopy) {
+  const fs::path csv = whole_run();
+  const std::string rows = read_file(csv);
+  const std::string repeated = rows + "Functional.silu.0,error,error,a row of its own\r\n" + "torn";
+  write_file(csv, repeated);
+  const Finished finished = resume(csv);
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_EQ(warnings(finished.out), 1U) << finished.out;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr(".csv.bak"), HasSubstr("the last row is torn"),
+                                  HasSubstr("of a call that has a later row")));
+  EXPECT_EQ(read_file(csv.string() + ".bak"), repeated);
+  EXPECT_TRUE(fs::exists(details().string() + ".bak"));
+}
+
+TEST_F(WithoutJournal, ACopyGoesWhenEverythingInItIsThereAgain) {
+  const fs::path csv = whole_run();
+  // Details of a call without a row in the result file: the call runs again.
+  keep_rows(csv, [](const std::string& name) { return name != "Functional.silu.0"; });
+  const Finished finished = resume(csv);
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("of calls without a result row"), HasSubstr(".csv.bak")));
+  expect_only_result_files();
+  expect_as_if_undisturbed();
+}
+
+TEST_F(ResumeHard, AnEmptyJournalBesideFullCsvsSaysWhatToDo) {
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out()}, scratch_.path()).exit_code, 0);
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  const std::string bytes = read_file(journal());
+  for (const std::size_t size : {std::size_t{0}, std::size_t{30}, bytes.find("\xF7\x4A\x46\x8B")}) {
+    write_file(journal(), bytes.substr(0, size));
+    expect_refused({"-api_info", dump("llama_bf16"), "-csv_path", result},
+                   {journal().string(), "away, and -csv_path continues from what"});
+  }
+  fs::remove(journal());
+  EXPECT_EQ(resume(result).exit_code, 0);
+  expect_as_if_undisturbed();
+}
+
+// The CSVs may have outlived the end of the journal.
+TEST_F(ResumeHard, RowsThatTheJournalHasLostAreKeptUntilTheyAreThereAgain) {
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out(), "-n", "1"}, scratch_.path()).exit_code, 0);
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  fs::resize_file(journal(), fs::file_size(journal()) / 2);
+  const Finished finished = msrun({"-csv_path", result}, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr(".csv.bak"));
+  expect_only_result_files();
   expect_as_if_undisturbed();
 }
 

@@ -35,16 +35,20 @@ TEST(Crc32c, ContinuesAtAnyCut) {
 // A journal made by hand from format.md (the checksums bit by bit, the payload as a stored zstd block), not by our
 // writer.
 std::string handmade(int version) {
-  const std::string digits = std::string("4d5352554e4a4e4c") + (version == 1 ? "01000000" : "02000000") +
+  const std::vector<std::string> versions{"01000000", "02000000", "03000000"};
+  const std::vector<std::string> header_checksums{"5f6987bf", "419391e7", "e4e8c72c"};
+  const std::vector<std::string> frame_checksums{"3dc9baa3", "260a779d", "2444efde"};
+  const auto of_version = static_cast<std::size_t>(version - 1);
+  const std::string digits = "4d5352554e4a4e4c" + versions[of_version] +
                              "02000000"
                              "7b7d" +
-                             (version == 1 ? "5f6987bf" : "419391e7") +
+                             header_checksums[of_version] +
                              "f74a468b"
                              "13000000"
                              "0a000000"
                              "02000000"
                              "0155c70c" +
-                             (version == 1 ? "3dc9baa3" : "260a779d") +
+                             (version < 3 ? "" : "0000000000000000") + frame_checksums[of_version] +
                              "28b52ffd"
                              "200a"
                              "510000"
@@ -59,7 +63,7 @@ std::string handmade(int version) {
 }
 
 TEST(Format, ReadsJournalsMadeByHand) {
-  for (const int version : {1, 2}) {
+  for (const int version : {1, 2, 3}) {
     const std::string bytes = handmade(version);
     const Contents contents = read_all(bytes);
     EXPECT_EQ(contents.recovery.version, static_cast<std::uint32_t>(version));
@@ -71,18 +75,21 @@ TEST(Format, ReadsJournalsMadeByHand) {
   }
 }
 
-TEST(Format, AJournalOfVersion1IsContinuedAsSuch) {
-  std::string bytes = handmade(1);
-  Writer writer = Writer::resume(std::make_unique<MemoryFile>(bytes), bytes.size());
-  writer.append("c");
-  writer.close();
-  const Contents contents = read_all(bytes);
-  EXPECT_EQ(contents.recovery.version, 1U);
-  EXPECT_EQ(contents.records, (Records{"ab", "", "c"}));
+TEST(Format, AJournalOfAnEarlierVersionIsContinuedAsSuch) {
+  for (const int version : {1, 2, 3}) {
+    std::string bytes = handmade(version);
+    Writer writer = Writer::resume(std::make_unique<MemoryFile>(bytes), bytes.size());
+    writer.append("c");
+    writer.close();
+    const Contents contents = read_all(bytes);
+    EXPECT_EQ(contents.recovery.version, static_cast<std::uint32_t>(version));
+    EXPECT_EQ(contents.records, (Records{"ab", "", "c"}));
+    expect_clean(contents.recovery);
+  }
 }
 
 TEST(Format, WritesTheDocumentedHeader) {
-  EXPECT_EQ(encode_file_header("{}"), handmade(2).substr(0, 22));
+  EXPECT_EQ(encode_file_header("{}"), handmade(3).substr(0, 22));
   EXPECT_THROW(encode_file_header(std::string(max_metadata_size + 1, ' ')), Error);
 }
 
@@ -95,13 +102,15 @@ TEST(Format, FrameHeaderRoundTripsAndKeepsToItsLimits) {
   const FrameHeader largest{.compressed_size = max_frame_size,
                             .uncompressed_size = max_frame_size,
                             .records = max_frame_size / record_prefix_size,
-                            .payload_checksum = 5};
+                            .payload_checksum = 5,
+                            .sequence = 0x123456789ABCDEF0};
   const std::optional<FrameHeader> decoded = round_trip(largest, 77);
   ASSERT_TRUE(decoded);
   EXPECT_EQ(decoded->compressed_size, largest.compressed_size);
   EXPECT_EQ(decoded->uncompressed_size, largest.uncompressed_size);
   EXPECT_EQ(decoded->records, largest.records);
   EXPECT_EQ(decoded->payload_checksum, largest.payload_checksum);
+  EXPECT_EQ(decoded->sequence, largest.sequence);
   EXPECT_FALSE(round_trip(largest, 78)) << "the header of another journal";
 
   FrameHeader wrong = largest;
@@ -137,8 +146,8 @@ TEST(Header, EachKindOfForeignFileHasItsOwnError) {
   expect_refused<DamagedHeader>("MSRUN", "ends inside its header");
 
   std::string newer = built.bytes;
-  newer[8] = 3;
-  expect_refused<NewerVersion>(newer, "format 3; this program reads up to 2");
+  newer[8] = 4;
+  expect_refused<NewerVersion>(newer, "format 4; this program reads up to 3");
   std::string zero = built.bytes;
   zero[8] = 0;
   expect_refused<DamagedHeader>(zero, "format 0");

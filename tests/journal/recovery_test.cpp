@@ -128,10 +128,10 @@ TEST(Recovery, LongGarbageAndZerosBehindTheEndAreTorn) {
   EXPECT_EQ(contents.records, built.all());
   EXPECT_EQ(contents.recovery.torn_bytes, zeros.size());
   // A marker at every distance from the end of a read is found.
-  const std::string frame = built.bytes.substr(built.ends[5]);
+  const std::string before_last = built.bytes.substr(0, built.ends[5]);
   for (std::size_t gap = (std::size_t{64} << 10) - 8; gap < (std::size_t{64} << 10) + 8; ++gap) {
-    const Contents found = read_all(built.bytes + zeros.substr(0, gap) + frame);
-    EXPECT_EQ(found.recovery.frames, 7U) << gap;
+    const Contents found = read_all(before_last + zeros.substr(0, gap) + built.frame(5));
+    EXPECT_EQ(found.recovery.frames, 6U) << gap;
     EXPECT_EQ(found.recovery.damaged_bytes, gap);
   }
 }
@@ -222,6 +222,86 @@ TEST(Recovery, FramesWithGoodChecksumsAndBadContentAreDamage) {
     EXPECT_EQ(at_end.records, built.all());
     EXPECT_EQ(at_end.recovery.valid_size, built.bytes.size());
   }
+}
+
+TEST(Sequence, ADroppedFrameIsSeen) {
+  const Built built = small_journal();
+  for (std::size_t dropped = 0; dropped + 1 < built.frames.size(); ++dropped) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < built.frames.size(); ++i) {
+      if (i != dropped) order.push_back(i);
+    }
+    const Contents contents = read_all(built.with(order));
+    EXPECT_EQ(contents.records, built.without(dropped, dropped + 1)) << dropped;
+    EXPECT_EQ(contents.recovery.missing_frames, 1U);
+    EXPECT_EQ(contents.recovery.next_sequence, 6U);
+    EXPECT_EQ(contents.recovery.damaged_regions, 0U);
+    EXPECT_EQ(contents.recovery.displaced_frames + contents.recovery.repeated_frames, 0U);
+  }
+}
+
+TEST(Sequence, ARepeatedFrameIsReadOnce) {
+  const Built built = small_journal();
+  for (const std::vector<std::size_t>& order :
+       {std::vector<std::size_t>{0, 0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5, 0}, {0, 1, 2, 3, 4, 5, 5}}) {
+    const Contents contents = read_all(built.with(order));
+    EXPECT_EQ(contents.records, built.all());
+    EXPECT_EQ(contents.recovery.repeated_frames, 1U);
+    EXPECT_EQ(contents.recovery.frames, 6U);
+    EXPECT_EQ(contents.recovery.missing_frames + contents.recovery.displaced_frames, 0U);
+  }
+  // Behind a gap as well.
+  const Contents behind = read_all(built.with({0, 2, 3, 2, 4, 5, 4}));
+  EXPECT_EQ(behind.records, built.without(1, 2));
+  EXPECT_EQ(behind.recovery.repeated_frames, 2U);
+  EXPECT_EQ(behind.recovery.missing_frames, 1U);
+  EXPECT_EQ(behind.recovery.displaced_frames, 0U);
+}
+
+// Of a call with several results the last counts, so the order in which they were written is the one to read them in.
+TEST(Sequence, FramesOutOfTheirPlaceAreReadInOrder) {
+  const Built built = small_journal();
+  struct Case {
+    std::vector<std::size_t> order;
+    std::uint64_t displaced;
+  };
+  for (const auto& [order, displaced] :
+       {Case{{1, 0, 2, 3, 4, 5}, 1}, Case{{0, 1, 2, 3, 5, 4}, 1}, Case{{5, 0, 1, 2, 3, 4}, 5},
+        Case{{1, 2, 3, 4, 5, 0}, 1}, Case{{5, 4, 3, 2, 1, 0}, 5}}) {
+    const Contents contents = read_all(built.with(order));
+    EXPECT_EQ(contents.records, built.all());
+    EXPECT_EQ(contents.recovery.displaced_frames, displaced);
+    EXPECT_EQ(contents.recovery.repeated_frames + contents.recovery.missing_frames, 0U);
+    EXPECT_EQ(contents.recovery.valid_size, built.bytes.size());
+  }
+}
+
+TEST(Sequence, GoesOnBehindAGap) {
+  const Built built = small_journal();
+  for (const bool told : {false, true}) {
+    std::string bytes = built.with({0, 1, 2, 4});
+    const Recovery recovery = read_all(bytes).recovery;
+    EXPECT_EQ(recovery.next_sequence, 5U);
+    Writer writer = told ? Writer::resume(std::make_unique<MemoryFile>(bytes), recovery.valid_size, 5)
+                         : Writer::resume(std::make_unique<MemoryFile>(bytes), recovery.valid_size);
+    writer.append("after the gap");
+    writer.close();
+    const Contents contents = read_all(bytes);
+    EXPECT_EQ(contents.records.back(), "after the gap");
+    EXPECT_EQ(contents.recovery.missing_frames, 1U);
+    EXPECT_EQ(contents.recovery.repeated_frames, 0U);
+    EXPECT_EQ(contents.recovery.next_sequence, 6U);
+  }
+}
+
+TEST(Sequence, DamageTellsHowManyFramesAreMissing) {
+  const Built built = small_journal();
+  std::string bytes = built.bytes;
+  bytes[built.ends[1]] ^= 1;
+  bytes[built.ends[3] - 1] ^= 1;
+  const Recovery recovery = read_all(bytes).recovery;
+  EXPECT_EQ(recovery.damaged_regions, 1U);
+  EXPECT_EQ(recovery.missing_frames, 2U);
 }
 
 // A source that notes the largest piece it was asked for.

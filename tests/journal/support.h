@@ -67,6 +67,9 @@ inline void expect_clean(const Recovery& recovery) {
   EXPECT_EQ(recovery.torn_bytes, 0U);
   EXPECT_EQ(recovery.damaged_bytes, 0U);
   EXPECT_EQ(recovery.damaged_regions, 0U);
+  EXPECT_EQ(recovery.missing_frames, 0U);
+  EXPECT_EQ(recovery.repeated_frames, 0U);
+  EXPECT_EQ(recovery.displaced_frames, 0U);
 }
 
 // A journal and where its frames lie: frame i is [ends[i], ends[i + 1]); ends[0] is the end of the file header.
@@ -84,6 +87,14 @@ struct Built {
     return records;
   }
   Records all() const { return without(0, 0); }
+  // The bytes of frame i.
+  std::string frame(std::size_t i) const { return bytes.substr(ends[i], ends[i + 1] - ends[i]); }
+  // The file with these frames in this order.
+  std::string with(const std::vector<std::size_t>& order) const {
+    std::string file = bytes.substr(0, ends[0]);
+    for (const std::size_t i : order) file += frame(i);
+    return file;
+  }
   Records before(std::size_t frame) const { return without(frame, frames.size()); }
 };
 

@@ -30,6 +30,12 @@ std::string open_failure(const std::string& path, int error) {
   }
 }
 
+Folder folder_of(const std::string& path) {
+  std::optional<Folder> folder = Folder::open(path.substr(0, path.rfind('/') + 1));
+  if (!folder) throw FileError("The file " + path + " cannot be written: " + cause(errno) + ".");
+  return *std::move(folder);
+}
+
 }  // namespace
 
 InputFile::InputFile(const std::string& path, std::uint64_t limit) : path_(path) {
@@ -82,18 +88,19 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> target) const
   }
 }
 
-OutputFile::OutputFile(const std::string& path) : path_(path) {
-  descriptor_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!descriptor_) fail(errno);
+OutputFile::OutputFile(const std::string& path)
+    : path_(path), file_(folder_of(path), path.substr(path.rfind('/') + 1)) {
+  if (!file_.is_open()) fail(errno);
 }
 
-OutputFile::~OutputFile() {
-  if (descriptor_) ::unlink(path_.c_str());
+OutputFile::OutputFile(const Folder& folder, const std::string& name)
+    : path_(folder.path_of(name)), file_(folder, name) {
+  if (!file_.is_open()) fail(errno);
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_.get(), bytes.data(), std::min(bytes.size(), max_transfer));
+    const ssize_t count = ::write(file_.descriptor(), bytes.data(), std::min(bytes.size(), max_transfer));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(errno);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
@@ -101,11 +108,7 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::close() {
-  if (::close(descriptor_.release()) != 0) {
-    const int error = errno;
-    ::unlink(path_.c_str());
-    fail(error);
-  }
+  if (!file_.publish()) fail(errno);
 }
 
 void OutputFile::fail(int error) const {

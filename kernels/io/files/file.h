@@ -12,6 +12,7 @@
 #include <string>
 
 #include "kernels/base/unique_fd.h"
+#include "kernels/io/files/folder.h"
 
 namespace msrun {
 
@@ -51,13 +52,15 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-// A file that is new or replaced. Unless close() was reached, the destructor removes it.
+// A file that close() makes or replaces, whole: unless that is reached nothing is left of it. A link of its name is
+// replaced itself.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);  // FileError if it cannot be created
+  OutputFile(const Folder& folder, const std::string& name);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();
+  ~OutputFile() = default;
 
   void write(std::span<const std::byte> bytes);
   void close();
@@ -66,7 +69,7 @@ class OutputFile {
   [[noreturn]] void fail(int error) const;
 
   std::string path_;
-  UniqueFd descriptor_;
+  PendingFile file_;
 };
 
 }  // namespace msrun

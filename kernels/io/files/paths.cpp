@@ -38,12 +38,10 @@ std::string suffix_list(const std::vector<std::string>& suffixes) {
 }
 
 void check_writable(const std::string& directory) {
-  std::string probe = join_path(directory, ".msrun_probe_XXXXXX");
-  const UniqueFd descriptor(mkostemp(probe.data(), O_CLOEXEC));
-  if (!descriptor) {
+  const PendingFile probe(Folder(directory), ".msrun_probe");
+  if (!probe.is_open()) {
     throw UserError("The file path " + sanitised(directory) + " is not writable. (" + errno_text() + ")");
   }
-  unlink(probe.c_str());
 }
 
 }  // namespace
@@ -122,33 +120,34 @@ std::string join_path(std::string_view directory, std::string_view name) {
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
-  // Through a symlink the file it points to is replaced, not the link.
   std::error_code error;
   if (fs::is_symlink(path_, error)) {
     const fs::path target = fs::canonical(path_, error);
     if (!error) path_ = target.string();
   }
+  const std::string name(base_name(path_));
+  if (name.empty()) throw WriteError("The " + path_ + " should be a file!");
+  const std::optional<Folder> folder = Folder::open(path_.substr(0, path_.size() - name.size()));
+  if (!folder) throw WriteError("The file " + path_ + " cannot be created: " + errno_text());
+  open(*folder, name);
+}
+
+AtomicFile::AtomicFile(const Folder& folder, const std::string& name) : path_(folder.path_of(name)) {
+  open(folder, name);
+}
+
+void AtomicFile::open(const Folder& folder, const std::string& name) {
   // A device or a pipe would be replaced, too, where the directory permits it.
-  if (fs::exists(path_, error) && !fs::is_regular_file(path_, error)) {
+  struct stat status {};
+  if (fstatat(folder.descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(status.st_mode) &&
+      !S_ISLNK(status.st_mode)) {
     throw WriteError("The " + path_ + " should be a file!");
   }
-  // One fixed name, so that the file of a killed process is overwritten by the next instead of staying forever.
-  temporary_ = path_ + ".tmp";
-  unlink(temporary_.c_str());
-  descriptor_.reset(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-  if (!descriptor_) {
-    const std::string reason = errno_text();
-    throw WriteError("The file " + path_ + " cannot be created: " + reason);
-  }
+  file_.emplace(folder, name);
+  if (!file_->is_open()) throw WriteError("The file " + path_ + " cannot be created: " + errno_text());
 }
 
-AtomicFile::~AtomicFile() { abandon(); }
-
-void AtomicFile::abandon() {
-  descriptor_.reset();
-  if (!temporary_.empty()) unlink(temporary_.c_str());
-  temporary_.clear();
-}
+AtomicFile::~AtomicFile() = default;
 
 void AtomicFile::write(std::string_view bytes) {
   buffer_ += bytes;
@@ -158,7 +157,7 @@ void AtomicFile::write(std::string_view bytes) {
 void AtomicFile::flush() {
   std::size_t done = 0;
   while (done < buffer_.size()) {
-    const ssize_t count = ::write(descriptor_.get(), buffer_.data() + done, buffer_.size() - done);
+    const ssize_t count = ::write(file_->descriptor(), buffer_.data() + done, buffer_.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("cannot be written");
     done += static_cast<std::size_t>(count);
@@ -168,26 +167,27 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
-  // Some filesystems report only here that a write has failed.
-  if (close(descriptor_.release()) != 0) fail("cannot be written");
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be replaced");
-  temporary_.clear();
+  if (!file_->publish()) fail("cannot be replaced");
 }
 
 void AtomicFile::fail(const char* action) {
   const std::string reason = errno_text();
-  abandon();
+  file_.reset();
   throw WriteError("The file " + path_ + " " + action + ": " + reason);
 }
 
-AppendedFile::AppendedFile(const std::string& path, Mode mode) : path_(path) {
-  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | (mode == Mode::create_new ? O_CREAT | O_EXCL : 0);
-  descriptor_.reset(::open(path.c_str(), flags, 0666));
-  if (descriptor_) return;
-  if (errno == EEXIST) {
-    throw UserError("file " + path + " already exists, please remove it first or use another output directory");
+AppendedFile::AppendedFile(const Folder& folder, const std::string& name, Mode mode) : path_(folder.path_of(name)) {
+  const int more = mode == Mode::create_new ? O_CREAT | O_EXCL : O_NONBLOCK;
+  descriptor_.reset(
+      openat(folder.descriptor(), name.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | more, 0666));
+  if (!descriptor_ && errno == EEXIST) {
+    throw FileExists("file " + path_ + " already exists, please remove it first or use another output directory");
   }
-  throw WriteError("The file " + path + " cannot be opened: " + std::system_category().message(errno));
+  if (!descriptor_) throw WriteError("The file " + path_ + " cannot be opened: " + errno_text());
+  struct stat status {};
+  if (fstat(descriptor_.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw WriteError("The " + path_ + " should be a file!");
+  }
 }
 
 void AppendedFile::append(std::string_view bytes) {

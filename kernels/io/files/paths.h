@@ -6,17 +6,25 @@
 
 #include <cstdint>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/base/unique_fd.h"
+#include "kernels/io/files/folder.h"
 
 namespace msrun {
 
 // A file could not be written (full disk, removed directory...): the run stops, and can be resumed once that is mended.
 class WriteError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+// A file that was to be new has its name taken.
+class FileExists : public UserError {
  public:
   using UserError::UserError;
 };
@@ -33,8 +41,8 @@ void check_path_text(const std::string& path);
 void check_input_file(const std::string& path, const std::vector<std::string>& suffixes, std::uint64_t max_bytes,
                       Access access = Access::read);
 
-// Creates the directory where it is missing, at most 16 levels, and proves by a short-lived file that it can be
-// written.
+// Creates the directory where it is missing, at most 16 levels, and proves that files can be made in it, of which none
+// is left whoever is killed.
 void prepare_output_directory(const std::string& path);
 
 // Local time as YYYYmmddHHMMSS.
@@ -46,13 +54,16 @@ std::string_view base_name(std::string_view path);
 // Directory and name joined by one slash; an empty directory is the working directory.
 std::string join_path(std::string_view directory, std::string_view name);
 
-// A write that replaces path in one step: bytes go to a temporary file beside it, which commit() renames.
-// Whoever is killed, path holds the old bytes or all of the new ones. It is not flushed to the storage device: what
+// A write that replaces a file in one step: bytes go to a file without a name, which commit() puts in its place.
+// Whoever is killed, the file holds the old bytes or all of the new ones. It is not flushed to the storage device: what
 // must survive a power loss is in the journal, from which such files are made again. Destroyed without commit it leaves
-// path as it was and no temporary file. What exists and is no regular file is refused. Errors are WriteError.
+// the file as it was and no temporary file. What exists and is no regular file is refused. Errors are WriteError.
 class AtomicFile {
  public:
+  // A file that the user named: where path is a link, what it points to now is replaced.
   explicit AtomicFile(const std::string& path);
+  // A file that the program named: a link of that name is replaced itself.
+  AtomicFile(const Folder& folder, const std::string& name);
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
   ~AtomicFile();
@@ -61,21 +72,22 @@ class AtomicFile {
   void commit();
 
  private:
+  void open(const Folder& folder, const std::string& name);
   void flush();
-  void abandon();
   [[noreturn]] void fail(const char* action);
 
   std::string path_;
-  std::string temporary_;
   std::string buffer_;
-  UniqueFd descriptor_;
+  std::optional<PendingFile> file_;
 };
 
 // A file that only grows. A failed append leaves no part of its bytes behind. Errors are WriteError.
 class AppendedFile {
  public:
   enum class Mode : std::uint8_t { create_new, existing };
-  AppendedFile(const std::string& path, Mode mode);
+  // A new file throws FileExists if there is something of that name, a dangling link included. An existing one must be
+  // a regular file, which a link is not.
+  AppendedFile(const Folder& folder, const std::string& name, Mode mode);
 
   void append(std::string_view bytes);
 

@@ -44,6 +44,23 @@ std::optional<std::uint64_t> span_of(const PickledTensor& tensor) {
   return last + 1;
 }
 
+// root is the name of the file, from which torch takes that of the folder in the archive.
+void write_archive(OutputFile& file, std::string root, const Tensor& tensor) {
+  const Tensor row_major = tensor.contiguous();
+  if (root.ends_with(".pt")) root.resize(root.size() - 3);
+  if (root.empty()) root = "archive";
+  const std::vector<std::int64_t> shape(tensor.shape().begin(), tensor.shape().end());
+  const std::string pickle = write_tensor_pickle(tensor.dtype(), shape);
+  static constexpr std::string_view version = "3\n";
+
+  ZipWriter archive(file);
+  archive.add(root + "/data.pkl", std::as_bytes(std::span(pickle)));
+  archive.add(root + "/data/0", {row_major.raw(), row_major.bytes()});
+  archive.add(root + "/version", std::as_bytes(std::span(version)));
+  archive.finish();
+  file.close();
+}
+
 }  // namespace
 
 Tensor read_pt(const InputFile& file) try {
@@ -123,22 +140,13 @@ bool contradicts_its_checksums(const std::string& path) try {
 }
 
 void write_pt(const std::string& path, const Tensor& tensor) {
-  const Tensor row_major = tensor.contiguous();
-  const std::size_t slash = path.rfind('/');
-  std::string root = slash == std::string::npos ? path : path.substr(slash + 1);
-  if (root.ends_with(".pt")) root.resize(root.size() - 3);
-  if (root.empty()) root = "archive";
-  const std::vector<std::int64_t> shape(tensor.shape().begin(), tensor.shape().end());
-  const std::string pickle = write_tensor_pickle(tensor.dtype(), shape);
-  static constexpr std::string_view version = "3\n";
-
   OutputFile file(path);
-  ZipWriter archive(file);
-  archive.add(root + "/data.pkl", std::as_bytes(std::span(pickle)));
-  archive.add(root + "/data/0", {row_major.raw(), row_major.bytes()});
-  archive.add(root + "/version", std::as_bytes(std::span(version)));
-  archive.finish();
-  file.close();
+  write_archive(file, path.substr(path.rfind('/') + 1), tensor);
+}
+
+void write_pt(const Folder& folder, const std::string& name, const Tensor& tensor) {
+  OutputFile file(folder, name);
+  write_archive(file, name, tensor);
 }
 
 }  // namespace msrun

@@ -20,5 +20,6 @@ bool contradicts_its_checksums(const std::string& path);
 
 // Row-major, for torch.load of any version with that dtype. Throws FileError if the file cannot be written.
 void write_pt(const std::string& path, const Tensor& tensor);
+void write_pt(const Folder& folder, const std::string& name, const Tensor& tensor);
 
 }  // namespace msrun

@@ -402,18 +402,18 @@ TEST(CommandLine, CommandsToRunAgainBeginAsThisOneDid) {
 
 TEST(CommandLine, Journal) {
   const auto journal = [](const std::vector<const char*>& words) { return std::get<JournalOptions>(parse_any(words)); };
-  EXPECT_EQ(journal({"journal", "a b.journal"}).path, "a b.journal");
+  EXPECT_EQ(journal({"journal", "a b.journal"}).paths, std::vector<std::string>{"a b.journal"});
   EXPECT_FALSE(journal({"journal", "x"}).json);
   EXPECT_TRUE(journal({"journal", "--json", "x"}).json);
   EXPECT_TRUE(journal({"journal", "x", "-json"}).json);
   EXPECT_EQ(journal({"journal", "x", "--export", "-"}).export_path, "-");
   EXPECT_EQ(journal({"journal", "-export=out.jsonl", "x"}).export_path, "out.jsonl");
-  EXPECT_THAT(usage_error({"journal"}), HasSubstr("needs the journal of a run; usage: msrun journal FILE"));
+  EXPECT_THAT(usage_error({"journal"}), HasSubstr("needs the journal of a run; usage: msrun journal PATH"));
   EXPECT_EQ(usage_error({"journal", "x", "--jason"}), "unknown option --jason, did you mean --json?");
-  EXPECT_EQ(usage_error({"journal", "x", "y"}), "unexpected argument y: msrun journal takes one file");
-  EXPECT_EQ(journal({"journal", "--", "-x.journal"}).path, "-x.journal");
+  EXPECT_EQ(journal({"journal", "x", "y"}).paths, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(journal({"journal", "--", "-x.journal"}).paths, std::vector<std::string>{"-x.journal"});
   EXPECT_THAT(std::get<PrintAndExit>(parse_any({"journal", "-h"})).text,
-              ::testing::AllOf(HasSubstr("Usage: msrun journal FILE"), HasSubstr("--export FILE"),
+              ::testing::AllOf(HasSubstr("Usage: msrun journal PATH"), HasSubstr("--export FILE"),
                                ::testing::Not(HasSubstr("-api_info"))));
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"journal", "--version"})).text, "msrun 0.1.0\n");
   EXPECT_THAT(usage_error({"journal", "x", "--export", "a", "--export", "b"}), HasSubstr("more than once"));

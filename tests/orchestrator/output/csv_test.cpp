@@ -46,7 +46,8 @@ std::string details_rows(const ApiResult& result, int precision) {
 // As the last rewrite of a run writes them.
 void write_in_order(const RunFiles& files, const CsvStyle& style, const std::vector<ApiResult>& results) {
   std::size_t at = 0;
-  write_csv_files(files, style, [&] { return at < results.size() ? &results[at++] : nullptr; });
+  write_csv_files(Folder(files.directory), files, style,
+                  [&] { return at < results.size() ? &results[at++] : nullptr; });
 }
 
 ApiResult relu() {
@@ -164,7 +165,7 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
   const TemporaryDirectory folder;
   const CsvStyle without_reasons{.with_reasons = false};
   const RunFiles files = run_files(folder.path(), "20260102030405");
-  CsvFiles csv = CsvFiles::create(files, without_reasons);
+  CsvFiles csv = CsvFiles::create(Folder(files.directory), files, without_reasons);
   const ApiResult first = relu();
   const ApiResult second = call("Torch.topk.0", Status::error, std::nullopt);
   csv.append(std::vector{second});
@@ -174,7 +175,8 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
 
   write_in_order(files, without_reasons, {first, second});
   EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(first) + result_row(second));
-  CsvFiles::open(files, without_reasons).append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
+  CsvFiles::open(Folder(files.directory), files, without_reasons)
+      .append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
   EXPECT_EQ(read_file(files.result),
             result_header(pytorch_dialect()) + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
   EXPECT_EQ(folder.names().size(), 2U);
@@ -183,7 +185,7 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
 TEST(CsvFilesTest, EnglishTitlesAndPrecision) {
   const TemporaryDirectory folder;
   const RunFiles files = run_files(folder.path(), "20260102030405");
-  CsvFiles csv = CsvFiles::create(files, {.precision = 2, .english_titles = true});
+  CsvFiles csv = CsvFiles::create(Folder(files.directory), files, {.precision = 2, .english_titles = true});
   csv.append(std::vector{relu()});
   EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
   write_in_order(files, {.precision = 2, .english_titles = true}, {relu()});
@@ -195,7 +197,7 @@ TEST(CsvFilesTest, NeverOverwrites) {
   const TemporaryDirectory folder;
   const RunFiles files = run_files(folder.path(), "20260102030405");
   folder.write("accuracy_checking_result_20260102030405.csv", "precious");
-  EXPECT_THAT(error_of<UserError>([&] { CsvFiles::create(files, {}); }),
+  EXPECT_THAT(error_of<UserError>([&] { CsvFiles::create(Folder(files.directory), files, {}); }),
               HasSubstr("accuracy_checking_result_20260102030405.csv already exists"));
   EXPECT_EQ(read_file(files.result), "precious");
   EXPECT_THAT(folder.names(), ElementsAre("accuracy_checking_result_20260102030405.csv"));
@@ -204,10 +206,11 @@ TEST(CsvFilesTest, NeverOverwrites) {
 TEST(CsvFilesTest, OpenAppends) {
   const TemporaryDirectory folder;
   const RunFiles files = run_files(folder.path(), "20260102030405");
-  CsvFiles::create(files, {}).append(std::vector{relu()});
-  CsvFiles::open(files, {}).append(std::vector{relu()});
+  CsvFiles::create(Folder(files.directory), files, {}).append(std::vector{relu()});
+  CsvFiles::open(Folder(files.directory), files, {}).append(std::vector{relu()});
   EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(relu()) + result_row(relu()));
-  EXPECT_THAT(error_of<WriteError>([&] { CsvFiles::open(run_files(folder.path(), "1"), {}); }), HasSubstr("_1.csv"));
+  EXPECT_THAT(error_of<WriteError>([&] { CsvFiles::open(Folder(folder.path()), run_files(folder.path(), "1"), {}); }),
+              HasSubstr("_1.csv"));
 }
 
 // The limit on the size of files stands for a full disk.
@@ -234,7 +237,7 @@ class FullDisk {
 TEST(CsvFilesTest, FullDiskLeavesWholeRowsAndNamesTheFile) {
   const TemporaryDirectory folder;
   const RunFiles files = run_files(folder.path(), "20260102030405");
-  CsvFiles csv = CsvFiles::create(files, {});
+  CsvFiles csv = CsvFiles::create(Folder(files.directory), files, {});
   csv.append(std::vector{relu()});
   const std::string details = read_file(files.details);
   const std::string result = read_file(files.result);

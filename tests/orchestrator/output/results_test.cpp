@@ -195,7 +195,7 @@ TEST_F(Results, OfAnEarlierRunAreTakenOrRunAgain) {
   EXPECT_FALSE(results.is_done(1));
   EXPECT_EQ(results.summary().counts().skip, 0U);
   EXPECT_EQ(results.summary().counts().error, 1U);
-  results.rewrite_and_open_csvs();
+  EXPECT_THAT(results.rewrite_and_open_csvs(SetAside::Matters::rows), IsEmpty()) << "there were none";
   EXPECT_THAT(journalled<ApiResult>(), IsEmpty()) << "they are in it already";
   results.add(result_of(1, Status::warning));
   results.finish();
@@ -207,6 +207,26 @@ TEST_F(Results, OfAnEarlierRunAreTakenOrRunAgain) {
               HasSubstr("relu.3,error"));
   EXPECT_THAT(read_file(directory_.file("device0/accuracy_checking_result_20260101000000.csv")),
               Not(HasSubstr("relu.3")));
+}
+
+// Rows of calls that are not planned stand where they are in the dump.
+TEST_F(Results, KeptOnesStandBetweenThoseOfThePlan) {
+  ResultStore results = store(2);
+  KeptResults kept{StoredResults(3), {0, 1, 2}};
+  for (const std::uint32_t place : {0U, 1U, 2U}) {
+    ApiResult result = result_of(place, Status::pass, -1);
+    result.name = "Kept." + std::to_string(place);
+    kept.results.put(result);
+  }
+  results.keep(std::move(kept));
+  results.rewrite_and_open_csvs(SetAside::Matters::rows);
+  results.add(result_of(1, Status::pass));
+  results.add(result_of(0, Status::pass));
+  results.finish();
+  EXPECT_EQ(results.done(), 2U);
+  const std::string csv = read_file(directory_.file("accuracy_checking_result_20260101000000.csv"));
+  EXPECT_THAT(csv, HasSubstr("Kept.0,pass, \r\nFunctional.relu.0,pass, \r\nKept.1,pass, \r\nFunctional.relu.1,pass, "
+                             "\r\nKept.2,pass, \r\n"));
 }
 
 }  // namespace

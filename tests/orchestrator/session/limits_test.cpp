@@ -54,11 +54,18 @@ TEST(FreshNames, AreOfTheFirstSecondThatIsFree) {
 
 TEST(FreshNames, NoneOfTheThreeFilesIsThere) {
   const TemporaryDirectory directory;
-  const RunFiles first = fresh_run_files(directory.path());
+  const auto claim = [](const RunFiles&) { return true; };
+  const RunFiles first = fresh_run_files(directory.path(), claim);
   directory.write(std::filesystem::path(first.details).filename().string(), "");
-  const RunFiles second = fresh_run_files(directory.path());
+  const RunFiles second = fresh_run_files(directory.path(), claim);
   EXPECT_NE(second.stamp, first.stamp);
   EXPECT_FALSE(std::filesystem::exists(second.result));
+  std::filesystem::create_symlink("nowhere", second.result);
+  const RunFiles third = fresh_run_files(directory.path(), claim);
+  EXPECT_NE(third.stamp, second.stamp) << "a dangling link has the name";
+  int asked = 0;
+  const RunFiles fourth = fresh_run_files(directory.path(), [&](const RunFiles&) { return ++asked == 2; });
+  EXPECT_GT(fourth.stamp, third.stamp) << "another run was faster";
 }
 
 TEST(NewFile, IsRemovedUnlessItIsKept) {

@@ -1,0 +1,169 @@
+#include "orchestrator/command/recorded_options.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+
+#include "journal/error.h"
+#include "journal/file.h"
+#include "journal/reader.h"
+#include "journal/run_files.h"
+#include "kernels/base/text.h"
+#include "runner/device/sim/sim.h"
+
+namespace msrun {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// Options of one family: as soon as the line gives one of them, none is taken over.
+using Family = std::vector<std::string_view>;
+const std::array<Family, 3> families{Family{"-api_info", "-forward", "-backward", "-real_data_path"},
+                                     Family{"-n", "-d"}, Family{"--backend", "--sim-fault", "--require-device", "-j"}};
+const Family paths{"-api_info", "-forward", "-backward", "-real_data_path", "-config"};
+
+bool has(const Family& family, std::string_view flag) { return std::ranges::find(family, flag) != family.end(); }
+
+bool is_given(const Arguments& given, std::string_view flag) {
+  return given.given(flag.substr(flag.find_first_not_of('-')));
+}
+
+std::optional<Json> metadata_beside(const std::string& csv_path) {
+  const std::optional<RunFiles> files = files_of_run_file(csv_path);
+  if (!files) return std::nullopt;
+  try {
+    Json metadata = Json::parse(journal::read_header(*journal::open_source(files->journal)).metadata, nullptr, false);
+    if (metadata.is_object()) return metadata;
+  } catch (const journal::Error&) {
+    // Whoever opens the journal to continue it tells what is wrong with it.
+  }
+  return std::nullopt;
+}
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What the headers of journals tell that were begun before they held all options.
+std::vector<OptionWords> told_apart(const Json& metadata) {
+  std::vector<OptionWords> options;
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) options.push_back({flag, value});
+  };
+  add("-api_info", text_of(metadata, "api_info"));
+  add("-forward", text_of(metadata, "forward"));
+  add("-backward", text_of(metadata, "backward"));
+  add("--backend", text_of(metadata, "backend"));
+  const Json print = metadata.value("fingerprint", Json::object());
+  if (print.is_object()) {
+    const auto seed = print.find("seed");
+    if (seed != print.end() && seed->is_number_unsigned()) add("--seed", seed->dump());
+    add("--seed-mode", text_of(print, "seed_mode"));
+    add("--standard", text_of(print, "standard"));
+    if (text_of(print, "compat") == "msprobe") add("--compat", "msprobe");
+  }
+  const Json faults = metadata.value("sim_faults", Json::array());
+  for (const Json& fault : faults) {
+    if (fault.is_string()) add("--sim-fault", fault.get<std::string>());
+  }
+  OptionWords devices{"-d"};
+  for (const Json& device : metadata.value("devices", Json::array())) devices.push_back(device.dump());
+  const Json threads = metadata.value("threads", Json());
+  if (devices.size() > 1 && threads.is_number_unsigned()) {
+    options.push_back({"-n", threads.dump()});
+    options.push_back(std::move(devices));
+  }
+  return options;
+}
+
+std::vector<OptionWords> options_in(const Json& metadata) {
+  const auto recorded = metadata.find("arguments");
+  if (recorded == metadata.end() || !recorded->is_array()) return told_apart(metadata);
+  std::vector<OptionWords> options;
+  for (const Json& group : *recorded) {
+    OptionWords words;
+    if (!group.is_array()) continue;
+    for (const Json& word : group) {
+      if (word.is_string()) words.push_back(word.get<std::string>());
+    }
+    if (!words.empty() && words.size() == group.size()) options.push_back(std::move(words));
+  }
+  return options;
+}
+
+// A relative path is that of the folder in which the run was begun.
+void find_again(OptionWords& option, const std::string& folder) {
+  std::error_code error;
+  if (option.size() != 2 || folder.empty() || fs::path(option[1]).is_absolute() || fs::path(option[1]).empty()) return;
+  if (folder == fs::current_path(error).string()) return;
+  const fs::path there = fs::path(folder) / option[1];
+  if (fs::exists(there, error)) option[1] = there.string();
+}
+
+bool stops_processes(const std::string& fault) {
+  try {
+    const SimFault::Kind kind = parse_sim_fault(fault).kind;
+    return kind == SimFault::Kind::hang || kind == SimFault::Kind::crash || kind == SimFault::Kind::out_of_memory;
+  } catch (const UserError&) {
+    return true;  // of another version
+  }
+}
+
+bool is_decided(const Arguments& given, std::string_view flag) {
+  try {
+    if (is_given(given, flag)) return true;
+    return std::ranges::any_of(families, [&](const Family& family) {
+      return has(family, flag) &&
+             std::ranges::any_of(family, [&](std::string_view other) { return is_given(given, other); });
+    });
+  } catch (const std::logic_error&) {
+    return true;  // an option of a later version
+  }
+}
+
+}  // namespace
+
+std::span<const std::string_view> selecting_options() {
+  static constexpr auto options = std::to_array<std::string_view>({"--only", "-f", "--filter-compat", "-config"});
+  return options;
+}
+
+std::vector<std::string> TakenOver::words() const {
+  std::vector<std::string> words;
+  for (const OptionWords& option : options) {
+    // A value that begins with a dash is tied to its flag, so that it is not read as a flag itself.
+    if (option.size() == 2 && option[1].starts_with('-')) {
+      words.push_back(option[0] + "=" + option[1]);
+    } else {
+      words.insert(words.end(), option.begin(), option.end());
+    }
+  }
+  return words;
+}
+
+TakenOver take_over(const Arguments& given) {
+  TakenOver taken;
+  const std::optional<Json> metadata = metadata_beside(given.text("csv_path"));
+  if (!metadata) return taken;
+  taken.has_journal = true;
+  const std::string folder = text_of(*metadata, "working_directory");
+  for (OptionWords& option : options_in(*metadata)) {
+    if (is_decided(given, option[0])) continue;
+    if (option[0] == "--sim-fault" && option.size() == 2 && stops_processes(option[1])) {
+      taken.notices.push_back("--sim-fault " + option[1] +
+                              " of the earlier run is not taken over from the journal: it would stop this one, too.");
+      continue;
+    }
+    if (has(paths, option[0])) find_again(option, folder);
+    taken.options.push_back(std::move(option));
+  }
+  return taken;
+}
+
+}  // namespace msrun

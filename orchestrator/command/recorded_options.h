@@ -1,0 +1,38 @@
+// The options of a run in the header of its journal, so that -csv_path alone continues it: written when the run begins,
+// and put back onto the command line that continues it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/base/command_line/arguments.h"
+#include "orchestrator/command/command_line.h"
+
+namespace msrun {
+
+// One option with its values, as words of a command line: {"-d", "0", "1"}.
+using OptionWords = std::vector<std::string>;
+
+// All options that decide about a run, without those about how it is shown and where its files are.
+std::vector<OptionWords> recorded_options(const Options& options);
+
+// Those of them that select the calls of the recording: what the fingerprint of a plan cannot tell apart.
+std::span<const std::string_view> selecting_options();
+
+// What a command line with -csv_path takes over from the journal.
+struct TakenOver {
+  std::vector<OptionWords> options;  // those that the journal has and the line does not
+  std::vector<std::string> notices;  // what is not taken over although the journal has it; one sentence each
+  bool has_journal = false;          // one that tells its options
+
+  std::vector<std::string> words() const;
+};
+
+// Looks for the journal beside the file that -csv_path names. An option that the line gives, or one that belongs to it
+// (the dump and its parts, threads and devices, the backend and its faults), is left as the line has it. Of the faults
+// of a simulated device those that end or stop a process are not taken over: what stopped a run would stop it again.
+TakenOver take_over(const Arguments& given);
+
+}  // namespace msrun

@@ -1,0 +1,151 @@
+#include "orchestrator/output/set_aside.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <system_error>
+
+#include "kernels/io/files/csv.h"
+#include "kernels/io/files/paths.h"
+
+namespace msrun {
+namespace {
+
+constexpr int most_copies = 1000;
+
+void add_hash(std::vector<std::size_t>& hashes, char file, std::string_view text) {
+  hashes.push_back(std::hash<std::string_view>{}(text)*31 + static_cast<unsigned char>(file));
+}
+
+// Of all lines. A row may have several; what matters is that they are all there.
+void add_lines(std::vector<std::size_t>& hashes, char file, std::string_view text) {
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    add_hash(hashes, file, text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+}
+
+void add_calls(std::vector<std::size_t>& hashes, std::string_view text) {
+  CsvReader reader(text);
+  std::vector<std::string> row;
+  while (reader.next(row)) {
+    if (row.size() > 1) add_hash(hashes, 'r', row.front());
+  }
+}
+
+enum class Side : std::uint8_t { earlier, now };
+
+// Of rows of the result file. One that came without a message has lost nothing when it gets one.
+void add_results(std::vector<std::size_t>& hashes, std::string_view text, Side side) {
+  CsvReader reader(text);
+  std::vector<std::string> row;
+  while (reader.next(row)) {
+    const bool has_message = row.size() > 3 && row[3].find_first_not_of(' ') != std::string::npos;
+    std::string statuses;
+    for (std::size_t i = 0; i < std::min<std::size_t>(row.size(), 3); ++i) statuses += row[i] + '\n';
+    if (!has_message || side == Side::now) add_hash(hashes, 'r', statuses);
+    for (std::size_t i = 3; i < row.size(); ++i) statuses += row[i] + '\n';
+    if (has_message) add_hash(hashes, 'm', statuses);
+  }
+}
+
+// The title row counts for nothing: it depends on the options.
+std::string_view without_titles(std::string_view text) {
+  const std::size_t end = text.find('\n');
+  return end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+}
+
+}  // namespace
+
+SetAside::SetAside(const Folder& folder, const RunFiles& files, Matters matters)
+    : folder_(folder),
+      matters_(matters),
+      result_name_(base_name(files.result)),
+      details_name_(base_name(files.details)) {
+  const std::string result = text_of(result_name_);
+  if (matters_ == Matters::calls) {
+    add_calls(earlier_, without_titles(result));
+  } else {
+    add_results(earlier_, without_titles(result), Side::earlier);
+    add_lines(earlier_, 'd', without_titles(text_of(details_name_)));
+  }
+  std::ranges::sort(earlier_);
+  const auto repeated = std::ranges::unique(earlier_);
+  earlier_.erase(repeated.begin(), repeated.end());
+}
+
+std::string SetAside::text_of(const std::string& name) const {
+  const UniqueFd file(openat(folder_.descriptor(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  std::string text;
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return text;
+  std::array<char, 1 << 16> piece;
+  for (ssize_t count = 1; count > 0;) {
+    count = ::read(file.get(), piece.data(), piece.size());
+    if (count < 0 && errno == EINTR)
+      count = 1;
+    else if (count > 0)
+      text.append(piece.data(), static_cast<std::size_t>(count));
+  }
+  return text;
+}
+
+void SetAside::details(std::string_view rows) {
+  if (!earlier_.empty() && matters_ == Matters::rows) add_lines(now_, 'd', rows);
+}
+
+void SetAside::result(std::string_view rows) {
+  if (earlier_.empty()) return;
+  if (matters_ == Matters::rows) {
+    add_results(now_, rows, Side::now);
+  } else {
+    add_calls(now_, rows);
+  }
+}
+
+bool SetAside::all_there() {
+  std::ranges::sort(now_);
+  const bool all = std::ranges::includes(now_, earlier_);
+  now_.clear();
+  return all;
+}
+
+void SetAside::keep() {
+  if (all_there()) return;
+  keep_file(result_name_);
+  keep_file(details_name_);
+}
+
+// A second name of the file as it is: the one with the first name is replaced, not written to.
+void SetAside::keep_file(const std::string& name) {
+  for (int copy = 0; copy < most_copies; ++copy) {
+    const std::string kept = name + ".bak" + (copy == 0 ? "" : std::to_string(copy));
+    if (linkat(folder_.descriptor(), name.c_str(), folder_.descriptor(), kept.c_str(), 0) == 0) {
+      kept_.push_back(kept);
+      return;
+    }
+    if (errno == ENOENT) return;
+    if (errno == EEXIST) continue;
+    // A file system without second names.
+    AtomicFile file(folder_, kept);
+    file.write(text_of(name));
+    file.commit();
+    kept_.push_back(kept);
+    return;
+  }
+  throw WriteError("The file " + folder_.path_of(name) + " cannot be kept: there are " + std::to_string(most_copies) +
+                   " copies of it.");
+}
+
+void SetAside::release() {
+  if (!all_there()) return;
+  for (const std::string& name : kept_) unlinkat(folder_.descriptor(), name.c_str(), 0);
+  kept_.clear();
+}
+
+}  // namespace msrun

@@ -1,0 +1,80 @@
+#include "orchestrator/output/set_aside.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class SetAsideTest : public ::testing::Test {
+ protected:
+  SetAsideTest() {
+    write_file(files_.result, "titles\r\nA,pass,pass\r\nB,error,pass,\"a\nreason\"\r\ntorn");
+    write_file(files_.details, "titles\r\nA.0,x\r\nB.0,y\r\n");
+  }
+
+  TemporaryDirectory scratch_;
+  RunFiles files_ = run_files(scratch_.path().string(), "1");
+  Folder folder_{scratch_.path().string()};
+};
+
+TEST_F(SetAsideTest, KeepsNothingThatIsAllThere) {
+  SetAside rows(folder_, files_, SetAside::Matters::rows);
+  rows.details("C.0,z\r\nB.0,y\r\n");
+  rows.details("A.0,x\r\n");
+  rows.result("B,error,pass,\"a\nreason\"\r\nA,pass,pass,now with a reason\r\n");
+  rows.keep();
+  EXPECT_THAT(rows.kept(), IsEmpty());
+  SetAside calls(folder_, files_, SetAside::Matters::calls);
+  calls.result("B,pass,pass\r\n");
+  calls.result("A,error, \r\n");
+  calls.keep();
+  EXPECT_THAT(calls.kept(), IsEmpty());
+  EXPECT_EQ(scratch_.names().size(), 2U);
+}
+
+TEST_F(SetAsideTest, KeepsBothFilesUntilTheRestIsThere) {
+  for (const SetAside::Matters matters : {SetAside::Matters::rows, SetAside::Matters::calls}) {
+    const std::string result = read_file(files_.result);
+    SetAside aside(folder_, files_, matters);
+    aside.details("A.0,x\r\nB.0,y\r\n");
+    aside.result("A,pass,pass\r\n");
+    aside.keep();
+    EXPECT_THAT(aside.kept(), ElementsAre("accuracy_checking_result_1.csv.bak", "accuracy_checking_details_1.csv.bak"));
+    EXPECT_EQ(read_file(files_.result + ".bak"), result);
+    aside.details("A.0,x\r\n");
+    aside.release();
+    EXPECT_EQ(aside.kept().size(), 2U) << "not yet";
+    aside.details("A.0,x\r\nB.0,y\r\n");
+    aside.result("A,pass,pass\r\nB,error,pass,\"a\nreason\"\r\n");
+    aside.release();
+    EXPECT_THAT(aside.kept(), IsEmpty());
+    EXPECT_EQ(scratch_.names().size(), 2U);
+  }
+}
+
+TEST_F(SetAsideTest, OverwritesNoEarlierCopy) {
+  write_file(files_.result + ".bak", "precious");
+  SetAside aside(folder_, files_, SetAside::Matters::rows);
+  aside.keep();
+  EXPECT_EQ(read_file(files_.result + ".bak"), "precious");
+  EXPECT_THAT(aside.kept(), ElementsAre("accuracy_checking_result_1.csv.bak1", "accuracy_checking_details_1.csv.bak"));
+}
+
+TEST_F(SetAsideTest, FilesThatAreNotThereHoldNothing) {
+  fs::remove(files_.result);
+  fs::remove(files_.details);
+  SetAside aside(folder_, files_, SetAside::Matters::rows);
+  aside.keep();
+  EXPECT_THAT(aside.kept(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace msrun::testing
