@@ -1,9 +1,9 @@
 // The msrun command.
 #include <csignal>
-#include <iostream>
 
 #include "journal/error.h"
 #include "kernels/base/guarded_main.h"
+#include "kernels/base/standard_output.h"
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/list_apis.h"
 #include "orchestrator/command/list_standards.h"
@@ -14,19 +14,19 @@ namespace {
 int run(int argc, const char* const* argv) try {
   const msrun::ParsedCommandLine parsed = msrun::parse_command_line(argc, argv);
   if (const auto* text = std::get_if<msrun::PrintAndExit>(&parsed)) {
-    std::cout << text->text;
+    msrun::print_text(text->text);
     return msrun::exit_completed;
   }
   if (const auto* journal = std::get_if<msrun::JournalOptions>(&parsed)) return msrun::show_journal(*journal);
   if (const auto* tool = std::get_if<msrun::ToolRequest>(&parsed)) msrun::run_tool(*tool);
   const msrun::Options& options = std::get<msrun::Options>(parsed);
   if (options.list_apis) {
-    std::cout << msrun::list_apis_text();
+    msrun::print_text(msrun::list_apis_text());
     return msrun::exit_completed;
   }
   if (options.list_standards) {
     const bool json = options.message_format == msrun::MessageFormat::json;
-    std::cout << (json ? msrun::list_standards_json() : msrun::list_standards_text());
+    msrun::print_text(json ? msrun::list_standards_json() : msrun::list_standards_text());
     return msrun::exit_completed;
   }
   return msrun::run_session(options);
@@ -41,5 +41,6 @@ int main(int argc, char** argv) {
   // output.
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGPIPE, SIG_IGN);
+  msrun::occupy_standard_descriptors();
   return msrun::guarded_main("msrun", [&] { return run(argc, argv); });
 }

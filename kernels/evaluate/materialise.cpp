@@ -47,10 +47,27 @@ void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor
                   tuple_text(tensor.shape()) + ", the dump says " + spec.dtype + " " + tuple_text(spec.shape) + ".");
 }
 
+// A file may describe a tensor of any size over a few stored elements, by strides of 0. What the dump says is what the
+// memory of the call was planned for; where it says nothing, that memory alone is the limit.
+void refuse_repeated(const TensorSpec& spec, const std::string& file, const std::string& path, const Tensor& tensor) {
+  if (spec.dtype.empty() || static_cast<double>(tensor.numel()) <= recorded_elements(spec)) return;
+  std::error_code error;
+  const std::uintmax_t stored = std::filesystem::file_size(path, error);
+  if (error || static_cast<double>(tensor.numel()) * static_cast<double>(size_of(tensor.dtype())) <=
+                   static_cast<double>(stored)) {
+    return;
+  }
+  throw SkipError("The file " + file + " of " + std::to_string(stored) + " bytes describes a tensor " +
+                  tuple_text(tensor.shape()) + " that repeats its elements, the dump says " + tuple_text(spec.shape) +
+                  ".");
+}
+
 Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root, Notes& notes) {
   const std::string& file = spec.file();
   if (data_root.empty()) throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
-  Tensor tensor = read_tensor_file((data_root / file).string());
+  const std::string path = (data_root / file).string();
+  Tensor tensor = read_tensor_file(path);
+  refuse_repeated(spec, file, path, tensor);
   note_mismatch(spec, file, tensor, notes);
   return tensor;
 }

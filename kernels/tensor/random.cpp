@@ -13,6 +13,7 @@
 #endif
 
 #include "kernels/base/error.h"
+#include "kernels/base/hash.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
@@ -376,10 +377,7 @@ void MersenneTwister::discard(std::uint64_t words) {
 
 std::uint64_t random_key(std::uint64_t seed, std::string_view api, std::string_view argument) {
   std::uint64_t hash = mix(seed + 0x9E3779B97F4A7C15U);
-  const auto absorb = [&hash](std::string_view text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
-    hash = mix(hash ^ text.size());
-  };
+  const auto absorb = [&hash](std::string_view text) { hash = mix(fnv1a(text, hash) ^ text.size()); };
   absorb(api);
   absorb(argument);
   return hash;

@@ -41,6 +41,7 @@ constexpr auto running = std::to_array<Option>({
     {"--max-device-failures N", "deaths of an idle runner before its device is given up (default 3)", Takes::one_value},
     {"--memory SIZE", "limit for all calls in flight: 2G, 512M or, of free memory, 50% (default 80%)",
      Takes::one_value},
+    {"--core-dumps", "a crash of a runner leaves a core dump where the system puts them (default: none)"},
     {"--durability LEVEL", "results survive: process (default) any crash; power also a power loss, after 1 s",
      Takes::one_value},
 });
@@ -54,6 +55,8 @@ constexpr auto jit_of_overflow_check =
 constexpr auto judging = std::to_array<Option>({
     {"--standard POLICY", "per_api (default): the documented standard of each API; current: newest msProbe",
      Takes::one_value},
+    {"--limits LIMITS", "constants of small values: current (default), those of the tool in use, or documented",
+     Takes::one_value},
     {"--compat msprobe", "reproduce msProbe's cells, known errors included", Takes::one_value},
     {"--fail-on LEVEL",
      "exit code 1 for: error, warning (or error), suspicious ones, skip (suspicious, or not checked but by rule); at "
@@ -66,6 +69,7 @@ constexpr auto output = std::to_array<Option>({
     {"-save_error_data", "save tensors of calls that do not pass"},
     {"--titles LANGUAGE", "column titles: zh (default, also cn) or en", Takes::one_value},
     {"--message-format FORMAT", "human (default) or json, one object per line", Takes::one_value},
+    {"--color WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always or never", Takes::one_value},
     {"--summary", "closing table, also where stdout is no terminal"},
     {"--no-summary", "no closing table"},
     {"--list-apis", "print the supported APIs"},
@@ -79,7 +83,8 @@ HelpSection command_section() {
        {"acc_check", "one device (also run_ut)"},
        {"run_overflow_check",
         "which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed line by line, "
-        "with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j"},
+        "with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j; --compat msprobe: the documented "
+        "texts"},
        {"journal", "what the journal of a run holds: counts, times, damage, results; msrun journal -h tells more"}}};
 }
 

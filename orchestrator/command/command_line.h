@@ -14,6 +14,7 @@
 #include "kernels/compare/standards.h"
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/command/tool_commands.h"
+#include "orchestrator/view/console.h"
 
 namespace msrun {
 
@@ -61,6 +62,7 @@ struct Options {
   bool english_titles = false;
   MessageFormat message_format = MessageFormat::human;
   std::optional<bool> summary;  // unset: printed if stdout is a terminal
+  ColourMode colour = ColourMode::automatic;
   FailOn fail_on = FailOn::never;
   bool list_apis = false;       // print the supported APIs and end; no input is needed
   bool list_standards = false;  // print the precision standards and end; no input is needed
@@ -79,10 +81,12 @@ struct Options {
   std::uint32_t retries = 2;              // of a call whose runner died
   std::uint32_t max_device_failures = 3;  // deaths of a runner at no call before its device is given up
   MemoryLimit memory;
+  bool core_dumps = false;  // a runner that crashes may leave one
   Durability durability = Durability::process;
 
   // How the results are judged.
   Policy standard = Policy::per_api;
+  Limits limits = Limits::current;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
 
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings

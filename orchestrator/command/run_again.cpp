@@ -57,6 +57,7 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.seed != defaults.seed) words.add("--seed", std::to_string(options.seed));
   if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
   if (options.standard == Policy::current) words.add("--standard", "current");
+  if (options.limits == Limits::documented) words.add("--limits", "documented");
   if (options.compat_msprobe) words.add("--compat", "msprobe");
 }
 
@@ -75,6 +76,7 @@ void add_memory(const Options& options, Words& words) {
   } else if (options.memory.share != Options().memory.share) {
     words.add("--memory", number_text(options.memory.share * 100) + "%");
   }
+  if (options.core_dumps) words.add("--core-dumps");
 }
 
 void add_fail_on(const Options& options, Words& words) {
@@ -98,6 +100,7 @@ std::string overflow_command(const Options& options) {
   add_words_of_results(options, words);
   words.add_each("--only", options.only);
   if (options.out_path_given) words.add("-o", options.out_path);
+  if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
   words.add("-d", std::to_string(options.devices.front()));
   add_fail_on(options, words);
   add_patience(options, words);

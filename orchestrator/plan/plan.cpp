@@ -1,7 +1,6 @@
 #include "orchestrator/plan/plan.h"
 
 #include <algorithm>
-#include <boost/interprocess/anonymous_shared_memory.hpp>
 #include <utility>
 
 #include "kernels/base/error.h"
@@ -9,6 +8,7 @@
 #include "orchestrator/plan/att_pair.h"
 #include "orchestrator/plan/plan_builder.h"
 #include "orchestrator/plan/printable.h"
+#include "runner/shared/region.h"
 
 namespace msrun {
 namespace {
@@ -86,7 +86,7 @@ Plan Plan::of(PlanBuilder& builder, bool real_data, const std::string& path) {
 void Plan::lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path) {
   if (records.size() >= UINT32_MAX) throw UserError(path + ": more calls than can be planned.");
   const std::size_t record_bytes = records.size() * sizeof(PlanRecord);
-  region_ = boost::interprocess::anonymous_shared_memory(std::max<std::size_t>(record_bytes + bytes.size(), 1));
+  region_ = shared_memory(std::max<std::size_t>(record_bytes + bytes.size(), 1));
   auto* at = static_cast<char*>(region_.get_address());
   std::copy(records.begin(), records.end(), reinterpret_cast<PlanRecord*>(at));
   std::copy(bytes.begin(), bytes.end(), at + record_bytes);

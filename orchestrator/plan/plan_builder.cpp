@@ -85,8 +85,10 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   }
   const std::string name = printable(base);
   if (!is_wanted(name)) return;
-  const Refusal refusal =
-      name == base ? options_.refusal(*dialect_, name) : Refusal{"The API name contains control characters.", false};
+  const Refusal refusal = name == base ? options_.refusal(*dialect_, name)
+                          : base.size() > longest_foreign_text
+                              ? Refusal{"The API name is too long.", false}
+                              : Refusal{"The API name contains control characters.", false};
   const std::string& reason = refusal.reason.empty() ? content.problem : refusal.reason;
   PlanRecord record;
   record.skip_by_rule = !refusal.reason.empty() && refusal.by_rule;

@@ -70,6 +70,8 @@ class Job {
   virtual bool fails(FailOn level) const = 0;
   // The command that continues an incomplete run; empty if there is none.
   virtual std::string resume_command(const SessionState& /*session*/) const { return {}; }
+  // Whether results are nowhere but in what is printed.
+  virtual bool prints_results() const { return false; }
   // Tells the view.
   virtual void tell_end(const SessionState& /*session*/, const RunFinished& event) { view().run_finished(event); }
   // The closing lines for a human reader.

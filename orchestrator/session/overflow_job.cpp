@@ -36,12 +36,13 @@ void OverflowJob::choose_files(const SessionState& session) {
 }
 
 ResultStore& OverflowJob::open(const SessionState& session) {
-  report_.emplace(session.plan.dialect(), session.stdout_view, csv_path_);
+  report_.emplace(session.plan.dialect(), session.options.compat_msprobe, session.stdout_view, csv_path_);
   return results_.emplace(session.plan.size(), *report_);
 }
 
-void OverflowJob::instruct(const SessionState& /*session*/, SupervisorOptions& supervision) {
+void OverflowJob::instruct(const SessionState& session, SupervisorOptions& supervision) {
   supervision.check.overflow = true;
+  supervision.check.compare.compat_msprobe = session.options.compat_msprobe;
 }
 
 void OverflowJob::announce(RunStarted& event) const {
@@ -49,8 +50,13 @@ void OverflowJob::announce(RunStarted& event) const {
   event.result_path = csv_path_;
 }
 
+std::uint64_t OverflowJob::checked() const {
+  const OverflowCounts& counts = report_->counts();
+  return counts.none + counts.normal + counts.abnormal;
+}
+
 bool OverflowJob::fails(FailOn level) const {
-  const OverflowReport::Counts& counts = report_->counts();
+  const OverflowCounts& counts = report_->counts();
   if (level == FailOn::never) return false;
   return counts.abnormal + counts.failed_to_run > 0 || (level == FailOn::skip && counts.not_checkable > 0);
 }
@@ -58,18 +64,18 @@ bool OverflowJob::fails(FailOn level) const {
 // In words that a human reads, the views would speak of verdicts.
 void OverflowJob::tell_end(const SessionState& session, const RunFinished& event) {
   if (session.options.message_format == MessageFormat::json) {
-    report_->run_finished(event);
+    RunFinished with_counts = event;
+    with_counts.overflow = report_->counts();
+    report_->run_finished(with_counts);
   } else {
     session.console.set_status({});
   }
 }
 
 void OverflowJob::print_closing(const SessionState& session, const SessionEnd& end) {
-  const OverflowReport::Counts& counts = report_->counts();
-  spdlog::info(
-      "Of {} calls {} are a normal overflow ({} of them overflow on both sides), {} an abnormal overflow, {} were "
-      "skipped.",
-      session.plan.size(), counts.normal, counts.both, counts.abnormal, counts.skipped);
+  const OverflowCounts& counts = report_->counts();
+  spdlog::info("Of {} calls: {} no overflow, {} normal overflow (on both sides), {} abnormal overflow, {} skipped.",
+               session.plan.size(), counts.none, counts.normal, counts.abnormal, counts.skipped);
   if (counts.failed_to_run > 0) spdlog::warn("{} calls failed to run.", counts.failed_to_run);
   if (tested_on(*session.backend.row) == TestedOn::simulated) spdlog::warn("{}.", simulated_notice);
   if (!end.complete()) return;

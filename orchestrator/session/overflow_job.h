@@ -21,8 +21,9 @@ class OverflowJob final : public Job {
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void announce(RunStarted& event) const override;
   void finish() override { report_->flush(); }
-  std::uint64_t checked() const override { return report_->counts().normal + report_->counts().abnormal; }
+  std::uint64_t checked() const override;
   bool fails(FailOn level) const override;
+  bool prints_results() const override { return csv_path_.empty(); }
   void tell_end(const SessionState& session, const RunFinished& event) override;
   void print_closing(const SessionState& session, const SessionEnd& end) override;
   void print_incomplete(const SessionState& session) const override;

@@ -3,18 +3,21 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/text.h"
+#include "orchestrator/view/result_text.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
 
-void log_finding(const Dialect& dialect, const ApiResult& result) {
+void log_finding(const Dialect& dialect, const ApiResult& result, bool compat_msprobe) {
   const std::string message = sanitised(result.message);
   const bool by_rule = !result.overflow && result.device < 0;
   if (!result.overflow && !by_rule) {
     spdlog::error("Run {} acc_check Error: {}", result.name, message);
     return;
   }
-  const bool quiet = by_rule && dialect.is_outside_of_overflow_check(result.name);
+  const bool is_sound = result.overflow && result.overflow->is_none() && !compat_msprobe;
+  const bool quiet = is_sound || (by_rule && dialect.is_outside_of_overflow_check(result.name));
   spdlog::log(quiet ? spdlog::level::info : spdlog::level::warn, "{}", message);
 }
 
@@ -25,20 +28,23 @@ std::string overflow_header() {
          "API name,CPU overflow,Device overflow,Verdict,Message\r\n";
 }
 
-std::string overflow_row(const ApiResult& result) {
+std::string overflow_row(const ApiResult& result, bool compat_msprobe) {
   using Verdict = OverflowFinding::Verdict;
   const bool judged = result.overflow && result.overflow->verdict != Verdict::not_judged;
   const auto side = [&](bool overflow) { return !judged ? " " : overflow ? "True" : "False"; };
   std::string row;
   append_csv_field(row, result.name);
   row += std::string(",") + side(judged && result.overflow->bench) + "," + side(judged && result.overflow->device);
-  row += !judged ? ",skip," : result.overflow->verdict == Verdict::normal ? ",normal," : ",abnormal,";
-  append_csv_field(row, result.message);
+  const bool is_normal = judged && compat_msprobe && result.overflow->is_none();
+  row += "," + std::string(is_normal ? "normal" : judged ? overflow_verdict(*result.overflow) : "skip") + ",";
+  const bool simulated = judged && result.tested_on == TestedOn::simulated && !compat_msprobe;
+  append_csv_text(row, simulated ? result.message + " (" + std::string(simulated_notice) + ")" : result.message);
   return row + "\r\n";
 }
 
-OverflowReport::OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path)
-    : dialect_(dialect), other_(other) {
+OverflowReport::OverflowReport(const Dialect& dialect, bool compat_msprobe, ProgressView& other,
+                               const std::string& csv_path)
+    : dialect_(dialect), compat_msprobe_(compat_msprobe), other_(other) {
   if (csv_path.empty()) return;
   csv_.emplace(csv_path, AppendedFile::Mode::create_new);
   csv_->append(overflow_header());
@@ -60,13 +66,17 @@ void OverflowReport::flush() {
 
 void OverflowReport::report(const ApiResult& result) {
   using Verdict = OverflowFinding::Verdict;
-  const Verdict verdict = result.overflow ? result.overflow->verdict : Verdict::not_judged;
-  ++(verdict == Verdict::normal ? counts_.normal : verdict == Verdict::abnormal ? counts_.abnormal : counts_.skipped);
+  if (!result.overflow || result.overflow->verdict == Verdict::not_judged) {
+    ++counts_.skipped;
+  } else if (result.overflow->is_none()) {
+    ++counts_.none;
+  } else {
+    ++(result.overflow->verdict == Verdict::normal ? counts_.normal : counts_.abnormal);
+  }
   if (result.outcome == Outcome::failed_to_run) ++counts_.failed_to_run;
   if (result.outcome == Outcome::not_checkable) ++counts_.not_checkable;
-  if (verdict == Verdict::normal && result.overflow->bench) ++counts_.both;
-  log_finding(dialect_, result);
-  if (csv_) csv_->append(overflow_row(result));
+  log_finding(dialect_, result, compat_msprobe_);
+  if (csv_) csv_->append(overflow_row(result, compat_msprobe_));
 }
 
 }  // namespace msrun

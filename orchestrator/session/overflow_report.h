@@ -12,25 +12,16 @@
 
 namespace msrun {
 
-// First bytes of the CSV file, and the row of a call.
+// First bytes of the CSV file, and the row of a call, in which msProbe calls a call without an overflow normal.
 std::string overflow_header();
-std::string overflow_row(const ApiResult& result);
+std::string overflow_row(const ApiResult& result, bool compat_msprobe);
 
 // Logs the findings in dump order and appends them to the CSV file; everything is passed on to another view too.
 class OverflowReport : public ProgressView {
  public:
-  struct Counts {
-    std::uint64_t normal = 0;
-    std::uint64_t both = 0;  // of normal: both sides overflow; of the rest neither does
-    std::uint64_t abnormal = 0;
-    std::uint64_t skipped = 0;
-    std::uint64_t failed_to_run = 0;  // of skipped
-    std::uint64_t not_checkable = 0;  // of skipped
-  };
-
-  // dialect is that of the dump; other must outlive the report. An empty path: no file. Refuses to overwrite with
-  // UserError. Throws WriteError.
-  OverflowReport(const Dialect& dialect, ProgressView& other, const std::string& csv_path);
+  // dialect is that of the dump; other must outlive the report. compat_msprobe: a call without an overflow is a normal
+  // overflow, as msProbe calls it. An empty path: no file. Refuses to overwrite with UserError. Throws WriteError.
+  OverflowReport(const Dialect& dialect, bool compat_msprobe, ProgressView& other, const std::string& csv_path);
 
   void run_started(const RunStarted& event) override { other_.run_started(event); }
   void api_result(const ApiResult& result) override;
@@ -41,17 +32,18 @@ class OverflowReport : public ProgressView {
   // Reports what still waits for a call before it, when no more results come.
   void flush();
 
-  const Counts& counts() const { return counts_; }
+  const OverflowCounts& counts() const { return counts_; }
 
  private:
   void report(const ApiResult& result);
 
   const Dialect& dialect_;
+  bool compat_msprobe_;
   ProgressView& other_;
   std::optional<AppendedFile> csv_;
   std::map<std::uint32_t, ApiResult> waiting_;  // for the calls before them
   std::uint32_t next_ = 0;
-  Counts counts_;
+  OverflowCounts counts_;
 };
 
 }  // namespace msrun

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 
 #include <spdlog/spdlog.h>
 
@@ -170,6 +169,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   put_suspects_last(session.plan, supervision);
   CompareOptions& compare = supervision.check.compare;
   compare.policy = options.standard;
+  compare.limits = options.limits;
   compare.compat_msprobe = options.compat_msprobe;
   compare.quantization_apis = config_.quantization_api_list;
   supervision.check.error_data = error_data_;
@@ -216,7 +216,8 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   }
   log_times(session, *results_);
   if (session.options.summary.value_or(isatty(STDOUT_FILENO) != 0)) {
-    std::cout << results_->summary().text(reproduce_command(session.options)) << std::flush;
+    const SummaryStyle style{session.console.paint(), session.options.compat_msprobe};
+    session.console.print(results_->summary().text(reproduce_command(session.options), style));
   }
 }
 

@@ -28,6 +28,7 @@ json fingerprint(const SessionState& session) {
              {"seed", options.seed},
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
              {"standard", policy_text(options.standard)},
+             {"limits", limits_text(options.limits)},
              {"compat", options.compat_msprobe ? "msprobe" : "none"}};
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
@@ -61,9 +62,12 @@ void require_same_run(const std::string& metadata, const json& expected, const s
       !recorded["fingerprint"].is_object()) {
     throw UserError(journal + ": its header does not say which run it belongs to.");
   }
+  // Journals without the limits are of a version that knew the current ones alone.
+  json begun{{"limits", limits_text(Limits::current)}};
+  begun.update(recorded["fingerprint"]);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
-    const json earlier = recorded["fingerprint"].value(key, json());
+    const json earlier = begun.value(key, json());
     if (earlier == value) continue;
     differences += differences.empty() ? "" : ", ";
     differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it"

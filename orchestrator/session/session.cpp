@@ -1,8 +1,10 @@
 #include "orchestrator/session/session.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <iostream>
+#include <new>
 #include <system_error>
 
 #include <spdlog/spdlog.h>
@@ -27,6 +29,14 @@ BackendRequest backend_request(const Options& options) {
   return {options.backend, options.torch_device, options.sim_faults, options.jit_compile};
 }
 
+// What stands in the output in place of lines that nobody read in time.
+std::string gap_in_events(std::uint64_t lines) {
+  return R"({"type":"output_lost","lines":)" + std::to_string(lines) + "}\n";
+}
+std::string gap_in_text(std::uint64_t lines) {
+  return "(" + std::to_string(lines) + " lines are missing here: they were not read in time)\n";
+}
+
 void require_device(const Backend& backend) {
   if (backend.is_real) return;
   const bool recorded = tested_on(backend) == TestedOn::recorded;
@@ -43,13 +53,17 @@ const std::string& recording_of(const Options& options) {
 
 Session::Session(const Options& options, Job& job)
     : job_(job),
-      console_(std::cout),
-      stdout_view_(make_stdout_view(is_json(options), console_)),
+      out_(STDOUT_FILENO, "stdout", is_json(options) ? gap_in_events : gap_in_text),
+      err_(STDERR_FILENO, "stderr", gap_in_text),
+      console_(is_json(options) ? err_ : out_,
+               Paint(wants_colour(options.colour, is_json(options) ? STDERR_FILENO : STDOUT_FILENO)),
+               [this] { return out_.is_behind(); }),
+      stdout_view_(is_json(options) ? make_json_view(out_) : make_stdout_view(console_)),
       state_{options, console_, *stdout_view_, {}, {}, steady_seconds()} {}
 
 int Session::run() {
   const Options& options = state_.options;
-  setup_logging(is_json(options), console_);
+  setup_logging(console_);
   for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
   job_.configure(options);
   state_.backend = choose_backend(backend_request(options));
@@ -59,7 +73,13 @@ int Session::run() {
   job_.choose_files(state_);
   const HeldSignals held;
   ResultStore& results = job_.open(state_);
-  return close(results, supervise(results));
+  const SessionEnd end = supervise(results);
+  try {
+    return finish_output(close(results, end));
+  } catch (const std::bad_alloc&) {
+    spdlog::error("Not enough memory to say how the run ended; what is finished is kept.");
+    return exit_incomplete;
+  }
 }
 
 void Session::make_plan() {
@@ -111,6 +131,10 @@ void Session::prefer_recorded(PlanOptions& plan_options) {
 
 SessionEnd Session::supervise(ResultStore& results) {
   SupervisorOptions supervision = supervisor_options(state_);
+  supervision.on_tick = [this] {
+    out_.drain();
+    err_.drain();
+  };
   try {
     job_.instruct(state_, supervision);
     announce(results, supervision);
@@ -127,6 +151,8 @@ SessionEnd Session::supervise(ResultStore& results) {
   } catch (const std::system_error& error) {
     // No process could be started, or no memory or descriptor was left for it.
     return {{}, error.what()};
+  } catch (const std::bad_alloc&) {
+    return {{}, "Not enough memory to go on; what is finished is kept."};
   }
 }
 
@@ -185,8 +211,25 @@ int Session::close(const ResultStore& results, const SessionEnd& end) {
   const bool human = !is_json(state_.options);
   job_.tell_end(state_, finished_event(results, end.complete(), code));
   if (human) job_.print_closing(state_, end);
+  if (!human && end.complete() && job_.checked() == 0) spdlog::error("Nothing was checked.");
   if (end.failure.empty() && end.end == RunEnd::no_devices) spdlog::error("No device is left to run on.");
   if (human && !end.complete()) job_.print_incomplete(state_);
+  return code;
+}
+
+// To be called while the signals are held back: one of them ends the waiting.
+int Session::finish_output(int code) {
+  // Seconds without a byte read. Whoever has stopped the run does not wait long for its end.
+  const double patience = code == exit_incomplete ? 1 : 5;
+  const UniqueFd signals = signal_queue();
+  out_.finish(patience, signals.get());
+  if (const std::string problem = out_.problem(); !problem.empty()) err_ << "msrun: " << problem << '\n' << std::flush;
+  if (out_.lost_lines() > 0 && job_.prints_results() && code == exit_completed) {
+    err_ << "msrun: results that were to be printed are lost: start the run again, with -o DIR to have them in a file\n"
+         << std::flush;
+    code = exit_incomplete;
+  }
+  err_.finish(1, signals.get());
   return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/session/job.h"
+#include "orchestrator/view/output_stream.h"
 
 namespace msrun {
 
@@ -15,7 +16,8 @@ class Session {
   Session(const Options& options, Job& job);
 
   // Exit code as in kernels/base/exit_code.h. Throws UserError for what the user can mend; then no result was lost, and
-  // no file is left that was not there before.
+  // no file is left that was not there before. Waits some seconds at the end for whoever reads the output; a reader
+  // that does not read is not waited for any longer, nor at any other time.
   int run();
 
  private:
@@ -27,8 +29,11 @@ class Session {
   void announce(const ResultStore& results, const SupervisorOptions& supervision) const;
   int close(const ResultStore& results, const SessionEnd& end);
   RunFinished finished_event(const ResultStore& results, bool complete, int exit_code) const;
+  int finish_output(int code);
 
   Job& job_;
+  OutputStream out_;
+  OutputStream err_;
   Console console_;
   std::unique_ptr<ProgressView> stdout_view_;
   SessionState state_;

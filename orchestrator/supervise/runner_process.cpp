@@ -10,10 +10,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <utility>
 
+#include "kernels/base/standard_output.h"
+#include "kernels/base/text.h"
 #include "orchestrator/supervise/event_loop.h"
 #include "orchestrator/supervise/signals.h"
 #include "runner/runner.h"
@@ -34,6 +37,8 @@ std::string signal_text(int signal_number) {
   if (getppid() != supervisor) _exit(0);
   int code = 0;
   try {
+    // By its SIGABRT the supervisor learns which call to blame.
+    std::set_terminate(std::abort);
     prctl(PR_SET_NAME, ("msrun-dev" + std::to_string(device)).c_str());
     // Ctrl-C on the terminal and its closing reach the whole process group; what they mean is the supervisor's to say.
     std::signal(SIGINT, SIG_IGN);
@@ -41,9 +46,10 @@ std::string signal_text(int signal_number) {
     std::signal(SIGTERM, SIG_DFL);
     const sigset_t handled = handled_signals();
     sigprocmask(SIG_UNBLOCK, &handled, nullptr);
+    unblock_standard_output();
     body();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "msrun: the runner of device %d ended: %s\n", device, error.what());
+    write_error_line("msrun: the runner of device " + std::to_string(device) + " ended: " + sanitised(error.what()));
     code = 4;
   }
   // Destructors and buffers belong to the parent.

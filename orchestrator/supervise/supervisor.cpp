@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
 
 #include <spdlog/spdlog.h>
 
@@ -47,7 +48,7 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
       memory_(plan.order(not_queued(plan, results, options), options.stream), total_threads(options),
               options.memory_budget, options.processors),
       queue_(memory_.view()),
-      work_(plan.view(), queue_),
+      time_left_(plan.view(), queue_, std::min<std::size_t>(total_threads(options), options.processors)),
       retries_(plan.size(), options.retries, options.last_and_alone),
       limits_(options.task_timeout, plan.view()),
       own_time_(steady_seconds()) {
@@ -58,7 +59,13 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
   }
 }
 
-Supervisor::~Supervisor() { kill_runners(); }
+Supervisor::~Supervisor() {
+  try {
+    kill_runners();
+  } catch (const std::exception&) {
+    // What a killed runner had sent cannot be taken: its calls run again. The others die with their RunnerProcess.
+  }
+}
 
 RunEnd Supervisor::run() {
   started_ = steady_seconds();
@@ -125,6 +132,7 @@ void Supervisor::on_tick() {
   note_in_flight();
   results_.commit();
   view_.progress(progress_state());
+  if (options_.on_tick) options_.on_tick();
 }
 
 // A runner that shows no sign of life is stopped, whatever it is at; one that does is ended for what it takes too long
@@ -201,6 +209,7 @@ void Supervisor::run_as_child(const Runner& runner) {
   setup.lifeline = lifeline_.read.get();
   setup.check = options_.check;
   setup.stream = options_.stream;
+  setup.core_dumps = options_.core_dumps;
   setup.make_device = options_.make_device;
   setup.retries = runner.given;
   setup.alone = runner.alone;
@@ -418,7 +427,7 @@ std::uint64_t Supervisor::runners_peak() const {
   return total;
 }
 
-ProgressState Supervisor::progress_state() const {
+ProgressState Supervisor::progress_state() {
   const double now = steady_seconds();
   ProgressState state;
   state.done = results_.done();
@@ -426,8 +435,15 @@ ProgressState Supervisor::progress_state() const {
   state.total = plan_.size();
   state.elapsed = now - started_;
   state.counts = results_.summary().counts();
-  state.work_done = work_.taken();
-  for (const Runner& runner : runners_) state.devices.push_back(activity_of(runner.process, plan_.view(), now));
+  std::vector<RunnerProcess::Activity> running;
+  for (const Runner& runner : runners_) {
+    state.devices.push_back(activity_of(runner.process, plan_.view(), now));
+    const std::vector<RunnerProcess::Activity> calls = runner.process.activities();
+    if (runner.process.running()) running.insert(running.end(), calls.begin(), calls.end());
+  }
+  const PhaseTimes& times = results_.times();
+  const std::uint64_t spent = times.materialise + times.device + times.benchmark + times.compare;
+  state.left = time_left_.next(plan_.view(), running, static_cast<double>(spent) * 1e-9, now);
   return state;
 }
 

@@ -14,8 +14,8 @@
 #include "orchestrator/supervise/retries.h"
 #include "orchestrator/supervise/runner_clock.h"
 #include "orchestrator/supervise/runner_process.h"
+#include "orchestrator/supervise/time_left.h"
 #include "orchestrator/supervise/time_limits.h"
-#include "orchestrator/supervise/work_share.h"
 #include "runner/runner.h"
 
 namespace msrun {
@@ -29,11 +29,14 @@ struct SupervisorOptions {
   std::uint32_t max_device_failures = 3;  // deaths of a runner that was on no task, before its device is given up
   std::uint64_t memory_budget = 0;        // bytes
   std::uint32_t processors = 1;
+  bool core_dumps = false;  // of runners that crash
   CheckOptions check;
   bool stream = false;
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.
   std::vector<std::uint32_t> last_and_alone;
   std::function<std::unique_ptr<Device>()> make_device;
+  // Called ten times a second: what does not belong to the run goes on meanwhile.
+  std::function<void()> on_tick;
   // Called in a forked child: closes what the child must not hold.
   std::function<void()> in_child;
 };
@@ -109,7 +112,7 @@ class Supervisor {
   void drain(Runner& runner);
   void record_planned_skips();
   void note_in_flight();
-  ProgressState progress_state() const;
+  ProgressState progress_state();
 
   const Plan& plan_;
   const SupervisorOptions& options_;
@@ -117,7 +120,7 @@ class Supervisor {
   ProgressView& view_;
   QueueMemory memory_;
   SharedQueue queue_;
-  WorkShare work_;
+  TimeLeft time_left_;
   Retries retries_;
   TimeLimits limits_;
   EventLoop loop_;

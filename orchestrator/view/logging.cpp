@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <iostream>
 #include <mutex>
 #include <string_view>
 
@@ -18,18 +17,23 @@ namespace {
 
 class LevelFlag : public spdlog::custom_flag_formatter {
  public:
+  explicit LevelFlag(Paint paint) : paint_(paint) {}
+
   void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
-    std::string_view text = "ERROR";
+    std::string text = paint_(Style::alarm, "ERROR");
     if (message.level <= spdlog::level::debug) {
       text = "DEBUG";
     } else if (message.level == spdlog::level::info) {
       text = "INFO";
     } else if (message.level == spdlog::level::warn) {
-      text = "WARNING";
+      text = paint_(Style::caution, "WARNING");
     }
     out.append(text.data(), text.data() + text.size());
   }
-  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<LevelFlag>(); }
+  std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<LevelFlag>(paint_); }
+
+ private:
+  Paint paint_;
 };
 
 class CleanTextFlag : public spdlog::custom_flag_formatter {
@@ -69,13 +73,13 @@ spdlog::level::level_enum level_of_environment() {
 
 }  // namespace
 
-void setup_logging(bool json, Console& console) {
-  std::function<void(std::string_view)> print = [&console](std::string_view line) { console.print_line(line); };
-  if (json) print = [](std::string_view line) { std::cerr << line << '\n' << std::flush; };
-  auto sink = std::make_shared<LineSink>(std::move(print));
+void setup_logging(Console& console) {
+  auto sink = std::make_shared<LineSink>([&console](std::string_view line) { console.print_line(line); });
   // No line end from the formatter: the console adds its own.
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::local, "");
-  formatter->add_flag<LevelFlag>('*').add_flag<CleanTextFlag>('&').set_pattern("%Y-%m-%d %H:%M:%S (%P) [%*] %&");
+  formatter->add_flag<LevelFlag>('*', console.paint())
+      .add_flag<CleanTextFlag>('&')
+      .set_pattern("%Y-%m-%d %H:%M:%S (%P) [%*] %&");
   sink->set_formatter(std::move(formatter));
   auto logger = std::make_shared<spdlog::logger>("msrun", std::move(sink));
   logger->set_level(level_of_environment());

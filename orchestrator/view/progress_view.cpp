@@ -6,17 +6,15 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "orchestrator/view/result_text.h"
+#include "orchestrator/view/status_line.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -25,55 +23,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* to_start_and_erase = "\r\x1b[K";
-
-std::string counts_text(const VerdictCounts& counts, const char* separator) {
-  std::string text = "pass " + std::to_string(counts.pass) + separator + "warning " + std::to_string(counts.warning) +
-                     separator + "error " + std::to_string(counts.error) + separator + "SKIP " +
-                     std::to_string(counts.skip);
-  if (counts.warning + counts.error > 0)
-    text += std::string(separator) + "suspicious " + std::to_string(counts.suspicious());
-  return text;
-}
-
-std::string rate_text(double rate) {
-  std::array<char, 32> buffer;
-  std::snprintf(buffer.data(), buffer.size(), rate < 9.95 ? "%.1f" : "%.0f", rate);
-  return std::string(buffer.data()) + " calls/s";
-}
-
-// Rounded down, so that 100% means all.
-std::string percent_text(const ProgressState& state) {
-  return std::to_string(state.total == 0 ? 100 : state.done * 100 / state.total) + "%";
-}
-
-std::string left_text(const ProgressState& state) {
-  const double left = seconds_left(state);
-  return (left < 0 ? "?" : duration_text(left)) + " left";
-}
-
-// The call a device is on for the longest time stands for all.
-std::string activity_text(const DeviceActivity& activity) {
-  std::string text = std::to_string(activity.device) + ": ";
-  const auto longest = std::max_element(activity.calls.begin(), activity.calls.end(),
-                                        [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-  if (longest == activity.calls.end()) return text + "idle";
-  text += sanitised(longest->name) + " " + std::to_string(std::lround(std::max(0.0, longest->seconds))) + "s";
-  if (activity.calls.size() > 1) text += " +" + std::to_string(activity.calls.size() - 1);
-  return text;
-}
-
 std::string died_text(const RunnerDied& event) {
   std::string text = "The runner of device " + std::to_string(event.device) + " died: " + event.reason + ".";
   if (event.calls.empty()) return sanitised(text);
   text += " It was on ";
   for (std::size_t i = 0; i < event.calls.size(); ++i) text += (i == 0 ? "" : ", ") + event.calls[i];
   return sanitised(text + (event.retried ? "; retrying." : "; recorded as SKIP."));
-}
-
-bool can_redraw() {
-  const char* terminal = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
 // 80 columns if the terminal does not tell.
@@ -87,43 +42,70 @@ std::string finished_line(const RunFinished& event) {
          std::to_string(event.total) + " in " + duration_text(event.elapsed) + ", " + counts_text(event.counts, ", ");
 }
 
-class TerminalView : public ProgressView {
+// What happens goes to the log; how far the run is differs.
+class HumanView : public ProgressView {
  public:
-  TerminalView(Console& console, std::function<std::size_t()> width) : console_(console), width_(std::move(width)) {}
+  explicit HumanView(Console& console) : console_(console) {}
 
   void run_started(const RunStarted&) override {}
-  void api_result(const ApiResult&) override {}
   void runner_died(const RunnerDied& event) override { spdlog::warn("{}", died_text(event)); }
+
+  void api_result(const ApiResult& result) override {
+    if (result.overflow) return;
+    if (is_suspicious(result)) {
+      name("Suspicious: " + std::string(status_text(overall_status(result))), result, reason_text(reason_of(result)));
+    } else if (result.outcome == Outcome::failed_to_run) {
+      name("Failed to run:", result, first_line(result.message));
+    }
+  }
+
+ protected:
+  Console& console() { return console_; }
+
+ private:
+  // One fault can hit every call of an API: those beyond the first few are counted, and in the result file.
+  void name(const std::string& what, const ApiResult& result, const std::string& reason) {
+    constexpr std::uint64_t most = 3;
+    const std::string api = api_of(result.name);
+    const std::uint64_t count = ++named_[api];
+    if (count > most) return;
+    spdlog::warn("{} {}: {}{}", what, result.name, reason,
+                 count == most ? " (Further calls of " + api + " are counted without being named.)" : "");
+  }
+
+  Console& console_;
+  std::unordered_map<std::string, std::uint64_t> named_;  // calls by API
+};
+
+class TerminalView : public HumanView {
+ public:
+  TerminalView(Console& console, std::function<std::size_t()> width) : HumanView(console), width_(std::move(width)) {}
+
   // One column stays free: a line that fills the last one makes some terminals scroll.
   void progress(const ProgressState& state) override {
-    console_.set_status(terminal_line(state, std::max<std::size_t>(width_(), 2) - 1));
+    console().set_status(terminal_line(state, std::max<std::size_t>(width_(), 2) - 1, console().paint()));
   }
   void run_finished(const RunFinished& event) override {
-    console_.set_status({});
-    console_.print_line(finished_line(event));
+    console().set_status({});
+    console().print_line(finished_line(event));
   }
 
  private:
-  Console& console_;
   std::function<std::size_t()> width_;
 };
 
-class PlainView : public ProgressView {
+class PlainView : public HumanView {
  public:
-  PlainView(Console& console, double interval) : console_(console), interval_(interval) {}
+  PlainView(Console& console, double interval) : HumanView(console), interval_(interval) {}
 
-  void run_started(const RunStarted&) override {}
-  void api_result(const ApiResult&) override {}
-  void runner_died(const RunnerDied& event) override { spdlog::warn("{}", died_text(event)); }
   void progress(const ProgressState& state) override {
     if (state.elapsed - shown_at_ < interval_) return;
     shown_at_ = state.elapsed;
-    console_.print_line(plain_line(state));
+    console().print_line(plain_line(state));
   }
-  void run_finished(const RunFinished& event) override { console_.print_line(finished_line(event)); }
+  void run_finished(const RunFinished& event) override { console().print_line(finished_line(event)); }
 
  private:
-  Console& console_;
   double interval_;
   double shown_at_ = 0;
 };
@@ -161,7 +143,11 @@ class JsonView : public ProgressView {
     line["rounding_only"] = result.rounding_only;
     add_reason(line, result);
     line["overflow"] = nullptr;
-    if (result.overflow) line["overflow"] = {{"cpu", result.overflow->bench}, {"device", result.overflow->device}};
+    if (result.overflow) {
+      line["overflow"] = {{"cpu", result.overflow->bench},
+                          {"device", result.overflow->device},
+                          {"verdict", overflow_verdict(*result.overflow)}};
+    }
     line["seconds"] = phases(result.times);
     print(line);
   }
@@ -206,6 +192,14 @@ class JsonView : public ProgressView {
     line["forward_error"] = event.counts.forward_error;
     line["backward_error"] = event.counts.backward_error;
     line["both_error"] = event.counts.both_error;
+    line["overflow"] = nullptr;
+    if (event.overflow) {
+      line["overflow"] = {{"no_overflow", event.overflow->none},
+                          {"normal", event.overflow->normal},
+                          {"abnormal", event.overflow->abnormal},
+                          {"skipped", event.overflow->skipped},
+                          {"failed_to_run", event.overflow->failed_to_run}};
+    }
     line["elapsed_seconds"] = event.elapsed;
     line["seconds"] = phases(event.costs.phases);
     line["seconds"]["plan"] = event.costs.plan_seconds;
@@ -271,32 +265,6 @@ class JsonView : public ProgressView {
 
 }  // namespace
 
-double calls_per_second(const ProgressState& state) {
-  if (!(state.elapsed > 0) || state.done < state.resumed) return 0;
-  return static_cast<double>(state.done - state.resumed) / state.elapsed;
-}
-
-double seconds_left(const ProgressState& state) {
-  if (state.done >= state.total) return 0;
-  if (state.work_done >= 0) {
-    const double share = std::min(state.work_done, 1.0);
-    return share > 0 ? state.elapsed * (1 - share) / share : -1;
-  }
-  const double rate = calls_per_second(state);
-  return rate > 0 ? static_cast<double>(state.total - state.done) / rate : -1;
-}
-
-void Console::print_line(std::string_view line) {
-  if (!status_.empty()) out_ << to_start_and_erase;
-  out_ << line << '\n' << status_ << std::flush;
-}
-
-void Console::set_status(std::string line) {
-  if (line.empty() && status_.empty()) return;
-  status_ = std::move(line);
-  out_ << to_start_and_erase << status_ << std::flush;
-}
-
 std::unique_ptr<ProgressView> make_terminal_view(Console& console, std::function<std::size_t()> width) {
   return std::make_unique<TerminalView>(console, std::move(width));
 }
@@ -309,22 +277,8 @@ std::unique_ptr<ProgressView> make_json_view(std::ostream& out, double interval)
   return std::make_unique<JsonView>(out, interval);
 }
 
-std::unique_ptr<ProgressView> make_stdout_view(bool json, Console& console) {
-  if (json) return make_json_view(std::cout);
-  return can_redraw() ? make_terminal_view(console, terminal_width) : make_plain_view(console);
-}
-
-std::string terminal_line(const ProgressState& state, std::size_t width) {
-  std::string line = std::to_string(state.done) + "/" + std::to_string(state.total) + " " + percent_text(state) + " " +
-                     rate_text(calls_per_second(state)) + " " + left_text(state) + " | " +
-                     counts_text(state.counts, " ");
-  for (const DeviceActivity& activity : state.devices) line += " | " + activity_text(activity);
-  return cut_to_width(line, width);
-}
-
-std::string plain_line(const ProgressState& state) {
-  return "progress " + std::to_string(state.done) + "/" + std::to_string(state.total) + " (" + percent_text(state) +
-         "), " + rate_text(calls_per_second(state)) + ", " + left_text(state) + ", " + counts_text(state.counts, ", ");
+std::unique_ptr<ProgressView> make_stdout_view(Console& console) {
+  return can_redraw(STDOUT_FILENO) ? make_terminal_view(console, terminal_width) : make_plain_view(console);
 }
 
 }  // namespace msrun

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "orchestrator/view/console.h"
 #include "runner/results/counts.h"
 #include "runner/results/result.h"
 
@@ -29,8 +30,8 @@ struct ProgressState {
   std::uint64_t done = 0;     // calls with a result, those of an earlier run included
   std::uint64_t resumed = 0;  // of these, from the earlier run
   std::uint64_t total = 0;
-  double elapsed = 0;     // seconds since the run began
-  double work_done = -1;  // share 0..1 of the estimated work of this run that is done; negative: count calls instead
+  double elapsed = 0;  // seconds since the run began
+  double left = -1;    // estimated seconds; negative: by the number of calls
   VerdictCounts counts;
   std::vector<DeviceActivity> devices;
 };
@@ -70,6 +71,16 @@ struct RunCosts {
   std::uint64_t runners_peak = 0;
 };
 
+// Calls of an overflow check.
+struct OverflowCounts {
+  std::uint64_t none = 0;      // neither side overflows
+  std::uint64_t normal = 0;    // both do
+  std::uint64_t abnormal = 0;  // one does
+  std::uint64_t skipped = 0;   // not judged; the next two are parts of it
+  std::uint64_t failed_to_run = 0;
+  std::uint64_t not_checkable = 0;
+};
+
 struct RunFinished {
   bool complete = false;
   int exit_code = 0;
@@ -78,21 +89,8 @@ struct RunFinished {
   std::uint64_t total = 0;
   VerdictCounts counts;
   RunCosts costs;
-  std::string resume_command;  // empty if complete
-};
-
-// Lines on a terminal above one line that is redrawn in place. Without set_status it only prints lines. Not for several
-// threads at once.
-class Console {
- public:
-  explicit Console(std::ostream& out) : out_(out) {}
-  void print_line(std::string_view line);
-  // Shows line below all others; empty: removes it.
-  void set_status(std::string line);
-
- private:
-  std::ostream& out_;
-  std::string status_;
+  std::string resume_command;              // empty if complete
+  std::optional<OverflowCounts> overflow;  // of an overflow check alone
 };
 
 class ProgressView {
@@ -117,14 +115,16 @@ std::unique_ptr<ProgressView> make_json_view(std::ostream& out, double interval 
 
 // The view that suits where stdout goes: the terminal view needs one that can redraw a line, which TERM=dumb and none
 // deny.
-std::unique_ptr<ProgressView> make_stdout_view(bool json, Console& console);
+std::unique_ptr<ProgressView> make_stdout_view(Console& console);
 
-// The line of the terminal view, cut to width columns; and that of the plain view.
-std::string terminal_line(const ProgressState& state, std::size_t width);
+// The line of the terminal view, at most width columns: how far the run is, what is suspicious, the call that runs for
+// the longest time, and whatever else there is room for.
+std::string terminal_line(const ProgressState& state, std::size_t width, const Paint& paint = Paint());
+// That of the plain view.
 std::string plain_line(const ProgressState& state);
 
-// Sends log lines "YYYY-MM-DD HH:MM:SS (pid) [LEVEL] text" of spdlog's default logger to console, in json mode to
-// stderr. Level by MSPROBE_LOG_LEVEL 0..4: DEBUG INFO WARNING ERROR none (default 1). console must outlive all logging.
-void setup_logging(bool json, Console& console);
+// Sends log lines "YYYY-MM-DD HH:MM:SS (pid) [LEVEL] text" of spdlog's default logger to console. Level by
+// MSPROBE_LOG_LEVEL 0..4: DEBUG INFO WARNING ERROR none (default 1). console must outlive all logging.
+void setup_logging(Console& console);
 
 }  // namespace msrun

@@ -1,12 +1,14 @@
 #include "orchestrator/view/summary.h"
 
 #include <algorithm>
-#include <sstream>
+#include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernels/base/text.h"
+#include "orchestrator/view/result_text.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -18,10 +20,61 @@ constexpr std::size_t max_listed = 10;
 // Reasons may name files, so that a dump can have as many of them as calls.
 constexpr std::size_t max_kept_reasons = 1000;
 
-std::string first_line(const std::string& message) {
-  std::size_t begin = message.find_first_not_of("\r\n ");
-  if (begin == std::string::npos) return {};
-  return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
+// What the run says of the calls, beyond the documented verdicts. A line without calls is left out unless it is good
+// news.
+struct Conclusion {
+  const char* title;
+  const char* meaning;
+  Style style;
+  bool even_if_none;
+  std::uint64_t (*count)(const VerdictCounts&);
+};
+constexpr std::array conclusions{
+    Conclusion{"suspicious", "warnings and errors that rounding does not explain", Style::alarm, true,
+               [](const VerdictCounts& counts) { return counts.suspicious(); }},
+    Conclusion{"failed to run", "crashes, time-outs, want of memory, internal errors", Style::alarm, true,
+               [](const VerdictCounts& counts) { return counts.failed_to_run; }},
+    Conclusion{"explained by rounding", "warnings and errors no larger than rounding makes them", Style::plain, false,
+               [](const VerdictCounts& counts) { return counts.rounding_only; }},
+};
+
+// Why calls were not checked, the most surprising first.
+struct SkipGroup {
+  Outcome outcome;
+  const char* title;
+  Style style;
+};
+constexpr std::array skip_groups{SkipGroup{Outcome::failed_to_run, "failed to run", Style::alarm},
+                                 SkipGroup{Outcome::not_checkable, "cannot be checked", Style::caution},
+                                 SkipGroup{Outcome::skipped_by_rule, "left out by rule", Style::plain}};
+
+std::size_t skip_group(Outcome outcome) {
+  const auto* group = std::ranges::find(skip_groups, outcome, &SkipGroup::outcome);
+  return group == skip_groups.end() ? 1 : static_cast<std::size_t>(group - skip_groups.begin());
+}
+
+// What reasons have in common that differ in the name of their call and in numbers: those of devices, attempts, files.
+// Digits within a word stay: float16 is not float32.
+std::string reason_key(std::string reason, const std::string& name) {
+  if (const std::size_t at = reason.find(name); at != std::string::npos) reason.erase(at, name.size());
+  std::string key;
+  bool in_word = false;
+  bool in_number = false;
+  for (const char c : reason) {
+    const bool digit = c >= '0' && c <= '9';
+    in_number = digit && !in_word;
+    if (!in_number) key += c;
+    if (in_number && !key.ends_with('#')) key += '#';
+    in_word = !in_number && (digit || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+  }
+  return key;
+}
+
+// Right-aligned in seven columns.
+std::string number_column(std::uint64_t count) {
+  std::string text = std::to_string(count);
+  if (text.size() < 7) text.insert(0, 7 - text.size(), ' ');
+  return text;
 }
 
 // The lines of the reason, the first with the output that it is about.
@@ -30,9 +83,6 @@ std::vector<std::string> reason_lines(const ApiResult& result) {
   if (!reason.output.empty()) reason.lines.front().insert(0, reason.output + ": ");
   return std::move(reason.lines);
 }
-
-// "Functional.conv2d" of "Functional.conv2d.3".
-std::string api_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
 std::string counted(std::uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -45,7 +95,7 @@ std::string simulated_line(const VerdictCounts& counts) {
     line += " (" + std::to_string(counts.simulated) + " of " + std::to_string(counts.simulated + counts.not_simulated) +
             " calls)";
   }
-  return line + "\n";
+  return line;
 }
 
 std::vector<std::string> words_of(const std::string& command) {
@@ -114,8 +164,8 @@ void Summary::add(const ApiResult& result) {
 
 void Summary::add_skip(const ApiResult& result) {
   std::string reason = first_line(result.message);
-  std::string key = reason;
-  if (const std::size_t at = key.find(result.name); at != std::string::npos) key.erase(at, result.name.size());
+  const std::size_t group = skip_group(result.outcome);
+  const std::string key = std::to_string(group) + reason_key(reason, result.name);
   const auto known = skips_.find(key);
   if (known == skips_.end() && skips_.size() == max_kept_reasons) {
     ++further_skips_;
@@ -123,32 +173,45 @@ void Summary::add_skip(const ApiResult& result) {
   }
   Skipped& skipped = known != skips_.end() ? known->second : skips_[key];
   if (skipped.count++ == 0 || result.task < skipped.task) {
-    skipped.by_rule = result.outcome == Outcome::skipped_by_rule;
+    skipped.group = group;
     skipped.task = result.task;
     skipped.name = result.name;
     skipped.reason = std::move(reason);
   }
 }
 
-std::string Summary::text(const std::string& reproduce_command) const {
-  std::string text = "Overall Statistics\n" + boxed_table({{"Pass", std::to_string(counts_.pass)},
-                                                           {"Warning", std::to_string(counts_.warning)},
-                                                           {"Error", std::to_string(counts_.error)},
-                                                           {"Passing Rate", counts_.passing_rate()},
-                                                           {"Skip Tests", std::to_string(counts_.skip)}});
-  text += "Detail Statistics\n" + boxed_table({{"Forward Error", std::to_string(counts_.forward_error)},
-                                               {"Backward Error", std::to_string(counts_.backward_error)},
-                                               {"Both Forward & Backward Error", std::to_string(counts_.both_error)}});
-  if (counts_.warning + counts_.error > 0) {
-    text += "Warnings and Errors\n" + boxed_table({{"Suspicious", std::to_string(counts_.suspicious())},
-                                                   {"Explained by Rounding", std::to_string(counts_.rounding_only)}});
-  }
-  if (counts_.failed_to_run > 0) text += counted(counts_.failed_to_run, "call") + " failed to run.\n";
-  if (counts_.simulated > 0) text += simulated_line(counts_);
-  return text + findings_text(reproduce_command) + skips_text();
+std::string Summary::text(const std::string& reproduce_command, const SummaryStyle& style) const {
+  const std::string conclusions = conclusions_text(style.paint) + findings_text(reproduce_command, style.paint);
+  const std::string documented = documented_text();
+  return (style.documented_first ? documented + conclusions : conclusions + documented) + skips_text(style.paint);
 }
 
-std::string Summary::findings_text(const std::string& reproduce_command) const {
+std::string Summary::conclusions_text(const Paint& paint) const {
+  std::string text = "Conclusions from " + counted(counts_.total() + counts_.skip, "call") + "\n";
+  for (const Conclusion& conclusion : conclusions) {
+    const std::uint64_t count = conclusion.count(counts_);
+    if (count == 0 && !conclusion.even_if_none) continue;
+    const Style style = count > 0 ? conclusion.style : Style::plain;
+    text += "  " + number_column(count) + "  " + paint(style, conclusion.title) + ": " + conclusion.meaning + "\n";
+  }
+  if (counts_.simulated > 0) text += paint(Style::caution, simulated_line(counts_)) + "\n";
+  return text;
+}
+
+std::string Summary::documented_text() const {
+  return "Overall Statistics\n" +
+         boxed_table({{"Pass", std::to_string(counts_.pass)},
+                      {"Warning", std::to_string(counts_.warning)},
+                      {"Error", std::to_string(counts_.error)},
+                      {"Passing Rate", counts_.passing_rate()},
+                      {"Skip Tests", std::to_string(counts_.skip)}}) +
+         "Detail Statistics\n" +
+         boxed_table({{"Forward Error", std::to_string(counts_.forward_error)},
+                      {"Backward Error", std::to_string(counts_.backward_error)},
+                      {"Both Forward & Backward Error", std::to_string(counts_.both_error)}});
+}
+
+std::string Summary::findings_text(const std::string& reproduce_command, const Paint& paint) const {
   if (findings_.empty()) return {};
   std::vector<const Finding*> worst;
   worst.reserve(findings_.size());
@@ -160,14 +223,15 @@ std::string Summary::findings_text(const std::string& reproduce_command) const {
   std::string text = "APIs to look at first\n";
   for (std::size_t i = 0; i < std::min(worst.size(), max_listed); ++i) {
     const Finding& finding = *worst[i];
-    std::string line = "  " + std::string(status_text(finding.status));
-    line.resize(11, ' ');
-    line += sanitised(finding.name);
+    std::string line = sanitised(finding.name);
     if (finding.errors + finding.warnings > 1) {
       line += " (" + sanitised(api_of(finding.name)) + " in all: " + counted(finding.errors, "error") + ", " +
               counted(finding.warnings, "warning") + ")";
     }
-    text += cut_to_width(line, max_width) + "\n";
+    const Style style = finding.status == Status::error ? Style::alarm : Style::caution;
+    const std::string_view status = status_text(finding.status);
+    text += "  " + paint(style, status) + std::string(9 - std::min<std::size_t>(status.size(), 8), ' ') +
+            cut_to_width(line, max_width - 11) + "\n";
     for (const std::string& reason : finding.reason) text += cut_to_width("           " + reason, max_width) + "\n";
     text += wrapped_command(reproduce_command + " --only " + shell_quoted(finding.name), "           ");
   }
@@ -177,30 +241,39 @@ std::string Summary::findings_text(const std::string& reproduce_command) const {
   return text;
 }
 
-// What a rule of the pre-check leaves out comes last: it was to be expected.
-std::string Summary::skips_text() const {
+std::string Summary::skips_text(const Paint& paint) const {
   if (skips_.empty()) return {};
   std::vector<const Skipped*> reasons;
   reasons.reserve(skips_.size());
   for (const auto& [key, skipped] : skips_) reasons.push_back(&skipped);
   std::sort(reasons.begin(), reasons.end(), [](const Skipped* a, const Skipped* b) {
-    if (a->by_rule != b->by_rule) return b->by_rule;
+    if (a->group != b->group) return a->group < b->group;
     return a->count != b->count ? a->count > b->count : a->task < b->task;
   });
   std::string text = "Calls that were not checked\n";
-  for (std::size_t i = 0; i < std::min(reasons.size(), max_listed); ++i) {
-    const Skipped& skipped = *reasons[i];
-    std::string count = std::to_string(skipped.count);
-    if (count.size() < 7) count.insert(0, 7 - count.size(), ' ');
-    std::string line = "  " + count + "  " + sanitised(skipped.name);
-    line += skipped.count > 1 ? ", ...: " : ": ";
-    line += skipped.reason;
-    text += cut_to_width(line, max_width) + "\n";
+  for (auto begin = reasons.begin(); begin != reasons.end();) {
+    const std::size_t group = (*begin)->group;
+    const auto end = std::find_if(begin, reasons.end(), [&](const Skipped* reason) { return reason->group != group; });
+    std::uint64_t calls = 0;
+    std::uint64_t rest = 0;
+    std::string lines;
+    for (auto reason = begin; reason != end; ++reason) {
+      calls += (*reason)->count;
+      if (reason - begin >= static_cast<std::ptrdiff_t>(max_listed)) {
+        rest += (*reason)->count;
+        continue;
+      }
+      const std::string line = "  " + number_column((*reason)->count) + "  " + sanitised((*reason)->name) +
+                               ((*reason)->count > 1 ? ", ...: " : ": ") + (*reason)->reason;
+      lines += cut_to_width(line, max_width) + "\n";
+    }
+    text += std::string("  ") + paint(skip_groups[group].style, skip_groups[group].title) + ": " +
+            counted(calls, "call") + "\n" + lines;
+    if (rest > 0) text += "  and " + counted(rest, "call") + " for other reasons; all are in the result file.\n";
+    begin = end;
   }
-  if (reasons.size() > max_listed || further_skips_ > 0) {
-    std::uint64_t rest = further_skips_;
-    for (std::size_t i = max_listed; i < reasons.size(); ++i) rest += reasons[i]->count;
-    text += "  and " + counted(rest, "call") + " for other reasons; all are in the result file.\n";
+  if (further_skips_ > 0) {
+    text += "  and " + counted(further_skips_, "call") + " for further reasons; all are in the result file.\n";
   }
   return text;
 }

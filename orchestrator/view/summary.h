@@ -1,5 +1,5 @@
-// What a run found, result by result, and the table that closes it: verdict counts, the APIs to look at first, and why
-// calls were not checked.
+// What a run found, result by result, and the table that closes it: what is concluded, the APIs to look at first, the
+// documented counts, and why calls were not checked.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,16 @@
 #include <unordered_map>
 #include <vector>
 
+#include "orchestrator/view/console.h"
 #include "runner/results/counts.h"
 #include "runner/results/result.h"
 
 namespace msrun {
+
+struct SummaryStyle {
+  Paint paint = Paint();
+  bool documented_first = false;  // the documented counts come before what msrun adds to them
+};
 
 class Summary {
  public:
@@ -20,7 +26,7 @@ class Summary {
 
   // The closing table, lines of at most 120 columns. reproduce_command is completed with "--only NAME" for each API
   // that is listed; a single word of it that is longer than a line stays whole.
-  std::string text(const std::string& reproduce_command) const;
+  std::string text(const std::string& reproduce_command, const SummaryStyle& style = {}) const;
 
  private:
   // All calls of one API ("Functional.conv2d") that are suspicious, and the first of the worst of them.
@@ -35,7 +41,7 @@ class Summary {
 
   // All calls that are SKIP for one reason, and the first of them.
   struct Skipped {
-    bool by_rule = false;  // no device had it
+    std::size_t group = 0;  // place in the list of groups, the most surprising first
     std::uint32_t task = 0;
     std::string name;
     std::string reason;
@@ -43,8 +49,10 @@ class Summary {
   };
 
   void add_skip(const ApiResult& result);
-  std::string findings_text(const std::string& reproduce_command) const;
-  std::string skips_text() const;
+  std::string conclusions_text(const Paint& paint) const;
+  std::string findings_text(const std::string& reproduce_command, const Paint& paint) const;
+  std::string documented_text() const;
+  std::string skips_text(const Paint& paint) const;
 
   VerdictCounts counts_;
   std::unordered_map<std::string, Finding> findings_;

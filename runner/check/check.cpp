@@ -1,11 +1,11 @@
 #include "runner/check/check.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <new>
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/ties.h"
@@ -267,7 +267,7 @@ class Check {
     try {
       options_.dialect->save_error_data(options_.error_data, call, bench, device);
     } catch (const std::runtime_error& error) {
-      std::fprintf(stderr, "msrun: the tensors of %s cannot be saved: %s\n", call.name.c_str(), error.what());
+      write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));
     }
   }
 
@@ -361,11 +361,11 @@ class Check {
   std::uint64_t refused_ = refused_tensors();        // before the step that runs now
 };
 
-// Reasons may quote a file of tensors, which may be damaged.
+// Reasons quote the recording and its files of tensors, either of which may be damaged.
 ApiResult with_readable_messages(ApiResult result) {
-  result.message = readable(std::move(result.message));
+  result.message = bounded(readable(std::move(result.message)));
   for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (DetailsRow& row : *rows) row.message = readable(std::move(row.message));
+    for (DetailsRow& row : *rows) row.message = bounded(readable(std::move(row.message)));
   }
   return result;
 }
@@ -396,6 +396,8 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     reason = error.what();
     if (!check.lacked_memory()) outcome = Outcome::not_checkable;
     if (const std::string notes = check.notes(); !notes.empty()) reason += " " + notes;
+  } catch (const NoTensorMemory& error) {
+    reason = error.what();
   } catch (const std::bad_alloc&) {
     reason = "Not enough memory to run the call.";
   } catch (const std::exception& error) {

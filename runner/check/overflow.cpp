@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/complex.h"
@@ -26,12 +27,13 @@ bool has_bool(const Value& output) {
 }
 
 // What is said, and how it counts, of a call that ran on both sides.
-void judge(const Value& bench, const Value& device, ApiResult& result) {
+void judge(const Value& bench, const Value& device, bool compat_msprobe, ApiResult& result) {
   using Verdict = OverflowFinding::Verdict;
   OverflowFinding& finding = result.overflow.emplace();
   const std::string subject = "The " + result.name + " overflow is ";
   if (bench.is_none() && device.is_none()) {
-    result.message = subject + "a normal overflow, out and npu_out is None.";
+    result.message = compat_msprobe ? subject + "a normal overflow, out and npu_out is None."
+                                    : result.name + ": no overflow, both outputs are None.";
   } else if (has_bool(bench) || has_bool(device)) {
     finding.verdict = Verdict::not_judged;
     result.message =
@@ -41,6 +43,7 @@ void judge(const Value& bench, const Value& device, ApiResult& result) {
     finding.device = overflows(device);
     finding.verdict = finding.bench == finding.device ? Verdict::normal : Verdict::abnormal;
     result.message = subject + (finding.verdict == Verdict::normal ? "a normal overflow." : "an abnormal overflow.");
+    if (finding.is_none() && !compat_msprobe) result.message = result.name + ": no overflow.";
   }
   constexpr std::array statuses{Status::pass, Status::error, Status::skip};
   result.forward = statuses[static_cast<std::size_t>(finding.verdict)];
@@ -60,12 +63,19 @@ void check_overflow(const ApiCall& call, Device& device, const CheckOptions& opt
   const std::optional<ApiName> name = ApiName::parse(call.name);
   const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
   if (op == nullptr) throw SkipError("API " + call.name + " not support for overflow check. SKIP.");
-  MaterialisedCall inputs = options.dialect->materialise(call, options.materialise);
+  const auto timed = [](std::uint64_t& total, const auto& work) {
+    const Stopwatch watch(total);
+    return work();
+  };
+  MaterialisedCall inputs =
+      timed(result.times.materialise, [&] { return options.dialect->materialise(call, options.materialise); });
   inputs.backward = {};
   inputs.autocast = false;
-  const Evaluation bench = evaluate(*op, inputs, {});
-  const DeviceResult on_device = device.run({inputs, op->name, op->traits(), std::nullopt});
-  judge(bench.output, on_device.output, result);
+  const Evaluation bench = timed(result.times.benchmark, [&] { return evaluate(*op, inputs, {}); });
+  const DeviceResult on_device = timed(result.times.device, [&] {
+    return device.run({inputs, op->name, op->traits(), std::nullopt});
+  });
+  judge(bench.output, on_device.output, options.compare.compat_msprobe, result);
 }
 
 }  // namespace msrun

@@ -26,6 +26,7 @@ struct OverflowFinding {
   Verdict verdict = Verdict::normal;
   bool bench = false;  // the output overflows on the CPU
   bool device = false;
+  bool is_none() const { return verdict == Verdict::normal && !bench && !device; }
 };
 
 // What became of a call. The documented files know SKIP alone for all that is not checked; whether that was to be

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/support/spawned_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
@@ -61,34 +62,64 @@ TEST_F(Overflow, SaysOfEveryCallWhetherItIsNormal) {
   }
   const std::string file = only_file(out(), "overflow_check_result_");
   EXPECT_THAT(
-      lines,
-      ::testing::ElementsAre(
-          "[INFO] start overflow check",
-          "[WARNING] Device under test: sim (simulated device; no NPU or GPU was tested).",
-          "[INFO] overflow check result will be saved in " + file,
-          "[WARNING] The Torch.matmul.0 overflow is a normal overflow.",
-          "[WARNING] The Torch.exp.0 overflow is a normal overflow.",
-          "[WARNING] The Torch.mul.0 overflow is a normal overflow.",
-          "[WARNING] The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will be "
-          "skipped.",
-          "[WARNING] The Functional.relu.0 overflow is a normal overflow.",
-          "[INFO] Distributed api is not supported for overflow check. SKIP.",
-          "[INFO] NPU api is not supported for overflow check. SKIP.",
-          "[WARNING] API Torch.no_such_api.0 not support for overflow check. SKIP.",
-          HasSubstr("[ERROR] Run Torch.sin.0 acc_check Error: input_args[0]"),
-          "[INFO] Of 9 calls 4 are a normal overflow (3 of them overflow on both sides), 0 an abnormal overflow, 5 "
-          "were skipped.",
-          "[WARNING] simulated device; no NPU or GPU was tested.", "[INFO] acc_check task completed."));
+      lines, ::testing::ElementsAre(
+                 "[INFO] start overflow check",
+                 "[WARNING] Device under test: sim (simulated device; no NPU or GPU was tested).",
+                 "[INFO] overflow check result will be saved in " + file, "[INFO] Torch.matmul.0: no overflow.",
+                 "[WARNING] The Torch.exp.0 overflow is a normal overflow.",
+                 "[WARNING] The Torch.mul.0 overflow is a normal overflow.",
+                 "[WARNING] The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will be "
+                 "skipped.",
+                 "[WARNING] The Functional.relu.0 overflow is a normal overflow.",
+                 "[INFO] Distributed api is not supported for overflow check. SKIP.",
+                 "[INFO] NPU api is not supported for overflow check. SKIP.",
+                 "[WARNING] API Torch.no_such_api.0 not support for overflow check. SKIP.",
+                 HasSubstr("[ERROR] Run Torch.sin.0 acc_check Error: input_args[0]"),
+                 "[INFO] Of 9 calls: 1 no overflow, 3 normal overflow (on both sides), 0 abnormal overflow, 5 skipped.",
+                 "[WARNING] simulated device; no NPU or GPU was tested.", "[INFO] acc_check task completed."));
   const Rows rows = read_csv(file);
   ASSERT_EQ(rows.size(), 10U);
   EXPECT_EQ(rows[0], (std::vector<std::string>{"API name", "CPU overflow", "Device overflow", "Verdict", "Message"}));
   const auto sides = [&](std::size_t row) { return rows[row].at(1) + "/" + rows[row].at(2) + "/" + rows[row].at(3); };
-  EXPECT_EQ(sides(1), "False/False/normal");
+  EXPECT_EQ(sides(1), "False/False/no overflow");
   EXPECT_EQ(sides(2), "True/True/normal");
   EXPECT_EQ(sides(3), "True/True/normal");
   EXPECT_EQ(sides(4), " / /skip");
   EXPECT_EQ(sides(5), "True/True/normal");
   for (std::size_t row = 6; row < 10; ++row) EXPECT_EQ(sides(row), " / /skip") << row;
+}
+
+// As msProbe words it.
+TEST_F(Overflow, HasTheDocumentedTextsIfAsked) {
+  const Finished run = check(write_dump(dump_text(calls)), {"-o", out(), "--compat", "msprobe"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("[WARNING] The Torch.matmul.0 overflow is a normal overflow."));
+  EXPECT_THAT(run.out, Not(HasSubstr("Torch.matmul.0: no overflow")));
+  EXPECT_EQ(verdicts().at("Torch.matmul.0"), "normal");
+}
+
+TEST_F(Overflow, OfAHealthyRecordingThereIsNone) {
+  const Finished run = check(dump("llama_bf16"));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, Not(HasSubstr("normal overflow.")));
+  EXPECT_THAT(run.out, HasSubstr("Of 84 calls: 84 no overflow, 0 normal overflow"));
+}
+
+// The verdicts are nowhere else.
+TEST_F(Overflow, VerdictsThatCannotBePrintedAreNoSuccess) {
+  const std::string dump = write_dump(dump_text(calls));
+  for (const char* format : {"human", "json"}) {
+    OutputEnd full("/dev/full");
+    SpawnedProcess run({"run_overflow_check", "-api_info", dump, "--message-format", format}, {full.descriptor(), -1},
+                       scratch_.path());
+    EXPECT_EQ(run.wait(30), 3) << run.err();
+    EXPECT_THAT(run.err(), HasSubstr("could not be written (No space left on device)"));
+    SpawnedProcess with_file({"run_overflow_check", "-api_info", dump, "-o", out(), "--message-format", format},
+                             {full.descriptor(), -1}, scratch_.path());
+    EXPECT_EQ(with_file.wait(30), 0) << with_file.err();
+    EXPECT_EQ(verdicts().size(), 9U);
+    fs::remove_all(out());
+  }
 }
 
 TEST_F(Overflow, OfTheDeviceAloneIsAbnormal) {
@@ -138,7 +169,7 @@ TEST_F(Overflow, StoppedItSaysHowToStartAgain) {
   const std::string dump = write_dump(dump_text(calls));
   Process run({"run_overflow_check", "-api_info", dump, "--sim-fault", "Torch.exp.0=hang", "-o", out()},
               scratch_.path());
-  ASSERT_TRUE(eventually(20, [&] { return run.out().find("Torch.matmul.0 overflow") != std::string::npos; }));
+  ASSERT_TRUE(eventually(20, [&] { return run.out().find("Torch.matmul.0: no overflow") != std::string::npos; }));
   run.signal(SIGINT);
   ASSERT_TRUE(eventually(10, [&] { return run.out().find("press Ctrl-C again") != std::string::npos; }));
   run.signal(SIGINT);
@@ -148,7 +179,7 @@ TEST_F(Overflow, StoppedItSaysHowToStartAgain) {
   EXPECT_THAT(finished.out,
               HasSubstr("Start it again with: " + programs() + "/msrun run_overflow_check -api_info " + dump));
   EXPECT_THAT(finished.out, Not(HasSubstr("task completed")));
-  EXPECT_EQ(verdicts().at("Torch.matmul.0"), "normal");
+  EXPECT_EQ(verdicts().at("Torch.matmul.0"), "no overflow");
   EXPECT_FALSE(verdicts().contains("Torch.exp.0"));
 }
 
@@ -156,7 +187,7 @@ TEST_F(Overflow, TensorsMayBeInFiles) {
   EXPECT_EQ(check(dump("zoo_tensor_small"), {"-o", out()}).exit_code, 0);
   const auto found = verdicts();
   EXPECT_GT(found.size(), 5U);
-  for (const auto& [name, verdict] : found) EXPECT_EQ(verdict, "normal") << name;
+  for (const auto& [name, verdict] : found) EXPECT_EQ(verdict, "no overflow") << name;
 }
 
 TEST_F(Overflow, OfRecordedResults) {
@@ -166,7 +197,7 @@ TEST_F(Overflow, OfRecordedResults) {
   EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
   const auto found = verdicts();
   EXPECT_GT(found.size(), 5U);
-  for (const auto& [name, verdict] : found) EXPECT_EQ(verdict, "normal") << name << run.out;
+  for (const auto& [name, verdict] : found) EXPECT_EQ(verdict, "no overflow") << name << run.out;
   expect_refused({"run_overflow_check", "-api_info", write_dump(dump_text(calls)), "--backend", "recorded"},
                  {"holds statistics, not tensors"});
 }
@@ -189,9 +220,14 @@ TEST_F(Overflow, JsonLinesHoldBothSides) {
   bool found = false;
   for (std::string line; std::getline(text, line);) {
     const nlohmann::json event = nlohmann::json::parse(line);
+    if (event["type"] == "run_finished") {
+      EXPECT_EQ(
+          event["overflow"],
+          (nlohmann::json{{"no_overflow", 0}, {"normal", 3}, {"abnormal", 1}, {"skipped", 5}, {"failed_to_run", 0}}));
+    }
     if (event["type"] != "api_result" || event["name"] != "Torch.matmul.0") continue;
     found = true;
-    EXPECT_EQ(event["overflow"], (nlohmann::json{{"cpu", false}, {"device", true}}));
+    EXPECT_EQ(event["overflow"], (nlohmann::json{{"cpu", false}, {"device", true}, {"verdict", "abnormal"}}));
   }
   EXPECT_TRUE(found) << run.out;
   EXPECT_THAT(run.err, HasSubstr("abnormal overflow."));
@@ -199,7 +235,7 @@ TEST_F(Overflow, JsonLinesHoldBothSides) {
 
 TEST_F(Overflow, EmptyDump) {
   const Finished run = check(write_dump(dump_text("")), {"-o", out()});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.exit_code, 1) << run.err;
   EXPECT_THAT(run.out, HasSubstr("data field is empty, no overflow data found."));
   EXPECT_TRUE(verdicts().empty());
 }

@@ -163,7 +163,7 @@ void DetailsFile::find_columns(const std::vector<std::string>& titles, const std
   if (!missing.empty()) {
     const bool readable = std::ranges::all_of(titles, is_utf8);
     throw UserError(
-        "The following columns " + missing + " are missing in" + tag + " (" + path_ + ")" +
+        "The following columns " + missing + " are missing in " + tag + " (" + path_ + ")" +
         (readable ? "" : ": its titles are not UTF-8, another program may have saved it in another encoding"));
   }
 }

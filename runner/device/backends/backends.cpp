@@ -62,7 +62,7 @@ ChosenBackend choose_backend(const BackendRequest& request) {
   ChosenBackend chosen{&row, row.prepare(request), {}, {}};
   if (row.settings != nullptr) chosen.settings = row.settings(request);
   if (request.jit_compile && !row.compiles) {
-    chosen.notices.push_back("-j has no effect: the backend " + std::string(row.name) + " compiles no operators.");
+    chosen.notices.push_back("-j does nothing: the backend " + std::string(row.name) + " compiles no operators.");
   }
   return chosen;
 }

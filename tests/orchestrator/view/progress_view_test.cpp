@@ -40,10 +40,43 @@ TEST(StatusLine, Terminal) {
   state.counts = {.pass = 240, .warning = 5, .error = 3, .skip = 2};
   state.devices = {{0, {{"Torch.add.0", 0.4}, {"Functional.conv2d.3", 12.4}}}, {3, {}}};
   EXPECT_EQ(terminal_line(state, 200),
-            "250/1000 25% 25 calls/s 0:30 left | pass 240 warning 5 error 3 SKIP 2 suspicious 8 | 0: "
-            "Functional.conv2d.3 12s +1 | "
-            "3: idle");
-  EXPECT_EQ(terminal_line(state, 40), "250/1000 25% 25 calls/s 0:30 left | p...");
+            "250/1000 25% 0:30 left | suspicious 8 | Functional.conv2d.3 12s +1 | pass 240 warning 5 error 3 SKIP 2 | "
+            "25 calls/s | 0: Functional.conv2d.3 12s +1 | 3: idle");
+  EXPECT_EQ(terminal_line(state, 40), "250/1000 25% 0:30 left | suspicious 8");
+  EXPECT_EQ(terminal_line(state, 20), "250/1000 25% 0:30...");
+}
+
+// Whatever the width, what is shown fits; and at 80 columns the call that runs can be told.
+TEST(StatusLine, OfEightyColumnsHasWhatIsSuspiciousAndTheCallThatRuns) {
+  ProgressState state = state_at(12345, 7000);
+  state.total = 123456;
+  state.left = 3700;
+  state.counts = {.pass = 10000, .warning = 1000, .error = 345, .skip = 1000};
+  state.devices = {{0, {{"Torch.add.0", 0.4}}},
+                   {1, {{"Functional.scaled_dot_product_attention.1234", 321}, {"Torch.mul.0", 1}}}};
+  EXPECT_EQ(terminal_line(state, 79),
+            "12345/123456 9% 1:01:40 left | suspicious 1345 | scaled_dot_pro..ion.1234 321s +2");
+  state.devices[1].calls[0].name = "Torch.matmul.8";
+  EXPECT_EQ(terminal_line(state, 79), "12345/123456 9% 1:01:40 left | suspicious 1345 | Torch.matmul.8 321s +2");
+  state.devices[1].calls[0].name = "Torch.精度精度精度精度精度精度精度精度精度精度.8";
+  for (std::size_t width = 1; width < 200; ++width) {
+    EXPECT_LE(display_width(terminal_line(state, width)), width);
+  }
+}
+
+TEST(StatusLine, CountsCallsThatFailedToRun) {
+  ProgressState state = state_at(250, 10);
+  state.counts.skip = state.counts.failed_to_run = 2;
+  EXPECT_EQ(terminal_line(state, 79),
+            "250/1000 25% 0:30 left | suspicious 0 failed 2 | pass 250 warning 0 error 0 SKIP 2");
+  EXPECT_THAT(plain_line(state), ::testing::EndsWith(", SKIP 2, failed to run 2"));
+}
+
+TEST(StatusLine, IsColouredWhereSomethingIsSuspicious) {
+  ProgressState state = state_at(250, 10);
+  EXPECT_EQ(terminal_line(state, 45, Paint(true)), "250/1000 25% 0:30 left | suspicious 0");
+  state.counts.error = 2;
+  EXPECT_EQ(terminal_line(state, 45, Paint(true)), "250/1000 25% 0:30 left | \x1b[31msuspicious 2\x1b[0m");
 }
 
 TEST(StatusLine, RateAndTimeLeftOfThisRunOnly) {
@@ -53,10 +86,10 @@ TEST(StatusLine, RateAndTimeLeftOfThisRunOnly) {
   EXPECT_DOUBLE_EQ(seconds_left(state), 1500);
   EXPECT_EQ(plain_line(state),
             "progress 250/1000 (25%), 0.5 calls/s, 25:00 left, pass 250, warning 0, error 0, SKIP 0");
-  state.work_done = 0.8;
+  state.left = 25;
   EXPECT_DOUBLE_EQ(seconds_left(state), 25);
-  state.work_done = 0;
-  EXPECT_LT(seconds_left(state), 0);
+  state.done = 1000;
+  EXPECT_DOUBLE_EQ(seconds_left(state), 0);
 }
 
 TEST(StatusLine, BeginningAndEnd) {
@@ -71,13 +104,13 @@ TEST(StatusLine, BeginningAndEnd) {
 TEST(TerminalViewTest, RedrawsOneLineBelowAllOthers) {
   std::ostringstream out;
   Console console(out);
-  const auto view = make_terminal_view(console, [] { return std::size_t{21}; });
+  const auto view = make_terminal_view(console, [] { return std::size_t{24}; });
   view->run_started({});
   view->progress(state_at(1, 1));
-  EXPECT_EQ(out.str(), "\r\x1b[K1/1000 0% 1.0 cal...");
+  EXPECT_EQ(out.str(), "\r\x1b[K1/1000 0% 16:39 left");
   out.str("");
   console.print_line("a line");
-  EXPECT_EQ(out.str(), "\r\x1b[Ka line\n1/1000 0% 1.0 cal...");
+  EXPECT_EQ(out.str(), "\r\x1b[Ka line\n1/1000 0% 16:39 left");
   out.str("");
   RunFinished event;
   event.done = 7;
@@ -88,6 +121,34 @@ TEST(TerminalViewTest, RedrawsOneLineBelowAllOthers) {
   out.str("");
   console.print_line("after");
   EXPECT_EQ(out.str(), "after\n");
+}
+
+// A terminal that was stopped is not to get all the lines of meanwhile when it goes on.
+TEST(TerminalViewTest, WaitsForAReaderThatIsBehind) {
+  std::ostringstream out;
+  bool is_behind = false;
+  Console console(out, Paint(), [&] { return is_behind; });
+  console.set_status("one");
+  is_behind = true;
+  out.str("");
+  console.set_status("two");
+  console.set_status("three");
+  EXPECT_EQ(out.str(), "");
+  console.print_line("a line");
+  EXPECT_EQ(out.str(), "\r\x1b[Ka line\nthree");
+  is_behind = false;
+  out.str("");
+  console.set_status("");
+  EXPECT_EQ(out.str(), "\r\x1b[K");
+}
+
+TEST(Colour, IsForTerminalsUnlessItIsRefused) {
+  EXPECT_TRUE(wants_colour(ColourMode::always, -1));
+  EXPECT_FALSE(wants_colour(ColourMode::never, -1));
+  EXPECT_FALSE(wants_colour(ColourMode::automatic, -1));
+  EXPECT_EQ(Paint(false)(Style::alarm, "x"), "x");
+  EXPECT_EQ(Paint(true)(Style::plain, "x"), "x");
+  EXPECT_EQ(Paint(true)(Style::caution, "x"), "\x1b[33mx\x1b[0m");
 }
 
 TEST(PlainViewTest, OneLineEachInterval) {
@@ -175,7 +236,7 @@ class LogLines : public ::testing::Test {
 };
 
 TEST_F(LogLines, HaveTimePidAndLevel) {
-  setup_logging(false, console_);
+  setup_logging(console_);
   spdlog::info("start acc_check test");
   const std::string pid = std::to_string(getpid());
   EXPECT_THAT(out_.str(), MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} .[0-9]+. "
@@ -195,7 +256,7 @@ TEST_F(LogLines, HaveTimePidAndLevel) {
 TEST_F(LogLines, LevelComesFromTheEnvironment) {
   const auto shown = [&](const char* level) {
     setenv("MSPROBE_LOG_LEVEL", level, 1);
-    setup_logging(false, console_);
+    setup_logging(console_);
     out_.str("");
     spdlog::debug("d");
     spdlog::info("i");
@@ -216,16 +277,54 @@ TEST_F(LogLines, LevelComesFromTheEnvironment) {
   EXPECT_EQ(shown(""), "iwe");
 }
 
-TEST_F(LogLines, JsonModeLeavesStdoutAlone) {
-  setup_logging(true, console_);
-  ::testing::internal::CaptureStderr();
+TEST_F(LogLines, HaveLevelsInColour) {
+  Console console(out_, Paint(true));
+  setup_logging(console);
   spdlog::info("x");
-  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::EndsWith("[INFO] x\n"));
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("[INFO] x\n"));
+  spdlog::warn("y");
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("[\x1b[33mWARNING\x1b[0m] y\n"));
+  spdlog::error("z");
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("[\x1b[31mERROR\x1b[0m] z\n"));
+}
+
+TEST_F(LogLines, NameSuspiciousCallsAsTheyHappen) {
+  setup_logging(console_);
+  const auto view = make_plain_view(console_, 5);
+  ApiResult result;
+  result.device = 0;
+  result.forward = Status::error;
+  DetailsRow row(pytorch_columns());
+  row.status = Status::error;
+  row.message = "\nlimit\nNot explained by rounding: 3 of 4 elements differ.\n";
+  result.forward_rows.push_back(row);
+  for (int i = 0; i < 5; ++i) {
+    result.name = "Torch.add." + std::to_string(i);
+    view->api_result(result);
+  }
+  EXPECT_THAT(out_.str(),
+              ::testing::HasSubstr("[WARNING] Suspicious: error Torch.add.0: forward.output.0: Not explained "
+                                   "by rounding: 3 of 4 elements differ.\n"));
+  EXPECT_THAT(out_.str(), ::testing::HasSubstr("Torch.add.2: "));
+  EXPECT_THAT(out_.str(), ::testing::HasSubstr("Further calls of Torch.add are counted"));
+  EXPECT_EQ(out_.str().find("Torch.add.3"), std::string::npos);
+  out_.str("");
+  result.rounding_only = true;
+  result.name = "Torch.mul.0";
+  view->api_result(result);
+  result.rounding_only = false;
+  result.overflow.emplace();
+  view->api_result(result);
+  EXPECT_EQ(out_.str(), "");
+  view->api_result(skip_result(9, "Torch.mul.1", "Not enough memory.", Outcome::failed_to_run));
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("[WARNING] Failed to run: Torch.mul.1: Not enough memory.\n"));
+  out_.str("");
+  view->api_result(skip_result(9, "Torch.mul.2", "Unknown.", Outcome::not_checkable));
   EXPECT_EQ(out_.str(), "");
 }
 
 TEST_F(LogLines, DeadRunnerIsAWarning) {
-  setup_logging(false, console_);
+  setup_logging(console_);
   make_plain_view(console_, 5)->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, false});
   EXPECT_THAT(out_.str(),
               ::testing::EndsWith("[WARNING] The runner of device 2 died: killed by signal 9. It was on Torch.add.1, "

@@ -35,6 +35,9 @@ TEST(SummaryTest, TableOfAnAllPassingRun) {
   Summary summary;
   for (std::uint32_t i = 0; i < 12; ++i) summary.add(result_of("Torch.add." + std::to_string(i), i, pass, ""));
   EXPECT_EQ(summary.text("msrun -api_info d.json"),
+            "Conclusions from 12 calls\n"
+            "        0  suspicious: warnings and errors that rounding does not explain\n"
+            "        0  failed to run: crashes, time-outs, want of memory, internal errors\n"
             "Overall Statistics\n"
             "+------+---------+-------+--------------+------------+\n"
             "| Pass | Warning | Error | Passing Rate | Skip Tests |\n"
@@ -62,24 +65,94 @@ TEST(SummaryTest, WhyCallsWereNotCheckedRulesLast) {
     summary.add(skipped(name, 7 - i, "API " + name + " not support for acc_check. SKIP.", -1));
   }
   summary.add(skipped("Torch.mm.0", 9, "The runner of device 1 died while running this API: killed.", 1));
+  ApiResult strange = skip_result(11, "Torch.sin.0", "Dtype is not supported.", Outcome::not_checkable);
+  strange.device = 0;
+  summary.add(strange);
   const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("        1  failed to run: "));
   EXPECT_THAT(text, HasSubstr("\nCalls that were not checked\n"
+                              "  failed to run: 1 call\n"
                               "        1  Torch.mm.0: The runner of device 1 died while running this API: killed.\n"
+                              "  cannot be checked: 1 call\n"
+                              "        1  Torch.sin.0: Dtype is not supported.\n"
+                              "  left out by rule: 3 calls\n"
                               "        3  Distributed.send.2, ...: API Distributed.send.2 not support for acc_check. "
                               "SKIP.\n"));
   EXPECT_TRUE(text.ends_with("SKIP.\n")) << text;
 }
 
+TEST(SummaryTest, ReasonsThatDifferInNumbersAreOne) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    const std::string name = "Torch.mm." + std::to_string(i);
+    summary.add(skipped(name, i, "The runner of device " + std::to_string(i % 3) + " died, attempt 1.", 0));
+    summary.add(skipped("Torch.mul." + std::to_string(i), 20 + i, "The file path x/" + std::to_string(i) + ".", 0));
+  }
+  summary.add(skipped("Torch.sin.0", 50, "Dtype is not supported: torch.float4", 0));
+  summary.add(skipped("Torch.sin.1", 51, "Dtype is not supported: torch.float6", 0));
+  EXPECT_THAT(summary.text("msrun"), HasSubstr("  failed to run: 26 calls\n"
+                                               "       12  Torch.mm.0, ...: The runner of device 0 died, attempt 1.\n"
+                                               "       12  Torch.mul.0, ...: The file path x/0.\n"
+                                               "        1  Torch.sin.0: Dtype is not supported: torch.float4\n"
+                                               "        1  Torch.sin.1: Dtype is not supported: torch.float6\n"));
+}
+
 TEST(SummaryTest, ManyReasonsForNotCheckingAreCutOff) {
   Summary summary;
+  const auto word = [](std::uint32_t i) {
+    return std::string(1, static_cast<char>('a' + i / 26 / 26)) + static_cast<char>('a' + i / 26 % 26) +
+           static_cast<char>('a' + i % 26);
+  };
   for (std::uint32_t i = 0; i < 1200; ++i) {
-    summary.add(
-        skipped("Torch.mm." + std::to_string(i), i, "The file path x/" + std::to_string(i) + " is missing.", 0));
+    summary.add(skipped("Torch.mm." + std::to_string(i), i, "The file path x/" + word(i) + " is missing.", 0));
   }
   const std::string text = summary.text("msrun");
-  EXPECT_THAT(text, HasSubstr("        1  Torch.mm.9: The file path x/9 is missing.\n"
-                              "  and 1190 calls for other reasons; all are in the result file.\n"));
+  EXPECT_THAT(text, HasSubstr("        1  Torch.mm.9: The file path x/aaj is missing.\n"
+                              "  and 990 calls for other reasons; all are in the result file.\n"
+                              "  and 200 calls for further reasons; all are in the result file.\n"));
   EXPECT_THAT(text, Not(HasSubstr("Torch.mm.10:")));
+}
+
+// What the program concludes, what to look at, the documented counts, what was not checked.
+TEST(SummaryTest, LeadsWithWhatIsConcluded) {
+  Summary summary;
+  summary.add(result_of("Torch.add.0", 0, error, "wrong"));
+  summary.add(skipped("Torch.mm.0", 9, "The runner of device 1 died.", 1));
+  const auto places = [](const std::string& text) {
+    std::vector<std::size_t> found;
+    for (const char* title : {"Conclusions from 2 calls\n", "APIs to look at first\n", "Overall Statistics\n",
+                              "Detail Statistics\n", "Calls that were not checked\n"}) {
+      found.push_back(text.find(title));
+      EXPECT_NE(found.back(), std::string::npos) << title << text;
+    }
+    return found;
+  };
+  const std::vector<std::size_t> ours = places(summary.text("msrun"));
+  EXPECT_TRUE(std::is_sorted(ours.begin(), ours.end()));
+  EXPECT_EQ(ours.front(), 0U);
+  const std::vector<std::size_t> documented = places(summary.text("msrun", {Paint(), true}));
+  EXPECT_EQ(documented[2], 0U);
+  EXPECT_LT(documented[3], documented[0]);
+}
+
+TEST(SummaryTest, SaysThatTheDeviceWasSimulated) {
+  Summary summary;
+  ApiResult result = result_of("Torch.add.0", 0, pass, "");
+  result.tested_on = TestedOn::simulated;
+  summary.add(result);
+  const std::string notice = "Device under test: simulated device; no NPU or GPU was tested";
+  EXPECT_THAT(summary.text("msrun"), HasSubstr(notice + "\nOverall Statistics\n"));
+  result.tested_on = TestedOn::hardware;
+  summary.add(result);
+  EXPECT_THAT(summary.text("msrun"), HasSubstr(notice + " (1 of 2 calls)\n"));
+}
+
+TEST(SummaryTest, IsInColourIfAsked) {
+  Summary summary;
+  summary.add(result_of("Torch.add.0", 0, error, "wrong"));
+  const std::string text = summary.text("msrun", {Paint(true), false});
+  EXPECT_THAT(text, HasSubstr("        1  \x1b[31msuspicious\x1b[0m: "));
+  EXPECT_THAT(text, HasSubstr("  \x1b[31merror\x1b[0m    Torch.add.0\n"));
 }
 
 TEST(SummaryTest, WorstApisErrorsFirstWithReasonAndCommand) {
@@ -106,9 +179,9 @@ TEST(SummaryTest, ListsOnlyWhatRoundingDoesNotExplain) {
   summary.add(explained);
   summary.add(result_of("Torch.mul.0", 1, error, "\nlimit\nNot explained by rounding: much.\nA reason.\n"));
   const std::string text = summary.text("msrun");
-  EXPECT_THAT(text, HasSubstr("| Suspicious | Explained by Rounding |\n"
-                              "+------------+-----------------------+\n"
-                              "|          1 |                     1 |\n"));
+  EXPECT_THAT(text, HasSubstr("        1  suspicious: warnings and errors that rounding does not explain\n"
+                              "        0  failed to run: crashes, time-outs, want of memory, internal errors\n"
+                              "        1  explained by rounding: "));
   EXPECT_THAT(text, HasSubstr("  error    Torch.mul.0\n"
                               "           forward.output.1: Not explained by rounding: much.\n"
                               "           A reason.\n"));

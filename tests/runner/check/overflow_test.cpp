@@ -77,7 +77,7 @@ class FixedDevice final : public Device {
 };
 
 ApiResult check(const std::string& name, double max, const Value& device_output,
-                const std::string& dtype = "torch.float16") {
+                const std::string& dtype = "torch.float16", bool compat_msprobe = false) {
   auto spec = std::make_shared<TensorSpec>();
   spec->dtype = dtype;
   spec->shape = {4};
@@ -91,6 +91,7 @@ ApiResult check(const std::string& name, double max, const Value& device_output,
   FixedDevice device(name, device_output);
   CheckOptions options;
   options.overflow = true;
+  options.compare.compat_msprobe = compat_msprobe;
   return check_api(call, 3, device, 0, options);
 }
 
@@ -105,12 +106,14 @@ TEST(OverflowCheck, ComparesTheTwoSides) {
     bool device_overflows;
     Verdict verdict;
     Status status;
-    const char* text;
+    std::string text;
   };
-  for (const Case& c : {Case{2, finite, false, false, Verdict::normal, Status::pass, "normal"},
-                        Case{1000, infinite, true, true, Verdict::normal, Status::pass, "normal"},
-                        Case{2, infinite, false, true, Verdict::abnormal, Status::error, "abnormal"},
-                        Case{1000, finite, true, false, Verdict::abnormal, Status::error, "abnormal"}}) {
+  const std::string normal = "The Torch.mul.0 overflow is a normal overflow.";
+  const std::string abnormal = "The Torch.mul.0 overflow is an abnormal overflow.";
+  for (const Case& c : {Case{2, finite, false, false, Verdict::normal, Status::pass, "Torch.mul.0: no overflow."},
+                        Case{1000, infinite, true, true, Verdict::normal, Status::pass, normal},
+                        Case{2, infinite, false, true, Verdict::abnormal, Status::error, abnormal},
+                        Case{1000, finite, true, false, Verdict::abnormal, Status::error, abnormal}}) {
     const ApiResult result = check("Torch.mul.0", c.max, c.device);
     ASSERT_TRUE(result.overflow) << result.message;
     EXPECT_EQ(result.overflow->bench, c.bench_overflows);
@@ -118,8 +121,11 @@ TEST(OverflowCheck, ComparesTheTwoSides) {
     EXPECT_EQ(result.overflow->verdict, c.verdict);
     EXPECT_EQ(result.forward, c.status);
     EXPECT_FALSE(result.backward);
-    EXPECT_NE(result.message.find(std::string(" ") + c.text + " overflow."), std::string::npos) << result.message;
+    EXPECT_EQ(result.message, c.text);
     EXPECT_EQ(result.task, 3U);
+    EXPECT_GT(result.times.benchmark, 0U);
+    const std::string documented = c.verdict == Verdict::normal ? normal : abnormal;
+    EXPECT_EQ(check("Torch.mul.0", c.max, c.device, "torch.float16", true).message, documented);
   }
 }
 

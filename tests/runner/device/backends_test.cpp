@@ -112,7 +112,7 @@ TEST(Backends, SayWhatTheyCannotHeed) {
     if (backend.compiles) {
       EXPECT_THAT(notices, IsEmpty());
     } else {
-      EXPECT_THAT(notices, ElementsAre("-j has no effect: the backend " + name + " compiles no operators."));
+      EXPECT_THAT(notices, ElementsAre("-j does nothing: the backend " + name + " compiles no operators."));
     }
   }
 }
