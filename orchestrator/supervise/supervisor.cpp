@@ -139,19 +139,23 @@ void Supervisor::on_tick() {
 // for. Its end is an event of its own.
 void Supervisor::watch_over(Runner& runner, double seconds) {
   RunnerClock& clock = runner.clock;
-  clock.pass(seconds, nothing_left_for(runner));
-  if (clock.silent() > limits_.silent()) {
-    runner.ended = Ended::stopped_from_outside;
-  } else if (runner.timed_out = limits_.exceeded(clock, runner.process.device()); !runner.timed_out.empty()) {
-    runner.ended = Ended::call_over_time;
-  } else if (clock.starting() > limits_.starting()) {
-    runner.ended = Ended::not_started;
-  } else if (clock.idle() > limits_.idle()) {
-    runner.ended = Ended::nothing_left;
+  const bool nothing_left = nothing_left_for(runner);
+  clock.pass(seconds, nothing_left);
+  const auto end = [&](Ended why, double limit) {
+    runner.ended = why;
+    runner.limit = limit;
+    runner.process.kill();
+  };
+  const double silence = nothing_left ? limits_.idle() : limits_.silent();
+  if (clock.silent() > silence) return end(Ended::stopped_from_outside, silence);
+  runner.timed_out = limits_.exceeded(clock, runner.process.device());
+  if (!runner.timed_out.empty()) return end(Ended::call_over_time, limits_.of(runner.timed_out.front()));
+  if (clock.starting() > limits_.starting()) return end(Ended::not_started, limits_.starting());
+  if (clock.idle() > limits_.idle()) {
     spdlog::warn("The runner of device {} had nothing left to do and did not end within {:.0f} s; it is ended.",
                  runner.process.device(), limits_.idle());
+    end(Ended::nothing_left, limits_.idle());
   }
-  if (runner.ended != Ended::not_by_us) runner.process.kill();
 }
 
 void Supervisor::on_runner_end(Runner& runner) {
@@ -324,15 +328,15 @@ bool Supervisor::is_failure(Runner& runner) const {
   return runner.ended != Ended::nothing_left;
 }
 
-std::string Supervisor::reason_of(const Runner& runner, int wait_status) const {
-  const auto within = [](double seconds) { return " within " + std::to_string(static_cast<long>(seconds)) + " s"; };
+std::string Supervisor::reason_of(const Runner& runner, int wait_status) {
+  const std::string within = " within " + std::to_string(static_cast<long>(runner.limit)) + " s";
   switch (runner.ended) {
     case Ended::call_over_time:
-      return "no result" + within(limits_.of(runner.timed_out.front()));
+      return "no result" + within;
     case Ended::stopped_from_outside:
-      return "stopped from outside, no sign of life" + within(limits_.silent());
+      return "stopped from outside, no sign of life" + within;
     case Ended::not_started:
-      return "no device" + within(limits_.starting());
+      return "no device" + within;
     default:
       return death_text(wait_status);
   }

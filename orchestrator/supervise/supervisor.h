@@ -70,6 +70,7 @@ class Supervisor {
     std::vector<std::uint32_t> given{};  // retries, at its start
     bool alone = false;                  // with these
     Ended ended = Ended::not_by_us;
+    double limit = 0;                        // seconds that it was over
     std::vector<std::uint32_t> timed_out{};  // calls, of one that was ended for them
     std::uint32_t failures = 0;              // deaths without working on a call
     std::uint32_t idle_stops = 0;            // of them in a row, not counted as failures: stopped from outside
@@ -102,7 +103,7 @@ class Supervisor {
   void blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status);
   std::vector<std::uint32_t> suspects(const Runner& runner, const std::vector<std::uint32_t>& in_flight);
   bool is_failure(Runner& runner) const;
-  std::string reason_of(const Runner& runner, int wait_status) const;
+  static std::string reason_of(const Runner& runner, int wait_status);
   void take_back_lost();
   void record_death(std::uint32_t task, int device, const std::string& how);
 

@@ -12,6 +12,7 @@ namespace {
 constexpr double five_minutes = 300;
 constexpr double longest_silence = 30;
 constexpr double shortest_silence = 2;
+constexpr double longest_idleness = 10;
 
 }  // namespace
 
@@ -48,6 +49,6 @@ double TimeLimits::starting() const {
   return std::max(five_minutes, seconds_.value_or(0));
 }
 
-double TimeLimits::idle() const { return silent(); }
+double TimeLimits::idle() const { return std::min(silent(), longest_idleness); }
 
 }  // namespace msrun

@@ -26,7 +26,7 @@ class TimeLimits {
   double silent() const;
   // Seconds for making a device: what a call may take, but at least five minutes.
   double starting() const;
-  // Seconds that a runner has to end once nothing is left for it.
+  // Seconds that a runner has to end once nothing is left for it, stopped or not: ten, or silent() if that is less.
   double idle() const;
 
  private:

@@ -117,6 +117,8 @@ TEST(TimeLimits, ForRunnersFollowThoseForCalls) {
   EXPECT_EQ(TimeLimits(5, plan).silent(), 5);
   EXPECT_EQ(TimeLimits(0.1, plan).silent(), 2);
   EXPECT_EQ(TimeLimits(3600, plan).silent(), 30);
+  EXPECT_EQ(TimeLimits(std::nullopt, plan).idle(), 10);
+  EXPECT_EQ(TimeLimits(5, plan).idle(), 5);
   EXPECT_EQ(TimeLimits(std::nullopt, plan).starting(), 300);
   EXPECT_EQ(TimeLimits(3600, plan).starting(), 3600);
   EXPECT_TRUE(std::isinf(TimeLimits(0, plan).starting()));
