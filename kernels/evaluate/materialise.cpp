@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <system_error>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
@@ -47,11 +48,14 @@ void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor
                   tuple_text(tensor.shape()) + ", the dump says " + spec.dtype + " " + tuple_text(spec.shape) + ".");
 }
 
-Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root, Notes& notes) {
-  const std::string& file = spec.file();
-  if (data_root.empty()) throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
-  Tensor tensor = read_tensor_file((data_root / file).string());
-  note_mismatch(spec, file, tensor, notes);
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [inside, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return inside == folder.end();
+}
+
+Tensor read_recorded(const TensorSpec& spec, const MaterialiseOptions& options, Notes& notes) {
+  Tensor tensor = read_tensor_file(recorded_file(spec, options).string());
+  note_mismatch(spec, spec.file(), tensor, notes);
   return tensor;
 }
 
@@ -81,7 +85,7 @@ class Builder {
 
  private:
   Tensor build_tensor(const TensorSpec& spec, const std::string& path) {
-    Tensor tensor = has_file(spec) ? read_recorded(spec, options_.data_root, notes_) : generate(spec, path);
+    Tensor tensor = has_file(spec) ? read_recorded(spec, options_, notes_) : generate(spec, path);
     tensor = tensor.to(converted(tensor.dtype(), changes_));
     if (!changes_.hf32 || tensor.dtype() != DType::float32) return tensor;
     const Tensor rounded = round_to_hf32(tensor);
@@ -140,7 +144,7 @@ Value load_result(const Value& tree, const MaterialiseOptions& options, Notes& n
     const bool empty = std::find(spec->shape.begin(), spec->shape.end(), 0) != spec->shape.end();
     if (!has_file(*spec) && empty) return Tensor(dtype_of(*spec), Dims(spec->shape.begin(), spec->shape.end()));
     if (!has_file(*spec)) throw SkipError("The dump holds no data of the recorded result.");
-    return read_recorded(*spec, options.data_root, notes);
+    return read_recorded(*spec, options, notes);
   });
 }
 
@@ -176,6 +180,21 @@ void build_gradients(const ApiCall& call, const MaterialiseOptions& options, Mat
 }
 
 }  // namespace
+
+std::filesystem::path recorded_file(const TensorSpec& spec, const MaterialiseOptions& options) {
+  const std::string& file = spec.file();
+  if (options.data_root.empty())
+    throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
+  std::filesystem::path path = options.data_root / file;
+  if (options.data_folders.empty()) return path;
+  // What cannot be resolved cannot be opened either, which is then said where it is read.
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, error);
+  const bool inside =
+      std::ranges::any_of(options.data_folders, [&](const auto& folder) { return lies_in(resolved, folder); });
+  if (!error && !inside) throw SkipError(path.string() + " lies outside the folder of the dump and is not read.");
+  return path;
+}
 
 BackwardPlan plan_backward(const ApiCall& call, const OperatorTraits& traits) {
   BackwardPlan plan;
