@@ -48,6 +48,7 @@ void add_words_of_results(const Options& options, Words& words) {
   words.add_if_given("-forward", options.forward);
   words.add_if_given("-backward", options.backward);
   words.add_if_given("-real_data_path", options.real_data_path);
+  if (options.allow_outside_data) words.add("--allow-outside-data");
   if (options.backend != defaults.backend) {
     words.add("--backend", options.backend + (options.torch_device.empty() ? "" : ":" + options.torch_device));
   }
@@ -97,6 +98,7 @@ std::string overflow_command(const Options& options) {
   words.add("run_overflow_check");
   add_words_of_results(options, words);
   words.add_each("--only", options.only);
+  words.add_each("--except", options.except);
   if (options.out_path_given) words.add("-o", options.out_path);
   words.add("-d", std::to_string(options.devices.front()));
   add_fail_on(options, words);
@@ -112,6 +114,7 @@ std::string resume_command(const Options& options, std::string_view csv_path) {
   add_words_of_results(options, words);
   words.add_if_given("-config", options.config_path);
   words.add_each("--only", options.only);
+  words.add_each("--except", options.except);
   if (options.filter_api) words.add("-f");
   if (options.filter_compat) words.add("--filter-compat");
   if (options.save_error_data) words.add("-save_error_data");

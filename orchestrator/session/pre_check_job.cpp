@@ -13,6 +13,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
 #include "orchestrator/output/run_paths.h"
+#include "orchestrator/plan/call_filter.h"
 #include "orchestrator/session/run_journal.h"
 #include "runner/device/sim/sim.h"
 
@@ -23,11 +24,14 @@ namespace {
 constexpr std::chrono::milliseconds power_sync_delay{250};
 
 // A pattern with a slip in it would go unnoticed.
-void warn_if_unmatched(const Plan& plan, const char* option, const std::string& pattern) {
+void warn_of_fault_without_call(const Plan& plan, const std::string& pattern) {
+  CallNames names;
   for (std::uint32_t task = 0; task < plan.size(); ++task) {
-    if (fnmatch(pattern.c_str(), std::string(plan.view().name(task)).c_str(), 0) == 0) return;
+    const std::string name(plan.view().name(task));
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return;
+    names.see(name);
   }
-  spdlog::warn("{}: no call matches {}.", option, shell_quoted(sanitised(pattern)));
+  spdlog::warn("--sim-fault: no call matches {}{}.", shell_quoted(sanitised(pattern)), names.hint(pattern));
 }
 
 bool exists(const std::string& path) {
@@ -85,10 +89,8 @@ void PreCheckJob::select(const Options& options, PlanOptions& plan_options) cons
 }
 
 void PreCheckJob::inspect(const SessionState& session) const {
-  if (session.plan.size() == 0) return;
-  for (const std::string& pattern : session.options.only) warn_if_unmatched(session.plan, "--only", pattern);
   for (const std::string& fault : session.options.sim_faults) {
-    warn_if_unmatched(session.plan, "--sim-fault", parse_sim_fault(fault).pattern);
+    warn_of_fault_without_call(session.plan, parse_sim_fault(fault).pattern);
   }
 }
 
@@ -106,7 +108,8 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   const Options& options = session.options;
   view_ = &session.stdout_view;
   if (options.save_error_data) {
-    error_data_ = join_path(config_.error_data_path, session.plan.dialect().error_data_folder(files_.stamp));
+    error_data_ = join_path(config_.error_data_path.empty() ? files_.directory : config_.error_data_path,
+                            session.plan.dialect().error_data_folder(files_.stamp));
     prepare_output_directory(error_data_);
   }
   const CsvStyle style{config_.precision, options.english_titles, !options.compat_msprobe, &session.plan.dialect()};

@@ -20,6 +20,30 @@ namespace {
 
 using nlohmann::json;
 
+// Changes results only where tensors are in files.
+bool may_read_outside(const SessionState& session) {
+  return session.plan.real_data() && session.options.allow_outside_data;
+}
+
+// Who stands for whom after -f: the names, or of very many calls the numbers.
+json repeated_calls(const Plan& plan) {
+  constexpr std::size_t most_bytes = std::size_t{4} << 20;
+  std::size_t bytes = 0;
+  for (const RepeatedCall& call : plan.repeated()) {
+    bytes += call.kept.size();
+    for (const std::string& name : call.left_out) bytes += name.size();
+  }
+  json result = json::object();
+  for (const RepeatedCall& call : plan.repeated()) {
+    if (bytes <= most_bytes) {
+      result[call.kept] = call.left_out;
+    } else {
+      result[call.kept] = call.left_out.size();
+    }
+  }
+  return result;
+}
+
 // What must be equal for a journal to be continued: the dump and everything that changes a result.
 json fingerprint(const SessionState& session) {
   const Options& options = session.options;
@@ -28,7 +52,8 @@ json fingerprint(const SessionState& session) {
              {"seed", options.seed},
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
              {"standard", policy_text(options.standard)},
-             {"compat", options.compat_msprobe ? "msprobe" : "none"}};
+             {"compat", options.compat_msprobe ? "msprobe" : "none"},
+             {"outside_data", may_read_outside(session) ? "allowed" : "refused"}};
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
   }
@@ -51,6 +76,7 @@ std::string journal_metadata(const SessionState& session) {
                 {"backend", session.backend.row->name},
                 {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
   for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
+  if (options.filter_api) metadata["represented"] = repeated_calls(session.plan);
   // A path may hold bytes that are not UTF-8.
   return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -61,9 +87,11 @@ void require_same_run(const std::string& metadata, const json& expected, const s
       !recorded["fingerprint"].is_object()) {
     throw UserError(journal + ": its header does not say which run it belongs to.");
   }
+  // Journals that were begun before an option was noted have been written with its default.
+  const json noted_later{{"outside_data", "refused"}};
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
-    const json earlier = recorded["fingerprint"].value(key, json());
+    const json earlier = recorded["fingerprint"].value(key, noted_later.value(key, json()));
     if (earlier == value) continue;
     differences += differences.empty() ? "" : ", ";
     differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it"
