@@ -146,13 +146,21 @@ class PosixFile final : public File {
     throw WriteError(name_, "lock", code);
   }
 
-  // A new file survives a power loss only when its name does. A folder that may not be opened for reading, or a file
-  // system that cannot sync folders, leaves nothing to do.
+  // A new file survives a power loss only when its name does, and the names of the folders above it, which may be new as
+  // well. A folder that may not be opened for reading, or a file system that cannot sync folders, leaves nothing to do.
   void sync_directory() {
-    const UniqueFd fd(retry([&] { return open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
-    if (!fd) return;
-    if (retry([&] { return fsync(fd.get()); }) != 0 && errno != EINVAL && errno != EOPNOTSUPP) {
-      throw WriteError(name_, "sync the folder of", errno);
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::canonical(directory_, error);
+    if (error) folder = directory_;
+    for (bool is_own = true;; is_own = false) {
+      const UniqueFd fd(retry([&] { return open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+      const bool failed = fd && retry([&] { return fsync(fd.get()); }) != 0;
+      // Of the folders above only those of this file system that can be synced matter.
+      if (failed && is_own && errno != EINVAL && errno != EOPNOTSUPP) {
+        throw WriteError(name_, "sync the folder of", errno);
+      }
+      if (!folder.has_relative_path()) return;
+      folder = folder.parent_path();
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -208,6 +209,16 @@ class Worker {
   MersenneTwister generator_;
 };
 
+// A file of gigabytes in the folder that the user stands in is no help to most. The soft limit is what decides it, and
+// unlike PR_SET_DUMPABLE it leaves the process open to a debugger; a program that the system hands core dumps to is not
+// bound by it and puts them elsewhere.
+void limit_core_dumps(bool wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
+  limit.rlim_cur = wanted ? limit.rlim_max : 0;
+  setrlimit(RLIMIT_CORE, &limit);
+}
+
 // A thread that tells the supervisor that this process is not stopped, whatever its other threads are at, and ends it
 // when nobody is left to take its results.
 void start_pulse(const RunnerSetup& setup) {
@@ -249,6 +260,7 @@ bool unframe_record(std::string& received, std::size_t& consumed, std::string_vi
 }
 
 void run_runner(const RunnerSetup& setup) {
+  limit_core_dumps(setup.core_dumps);
   tune_allocator(setup.queue.control->processors);
   catch_fatal_signals();
   passed(QueueStep::runner_started);

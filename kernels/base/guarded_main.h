@@ -1,22 +1,47 @@
 // What the main functions have in common: an error becomes one line on standard error and an exit code.
 #pragma once
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <new>
+#include <string_view>
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/stack.h"
 #include "kernels/base/text.h"
 
 namespace msrun {
 
-// The exit code of run, or that of what it throws. Messages begin with program.
+// A failed allocation in a function that must not throw, such as a destructor of the JSON library, gets as far as no
+// handler. It ends the process all the same, but with a line that says why and an exit code that is documented.
+[[noreturn]] inline void end_by_uncaught() {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view text = "not enough memory\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    _exit(exit_internal);
+  } catch (...) {
+  }
+  std::abort();
+}
+
+// The exit code of run, or that of what it throws, or of stacks that are too small to run. Messages begin with program.
 template <class Run>
 int guarded_main(const char* program, const Run& run) {
+  std::set_terminate(end_by_uncaught);
   try {
+    prepare_stacks();
     return run();
   } catch (const UserError& error) {
     std::cerr << program << ": " << sanitised(error.what()) << '\n';
+    return exit_usage;
+  } catch (const std::bad_alloc&) {
+    std::cerr << program << ": not enough memory\n";
     return exit_usage;
   } catch (const std::exception& error) {
     std::cerr << program << ": internal error: " << sanitised(error.what()) << '\n';

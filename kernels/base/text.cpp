@@ -101,6 +101,18 @@ std::string readable(std::string text) {
   return result;
 }
 
+std::string bounded(std::string text) {
+  if (text.size() <= longest_foreign_text) return text;
+  const std::string note = "... (" + std::to_string(text.size()) + " bytes)";
+  std::size_t end = longest_foreign_text - note.size();
+  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; };
+  // Bytes that are no UTF-8 may go on for ever.
+  for (int i = 0; i < 3 && continues(end); ++i) --end;
+  text.resize(end);
+  text.shrink_to_fit();
+  return text + note;
+}
+
 std::string shell_quoted(std::string_view word) {
   const auto harmless = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

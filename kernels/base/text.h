@@ -26,6 +26,13 @@ std::size_t utf8_length(std::string_view text);
 // characters other than line feeds become '_'.
 std::string readable(std::string text);
 
+// Bytes that text from a recording or a file may take in a Message, a cell, a log line or an event.
+inline constexpr std::size_t longest_foreign_text = 2048;
+
+// text if it has at most longest_foreign_text bytes; else as many characters of its beginning as fit before a note of
+// how many bytes it has. UTF-8 is cut between characters.
+std::string bounded(std::string text);
+
 // One word for a POSIX shell: as it is if it holds only harmless characters, else in single quotes.
 std::string shell_quoted(std::string_view word);
 

@@ -7,6 +7,7 @@
 
 #include "kernels/api/api_call.h"
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/metrics.h"
 #include "kernels/compare/ties.h"
@@ -261,7 +262,7 @@ Comparison skipped(std::string reason) {
   comparison.status = Status::skip;
   DetailsRow& row = comparison.rows.emplace_back();
   row.status = Status::skip;
-  row.message = std::move(reason);
+  row.message = bounded(readable(std::move(reason)));
   return comparison;
 }
 

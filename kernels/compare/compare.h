@@ -20,6 +20,7 @@ namespace msrun {
 
 struct CompareOptions {
   Policy policy = Policy::per_api;
+  Limits limits = Limits::current;
   bool compat_msprobe = false;
   // Short names of APIs whose integer outputs may be off by one.
   std::vector<std::string> quantization_apis = {"npu_rms_norm_dynamic_quant", "npu_dynamic_quant",

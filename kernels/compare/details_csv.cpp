@@ -26,7 +26,7 @@ void append_details_cells(std::string& out, const DetailsRow& row, const ColumnS
   out += ',';
   out += status_text(row.status);
   out += ',';
-  append_csv_field(out, row.message);
+  append_csv_text(out, row.message);
   out += csv_row_end;
 }
 

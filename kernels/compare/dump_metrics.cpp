@@ -114,6 +114,17 @@ struct Extremes {
     return std::any_of(flags.begin(), flags.end(), [](std::int32_t flag) { return flag != 0; });
   }
 
+  bool any_not_finite() const { return any(not_finite_); }
+
+  void merge(const Extremes& other) {
+    for (std::size_t i = 0; i < lanes; ++i) {
+      max[i] = other.max[i] > max[i] ? other.max[i] : max[i];
+      min[i] = other.min[i] < min[i] ? other.min[i] : min[i];
+      nan[i] |= other.nan[i];
+      not_finite_[i] |= other.not_finite_[i];
+    }
+  }
+
   void add(const float* values, std::size_t count) {
     const std::size_t whole = count / lanes * lanes;
     for (std::size_t column = 0; column < lanes; column += wide) {
@@ -171,6 +182,13 @@ struct DumpPairAccumulator::State {
     std::int64_t count = 0;
     Extremes golden_extremes;
     Extremes my_extremes;
+    std::int64_t finite_pairs = 0;  // which is what the metrics are made of
+    std::int64_t equal_not_finite = 0;
+    // What the elements of all other pairs would have added to the sums of their side.
+    double golden_rest = 0;
+    double my_rest = 0;
+    double golden_rest_squares = 0;
+    double my_rest_squares = 0;
     Sum golden;
     Sum mine;
     Sum golden_squares;
@@ -195,8 +213,9 @@ struct DumpPairAccumulator::State {
   } sums;
 
   void add(std::size_t count);
+  std::size_t take_finite_pairs(std::size_t count);
   void compare_elements(std::size_t padded);
-  void weigh(std::size_t count, std::size_t padded);
+  void weigh(std::size_t count, std::size_t padded, float block_golden_max, float block_my_max);
   void add_up(std::size_t padded);
 };
 
@@ -241,18 +260,17 @@ void DumpPairAccumulator::State::compare_elements(std::size_t padded) {
 }
 
 // Weights of the softmax; what was added before shrinks when a larger element turns up.
-void DumpPairAccumulator::State::weigh(std::size_t count, std::size_t padded) {
-  const float new_golden_max = sums.golden_extremes.largest();
-  const float new_my_max = sums.my_extremes.largest();
-  if (new_golden_max > sums.golden_max) {
-    const double factor = std::exp(static_cast<double>(sums.golden_max) - new_golden_max);
+void DumpPairAccumulator::State::weigh(std::size_t count, std::size_t padded, float block_golden_max,
+                                       float block_my_max) {
+  if (block_golden_max > sums.golden_max) {
+    const double factor = std::exp(static_cast<double>(sums.golden_max) - block_golden_max);
     sums.golden_weights.scale(factor);
     sums.weighted_differences.scale(factor);
-    sums.golden_max = new_golden_max;
+    sums.golden_max = block_golden_max;
   }
-  if (new_my_max > sums.my_max) {
-    sums.my_weights.scale(std::exp(static_cast<double>(sums.my_max) - new_my_max));
-    sums.my_max = new_my_max;
+  if (block_my_max > sums.my_max) {
+    sums.my_weights.scale(std::exp(static_cast<double>(sums.my_max) - block_my_max));
+    sums.my_max = block_my_max;
   }
   const Floats golden_top = broadcast(sums.golden_max);
   const Floats my_top = broadcast(sums.my_max);
@@ -329,10 +347,42 @@ void DumpPairAccumulator::reset() { state_->sums = {}; }
 std::span<float> DumpPairAccumulator::golden_space() { return state_->golden_space; }
 std::span<float> DumpPairAccumulator::my_space() { return state_->my_space; }
 
+// Moves the pairs of finite elements to the front of the block and returns their number.
+std::size_t DumpPairAccumulator::State::take_finite_pairs(std::size_t count) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float g = golden[i];
+    const float m = mine[i];
+    if (std::isfinite(g) && std::isfinite(m)) {
+      golden[kept] = g;
+      mine[kept++] = m;
+      continue;
+    }
+    sums.golden_rest += g;
+    sums.my_rest += m;
+    sums.golden_rest_squares += static_cast<double>(g) * g;
+    sums.my_rest_squares += static_cast<double>(m) * m;
+    if (g == m || (std::isnan(g) && std::isnan(m))) ++sums.equal_not_finite;
+  }
+  return kept;
+}
+
 void DumpPairAccumulator::State::add(std::size_t count) {
   sums.count += static_cast<std::int64_t>(count);
-  sums.golden_extremes.add(golden, count);
-  sums.my_extremes.add(mine, count);
+  Extremes of_golden;
+  Extremes of_mine;
+  of_golden.add(golden, count);
+  of_mine.add(mine, count);
+  sums.golden_extremes.merge(of_golden);
+  sums.my_extremes.merge(of_mine);
+  if (of_golden.any_not_finite() || of_mine.any_not_finite()) {
+    count = take_finite_pairs(count);
+    of_golden = {};
+    of_mine = {};
+    of_golden.add(golden, count);
+    of_mine.add(mine, count);
+  }
+  sums.finite_pairs += static_cast<std::int64_t>(count);
   // Zeros on both sides change no sum; the counts of equal elements are put right.
   const std::size_t padded = (count + lanes - 1) / lanes * lanes;
   std::fill(golden + count, golden + padded, 0.0F);
@@ -340,7 +390,7 @@ void DumpPairAccumulator::State::add(std::size_t count) {
   compare_elements(padded);
   sums.within_thousandth -= static_cast<std::int64_t>(padded - count);
   sums.within_five_thousandths -= static_cast<std::int64_t>(padded - count);
-  weigh(count, padded);
+  weigh(count, padded, of_golden.largest(), of_mine.largest());
   add_up(padded);
 }
 
@@ -354,18 +404,18 @@ void DumpPairAccumulator::add(std::size_t count) {
 
 namespace {
 
-DumpSummary summary_of(std::int64_t count, const Extremes& extremes, const Sum& sum, const Sum& squares) {
+DumpSummary summary_of(std::int64_t count, const Extremes& extremes, double sum, double squares) {
   DumpSummary summary;
   summary.count = count;
   if (count == 0) return summary;
-  summary.finite = !Extremes::any(extremes.not_finite_);
+  summary.finite = !extremes.any_not_finite();
   summary.max = extremes.largest();
   summary.min = extremes.smallest();
   if (Extremes::any(extremes.nan)) {
     summary.max = summary.min = std::numeric_limits<float>::quiet_NaN();
   }
-  summary.mean = static_cast<float>(sum.total() / static_cast<double>(count));
-  summary.l2_norm = std::sqrt(squares.total());
+  summary.mean = static_cast<float>(sum / static_cast<double>(count));
+  summary.l2_norm = std::sqrt(squares);
   return summary;
 }
 
@@ -374,9 +424,13 @@ DumpSummary summary_of(std::int64_t count, const Extremes& extremes, const Sum& 
 DumpMetrics DumpPairAccumulator::finish() const {
   const State::Sums& sums = state_->sums;
   DumpMetrics result;
-  result.golden = summary_of(sums.count, sums.golden_extremes, sums.golden, sums.golden_squares);
-  result.mine = summary_of(sums.count, sums.my_extremes, sums.mine, sums.my_squares);
-  if (sums.count == 0 || !result.golden.finite || !result.mine.finite) return result;
+  result.golden = summary_of(sums.count, sums.golden_extremes, sums.golden.total() + sums.golden_rest,
+                             sums.golden_squares.total() + sums.golden_rest_squares);
+  result.mine = summary_of(sums.count, sums.my_extremes, sums.mine.total() + sums.my_rest,
+                           sums.my_squares.total() + sums.my_rest_squares);
+  result.equal_not_finite = sums.equal_not_finite;
+  result.unequal_not_finite = sums.count - sums.finite_pairs - sums.equal_not_finite;
+  if (sums.count == 0 || result.unequal_not_finite > 0) return result;
 
   const auto count = static_cast<double>(sums.count);
   const double golden_squares = sums.golden_squares.total();
@@ -393,12 +447,14 @@ DumpMetrics DumpPairAccumulator::finish() const {
 
   // Sum of p * (log p - log q) with p = e^(g - max_g) / sum_g: the logarithms of the sums and the maxima come out of
   // the sum because the p add up to 1.
-  const double golden_weights = sums.golden_weights.total();
-  const double my_weights = sums.my_weights.total();
-  const double divergence = (sums.weighted_differences.total() / golden_weights -
-                             (static_cast<double>(sums.golden_max) - static_cast<double>(sums.my_max))) -
-                            (std::log(golden_weights) - std::log(my_weights));
-  result.kl_divergence = static_cast<float>(std::max(divergence, 0.0));
+  if (sums.finite_pairs > 0) {
+    const double golden_weights = sums.golden_weights.total();
+    const double my_weights = sums.my_weights.total();
+    const double divergence = (sums.weighted_differences.total() / golden_weights -
+                               (static_cast<double>(sums.golden_max) - static_cast<double>(sums.my_max))) -
+                              (std::log(golden_weights) - std::log(my_weights));
+    result.kl_divergence = static_cast<float>(std::max(divergence, 0.0));
+  }
 
   // The specification computes these squares in float32: beyond its range they are infinite.
   const double difference_squares = sums.difference_squares.total();
@@ -412,8 +468,9 @@ DumpMetrics DumpPairAccumulator::finish() const {
   }
   result.euclidean_distance = std::sqrt(difference_squares);
   result.max_difference = *std::max_element(sums.max_difference.begin(), sums.max_difference.end());
-  result.within_thousandth = static_cast<double>(sums.within_thousandth) / count;
-  result.within_five_thousandths = static_cast<double>(sums.within_five_thousandths) / count;
+  const auto share = [&](std::int64_t finite) { return static_cast<double>(finite + sums.equal_not_finite) / count; };
+  result.within_thousandth = share(sums.within_thousandth);
+  result.within_five_thousandths = share(sums.within_five_thousandths);
   result.only_golden_zero = sums.only_golden_zero;
   return result;
 }

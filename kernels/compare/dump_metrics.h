@@ -28,7 +28,12 @@ struct DumpMetrics {
   DumpSummary golden;
   DumpSummary mine;
 
-  // Below: only if both sides are finite and not empty.
+  // Pairs of elements of which at least one is NaN or infinite; NaN equals NaN.
+  std::int64_t equal_not_finite = 0;
+  std::int64_t unequal_not_finite = 0;
+
+  // Below: only if both sides are not empty and unequal_not_finite is 0. Pairs that are equal without being finite
+  // count as elements without an error, and change none of the sums.
   double cosine = 0;  // rounded to ten decimals
   float max_relative_error = 0;
   float mean_relative_error = 0;

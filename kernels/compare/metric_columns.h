@@ -200,10 +200,10 @@ class StandardColumns {
   void add_ulp(const Block<Real>& block, Pack<T>& ulp_top, Pack<IntOf<T>>& ulp_over) {
     constexpr int fraction_bits = std::is_same_v<Real, float> ? 23 : 52;
     constexpr Int bias = std::is_same_v<Real, float> ? 127 : 1023;
-    const Counts least = Counts::all(task_.limits.ulp_min_exponent + bias);
+    const Counts least = Counts::all(task_.thresholds.ulp_min_exponent + bias);
     const Counts of_zero = Counts::all(bias);
     const Reals zero = all(0);
-    const auto limit = Pack<T>::all(static_cast<T>(task_.limits.ulp_limit / task_.ulp_unit));
+    const auto limit = Pack<T>::all(static_cast<T>(task_.thresholds.ulp_limit / task_.ulp_unit));
     Doubles sum = ulp_sum_;
     Pack<T> top = ulp_top;
     Pack<IntOf<T>> over = ulp_over;

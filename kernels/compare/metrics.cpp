@@ -66,8 +66,8 @@ class Pass {
   using Real = RealOf<D, B>;
   static constexpr Grid W = std::max(D, B);
 
-  Pass(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat)
-      : task_(bench, device, standards, compat),
+  Pass(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat, Limits limits)
+      : task_(bench, device, standards, compat, limits),
         bench_tensor_(bench),
         device_tensor_(device),
         bench_(bench),
@@ -241,18 +241,19 @@ class Pass {
 
 }  // namespace
 
-FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat) {
-  const MetricTask task(bench, device, standards, compat);
+FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat,
+                           Limits limits) {
+  const MetricTask task(bench, device, standards, compat, limits);
   const auto with_bench = [&]<Grid D>() {
     switch (task.bench_grid) {
       case Grid::half:
-        return Pass<D, Grid::half>(bench, device, standards, compat).run();
+        return Pass<D, Grid::half>(bench, device, standards, compat, limits).run();
       case Grid::single:
-        return Pass<D, Grid::single>(bench, device, standards, compat).run();
+        return Pass<D, Grid::single>(bench, device, standards, compat, limits).run();
       case Grid::real:
         break;
     }
-    return Pass<D, Grid::real>(bench, device, standards, compat).run();
+    return Pass<D, Grid::real>(bench, device, standards, compat, limits).run();
   };
   switch (task.device_grid) {
     case Grid::half:

@@ -42,7 +42,8 @@ struct FloatMetrics {
 // be absolute_threshold or accumulative_error, are computed for float16, bfloat16, float32 and float8 device tensors
 // only. compat restores upstream's arithmetic where it is known to mislead:
 // NaN and infinity never equal, squares rounded to the working precision, the ULP scale evaluated in the bench dtype.
-FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat);
+FloatMetrics float_metrics(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat,
+                           Limits limits = Limits::current);
 
 struct IntegerMetrics {
   std::int64_t unequal = 0;

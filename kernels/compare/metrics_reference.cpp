@@ -51,7 +51,7 @@ void ElementTally::remove_nonfinite(double& d, double& b) {
   if (same_nonfinite(task_, d, b)) {
     d = b = 0;
     ++tally_.nonfinite_equal;
-  } else if (!std::isfinite(b) || std::isnan(d) || !clipped_within(task_, d, b, task_.limits.rtol)) {
+  } else if (!std::isfinite(b) || std::isnan(d) || !clipped_within(task_, d, b, task_.thresholds.rtol)) {
     ++tally_.nonfinite_unequal;
   }
 }
@@ -127,13 +127,13 @@ void ElementTally::add_ulp(double d, double b) {
   }
   tally_.top_ulp = larger_or_nan(tally_.top_ulp, error);
   tally_.ulp_sum += error;
-  tally_.ulp_over += error > task_.limits.ulp_limit / task_.ulp_unit ? 1 : 0;
+  tally_.ulp_over += error > task_.thresholds.ulp_limit / task_.ulp_unit ? 1 : 0;
 }
 
 // The difference in the precision T, scaled by an exact power of two, in units of task_.ulp_unit.
 double ElementTally::ulp(double d, double b) const {
   const Grid t = is_half(task_.dtype) ? Grid::single : Grid::real;
-  const int least = task_.limits.ulp_min_exponent;
+  const int least = task_.thresholds.ulp_min_exponent;
   const int exponent = b == 0 ? 0 : std::isfinite(b) ? std::max(std::ilogb(b), least) : 128;
   const double difference = on_grid(t, on_grid(t, d) - on_grid(t, b));
   return std::abs(on_grid(t, std::ldexp(difference, 1 - exponent)));
@@ -143,13 +143,14 @@ double ElementTally::ulp(double d, double b) const {
 double ElementTally::ulp_upstream(double d, double b) const {
   const Grid t = is_half(task_.dtype) ? Grid::single : Grid::real;
   double exponent = b == 0 ? 0 : std::floor(on_grid(task_.bench_grid, std::log2(std::abs(b))));
-  exponent = exponent < task_.limits.ulp_min_exponent ? task_.limits.ulp_min_exponent : exponent;
-  const double scale = on_grid(t, on_grid(task_.bench_grid, std::exp2(task_.limits.ulp_fraction_bits - exponent)));
+  exponent = exponent < task_.thresholds.ulp_min_exponent ? task_.thresholds.ulp_min_exponent : exponent;
+  const double scale = on_grid(t, on_grid(task_.bench_grid, std::exp2(task_.thresholds.ulp_fraction_bits - exponent)));
   return std::abs(on_grid(t, on_grid(t, on_grid(t, d) - on_grid(t, b)) * scale));
 }
 
-FloatMetrics float_metrics_reference(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat) {
-  const MetricTask task(bench, device, standards, compat);
+FloatMetrics float_metrics_reference(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat,
+                                     Limits limits) {
+  const MetricTask task(bench, device, standards, compat, limits);
   const Tensor bench_values = bench.to(DType::float64).contiguous();
   const Tensor device_values = device.to(DType::float64).contiguous();
   // A bfloat16 device tensor takes bench along to float32.

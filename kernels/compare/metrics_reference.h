@@ -39,6 +39,7 @@ class ElementTally {
 };
 
 // As float_metrics.
-FloatMetrics float_metrics_reference(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat);
+FloatMetrics float_metrics_reference(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat,
+                                     Limits limits = Limits::current);
 
 }  // namespace msrun

@@ -101,6 +101,21 @@ constexpr auto dtype_thresholds = std::to_array<DTypeThresholds>({
     {std::nullopt, {0x1p-20, 0x1p-30, 0x1p-30, 0x1p-20, 0x1p-11, 1, -126, 23, 1}},
 });
 
+// What the user documentation says of small values and of their absolute errors; of other dtypes it says nothing.
+constexpr auto documented_thresholds = [] {
+  auto table = dtype_thresholds;
+  for (DTypeThresholds& entry : table) {
+    const auto set = [&](double small_value, double atol) {
+      entry.values.small_value = small_value;
+      entry.values.absolute_threshold_atol = entry.values.atol = atol;
+    };
+    if (entry.dtype == DType::float16) set(0x1p-11, 0x1p-16);
+    if (entry.dtype == DType::bfloat16) set(0x1p-8, 0x1p-16);
+    if (entry.dtype == DType::float32) set(0x1p-14, 0x1p-30);
+  }
+  return table;
+}();
+
 constexpr std::array rate_columns{Metric::inf_nan_error_rate, Metric::relative_error_rate, Metric::absolute_error_rate};
 constexpr std::array accumulative_columns{Metric::error_balance, Metric::inf_nan_error_rate,
                                           Metric::relative_error_rate, Metric::absolute_error_rate};
@@ -196,12 +211,17 @@ std::span<const ApiList> api_lists() { return lists; }
 
 std::span<const SelectionStep> selection_steps() { return steps; }
 
-std::span<const DTypeThresholds> thresholds_table() { return dtype_thresholds; }
+const char* limits_text(Limits limits) { return limits == Limits::current ? "current" : "documented"; }
 
-const Thresholds& thresholds(DType device_dtype) {
-  const auto* found = std::ranges::find_if(
-      dtype_thresholds, [&](const DTypeThresholds& entry) { return !entry.dtype || *entry.dtype == device_dtype; });
-  return found->values;
+std::span<const DTypeThresholds> thresholds_table(Limits limits) {
+  return limits == Limits::current ? dtype_thresholds : documented_thresholds;
+}
+
+const Thresholds& thresholds(DType device_dtype, Limits limits) {
+  return std::ranges::find_if(
+             thresholds_table(limits),
+             [&](const DTypeThresholds& entry) { return !entry.dtype || *entry.dtype == device_dtype; })
+      ->values;
 }
 
 std::span<const LevelApis> operator_levels() { return levels; }

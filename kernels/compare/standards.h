@@ -88,8 +88,14 @@ struct SelectionStep {
 };
 std::span<const SelectionStep> selection_steps();
 
-// Constants of a device dtype (precision_metrics.md 5.7, 5.9). The documented 1e-16 limits are kept as upstream has
-// them.
+// Which small values, and which absolute errors of them, count: `current`, those of the tool in use, 1e-16 for some of
+// them as its code has it; `documented`, those that its user documentation names for float16, bfloat16 and float32.
+enum class Limits : std::uint8_t { current, documented };
+
+// "current", "documented".
+const char* limits_text(Limits limits);
+
+// Constants of a device dtype (precision_metrics.md 5.7, 5.9 and D2, D3).
 struct Thresholds {
   double small_value;              // |bench| at or below it is judged by absolute error
   double absolute_threshold_atol;  // absolute error limit there, absolute-threshold standard
@@ -101,13 +107,13 @@ struct Thresholds {
   int ulp_fraction_bits;
   double ulp_limit;  // errors above it count in the proportion
 };
-const Thresholds& thresholds(DType device_dtype);
+const Thresholds& thresholds(DType device_dtype, Limits limits = Limits::current);
 
 struct DTypeThresholds {
   std::optional<DType> dtype;  // none: every other one
   Thresholds values;
 };
-std::span<const DTypeThresholds> thresholds_table();
+std::span<const DTypeThresholds> thresholds_table(Limits limits = Limits::current);
 
 // Limits of the benchmark standard's ratios (NPU error to GPU error), precision_metrics.md 6.4.
 struct OperatorLevel {
@@ -134,8 +140,9 @@ struct DTypeLimits {
   ComparisonLimits values;
 };
 std::span<const DTypeLimits> comparison_limits_table();
-inline constexpr double least_dual_1000 = 0.999;
-inline constexpr double ulp_ratio_limit = 1;  // a ratio below it passes
+inline constexpr double dual_1000_limit =
+    0.999;                                    // above it passes; under --compat msprobe the limit itself passes, too
+inline constexpr double ulp_ratio_limit = 1;  // under --compat msprobe a ratio below it passes
 
 struct LevelApis {
   OperatorLevel level;

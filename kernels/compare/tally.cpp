@@ -140,7 +140,8 @@ double on_grid(Grid grid, double value) {
   return grid == Grid::single ? static_cast<float>(value) : value;
 }
 
-MetricTask::MetricTask(const Tensor& bench, const Tensor& device, StandardSet wanted, bool compat_msprobe)
+MetricTask::MetricTask(const Tensor& bench, const Tensor& device, StandardSet wanted, bool compat_msprobe,
+                       Limits limits)
     : dtype(device.dtype()),
       count(device.numel()),
       zero_dimensional(device.rank() == 0),
@@ -151,19 +152,19 @@ MetricTask::MetricTask(const Tensor& bench, const Tensor& device, StandardSet wa
       working(std::max(device_grid, bench_grid)),
       eps(epsilon_of(dtype, bench_grid)),
       exact_squares(!compat || zero_dimensional),
-      limits(thresholds(dtype)),
-      small_value(limits.small_value),
-      atol(on_grid(working, limits.atol)),
+      thresholds(msrun::thresholds(dtype, limits)),
+      small_value(thresholds.small_value),
+      atol(on_grid(working, thresholds.atol)),
       wants_rates(wants(Standard::absolute_threshold) || wants(Standard::accumulative_error)),
-      rate_small_value(limits.small_value),
-      rate_atol(on_grid(working, limits.absolute_threshold_atol)),
-      rate_rtol(limits.rtol),
+      rate_small_value(thresholds.small_value),
+      rate_atol(on_grid(working, thresholds.absolute_threshold_atol)),
+      rate_rtol(thresholds.rtol),
       ulp_unit(1) {
   if (wants(Standard::accumulative_error)) {
-    rate_small_value = limits.accumulative_small_value;
-    rate_atol = rate_rtol = limits.accumulative_bound;
+    rate_small_value = thresholds.accumulative_small_value;
+    rate_atol = rate_rtol = thresholds.accumulative_bound;
   }
-  if (!compat && !is_float8(dtype)) ulp_unit = std::ldexp(1.0, limits.ulp_fraction_bits - 1);
+  if (!compat && !is_float8(dtype)) ulp_unit = std::ldexp(1.0, thresholds.ulp_fraction_bits - 1);
 }
 
 bool clipped_within(const MetricTask& task, double d, double b, double rtol) {

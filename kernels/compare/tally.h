@@ -15,7 +15,8 @@ double on_grid(Grid grid, double value);
 
 // What is asked of one pair. Names follow precision_metrics.md 5.1; constants are rounded to the working precision.
 struct MetricTask {
-  MetricTask(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat);
+  MetricTask(const Tensor& bench, const Tensor& device, StandardSet standards, bool compat,
+             Limits limits = Limits::current);
 
   bool wants(Standard standard) const { return standards.contains(standard); }
 
@@ -29,7 +30,7 @@ struct MetricTask {
   Grid working;  // W
   double eps;
   bool exact_squares;  // of the RMSE, else rounded to W
-  const Thresholds& limits;
+  const Thresholds& thresholds;
 
   // Benchmark standard.
   double small_value;

@@ -157,8 +157,9 @@ const char* walk_status(const FloatMetrics& metrics, DType device_dtype, Details
              : "Relative error is greater than 0.0001, consider as warning, skip other check and set to SPACE.\n";
 }
 
-void judge_floats(const Tensor& bench, const Tensor& device, Standard standard, bool compat, DetailsRow& row) {
-  const FloatMetrics metrics = float_metrics(bench, device, standard, compat);
+void judge_floats(const Tensor& bench, const Tensor& device, Standard standard, const CompareOptions& options,
+                  DetailsRow& row) {
+  const FloatMetrics metrics = float_metrics(bench, device, standard, options.compat_msprobe, options.limits);
   for (const Column& column : row.columns->columns()) row[column.metric] = metrics[column.metric];
   if (device.dtype() == DType::float64) {
     row.message = "The data type " + row.device_dtype + " is not supported for new precision standard.";
@@ -208,9 +209,9 @@ DetailsRow compare_tensors(std::string_view api, const Tensor& bench, const Tens
     return row;
   }
   if (common == floating) {
-    judge_floats(bench, device, standard, compat, row);
+    judge_floats(bench, device, standard, options, row);
   } else if (common == complex) {
-    judge_floats(real_parts(bench), real_parts(device), standard, compat, row);
+    judge_floats(real_parts(bench), real_parts(device), standard, options, row);
     row.message += "Real and imaginary parts are compared as separate elements.\n";
   } else {
     judge_integers(api, bench, device, options, row);

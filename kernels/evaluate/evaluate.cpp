@@ -2,6 +2,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/tensor/work.h"
 
 namespace msrun {
 namespace {
@@ -62,6 +63,20 @@ class SideBuilder {
   std::vector<Var> inputs_;
 };
 
+double recorded_elements(const MaterialisedCall& call) {
+  double elements = 0;
+  const auto add = [&](const Value& tree) {
+    for_each_leaf(tree, [&](const Value& leaf) {
+      const Tensor* tensor = leaf.get<Tensor>();
+      if (tensor != nullptr && tensor->defined()) elements += static_cast<double>(tensor->numel());
+    });
+  };
+  for (const Value& arg : call.args) add(arg);
+  for (const auto& [key, value] : call.kwargs) add(value);
+  for (const Value& gradient : call.gradients) add(gradient);
+  return elements;
+}
+
 void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients, const RaisePlan& plan,
                   const EvaluationOptions& options, Tape& tape) {
   List outputs;
@@ -90,6 +105,7 @@ void run_backward(const Value& output, const MaterialisedCall& call, const List&
 }  // namespace
 
 Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
+  const WorkScope work(recorded_elements(call));
   Tape tape(options.arithmetic);
   SideBuilder builder(call, op, options, tape);
   List args;

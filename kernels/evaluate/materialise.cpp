@@ -53,9 +53,27 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
   return inside == folder.end();
 }
 
+// A file may describe a tensor of any size over a few stored elements, by strides of 0. What the dump says is what the
+// memory of the call was planned for; where it says nothing, that memory alone is the limit.
+void refuse_repeated(const TensorSpec& spec, const std::string& file, const std::string& path, const Tensor& tensor) {
+  if (spec.dtype.empty() || static_cast<double>(tensor.numel()) <= recorded_elements(spec)) return;
+  std::error_code error;
+  const std::uintmax_t stored = std::filesystem::file_size(path, error);
+  if (error || static_cast<double>(tensor.numel()) * static_cast<double>(size_of(tensor.dtype())) <=
+                   static_cast<double>(stored)) {
+    return;
+  }
+  throw SkipError("The file " + file + " of " + std::to_string(stored) + " bytes describes a tensor " +
+                  tuple_text(tensor.shape()) + " that repeats its elements, the dump says " + tuple_text(spec.shape) +
+                  ".");
+}
+
 Tensor read_recorded(const TensorSpec& spec, const MaterialiseOptions& options, Notes& notes) {
-  Tensor tensor = read_tensor_file(recorded_file(spec, options).string());
-  note_mismatch(spec, spec.file(), tensor, notes);
+  const std::string& file = spec.file();
+  const std::string path = recorded_file(spec, options).string();
+  Tensor tensor = read_tensor_file(path);
+  refuse_repeated(spec, file, path, tensor);
+  note_mismatch(spec, file, tensor, notes);
   return tensor;
 }
 

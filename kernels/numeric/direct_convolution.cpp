@@ -6,7 +6,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "kernels/base/parallel.h"
+#include "kernels/base/text.h"
 #include "kernels/numeric/convolution_blocks.h"
 #include "kernels/numeric/padded_copy.h"
 #include "kernels/numeric/pointwise_convolution.h"
@@ -85,7 +87,44 @@ void add_weight_gradient_rounding_to_half(const T* g, std::int64_t g_pitch, std:
   }
 }
 
+// Pairs of a window and a kernel element along an axis that meet an element of the input.
+double pairs_with_input(const Windows& w, std::size_t a) {
+  double pairs = 0;
+  for (std::int64_t k = 0; k < w.kernel[a]; ++k) {
+    // Window o meets the input at o * stride + shift.
+    const std::int64_t shift = k * w.dilation[a] - w.padding[a];
+    const std::int64_t first = shift >= 0 ? 0 : (-shift + w.stride[a] - 1) / w.stride[a];
+    const std::int64_t last = shift >= w.input[a] ? -1 : (w.input[a] - 1 - shift) / w.stride[a];
+    pairs += static_cast<double>(std::max<std::int64_t>(std::min(last, w.output[a] - 1) - first + 1, 0));
+  }
+  return pairs;
+}
+
 }  // namespace
+
+void refuse_padding(const Convolution& c) {
+  constexpr double seconds_of_work = 1e10;
+  constexpr double damaged = 1000;
+  const Windows& w = c.windows;
+  const double channels =
+      static_cast<double>(c.batch) * static_cast<double>(c.channels_out) * static_cast<double>(c.in_per_group());
+  double all = channels;
+  // The gradient of the input has as many sums as the input has elements, of the kernel elements of one residue each.
+  double of_input = channels;
+  for (std::size_t a = 0; a < 3; ++a) {
+    all *= static_cast<double>(w.output[a]) * static_cast<double>(w.kernel[a]);
+    of_input *= static_cast<double>(w.input[a]) *
+                std::max(1.0, static_cast<double>(w.kernel[a]) / static_cast<double>(w.stride[a]));
+  }
+  all = std::max(all, of_input);
+  if (all < seconds_of_work) return;
+  double real = channels;
+  for (std::size_t a = 0; a < 3; ++a) real *= pairs_with_input(w, a);
+  if (all < damaged * real) return;
+  throw SkipError("Of the " + short_number(all) + " products of this convolution " + short_number(real) +
+                  " are with its input, all others with padding: the work is out of all proportion to the recorded "
+                  "tensors, and a shape or an argument may be damaged.");
+}
 
 template <class T>
 void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic) {

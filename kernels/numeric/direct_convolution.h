@@ -26,6 +26,11 @@ struct Convolution {
   std::int64_t column_length() const { return in_per_group() * windows.kernel_size(); }
 };
 
+// Throws SkipError for a convolution of which more is computed than any call may take without nearly all of it being
+// products with padding: a kernel or a padding that is as many times larger than the input as a damaged number makes
+// it. For the three products alike.
+void refuse_padding(const Convolution& c);
+
 // T is float or double. Sums are formed in T, in pieces of at most a few hundred terms; with
 // arithmetic.fp16_accumulation (float only) in order, rounded to float16 after every addition. Throw SkipError where
 // the padded input would exceed the memory of the call.

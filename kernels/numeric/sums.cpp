@@ -1,5 +1,7 @@
 #include "kernels/numeric/sums.h"
 
+#include "kernels/tensor/work.h"
+
 namespace msrun {
 namespace {
 
@@ -11,10 +13,12 @@ SumRecorder::SumRecorder() : before_(current) { current = this; }
 SumRecorder::~SumRecorder() { current = before_; }
 
 void note_sums(std::int64_t terms, std::int64_t results) {
+  const double additions = static_cast<double>(terms) * static_cast<double>(results);
+  take_work(additions);
   if (current == nullptr) return;
   SumStatistics& seen = current->seen_;
   seen.longest = std::max(seen.longest, terms);
-  seen.additions += static_cast<double>(terms) * static_cast<double>(results);
+  seen.additions += additions;
 }
 
 }  // namespace msrun

@@ -30,8 +30,9 @@ class SumRecorder {
   SumRecorder* before_;
 };
 
-// Called by a kernel once per tensor it computes, on the thread that evaluates the call: every one of results elements
-// is a sum of up to this many terms.
+// Called by a kernel once per tensor it computes, before it does, on the thread that evaluates the call: every one of
+// results elements is a sum of up to this many terms. They count as work of the call: throws SkipError where that is
+// out of proportion (kernels/tensor/work.h).
 void note_sums(std::int64_t terms, std::int64_t results);
 
 }  // namespace msrun

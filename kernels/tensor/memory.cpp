@@ -5,6 +5,8 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/base/saturated.h"
+#include "kernels/tensor/work.h"
 
 namespace msrun {
 namespace {
@@ -40,10 +42,9 @@ std::uint64_t TensorMemoryScope::peak() const { return static_cast<std::uint64_t
 
 void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
   if (account.limit == no_limit) return;
-  std::size_t bytes = 0;
-  if (__builtin_mul_overflow(count, bytes_each, &bytes)) bytes = std::numeric_limits<std::size_t>::max();
+  const std::uint64_t bytes = saturated_product(count, bytes_each);
   const std::int64_t left = account.limit - account.used;
-  if (left < 0 || bytes > static_cast<std::size_t>(left)) {
+  if (left < 0 || bytes > static_cast<std::uint64_t>(left)) {
     account.exceeded = true;
     note_refused_tensor();
     throw SkipError("The call needs more than the " + std::to_string(account.limit >> 20) +
@@ -54,6 +55,8 @@ void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
 
 void take_tensor_memory(std::size_t bytes) {
   check_tensor_memory(bytes);
+  // An element has four bytes, about.
+  take_work(static_cast<double>(bytes) / 4);
   account.used += static_cast<std::int64_t>(bytes);
   account.peak = std::max(account.peak, account.used);
 }

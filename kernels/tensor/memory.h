@@ -5,8 +5,23 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <string>
 
 namespace msrun {
+
+// The host has no memory for a tensor that the limit would allow. It is no SkipError: what one call cannot do it cannot do
+// at any time, but this call may well run when memory is there again, so that nobody may go on with half of its results.
+class NoTensorMemory : public std::bad_alloc {
+ public:
+  explicit NoTensorMemory(std::size_t bytes)
+      : text_("Not enough memory for a tensor of " + std::to_string(bytes) + " bytes.") {}
+  const char* what() const noexcept override { return text_.what(); }
+
+ private:
+  std::runtime_error text_;  // unlike a string it is copied without an allocation
+};
 
 // While it lives, tensors that the calling thread creates and has not freed take at most `bytes` together. Scopes of
 // one thread do not nest.
@@ -23,7 +38,8 @@ class TensorMemoryScope {
   std::uint64_t peak() const;
 };
 
-// For the storage of tensors. Counts bytes for the calling thread; throws SkipError where that would exceed its limit.
+// For the storage of tensors. Counts bytes for the calling thread; throws SkipError where that would exceed its limit,
+// or that of its work (work.h).
 void take_tensor_memory(std::size_t bytes);
 // Throws where take_tensor_memory would for count times bytes_each, whatever the product: for what an operator keeps
 // beside its tensors and the arguments of the call size.

@@ -28,7 +28,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   if (memory == nullptr) {
     give_tensor_memory(size);
     note_refused_tensor();
-    throw SkipError("Not enough memory for a tensor of " + std::to_string(bytes) + " bytes.");
+    throw NoTensorMemory(bytes);
   }
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % alignment;
   return {static_cast<std::byte*>(memory) + (alignment - misaligned) % alignment, [memory, size](std::byte*) {

@@ -44,6 +44,7 @@ constexpr auto running = std::to_array<Option>({
     {"--max-device-failures N", "deaths of an idle runner before its device is given up (default 3)", Takes::one_value},
     {"--memory SIZE", "limit for all calls in flight: 2G, 512M or, of free memory, 50% (default 80%)",
      Takes::one_value},
+    {"--core-dumps", "a crash of a runner leaves a core dump where the system puts them (default: none)"},
     {"--durability LEVEL", "results survive: process (default) any crash; power also a power loss, after 1 s",
      Takes::one_value},
 });
@@ -56,6 +57,8 @@ constexpr auto jit_of_overflow_check =
 
 constexpr auto judging = std::to_array<Option>({
     {"--standard POLICY", "per_api (default): the documented standard of each API; current: newest msProbe",
+     Takes::one_value},
+    {"--limits LIMITS", "constants of small values: current (default), those of the tool in use, or documented",
      Takes::one_value},
     {"--compat msprobe", "reproduce msProbe's cells, known errors included", Takes::one_value},
     {"--fail-on LEVEL",

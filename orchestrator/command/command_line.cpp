@@ -190,7 +190,7 @@ bool is_jit_given(const Arguments& arguments) {
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
-                           "num_splits", "standard", "compat", "titles"}) {
+                           "num_splits", "standard", "limits", "compat", "titles"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.backward.empty()) return;
@@ -275,6 +275,7 @@ void set_running(const Arguments& arguments, Options& options) {
   options.max_device_failures =
       arguments.number<std::uint32_t>("max_device_failures", options.max_device_failures, 1, most, "a whole number");
   options.memory = parse_memory(arguments);
+  options.core_dumps = arguments.given("core_dumps");
   options.durability = arguments.choice("durability", Durability::process,
                                         {{"process", Durability::process}, {"power", Durability::power}});
 }
@@ -301,6 +302,8 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   set_running(arguments, options);
   options.standard =
       arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
+  options.limits =
+      arguments.choice("limits", Limits::current, {{"current", Limits::current}, {"documented", Limits::documented}});
   options.compat_msprobe = arguments.choice("compat", false, {{"msprobe", true}});
   return options;
 }

@@ -83,10 +83,12 @@ struct Options {
   std::uint32_t retries = 2;              // of a call whose runner died
   std::uint32_t max_device_failures = 3;  // deaths of a runner at no call before its device is given up
   MemoryLimit memory;
+  bool core_dumps = false;  // a runner that crashes may leave one
   Durability durability = Durability::process;
 
   // How the results are judged.
   Policy standard = Policy::per_api;
+  Limits limits = Limits::current;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
 
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings

@@ -141,7 +141,8 @@ class Text {
     line("Backend", plain(get("backend")) + (faults.empty() ? "" : ", faults:" + faults));
     if (contents.simulated()) line("", std::string(simulated_notice));
     line("Options", "seed " + option("seed") + " (" + option("seed_mode") + "), standard " + option("standard") +
-                        ", compat " + option("compat"));
+                        (print.contains("limits") ? ", limits " + option("limits") : "") + ", compat " +
+                        option("compat"));
     line("Begun with", plain(get("threads")) + " threads on devices " + plain(get("devices")));
     line("Command", plain(get("command")));
   }

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 using Names = std::span<const std::string_view>;
 
 constexpr std::size_t page_width = 110;
+constexpr std::array all_limits{Limits::current, Limits::documented};
 
 // "2^-10" for a power of two below one, else the shortest decimal: "1e-16", "1".
 std::string number_text(double value) {
@@ -156,17 +157,21 @@ std::string list_standards_text() {
     }
   }
 
-  text += "\nConstants by dtype of the device's output\n";
-  std::vector<std::vector<std::string>> rows{{"dtype"}};
-  for (const NamedConstant& constant : constants) rows[0].emplace_back(constant.name);
-  for (const DTypeThresholds& entry : thresholds_table()) {
-    auto& row = rows.emplace_back(std::vector{dtype_text(entry.dtype)});
-    for (const NamedConstant& constant : constants) row.push_back(number_text(entry.values.*constant.value));
+  std::vector<std::vector<std::string>> rows;
+  for (const Limits set : all_limits) {
+    text += "\nConstants under --limits " + std::string(limits_text(set)) +
+            (set == Limits::current ? " (default)" : "") + ", by dtype of the device's output\n";
+    rows = {{"dtype"}};
+    for (const NamedConstant& constant : constants) rows[0].emplace_back(constant.name);
+    for (const DTypeThresholds& entry : thresholds_table(set)) {
+      auto& row = rows.emplace_back(std::vector{dtype_text(entry.dtype)});
+      for (const NamedConstant& constant : constants) row.push_back(number_text(entry.values.*constant.value));
+    }
+    text += table_text(rows);
   }
-  text += table_text(rows);
 
-  text += "\nLimits of api_precision_compare by dtype of the NPU's output; dual-1000 passes from " +
-          number_text(least_dual_1000) + " on\n";
+  text += "\nLimits of api_precision_compare by dtype of the NPU's output; dual-1000 passes above " +
+          number_text(dual_1000_limit) + "\n";
   rows = {{"dtype"}};
   for (const NamedComparisonLimit& limit : comparison_limit_names) rows[0].emplace_back(limit.name);
   for (const DTypeLimits& entry : comparison_limits_table()) {
@@ -220,11 +225,15 @@ std::string list_standards_json() {
     }
     json["selection"][policy_text(policy)] = steps;
   }
-  for (const DTypeThresholds& entry : thresholds_table()) {
-    Json& values = json["constants"][dtype_text(entry.dtype)];
-    for (const NamedConstant& constant : constants) values[constant.name] = entry.values.*constant.value;
-    values["ulp_min_exponent"] = entry.values.ulp_min_exponent;
-    values["ulp_fraction_bits"] = entry.values.ulp_fraction_bits;
+  for (const Limits set : all_limits) {
+    // The table by which files interchange has the key of its own.
+    Json& table = set == Limits::current ? json["constants"] : json[std::string("constants_") + limits_text(set)];
+    for (const DTypeThresholds& entry : thresholds_table(set)) {
+      Json& values = table[dtype_text(entry.dtype)];
+      for (const NamedConstant& constant : constants) values[constant.name] = entry.values.*constant.value;
+      values["ulp_min_exponent"] = entry.values.ulp_min_exponent;
+      values["ulp_fraction_bits"] = entry.values.ulp_fraction_bits;
+    }
   }
   for (const DTypeLimits& entry : comparison_limits_table()) {
     Json& values = json["comparison_limits"][dtype_text(entry.dtype)];

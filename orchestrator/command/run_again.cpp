@@ -58,6 +58,7 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.seed != defaults.seed) words.add("--seed", std::to_string(options.seed));
   if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
   if (options.standard == Policy::current) words.add("--standard", "current");
+  if (options.limits == Limits::documented) words.add("--limits", "documented");
   if (options.compat_msprobe) words.add("--compat", "msprobe");
 }
 
@@ -76,6 +77,7 @@ void add_memory(const Options& options, Words& words) {
   } else if (options.memory.share != Options().memory.share) {
     words.add("--memory", number_text(options.memory.share * 100) + "%");
   }
+  if (options.core_dumps) words.add("--core-dumps");
 }
 
 void add_fail_on(const Options& options, Words& words) {

@@ -1,7 +1,6 @@
 #include "orchestrator/plan/plan.h"
 
 #include <algorithm>
-#include <boost/interprocess/anonymous_shared_memory.hpp>
 #include <utility>
 
 #include "kernels/base/error.h"
@@ -10,6 +9,7 @@
 #include "kernels/io/dump/dump_json.h"
 #include "orchestrator/plan/att_pair.h"
 #include "orchestrator/plan/plan_builder.h"
+#include "runner/shared/region.h"
 
 namespace msrun {
 namespace {
@@ -27,7 +27,7 @@ const Dialect& require_dialect(const std::string& framework, const std::string& 
   const bool mindspore = framework == "mindspore" || framework == "ms" || framework == "mindtorch";
   throw UserError(path + ": " +
                   (mindspore ? "The dump is of MindSpore, which cannot be checked yet; there is PyTorch."
-                             : "Unsupported framework in api_info: " + sanitised(framework)));
+                             : "Unsupported framework in api_info: " + bounded(sanitised(framework))));
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ void Plan::see(const DumpHeader& header) {
 void Plan::lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path) {
   if (records.size() >= UINT32_MAX) throw UserError(path + ": more calls than can be planned.");
   const std::size_t record_bytes = records.size() * sizeof(PlanRecord);
-  region_ = boost::interprocess::anonymous_shared_memory(std::max<std::size_t>(record_bytes + bytes.size(), 1));
+  region_ = shared_memory(std::max<std::size_t>(record_bytes + bytes.size(), 1));
   auto* at = static_cast<char*>(region_.get_address());
   std::copy(records.begin(), records.end(), reinterpret_cast<PlanRecord*>(at));
   std::copy(bytes.begin(), bytes.end(), at + record_bytes);

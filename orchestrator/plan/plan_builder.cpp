@@ -18,7 +18,7 @@ void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
   const std::optional<Direction> direction = split_direction(entry, base);
   if (!direction) {
     ++unknown_directions_;
-    if (first_unknown_.empty()) first_unknown_ = sanitised(entry);
+    if (first_unknown_.empty()) first_unknown_ = bounded(sanitised(entry));
     return;
   }
   if (*direction == Direction::forward) {
@@ -72,14 +72,16 @@ PlanBuilder::Piece PlanBuilder::put_gradients(DumpEntry&& content) {
 void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   // acc_check_pytorch.md 5.1, row 1.
   if (is_formula(base)) {
-    throw UserError(path_ + ": api name contains special characters, please check! The entry is '" + sanitised(base) +
-                    "'.");
+    throw UserError(path_ + ": api name contains special characters, please check! The entry is '" +
+                    bounded(sanitised(base)) + "'.");
   }
-  const std::string name = sanitised(base);
+  const std::string name = bounded(sanitised(base));
   ++calls_;
   if (!filter_.is_wanted(name)) return;
-  const Refusal refusal =
-      name == base ? options_.refusal(*dialect_, name) : Refusal{"The API name contains control characters.", false};
+  const Refusal refusal = name == base ? options_.refusal(*dialect_, name)
+                          : base.size() > longest_foreign_text
+                              ? Refusal{"The API name is too long.", false}
+                              : Refusal{"The API name contains control characters.", false};
   const std::string& reason = refusal.reason.empty() ? content.problem : refusal.reason;
   PlanRecord record;
   record.skip_by_rule = !refusal.reason.empty() && refusal.by_rule;
@@ -103,7 +105,7 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
     record.name_size = earlier.name_size;
     earlier = record;
     ++duplicates_;
-    if (first_duplicate_.empty()) first_duplicate_ = sanitised(name);
+    if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
   }
 }
 

@@ -1,33 +1,18 @@
 #include "orchestrator/session/limits.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
-#include <string>
 #include <thread>
 
+#include "orchestrator/session/available_memory.h"
 #include "orchestrator/session/input.h"
 
 namespace msrun {
-namespace {
-
-std::uint64_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    std::istringstream words(line);
-    std::string key;
-    std::uint64_t kibibytes = 0;
-    if (words >> key >> kibibytes && key == "MemAvailable:") return kibibytes * 1024;
-  }
-  return std::uint64_t{4} << 30;
-}
-
-}  // namespace
 
 std::uint64_t memory_budget(const MemoryLimit& limit) {
-  return limit.bytes > 0 ? limit.bytes
-                         : static_cast<std::uint64_t>(static_cast<double>(available_memory()) * limit.share);
+  if (limit.bytes > 0) return limit.bytes;
+  // A group may be full for the moment; most calls take less than this.
+  constexpr std::uint64_t least = std::uint64_t{64} << 20;
+  return std::max(least, static_cast<std::uint64_t>(static_cast<double>(available_memory()) * limit.share));
 }
 
 std::vector<std::size_t> spread_threads(const Options& options) {
@@ -52,6 +37,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.retries = options.retries;
   supervision.max_device_failures = options.max_device_failures;
   supervision.memory_budget = memory_budget(options.memory);
+  supervision.core_dumps = options.core_dumps;
   supervision.processors = std::max(1U, std::thread::hardware_concurrency());
   supervision.check.dialect = &session.plan.dialect();
   supervision.check.tested_on = tested_on(*session.backend.row);

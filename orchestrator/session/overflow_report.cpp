@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/text.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
@@ -33,7 +34,8 @@ std::string overflow_row(const ApiResult& result) {
   append_csv_field(row, result.name);
   row += std::string(",") + side(judged && result.overflow->bench) + "," + side(judged && result.overflow->device);
   row += !judged ? ",skip," : result.overflow->verdict == Verdict::normal ? ",normal," : ",abnormal,";
-  append_csv_field(row, result.message);
+  const bool simulated = judged && result.tested_on == TestedOn::simulated;
+  append_csv_text(row, simulated ? result.message + " (" + std::string(simulated_notice) + ")" : result.message);
   return row + "\r\n";
 }
 

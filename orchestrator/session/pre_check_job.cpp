@@ -173,6 +173,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   put_suspects_last(session.plan, supervision);
   CompareOptions& compare = supervision.check.compare;
   compare.policy = options.standard;
+  compare.limits = options.limits;
   compare.compat_msprobe = options.compat_msprobe;
   compare.quantization_apis = config_.quantization_api_list;
   supervision.check.error_data = error_data_;

@@ -52,6 +52,7 @@ json fingerprint(const SessionState& session) {
              {"seed", options.seed},
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
              {"standard", policy_text(options.standard)},
+             {"limits", limits_text(options.limits)},
              {"compat", options.compat_msprobe ? "msprobe" : "none"},
              {"outside_data", may_read_outside(session) ? "allowed" : "refused"}};
   for (const BackendSetting& setting : session.backend.settings) {
@@ -87,11 +88,12 @@ void require_same_run(const std::string& metadata, const json& expected, const s
       !recorded["fingerprint"].is_object()) {
     throw UserError(journal + ": its header does not say which run it belongs to.");
   }
-  // Journals that were begun before an option was noted have been written with its default.
-  const json noted_later{{"outside_data", "refused"}};
+  // Journals that lack one of these are of a version without the option.
+  json begun{{"limits", limits_text(Limits::current)}, {"outside_data", "refused"}};
+  begun.update(recorded["fingerprint"]);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
-    const json earlier = recorded["fingerprint"].value(key, noted_later.value(key, json()));
+    const json earlier = begun.value(key, json());
     if (earlier == value) continue;
     differences += differences.empty() ? "" : ", ";
     differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <new>
 #include <system_error>
 
 #include <spdlog/spdlog.h>
@@ -82,7 +83,13 @@ int Session::run() {
   job_.choose_files(state_);
   const HeldSignals held;
   ResultStore& results = job_.open(state_);
-  return close(results, supervise(results));
+  const SessionEnd end = supervise(results);
+  try {
+    return close(results, end);
+  } catch (const std::bad_alloc&) {
+    spdlog::error("Not enough memory to say how the run ended; what is finished is kept.");
+    return exit_incomplete;
+  }
 }
 
 void Session::make_plan() {
@@ -147,6 +154,8 @@ SessionEnd Session::supervise(ResultStore& results) {
   } catch (const std::system_error& error) {
     // No process could be started, or no memory or descriptor was left for it.
     return {{}, error.what()};
+  } catch (const std::bad_alloc&) {
+    return {{}, "Not enough memory to go on; what is finished is kept."};
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -34,6 +35,8 @@ std::string signal_text(int signal_number) {
   if (getppid() != supervisor) _exit(0);
   int code = 0;
   try {
+    // By its SIGABRT the supervisor learns which call to blame.
+    std::set_terminate(std::abort);
     prctl(PR_SET_NAME, ("msrun-dev" + std::to_string(device)).c_str());
     // Ctrl-C on the terminal and its closing reach the whole process group; what they mean is the supervisor's to say.
     std::signal(SIGINT, SIG_IGN);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <exception>
 
 #include <spdlog/spdlog.h>
 
@@ -58,7 +59,13 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
   }
 }
 
-Supervisor::~Supervisor() { kill_runners(); }
+Supervisor::~Supervisor() {
+  try {
+    kill_runners();
+  } catch (const std::exception&) {
+    // What a killed runner had sent cannot be taken: its calls run again. The others die with their RunnerProcess.
+  }
+}
 
 RunEnd Supervisor::run() {
   started_ = steady_seconds();
@@ -197,6 +204,7 @@ void Supervisor::run_as_child(const Runner& runner) {
   setup.lifeline = lifeline_.read.get();
   setup.check = options_.check;
   setup.stream = options_.stream;
+  setup.core_dumps = options_.core_dumps;
   setup.make_device = options_.make_device;
   setup.retries = runner.given;
   setup.alone = runner.alone;

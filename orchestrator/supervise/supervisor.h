@@ -29,6 +29,7 @@ struct SupervisorOptions {
   std::uint32_t max_device_failures = 3;  // deaths of a runner that was on no task, before its device is given up
   std::uint64_t memory_budget = 0;        // bytes
   std::uint32_t processors = 1;
+  bool core_dumps = false;  // of runners that crash
   CheckOptions check;
   bool stream = false;
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.

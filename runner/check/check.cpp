@@ -370,11 +370,11 @@ class Check {
   std::uint64_t refused_ = refused_tensors();        // before the step that runs now
 };
 
-// Reasons may quote a file of tensors, which may be damaged.
+// Reasons quote the recording and its files of tensors, either of which may be damaged.
 ApiResult with_readable_messages(ApiResult result) {
-  result.message = readable(std::move(result.message));
+  result.message = bounded(readable(std::move(result.message)));
   for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (DetailsRow& row : *rows) row.message = readable(std::move(row.message));
+    for (DetailsRow& row : *rows) row.message = bounded(readable(std::move(row.message)));
   }
   return result;
 }
@@ -405,6 +405,8 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     reason = error.what();
     if (!check.lacked_memory()) outcome = Outcome::not_checkable;
     if (const std::string notes = check.notes(); !notes.empty()) reason += " " + notes;
+  } catch (const NoTensorMemory& error) {
+    reason = error.what();
   } catch (const std::bad_alloc&) {
     reason = "Not enough memory to run the call.";
   } catch (const std::exception& error) {

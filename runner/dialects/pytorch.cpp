@@ -122,7 +122,7 @@ class PyTorch final : public Dialect {
     const std::string message = with_reasons ? message_with_reason(result) : is_skip ? result.message : "";
     if (is_skip || !message.empty()) {
       out += ',';
-      append_csv_field(out, message);
+      append_csv_text(out, message);
     }
     out += csv_row_end;
   }

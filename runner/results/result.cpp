@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "kernels/base/text.h"
+
 namespace msrun {
 
 bool explained_by_rounding(const ApiResult& result) {
@@ -48,10 +50,11 @@ ApiResult skip_result(std::uint32_t task, std::string name, const std::string& r
   result.name = std::move(name);
   result.outcome = outcome;
   result.backward = Status::skip;
-  result.message = reason;
+  // Reasons quote names, dtypes and keys of the recording.
+  result.message = bounded(readable(reason));
   DetailsRow row;
   row.status = Status::skip;
-  row.message = reason;
+  row.message = result.message;
   result.forward_rows.push_back(std::move(row));
   return result;
 }

@@ -1,9 +1,11 @@
 #include "runner/shared/region.h"
 
 #include <algorithm>
+#include <boost/interprocess/anonymous_shared_memory.hpp>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <thread>
 
 #include "runner/shared/queue_steps.h"
@@ -120,12 +122,20 @@ std::uint32_t SharedQueue::tokens_in_use() const {
   return tokens;
 }
 
+boost::interprocess::mapped_region shared_memory(std::size_t bytes) {
+  try {
+    return boost::interprocess::anonymous_shared_memory(bytes);
+  } catch (const boost::interprocess::interprocess_exception&) {
+    throw std::bad_alloc();
+  }
+}
+
 QueueMemory::QueueMemory(std::span<const std::uint32_t> order, std::size_t workers, std::uint64_t memory_budget,
                          std::uint32_t processors) {
   const auto aligned = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
   const std::size_t order_bytes = aligned(order.size() * sizeof(std::uint32_t));
   const std::size_t total = sizeof(QueueControl) + order_bytes + workers * (sizeof(WorkerSlot) + sizeof(ResultRing));
-  region_ = boost::interprocess::anonymous_shared_memory(total);
+  region_ = shared_memory(total);
   auto* at = static_cast<std::byte*>(region_.get_address());
   view_.control = new (at) QueueControl;
   at += sizeof(QueueControl);

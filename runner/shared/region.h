@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <boost/interprocess/anonymous_shared_memory.hpp>
 #include <boost/interprocess/mapped_region.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,6 +15,9 @@
 namespace msrun {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+// Memory that children inherit. Throws std::bad_alloc where the host has none.
+boost::interprocess::mapped_region shared_memory(std::size_t bytes);
 
 // A byte ring with one producer thread and one consumer. Messages of any length pass through in pieces.
 class ResultRing {

@@ -90,7 +90,7 @@ struct Tally {
 
 class Chaos : public ::testing::Test {
  protected:
-  static constexpr const char* fixture = "vit_fp32";
+  static constexpr const char* fixture = "cnn_fp32";
 
   // A dump of at least 500 calls: those of a fixture over and over, under further indices.
   void SetUp() override {
@@ -219,13 +219,14 @@ class Chaos : public ::testing::Test {
 
   // Lives until the run is done. The last ones are left in peace, so that every round ends.
   void run_round(const fs::path& out) {
+    const std::uint64_t disturbed = 1 + random_() % 8;
     bool done = false;
-    for (int life = 0; !done; ++life) {
-      ASSERT_LT(life, 60) << "the run makes no progress";
+    for (std::uint64_t life = 0; !done; ++life) {
+      ASSERT_LT(life, disturbed + 3) << "the run makes no progress";
       std::vector<std::string> args = arguments(out);
       const fs::path csv = csv_in(out, "accuracy_checking_result_");
       if (!csv.empty()) args.insert(args.end(), {"-csv_path", csv});
-      done = live(args, life < 12);
+      done = live(args, life < disturbed);
       ASSERT_TRUE(eventually(10, [&] { return processes_with(scratch_.path().string()) == 0; })) << "a process is left";
       if (HasFailure()) return;
     }

@@ -67,7 +67,8 @@ class GoldenDump : public ::testing::TestWithParam<std::string> {};
 TEST_P(GoldenDump, HasTheRowsOfMsprobe) {
   const TemporaryDirectory scratch;
   const Finished run =
-      msrun({"-api_info", dump(GetParam()), "-n", "4", "-d", "0", "1", "-o", scratch / "out"}, scratch.path());
+      msrun({"-api_info", dump(GetParam()), "-n", "4", "-d", "0", "1", "-o", scratch / "out", "--backend", "sim"},
+            scratch.path());
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
   const Rows result = read_csv(only_file(scratch / "out", "accuracy_checking_result_"));
   const Rows details = read_csv(only_file(scratch / "out", "accuracy_checking_details_"));

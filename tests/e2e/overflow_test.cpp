@@ -199,7 +199,7 @@ TEST_F(Overflow, JsonLinesHoldBothSides) {
 
 TEST_F(Overflow, EmptyDump) {
   const Finished run = check(write_dump(dump_text("")), {"-o", out()});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.exit_code, 1) << run.err;
   EXPECT_THAT(run.out, HasSubstr("data field is empty, no overflow data found."));
   EXPECT_TRUE(verdicts().empty());
 }

@@ -95,7 +95,8 @@ TEST(Recorded, WarnsOfADirectoryThatIsMissing) {
   const TemporaryDirectory out;
   fs::copy_file(fs::path(test_data()) / "opinfo_sample" / "nn_activation" / "dump.json", out / "dump.json");
   const Finished run = msrun({"-api_info", out / "dump.json", "-o", out / "out", "--backend", "recorded"}, out.path());
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_NE(run.out.find("Nothing was checked"), std::string::npos) << run.out;
   EXPECT_NE(run.out.find("there is no directory " + (out / "dump_tensor_data").string()), std::string::npos) << run.out;
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
@@ -34,10 +35,26 @@ class Version1Journal : public Untouched {
     return msrun(words, scratch_.path());
   }
   void expect_whole() const {
-    EXPECT_EQ(read_file(result()), read_file(data() / "whole_result.csv"));
+    // The Messages of warnings are of today.
+    Rows rows = read_csv(result());
+    Rows expected = read_csv(data() / "whole_result.csv");
+    for (Rows* all : {&rows, &expected}) {
+      for (std::size_t i = 1; i < all->size(); ++i) (*all)[i].resize(3);
+    }
+    EXPECT_EQ(rows, expected);
     EXPECT_EQ(read_file(details()), read_file(data() / "whole_details.csv"));
   }
-  std::string exported() const { return msrun({"journal", result(), "--export", "-"}, scratch_.path()).out; }
+  // Without what later versions say of a result.
+  std::string exported() const {
+    std::istringstream lines(msrun({"journal", result(), "--export", "-"}, scratch_.path()).out);
+    std::string text;
+    for (std::string line; std::getline(lines, line);) {
+      auto object = nlohmann::ordered_json::parse(line);
+      for (const char* later : {"outcome", "tested_on", "suspicious"}) EXPECT_EQ(object.erase(later), 1U) << later;
+      text += object.dump() + "\n";
+    }
+    return text;
+  }
   json as_json() const {
     return json::parse(msrun({"journal", result(), "--json"}, scratch_.path()).out, nullptr, false);
   }

@@ -10,6 +10,7 @@
 #include "journal/run_files.h"
 #include "journal/writer.h"
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
@@ -27,6 +28,7 @@ using msrun::testing::run_tool;
 using msrun::testing::TemporaryDirectory;
 using msrun::testing::write_file;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -194,6 +196,55 @@ TEST(ApiPrecisionCompareJudge, FilledColumnsDecideTheStandard) {
   EXPECT_EQ(judged("relu", dual, dual).status, Status::error);
 }
 
+OutputRow ulp_row(double share, double mean, const char* dtype = "torch.bfloat16") {
+  return row(dtype, {{Metric::ulp_mean, mean}, {Metric::ulp_over_limit, share}});
+}
+
+constexpr Rules as_upstream{.policy = Policy::per_api, .compat_msprobe = true, .english = false};
+
+TEST(ApiPrecisionCompareJudge, TheShareOfUlpErrorsIsSmallOrBelowTheGpus) {
+  const auto status = [](double npu, double gpu, const Rules& rules = {}) {
+    return judged("matmul", ulp_row(npu, 2), ulp_row(gpu, 1), rules).status;
+  };
+  EXPECT_EQ(status(0.0009, 0), Status::pass);
+  EXPECT_EQ(status(0.001, 0), Status::error);
+  EXPECT_EQ(status(0.002, 0.001), Status::error);
+  EXPECT_EQ(status(0.002, 0.002), Status::error);
+  EXPECT_EQ(status(0.002, 0.0021), Status::pass);
+  EXPECT_EQ(status(0.5, 0.6), Status::pass);
+  // Upstream divides by at least 2^-8 for bfloat16.
+  EXPECT_EQ(status(0.002, 0.001, as_upstream), Status::pass);
+  EXPECT_EQ(status(0.5, 0.5, as_upstream), Status::error);
+  const Judgement worse = judged("matmul", ulp_row(0.002, 2), ulp_row(0.0015, 1));
+  EXPECT_EQ(worse.worst, "ULP Error Over Limit Ratio 0.002 (must be below 0.001 or the GPU's 0.0015)");
+  // The rules of float32 are those of upstream, which has two more.
+  EXPECT_EQ(judged("matmul", ulp_row(0.04, 100, "torch.float32"), ulp_row(0, 0)).status, Status::pass);
+  EXPECT_EQ(judged("matmul", ulp_row(0.5, 63, "torch.float32"), ulp_row(0, 0)).status, Status::pass);
+  EXPECT_EQ(judged("matmul", ulp_row(0.05, 64, "torch.float32"), ulp_row(0, 0)).status, Status::error);
+}
+
+TEST(ApiPrecisionCompareJudge, ARunAgainstItselfPassesTheUlpStandard) {
+  for (const double share : {0.0, 0.001, 0.002, 0.3, 1.0}) {
+    for (const char* dtype : {"torch.float16", "torch.bfloat16", "torch.float32"}) {
+      const OutputRow same = ulp_row(share, 100, dtype);
+      EXPECT_EQ(judged("matmul", same, same).status, Status::pass) << share << dtype;
+    }
+  }
+  const OutputRow unknown = ulp_row(0.3, not_a_number);
+  EXPECT_EQ(judged("matmul", unknown, unknown).status, Status::error);
+}
+
+TEST(ApiPrecisionCompareJudge, DualThousandPassesAboveItsLimitAlone) {
+  const auto status = [](double value, const Rules& rules = {}) {
+    const OutputRow dual = row("torch.float32", {{Metric::dual_1000, value}});
+    return judged("conv2d", dual, dual, rules).status;
+  };
+  EXPECT_EQ(status(0.9991), Status::pass);
+  EXPECT_EQ(status(0.999), Status::error);
+  EXPECT_EQ(status(0.9989), Status::error);
+  EXPECT_EQ(status(0.999, as_upstream), Status::pass);
+}
+
 TEST(ApiPrecisionCompareJudge, LooksBehindTheRatios) {
   const auto with_largest = [](double error, double largest, const char* status) {
     OutputRow result = benchmark_row(error, status);
@@ -287,6 +338,27 @@ std::vector<std::string> arguments(const fs::path& npu, const fs::path& gpu, con
   std::vector<std::string> words{"-npu", npu, "-gpu", gpu, "-o", out};
   words.insert(words.end(), more.begin(), more.end());
   return words;
+}
+
+TEST(ApiPrecisionCompareProgram, WritesForeignTextShort) {
+  const TemporaryDirectory scratch;
+  const std::string text(3 << 20, 'x');
+  std::string details = read_file(golden("cases/single_unsupported/npu_details.csv"));
+  const std::string blanks(18, ',');
+  details += text + ",,," + blanks + "," + text + "\r\n";
+  details += "Functional.softmax.1.forward.output.0,torch.float32,torch.float32,()" + blanks + "error," + text + "\r\n";
+  write_file(scratch / "npu.csv", details);
+  const auto words = arguments(scratch / "npu.csv", scratch / "npu.csv", scratch / "out");
+  const Finished run = run_tool("api_precision_compare", words, scratch.path());
+  EXPECT_LT(run.out.size() + run.err.size(), 16U << 10);
+  for (const char* file : {"api_precision_compare_details_", "api_precision_compare_result_"}) {
+    const auto rows = read_csv(msrun::testing::only_file(scratch / "out", file));
+    ASSERT_EQ(rows.size(), 4U);
+    for (const auto& row : rows) {
+      for (const std::string& cell : row) EXPECT_LE(cell.size(), longest_foreign_text);
+    }
+    EXPECT_THAT(rows[3].back(), AnyOf(IsEmpty(), HasSubstr(" bytes)")));
+  }
 }
 
 TEST(ApiPrecisionCompareProgram, ComparesAndCloses) {
@@ -438,6 +510,10 @@ std::string checked(const TemporaryDirectory& scratch, const std::string& dump, 
 TEST(ApiPrecisionCompareInputs, AreComparedCallByCall) {
   const TemporaryDirectory scratch;
   const std::string npu = checked(scratch, "cnn_fp32", "1");
+  EXPECT_TRUE(was_simulated(npu));
+  EXPECT_FALSE(was_simulated(golden("gpu_details.csv")));
+  const Finished both = run_tool("api_precision_compare", arguments(npu, npu, scratch / "both"), scratch.path());
+  EXPECT_THAT(both.err, HasSubstr("the results of the NPU file are of a simulated device; no NPU or GPU was tested"));
   EXPECT_THAT(input_differences(npu, checked(scratch, "cnn_fp32", "1")), IsEmpty());
   EXPECT_EQ(input_differences(npu, checked(scratch, "cnn_fp32", "2")),
             "39 of 50 calls, the first by name is Functional.adaptive_avg_pool2d.0; the seed (1 on the NPU, 2 on the "

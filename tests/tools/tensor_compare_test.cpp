@@ -135,6 +135,20 @@ TEST(TensorCompare, PrintsOneRowPerCase) {
 }
 
 // Worked example 2 of precision_metrics.md 13.
+// A spreadsheet would run such a cell.
+TEST(TensorCompare, NamesInCsvAreNoFormulas) {
+  const TemporaryDirectory scratch;
+  write_npy(scratch / "a.npy", vector(DType::float32, {1, 2}));
+  write_npy(scratch / "=cmd|calc!A0.npy", vector(DType::float32, {1, 2}));
+  const Finished run = run_tool("tensor_compare", {scratch / "a.npy", scratch / "=cmd|calc!A0.npy"}, scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\n_cmd|calc!A0,torch.float32,"));
+  const Finished named = run_tool(
+      "tensor_compare", {scratch / "a.npy", scratch / "a.npy", "--api", "@SUM(1)", "--format", "csv"}, scratch.path());
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_THAT(named.out, HasSubstr("\n_SUM(1),torch.float32,"));
+}
+
 TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {
   const TemporaryDirectory scratch;
   const std::string a = scratch / "a.npy";

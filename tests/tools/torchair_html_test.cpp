@@ -9,6 +9,7 @@
 #include "tests/tools/browser.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/report.h"
+#include "tools/torchair_compare/reported_row.h"
 
 namespace msrun::torchair {
 namespace {
@@ -52,7 +53,7 @@ TEST(HtmlReport, HoldsEveryRowWithItsColour) {
   const TemporaryDirectory scratch;
   const std::string html = testing::read_file(reference_report(scratch));
   const nlohmann::json data = data_of(html);
-  ASSERT_EQ(data["titles"].size(), 4U + 46U);
+  ASSERT_EQ(data["titles"].size(), 4U + 46U + 1U);
   ASSERT_EQ(data["rows"].size(), 176U);
   const auto at = [&](const nlohmann::json& row, const std::string& title) {
     const auto found = std::find(data["titles"].begin(), data["titles"].end(), title);
@@ -68,12 +69,14 @@ TEST(HtmlReport, HoldsEveryRowWithItsColour) {
       EXPECT_EQ(mark == "yellow", near) << row.dump();
     }
     EXPECT_THAT(at(row, "my_data_path"), ::testing::StartsWith("worldsize1_global_rank0/"));
+    EXPECT_EQ(mark == "green" && at(row, "Err_message").empty(), at(row, "Why").empty()) << row.dump();
   }
-  EXPECT_EQ(marks["red"], 14);
+  EXPECT_EQ(marks["red"], 12);
   EXPECT_EQ(marks["yellow"], 6);
   // One point for each tensor that has a cosine.
-  EXPECT_EQ(count_of(html, "<circle "), 176U - 8U);
-  EXPECT_EQ(count_of(html, "<circle class=\"red\""), 14U - 4U);
+  EXPECT_EQ(count_of(html, "<circle "), 176U - 6U);
+  EXPECT_EQ(count_of(html, "<circle class=\"red\""), 12U - 2U);
+  EXPECT_THAT(html, HasSubstr("6 tensors without a cosine are in the table only."));
 }
 
 TEST(HtmlReport, NeedsNothingElse) {
@@ -97,6 +100,44 @@ Row row_named(const std::string& name, double cosine, bool pass) {
   row.metrics = metrics;
   row.verdict = pass ? Verdict::pass : Verdict::fail;
   return row;
+}
+
+// The row as the report has it, read back.
+std::string why_of(const Row& row) {
+  const RowText text = row_text(row);
+  RowCells cells;
+  cells.read(text.documented + text.before + "0" + text.behind);
+  return why(cells);
+}
+
+TEST(HtmlReport, SaysWhichLimitARowIsBeyond) {
+  Row row = row_named("Add", 0.5, false);
+  row.metrics->max_relative_error = 0.25F;
+  EXPECT_EQ(why_of(row), "Cosine 0.5: must be at least 0.99; MaxRelativeErr 0.25: must be below 0.01");
+  row.metrics->cosine = 1;
+  row.note = "3 elements are zero in golden_data but not in my_data.";
+  EXPECT_EQ(why_of(row), "MaxRelativeErr 0.25: must be below 0.01; " + row.note);
+
+  EXPECT_EQ(why_of(row_named("Add", 1, true)), "");
+  Row close = row_named("Add", 0.998, true);
+  close.metrics->within_thousandth = 0.5;
+  EXPECT_EQ(why_of(close), "Cosine 0.998: below 0.999; One Thousandth Err Ratio 0.5: below 0.9");
+
+  Row statistics = row_named("Add", 1, false);
+  statistics.statistics = true;
+  statistics.golden.summary = DumpSummary{.count = 2, .max = 2, .min = 0};
+  statistics.mine.summary = DumpSummary{.count = 2, .max = 3, .min = -1};
+  EXPECT_EQ(why_of(statistics), "max 3.0 against 2.0, 50.0%: must be below 1%; min -1.0 against 0.0: must be equal");
+
+  Row checksums = row_named("Add", 1, false);
+  checksums.mine.md5 = "00000001";
+  checksums.golden.md5 = "00000002";
+  EXPECT_EQ(why_of(checksums), "checksums 00000001 against 00000002: must be equal");
+
+  Row unreadable = row_named("Add", 1, false);
+  unreadable.metrics.reset();
+  unreadable.fail_reason = "my_data cannot be parsed.";
+  EXPECT_EQ(why_of(unreadable), unreadable.fail_reason);
 }
 
 TEST(HtmlReport, NamesAreTextWhateverTheyHold) {
@@ -153,14 +194,18 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
   std::string html = testing::read_file(report);
   const std::string steps = R"(<script>{
     const seen = [];
+    const sorted = () => [...document.querySelectorAll('th[aria-sort]')].map((head) => head.textContent + ' ' + head.getAttribute('aria-sort') + ' ' + getComputedStyle(head.querySelector('button'), '::after').content.trim()).join();
+    seen.push('arrow: ' + sorted());
     const names = () => [...document.querySelectorAll('#rows tr.row')].slice(0, 3).map((row) => row.cells[2].textContent + ' ' + row.cells[1].textContent).join('; ');
     const click = (selector) => document.querySelector(selector).dispatchEvent(new MouseEvent('click', { bubbles: true }));
     seen.push('worst: ' + names());
+    click('button.first-order');
+    seen.push('again: ' + sorted() + names());
     click('th[data-title=Order] button');
     seen.push('order: ' + names());
     click('th[data-title=Order] button');
     seen.push('reverse: ' + names());
-    click('th[data-title=cosine_similarity] button');
+    click('th[data-title=Cosine] button');
     seen.push('cosine: ' + names());
     const search = document.getElementById('rows-search');
     search.value = 'exp_33 inputs';
@@ -174,6 +219,8 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
     document.getElementById('rows-choice').dispatchEvent(new Event('change'));
     seen.push('token 1: ' + document.getElementById('rows-count').textContent);
     click('#rows tr.row');
+    seen.push('why: ' + document.querySelector('#rows tr.row td.message').textContent);
+    seen.push('dot: ' + document.querySelector('svg circle.red title').textContent);
     seen.push('details: ' + document.querySelectorAll('#rows tr.details dd').length);
     click('svg circle.red');
     seen.push('point: ' + search.value + ' ' + document.getElementById('rows-count').textContent);
@@ -199,13 +246,20 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
   const std::size_t at = document.find("data-seen=\"");
   ASSERT_NE(at, std::string::npos);
   const std::string seen = document.substr(at, document.find('"', at + 11) - at);
-  EXPECT_THAT(seen, HasSubstr("worst: Log_13 40; Reciprocal_13 42; Log_13 128 |"));
+  // Before any click, and after the button that sorts so again.
+  EXPECT_THAT(seen, HasSubstr("arrow: Result ascending &quot; \xE2\x86\x91&quot; |"));
+  EXPECT_THAT(seen, HasSubstr("again: Result ascending &quot; \xE2\x86\x91&quot;Reciprocal_13 42; "));
+  EXPECT_THAT(seen, HasSubstr("why: Cosine 0.0: must be at least 0.99; 16 elements are zero in golden_data but not in "
+                              "my_data. |"));
+  EXPECT_THAT(seen, HasSubstr("dot: SplitV_4 outputs,1, token 0, MaxRelativeErr 0.025756359100341797: must be below "
+                              "0.01 |"));
+  EXPECT_THAT(seen, HasSubstr("worst: Reciprocal_13 42; Reciprocal_13 130; Quant_15 44 |"));
   EXPECT_THAT(seen, HasSubstr("order: Add 1; Add 2; Add 3 |"));
   EXPECT_THAT(seen, HasSubstr("reverse: Exp_33 176; Exp_33 175; "));
   EXPECT_THAT(seen, HasSubstr("cosine: Quant_15 44; BMM_25 73; "));
   EXPECT_THAT(seen, HasSubstr("search: 2 of 176 tensors |"));
-  EXPECT_THAT(seen, HasSubstr("no green: 20 of 176 tensors |"));
-  EXPECT_THAT(seen, HasSubstr("token 1: 11 of 176 tensors |"));
+  EXPECT_THAT(seen, HasSubstr("no green: 18 of 176 tensors |"));
+  EXPECT_THAT(seen, HasSubstr("token 1: 10 of 176 tensors |"));
   EXPECT_THAT(seen, HasSubstr("details: 4"));
   EXPECT_THAT(seen, HasSubstr("point: =SplitV_4 8 of 176 tensors"));
   EXPECT_THAT(seen, HasSubstr("nothing: No tensor fits these filters."));

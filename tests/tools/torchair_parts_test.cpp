@@ -325,6 +325,47 @@ TEST(DumpMetrics, WhatIsNotFiniteIsFoundAnywhere) {
   EXPECT_EQ(metrics_of({}, {}).golden.count, 0);
 }
 
+// Wherever they lie, they change nothing but their count.
+TEST(DumpMetrics, EqualNonFiniteElementsAreElementsWithoutAnError) {
+  std::mt19937 generator(11);
+  std::normal_distribution<float> values(0, 3);
+  for (const std::size_t size : {1UL, 16UL, 1000UL, 1025UL, 20001UL}) {
+    std::vector<float> golden(size);
+    std::vector<float> mine(size);
+    std::vector<float> golden_rest;
+    std::vector<float> my_rest;
+    std::int64_t equal = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      golden[i] = values(generator);
+      mine[i] = golden[i] * (i % 5 == 0 ? 1.001F : 1.0F);
+      if (i % 7 == 0) {
+        golden[i] = mine[i] = i % 3 == 0 ? NAN : i % 2 == 0 ? INFINITY : -INFINITY;
+        ++equal;
+      } else {
+        golden_rest.push_back(golden[i]);
+        my_rest.push_back(mine[i]);
+      }
+    }
+    const DumpMetrics result = metrics_of(golden, mine);
+    const DumpMetrics rest = metrics_of(golden_rest, my_rest);
+    const auto n = static_cast<double>(size);
+    const auto finite = static_cast<double>(golden_rest.size());
+    EXPECT_EQ(result.equal_not_finite, equal) << size;
+    EXPECT_EQ(result.unequal_not_finite, 0) << size;
+    EXPECT_FALSE(result.golden.finite);
+    EXPECT_NEAR(result.cosine, golden_rest.empty() ? 1 : rest.cosine, 1e-10) << size;
+    EXPECT_EQ(result.max_relative_error, rest.max_relative_error) << size;
+    EXPECT_EQ(result.max_difference, rest.max_difference) << size;
+    EXPECT_NEAR(result.euclidean_distance, rest.euclidean_distance, 1e-12 * rest.euclidean_distance) << size;
+    EXPECT_NEAR(result.kl_divergence, rest.kl_divergence, 1e-7) << size;
+    EXPECT_NEAR(result.mean_relative_error, rest.mean_relative_error * finite / n, 1e-9) << size;
+    EXPECT_NEAR(result.within_thousandth, (rest.within_thousandth * finite + static_cast<double>(equal)) / n, 1e-12)
+        << size;
+    mine[0] = 1;
+    EXPECT_EQ(metrics_of(golden, mine).unequal_not_finite, 1) << size;
+  }
+}
+
 TEST(TokenFiles, PlacesOfFxTensorsAreNumbers) {
   const testing::TemporaryDirectory scratch;
   for (const char* name :

@@ -25,16 +25,6 @@ std::optional<OutputName> parse_output_name(std::string_view text) {
   return name;
 }
 
-std::string harmless_name(std::string_view text) {
-  std::string name = sanitised(text);
-  for (std::size_t at = 0; at <= name.size();) {
-    const std::size_t length = formula_start(std::string_view(name).substr(at));
-    if (length > 0) name.replace(at, length, "_");
-    const std::size_t mark = name.find(';', at);
-    if (mark == std::string::npos) break;
-    at = mark + 1;
-  }
-  return name;
-}
+std::string harmless_name(std::string_view text) { return without_formula(sanitised(text)); }
 
 }  // namespace msrun::api_precision_compare

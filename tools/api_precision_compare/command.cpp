@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <iostream>
+#include <utility>
 
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
+#include "runner/results/reason.h"
 #include "tools/api_precision_compare/inputs.h"
 
 namespace msrun::api_precision_compare {
@@ -73,6 +75,11 @@ int run(const Options& options) {
   const std::string differences = input_differences(options.npu_path, options.gpu_path);
   if (!differences.empty()) {
     warn("the two runs did not have the same inputs, so their errors cannot be compared; different are " + differences);
+  }
+  for (const auto& [path, side] : {std::pair{&options.npu_path, "NPU"}, {&options.gpu_path, "GPU"}}) {
+    if (was_simulated(*path)) {
+      warn("the results of the " + std::string(side) + " file are of a " + std::string(simulated_notice));
+    }
   }
   const Report report = compare(options.npu_path, options.gpu_path, options.out_path, options.rules);
   if (report.only_npu > 0) {

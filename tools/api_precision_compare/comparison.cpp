@@ -80,7 +80,7 @@ class Comparison {
     std::optional<Api> api;
     while (npu_.next(row_)) {
       if (is_missing_value(row_.name) || is_formula(row_.name)) {
-        return stop("the name " + sanitised(row_.name) + " is not allowed");
+        return stop("the name " + sanitised(bounded(row_.name)) + " is not allowed");
       }
       const std::optional<OutputName> name = parse_output_name(row_.name);
       if (!name) {
@@ -92,7 +92,8 @@ class Comparison {
         ++report_.only_npu;
         continue;
       }
-      if (found == GpuIndex::Found::several) return stop(gpu_path_ + " has several rows " + sanitised(row_.name));
+      if (found == GpuIndex::Found::several)
+        return stop(gpu_path_ + " has several rows " + sanitised(bounded(row_.name)));
       judge(name->api, row_, gpu_row_, rules_, judgement_);
       if (judgement_.row_error) {
         give_up(judgement_.message);
@@ -121,7 +122,7 @@ class Comparison {
       if (!name) gpu_.find(row_.name, gpu_row_);
       if (formula) {
         judgement_.message = "The API name begins like a formula of a spreadsheet.";
-        add_row_problem("the name " + sanitised(row_.name) + " begins like a formula");
+        add_row_problem("the name " + sanitised(bounded(row_.name)) + " begins like a formula");
       } else if (!name) {
         judgement_.message = "The API name " + row_.name + " is invalid.";
       } else {
@@ -160,7 +161,7 @@ class Comparison {
       judgement_.message = "The GPU file has no row of this output.";
     } else if (found == GpuIndex::Found::several) {
       judgement_.message = "The GPU file has several rows of this output.";
-      add_problem(gpu_path_ + ": there are several rows " + sanitised(row_.name) + ".");
+      add_problem(gpu_path_ + ": there are several rows " + sanitised(bounded(row_.name)) + ".");
     } else {
       judgement_.message = "The row of the GPU file cannot be used.";
     }
@@ -214,9 +215,14 @@ class Comparison {
     write_result(row_.name, Status::skip, Status::skip, judgement_.message);
   }
 
+  // Names and messages are those of the input files.
+  std::string cell(std::string_view text) const {
+    return rules_.compat_msprobe ? std::string(text) : bounded(std::string(text));
+  }
+
   void write_details(std::string_view name) {
     std::string& out = files_.details();
-    append_csv_field(out, name);
+    append_csv_field(out, cell(name));
     for (const std::string& column : judgement_.columns) {
       out += ',';
       append_csv_field(out, column);
@@ -226,7 +232,7 @@ class Comparison {
     out += ',';
     out += judgement_.standard ? algorithm_text(*judgement_.standard, rules_.english) : " ";
     out += ',';
-    append_csv_field(out, judgement_.message);
+    append_csv_text(out, cell(judgement_.message));
     files_.details_row_ends();
     ++report_.outputs;
   }
@@ -244,7 +250,7 @@ class Comparison {
   void write_result(const std::string& name, std::optional<Status> forward, std::optional<Status> backward,
                     const std::string& message) {
     const auto text = [](std::optional<Status> status) { return status ? status_text(*status) : " "; };
-    files_.result(name, text(forward), text(backward), message);
+    files_.result(cell(name), text(forward), text(backward), cell(message));
     count(report_.forward, forward);
     count(report_.backward, backward);
   }

@@ -92,4 +92,20 @@ std::string input_differences(const std::string& npu_csv, const std::string& gpu
   return differences.empty() ? calls : calls + "; " + differences;
 }
 
+bool was_simulated(const std::string& csv) {
+  const std::optional<RunFiles> files = files_of_csv(csv);
+  std::error_code error;
+  if (!files || !std::filesystem::exists(files->journal, error)) return false;
+  bool simulated = false;
+  try {
+    const auto source = journal::open_source(files->journal);
+    RecordHandlers handlers;
+    handlers.result = [&](ApiResult&& result) { simulated = simulated || result.tested_on == TestedOn::simulated; };
+    read_records(*source, handlers);
+  } catch (const std::runtime_error&) {
+    // No journal, or one of another version.
+  }
+  return simulated;
+}
+
 }  // namespace msrun::api_precision_compare

@@ -11,4 +11,8 @@ namespace msrun::api_precision_compare {
 // programs have none.
 std::string input_differences(const std::string& npu_csv, const std::string& gpu_csv);
 
+// Whether the journal beside the CSV says that the run, or a part of it, had a simulated device. False where there is
+// no journal that can be read.
+bool was_simulated(const std::string& csv);
+
 }  // namespace msrun::api_precision_compare

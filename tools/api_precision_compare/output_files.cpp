@@ -62,10 +62,10 @@ void OutputFiles::remove() {
 void OutputFiles::result(std::string_view name, std::string_view forward, std::string_view backward,
                          std::string_view message) {
   std::string row;
-  append_csv_field(row, name);
+  append_csv_text(row, name);
   for (const std::string_view field : {forward, backward, message}) {
     row += ',';
-    append_csv_field(row, field);
+    append_csv_text(row, field);
   }
   row += csv_row_end;
   result_->write(row);

@@ -194,13 +194,28 @@ class StandardJudge {
       add_ulp_error();
       return;
     }
-    passes = passes || value < ulp_ratio_limit;
-    if (!passes) {
-      result_.note_worst(std::string(metric_title(Metric::ulp_over_limit, true)) + ": ratio " + short_number(value) +
-                             " (must be below " + short_number(ulp_ratio_limit) + ")",
-                         value);
+    if (rules_.compat_msprobe) {
+      passes = passes || value < ulp_ratio_limit;
+    } else {
+      // Numbers that are the GPU's own are no less precise than the GPU's; NaN is no number.
+      const bool same = *mean == *gpu_mean && *proportion == *gpu_proportion;
+      passes = passes || *proportion < *gpu_proportion || same;
     }
+    if (!passes) note_ulp(*proportion, *gpu_proportion, value);
     finish_ulp(passes);
+  }
+
+  void note_ulp(double npu, double gpu, double ratio) {
+    const std::string title(metric_title(Metric::ulp_over_limit, true));
+    if (rules_.compat_msprobe) {
+      result_.note_worst(
+          title + ": ratio " + short_number(ratio) + " (must be below " + short_number(ulp_ratio_limit) + ")", ratio);
+    } else {
+      const double limit = std::max(limits_.ulp_proportion, gpu);
+      result_.note_worst(title + " " + short_number(npu) + " (must be below " + short_number(limits_.ulp_proportion) +
+                             " or the GPU's " + short_number(gpu) + ")",
+                         npu / limit);
+    }
   }
 
   void finish_ulp(bool passes) {
@@ -300,14 +315,14 @@ class StandardJudge {
   void by_dual_1000() {
     const std::optional<double> value = values_.needed(Metric::dual_1000);
     if (!value) return;
-    const bool passes = *value >= least_dual_1000;
+    const bool passes = *value > dual_1000_limit || (rules_.compat_msprobe && *value == dual_1000_limit);
     result_[Output::dual_1000] = npu_.dual_1000;
     result_[Output::dual_1000_status] = passes ? "pass" : "error";
     result_.status = passes ? Status::pass : Status::error;
     if (passes) return;
     fail_rate(Metric::dual_1000, 1 - *value);
-    result_.worst = std::string(metric_title(Metric::dual_1000, true)) + " " + short_number(*value) + " (at least " +
-                    short_number(least_dual_1000) + ")";
+    result_.worst = std::string(metric_title(Metric::dual_1000, true)) + " " + short_number(*value) +
+                    (rules_.compat_msprobe ? " (at least " : " (must be above ") + short_number(dual_1000_limit) + ")";
     add_error("双千指标不达标", "Dual-1000 is below its limit");
   }
 

@@ -102,11 +102,13 @@ function fillTable(root) {
   const kinds = Object.fromEntries(view.columns.map((column) => [column.title, column.kind]));
   const severity = Object.fromEntries(view.colors.map((color, i) => [color, i]));
   const rows = data.map((cells) => ({ cells, find: cells.join('\n').toLowerCase() }));
-  const state = { sort: view.sort, down: true, text: '', colors: new Set(view.colors), choice: '', limit: step };
+  // A first order by cells that are not shown is shown as one by colours: within these it is the same.
+  const first = kinds[view.sort] === undefined && kinds[view.mark] ? { sort: view.mark, down: false } : { sort: view.sort, down: true };
+  const state = { ...first, text: '', colors: new Set(view.colors), choice: '', limit: step };
   function compare(a, b) {
     const sign = state.down ? -1 : 1;
     const x = value(a, state.sort), y = value(b, state.sort);
-    if (kinds[state.sort] === 'mark') return sign * (severity[x] - severity[y]);
+    if (kinds[state.sort] === 'mark') return sign * (severity[x] - severity[y]) || number(value(b, view.sort)) - number(value(a, view.sort));
     if (isText(kinds[state.sort])) return sign * collator.compare(x, y);
     const m = number(x), n = number(y);
     if (m === null || n === null) return (m === null) - (n === null);  // without a number: last in either direction
@@ -216,7 +218,7 @@ function fillTable(root) {
     });
     choice.addEventListener('change', () => { state.choice = choice.value; changed(); });
   }
-  root.querySelector('.first-order').addEventListener('click', () => { state.sort = view.sort; state.down = true; changed(); });
+  root.querySelector('.first-order').addEventListener('click', () => { Object.assign(state, first); changed(); });
   more.addEventListener('click', () => { state.limit += step; render(); });
   // No other filter may hide the rows that a point of a chart asks for.
   document.querySelectorAll('svg[data-table="' + id + '"] circle').forEach((point) => point.addEventListener('click', () => {

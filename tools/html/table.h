@@ -46,13 +46,15 @@ struct TableView {
   std::string name;                 // a filter "=Add" asks for rows of exactly that name
   std::string choice;               // a column of few values, one of which can be chosen
   std::string choice_noun;          // "token": the choices are "all tokens", "token 1"
-  std::string sort;                 // sorted by this at first, largest first
-  std::string sort_label;           // of the button that sorts so again: "Worst first"
-  std::string order;                // a number that decides between equals
-  std::string noun;                 // what a row is: "tensor"
-  std::string search_hint;          // in the empty search box
-  std::string without_script;       // where the browser runs no scripts
-  std::string nothing;              // instead of rows, if there are none
+  // Sorted by this at first, largest first, and always among rows of one colour. If it is not shown, the colours must
+  // follow from it: the first order then shows as one by colours.
+  std::string sort;
+  std::string sort_label;      // of the button that sorts so again: "Worst first"
+  std::string order;           // a number that decides between equals
+  std::string noun;            // what a row is: "tensor"
+  std::string search_hint;     // in the empty search box
+  std::string without_script;  // where the browser runs no scripts
+  std::string nothing;         // instead of rows, if there are none
 };
 
 // Writes a table into the open section of a page: first its filters and its frame, then one row at a time, then its

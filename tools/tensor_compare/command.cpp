@@ -58,6 +58,7 @@ std::string side_line(const std::string& path, const Tensor& tensor) {
 CompareOptions compare_options(const Options& options) {
   CompareOptions result;
   result.policy = options.policy;
+  result.limits = options.limits;
   result.compat_msprobe = options.compat_msprobe;
   return result;
 }
@@ -87,8 +88,8 @@ int compare_files(const Options& options, bool on_terminal) {
     std::cout << listing_line("Benchmark (A)", side_line(options.bench_path, bench.tensor))
               << listing_line("Device (B)", side_line(options.device_path, device.tensor))
               << listing_line("API", api_text)
-              << listing_line("Standard",
-                              std::string(standard_text(standard)) + " (" + policy_text(options.policy) + ")")
+              << listing_line("Standard", std::string(standard_text(standard)) + " (" + policy_text(options.policy) +
+                                              ", limits " + limits_text(options.limits) + ")")
               << listing(row, options.english.value_or(true), options.precision);
   }
   return is_met(options.fail_on, row.status) ? exit_fail_on : exit_completed;

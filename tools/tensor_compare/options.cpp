@@ -24,6 +24,8 @@ constexpr auto what = std::to_array<Option>({
 constexpr auto judging = std::to_array<Option>({
     {"--standard POLICY", "per_api (default): the documented standard of each API; current: newest msProbe",
      Takes::one_value},
+    {"--limits LIMITS", "constants of small values: current (default), those of the tool in use, or documented",
+     Takes::one_value},
     {"--compat msprobe", "reproduce msProbe's cells, known errors included", Takes::one_value},
     {"--fail-on LEVEL", "exit code 1 if a row is an error, or a warning", Takes::one_value},
 });
@@ -90,6 +92,8 @@ Options options_from(const Arguments& arguments) {
   options.device_dtype = dtype_option(arguments, "device-dtype");
   options.policy =
       arguments.choice("standard", options.policy, {{"per_api", Policy::per_api}, {"current", Policy::current}});
+  options.limits =
+      arguments.choice("limits", options.limits, {{"current", Limits::current}, {"documented", Limits::documented}});
   options.compat_msprobe = arguments.choice("compat", false, {{"msprobe", true}});
   options.format =
       arguments.choice<std::optional<Format>>("format", std::nullopt, {{"csv", Format::csv}, {"table", Format::table}});

@@ -24,6 +24,7 @@ struct Options {
   std::optional<DType> bench_dtype;
   std::optional<DType> device_dtype;
   Policy policy = Policy::per_api;
+  Limits limits = Limits::current;
   bool compat_msprobe = false;
 
   std::optional<Format> format;  // unset: table for two files on a terminal, else csv

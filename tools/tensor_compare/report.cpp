@@ -20,7 +20,7 @@ std::string csv_header(const std::string& first_title, bool english) {
 
 std::string csv_row(const std::string& name, const DetailsRow& row, int precision) {
   std::string text;
-  append_csv_field(text, name);
+  append_csv_text(text, name);
   append_details_cells(text, row, pytorch_columns(), precision);
   return text;
 }

@@ -8,7 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/io/files/paths.h"
-#include "tools/torchair_compare/dump_tree.h"
+#include "tools/torchair_compare/dump_roots.h"
 #include "tools/torchair_compare/rank_comparison.h"
 
 namespace msrun::torchair {
@@ -26,23 +26,17 @@ std::string directory_path(const std::string& path) {
   return real.string();
 }
 
-// Warnings of the search are told when the ranks are compared, which search again.
-bool holds_graph_text(const std::string& root) {
-  Messages quiet(false, false, [](const std::string&) {});
-  return !find_graph_files(root, std::nullopt, quiet).empty();
-}
-
 std::string rank_text(std::uint64_t rank) { return "rank " + std::to_string(rank); }
 
-// The pairs of directories to be compared; target and golden are the roots of the dumps.
-std::vector<RankJob> plan_ranks(const std::string& target, const std::string& golden, GoldenKind kind,
-                                const Options& options, Messages& messages) {
-  const auto my_ranks = rank_directories(target, messages);
-  const auto golden_ranks = rank_directories(golden, messages);
+// The pairs of directories to be compared.
+std::vector<RankJob> plan_ranks(const DumpPlace& target, const DumpPlace& golden, const Options& options,
+                                Messages& messages) {
+  const auto my_ranks = target.ranks(messages);
+  const auto golden_ranks = golden.ranks(messages);
   RankJob job;
-  job.target_root = target;
-  job.kind = kind;
-  job.fx_after_710 = !golden_ranks.empty();
+  job.target_root = target.root;
+  job.kind = golden.kind;
+  job.golden_of_rank = !golden_ranks.empty();
   if (my_ranks.empty()) {
     if (options.rank) {
       messages.warning("The directory structure of torchair data is old, the rank parameter will not take effect.");
@@ -51,8 +45,8 @@ std::vector<RankJob> plan_ranks(const std::string& target, const std::string& go
       throw UserError("The golden data have " + std::to_string(golden_ranks.size()) +
                       " ranks but the data to compare have none: it is not clear which of them are meant.");
     }
-    job.my_base = target;
-    job.golden_base = golden_ranks.empty() ? golden : golden_ranks.begin()->second;
+    job.my_base = target.base;
+    job.golden_base = golden_ranks.empty() ? golden.base : golden_ranks.begin()->second;
     return {job};
   }
   if (golden_ranks.empty() && !options.rank && my_ranks.size() > 1) {
@@ -65,7 +59,7 @@ std::vector<RankJob> plan_ranks(const std::string& target, const std::string& go
     if (!golden_ranks.empty() && partner == golden_ranks.end()) continue;
     job.rank = rank;
     job.my_base = path;
-    job.golden_base = golden_ranks.empty() ? golden : partner->second;
+    job.golden_base = golden_ranks.empty() ? golden.base : partner->second;
     jobs.push_back(job);
   }
   if (!jobs.empty()) return jobs;
@@ -78,11 +72,9 @@ std::vector<RankJob> plan_ranks(const std::string& target, const std::string& go
 }  // namespace
 
 int compare_dumps(const Options& options, Messages& messages, std::ostream& out) {
-  const std::string target = directory_path(options.target_path);
-  const std::string golden = directory_path(options.golden_path);
-  if (!holds_graph_text(target)) throw UserError(no_graph_text(target));
-  const GoldenKind kind = holds_graph_text(golden) ? GoldenKind::ge : GoldenKind::fx;
-  const std::vector<RankJob> jobs = plan_ranks(target, golden, kind, options, messages);
+  const DumpPlace target = find_target(directory_path(options.target_path), messages);
+  const DumpPlace golden = find_golden(directory_path(options.golden_path), target, messages);
+  const std::vector<RankJob> jobs = plan_ranks(target, golden, options, messages);
   prepare_output_directory(options.output_path);
 
   std::string failures;

@@ -11,9 +11,6 @@
 namespace msrun::torchair {
 namespace {
 
-constexpr double least_cosine = 0.99;          // torchair.md 8.2
-constexpr double relative_error_limit = 0.01;  // exclusive, as is the next
-constexpr double statistics_limit = 1.0;       // percent
 constexpr const char* int8_name = "torch.int8";
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -35,6 +32,7 @@ void read_all(TensorReader& reader, std::span<float> target, const std::string& 
 }
 
 bool statistics_pass(float mine, float golden) {
+  if (mine == golden || (std::isnan(mine) && std::isnan(golden))) return true;
   const double difference = static_cast<double>(mine) - static_cast<double>(golden);
   if (golden == 0) return difference == 0;
   return std::abs(difference / static_cast<double>(golden) * 100) < statistics_limit;
@@ -141,21 +139,28 @@ void Comparer::judge(Row& row) const {
     if (!row.fail_reason.empty()) row.fail_reason += ' ';
     row.fail_reason += "my_data includes NAN or inf.";
   }
-  if (!row.fail_reason.empty()) row.metrics.reset();
+  if (row.metrics->unequal_not_finite > 0) row.metrics.reset();
   bool pass = false;
   if (checksums_) {
     pass = !row.golden.md5.empty() && row.golden.md5 == row.mine.md5;
     if (row.golden.md5.empty()) row.note = "checksum not available.";
-  } else if (!row.metrics) {
-    pass = false;
-  } else if (row.statistics) {
-    pass = statistics_pass(row.mine.summary->max, row.golden.summary->max) &&
-           statistics_pass(row.mine.summary->min, row.golden.summary->min);
-  } else {
+  } else if (row.metrics) {
     const DumpMetrics& metrics = *row.metrics;
-    pass = metrics.cosine >= least_cosine && metrics.max_relative_error < relative_error_limit;
-    if (metrics.only_golden_zero > 0) {
-      row.note = std::to_string(metrics.only_golden_zero) + " elements are zero in golden_data but not in my_data.";
+    if (row.statistics) {
+      pass = statistics_pass(row.mine.summary->max, row.golden.summary->max) &&
+             statistics_pass(row.mine.summary->min, row.golden.summary->min);
+    } else {
+      // The cosine of equal vectors whose norms are below those it is bounded by is not 1.
+      pass = metrics.max_difference == 0 ||
+             (metrics.cosine >= least_cosine && metrics.max_relative_error < relative_error_limit);
+      if (metrics.only_golden_zero > 0) {
+        row.note = std::to_string(metrics.only_golden_zero) + " elements are zero in golden_data but not in my_data.";
+      }
+    }
+    if (metrics.equal_not_finite > 0) {
+      row.note += (row.note.empty() ? "" : " ") + std::string("NaN or Inf at ") +
+                  std::to_string(metrics.equal_not_finite) +
+                  " positions is the same on both sides and counts as equal.";
     }
   }
   row.verdict = pass ? Verdict::pass : Verdict::fail;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 
@@ -37,16 +38,6 @@ std::optional<std::uint64_t> number_behind(std::string_view text, std::string_vi
   const std::size_t at = text.find(marker);
   if (at == std::string_view::npos) return std::nullopt;
   return parse_number<std::uint64_t>(leading_digits(text.substr(at + marker.size())));
-}
-
-// The graph of a directory "graph_<graph>" or "graph_<graph>_<number>".
-std::optional<std::uint64_t> graph_of_directory(std::string_view name) {
-  if (!name.starts_with("graph_")) return std::nullopt;
-  name.remove_prefix(6);
-  const std::string_view digits = leading_digits(name);
-  const std::string_view rest = name.substr(digits.size());
-  if (!rest.empty() && (rest.front() != '_' || !all_digits(rest.substr(1)))) return std::nullopt;
-  return parse_number<std::uint64_t>(digits);
 }
 
 // The latest time among the directories at or directly below path whose names are times of fourteen digits.
@@ -89,12 +80,10 @@ class Level {
   ino_t inode_ = 0;
 };
 
-bool holds_npy(const Listing& listing) {
-  return std::any_of(listing.files.begin(), listing.files.end(),
-                     [](const std::string& name) { return name.ends_with(".npy"); });
+bool is_token_parent(const Listing& listing) {
+  return !listing.directories.empty() &&
+         std::all_of(listing.directories.begin(), listing.directories.end(), is_token_name);
 }
-
-bool is_token_name(const std::string& name) { return all_digits(name) && name.size() <= longest_token; }
 
 // Directories all of whose sub-directories are called like tokens, in path order.
 void find_token_parents(const std::string& path, const Level* above, Messages& messages,
@@ -102,8 +91,7 @@ void find_token_parents(const std::string& path, const Level* above, Messages& m
   const Level level(path, above);
   if (!level.is_to_be_entered()) return;
   const Listing listing = list_directory(path, messages);
-  if (!listing.directories.empty() &&
-      std::all_of(listing.directories.begin(), listing.directories.end(), is_token_name)) {
+  if (is_token_parent(listing)) {
     parents.push_back(path);
     return;
   }
@@ -154,6 +142,18 @@ std::vector<DumpGroup> old_fx_groups_of(const std::string& parent, Messages& mes
   return groups;
 }
 
+// Whether the directories below parent, which is not of a rank, are called by their tokens. Before 7.1.0, when they
+// were called by one more, the tensors lay one level deeper, or at least below a data_dump.
+bool is_numbered_by_token(const std::string& parent, Messages& messages) {
+  const TokenLayout layout = tokens_below(parent, list_directory(parent, messages), messages);
+  if (layout == TokenLayout::both) {
+    throw UserError("Some tokens below " + parent +
+                    " hold tensors and others directories of tensors: it is not clear "
+                    "whether they are called by their numbers or by one more.");
+  }
+  return layout == TokenLayout::tensors && base_name(parent) != "data_dump";
+}
+
 // Directories with files only. names: of the directories between the start and the one at hand.
 void find_ge_tokens(const std::string& path, const Level* above, std::vector<std::string>& names, Messages& messages,
                     const std::function<void(const std::string&)>& found) {
@@ -192,12 +192,63 @@ Listing list_directory(const std::string& path, Messages& messages) {
   return listing;
 }
 
+std::string no_graph_text(const std::string& root) {
+  return "Can not get ge graph, Please check whether the input path contains graph. There is no "
+         "dynamo_original_graph_*.txt below " +
+         root + ".";
+}
+
+std::optional<std::uint64_t> rank_of_directory(std::string_view name) {
+  const std::size_t at = name.rfind("rank");
+  if (!name.starts_with("worldsize") || at == std::string_view::npos) return std::nullopt;
+  return parse_number<std::uint64_t>(name.substr(at + 4));
+}
+
+std::optional<std::uint64_t> graph_of_directory(std::string_view name) {
+  if (!name.starts_with("graph_")) return std::nullopt;
+  name.remove_prefix(6);
+  const std::string_view digits = leading_digits(name);
+  const std::string_view rest = name.substr(digits.size());
+  if (!rest.empty() && (rest.front() != '_' || !all_digits(rest.substr(1)))) return std::nullopt;
+  return parse_number<std::uint64_t>(digits);
+}
+
+bool is_graph_text_name(std::string_view name) {
+  return name.starts_with("dynamo_original_graph_") && name.ends_with(".txt");
+}
+
+bool is_token_name(std::string_view name) { return all_digits(name) && name.size() <= longest_token; }
+
+bool holds_npy(const Listing& listing) {
+  return std::any_of(listing.files.begin(), listing.files.end(),
+                     [](const std::string& name) { return name.ends_with(".npy"); });
+}
+
+bool holds_graphs(const std::string& path, const Listing& listing, Messages& messages) {
+  return std::any_of(listing.directories.begin(), listing.directories.end(), [&](const std::string& name) {
+    return holds_npy(list_directory(join_path(path, name), messages));
+  });
+}
+
+TokenLayout tokens_below(const std::string& path, const Listing& listing, Messages& messages) {
+  if (!is_token_parent(listing)) return TokenLayout::none;
+  bool tensors = false;
+  bool graphs = false;
+  for (const std::string& name : listing.directories) {
+    const std::string token = join_path(path, name);
+    const Listing inside = list_directory(token, messages);
+    const bool has_tensors = holds_npy(inside);
+    tensors = tensors || has_tensors;
+    graphs = graphs || (!has_tensors && holds_graphs(token, inside, messages));
+  }
+  if (tensors && graphs) return TokenLayout::both;
+  return tensors ? TokenLayout::tensors : graphs ? TokenLayout::graphs : TokenLayout::none;
+}
+
 std::map<std::uint64_t, std::string> rank_directories(const std::string& root, Messages& messages) {
   std::map<std::uint64_t, std::string> ranks;
   for (const std::string& name : list_directory(root, messages).directories) {
-    const std::size_t at = name.rfind("rank");
-    if (!name.starts_with("worldsize") || at == std::string::npos) continue;
-    const std::optional<std::uint64_t> rank = parse_number<std::uint64_t>(std::string_view(name).substr(at + 4));
+    const std::optional<std::uint64_t> rank = rank_of_directory(name);
     if (!rank) continue;
     const std::string path = join_path(root, name);
     const auto [place, is_new] = ranks.emplace(*rank, path);
@@ -220,7 +271,7 @@ std::vector<GraphFile> find_graph_files(const std::string& root, std::optional<s
     if (!level.is_to_be_entered()) return;
     const Listing listing = list_directory(path, messages);
     for (const std::string& name : listing.files) {
-      if (!name.starts_with("dynamo_original_graph_") || !name.ends_with(".txt")) continue;
+      if (!is_graph_text_name(name)) continue;
       if (rank && name.find("rank_" + std::to_string(*rank) + "_") == std::string::npos) continue;
       GraphFile file;
       file.path = join_path(path, name);
@@ -296,12 +347,12 @@ std::vector<DumpGroup> find_ge_groups(const std::string& base, Messages& message
   return groups;
 }
 
-std::vector<DumpGroup> find_fx_groups(const std::string& base, bool after_710, Messages& messages) {
+std::vector<DumpGroup> find_fx_groups(const std::string& base, bool of_rank, Messages& messages) {
   std::vector<std::string> parents;
   find_token_parents(base, nullptr, messages, parents);
   std::vector<DumpGroup> groups;
   for (const std::string& parent : parents) {
-    if (after_710) {
+    if (of_rank || is_numbered_by_token(parent, messages)) {
       DumpGroup group = fx_group_of(parent, messages);
       if (!group.tokens().empty()) groups.push_back(std::move(group));
     } else {

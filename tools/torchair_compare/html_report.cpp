@@ -12,9 +12,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "kernels/io/files/csv.h"
 #include "tools/html/chart.h"
 #include "tools/html/table.h"
+#include "tools/torchair_compare/reported_row.h"
 
 namespace msrun::torchair {
 namespace {
@@ -24,8 +24,6 @@ enum class Mark : std::uint8_t { red, yellow, green };  // worst first
 constexpr std::array mark_names{"red", "yellow", "green"};
 const char* mark_name(Mark mark) { return mark_names[static_cast<std::size_t>(mark)]; }
 constexpr const char* table_id = "rows";
-constexpr double yellow_cosine = 0.999;  // torchair.md 9
-constexpr double yellow_ratio = 0.9;
 
 // A row, as far as order, colour and chart ask for it.
 struct Point {
@@ -34,40 +32,6 @@ struct Point {
   bool is_output = false;
   double cosine = std::numeric_limits<double>::quiet_NaN();
   double badness = 0;
-};
-
-std::vector<std::string> titles() {
-  std::vector<std::string> cells;
-  const std::string header = report_header(Columns::all);
-  CsvReader(header).next(cells);
-  return cells;
-}
-
-class RowCells {
- public:
-  RowCells() : titles_(titles()) {
-    for (std::size_t i = 0; i < titles_.size(); ++i) places_.emplace(titles_[i], i);
-  }
-  const std::vector<std::string>& names() const { return titles_; }
-  const std::vector<std::string>& cells() const { return cells_; }
-  void read(const std::string& line) {
-    cells_.clear();
-    CsvReader(line).next(cells_);
-    cells_.resize(titles_.size());
-  }
-  const std::string& operator[](const char* title) const { return cells_[places_.at(title)]; }
-  std::optional<double> number(const char* title) const {
-    const std::string& text = (*this)[title];
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || std::isnan(value)) return std::nullopt;
-    return value;
-  }
-
- private:
-  std::vector<std::string> titles_;
-  std::map<std::string, std::size_t> places_;
-  std::vector<std::string> cells_;
 };
 
 // "inputs,0" of "...Add.Add.11.2.1767607200000000,inputs,0"; empty for a whole file.
@@ -81,11 +45,13 @@ Point point_of(std::size_t entry, const RowCells& row) {
   Point point;
   point.entry = entry;
   point.is_output = tensor_name(row["my_data_path"]).starts_with("outputs");
-  point.cosine = row.number("cosine_similarity").value_or(std::numeric_limits<double>::quiet_NaN());
+  // Of statistics only msProbe's own column tells it, of tensors that are NaN at the same places only the other.
+  const std::optional<double> cosine = row.number("Cosine") ? row.number("Cosine") : row.number("cosine_similarity");
+  point.cosine = cosine.value_or(std::numeric_limits<double>::quiet_NaN());
   if (row["Result"] == "FAIL") {
     point.mark = Mark::red;
-  } else if (row.number("Cosine").value_or(1) < yellow_cosine ||
-             row.number("One Thousandth Err Ratio").value_or(1) < yellow_ratio) {
+  } else if (row.number("Cosine").value_or(1) < close_cosine ||
+             row.number("One Thousandth Err Ratio").value_or(1) < close_ratio) {
     point.mark = Mark::yellow;
   }
   // Failures above all, those without a cosine first; then by how far the cosine is from 1, then by the error.
@@ -111,7 +77,7 @@ class CosineChart {
   std::string svg() const {
     html::Chart chart("Cosine over network depth", "network depth: tensors in order of execution", table_id, height_of);
     if (points_.size() > crowded) chart.make_dense();
-    for (const auto& [cosine, label] : levels) chart.add_level({cosine, label, cosine == fail_cosine});
+    for (const auto& [cosine, label] : levels) chart.add_level({cosine, label, cosine == least_cosine});
     chart.add_sections(tokens());
     std::vector<html::ChartPoint> outputs;
     for (const std::size_t i : thinned([](const Point& point) { return point.is_output; })) {
@@ -131,12 +97,11 @@ class CosineChart {
  private:
   static constexpr std::size_t max_points = 3000;
   static constexpr std::size_t crowded = 400;  // from here on points are drawn without a rim
-  static constexpr double fail_cosine = 0.99;
   static constexpr std::array<std::pair<double, const char*>, 7> levels{{{1, "1"},
                                                                          {1 - 1e-8, "0.99999999"},
                                                                          {1 - 1e-6, "0.999999"},
                                                                          {1 - 1e-4, "0.9999"},
-                                                                         {fail_cosine, "0.99 limit"},
+                                                                         {least_cosine, "0.99 limit"},
                                                                          {0.9, "0.9"},
                                                                          {0, "0"}}};
 
@@ -164,9 +129,12 @@ class CosineChart {
 
   html::ChartPoint chart_point(std::size_t i, RowCells& row) const {
     row.read(report_.text(report_.entries()[points_[i].entry]));
+    const std::string reason = why(row);
+    std::string cosine;
+    append_number(cosine, points_[i].cosine);
     return {x_of(i), points_[i].cosine, mark_name(points_[i].mark), row["API Name"],
-            row["API Name"] + " " + tensor_name(row["my_data_path"]) + ", token " + row["token_id"] + ", cosine " +
-                row["cosine_similarity"]};
+            row["API Name"] + " " + tensor_name(row["my_data_path"]) + ", token " + row["token_id"] + ", " +
+                (reason.empty() ? "cosine " + cosine : reason)};
   }
 
   const std::vector<Point>& points_;
@@ -193,6 +161,7 @@ std::vector<std::string> table_cells(const HtmlReport& about, const RowCells& ro
     if (row.names()[i] == "golden_data_path") text = below(below(text, about.golden), about.target);
     cells.emplace_back(text);
   }
+  cells.push_back(why(row));
   return cells;
 }
 
@@ -202,14 +171,15 @@ html::TableView table_view(const std::vector<std::string>& names, const std::arr
   view.id = table_id;
   view.titles = {"Mark", "Badness", "Order", "Tensor"};
   view.titles.insert(view.titles.end(), names.begin(), names.end());
+  view.titles.emplace_back("Why");
   view.hidden = {"Mark", "Badness", "Tensor", "Order"};
   view.columns = {{"Result", "Mark", CellKind::mark},
                   {"#", "Order", CellKind::whole_number},
                   {"API Name", "API Name", CellKind::text},
                   {"Tensor", "Tensor", CellKind::text},
                   {"Token", "token_id"},
-                  {"Cosine", "cosine_similarity", CellKind::whole_number},
-                  {"Message", "Err_message", CellKind::long_text},
+                  {"Cosine", "Cosine", CellKind::whole_number},
+                  {"Why", "Why", CellKind::long_text},
                   {"MaxRelativeErr", "MaxRelativeErr"},
                   {"MaxAbsErr", "MaxAbsErr"},
                   {"Err < 0.001", "One Thousandth Err Ratio"},
@@ -268,8 +238,10 @@ void write_html(const std::string& path, const HtmlReport& about, const Report& 
   page.begin_section("Cosine over network depth");
   page.markup(CosineChart(points, report).svg());
   page.paragraph(
-      "Each point is a tensor; the line joins the outputs. The scale counts the nines of the cosine. Click a point to "
-      "find its operator in the table.");
+      "Each point is a tensor; the line joins the outputs. The scale counts the nines of the cosine. Rest the pointer "
+      "on a point to read why it has its colour, click it to find its operator in the table.");
+  const auto hidden = std::ranges::count_if(points, [](const Point& point) { return std::isnan(point.cosine); });
+  if (hidden > 0) page.paragraph(std::to_string(hidden) + " tensors without a cosine are in the table only.");
   page.end_section();
 
   page.begin_section("Tensors, worst first");

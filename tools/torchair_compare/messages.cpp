@@ -1,12 +1,13 @@
 #include "tools/torchair_compare/messages.h"
 
+#include "kernels/base/clock.h"
 #include "kernels/base/text.h"
 
 namespace msrun::torchair {
 namespace {
 
-constexpr std::chrono::milliseconds between_redraws{200};
-constexpr std::chrono::seconds between_lines{10};
+constexpr double between_redraws = 0.2;  // seconds
+constexpr double between_lines = 10;
 constexpr const char* erase_line = "\r\x1b[K";
 
 }  // namespace
@@ -16,8 +17,7 @@ Messages::Messages(bool terminal, bool details, std::function<void(const std::st
       details_(details),
       write_(std::move(write)),
       limit_(details),
-      next_progress_(std::chrono::steady_clock::now() +
-                     (terminal ? std::chrono::steady_clock::duration(between_redraws) : between_lines)) {}
+      next_progress_(steady_seconds() + (terminal ? between_redraws : between_lines)) {}
 
 void Messages::line(const std::string& text) {
   write_((line_shown_ ? erase_line : "") + ("torchair_compare: " + sanitised(text) + "\n"));
@@ -39,6 +39,11 @@ void Messages::count_further_warnings() {
   for (const std::string& sentence : limit_.held_back()) line("warning: " + sentence);
 }
 
+void Messages::note(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  line(text);
+}
+
 void Messages::detail(const std::string& text) {
   if (!details_) return;
   const std::lock_guard lock(mutex_);
@@ -46,7 +51,7 @@ void Messages::detail(const std::string& text) {
 }
 
 void Messages::progress(const std::function<std::string()>& text) {
-  const auto now = std::chrono::steady_clock::now();
+  const double now = steady_seconds();
   const std::lock_guard lock(mutex_);
   if (now < next_progress_) return;
   if (terminal_) {

@@ -2,7 +2,6 @@
 // terminal. Safe to use from several threads.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -21,6 +20,8 @@ class Messages {
   void warning(const char* kind, const std::string& text);
   // How many were not.
   void count_further_warnings();
+  // What the program has decided where the user left it open.
+  void note(const std::string& text);
   // Shown only if the user asked for details.
   void detail(const std::string& text);
   // What the work has come to. Called often; most calls change nothing.
@@ -37,7 +38,7 @@ class Messages {
   std::mutex mutex_;
   WarningLimit limit_;
   bool line_shown_ = false;
-  std::chrono::steady_clock::time_point next_progress_;
+  double next_progress_;  // seconds of the steady clock
 };
 
 }  // namespace msrun::torchair

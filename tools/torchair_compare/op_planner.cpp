@@ -77,10 +77,10 @@ bool OpPlanner::plan_against_ge(const std::vector<std::size_t>& parts, OpTask& t
     ++unmatched_.missing_golden;
     return false;
   };
+  const GeOpFile* same = task.data->golden_ge.find(task.mine->op_name);
   if (task.mine->op_type != "AutomaticBufferFusionOp") {
-    const GeOpFile* golden = task.data->golden_ge.find(task.mine->op_name);
-    if (golden == nullptr) return refuse("Golden data missing, My tensor name: " + task.mine->op_name);
-    task.golden = AgainstGe{golden};
+    if (same == nullptr) return refuse("Golden data missing, My tensor name: " + task.mine->op_name);
+    task.golden = AgainstGe{same};
     return true;
   }
   AgainstFused golden;
@@ -89,6 +89,10 @@ bool OpPlanner::plan_against_ge(const std::vector<std::size_t>& parts, OpTask& t
     golden.parts.push_back({&op, task.data->golden_ge.find(op.name)});
   }
   const bool any = std::ranges::any_of(golden.parts, [](const auto& part) { return part.golden != nullptr; });
+  if (!any && same != nullptr) {
+    task.golden = AgainstGe{same};
+    return true;
+  }
   if (!any) {
     return refuse("Golden data missing, none of the operators fused into " + task.mine->op_name + " was dumped");
   }

@@ -12,8 +12,6 @@
 
 namespace msrun::torchair {
 
-enum class GoldenKind : std::uint8_t { fx, ge };
-
 // What has no row, for the closing summary.
 struct Unmatched {
   std::uint64_t missing_golden = 0;  // operators whose golden data, or golden token, is missing
@@ -24,13 +22,13 @@ struct Unmatched {
 class OpPlanner {
  public:
   // All of them must outlive the planner; what it finds unmatched is counted and told of.
-  OpPlanner(GoldenKind kind, const GeGraph& graph, Messages& messages, Unmatched& unmatched)
+  OpPlanner(DumpKind kind, const GeGraph& graph, Messages& messages, Unmatched& unmatched)
       : kind_(kind), graph_(graph), messages_(messages), unmatched_(unmatched) {}
 
   // Sets task.golden. parts are indices of the graph's operators that the dumped one consists of. False if it has no
   // row.
   bool plan(const std::vector<std::size_t>& parts, OpTask& task) {
-    return kind_ == GoldenKind::ge ? plan_against_ge(parts, task) : plan_against_fx(parts, task);
+    return kind_ == DumpKind::ge ? plan_against_ge(parts, task) : plan_against_fx(parts, task);
   }
 
  private:
@@ -38,7 +36,7 @@ class OpPlanner {
   bool plan_against_ge(const std::vector<std::size_t>& parts, OpTask& task);
   std::vector<const FxNode*> fx_nodes(const GeGraphOp& op, const OpTask& task);
 
-  GoldenKind kind_;
+  DumpKind kind_;
   const GeGraph& graph_;
   Messages& messages_;
   Unmatched& unmatched_;

@@ -13,6 +13,7 @@
 #include "kernels/base/error.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/io/graph_engine/ge_graph.h"
+#include "tools/common/descriptors.h"
 #include "tools/torchair_compare/dump_tree.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/op_names.h"
@@ -28,6 +29,9 @@ namespace {
 // Operators that may be under way or wait to be written at a time.
 constexpr std::size_t window = 4096;
 constexpr double megabyte = 1e6;
+// Open files: of the program itself, and of an operator, which may be fused of a dozen.
+constexpr std::uint64_t of_program = 32;
+constexpr std::uint64_t of_operator = 16;
 constexpr std::size_t listed_failures = 5;  // tokens whose first failure the summary names
 
 struct OpResult {
@@ -63,8 +67,12 @@ class RankComparison {
   Columns columns() const { return options_.legacy_columns ? Columns::legacy : Columns::all; }
 
   std::size_t threads() const {
-    if (options_.threads > 0) return options_.threads;
-    return std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t wanted =
+        options_.threads > 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
+    // A file that cannot be opened for want of a descriptor would look like a damaged one.
+    const std::uint64_t allowed = allow_many_descriptors();
+    const std::uint64_t for_operators = allowed > of_program ? allowed - of_program : 0;
+    return std::clamp<std::size_t>(for_operators / of_operator, 1, wanted);
   }
 
   std::vector<GraphPair> find_graphs() {
@@ -72,11 +80,11 @@ class RankComparison {
     if (texts.empty()) throw UserError(no_graph_text(job_.target_root));
     std::vector<DumpGroup> mine = find_ge_groups(job_.my_base, messages_);
     if (mine.empty()) throw UserError("No dumped operators were found below " + job_.my_base + ".");
-    std::vector<DumpGroup> golden = job_.kind == GoldenKind::ge
+    std::vector<DumpGroup> golden = job_.kind == DumpKind::ge
                                         ? find_ge_groups(job_.golden_base, messages_)
-                                        : find_fx_groups(job_.golden_base, job_.fx_after_710, messages_);
+                                        : find_fx_groups(job_.golden_base, job_.golden_of_rank, messages_);
     if (golden.empty()) {
-      throw UserError(job_.kind == GoldenKind::ge
+      throw UserError(job_.kind == DumpKind::ge
                           ? "No dumped operators were found below " + job_.golden_base + "."
                           : "Cannot get fx dump data, because the gathered_files_list is empty. No tensors were found "
                             "below " +
@@ -120,7 +128,7 @@ class RankComparison {
     data->token = mine.token;
     data->graph = std::move(graph);
     read_ge_token(mine, messages_, data->mine);
-    if (job_.kind == GoldenKind::ge) {
+    if (job_.kind == DumpKind::ge) {
       read_ge_token(golden, messages_, data->golden_ge);
     } else {
       data->golden_fx = read_fx_token(golden, messages_);
@@ -265,12 +273,6 @@ class RankComparison {
 };
 
 }  // namespace
-
-std::string no_graph_text(const std::string& root) {
-  return "Can not get ge graph, Please check whether the input path contains graph. There is no "
-         "dynamo_original_graph_*.txt below " +
-         root + ".";
-}
 
 void compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out) {
   RankComparison(job, options, messages).run(out);

@@ -17,14 +17,11 @@ struct RankJob {
   std::string target_root;            // where the graph texts are looked for
   std::string my_base;
   std::string golden_base;
-  GoldenKind kind = GoldenKind::fx;
-  bool fx_after_710 = true;
+  DumpKind kind = DumpKind::fx;
+  bool golden_of_rank = false;  // golden_base is, or lies in, the directory of a rank
 };
 
 // Throws UserError if there is nothing that could be compared, or the report cannot be written.
 void compare_rank(const RankJob& job, const Options& options, Messages& messages, std::ostream& out);
-
-// What is said of a dump without a graph text.
-std::string no_graph_text(const std::string& root);
 
 }  // namespace msrun::torchair

@@ -66,7 +66,7 @@ class Cells {
 
   void text(std::string_view value) {
     separate();
-    append_csv_field(out_, value);
+    append_csv_text(out_, value);
   }
   // Columns 1 to 22: what cannot be computed and NaN have names.
   void documented(std::optional<double> value, const char* behind = "") {
@@ -163,7 +163,7 @@ void append_documented(std::string& out, const Row& row) {
   cells.text(row.golden.md5.empty() ? not_available : row.golden.md5);
   cells.text(row.verdict == Verdict::pass ? "PASS" : "FAIL");
   cells.text(row.verdict == Verdict::pass ? "Yes" : "No");
-  cells.text(row.fail_reason.empty() ? row.note : row.fail_reason);
+  cells.text(row.metrics || row.fail_reason.empty() ? row.note : row.fail_reason);
 }
 
 void append_side(Cells& cells, const RowSide& side) {
@@ -213,7 +213,8 @@ RowText row_text(const Row& row) {
   append_side(cells, row.golden);
   append_side(cells, row.mine);
   const auto metric = [&](auto value) {
-    cells.legacy(row.metrics ? std::optional<double>(value(*row.metrics)) : std::nullopt);
+    const bool computed = row.metrics && row.fail_reason.empty();
+    cells.legacy(computed ? std::optional<double>(value(*row.metrics)) : std::nullopt);
   };
   metric([](const DumpMetrics& m) { return m.cosine; });
   metric([](const DumpMetrics& m) { return m.max_relative_error; });

@@ -36,14 +36,24 @@ struct Row {
 
   bool statistics = false;             // the tensors are the extremes of the recorded ones
   std::optional<DumpMetrics> metrics;  // none if there was something that cannot be compared
-  std::string fail_reason;             // of column cmp_fail_reason, or why the row was dropped
-  std::string note;                    // Err_message of a row that has no fail_reason
+  // Column cmp_fail_reason, which is msProbe's: it has this of tensors that are NaN or infinite at the same places,
+  // too, although they are compared. Of a dropped row, why it was.
+  std::string fail_reason;
+  std::string note;  // Err_message of a row that was compared
   Verdict verdict = Verdict::fail;
 };
 
 inline constexpr std::uint64_t whole_file = 0;
 std::uint64_t input_place(std::size_t index);
 std::uint64_t output_place(std::size_t index);
+
+// A row passes within these limits (torchair.md 8.2): what it has must be at least, or below.
+inline constexpr double least_cosine = 0.99;
+inline constexpr double relative_error_limit = 0.01;
+inline constexpr double statistics_limit = 1.0;  // percent, of the difference of maxima and of minima
+// A row that passes is close to the limits below these (torchair.md 9).
+inline constexpr double close_cosine = 0.999;
+inline constexpr double close_ratio = 0.9;  // of One Thousandth Err Ratio
 
 inline constexpr const char* shapes_differ = "data shape doesn't match.";
 inline constexpr const char* int8_differs = "int8 compared with another dtype.";

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +14,10 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/exit_code.h"
+#include "tools/common/descriptors.h"
 #include "tools/torchair_convert/looks.h"
 #include "tools/torchair_convert/report.h"
+#include "tools/torchair_convert/shortage.h"
 #include "tools/torchair_convert/tree.h"
 #include "tools/torchair_convert/tree_lock.h"
 #include "tools/torchair_convert/watch.h"
@@ -25,14 +26,11 @@
 namespace msrun::convert {
 namespace {
 
-constexpr double unfinished_settles = 30;  // settle times until a file that stays unfinished is reported
-constexpr double retry_after = 60;         // seconds, when the system refused something
-constexpr double whole_look_after = 10;    // seconds, although the kernel reports what changes
-constexpr double look_share = 0.1;         // of the time may go into looking at a large tree
-
-double calendar_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+constexpr double unfinished_settles = 30;   // settle times until a file that stays unfinished is reported
+constexpr double retry_after = 60;          // seconds, when the system refused something
+constexpr double whole_look_after = 10;     // seconds, although the kernel reports what changes
+constexpr double look_share = 0.1;          // of the time may go into looking at a large tree
+constexpr double descriptor_patience = 60;  // seconds without progress until --once ends for lack of descriptors
 
 std::string program_name(int pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
@@ -58,23 +56,15 @@ Directory open_root(const std::string& path) {
   return {shown, descriptor};
 }
 
-// Every file in work takes up to three descriptors.
-void allow_many_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 class Converter final : private TreeVisitor {
  public:
-  Converter(const Options& options, const std::atomic<bool>& stop)
+  Converter(const Options& options, std::uint64_t descriptors, const std::atomic<bool>& stop)
       : options_(options),
         stop_(stop),
         root_(open_root(options.data_path)),
         lock_(root_),
         report_(options.quiet, options.verbose),
-        workers_(options.statistics, options.workers, stop) {}
+        workers_(options.statistics, plan_work(options.workers, descriptors), stop) {}
 
   int run() {
     if (options_.once) {
@@ -86,8 +76,8 @@ class Converter final : private TreeVisitor {
     settle_results();
     report_.finished(totals_);
     report_.flush();
-    if (disk_full_) {
-      report_.warning("The disk is full. Nothing is lost: free some space and give the same command again.");
+    if (shortage_.given_up()) {
+      report_.warning(shortage_.advice());
       return exit_incomplete;
     }
     if (!options_.once) return exit_completed;
@@ -96,7 +86,7 @@ class Converter final : private TreeVisitor {
   }
 
  private:
-  bool stopped() const override { return stop_ || disk_full_; }
+  bool stopped() const override { return stop_ || shortage_.given_up(); }
 
   // Looks until nothing is left that could become convertible by waiting.
   void convert_once() {
@@ -107,6 +97,7 @@ class Converter final : private TreeVisitor {
       scan(root_, "", true, *this);
       workers_.finish();
       settle_results();
+      judge_shortage();
       if (stopped() || to_come_back_to_ == 0) return;
       pause(std::clamp(next_due_, 0.01, options_.interval));
     }
@@ -117,11 +108,11 @@ class Converter final : private TreeVisitor {
     while (!stopped()) {
       ++pass_;
       const double began = steady_seconds();
-      if (began >= next_whole_look || !watch_.complete()) {
+      if (began >= next_whole_look || !watch_.complete() || std::exchange(left_something_out_, false)) {
         watch_.expect_whole_look();
         watch_.changes();  // this look sees them
         scan(root_, "", true, *this);
-        if (!stopped()) looks_.forget_unseen(pass_);
+        if (!stopped() && !left_something_out_) looks_.forget_unseen(pass_);
         const double took = steady_seconds() - began;
         next_whole_look = began + std::max(watch_.complete() ? whole_look_after : options_.interval, took / look_share);
       } else {
@@ -133,6 +124,7 @@ class Converter final : private TreeVisitor {
       if (in_work_ == 0) report_.waiting();
       report_.flush();
       pause(options_.interval);
+      if (in_work_ == 0) judge_shortage();
     }
   }
 
@@ -172,6 +164,24 @@ class Converter final : private TreeVisitor {
     ::unlinkat(directory.descriptor(), name.c_str(), 0);
   }
 
+  void aside(const std::shared_ptr<Directory>& directory, const std::string& source, const std::string& path) override {
+    const Look* look = looks_.find(directory->path() + "/" + source);
+    if (look != nullptr && look->state == LookState::queued) return;  // on its way here
+    if (take_back(*directory, source)) {
+      come_back_to_directory(path, 0, steady_seconds());
+    } else {
+      problem(directory->path() + "/" + aside_name(source) + ", which is " + source +
+              ", cannot be given its name back: " + std::generic_category().message(errno) + ".");
+    }
+  }
+
+  void out_of_descriptors(const std::string& path) override {
+    left_something_out_ = true;
+    note_shortage(Resource::descriptors, root_.path() + (path.empty() ? "" : "/" + path) +
+                                             " cannot be read: " + std::generic_category().message(EMFILE) + ".");
+    come_back_to_directory(path, options_.interval, steady_seconds());
+  }
+
   void problem(const std::string& message) override {
     if (!problems_.insert(message).second) return;
     report_.warning("directories that cannot be read", message);
@@ -180,7 +190,7 @@ class Converter final : private TreeVisitor {
 
   void file(Candidate candidate, const std::string& path, double modified) override {
     const double now = steady_seconds();
-    const bool old = options_.once && calendar_seconds() - modified >= options_.settle;
+    const bool old = options_.once && unix_seconds() - modified >= options_.settle;
     Look& look = looks_.see(candidate.path(), candidate.state, now, pass_);
     switch (look.state) {
       case LookState::queued:
@@ -198,18 +208,41 @@ class Converter final : private TreeVisitor {
       }
     }
     look.state = LookState::queued;
+    look.round = shortage_.round();
     ++in_work_;
     workers_.put(std::move(candidate));
-    if (report_.progress_is_due()) settle_results();
+    if (shortage_.one_by_one()) workers_.finish();
+    if (shortage_.one_by_one() || report_.progress_is_due()) settle_results();
   }
 
+  // To the file at that path of the tree.
   void come_back(double seconds, const std::string& path, double now) {
+    const std::size_t slash = path.rfind('/');
+    come_back_to_directory(slash == std::string::npos ? "" : path.substr(0, slash), seconds, now);
+  }
+
+  void come_back_to_directory(const std::string& path, double seconds, double now) {
     ++to_come_back_to_;
     next_due_ = std::min(next_due_, seconds);
     if (options_.once) return;
-    const std::size_t slash = path.rfind('/');
-    Place& place = places_[slash == std::string::npos ? "" : path.substr(0, slash)];
+    Place& place = places_[path];
     place.until = std::max(place.until, now + seconds + options_.interval);
+  }
+
+  // To be asked when nothing is in work.
+  void judge_shortage() {
+    if (!shortage_.felt()) return;
+    const bool whole_round = looks_.all_tried_in(shortage_.round());
+    const double patience = options_.once ? descriptor_patience : std::numeric_limits<double>::infinity();
+    shortage_.judge(whole_round, steady_seconds(), patience);
+    if (shortage_.given_up()) report_.warning(shortage_.message());
+  }
+
+  void note_shortage(Resource resource, const std::string& message) {
+    if (resource == Resource::descriptors && !std::exchange(descriptors_told_, true)) {
+      report_.warning("Too many files are open; what cannot be opened is tried again.");
+    }
+    shortage_.feel(resource, message);
   }
 
   void settle_results() {
@@ -236,7 +269,7 @@ class Converter final : private TreeVisitor {
     const auto wait_again = [&](LookState state, double seconds) {
       look->state = state;
       look->since = state == LookState::retry ? now + seconds : now;
-      ++to_come_back_to_;
+      come_back(seconds + options_.settle, path.substr(root_.path().size() + 1), now);
     };
     switch (result.outcome) {
       case Outcome::converted:
@@ -245,6 +278,7 @@ class Converter final : private TreeVisitor {
         totals_.bytes_after += result.target_bytes;
         report_.converted(path, result.target);
         looks_.forget(path);
+        shortage_.success(now);
         return;
       case Outcome::vanished:
         looks_.forget(path);
@@ -268,13 +302,11 @@ class Converter final : private TreeVisitor {
         }
         return wait_again(LookState::waiting, 0);
       case Outcome::no_space:
-        // Deleting other sources makes room. If a retry finds that there was none to delete, nothing will.
-        if (look->first_trouble >= 0 && files_at_no_space_ == totals_.files) {
-          disk_full_ = true;
-          report_.warning(result.message);
-        }
-        look->first_trouble = now;
-        files_at_no_space_ = totals_.files;
+        if (look->first_trouble < 0) look->first_trouble = now;
+        note_shortage(Resource::space, result.message);
+        return wait_again(LookState::retry, options_.interval);
+      case Outcome::no_descriptors:
+        note_shortage(Resource::descriptors, result.message);
         return wait_again(LookState::retry, options_.interval);
       case Outcome::stopped:
         return wait_again(LookState::waiting, 0);
@@ -301,16 +333,16 @@ class Converter final : private TreeVisitor {
   std::uint64_t in_work_ = 0;
   std::uint64_t to_come_back_to_ = 0;  // files of this pass that may become convertible
   double next_due_ = 0;                // seconds until the first of them is
-  std::uint64_t files_at_no_space_ = 0;
-  bool disk_full_ = false;
+  Shortage shortage_{steady_seconds()};
+  bool left_something_out_ = false;  // of a look at the tree
+  bool descriptors_told_ = false;
   Workers workers_;
 };
 
 }  // namespace
 
 int run(const Options& options, const std::atomic<bool>& stop) {
-  allow_many_files();
-  return Converter(options, stop).run();
+  return Converter(options, allow_many_descriptors(), stop).run();
 }
 
 }  // namespace msrun::convert

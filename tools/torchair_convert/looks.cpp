@@ -54,6 +54,12 @@ void Looks::forget_unseen(std::uint32_t since_pass) {
   });
 }
 
+bool Looks::all_tried_in(std::uint32_t round) const {
+  return std::all_of(looks_.begin(), looks_.end(), [&](const auto& entry) {
+    return entry.second.state == LookState::left || entry.second.round == round;
+  });
+}
+
 Looks::Backlog Looks::backlog() const {
   Backlog backlog;
   for (const auto& [key, look] : looks_) {

@@ -21,6 +21,7 @@ struct Look {
   std::uint64_t state_hash = 0;  // of the file's state when it was last seen
   double since = 0;              // seconds of a steady clock
   double first_trouble = -1;     // when it was first found unfinished or without room for the result
+  std::uint32_t round = 0;       // of Shortage, in which it was last tried; 0 is none
   std::uint32_t size_kib = 0;    // saturated
   LookState state = LookState::waiting;
   bool reported = false;   // a message about it was printed
@@ -36,6 +37,9 @@ class Looks {
   void forget(const std::string& path);
   // Files that have not been seen since that pass have been deleted by others.
   void forget_unseen(std::uint32_t since_pass);
+
+  // Whether every file that is not left has been tried in that round.
+  bool all_tried_in(std::uint32_t round) const;
 
   struct Backlog {
     std::uint64_t files = 0;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t longest_name = 255;
 constexpr std::string_view temporary_suffix = ".swp";
+constexpr std::string_view aside_suffix = ".aside";
 
 constexpr std::array<std::string_view, 9> other_suffixes{".txt", ".swp", ".csv", ".json", ".log",
                                                          ".tmp", ".npz", ".py",  ".pbtxt"};
@@ -61,6 +62,17 @@ std::optional<int> maker_of_temporary(std::string_view name) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
   if (error != std::errc{} || end != digits.data() + digits.size() || pid <= 0) return std::nullopt;
   return pid;
+}
+
+std::string aside_name(std::string_view source) { return "." + std::string(source) + std::string(aside_suffix); }
+
+std::optional<std::string> source_of_aside(std::string_view name) {
+  if (!name.starts_with('.') || !name.ends_with(aside_suffix)) return std::nullopt;
+  name.remove_prefix(1);
+  if (name.size() <= aside_suffix.size()) return std::nullopt;
+  name.remove_suffix(aside_suffix.size());
+  if (kind_of(name) == SourceKind::other) return std::nullopt;
+  return std::string(name);
 }
 
 }  // namespace msrun::convert

@@ -25,4 +25,10 @@ std::string temporary_name(std::string_view target, int pid);
 // The process that made a temporary file; nothing for all other names.
 std::optional<int> maker_of_temporary(std::string_view name);
 
+// What a source is called between being taken out of the dump and being deleted: hidden, of the same directory, and
+// never too long where the source has a target.
+std::string aside_name(std::string_view source);
+// The source of such a name; nothing for all other names.
+std::optional<std::string> source_of_aside(std::string_view name);
+
 }  // namespace msrun::convert

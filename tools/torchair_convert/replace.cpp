@@ -54,7 +54,24 @@ Writers take_lease(int descriptor) {
 
 void give_back_lease(int descriptor) { ::fcntl(descriptor, F_SETLEASE, F_UNLCK); }
 
+// Renames what nobody else knows by its name within its directory. Never replaces a file: false with errno EEXIST.
+bool rename_to_new(int directory, const std::string& from, const std::string& to) {
+  if (::renameat2(directory, from.c_str(), directory, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  // The file system cannot do that in one step. Should the program die between these two, the file has both names.
+  if (::linkat(directory, from.c_str(), directory, to.c_str(), 0) != 0) return false;
+  return ::unlinkat(directory, from.c_str(), 0) == 0;
+}
+
 }  // namespace
+
+bool is_lack_of_descriptors(int error) { return error == EMFILE || error == ENFILE; }
+
+bool take_back(const Directory& directory, const std::string& source) {
+  const std::string aside = aside_name(source);
+  if (rename_to_new(directory.descriptor(), aside, source) || errno == ENOENT) return true;
+  return errno == EEXIST && ::unlinkat(directory.descriptor(), aside.c_str(), 0) == 0;
+}
 
 FileState FileState::of(const struct stat& status) {
   return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec,
@@ -94,7 +111,10 @@ struct Replacer::Work {
   }
   void fail_at(const std::string& place, const std::string& what, int error) {
     const bool full = error == ENOSPC || error == EDQUOT;
-    end(full ? Outcome::no_space : Outcome::failed, place + " cannot be " + what + ": " + cause(error) + ".");
+    const Outcome outcome = full                            ? Outcome::no_space
+                            : is_lack_of_descriptors(error) ? Outcome::no_descriptors
+                                                            : Outcome::failed;
+    end(outcome, place + " cannot be " + what + ": " + cause(error) + ".");
   }
   void remove_temporary() {
     if (std::exchange(has_temporary, false)) ::unlinkat(directory(), temporary.c_str(), 0);
@@ -157,6 +177,48 @@ void Replacer::convert(Work& work, std::span<std::byte> buffer) const {
   ::sync_file_range(work.output.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
 }
 
+// False if the work has ended because the source is no longer what was read, or cannot be deleted.
+bool Replacer::remove_source(Work& work) {
+  const Candidate& candidate = *work.candidate;
+  const std::string aside = aside_name(candidate.name);
+  // Held until the source is closed, so that nobody can begin to write to what is being deleted.
+  const Writers writers = take_lease(work.source->descriptor());
+  const auto state_of = [&](const std::string& name) -> std::optional<FileState> {
+    struct stat status {};
+    if (::fstatat(work.directory(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+    return FileState::of(status);
+  };
+  const auto give_up = [&](const char* what) {
+    const int error = errno;
+    error == ENOENT ? work.end(Outcome::vanished) : work.fail(what, candidate.name, error);
+    return false;
+  };
+  const auto leave_it = [&] {
+    ::unlinkat(work.directory(), work.target.c_str(), 0);
+    work.end(Outcome::busy);
+    return false;
+  };
+  const std::optional<FileState> seen = state_of(candidate.name);
+  if (!seen) return give_up("read");
+  if (writers == Writers::some || *seen != candidate.state) return leave_it();
+  // Somebody may put another file in its place at any time: only what nobody else can reach any more is looked at for
+  // the last time.
+  // What an earlier converter has left there was replaced by this source.
+  ::unlinkat(work.directory(), aside.c_str(), 0);
+  if (::renameat(work.directory(), candidate.name.c_str(), work.directory(), aside.c_str()) != 0) {
+    return give_up("set aside");
+  }
+  if (state_of(aside) != candidate.state) {
+    if (!take_back(*candidate.directory, candidate.name)) return give_up("given its name back");
+    return leave_it();
+  }
+  if (::unlinkat(work.directory(), aside.c_str(), 0) == 0 || errno == ENOENT) return true;
+  const int error = errno;
+  take_back(*candidate.directory, candidate.name);
+  work.fail("deleted", candidate.name, error);
+  return false;
+}
+
 std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::span<std::byte> buffer) const {
   std::vector<Result> results(batch.size());
   std::vector<Work> all(batch.size());
@@ -176,7 +238,8 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
     if (::fsync(work.output.get()) != 0) return work.fail("synced", work.temporary, errno);
     work.output.reset();
     const UniqueFd written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!written || !holds(written.get(), work.bytes)) work.fail("read back as it was written", work.temporary, EIO);
+    if (!written) return work.fail("opened", work.temporary, errno);
+    if (!holds(written.get(), work.bytes)) work.fail("read back as it was written", work.temporary, EIO);
   });
   for (Work* work : going_on) {
     if (::renameat(work->directory(), work->temporary.c_str(), work->directory(), work->target.c_str()) != 0) {
@@ -204,19 +267,7 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
     if (synced->second != 0) {
       return work.fail_at("The directory " + candidate.directory->path(), "synced", synced->second);
     }
-    // Held until the source is closed, so that nobody can begin to write to what is being deleted.
-    const Writers writers = take_lease(work.source->descriptor());
-    struct stat status {};
-    if (::fstatat(work.directory(), candidate.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-      return errno == ENOENT ? work.end(Outcome::vanished) : work.fail("read", candidate.name, errno);
-    }
-    if (writers == Writers::some || FileState::of(status) != candidate.state) {
-      ::unlinkat(work.directory(), work.target.c_str(), 0);
-      return work.end(Outcome::busy);
-    }
-    if (::unlinkat(work.directory(), candidate.name.c_str(), 0) != 0 && errno != ENOENT) {
-      return work.fail("deleted", candidate.name, errno);
-    }
+    if (!remove_source(work)) return;
     work.result->target = work.in_directory(work.target);
     work.result->target_bytes = work.bytes.size();
     work.end(Outcome::converted);

@@ -1,8 +1,9 @@
 // Puts converted files in the place of dump files so that at every instant, whatever dies, each tensor is there as the
 // one or the other (torchair.md 10.4).
 //
-// Per file: convert into a hidden temporary file, sync it, read it back, rename it to its target, sync the directory,
-// and only then, if nobody has touched the source, delete that. The files of a batch go through these steps together.
+// Per file: convert into a hidden temporary file, sync it, read it back, rename it to its target, sync the directory.
+// Only then is the source renamed aside, where nobody else finds it, and deleted there if it is still the file that was
+// read; otherwise it gets its name back. The files of a batch go through these steps together.
 #pragma once
 
 #include <atomic>
@@ -62,6 +63,7 @@ enum class Outcome : std::uint8_t {
   damaged,     // cannot be read as what its name says
   failed,      // the system refused something
   no_space,
+  no_descriptors,  // this process, or the system, has as many files open as it may
   vanished,
   stopped,  // not begun, because the program ends
 };
@@ -72,6 +74,13 @@ struct Result {
   std::string target;   // path, if it was
   std::uint64_t target_bytes = 0;
 };
+
+// Whether an errno means that no more files can be opened for now.
+bool is_lack_of_descriptors(int error);
+
+// Gives what was left aside by a killed converter its name back, unless there is a newer file of that name, which has
+// then replaced it. False, with errno set, if that cannot be done.
+bool take_back(const Directory& directory, const std::string& source);
 
 class Replacer {
  public:
@@ -85,6 +94,7 @@ class Replacer {
  private:
   struct Work;
   void convert(Work& work, std::span<std::byte> buffer) const;
+  static bool remove_source(Work& work);
 
   Statistics statistics_;
   TaskPool& pool_;

@@ -25,24 +25,30 @@ struct CloseStream {
 
 std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "/" + name; }
 
-std::string unreadable(const std::string& path, int error) {
-  return path + " cannot be read: " + std::generic_category().message(error) + ".";
+// path is that of the message, place that in the tree.
+void tell(TreeVisitor& visitor, const std::string& path, const std::string& place, int error) {
+  if (is_lack_of_descriptors(error)) return visitor.out_of_descriptors(place);
+  visitor.problem(path + " cannot be read: " + std::generic_category().message(error) + ".");
 }
 
 // The names that mapping.csv of a directory lists, read when the first is asked for.
 class HashedNames {
  public:
-  bool contains(const Directory& directory, const std::string& name, TreeVisitor& visitor) {
-    if (!names_) read(directory, visitor);
+  // path is that of the directory in the tree.
+  bool contains(const Directory& directory, const std::string& path, const std::string& name, TreeVisitor& visitor) {
+    if (!names_) read(directory, path, visitor);
     return names_->contains(name);
   }
 
  private:
-  void read(const Directory& directory, TreeVisitor& visitor) {
+  void read(const Directory& directory, const std::string& path, TreeVisitor& visitor) {
     names_.emplace();
     const int descriptor =
         ::openat(directory.descriptor(), "mapping.csv", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (descriptor < 0) return;
+    if (descriptor < 0) {
+      if (is_lack_of_descriptors(errno)) visitor.out_of_descriptors(path);
+      return;
+    }
     try {
       const InputFile file(directory.path() + "/mapping.csv", descriptor);
       for (auto& [stored, real] : read_name_mapping(file).names) names_->insert(std::move(stored));
@@ -67,7 +73,7 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
     // The stream has a place of its own in the directory.
     UniqueFd descriptor(::openat(directory->descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::unique_ptr<DIR, CloseStream> stream(descriptor ? ::fdopendir(descriptor.get()) : nullptr);
-    if (!stream) return visitor.problem(unreadable(directory->path(), errno));
+    if (!stream) return tell(visitor, directory->path(), path, errno);
     descriptor.release();
     HashedNames hashed;
     const auto next = [&] {
@@ -79,6 +85,7 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
       const std::string name = entry->d_name;
       if (name.starts_with('.')) {
         if (const std::optional<int> maker = maker_of_temporary(name)) visitor.temporary(*directory, name, *maker);
+        if (const std::optional<std::string> source = source_of_aside(name)) visitor.aside(directory, *source, path);
         continue;
       }
       unsigned char type = entry->d_type;
@@ -91,14 +98,14 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
       if (type == DT_DIR) {
         directories.push_back(name);
       } else if (type == DT_REG && kind != SourceKind::other && status.st_size > 0 &&
-                 (kind != SourceKind::hashed || hashed.contains(*directory, name, visitor))) {
+                 (kind != SourceKind::hashed || hashed.contains(*directory, path, name, visitor))) {
         const FileState state = FileState::of(status);
         const double modified =
             static_cast<double>(state.modified) + static_cast<double>(state.modified_nanoseconds) * 1e-9;
         visitor.file({directory, name, kind, state}, joined(path, name), modified);
       }
     }
-    if (errno != 0) visitor.problem(unreadable(directory->path(), errno));
+    if (errno != 0) tell(visitor, directory->path(), path, errno);
   }
   if (!below) return;
   if (depth == deepest) return visitor.problem(directory->path() + " lies too deep to be looked into.");
@@ -107,7 +114,7 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
     if (const std::shared_ptr<Directory> child = open_entry(*directory, name)) {
       scan_entries(child, joined(path, name), below, depth + 1, visitor);
     } else if (errno != ENOENT) {
-      visitor.problem(unreadable(joined(directory->path(), name), errno));
+      tell(visitor, joined(directory->path(), name), joined(path, name), errno);
     }
   }
 }
@@ -115,8 +122,9 @@ void scan_entries(const std::shared_ptr<Directory>& directory, const std::string
 }  // namespace
 
 std::shared_ptr<Directory> open_below(const Directory& parent, const std::string& relative_path) {
-  std::shared_ptr<Directory> directory =
-      std::make_shared<Directory>(parent.path(), ::fcntl(parent.descriptor(), F_DUPFD_CLOEXEC, 0));
+  const int descriptor = ::fcntl(parent.descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (descriptor < 0) return nullptr;
+  std::shared_ptr<Directory> directory = std::make_shared<Directory>(parent.path(), descriptor);
   for (std::size_t begin = 0; directory && begin < relative_path.size();) {
     const std::size_t end = std::min(relative_path.find('/', begin), relative_path.size());
     directory = open_entry(*directory, relative_path.substr(begin, end - begin));
@@ -129,7 +137,7 @@ void scan(const Directory& root, const std::string& path, bool below, TreeVisito
   if (const std::shared_ptr<Directory> directory = open_below(root, path)) {
     scan_entries(directory, path, below, 0, visitor);
   } else if (errno != ENOENT) {
-    visitor.problem(unreadable(joined(root.path(), path), errno));
+    tell(visitor, joined(root.path(), path), path, errno);
   }
 }
 

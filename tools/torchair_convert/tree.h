@@ -18,7 +18,12 @@ class TreeVisitor {
   // A file that by its name is to be converted; modified is seconds since 1970.
   virtual void file(Candidate candidate, const std::string& path, double modified) = 0;
   virtual void temporary(const Directory& directory, const std::string& name, int maker) = 0;
+  // A source that a converter has set aside.
+  virtual void aside(const std::shared_ptr<Directory>& directory, const std::string& source,
+                     const std::string& path) = 0;
   virtual void problem(const std::string& message) = 0;
+  // Something at that path was left out because no more files can be opened for now.
+  virtual void out_of_descriptors(const std::string& path) = 0;
   // True ends the walk.
   virtual bool stopped() const = 0;
 };

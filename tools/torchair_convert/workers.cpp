@@ -1,5 +1,6 @@
 #include "tools/torchair_convert/workers.h"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <system_error>
@@ -11,20 +12,34 @@ namespace {
 
 // A batch shares its syncs, which makes small files cheap; it ends early when its files are large, so that all threads
 // have something to do.
-constexpr std::size_t files_per_batch = 256;
+constexpr std::size_t most_files_per_batch = 256;
+constexpr std::size_t few_files_per_batch = 8;  // rather than fewer, fewer threads
 constexpr std::uint64_t bytes_per_batch = std::uint64_t{32} << 20;
 constexpr std::size_t buffer_bytes = std::size_t{512} << 10;  // stays in the second-level cache
 constexpr std::size_t waiting_for_disk = 32;
 
 }  // namespace
 
-Workers::Workers(Statistics statistics, int count, const std::atomic<bool>& stop)
-    : most_waiting_(static_cast<std::size_t>(count) * 2), pool_(waiting_for_disk), replacer_(statistics, pool_, stop) {
+WorkPlan plan_work(int workers, std::uint64_t descriptors) {
+  constexpr std::uint64_t of_a_file = 3;    // directory, source, target
+  constexpr std::uint64_t of_program = 96;  // standard streams, lock, the directories on the way down the tree
+  WorkPlan plan;
   // While one batch waits for the disk, another is computed.
-  const std::size_t wanted = 2 * static_cast<std::size_t>(count);
-  threads_.reserve(wanted);
+  for (plan.threads = 2 * static_cast<std::size_t>(workers);; plan.threads /= 2) {
+    // Every thread that syncs reads one file back. One batch more than threads waits: that which is being filled.
+    const std::uint64_t others = of_program + waiting_for_disk + plan.threads;
+    const std::uint64_t for_files = descriptors > others ? descriptors - others : 0;
+    const std::uint64_t fits = for_files / (of_a_file * plan.threads + plan.threads + 1);
+    plan.files_per_batch = std::clamp<std::uint64_t>(fits, 1, most_files_per_batch);
+    if (fits >= few_files_per_batch || plan.threads == 1) return plan;
+  }
+}
+
+Workers::Workers(Statistics statistics, const WorkPlan& plan, const std::atomic<bool>& stop)
+    : plan_(plan), pool_(waiting_for_disk), replacer_(statistics, pool_, stop) {
+  threads_.reserve(plan.threads);
   try {
-    while (threads_.size() < wanted) threads_.emplace_back([this] { work(); });
+    while (threads_.size() < plan.threads) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error& error) {
     if (threads_.empty()) throw UserError("No thread can be started: " + error.code().message() + ".");
   }
@@ -44,8 +59,8 @@ void Workers::put(Candidate candidate) {
   std::unique_lock lock(mutex_);
   next_bytes_ += candidate.state.size;
   next_.push_back(std::move(candidate));
-  if (next_.size() < files_per_batch && next_bytes_ < bytes_per_batch) return;
-  changed_.wait(lock, [&] { return waiting_.size() < most_waiting_; });
+  if (next_.size() < plan_.files_per_batch && next_bytes_ < bytes_per_batch) return;
+  changed_.wait(lock, [&] { return waiting_.size() < plan_.threads; });
   push(lock);
 }
 

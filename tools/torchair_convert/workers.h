@@ -16,11 +16,19 @@ namespace msrun::convert {
 
 using Converted = std::pair<Candidate, Result>;
 
+// How much is done at the same time. Files that wait hold their directory open, files in work also source and target.
+struct WorkPlan {
+  std::size_t threads = 1;  // each with a batch in work; as many batches wait
+  std::size_t files_per_batch = 1;
+};
+
+// For that many batches that compute, as far as so many open files allow.
+WorkPlan plan_work(int workers, std::uint64_t descriptors);
+
 class Workers {
  public:
-  // count batches are worked on at the same time, fewer if the system allows no more threads; UserError if it allows
-  // none. stop as for Replacer.
-  Workers(Statistics statistics, int count, const std::atomic<bool>& stop);
+  // Fewer threads than planned if the system allows no more; UserError if it allows none. stop as for Replacer.
+  Workers(Statistics statistics, const WorkPlan& plan, const std::atomic<bool>& stop);
   ~Workers();  // finishes what was put in
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -39,7 +47,7 @@ class Workers {
   void work();
   void push(std::unique_lock<std::mutex>& lock);
 
-  const std::size_t most_waiting_;
+  const WorkPlan plan_;
   TaskPool pool_;
   Replacer replacer_;
   std::mutex mutex_;

@@ -84,6 +84,20 @@ const Kind* find_kind(const std::array<TypeName, N>& names, std::string_view tex
   return nullptr;
 }
 
+// Text of the recording. A NUL in it would end the Message or the path that it becomes part of.
+std::string without_nul(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (const char c : text) {
+    if (c == '\0') {
+      result += "\u2400";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 Unsupported malformed(const Where& where, std::string_view expected) {
   return {where.text() + " must be " + std::string(expected) + "."};
 }
@@ -115,7 +129,7 @@ Value tensor(const JsonNode& object, const Where& where) {
     const std::string_view key = field.key();
     if (key == "dtype") {
       if (!field.is_string()) return malformed(Where(where, key), "a string");
-      spec->dtype = field.text();
+      spec->dtype = without_nul(field.text());
       has_dtype = true;
     } else if (key == "shape") {
       auto sizes = integers(field);
@@ -143,7 +157,7 @@ Value tensor(const JsonNode& object, const Where& where) {
     } else if (key == "data_name" || key == "datapath") {
       if (field.is_null()) continue;
       if (!field.is_string()) return malformed(Where(where, key), "a string");
-      (key == "datapath" ? spec->data_path : spec->data_name) = field.text();
+      (key == "datapath" ? spec->data_path : spec->data_name) = without_nul(field.text());
     }
   }
   // ATT of 2024 keeps the true extrema apart and writes the finite ones as Max and Min.
@@ -205,13 +219,13 @@ Value dtype(const JsonNode& value, const Where& where, Kind kind) {
     for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
   if (const auto known = parse_dtype(text)) return *known;
-  return Unsupported{"Dtype is not supported: " + std::string(value.text())};
+  return Unsupported{"Dtype is not supported: " + without_nul(value.text())};
 }
 
 // Falsy values are a device without a name (acc_check_pytorch.md 6.9).
 Value device(const JsonNode& value, const Where& where) {
   if (value.is_null()) return DeviceName{};
-  if (value.is_string()) return DeviceName{std::string(value.text())};
+  if (value.is_string()) return DeviceName{without_nul(value.text())};
   if (!value.is_integer()) return malformed(where, "a string or an integer");
   return DeviceName{value.integer() == 0 ? std::string() : std::to_string(value.integer())};
 }
@@ -228,7 +242,7 @@ Value described_value(const JsonNode& object, std::string_view type, const Where
     static constexpr Kind plain = Kind::numpy_real;
     if (kind != nullptr && !prefixed && (*kind == Kind::numpy_float || *kind == Kind::numpy_half)) kind = &plain;
   }
-  if (kind == nullptr) return Unsupported{"Type " + std::string(type) + " of " + where.text() + " is not supported."};
+  if (kind == nullptr) return Unsupported{"Type " + without_nul(type) + " of " + where.text() + " is not supported."};
   switch (*kind) {
     case Kind::tensor:
       return tensor(object, where);
@@ -255,7 +269,7 @@ Value described_value(const JsonNode& object, std::string_view type, const Where
     case Kind::boolean:
       return boolean(value, at);
     case Kind::text:
-      return value.is_string() ? Value(std::string(value.text())) : malformed(at, "a string");
+      return value.is_string() ? Value(without_nul(value.text())) : malformed(at, "a string");
     case Kind::slice:
       return slice(value, at);
     case Kind::size:
@@ -272,7 +286,7 @@ Value described_value(const JsonNode& object, std::string_view type, const Where
 
 std::string Where::text() const {
   if (is_index_) return parent_->text() + "[" + std::to_string(index_) + "]";
-  return (parent_ == nullptr ? "" : parent_->text() + ".") + std::string(key_);
+  return (parent_ == nullptr ? "" : parent_->text() + ".") + without_nul(key_);
 }
 
 Value ValueReader::value(const JsonNode& node, const Where& where) {
@@ -280,7 +294,7 @@ Value ValueReader::value(const JsonNode& node, const Where& where) {
     case JsonEvent::begin_array:
       return list(node, where);
     case JsonEvent::string:
-      return std::string(node.text());
+      return without_nul(node.text());
     case JsonEvent::integer:
       return node.integer();
     case JsonEvent::real:
@@ -306,7 +320,7 @@ Value ValueReader::value(const JsonNode& node, const Where& where) {
     return described;
   }
   if (class_type && class_type->is_string()) {
-    return Unsupported{"Type " + std::string(class_type->text()) + " of " + where.text() + " is not supported."};
+    return Unsupported{"Type " + without_nul(class_type->text()) + " of " + where.text() + " is not supported."};
   }
   return dict(node, where);
 }
@@ -340,7 +354,7 @@ Dict ValueReader::dict(const JsonNode& object, const Where& where) {
     Value item = value(field, Where(where, field.key()));
     const auto [position, is_new] = positions.try_emplace(field.key(), items.size());
     if (is_new) {
-      items.emplace_back(field.key(), std::move(item));
+      items.emplace_back(without_nul(field.key()), std::move(item));
     } else {
       items[position->second].second = std::move(item);
     }

@@ -24,6 +24,23 @@ bool is_formula(std::string_view text) {
   return false;
 }
 
+std::string without_formula(std::string_view text) {
+  std::string result(text);
+  for (std::size_t at = 0; at <= result.size();) {
+    const std::size_t length = formula_start(std::string_view(result).substr(at));
+    if (length > 0) result.replace(at, length, "_");
+    const std::size_t mark = result.find(';', at);
+    if (mark == std::string::npos) break;
+    at = mark + 1;
+  }
+  return result;
+}
+
+void append_csv_text(std::string& out, std::string_view field) {
+  if (is_formula(field)) return append_csv_field(out, without_formula(field));
+  append_csv_field(out, field);
+}
+
 void append_csv_field(std::string& out, std::string_view field) {
   const bool plain =
       std::none_of(field.begin(), field.end(), [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; });

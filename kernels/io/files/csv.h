@@ -19,8 +19,15 @@ std::size_t formula_start(std::string_view text);
 // Whether a spreadsheet would run the text as a formula: such a character is in front, or directly behind a ';'.
 bool is_formula(std::string_view text);
 
+// The text with '_' for every character by which is_formula() knows it.
+std::string without_formula(std::string_view text);
+
 // Appends one field, quoted only if it holds a comma, a quote or a line break.
 void append_csv_field(std::string& out, std::string_view field);
+
+// Appends a field of words that others have chosen: names, paths and what quotes them. It does not become a formula,
+// which a number with a sign would seem to be.
+void append_csv_text(std::string& out, std::string_view field);
 
 // Whether a last row without its line end counts. A killed writer leaves a torn row; an editor may save a file so.
 enum class LastRow : std::uint8_t { needs_line_end, may_lack_line_end };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/base/saturated.h"
 #include "kernels/io/stored/narrow_floats.h"
 
 namespace msrun {
@@ -83,11 +84,7 @@ std::uint64_t stored_bytes(const StoredTensor& tensor) {
   const std::int64_t per_byte = elements_per_byte(tensor.encoding);
   if (per_byte > 1)
     return static_cast<std::uint64_t>(tensor.stored_count / per_byte + (tensor.stored_count % per_byte != 0 ? 1 : 0));
-  std::uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<std::uint64_t>(tensor.stored_count), stored_size(tensor), &bytes)) {
-    return ~std::uint64_t{0};
-  }
-  return bytes;
+  return saturated_product(static_cast<std::uint64_t>(tensor.stored_count), stored_size(tensor));
 }
 
 std::string_view compared_type_name(const StoredTensor& tensor) {

@@ -18,6 +18,7 @@ enum class Part { forward, transposed, weight };
 
 Tensor run(Part part, const Convolution& c, const Tensor& first, const Tensor& second, const Dims& shape,
            const Arithmetic& arithmetic) {
+  refuse_padding(c);
   const Tensor a = first.contiguous();
   const Tensor b = second.contiguous();
   Tensor result(first.dtype(), shape);

@@ -92,6 +92,11 @@ int renameat(int from_directory, const char* from, int to_directory, const char*
   return fails(from_directory) ? -1 : next<decltype(renameat)>("renameat")(from_directory, from, to_directory, to);
 }
 
+int renameat2(int from_directory, const char* from, int to_directory, const char* to, unsigned flags) noexcept {
+  if (fails(from_directory)) return -1;
+  return next<decltype(renameat2)>("renameat2")(from_directory, from, to_directory, to, flags);
+}
+
 int unlinkat(int directory, const char* name, int flags) noexcept {
   return fails(directory) ? -1 : next<decltype(unlinkat)>("unlinkat")(directory, name, flags);
 }

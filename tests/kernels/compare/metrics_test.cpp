@@ -280,5 +280,38 @@ TEST(IntegerMetrics, CountAndMeasureDifferences) {
   }
 }
 
+TEST(Metrics, DocumentedLimitsDecideWhatIsSmall) {
+  struct Case {
+    DType dtype;
+    double small;   // small by the documented limits alone
+    double within;  // an absolute error that they allow there
+  };
+  for (const Case& c : {Case{DType::bfloat16, 0x1p-9, 0x1p-16}, {DType::float32, 0x1p-15, 0x1p-30}}) {
+    const Tensor bench = tensor_of(DType::float64, std::vector<double>(4, c.small));
+    const Tensor device = tensor_of(DType::float64, std::vector<double>(4, c.small + c.within)).to(c.dtype);
+    for (const Standard standard : {Standard::benchmark, Standard::absolute_threshold}) {
+      for (const Limits limits : {Limits::current, Limits::documented}) {
+        const FloatMetrics metrics = float_metrics(bench, device, standard, false, limits);
+        EXPECT_EQ(differences(metrics, float_metrics_reference(bench, device, standard, false, limits)), "");
+        const bool is_small = limits == Limits::documented;
+        if (standard == Standard::benchmark) {
+          EXPECT_EQ(metrics[Metric::max_relative_error].value > 0, !is_small) << static_cast<int>(c.dtype);
+          EXPECT_EQ(metrics[Metric::small_value_error_ratio].value, 0);
+        } else {
+          EXPECT_EQ(metrics[Metric::absolute_error_rate].value, 0);
+        }
+      }
+    }
+  }
+  // float16 has the smaller limit by the documentation, and the larger error.
+  const Tensor bench = tensor_of(DType::float64, std::vector<double>(4, 0x1p-12));
+  const Tensor device = tensor_of(DType::float64, std::vector<double>(4, 0x1p-12 + 0x1p-17)).to(DType::float16);
+  EXPECT_EQ(float_metrics(bench, device, Standard::benchmark, false)[Metric::small_value_error_ratio].value, 1);
+  EXPECT_EQ(
+      float_metrics(bench, device, Standard::benchmark, false, Limits::documented)[Metric::small_value_error_ratio]
+          .value,
+      0);
+}
+
 }  // namespace
 }  // namespace msrun

@@ -265,6 +265,28 @@ TEST(Conv, RefusesWhatDoesNotFit) {
       SkipError);
 }
 
+TEST(Conv, RefusesWorkThatIsAllPadding) {
+  const std::int64_t wide = 1'000'000;
+  const Tensor x(DType::float32, {1, 1, 32});
+  const Tensor w(DType::float32, {1, 1, wide});
+  const Value one = std::int64_t{1};
+  const auto refused = [](const std::string& name, const List& args) {
+    try {
+      forward("Functional", name, args);
+    } catch (const SkipError& error) {
+      return std::string(error.what());
+    }
+    return std::string("not refused");
+  };
+  const std::string reason = "out of all proportion";
+  EXPECT_NE(refused("conv1d", {x, w, None{}, one, 10 * wide}).find(reason), std::string::npos);
+  EXPECT_NE(refused("conv_transpose1d", {Tensor(DType::float32, {1, 1, 128}), w}).find(reason), std::string::npos);
+  // Kernels that reach beyond their input at all its borders, as they do for images of one element.
+  const Tensor image(DType::float32, {1, 8, 1, 1});
+  EXPECT_EQ(refused("conv2d", {image, Tensor(DType::float32, {8, 8, 7, 7}), None{}, one, std::int64_t{3}}),
+            "not refused");
+}
+
 TEST(ConvTbc, IsConv1dInAnotherLayout) {
   const Tensor x = uniform({5, 2, 3}, -1, 1, 1);
   const Tensor w = uniform({2, 3, 4}, -1, 1, 2);

@@ -24,6 +24,9 @@ TEST(ListStandards, ShowsEveryTable) {
                               "  1. the output is float8_e4m3fn, float8_e5m2 or HiFloat8: ulp_compare\n"));
   EXPECT_THAT(text, HasSubstr("  3. the output is float16, bfloat16, float32 or float64: benchmark\n"));
   EXPECT_THAT(text, HasSubstr("\n  float16    2^-10        2^-16 "));
+  EXPECT_THAT(text, HasSubstr("\nConstants under --limits current (default), by dtype of the device's output\n"));
+  EXPECT_THAT(text, HasSubstr("\nConstants under --limits documented, by dtype of the device's output\n"));
+  EXPECT_THAT(text, HasSubstr("\n  bfloat16   2^-8         2^-16                    2^-16 "));
   EXPECT_THAT(text, HasSubstr("\n  L2     2                   1.2 "));
   EXPECT_THAT(text, HasSubstr("\n  float32    2^-14        64 "));
 }
@@ -44,6 +47,15 @@ TEST(ListStandards, GivesTheSameAsJson) {
   EXPECT_EQ(json["selection"]["per_api"].size(), 5U);
   EXPECT_EQ(json["selection"]["current"].size(), 6U);
   EXPECT_EQ(json["constants"]["float32"]["ulp_limit"], thresholds(DType::float32).ulp_limit);
+  const auto& documented = json["constants_documented"];
+  EXPECT_EQ(documented["float32"]["small_value"], 0x1p-14);
+  EXPECT_EQ(documented["float32"]["atol"], 0x1p-30);
+  EXPECT_EQ(documented["float16"]["small_value"], 0x1p-11);
+  EXPECT_EQ(documented["float16"]["absolute_threshold_atol"], 0x1p-16);
+  EXPECT_EQ(documented["float16"]["atol"], 0x1p-16);
+  EXPECT_EQ(documented["bfloat16"]["small_value"], 0x1p-8);
+  EXPECT_EQ(documented["bfloat16"]["atol"], 0x1p-16);
+  EXPECT_EQ(documented["any other"], json["constants"]["any other"]);
   EXPECT_EQ(json["levels"]["L1"]["max_relative_error"], 5);
   EXPECT_THAT(json["unknown_apis"], Contains("GELU"));
 }

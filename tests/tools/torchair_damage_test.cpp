@@ -1,0 +1,111 @@
+// torchair_compare and what is broken: damaged, missing and doubled files, and reports that cannot be written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/tools/torchair_compare_support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(TorchairCompare, DamagedFilesAreRowsAndTheRunGoesOn) {
+  const TemporaryDirectory scratch;
+  const fs::path target = own_target(scratch);
+  const fs::path token = target / ge_token;
+  fs::resize_file(token / "Mul.Mul_1.14.3.1767607200001731", 20);
+  std::string bytes = read_file(token / "Exp.Exp_33.113.3.1767607200058854");
+  write_file(token / "Exp.Exp_33.113.3.1767607200058854", "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F" + bytes.substr(8));
+  copy_tree(fx, scratch / "golden");
+  const fs::path golden = scratch / "golden" / rank0 / "graph_1/0";
+  fs::resize_file(golden / "add-aten.add.Tensor.INPUT.0.20260105100000000000.npy", 140);
+  write_file(golden / "add-aten.add.Tensor.INPUT.1.20260105100000000000.npy", "no numpy file");
+
+  const Compared result = compare(target, scratch / "golden", scratch);
+  ASSERT_EQ(result.finished.exit_code, 0) << result.finished.err;
+  for (const char* name : {"Mul.Mul_1.14.3.1767607200001731", "Exp.Exp_33.113.3.1767607200058854"}) {
+    const std::vector<std::size_t> rows = rows_of(result.report, name);
+    ASSERT_EQ(rows.size(), 1U) << name;
+    EXPECT_EQ(cell(result.report, rows[0], "cmp_fail_reason"), "my_data cannot be parsed.");
+    EXPECT_EQ(cell(result.report, rows[0], "golden_data_path"), "");
+    EXPECT_EQ(cell(result.report, rows[0], "Result"), "FAIL");
+  }
+  for (const char* name : {"Add.Add.11.2.1767607200000000,inputs,0", "Add.Add.11.2.1767607200000000,inputs,1"}) {
+    const std::size_t row = rows_of(result.report, name).at(0);
+    EXPECT_EQ(cell(result.report, row, "cmp_fail_reason"), "golden_data cannot be parsed.");
+    EXPECT_EQ(cell(result.report, row, "my_dtype"), "torch.float32");
+    EXPECT_NE(cell(result.report, row, "my_max_value"), "");
+    EXPECT_EQ(cell(result.report, row, "golden_dtype"), "");
+  }
+  // Their other tensors are compared.
+  EXPECT_EQ(cell(result.report, rows_of(result.report, "Add.Add.11.2.1767607200000000,outputs,0").at(0), "Result"),
+            "PASS");
+}
+
+TEST(TorchairCompare, ABrokenGoldenGeFileIsOneRow) {
+  const TemporaryDirectory scratch;
+  copy_tree(data / "trees/ge_off/msprobe_ge_dump", scratch / "golden");
+  const fs::path token = scratch / "golden" / rank0 / "20260105111501/0/graph_1_0/1/0";
+  fs::resize_file(token / "Mul.Mul_1.14.3.1767607200001731", 0);
+  const Compared result = compare(ge_on, scratch / "golden", scratch);
+  ASSERT_EQ(result.finished.exit_code, 0) << result.finished.err;
+  const std::vector<std::size_t> rows = rows_of(result.report, "Mul.Mul_1.14.3.1767607200001731");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(cell(result.report, rows[0], "cmp_fail_reason"), "golden_data cannot be parsed.");
+  EXPECT_THAT(cell(result.report, rows[0], "golden_data_path"),
+              ::testing::EndsWith("/Mul.Mul_1.14.3.1767607200001731"));
+}
+
+// A converter that was stopped between writing its file and removing the dump leaves both.
+TEST(TorchairCompare, AFullDumpIsUsedRatherThanWhatWasMadeOfIt) {
+  const TemporaryDirectory scratch;
+  const fs::path target = own_target(scratch);
+  const std::string name = "Mul.Mul_1.14.3.1767607200001731";
+  fs::copy(data / "converted/ge_on/msprobe_ge_dump" / ge_token / (name + "_min_max.npz"),
+           target / ge_token / (name + "_min_max.npz"));
+  const Compared result = compare(target, fx, scratch);
+  EXPECT_EQ(rows_of(result.report, "/0/" + name + ",inputs,0").size(), 1U);
+  EXPECT_EQ(result.report.size(), 177U);
+}
+
+TEST(TorchairCompare, ADamagedGraphTextIsUsedUpToTheDamage) {
+  const TemporaryDirectory scratch;
+  const fs::path target = own_target(scratch);
+  const std::string text = read_file(target / graph_text);
+  write_file(target / graph_text, text.substr(0, text.find("name: \"TopK_3\"")));
+  const Compared result = compare(target, fx, scratch);
+  EXPECT_EQ(result.finished.exit_code, 0);
+  EXPECT_THAT(result.finished.err, HasSubstr("is damaged in line"));
+  EXPECT_THAT(rows_of(result.report, "Mul.Mul_1.14.3.1767607200001731,outputs,0"), ::testing::SizeIs(1));
+  EXPECT_THAT(rows_of(result.report, "Exp.Exp_33.113.3.1767607200058854,outputs,0"), ::testing::IsEmpty());
+  EXPECT_THAT(result.finished.out, Not(HasSubstr("dumped but not in the graph: 0")));
+}
+
+// Neither half a report nor the empty file that held its name.
+TEST(TorchairCompare, AReportThatCannotBeWrittenIsNotThere) {
+  const TemporaryDirectory scratch;
+  const fs::path out = scratch / "out";
+  const std::string command = "ulimit -f 20; '" + programs() + "/torchair_compare' -tp '" + ge_on.string() + "' -gp '" +
+                              fx.string() + "' -o '" + out.string() + "' > /dev/null 2> '" +
+                              (scratch / "err").string() + "'";
+  const int status = std::system(("bash -c \"" + command + "\"").c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_THAT(read_file(scratch / "err"), HasSubstr("cannot be written: File too large"));
+  EXPECT_TRUE(fs::is_empty(out));
+}
+
+TEST(TorchairCompare, AnEmptyGraphTextIsRefused) {
+  const TemporaryDirectory scratch;
+  const fs::path target = own_target(scratch);
+  write_file(target / graph_text, "");
+  const Compared result = compare(target, fx, scratch);
+  EXPECT_EQ(result.finished.exit_code, 2);
+  EXPECT_THAT(result.finished.err, HasSubstr(graph_text + " holds no operators."));
+  EXPECT_TRUE(result.report.empty());
+}
+
+}  // namespace
+}  // namespace msrun::testing
