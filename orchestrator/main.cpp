@@ -20,12 +20,12 @@ int run(int argc, const char* const* argv) try {
   if (const auto* journal = std::get_if<msrun::JournalOptions>(&parsed)) return msrun::show_journals(*journal);
   if (const auto* tool = std::get_if<msrun::ToolRequest>(&parsed)) msrun::run_tool(*tool);
   const msrun::Options& options = std::get<msrun::Options>(parsed);
+  const bool json = options.json_lists || options.message_format == msrun::MessageFormat::json;
   if (options.list_apis) {
-    msrun::print_text(msrun::list_apis_text());
+    msrun::print_text(json ? msrun::list_apis_json() : msrun::list_apis_text());
     return msrun::exit_completed;
   }
   if (options.list_standards) {
-    const bool json = options.message_format == msrun::MessageFormat::json;
     msrun::print_text(json ? msrun::list_standards_json() : msrun::list_standards_text());
     return msrun::exit_completed;
   }

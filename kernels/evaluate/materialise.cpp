@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <system_error>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
@@ -47,6 +48,11 @@ void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor
                   tuple_text(tensor.shape()) + ", the dump says " + spec.dtype + " " + tuple_text(spec.shape) + ".");
 }
 
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [inside, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return inside == folder.end();
+}
+
 // A file may describe a tensor of any size over a few stored elements, by strides of 0. What the dump says is what the
 // memory of the call was planned for; where it says nothing, that memory alone is the limit.
 void refuse_repeated(const TensorSpec& spec, const std::string& file, const std::string& path, const Tensor& tensor) {
@@ -62,10 +68,9 @@ void refuse_repeated(const TensorSpec& spec, const std::string& file, const std:
                   ".");
 }
 
-Tensor read_recorded(const TensorSpec& spec, const std::filesystem::path& data_root, Notes& notes) {
+Tensor read_recorded(const TensorSpec& spec, const MaterialiseOptions& options, Notes& notes) {
   const std::string& file = spec.file();
-  if (data_root.empty()) throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
-  const std::string path = (data_root / file).string();
+  const std::string path = recorded_file(spec, options).string();
   Tensor tensor = read_tensor_file(path);
   refuse_repeated(spec, file, path, tensor);
   note_mismatch(spec, file, tensor, notes);
@@ -98,7 +103,7 @@ class Builder {
 
  private:
   Tensor build_tensor(const TensorSpec& spec, const std::string& path) {
-    Tensor tensor = has_file(spec) ? read_recorded(spec, options_.data_root, notes_) : generate(spec, path);
+    Tensor tensor = has_file(spec) ? read_recorded(spec, options_, notes_) : generate(spec, path);
     tensor = tensor.to(converted(tensor.dtype(), changes_));
     if (!changes_.hf32 || tensor.dtype() != DType::float32) return tensor;
     const Tensor rounded = round_to_hf32(tensor);
@@ -157,7 +162,7 @@ Value load_result(const Value& tree, const MaterialiseOptions& options, Notes& n
     const bool empty = std::find(spec->shape.begin(), spec->shape.end(), 0) != spec->shape.end();
     if (!has_file(*spec) && empty) return Tensor(dtype_of(*spec), Dims(spec->shape.begin(), spec->shape.end()));
     if (!has_file(*spec)) throw SkipError("The dump holds no data of the recorded result.");
-    return read_recorded(*spec, options.data_root, notes);
+    return read_recorded(*spec, options, notes);
   });
 }
 
@@ -193,6 +198,21 @@ void build_gradients(const ApiCall& call, const MaterialiseOptions& options, Mat
 }
 
 }  // namespace
+
+std::filesystem::path recorded_file(const TensorSpec& spec, const MaterialiseOptions& options) {
+  const std::string& file = spec.file();
+  if (options.data_root.empty())
+    throw SkipError("The dump names the tensor file " + file + " but has no data directory.");
+  std::filesystem::path path = options.data_root / file;
+  if (options.data_folders.empty()) return path;
+  // What cannot be resolved cannot be opened either, which is then said where it is read.
+  std::error_code error;
+  const std::filesystem::path resolved = std::filesystem::weakly_canonical(path, error);
+  const bool inside =
+      std::ranges::any_of(options.data_folders, [&](const auto& folder) { return lies_in(resolved, folder); });
+  if (!error && !inside) throw SkipError(path.string() + " lies outside the folder of the dump and is not read.");
+  return path;
+}
 
 BackwardPlan plan_backward(const ApiCall& call, const OperatorTraits& traits) {
   BackwardPlan plan;

@@ -18,6 +18,8 @@ struct MaterialiseOptions {
   MersenneTwister* stream = nullptr;
   // Directory of the tensor files; empty if the dump has none.
   std::filesystem::path data_root;
+  // A tensor file must lie in one of these, which are absolute and free of links; empty: it may lie anywhere.
+  std::vector<std::filesystem::path> data_folders;
   // Rounds the float32 inputs of operators that run in HF32 (6.6).
   bool round_to_hf32 = true;
 };
@@ -50,6 +52,10 @@ struct MaterialisedCall {
   // What is odd about the tensor files, though they could be read; one sentence each.
   std::vector<std::string> notes;
 };
+
+// The path of the file that holds a recorded tensor. Throws SkipError for one outside of options.data_folders, whether
+// its name is absolute, climbs up, or leads through a link.
+std::filesystem::path recorded_file(const TensorSpec& spec, const MaterialiseOptions& options);
 
 // Throws SkipError where a value cannot be built; the text is the SKIP reason.
 MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options);

@@ -11,17 +11,20 @@ namespace {
 
 constexpr auto input = std::to_array<Option>({
     {"-api_info, --api_info_file FILE", "dump.json to check", Takes::one_value},
-    {"-config, --config_path FILE", "config.json with white_list, black_list, error_data_path", Takes::one_value},
+    {"-config, --config_path FILE", "config.json or config.yaml with white_list, black_list, error_data_path",
+     Takes::one_value},
     {"-csv_path, --result_csv_path FILE",
      "continue the run that wrote this result CSV; what is not given is taken from its journal", Takes::one_value},
     {"--retry-skip", "with -csv_path: run again what was SKIP, except by rule"},
     {"-f, --filter_api", "check calls that differ only in values once"},
-    {"--only GLOB", "check only calls whose name matches; repeatable", Takes::one_value_each_time},
+    {"--only GLOBS", "check only calls such as 'Torch.matmul.*,Tensor.add.0'; repeatable", Takes::one_value_each_time},
+    {"--except GLOBS", "leave out calls whose name matches; repeatable", Takes::one_value_each_time},
     {"--filter-compat", "with -f: msProbe's rule for equal calls"},
     {"-forward, --forward_input_file FILE", "forward_info of the older recorder, in place of -api_info",
      Takes::one_value},
     {"-backward, --backward_input_file FILE", "backward_info that belongs to it", Takes::one_value},
     {"-real_data_path DIR", "directory above forward_real_data (default: of -forward)", Takes::one_value},
+    {"--allow-outside-data", "read tensor files that the dump names outside of its folder, too"},
 });
 
 constexpr auto running = std::to_array<Option>({
@@ -67,7 +70,7 @@ constexpr auto judging = std::to_array<Option>({
 
 constexpr auto output = std::to_array<Option>({
     {"-o, --out_path DIR", "directory of the CSV files (default ./)", Takes::one_value},
-    {"-save_error_data", "save tensors of calls that do not pass"},
+    {"-save_error_data", "save tensors of calls that do not pass, beside the CSVs or in error_data_path"},
     {"--titles LANGUAGE", "column titles: zh (default, also cn) or en", Takes::one_value},
     {"--message-format FORMAT", "human (default) or json, one object per line", Takes::one_value},
     {"--color WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always or never", Takes::one_value},
@@ -75,6 +78,7 @@ constexpr auto output = std::to_array<Option>({
     {"--no-summary", "no closing table"},
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},
+    {"--json", "with --list-apis and --list-standards: as JSON"},
 });
 
 HelpSection command_section() {
@@ -84,7 +88,8 @@ HelpSection command_section() {
        {"acc_check", "one device (also run_ut)"},
        {"run_overflow_check",
         "which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed line by line, "
-        "with -o also in overflow_check_result_<time>.csv; takes -d, --only, -j; --compat msprobe: the documented "
+        "with -o also in overflow_check_result_<time>.csv; takes -d, --only, --except, -j; --compat msprobe: the "
+        "documented "
         "texts"},
        {"journal", "what the journal of a run holds: counts, times, damage, results; msrun journal -h tells more"}}};
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "kernels/base/command_line/help.h"
 #include "kernels/base/command_line/suggestion.h"
@@ -205,12 +206,40 @@ void fit_overflow_check(const Arguments& arguments, Options& options) {
   options.backward.clear();
 }
 
+// The patterns of all values of an option. A comma between brackets belongs to its pattern.
+std::vector<std::string> parse_patterns(const Arguments& arguments, std::string_view name) {
+  std::vector<std::string> patterns;
+  for (const std::string& value : arguments.texts(name)) {
+    std::string pattern;
+    std::size_t bracket_end = 0;
+    const auto take = [&] {
+      pattern.erase(0, pattern.find_first_not_of(' '));
+      pattern.erase(pattern.find_last_not_of(' ') + 1);
+      if (pattern.empty()) throw arguments.wrong(name, value, "takes patterns of names, separated by commas");
+      patterns.push_back(std::exchange(pattern, {}));
+    };
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const std::size_t end = value[i] == '[' && i >= bracket_end ? value.find(']', i + 2) : std::string::npos;
+      if (end != std::string::npos) bracket_end = end;
+      if (value[i] == ',' && i >= bracket_end) {
+        take();
+      } else {
+        pattern += value[i];
+      }
+    }
+    take();
+  }
+  return patterns;
+}
+
 void set_selection(const Arguments& arguments, Options& options) {
   options.config_path = arguments.text("config_path");
   options.csv_path = arguments.text("csv_path");
   options.retry_skip = arguments.given("retry_skip");
   if (options.retry_skip && options.csv_path.empty()) throw UserError("--retry-skip needs -csv_path");
-  options.only = arguments.texts("only");
+  options.only = parse_patterns(arguments, "only");
+  options.except = parse_patterns(arguments, "except");
+  options.allow_outside_data = arguments.given("allow_outside_data");
   options.filter_compat = arguments.given("filter_compat");
   options.filter_api = arguments.given("filter_api");
   if (options.filter_compat && !options.filter_api) throw UserError("--filter-compat needs -f");
@@ -268,6 +297,10 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   options.framework = std::move(framework);
   options.list_apis = arguments.given("list_apis");
   options.list_standards = arguments.given("list_standards");
+  options.json_lists = arguments.given("json");
+  if (options.json_lists && !options.list_apis && !options.list_standards) {
+    throw UserError("--json goes with --list-apis or --list-standards; events of a run: --message-format json");
+  }
   parse_input(arguments, options);
   set_selection(arguments, options);
   set_output(arguments, options);

@@ -44,16 +44,19 @@ struct Options {
   std::string framework;  // of a leading "-f pytorch", lower case; empty: the dump says it
 
   // Input. Exactly one of api_info and forward is set, unless list_apis or list_standards is.
-  std::string api_info;           // dump.json
-  std::string forward;            // forward_info_<pid>.json of the older recorder
-  std::string backward;           // its backward_info_<pid>.json; may be empty
-  std::string real_data_path;     // parent directory of forward_real_data; may be empty
-  std::string config_path;        // config.json; may be empty
-  std::string csv_path;           // result CSV of the run to continue; empty: a fresh run
-  bool retry_skip = false;        // with csv_path: calls that were SKIP, though by no rule, run again
-  std::vector<std::string> only;  // glob patterns for names such as "Functional.relu.0"; empty: all calls
-  bool filter_api = false;        // -f: repeated calls are checked once
-  bool filter_compat = false;     // with msProbe's rule for what counts as repeated
+  std::string api_info;        // dump.json
+  std::string forward;         // forward_info_<pid>.json of the older recorder
+  std::string backward;        // its backward_info_<pid>.json; may be empty
+  std::string real_data_path;  // parent directory of forward_real_data; may be empty
+  std::string config_path;     // config.json or config.yaml; may be empty
+  std::string csv_path;        // result CSV of the run to continue; empty: a fresh run
+  bool retry_skip = false;     // with csv_path: calls that were SKIP, though by no rule, run again
+  // Glob patterns for names such as "Functional.relu.0", each on its own though they may be given with commas.
+  std::vector<std::string> only;    // empty: all calls
+  std::vector<std::string> except;  // calls to leave out
+  bool allow_outside_data = false;  // tensor files may lie outside of the dump
+  bool filter_api = false;          // -f: repeated calls are checked once
+  bool filter_compat = false;       // with msProbe's rule for what counts as repeated
 
   // Output.
   std::string out_path = "./";
@@ -66,6 +69,7 @@ struct Options {
   FailOn fail_on = FailOn::never;
   bool list_apis = false;       // print the supported APIs and end; no input is needed
   bool list_standards = false;  // print the precision standards and end; no input is needed
+  bool json_lists = false;      // these two as JSON
 
   // How the calls run.
   std::vector<int> devices{0};          // distinct ids of at least 0; those above last_usual_device get a notice

@@ -9,8 +9,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 
 #include "kernels/base/text.h"
+#include "orchestrator/command/yaml.h"
 #include "orchestrator/output/run_paths.h"
 
 namespace msrun {
@@ -20,6 +22,31 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t max_rank_or_step = 1000000;
+constexpr int most_decimals = 20;
+
+constexpr std::array section_names{"acc_check", "run_ut"};
+constexpr std::array<std::string_view, 3> our_keys{"white_list", "black_list", "error_data_path"};
+constexpr std::array<std::string_view, 2> yaml_keys{"precision", "quantization_api_list"};
+// What a recorder's config.json has besides, which is of no concern to a check.
+constexpr auto recorder_keys = std::to_array<std::string_view>({"acc_check",      "run_ut",
+                                                                "task",           "dump_path",
+                                                                "rank",           "step",
+                                                                "level",          "precision",
+                                                                "risk_level",     "enable_dataloader",
+                                                                "seed",           "is_deterministic",
+                                                                "acl_config",     "async_dump",
+                                                                "dump_enable",    "extra_info",
+                                                                "statistics",     "tensor",
+                                                                "overflow_check", "free_benchmark",
+                                                                "grad_probe",     "structure",
+                                                                "diff_check",     "exception_dump",
+                                                                "nan_check",      "data_mode",
+                                                                "summary_mode",   "list",
+                                                                "scope",          "framework"});
+// What the config.yaml of the older tools has besides.
+constexpr auto older_yaml_keys = std::to_array<std::string_view>(
+    {"acc_check", "run_ut", "dump_path", "real_data", "dump_step", "jit_compile", "enable_dataloader", "target_iter",
+     "is_online", "nfs_path", "is_benchmark_device", "host", "port", "rank_list", "tls_path"});
 
 // It is held in memory as a whole, at many times its size.
 constexpr std::uint64_t max_config_bytes = std::uint64_t{1} << 20;
@@ -48,7 +75,7 @@ bool is_rank_or_step(const json& element) {
 // Checks of one file; every message begins with its name.
 class Checker {
  public:
-  Checker(const std::string& path, const json& root) : path_(path), root_(root) {}
+  Checker(const std::string& path, const json& root, bool is_yaml) : path_(path), root_(root), is_yaml_(is_yaml) {}
 
   [[noreturn]] void fail(const std::string& text) const { throw UserError(path_ + ": " + text); }
 
@@ -66,17 +93,35 @@ class Checker {
     }
   }
 
+  std::vector<std::string> texts(const char* key, const json& list) const {
+    if (!list.is_array()) fail(std::string(key) + " must be a list type");
+    std::vector<std::string> result;
+    for (const json& element : list) {
+      if (!element.is_string()) fail("All elements in " + std::string(key) + " must be string type");
+      result.push_back(element.get<std::string>());
+    }
+    return result;
+  }
+
+  std::string directory(const char* key, const json& value) const {
+    if (!value.is_string()) fail(std::string(key) + " must be string type");
+    const std::string path = value.get<std::string>();
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) fail(std::string(key) + ": " + sanitised(path) + " does not exist");
+    if (!std::filesystem::is_directory(path, error)) {
+      fail(std::string(key) + ": " + sanitised(path) + " is not a directory");
+    }
+    return path;
+  }
+
   std::unordered_set<std::string> name_list(const json& section, const char* key,
                                             const std::function<bool(std::string_view)>& is_supported) const {
-    if (!section.contains(key)) return {};
-    const json& list = section[key];
-    if (!list.is_array()) fail(std::string(key) + " must be a list type");
+    const json* value = setting(section, key);
+    if (value == nullptr) return {};
     std::unordered_set<std::string> names;
     std::string invalid;
     std::string hint;
-    for (const json& element : list) {
-      if (!element.is_string()) fail("All elements in " + std::string(key) + " must be string type");
-      const std::string name = element.get<std::string>();
+    for (const std::string& name : texts(key, *value)) {
       if (!is_supported(name)) {
         invalid += (invalid.empty() ? "'" : ", '") + sanitised(name) + "'";
         const std::string bare = name.substr(name.find('.') + 1);
@@ -88,17 +133,42 @@ class Checker {
     return names;
   }
 
-  // Keys of section, or beside it, that the user may believe to have an effect.
+  // The object with the keys of acc_check; run_ut is its older name.
+  json section() const {
+    for (const char* name : section_names) {
+      const json* value = find(name);
+      if (value == nullptr) continue;
+      if (!value->is_object()) fail(std::string(name) + " must be an object");
+      return *value;
+    }
+    return json::object();
+  }
+
+  // A key in the section or at the top of the file; null if it is in neither. A key of YAML without a value is absent.
+  const json* setting(const json& section, const char* key) const {
+    for (const json* object : {&section, &root_}) {
+      const auto found = object->find(key);
+      if (found != object->end() && !(is_yaml_ && found->is_null())) return &*found;
+    }
+    return nullptr;
+  }
+
+  // Keys that have no effect, of the section and at the top of the file.
   std::vector<std::string> unused_keys(const json& section) const {
-    static constexpr std::array<std::string_view, 3> known{"white_list", "black_list", "error_data_path"};
     std::vector<std::string> notices;
-    for (const std::string_view key : known) {
-      if (root_.contains(key)) {
-        notices.push_back(path_ + ": " + std::string(key) + " stands outside of acc_check and is not used.");
+    const auto is_one_of = [](std::span<const std::string_view> keys, const std::string& key) {
+      return std::ranges::find(keys, key) != keys.end();
+    };
+    for (const auto& [key, value] : root_.items()) {
+      const bool is_ours = is_one_of(our_keys, key) || (is_yaml_ && is_one_of(yaml_keys, key));
+      if (is_ours && section.contains(key)) {
+        notices.push_back(path_ + ": " + key + " stands inside and outside of acc_check; the one outside is not used.");
+      } else if (!is_ours && !(is_yaml_ ? is_one_of(older_yaml_keys, key) : is_one_of(recorder_keys, key))) {
+        notices.push_back(path_ + ": there is no key " + sanitised(key) + "; it is not used.");
       }
     }
     for (const auto& [key, value] : section.items()) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      if (is_one_of(our_keys, key) || (is_yaml_ && is_one_of(yaml_keys, key))) continue;
       notices.push_back(path_ + ": acc_check has no key " + sanitised(key) + "; it is not used.");
     }
     return notices;
@@ -133,18 +203,22 @@ class Checker {
 
   const std::string& path_;
   const json& root_;
+  bool is_yaml_;
 };
 
-json parse_json(const std::string& path, std::string_view text) {
+bool is_yaml_name(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
+
+json parse_document(const std::string& path, std::string_view text) {
   json root;
   try {
-    root = json::parse(text);
+    root = is_yaml_name(path) ? parse_yaml(path, text) : json::parse(text);
   } catch (const json::parse_error& error) {
     throw UserError("load json file \"" + path + "\" failed: it is not valid JSON at byte " +
                     std::to_string(error.byte) + ".");
   } catch (const json::exception&) {
     throw UserError("load json file \"" + path + "\" failed: a number is too large.");
   }
+  if (is_yaml_name(path) && root.is_null()) return json::object();  // nothing but comments
   if (!root.is_object()) throw UserError(path + ": the top level must be an object");
   return root;
 }
@@ -159,7 +233,7 @@ ListVerdict Config::list_verdict(std::string_view api_name) const {
 }
 
 Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported) {
-  check_input_file(path, {".json"}, max_config_bytes);
+  check_input_file(path, {".json", ".yaml", ".yml"}, max_config_bytes);
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   return parse_config(path, text, is_supported);
@@ -167,25 +241,27 @@ Config load_config(const std::string& path, const std::function<bool(std::string
 
 Config parse_config(const std::string& path, std::string_view text,
                     const std::function<bool(std::string_view)>& is_supported) {
-  const json root = parse_json(path, text);
-  const Checker checker(path, root);
-  checker.check_common_keys();
+  const json root = parse_document(path, text);
+  const bool is_yaml = is_yaml_name(path);
+  const Checker checker(path, root, is_yaml);
+  if (!is_yaml) checker.check_common_keys();
   Config config;
-  const json section = root.value("acc_check", json::object());
-  if (!section.is_object()) checker.fail("acc_check must be an object");
+  const json section = checker.section();
   config.notices = checker.unused_keys(section);
   config.white_list = checker.name_list(section, "white_list", is_supported);
   config.black_list = checker.name_list(section, "black_list", is_supported);
-  if (section.contains("error_data_path")) {
-    if (!section["error_data_path"].is_string()) checker.fail("error_data_path must be string type");
-    config.error_data_path = section["error_data_path"].get<std::string>();
-    std::error_code error;
-    if (!std::filesystem::exists(config.error_data_path, error)) {
-      checker.fail("error_data_path: " + sanitised(config.error_data_path) + " does not exist");
+  if (const json* value = checker.setting(section, "error_data_path")) {
+    config.error_data_path = checker.directory("error_data_path", *value);
+  }
+  if (!is_yaml) return config;
+  if (const json* value = checker.setting(section, "precision")) {
+    if (!value->is_number_integer() || *value < 0 || *value > most_decimals) {
+      checker.fail("precision must be a number of decimals from 0 to " + std::to_string(most_decimals));
     }
-    if (!std::filesystem::is_directory(config.error_data_path, error)) {
-      checker.fail("error_data_path: " + sanitised(config.error_data_path) + " is not a directory");
-    }
+    config.precision = value->get<int>();
+  }
+  if (const json* value = checker.setting(section, "quantization_api_list")) {
+    config.quantization_api_list = checker.texts("quantization_api_list", *value);
   }
   return config;
 }

@@ -8,6 +8,11 @@
 
 namespace msrun {
 
+bool is_always_skipped(std::string_view type, std::string_view api) {
+  const Operator* op = find_operator(type, api);
+  return op != nullptr && (!op->traits().uncheckable.empty() || pytorch_dialect().is_never_run(api));
+}
+
 Coverage measure_coverage() {
   Coverage coverage;
   for (const InventoryOperator& entry : inventory()) {
@@ -28,7 +33,7 @@ Coverage measure_coverage() {
         coverage.missing.push_back(type + "." + word);
         continue;
       }
-      skipped = skipped && (!op->traits().uncheckable.empty() || pytorch_dialect().is_never_run(word));
+      skipped = skipped && is_always_skipped(type, word);
     }
     if (!complete) continue;
     ++coverage.covered;

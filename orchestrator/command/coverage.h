@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace msrun {
@@ -16,5 +17,8 @@ struct Coverage {
   std::vector<std::string> missing;  // names that are not known, "Torch.stft"
 };
 Coverage measure_coverage();
+
+// Whether every call of a known API ends as SKIP; false for one that is not known.
+bool is_always_skipped(std::string_view type, std::string_view api);
 
 }  // namespace msrun

@@ -1,6 +1,7 @@
 #include "orchestrator/command/list_apis.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "kernels/api/operators.h"
@@ -40,6 +41,30 @@ std::string list_apis_text() {
   text += "Not known:";
   for (const std::string& name : coverage.missing) text += " " + name;
   return text + "\n";
+}
+
+std::string list_apis_json() {
+  nlohmann::ordered_json apis = nlohmann::ordered_json::array();
+  nlohmann::ordered_json names = nlohmann::ordered_json::object();
+  std::set<std::string> canonical;
+  for (const ApiListing& entry : list_apis()) {
+    nlohmann::ordered_json api{{"name", entry.type + "." + entry.api}, {"operator", entry.canonical}};
+    if (is_always_skipped(entry.type, entry.api)) api["skipped"] = true;
+    apis.push_back(std::move(api));
+    names[entry.type] = names.value(entry.type, 0) + 1;
+    canonical.insert(entry.canonical);
+  }
+  const Coverage coverage = measure_coverage();
+  const nlohmann::ordered_json json{{"apis", std::move(apis)},
+                                    {"operators", canonical.size()},
+                                    {"names", std::move(names)},
+                                    {"inventory",
+                                     {{"operators", coverage.operators},
+                                      {"covered", coverage.covered},
+                                      {"covered_by_priority", coverage.by_priority},
+                                      {"always_skipped", coverage.always_skipped},
+                                      {"not_known", coverage.missing}}}};
+  return json.dump() + "\n";
 }
 
 }  // namespace msrun

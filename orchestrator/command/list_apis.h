@@ -9,4 +9,9 @@ namespace msrun {
 // covered of the inventory.
 std::string list_apis_text();
 
+// One JSON object: "apis", a list of {"name": "Functional.relu", "operator": "relu"} in the same order, with
+// "skipped": true where every call is a SKIP; "operators", their number; "names", the number of names by namespace;
+// "inventory", what is covered of it.
+std::string list_apis_json();
+
 }  // namespace msrun

@@ -130,7 +130,8 @@ bool is_decided(const Arguments& given, std::string_view flag) {
 }  // namespace
 
 std::span<const std::string_view> selecting_options() {
-  static constexpr auto options = std::to_array<std::string_view>({"--only", "-f", "--filter-compat", "-config"});
+  static constexpr auto options =
+      std::to_array<std::string_view>({"--only", "--except", "-f", "--filter-compat", "-config"});
   return options;
 }
 

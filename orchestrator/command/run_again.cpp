@@ -61,6 +61,7 @@ void add_words_of_results(const Options& options, Words& words) {
   words.add_if_given("-forward", options.forward);
   words.add_if_given("-backward", options.backward);
   words.add_if_given("-real_data_path", options.real_data_path);
+  if (options.allow_outside_data) words.add("--allow-outside-data");
   if (options.backend != defaults.backend) {
     words.add("--backend", options.backend + (options.torch_device.empty() ? "" : ":" + options.torch_device));
   }
@@ -104,6 +105,7 @@ Words words_of_run(const Options& options, bool presentation) {
   add_words_of_results(options, words);
   words.add_if_given("-config", options.config_path);
   words.add_each("--only", options.only);
+  words.add_each("--except", options.except);
   if (options.filter_api) words.add("-f");
   if (options.filter_compat) words.add("--filter-compat");
   if (options.save_error_data) words.add("-save_error_data");
@@ -132,6 +134,7 @@ std::string overflow_command(const Options& options) {
   Words words;
   add_words_of_results(options, words);
   words.add_each("--only", options.only);
+  words.add_each("--except", options.except);
   if (options.out_path_given) words.add("-o", options.out_path);
   if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
   words.add("-d", std::to_string(options.devices.front()));

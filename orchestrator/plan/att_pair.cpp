@@ -2,12 +2,12 @@
 
 #include "kernels/api/api_call.h"
 #include "kernels/base/error.h"
-#include "orchestrator/plan/printable.h"
+#include "kernels/base/text.h"
 
 namespace msrun {
 
 void AttPair::File::see(std::string_view base, bool well_formed) {
-  if (entries++ == 0) first = printable(base);
+  if (entries++ == 0) first = bounded(sanitised(base));
   any_well_formed = any_well_formed || well_formed;
 }
 
@@ -24,7 +24,7 @@ void AttPair::see(std::string_view entry, const DumpEntry& content) {
     backward_.see(base, content.has_grad_inputs);
     if (names_.contains(std::string(base))) return;
     ++unpaired_;
-    if (first_unpaired_.empty()) first_unpaired_ = printable(base);
+    if (first_unpaired_.empty()) first_unpaired_ = bounded(sanitised(base));
   }
 }
 

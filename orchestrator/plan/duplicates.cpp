@@ -24,17 +24,17 @@ Value without_statistics(const Value& tree) {
   });
 }
 
-// What must be equal for two calls of an API to count as repeated: everything but the statistics of the arguments.
-// Gradients of outputs count with theirs.
+// What must be equal for two calls of an API to count as repeated: everything but statistics.
 std::string signature_of(ApiCall call) {
   call.name.clear();
   call.output_dtype.clear();
   call.args = *without_statistics(call.args).get<List>();
   call.kwargs = *without_statistics(call.kwargs).get<Dict>();
+  call.grad_inputs = *without_statistics(call.grad_inputs).get<List>();
   return encode(call);
 }
 
-// msProbe's rule: the top-level tensors and values of args without Max and Min, kwargs as they are.
+// msProbe's rule: the top-level tensors and values of args without Max and Min, kwargs as they are, no backward.
 std::string compat_signature_of(ApiCall call) {
   call.name.clear();
   call.output_dtype.clear();
@@ -52,14 +52,16 @@ std::string compat_signature_of(ApiCall call) {
     top.emplace_back(SpecPtr(std::move(changed)));
   }
   call.args = std::move(top);
+  call.has_backward = false;
+  call.grad_inputs.clear();
   return encode(call);
 }
 
 }  // namespace
 
-bool DuplicateFilter::is_repeated(const ApiCall& call) {
+std::uint32_t DuplicateFilter::first_equal(const ApiCall& call, std::uint32_t number) {
   const std::string group = call.name.substr(0, call.name.rfind('.'));
-  return !seen_[group].insert(compat_ ? compat_signature_of(call) : signature_of(call)).second;
+  return seen_[group].try_emplace(compat_ ? compat_signature_of(call) : signature_of(call), number).first->second;
 }
 
 }  // namespace msrun

@@ -1,9 +1,9 @@
 // Which calls repeat an earlier one: -f checks those once.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "kernels/api/api_call.h"
 
@@ -11,16 +11,18 @@ namespace msrun {
 
 class DuplicateFilter {
  public:
-  // By default everything must be equal but the statistics of the arguments' tensors; with compat msProbe's rule
-  // counts, which compares top-level positional arguments without Max and Min (acc_check_pytorch.md 5.5).
+  // By default everything must be equal but the statistics of the tensors among arguments and gradients (DEV-7); with
+  // compat msProbe's rule counts, which compares top-level positional arguments without Max and Min and does not look
+  // at gradients (acc_check_pytorch.md 5.5).
   explicit DuplicateFilter(bool compat) : compat_(compat) {}
 
-  // Whether an equal call of the API was given before. Otherwise the call is remembered.
-  bool is_repeated(const ApiCall& call);
+  // The number of the first equal call of the API that was given; number itself if this is the first.
+  std::uint32_t first_equal(const ApiCall& call, std::uint32_t number);
 
  private:
   bool compat_;
-  std::unordered_map<std::string, std::unordered_set<std::string>> seen_;  // API without call index -> signatures
+  // API without call index -> signature -> number of its first call
+  std::unordered_map<std::string, std::unordered_map<std::string, std::uint32_t>> seen_;
 };
 
 }  // namespace msrun

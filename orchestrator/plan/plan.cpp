@@ -4,18 +4,19 @@
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/base/hash.h"
+#include "kernels/base/text.h"
 #include "kernels/io/dump/dump_json.h"
 #include "orchestrator/plan/att_pair.h"
 #include "orchestrator/plan/plan_builder.h"
-#include "orchestrator/plan/printable.h"
 #include "runner/shared/region.h"
 
 namespace msrun {
 namespace {
 
-// FNV-1a with a final spread.
-std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t hash) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+// Every bit of the result depends on every byte.
+std::uint64_t spread_hash(std::string_view bytes, std::uint64_t hash) {
+  hash = fnv1a(bytes, hash);
   hash ^= hash >> 32;
   return hash * 0x9E3779B97F4A7C15U;
 }
@@ -26,7 +27,7 @@ const Dialect& require_dialect(const std::string& framework, const std::string& 
   const bool mindspore = framework == "mindspore" || framework == "ms" || framework == "mindtorch";
   throw UserError(path + ": " +
                   (mindspore ? "The dump is of MindSpore, which cannot be checked yet; there is PyTorch."
-                             : "Unsupported framework in api_info: " + printable(framework)));
+                             : "Unsupported framework in api_info: " + bounded(sanitised(framework))));
 }
 
 }  // namespace
@@ -50,6 +51,7 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
     const bool real_data = dialect->has_tensor_files(header);
     builder.finish(real_data);
     Plan plan = of(builder, real_data, path);
+    plan.see(header);
     plan.tensor_folder_ = dialect->tensor_folder(path, header);
     return plan;
   }
@@ -66,6 +68,7 @@ Plan Plan::read_att(const std::string& forward, const std::string& backward, con
   builder.finish(header.real_data);
 
   Plan plan = of(builder, header.real_data, forward);
+  plan.see(header);
   // The older tool recorded paths that are absolute, or begin at a directory beside its two files.
   plan.tensor_folder_ = std::filesystem::path(forward).parent_path();
   if (plan.tensor_folder_.empty()) plan.tensor_folder_ = ".";
@@ -77,10 +80,19 @@ Plan Plan::of(PlanBuilder& builder, bool real_data, const std::string& path) {
   Plan plan;
   plan.dialect_ = &builder.dialect();
   plan.real_data_ = real_data;
-  plan.filtered_ = builder.filtered();
+  plan.contents_.calls = builder.calls();
+  plan.repeated_ = builder.repeated();
+  plan.unmet_patterns_ = builder.filter().warnings();
+  if (builder.records().empty() && builder.calls() > 0) plan.refusal_ = builder.filter().refusal();
   plan.warnings_ = builder.warnings();
   plan.lay_out(builder.records(), builder.bytes(), path);
   return plan;
+}
+
+void Plan::see(const DumpHeader& header) {
+  contents_.entries = header.entries;
+  contents_.modules = header.left_out;
+  contents_.only_checksums = header.only_checksums;
 }
 
 void Plan::lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path) {
@@ -93,11 +105,11 @@ void Plan::lay_out(const std::vector<PlanRecord>& records, const std::string& by
   view_.tasks = {reinterpret_cast<const PlanRecord*>(at), records.size()};
   view_.bytes = at + record_bytes;
 
-  fingerprint_ = 0xCBF29CE484222325U;
+  fingerprint_ = fnv1a_start;
   for (std::uint32_t task = 0; task < records.size(); ++task) {
     for (const std::string_view part :
          {view_.name(task), view_.call(task), view_.gradients(task), view_.skip_reason(task)}) {
-      fingerprint_ = hash_bytes(part, fingerprint_);
+      fingerprint_ = spread_hash(part, fingerprint_);
     }
   }
 }

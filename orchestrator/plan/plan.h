@@ -18,12 +18,28 @@ class PlanBuilder;
 struct PlanOptions {
   // Why a call of this name is not run, by its dialect or by the user's lists.
   std::function<Refusal(const Dialect& dialect, const std::string& full_name)> refusal;
-  std::vector<std::string> only;  // glob patterns for full names; empty: all
+  std::vector<std::string> only;    // glob patterns for full names (call_filter.h); empty: all
+  std::vector<std::string> except;  // those of calls to leave out
   bool filter_duplicates = false;
   bool filter_compat = false;  // msProbe's rule for duplicates (acc_check_pytorch.md 5.5)
   bool stream_words = false;   // fill PlanRecord::stream_word
   bool forward_only = false;   // leave out the backward entries
   bool keep_results = false;   // the recorded outputs and gradients as well, for the recorded backend
+};
+
+// What a recording holds, whatever is planned of it.
+struct RecordingContents {
+  std::size_t entries = 0;  // those of modules included
+  std::size_t modules = 0;  // entries that the dialect leaves out: they are no calls
+  std::size_t calls = 0;    // forward entries
+  // Of its tensors there are checksums alone: no value ranges to make them from, no files to read them from.
+  bool only_checksums = false;
+};
+
+// A call that -f keeps, and the later ones that are equal to it and are left out.
+struct RepeatedCall {
+  std::string kept;
+  std::vector<std::string> left_out;
 };
 
 class Plan {
@@ -44,8 +60,12 @@ class Plan {
   const std::filesystem::path& tensor_folder() const { return tensor_folder_; }
   // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
   std::uint64_t fingerprint() const { return fingerprint_; }
-  // Calls dropped as duplicates.
-  std::size_t filtered() const { return filtered_; }
+  const RecordingContents& contents() const { return contents_; }
+  // What was dropped as duplicates, in the order of the dump.
+  const std::vector<RepeatedCall>& repeated() const { return repeated_; }
+  // Patterns that meet no call, a sentence each; and if no call is left, why: one line. Empty without patterns.
+  const std::vector<std::string>& unmet_patterns() const { return unmet_patterns_; }
+  const std::string& refusal() const { return refusal_; }
   // What the user should know about the dump; one sentence each.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -55,6 +75,8 @@ class Plan {
  private:
   // Takes over what was built. path is that of the recording, for messages.
   static Plan of(PlanBuilder& builder, bool real_data, const std::string& path);
+  // Notes what the header tells of the recording.
+  void see(const DumpHeader& header);
   // Copies records and bytes into shared memory.
   void lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path);
 
@@ -64,7 +86,10 @@ class Plan {
   bool real_data_ = false;
   std::filesystem::path tensor_folder_;
   std::uint64_t fingerprint_ = 0;
-  std::size_t filtered_ = 0;
+  RecordingContents contents_;
+  std::vector<RepeatedCall> repeated_;
+  std::vector<std::string> unmet_patterns_;
+  std::string refusal_;
   std::vector<std::string> warnings_;
 };
 

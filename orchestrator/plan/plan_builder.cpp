@@ -1,17 +1,15 @@
 #include "orchestrator/plan/plan_builder.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "kernels/api/call_codec.h"
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
 #include "orchestrator/plan/cost.h"
 #include "orchestrator/plan/duplicates.h"
-#include "orchestrator/plan/printable.h"
 
 namespace msrun {
 
@@ -20,7 +18,7 @@ void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
   const std::optional<Direction> direction = split_direction(entry, base);
   if (!direction) {
     ++unknown_directions_;
-    if (first_unknown_.empty()) first_unknown_ = printable(entry);
+    if (first_unknown_.empty()) first_unknown_ = bounded(sanitised(entry));
     return;
   }
   if (*direction == Direction::forward) {
@@ -71,20 +69,15 @@ PlanBuilder::Piece PlanBuilder::put_gradients(DumpEntry&& content) {
   return put_list(std::move(content.grad_inputs));
 }
 
-bool PlanBuilder::is_wanted(const std::string& name) const {
-  return options_.only.empty() ||
-         std::any_of(options_.only.begin(), options_.only.end(),
-                     [&](const std::string& pattern) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
-}
-
 void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   // acc_check_pytorch.md 5.1, row 1.
   if (is_formula(base)) {
-    throw UserError(path_ + ": api name contains special characters, please check! The entry is '" + printable(base) +
-                    "'.");
+    throw UserError(path_ + ": api name contains special characters, please check! The entry is '" +
+                    bounded(sanitised(base)) + "'.");
   }
-  const std::string name = printable(base);
-  if (!is_wanted(name)) return;
+  const std::string name = bounded(sanitised(base));
+  ++calls_;
+  if (!filter_.is_wanted(name)) return;
   const Refusal refusal = name == base ? options_.refusal(*dialect_, name)
                           : base.size() > longest_foreign_text
                               ? Refusal{"The API name is too long.", false}
@@ -112,7 +105,7 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
     record.name_size = earlier.name_size;
     earlier = record;
     ++duplicates_;
-    if (first_duplicate_.empty()) first_duplicate_ = printable(name);
+    if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
   }
 }
 
@@ -161,11 +154,23 @@ ApiCall PlanBuilder::call_of(const PlanRecord& record) const {
 
 void PlanBuilder::drop_duplicates() {
   DuplicateFilter filter(options_.filter_compat);
-  const auto end = std::remove_if(records_.begin(), records_.end(), [&](const PlanRecord& record) {
-    return record.skip_size == 0 && filter.is_repeated(call_of(record));
-  });
-  filtered_ = static_cast<std::size_t>(records_.end() - end);
-  records_.erase(end, records_.end());
+  std::unordered_map<std::uint32_t, std::size_t> places;  // of a kept record in repeated_
+  // Records move while they are gone through.
+  std::vector<std::string_view> names;
+  for (const PlanRecord& record : records_) names.push_back(text(record.name_offset, record.name_size));
+  std::size_t kept = 0;
+  for (std::uint32_t i = 0; i < records_.size(); ++i) {
+    const PlanRecord record = records_[i];
+    const std::uint32_t first = record.skip_size > 0 ? i : filter.first_equal(call_of(record), i);
+    if (first == i) {
+      records_[kept++] = record;
+      continue;
+    }
+    const auto [place, is_new] = places.try_emplace(first, repeated_.size());
+    if (is_new) repeated_.push_back({std::string(names[first]), {}});
+    repeated_[place->second].left_out.emplace_back(names[i]);
+  }
+  records_.resize(kept);
 }
 
 void PlanBuilder::finish_record(PlanRecord& record, bool real_data) {

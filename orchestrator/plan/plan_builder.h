@@ -9,6 +9,7 @@
 
 #include "kernels/api/api_call.h"
 #include "kernels/io/dump/dump_entry.h"
+#include "orchestrator/plan/call_filter.h"
 #include "orchestrator/plan/plan.h"
 #include "runner/dialects/dialect.h"
 #include "runner/shared/plan_view.h"
@@ -19,7 +20,7 @@ class PlanBuilder {
  public:
   // path is that of the recording, for messages. All references must outlive the builder.
   PlanBuilder(const std::string& path, const PlanOptions& options, const Dialect& dialect)
-      : path_(path), options_(options), dialect_(&dialect) {}
+      : path_(path), options_(options), dialect_(&dialect), filter_(options.only, options.except) {}
 
   // To be called before any entry is added.
   void use(const Dialect& dialect) { dialect_ = &dialect; }
@@ -35,8 +36,11 @@ class PlanBuilder {
 
   const std::vector<PlanRecord>& records() const { return records_; }
   const std::string& bytes() const { return bytes_; }
-  // Calls dropped as duplicates.
-  std::size_t filtered() const { return filtered_; }
+  // Forward entries, those that are not wanted included.
+  std::size_t calls() const { return calls_; }
+  const CallFilter& filter() const { return filter_; }
+  // What was dropped as duplicates, in the order of the recording.
+  const std::vector<RepeatedCall>& repeated() const { return repeated_; }
   // What the user should know about the entries; one sentence each.
   std::vector<std::string> warnings() const;
 
@@ -53,7 +57,6 @@ class PlanBuilder {
   Piece put(std::string_view text);
   Piece put_list(List&& list);
   Piece put_gradients(DumpEntry&& content);
-  bool is_wanted(const std::string& name) const;
   void add_forward(std::string_view base, DumpEntry&& content);
   // Puts the call among the bytes.
   void describe(const std::string& name, DumpEntry&& content, PlanRecord& record);
@@ -70,7 +73,9 @@ class PlanBuilder {
   std::string bytes_;
   std::unordered_map<std::string, std::uint32_t> index_;
   std::unordered_map<std::string, Backward> backward_;
-  std::size_t filtered_ = 0;
+  CallFilter filter_;
+  std::size_t calls_ = 0;
+  std::vector<RepeatedCall> repeated_;
   std::size_t unknown_directions_ = 0;
   std::string first_unknown_;
   std::size_t duplicates_ = 0;

@@ -1,5 +1,9 @@
 #include "orchestrator/session/input.h"
 
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+
 #include <spdlog/spdlog.h>
 
 #include "kernels/api/call_codec.h"
@@ -7,11 +11,60 @@
 #include "orchestrator/output/run_paths.h"
 
 namespace msrun {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How far below a directory given by mistake recordings are looked for, and how many are named.
+constexpr int most_levels = 5;
+constexpr std::size_t most_files = 5;
+constexpr int most_seen = 20000;
+
+// Files below the directory whose names begin so and end in .json, sorted; links to directories are not followed.
+std::vector<std::string> recordings_below(const std::string& directory, std::string_view beginning) {
+  std::vector<std::string> found;
+  std::error_code error;
+  int seen = 0;
+  fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entry != fs::recursive_directory_iterator() && seen < most_seen; entry.increment(error), ++seen) {
+    if (entry.depth() >= most_levels) entry.disable_recursion_pending();
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (name.starts_with(beginning) && name.ends_with(".json") && entry->is_regular_file(ignored)) {
+      found.push_back(entry->path().string());
+    }
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// A directory in place of a recording: names what may have been meant.
+void refuse_directory(const char* option, const std::string& path, std::string_view beginning) {
+  std::error_code ignored;
+  if (path.empty() || !fs::is_directory(path, ignored)) return;
+  const std::vector<std::string> files = recordings_below(path, beginning);
+  std::string text = std::string(option) + ": The " + sanitised(path) + " should be a file!";
+  if (files.empty()) {
+    throw UserError(text + " There is no " + std::string(beginning) + (beginning.ends_with(".json") ? "" : "*.json") +
+                    " in it or below it.");
+  }
+  text += " Below it there " + std::string(files.size() == 1 ? "is " : "are ");
+  for (std::size_t i = 0; i < std::min(most_files, files.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + sanitised(files[i]);
+  }
+  if (files.size() > most_files) text += " and " + std::to_string(files.size() - most_files) + " more";
+  throw UserError(text + ".");
+}
+
+}  // namespace
 
 void check_input(const Options& options) {
   if (!options.framework.empty() && find_dialect(options.framework) == nullptr) {
     throw UserError("-f " + options.framework + ": MindSpore cannot be checked yet; there is PyTorch.");
   }
+  refuse_directory("-api_info", options.api_info, "dump.json");
+  refuse_directory("-forward", options.forward, "forward_info");
+  refuse_directory("-backward", options.backward, "backward_info");
   for (const std::string* path : {&options.api_info, &options.forward, &options.backward}) {
     if (!path->empty()) check_input_file(*path, {".json"}, max_json_bytes);
   }
@@ -24,6 +77,29 @@ void check_input(const Options& options) {
 Plan read_plan(const Options& options, const PlanOptions& plan_options) {
   return options.forward.empty() ? Plan::read(options.api_info, plan_options)
                                  : Plan::read_att(options.forward, options.backward, plan_options);
+}
+
+void require_calls(const Options& options, const Plan& plan) {
+  const std::string path = sanitised(options.forward.empty() ? options.api_info : options.forward);
+  const RecordingContents& contents = plan.contents();
+  if (contents.calls == 0) {
+    if (contents.entries == 0 && options.command == Command::run_overflow_check) {
+      // The recorder found no call that overflowed, which is a finding.
+      spdlog::warn("data field is empty, no overflow data found.");
+      return;
+    }
+    if (contents.entries == 0) throw UserError(path + ": data field is empty, there is no call to check.");
+    throw UserError(path + (contents.modules == contents.entries
+                                ? " records modules only; record level L1 or mix."
+                                : " records no call: none of its entries is the forward of an API."));
+  }
+  if (plan.size() == 0) throw UserError(plan.refusal());
+  if (!contents.only_checksums) return;
+  const std::string checksums =
+      path +
+      " holds of its tensors md5 checksums only, from which no inputs can be made; record statistics or tensors.";
+  if (!options.compat_msprobe) throw UserError(checksums);
+  spdlog::warn("{}", checksums);
 }
 
 void require_recorded_results(const Options& options, const Plan& plan) {
@@ -52,6 +128,20 @@ bool holds_results(const Plan& plan) {
 
 std::filesystem::path data_root(const Options& options, const Plan& plan) {
   return options.real_data_path.empty() ? plan.tensor_folder() : std::filesystem::path(options.real_data_path);
+}
+
+std::vector<fs::path> data_folders(const Options& options, const Plan& plan) {
+  if (options.allow_outside_data) return {};
+  const fs::path root = data_root(options, plan);
+  std::vector<fs::path> folders{root};
+  if (!options.forward.empty())
+    folders.insert(folders.end(), {root / "forward_real_data", root / "backward_real_data"});
+  for (fs::path& folder : folders) {
+    std::error_code error;
+    const fs::path resolved = fs::weakly_canonical(folder, error);
+    if (!error) folder = resolved;
+  }
+  return folders;
 }
 
 void warn_if_data_is_missing(const Options& options, const Plan& plan) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/plan/plan.h"
@@ -14,6 +15,10 @@ void check_input(const Options& options);
 
 Plan read_plan(const Options& options, const PlanOptions& plan_options);
 
+// UserError if there is nothing to check: a recording without calls (for run_overflow_check an empty one is a finding),
+// of modules alone or of checksums alone (under --compat msprobe only a warning), or patterns that leave no call.
+void require_calls(const Options& options, const Plan& plan);
+
 // UserError if the recording has no results, which are what the recorded backend takes for the device's.
 void require_recorded_results(const Options& options, const Plan& plan);
 
@@ -22,6 +27,10 @@ bool holds_results(const Plan& plan);
 
 // The directory that the names of tensor files are relative to.
 std::filesystem::path data_root(const Options& options, const Plan& plan);
+
+// The directories that tensor files must lie in, links resolved: those that hold the tensors, and for the older
+// recorder also the directory above them. Empty with --allow-outside-data: files may lie anywhere.
+std::vector<std::filesystem::path> data_folders(const Options& options, const Plan& plan);
 
 // A log line if that directory is missing.
 void warn_if_data_is_missing(const Options& options, const Plan& plan);

@@ -42,7 +42,10 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.check.dialect = &session.plan.dialect();
   supervision.check.tested_on = tested_on(*session.backend.row);
   supervision.check.materialise.seed = options.seed;
-  if (session.plan.real_data()) supervision.check.materialise.data_root = data_root(options, session.plan);
+  if (session.plan.real_data()) {
+    supervision.check.materialise.data_root = data_root(options, session.plan);
+    supervision.check.materialise.data_folders = data_folders(options, session.plan);
+  }
   supervision.stream = options.seed_mode == SeedMode::stream;
   supervision.make_device = session.backend.make_device;
   return supervision;

@@ -12,6 +12,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
 #include "orchestrator/output/run_paths.h"
+#include "orchestrator/plan/call_filter.h"
 #include "orchestrator/session/run_journal.h"
 #include "runner/device/sim/sim.h"
 
@@ -22,11 +23,14 @@ namespace {
 constexpr std::chrono::milliseconds power_sync_delay{250};
 
 // A pattern with a slip in it would go unnoticed.
-void warn_if_unmatched(const Plan& plan, const char* option, const std::string& pattern) {
+void warn_of_fault_without_call(const Plan& plan, const std::string& pattern) {
+  CallNames names;
   for (std::uint32_t task = 0; task < plan.size(); ++task) {
-    if (fnmatch(pattern.c_str(), std::string(plan.view().name(task)).c_str(), 0) == 0) return;
+    const std::string name(plan.view().name(task));
+    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return;
+    names.see(name);
   }
-  spdlog::warn("{}: no call matches {}.", option, shell_quoted(sanitised(pattern)));
+  spdlog::warn("--sim-fault: no call matches {}{}.", shell_quoted(sanitised(pattern)), names.hint(pattern));
 }
 
 bool exists(const std::string& path) {
@@ -85,10 +89,8 @@ void PreCheckJob::select(const Options& options, PlanOptions& plan_options) cons
 }
 
 void PreCheckJob::inspect(const SessionState& session) const {
-  if (session.plan.size() == 0) return;
-  for (const std::string& pattern : session.options.only) warn_if_unmatched(session.plan, "--only", pattern);
   for (const std::string& fault : session.options.sim_faults) {
-    warn_if_unmatched(session.plan, "--sim-fault", parse_sim_fault(fault).pattern);
+    warn_of_fault_without_call(session.plan, parse_sim_fault(fault).pattern);
   }
 }
 
@@ -104,7 +106,7 @@ void PreCheckJob::choose_files(const SessionState& session) {
 // Files and folders of a fresh run under the first time stamp that no other run has taken.
 void PreCheckJob::begin(const SessionState& session) {
   files_ = fresh_run_files(session.options.out_path, [&](const RunFiles& files) {
-    if (!open_error_data(session, files.stamp)) return false;
+    if (!open_error_data(session, files)) return false;
     journal_ = begin_journal(session, files.journal, new_journal_);
     if (!journal_) new_error_data_.remove();
     return journal_.has_value();
@@ -112,10 +114,10 @@ void PreCheckJob::begin(const SessionState& session) {
 }
 
 // False for a fresh run if another run has the folder of that stamp.
-bool PreCheckJob::open_error_data(const SessionState& session, const std::string& stamp) {
+bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files) {
   if (!session.options.save_error_data) return true;
-  const Folder place(config_.error_data_path);
-  const std::string name = session.plan.dialect().error_data_folder(stamp);
+  const Folder place(config_.error_data_path.empty() ? files.directory : config_.error_data_path);
+  const std::string name = session.plan.dialect().error_data_folder(files.stamp);
   if (!resumed_) {
     if (!place.make_new(name)) return false;
     new_error_data_.created(place.path_of(name));
@@ -131,7 +133,7 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   std::optional<EarlierRun> earlier;
   if (resumed_) {
     earlier = reopen_run(session, files_, style, new_journal_);
-    open_error_data(session, files_.stamp);
+    open_error_data(session, files_);
     journal_.emplace(std::move(earlier->journal));
     attempts_ = std::move(earlier->attempts);
     notes_ = std::move(earlier->notes);

@@ -32,7 +32,7 @@ class PreCheckJob final : public Job {
 
  private:
   void begin(const SessionState& session);
-  bool open_error_data(const SessionState& session, const std::string& stamp);
+  bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
   void put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const;

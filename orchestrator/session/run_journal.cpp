@@ -30,6 +30,30 @@ using nlohmann::json;
 // More rows than any result file has.
 constexpr std::uint64_t max_kept = std::uint64_t{1} << 26;
 
+// Changes results only where tensors are in files.
+bool may_read_outside(const SessionState& session) {
+  return session.plan.real_data() && session.options.allow_outside_data;
+}
+
+// Who stands for whom after -f: the names, or of very many calls the numbers.
+json repeated_calls(const Plan& plan) {
+  constexpr std::size_t most_bytes = std::size_t{4} << 20;
+  std::size_t bytes = 0;
+  for (const RepeatedCall& call : plan.repeated()) {
+    bytes += call.kept.size();
+    for (const std::string& name : call.left_out) bytes += name.size();
+  }
+  json result = json::object();
+  for (const RepeatedCall& call : plan.repeated()) {
+    if (bytes <= most_bytes) {
+      result[call.kept] = call.left_out;
+    } else {
+      result[call.kept] = call.left_out.size();
+    }
+  }
+  return result;
+}
+
 // What must be equal for a journal to be continued: the dump and everything that changes a result.
 json fingerprint(const SessionState& session) {
   const Options& options = session.options;
@@ -39,7 +63,8 @@ json fingerprint(const SessionState& session) {
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
              {"standard", policy_text(options.standard)},
              {"limits", limits_text(options.limits)},
-             {"compat", options.compat_msprobe ? "msprobe" : "none"}};
+             {"compat", options.compat_msprobe ? "msprobe" : "none"},
+             {"outside_data", may_read_outside(session) ? "allowed" : "refused"}};
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
   }
@@ -66,6 +91,7 @@ std::string journal_metadata(const SessionState& session, std::size_t kept) {
   std::error_code ignored;
   metadata["working_directory"] = std::filesystem::current_path(ignored).string();
   if (kept > 0) metadata["kept"] = kept;
+  if (options.filter_api) metadata["represented"] = repeated_calls(session.plan);
   // A path may hold bytes that are not UTF-8.
   return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -100,8 +126,8 @@ void require_same_run(const std::string& metadata, const json& expected, const O
       !recorded["fingerprint"].is_object()) {
     throw UserError(journal + ": its header does not say which run it belongs to.");
   }
-  // Journals without the limits are of a version that knew the current ones alone.
-  json begun{{"limits", limits_text(Limits::current)}};
+  // Journals that lack one of these are of a version without the option.
+  json begun{{"limits", limits_text(Limits::current)}, {"outside_data", "refused"}};
   begun.update(recorded["fingerprint"]);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {

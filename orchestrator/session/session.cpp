@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
 #include <new>
 #include <system_error>
 
@@ -48,6 +50,27 @@ const std::string& recording_of(const Options& options) {
   return options.api_info.empty() ? options.forward : options.api_info;
 }
 
+// Who stands for whom: the calls that stand for most, the journal has all.
+void log_repeated(const Plan& plan) {
+  constexpr std::size_t most_shown = 5;
+  std::vector<const RepeatedCall*> calls;
+  std::size_t left_out = 0;
+  for (const RepeatedCall& call : plan.repeated()) {
+    calls.push_back(&call);
+    left_out += call.left_out.size();
+  }
+  std::ranges::stable_sort(calls, std::ranges::greater{},
+                           [](const RepeatedCall* call) { return call->left_out.size(); });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most_shown, calls.size()); ++i) {
+    text +=
+        (i == 0 ? "; represented by " : ", ") + calls[i]->kept + " (" + std::to_string(calls[i]->left_out.size()) + ")";
+  }
+  if (calls.size() > most_shown) text += " and " + std::to_string(calls.size() - most_shown) + " other calls";
+  spdlog::info("Finish filtering the api in the api_info_file; repeated calls that are left out: {}{}.", left_out,
+               text);
+}
+
 }  // namespace
 
 Session::Session(const Options& options, Job& job)
@@ -86,6 +109,7 @@ void Session::make_plan() {
   check_input(options);
   PlanOptions plan_options;
   plan_options.only = options.only;
+  plan_options.except = options.except;
   plan_options.keep_results = state_.backend.row->needs_results;
   plan_options.stream_words = options.seed_mode == SeedMode::stream;
   job_.select(options, plan_options);
@@ -94,19 +118,15 @@ void Session::make_plan() {
   state_.plan = read_plan(options, plan_options);
   prefer_recorded(plan_options);
   state_.plan_seconds = steady_seconds() - start;
-  if (plan_options.filter_duplicates) {
-    spdlog::info("Finish filtering the api in the api_info_file; repeated calls that are left out: {}.",
-                 state_.plan.filtered());
-  }
+  if (plan_options.filter_duplicates) log_repeated(state_.plan);
   for (const std::string& warning : state_.plan.warnings()) spdlog::warn("{}", warning);
+  require_calls(options, state_.plan);
+  for (const std::string& warning : state_.plan.unmet_patterns()) spdlog::warn("{}", warning);
   if (!plan_options.forward_only && !options.forward.empty() && options.backward.empty()) {
     spdlog::warn("No -backward file is given: only the forward of each call is checked.");
   }
   if (plan_options.keep_results) require_recorded_results(options, state_.plan);
   warn_if_data_is_missing(options, state_.plan);
-  if (state_.plan.size() == 0) {
-    spdlog::warn(options.only.empty() ? "data field is empty, no overflow data found." : "No call matches --only.");
-  }
   job_.inspect(state_);
 }
 

@@ -104,8 +104,23 @@ TEST_F(Att, RealDataLieWhereTheFlagSays) {
 }
 
 TEST_F(Att, RealDataHaveAbsolutePaths) {
-  convert("zoo_tensor_small", dump("zoo_tensor_small").parent_path() / "dump_tensor_data/");
+  fs::copy(dump("zoo_tensor_small").parent_path() / "dump_tensor_data", scratch_ / "forward_real_data",
+           fs::copy_options::recursive);
+  convert("zoo_tensor_small", scratch_ / "forward_real_data/");
   expect_files_of_the_dump("zoo_tensor_small", words({"-o", out()}));
+}
+
+// Elsewhere they are read only if that is meant.
+TEST_F(Att, RealDataWithAbsolutePathsElsewhereAreRefused) {
+  const fs::path folder = dump("zoo_tensor_small").parent_path();
+  convert("zoo_tensor_small", folder / "dump_tensor_data/");
+  EXPECT_EQ(msrun(words({"-o", scratch_ / "refused"}), scratch_.path()).exit_code, 1);
+  const Rows rows = read_csv(only_file(scratch_ / "refused", "accuracy_checking_result_"));
+  EXPECT_EQ(rows.at(1).at(1), "SKIP");
+  EXPECT_THAT(rows.at(1).at(3), HasSubstr(" lies outside the folder of the dump and is not read."));
+  expect_files_of_the_dump("zoo_tensor_small", words({"-o", out(), "--allow-outside-data"}));
+  EXPECT_EQ(msrun(words({"-o", scratch_ / "named", "-real_data_path", folder}), scratch_.path()).exit_code, 0);
+  EXPECT_EQ(csvs(scratch_ / "named"), csvs(out()));
 }
 
 TEST_F(Att, RealDataThatAreMissingAreSkips) {

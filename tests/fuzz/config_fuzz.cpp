@@ -1,6 +1,7 @@
-// Any bytes as config.json: a configuration that keeps its own rules, or one UserError.
+// Any bytes as config.json and as config.yaml: a configuration that keeps its own rules, or one UserError.
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
 #include "orchestrator/command/config.h"
@@ -14,23 +15,29 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void check(const char* name, std::string_view text) {
   using namespace msrun;
   try {
-    const Config config = parse_config("fuzz", {reinterpret_cast<const char*>(data), size}, is_supported);
+    const Config config = parse_config(name, text, is_supported);
     require(config.precision >= 0 && config.precision <= 20);
-    for (const std::string& name : config.black_list) {
-      require(is_supported(name));
-      require(config.list_verdict(name) == ListVerdict::in_black_list);
+    for (const std::string& api : config.black_list) {
+      require(is_supported(api));
+      require(config.list_verdict(api) == ListVerdict::in_black_list);
     }
-    for (const std::string& name : config.white_list) {
-      require(is_supported(name));
-      require(config.black_list.contains(name) || config.list_verdict(name) == ListVerdict::run);
+    for (const std::string& api : config.white_list) {
+      require(is_supported(api));
+      require(config.black_list.contains(api) || config.list_verdict(api) == ListVerdict::run);
     }
     if (!config.white_list.empty()) require(config.list_verdict("other") == ListVerdict::not_in_white_list);
   } catch (const UserError&) {
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check("fuzz.json", text);
+  check("fuzz.yaml", text);
   return 0;
 }

@@ -15,8 +15,11 @@ struct DumpHeader {
   std::string task;
   std::string level;
   std::string dump_data_dir;  // as recorded; empty unless it is a string
-  bool has_data = false;      // there is at least one entry, those left out included
   bool real_data = false;     // dump_data_dir is neither null nor empty: tensors are in files
+  std::size_t entries = 0;    // those left out included
+  std::size_t left_out = 0;   // entries that the dialect leaves out, whether or not they were asked for
+  // Tensors were read, and of none there is more than a checksum: neither extrema nor a file.
+  bool only_checksums = false;
 };
 
 struct DumpEntry {

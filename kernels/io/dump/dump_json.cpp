@@ -81,6 +81,7 @@ class EntryReader {
   void keep_parameters() { keep_parameters_ = true; }
   // Told by the values that were read; empty if none has told it.
   std::string_view framework() const { return values_.framework; }
+  bool only_checksums() const { return values_.tensors_with_checksum > 0 && values_.tensors_with_data == 0; }
 
   DumpEntry read(const EntryKeys& keys) {
     DumpEntry entry;
@@ -240,7 +241,7 @@ void read_att_file(const std::string& path, Direction direction, const DumpReade
   };
   EntryReader entries(reader, pytorch_dump());
   while (reader.next() == JsonEvent::key) {
-    header.has_data = true;
+    ++header.entries;
     const std::string name = att_entry_name(reader.text(), direction);
     DumpEntry entry = direction == Direction::forward ? entries.read(att_keys) : entries.read_gradients();
     for_each_leaf(entry.args, note_files);
@@ -319,8 +320,10 @@ std::string_view DumpReader::read_data(const OnEntry& on_entry, DumpHeader& head
   if (keep_modules_) entries.keep_parameters();
   std::string entry_name;
   while (reader_.next() == JsonEvent::key) {
-    header.has_data = true;
-    if (!keep_modules_ && dialect.leaves_out(reader_.text())) {
+    ++header.entries;
+    const bool left_out = dialect.leaves_out(reader_.text());
+    if (left_out) ++header.left_out;
+    if (left_out && !keep_modules_) {
       reader_.skip_value();
       continue;
     }
@@ -330,6 +333,7 @@ std::string_view DumpReader::read_data(const OnEntry& on_entry, DumpHeader& head
     dialect.complete(entry_name, entry);
     on_entry(entry_name, std::move(entry));
   }
+  header.only_checksums = entries.only_checksums();
   return entries.framework();
 }
 

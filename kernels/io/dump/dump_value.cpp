@@ -315,12 +315,28 @@ Value ValueReader::value(const JsonNode& node, const Where& where) {
   }
   if (type && type->is_string()) {
     if (type->text().starts_with("mindspore.")) framework = "mindspore";
-    return dialect.described(node, type->text(), where);
+    Value described = dialect.described(node, type->text(), where);
+    count(node, described);
+    return described;
   }
   if (class_type && class_type->is_string()) {
     return Unsupported{"Type " + without_nul(class_type->text()) + " of " + where.text() + " is not supported."};
   }
   return dict(node, where);
+}
+
+void ValueReader::count(const JsonNode& object, const Value& value) {
+  const TensorSpec* spec = recorded_tensor(value);
+  if (spec == nullptr) return;
+  if (spec->max || spec->min || !spec->file().empty()) {
+    ++tensors_with_data;
+    return;
+  }
+  for (const JsonNode field : object) {
+    if (field.key() != "md5" || !field.is_string()) continue;
+    ++tensors_with_checksum;
+    return;
+  }
 }
 
 List ValueReader::list(const JsonNode& array, const Where& where) {

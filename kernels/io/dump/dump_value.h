@@ -33,6 +33,9 @@ struct ValueReader {
   const DumpDialect& dialect;
   // Told by the types of the values that were read: "mindspore" or empty.
   std::string_view framework = {};
+  // Tensors that were read: those with extrema or a file, and those of which there is a checksum alone.
+  std::size_t tensors_with_data = 0;
+  std::size_t tensors_with_checksum = 0;
 
   // Positional and keyword arguments are treated alike. What cannot be rebuilt becomes Unsupported with the reason;
   // nothing throws. An object whose "type" is a string describes a value, any other object is a dict.
@@ -40,6 +43,9 @@ struct ValueReader {
   List list(const JsonNode& array, const Where& where);
   // A repeated key takes the place of its first occurrence and the value of its last.
   Dict dict(const JsonNode& object, const Where& where);
+
+  // Counts the tensor that an object was read as, if it is one.
+  void count(const JsonNode& object, const Value& value);
 };
 
 // A value by its type, PyTorch's, Python's or MindSpore's: DumpDialect::described for dumps that may hold any of them.

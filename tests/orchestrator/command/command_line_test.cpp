@@ -225,6 +225,8 @@ TEST(CommandLine, InputIsRequired) {
   EXPECT_EQ(usage_error({"-api_info", "-o", "x"}), "-api_info needs a value");
   EXPECT_TRUE(parse({"--list-apis"}).list_apis);
   EXPECT_TRUE(parse({"--list-standards"}).list_standards);
+  EXPECT_TRUE(parse({"--list-apis", "--json"}).json_lists);
+  EXPECT_THAT(usage_error_with_input({"--json"}), HasSubstr("--json goes with --list-apis or --list-standards"));
 }
 
 TEST(CommandLine, Choices) {
@@ -295,6 +297,12 @@ TEST(CommandLine, SeedAndPatterns) {
   EXPECT_EQ(parse_with_input({"--seed", "18446744073709551615"}).seed, ~std::uint64_t{0});
   EXPECT_THAT(usage_error_with_input({"--seed", "-1"}), HasSubstr("--seed must be"));
   EXPECT_THAT(parse_with_input({"--only", "Torch.*", "-only", "*.add.?"}).only, ElementsAre("Torch.*", "*.add.?"));
+  EXPECT_THAT(parse_with_input({"--only=Torch.*, *.add.?,x", "--only", "[a,b],[],]"}).only,
+              ElementsAre("Torch.*", "*.add.?", "x", "[a,b]", "[],]"));
+  EXPECT_THAT(parse_with_input({"--except", "A,B", "--except", "C"}).except, ElementsAre("A", "B", "C"));
+  for (const char* bad : {"", ",", "A,,B", "A,"}) {
+    EXPECT_THAT(usage_error_with_input({"--only", bad}), HasSubstr("--only takes patterns of names")) << bad;
+  }
 }
 
 TEST(CommandLine, UnknownOptionsSuggestTheNearest) {
@@ -388,6 +396,11 @@ TEST(CommandLine, CommandsToRunAgain) {
       "out -n 4 -d 2 --task-timeout 300 --memory 50% -csv_path out/r.csv");
   EXPECT_EQ(resume_command(parse_with_input({"--durability", "power", "--retry-skip", "-csv_path", "r.csv"}), "r.csv"),
             "msrun -api_info dump.json -n 8 -d 0 --durability power --retry-skip -csv_path r.csv");
+  const Options selected = parse_with_input({"--only", "A.*,B.*", "--except", "*.1", "--allow-outside-data"});
+  EXPECT_EQ(reproduce_command(selected), "msrun -api_info dump.json --allow-outside-data");
+  EXPECT_EQ(resume_command(selected, "r.csv"),
+            "msrun -api_info dump.json --allow-outside-data --only 'A.*' --only 'B.*' --except '*.1' -n 8 -d 0 "
+            "-csv_path r.csv");
 }
 
 TEST(CommandLine, CommandsToRunAgainBeginAsThisOneDid) {

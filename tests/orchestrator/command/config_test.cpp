@@ -7,12 +7,16 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::TemporaryDirectory;
 using ::testing::UnorderedElementsAre;
 
@@ -42,7 +46,7 @@ TEST_F(ConfigFile, DefaultsForWhatIsAbsent) {
     const Config config = load(json);
     EXPECT_TRUE(config.white_list.empty());
     EXPECT_TRUE(config.black_list.empty());
-    EXPECT_EQ(config.error_data_path, "./");
+    EXPECT_EQ(config.error_data_path, "");
     EXPECT_EQ(config.precision, 14);
     EXPECT_EQ(config.quantization_api_list.size(), 3U);
   }
@@ -77,12 +81,107 @@ TEST_F(ConfigFile, NamesWithTheirTypeAreExplained) {
             "Invalid api in white_list: ['Functional.relu'] (names stand without their type: 'relu')");
 }
 
+TEST_F(ConfigFile, ListsStandInTheSectionOrAtTheTop) {
+  for (const char* json : {R"({"white_list": ["relu"], "black_list": ["conv2d"]})",
+                           R"({"acc_check": {"white_list": ["relu"], "black_list": ["conv2d"]}})",
+                           R"({"run_ut": {"white_list": ["relu"]}, "black_list": ["conv2d"], "task": "tensor"})"}) {
+    const Config config = load(json);
+    EXPECT_THAT(config.white_list, UnorderedElementsAre("relu")) << json;
+    EXPECT_THAT(config.black_list, UnorderedElementsAre("conv2d")) << json;
+    EXPECT_THAT(config.notices, IsEmpty()) << json;
+  }
+  EXPECT_EQ(load(R"({"error_data_path": "/"})").error_data_path, "/");
+  EXPECT_EQ(refusal(R"({"white_list": "conv2d"})"), "white_list must be a list type");
+}
+
 TEST_F(ConfigFile, KeysThatAreNotUsedAreNamed) {
   const std::string path = folder_.file("config.json");
-  EXPECT_THAT(load(R"({"white_list": ["relu"], "acc_check": {"whitelist": ["relu"], "black_list": []}})").notices,
-              ::testing::ElementsAre(path + ": white_list stands outside of acc_check and is not used.",
-                                     path + ": acc_check has no key whitelist; it is not used."));
-  EXPECT_THAT(load(R"({"task": "statistics", "acc_check": {"white_list": ["relu"]}})").notices, ::testing::IsEmpty());
+  EXPECT_THAT(
+      load(R"({"white_list": ["relu"], "witelist": [], "acc_check": {"white_list": ["to"], "blacklist": []}})").notices,
+      UnorderedElementsAre(path + ": white_list stands inside and outside of acc_check; the one outside is not used.",
+                           path + ": there is no key witelist; it is not used.",
+                           path + ": acc_check has no key blacklist; it is not used."));
+  EXPECT_THAT(
+      load(R"({"task": "statistics", "statistics": {"list": []}, "acc_check": {"white_list": ["relu"]}})").notices,
+      IsEmpty());
+}
+
+TEST_F(ConfigFile, YamlIsReadLikeJson) {
+  const auto load_yaml = [&](const std::string& text) {
+    return load_config(folder_.write("config.yaml", text), is_supported);
+  };
+  const Config config = load_yaml(
+      "white_list:\n  - conv2d\n  - 'linalg.norm'\nblack_list: [npu_rms_norm, to]  # never\nerror_data_path: " +
+      folder_.path().string() + "\nprecision: 6\nquantization_api_list: [\"npu_dynamic_quant\"]\n");
+  EXPECT_THAT(config.white_list, UnorderedElementsAre("conv2d", "linalg.norm"));
+  EXPECT_THAT(config.black_list, UnorderedElementsAre("npu_rms_norm", "to"));
+  EXPECT_EQ(config.error_data_path, folder_.path());
+  EXPECT_EQ(config.precision, 6);
+  EXPECT_THAT(config.quantization_api_list, ElementsAre("npu_dynamic_quant"));
+  EXPECT_THAT(config.notices, IsEmpty());
+  EXPECT_THAT(load_yaml("acc_check:\n  white_list: [relu]\n").white_list, UnorderedElementsAre("relu"));
+  EXPECT_THAT(load_config(folder_.write("c.yml", "black_list: [relu]"), is_supported).black_list,
+              UnorderedElementsAre("relu"));
+  // Keys of the older tools are known, others are not; a key without a value is absent.
+  const Config older = load_yaml("dump_path: './'\nreal_data: False\nwhite_list:\nblack_lists: [relu]\n");
+  EXPECT_TRUE(older.white_list.empty() && older.black_list.empty());
+  EXPECT_THAT(older.notices,
+              ElementsAre(folder_.file("config.yaml") + ": there is no key black_lists; it is not used."));
+  EXPECT_TRUE(load_yaml("# nothing\n").white_list.empty());
+}
+
+TEST_F(ConfigFile, YamlIsChecked) {
+  const auto yaml_refusal = [&](const std::string& text) {
+    return error_of<UserError>([&] { load_config(folder_.write("config.yaml", text), is_supported); });
+  };
+  EXPECT_THAT(
+      yaml_refusal("white_list: [conv2d\nx: 1"),
+      AllOf(HasSubstr("load yaml file \"" + folder_.file("config.yaml")), HasSubstr("not valid YAML at line 2")));
+  EXPECT_THAT(yaml_refusal("white_list: conv2d"), HasSubstr("white_list must be a list type"));
+  EXPECT_THAT(yaml_refusal("white_list: [conv2d, 3]"), HasSubstr("All elements in white_list must be string type"));
+  EXPECT_THAT(yaml_refusal("white_list: ['relu', 'all_reduce']"),
+              HasSubstr("Invalid api in white_list: ['all_reduce']"));
+  for (const char* bad : {"high", "-1", "21", "1.5", "true", "'3'"}) {
+    EXPECT_THAT(yaml_refusal(std::string("precision: ") + bad),
+                HasSubstr("precision must be a number of decimals from 0 to 20"))
+        << bad;
+  }
+  EXPECT_THAT(yaml_refusal("- a"), HasSubstr("the top level must be an object"));
+  EXPECT_THAT(yaml_refusal("error_data_path: /nonexistent/x"), HasSubstr("/nonexistent/x does not exist"));
+  EXPECT_THAT(yaml_refusal("a: \"\\xff\xff\""), HasSubstr("load yaml file"));
+  EXPECT_THAT(yaml_refusal("? [a, b]\n: 1\n"), HasSubstr("a key that is no text at line 1"));
+  EXPECT_THAT(yaml_refusal("a: &a [*a]"), HasSubstr("nested too deeply"));
+  EXPECT_THAT(yaml_refusal(std::string(3000, '[')), HasSubstr("load yaml file"));
+  std::string doubling = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 12; ++i) {
+    const std::string before = "*a" + std::to_string(i - 1);
+    doubling += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [";
+    for (int j = 0; j < 9; ++j) doubling += before + " , ";
+    doubling += before + " ]\n";
+  }
+  EXPECT_THAT(yaml_refusal(doubling), HasSubstr("too many values"));
+}
+
+// The page shows whole files.
+TEST_F(ConfigFile, TheExamplesOfTheDocumentationAreRead) {
+  const std::string page = testing::read_file(testing::source_root() + "/docs/configuration.md");
+  const auto example = [&](const std::string& language) {
+    const std::size_t begin = page.find("```" + language + "\n") + language.size() + 4;
+    return page.substr(begin, page.find("```", begin) - begin);
+  };
+  const auto anything = [](std::string_view /*name*/) { return true; };
+  for (const std::string language : {"json", "yaml"}) {
+    std::string text = example(language);
+    const std::size_t path = text.find("./error_data");
+    ASSERT_NE(path, std::string::npos) << language;
+    text.replace(path, std::string("./error_data").size(), folder_.path().string());
+    const Config config = load_config(folder_.write("example." + language, text), anything);
+    EXPECT_FALSE(config.white_list.empty()) << language;
+    EXPECT_FALSE(config.black_list.empty()) << language;
+    EXPECT_EQ(config.error_data_path, folder_.path()) << language;
+    EXPECT_THAT(config.notices, IsEmpty()) << language;
+    EXPECT_EQ(config.precision, language == "yaml" ? 8 : 14);
+  }
 }
 
 TEST_F(ConfigFile, CommonKeysAreChecked) {
@@ -115,8 +214,8 @@ TEST_F(ConfigFile, FileIsChecked) {
   EXPECT_EQ(refusal("[]"), "the top level must be an object");
   EXPECT_THAT(error_of<UserError>([&] { load_config(folder_.file("none.json"), is_supported); }),
               HasSubstr("does not exist."));
-  EXPECT_THAT(error_of<UserError>([&] { load_config(folder_.write("a.yaml", "{}"), is_supported); }),
-              HasSubstr("should be one of the following types of files: ['.json']!"));
+  EXPECT_THAT(error_of<UserError>([&] { load_config(folder_.write("a.toml", "{}"), is_supported); }),
+              HasSubstr("should be one of the following types of files: ['.json', '.yaml', '.yml']!"));
 }
 
 TEST(ConfigLists, BlackBeforeWhiteBeforeRun) {

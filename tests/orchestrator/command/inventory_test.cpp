@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "kernels/api/operators.h"
@@ -45,6 +46,22 @@ TEST(Inventory, IsPrintedWithTheApis) {
   const Coverage coverage = measure_coverage();
   EXPECT_THAT(list_apis_text(), HasSubstr("\n" + std::to_string(coverage.covered) +
                                           " of 535 operators of the pre-check's inventory (P0 154, P1 "));
+}
+
+TEST(Inventory, IsPrintedAsJson) {
+  const nlohmann::json json = nlohmann::json::parse(list_apis_json());
+  const std::vector<ApiListing> listed = list_apis();
+  ASSERT_EQ(json["apis"].size(), listed.size());
+  std::size_t names = 0;
+  for (const auto& [type, count] : json["names"].items()) names += count.get<std::size_t>();
+  EXPECT_EQ(names, listed.size());
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    EXPECT_EQ(json["apis"][i]["name"], listed[i].type + "." + listed[i].api);
+    EXPECT_EQ(json["apis"][i]["operator"], listed[i].canonical);
+    EXPECT_EQ(json["apis"][i].contains("skipped"), is_always_skipped(listed[i].type, listed[i].api));
+  }
+  EXPECT_EQ(json["inventory"]["operators"], 535);
+  EXPECT_EQ(json["inventory"]["covered"], measure_coverage().covered);
 }
 
 // docs/operators.md tells the reason of each.

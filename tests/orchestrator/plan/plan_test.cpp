@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
 #include "kernels/api/call_codec.h"
 #include "kernels/base/error.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun {
 namespace {
@@ -149,10 +151,78 @@ TEST_F(PlanTest, FilterDropsRepeatedCalls) {
                            "}";
   const Plan intent = plan(data);
   EXPECT_THAT(names(intent), ElementsAre("Torch.add.0", "Torch.cat.0", "Torch.cat.1"));
-  EXPECT_EQ(intent.filtered(), 2U);
+  ASSERT_EQ(intent.repeated().size(), 1U);
+  EXPECT_EQ(intent.repeated()[0].kept, "Torch.add.0");
+  EXPECT_THAT(intent.repeated()[0].left_out, ElementsAre("Torch.add.1", "Torch.add.2"));
   // msProbe's rule: the mean still counts, nested lists do not (measured, acc_check_pytorch.md 5.5).
   options_.filter_compat = true;
   EXPECT_THAT(names(plan(data)), ElementsAre("Torch.add.0", "Torch.add.2", "Torch.cat.0"));
+}
+
+// The statistics of gradients are no difference either; msProbe's rule does not look at gradients at all.
+TEST_F(PlanTest, FilterComparesGradientsWithoutStatistics) {
+  options_.filter_duplicates = true;
+  const auto entry = [](const std::string& name, const std::string& gradient) {
+    return "\"" + name + R"(.forward":)" + forward(tensor("[4]")) + ",\"" + name + R"(.backward":)" +
+           backward(gradient);
+  };
+  const std::string data = "{" + entry("Torch.exp.0", tensor("[4]", 1, 0.5)) + "," +
+                           entry("Torch.exp.1", tensor("[4]", 2, 0.25)) + "," + entry("Torch.exp.2", tensor("[4,1]")) +
+                           R"(,"Torch.exp.3.forward":)" + forward(tensor("[4]")) + "}";
+  EXPECT_THAT(names(plan(data)), ElementsAre("Torch.exp.0", "Torch.exp.2", "Torch.exp.3"));
+  options_.filter_compat = true;
+  EXPECT_THAT(names(plan(data)), ElementsAre("Torch.exp.0"));
+}
+
+// Counted by a reading of the rules that shares no code with msrun's (acc_check_pytorch.md 5.5 and DEV-7).
+TEST_F(PlanTest, FilterLeavesOutOfSampleRecordingsWhatTheRulesSay) {
+  struct Sample {
+    const char* name;
+    std::size_t repeated;
+    std::size_t repeated_for_compat;
+  };
+  constexpr auto samples = std::to_array<Sample>({{"cnn_fp32", 26, 10},
+                                                  {"llama_bf16", 52, 1},
+                                                  {"llama_bf16_mix", 53, 1},
+                                                  {"llama_bf16_tensor", 0, 0},
+                                                  {"llama_fp32", 80, 5},
+                                                  {"moe_bf16", 21, 10},
+                                                  {"unet_fp32", 19, 2},
+                                                  {"vit_fp32", 36, 0},
+                                                  {"zoo_stat", 2, 1}});
+  options_.refusal = [](const Dialect& /*dialect*/, const std::string& /*name*/) { return Refusal{}; };
+  options_.filter_duplicates = true;
+  for (const bool compat : {false, true}) {
+    options_.filter_compat = compat;
+    for (const Sample& sample : samples) {
+      const Plan result = Plan::read(testing::test_data("/dumps/") + sample.name + "/dump.json", options_);
+      std::size_t left_out = 0;
+      for (const RepeatedCall& call : result.repeated()) left_out += call.left_out.size();
+      EXPECT_EQ(left_out, compat ? sample.repeated_for_compat : sample.repeated) << sample.name << compat;
+      EXPECT_EQ(result.size() + left_out, result.contents().calls) << sample.name;
+    }
+  }
+}
+
+TEST_F(PlanTest, TellsWhatTheRecordingHolds) {
+  const std::string module = R"("Module.fc.Linear.forward.0":)" + forward(tensor("[4]"));
+  const Plan modules = plan("{" + module + "}");
+  EXPECT_EQ(modules.contents().entries, 1U);
+  EXPECT_EQ(modules.contents().modules, 1U);
+  EXPECT_EQ(modules.contents().calls, 0U);
+  options_.only = {"Torch.sin.*"};
+  const Plan mixed = plan("{" + module + R"(,"Torch.exp.0.forward":)" + forward(tensor("[4]")) + "}");
+  EXPECT_EQ(mixed.contents().calls, 1U);
+  EXPECT_EQ(mixed.size(), 0U);
+  EXPECT_FALSE(mixed.contents().only_checksums);
+  options_.only = {};
+  const std::string checksum =
+      R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[4],"requires_grad":true,"md5":"6d3c0b0f"})";
+  EXPECT_TRUE(plan(R"({"Torch.exp.0.forward":)" + forward(checksum) + "}").contents().only_checksums);
+  EXPECT_FALSE(
+      plan(R"({"Torch.exp.0.forward":)" + forward(checksum + "," + tensor("[4]")) + "}").contents().only_checksums);
+  EXPECT_FALSE(
+      plan(R"({"Torch.arange.0.forward":)" + forward(R"({"type":"int","value":4})") + "}").contents().only_checksums);
 }
 
 TEST_F(PlanTest, FingerprintIsOfTheContent) {
