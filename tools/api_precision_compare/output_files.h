@@ -1,12 +1,11 @@
-// The two files that are written: named together by a time stamp that is free, and complete or not there at all. A
-// killed program leaves empty ones.
+// The two files that are written: named together by a time stamp that is free once both are complete.
 #pragma once
 
-#include <optional>
+#include <ctime>
 #include <string>
 #include <string_view>
 
-#include "kernels/io/files/paths.h"
+#include "tools/common/report_file.h"
 
 namespace msrun::api_precision_compare {
 
@@ -16,8 +15,6 @@ class OutputFiles {
   OutputFiles(const std::string& directory, bool english);
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
-  // Removes both unless they were finished.
-  ~OutputFiles();
 
   // One row of each file, as fields that are quoted where they must be.
   void result(std::string_view name, std::string_view forward, std::string_view backward, std::string_view message);
@@ -26,20 +23,20 @@ class OutputFiles {
   // To be called after each row.
   void details_row_ends();
 
+  // Neither file is there before. To be called once, after which the paths are known.
   void finish();
 
   const std::string& details_path() const { return details_path_; }
   const std::string& result_path() const { return result_path_; }
 
  private:
-  void remove();
-
+  std::string directory_;
+  std::time_t began_;
   std::string details_path_;
   std::string result_path_;
-  std::optional<AtomicFile> details_;
-  std::optional<AtomicFile> result_;
+  ReportFile details_;
+  ReportFile result_;
   std::string row_;
-  bool finished_ = false;
 };
 
 }  // namespace msrun::api_precision_compare

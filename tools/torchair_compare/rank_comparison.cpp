@@ -54,8 +54,7 @@ class RankComparison {
     }
     report_.sort();
     const std::string rank_part = job_.rank ? "rank" + std::to_string(*job_.rank) + "_" : "";
-    const std::string stem = take_report_stem(options_.output_path, rank_part);
-    report_.write(stem + ".csv", stem + "_skipped.csv", columns());
+    const std::string stem = report_.write(rank_part, columns());
     if (options_.html) write_html(stem + ".html", html_report(), report_);
     if (report_.totals().rows == 0) messages_.warning("No tensor was compared: the report is empty.");
     messages_.count_further_warnings();

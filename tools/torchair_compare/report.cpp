@@ -7,16 +7,27 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <optional>
 #include <system_error>
 #include <tuple>
 
 #include "kernels/io/files/paths.h"
-#include "tools/common/file_name.h"
+#include "tools/common/report_file.h"
 
 namespace msrun::torchair {
 namespace {
 
 constexpr std::size_t flush_bytes = std::size_t{1} << 20;
+
+constexpr const char* report_kind = "msprobe_cmp_report_";
+
+std::string utc_stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> stamp{};
+  return {stamp.data(), std::strftime(stamp.data(), stamp.size(), "%Y%m%d%H%M%S", &parts)};
+}
 
 [[noreturn]] void fail(const std::string& directory, const char* action, int error) {
   throw WriteError("A temporary file in " + directory + " cannot be " + action + ": " +
@@ -36,6 +47,9 @@ RenderedRow render(const Row& row, std::uint64_t timestamp) {
 }
 
 Report::Report(const std::string& directory) : directory_(directory) {
+  descriptor_.reset(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (descriptor_) return;
+  // Not every file system has files without a name.
   std::string name = join_path(directory, ".msprobe_cmp_rows_XXXXXX");
   descriptor_.reset(mkostemp(name.data(), O_CLOEXEC));
   if (!descriptor_) fail(directory, "created", errno);
@@ -101,18 +115,8 @@ std::string Report::text(const RowEntry& entry) const {
   return line;
 }
 
-void Report::write(const std::string& path, const std::string& skipped_path, Columns columns) const {
-  try {
-    write_both(path, skipped_path, columns);
-  } catch (...) {
-    ::unlink(path.c_str());
-    ::unlink(skipped_path.c_str());
-    throw;
-  }
-}
-
-void Report::write_both(const std::string& path, const std::string& skipped_path, Columns columns) const {
-  AtomicFile report(path);
+std::string Report::write(const std::string& rank_part, Columns columns) const {
+  ReportFile report(directory_, report_kind);
   report.write(report_header(columns));
   for (const RowEntry& entry : entries_) {
     if (entry.verdict == Verdict::dropped) continue;
@@ -120,28 +124,27 @@ void Report::write_both(const std::string& path, const std::string& skipped_path
     report.write(columns == Columns::all ? std::string_view(line)
                                          : std::string_view(line).substr(entry.documented_bytes));
   }
+  std::optional<ReportFile> skipped;
   if (totals_.skipped > 0) {
-    AtomicFile skipped(skipped_path);
-    skipped.write(skipped_header());
+    skipped.emplace(directory_, report_kind);
+    skipped->write(skipped_header());
     for (const RowEntry& entry : entries_) {
-      if (entry.verdict == Verdict::dropped) skipped.write(text(entry));
+      if (entry.verdict == Verdict::dropped) skipped->write(text(entry));
     }
-    skipped.commit();
   }
-  report.commit();
-}
-
-std::string take_report_stem(const std::string& directory, const std::string& rank_part) {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  std::array<char, 32> stamp{};
-  const std::size_t size = std::strftime(stamp.data(), stamp.size(), "%Y%m%d%H%M%S", &parts);
-  const std::string first = join_path(directory, "msprobe_cmp_report_" + rank_part + std::string(stamp.data(), size));
-  for (int i = 0;; ++i) {
-    const std::string stem = i == 0 ? first : first + "_" + std::to_string(i);
-    if (take_file_name(stem + ".csv")) return stem;
+  const std::string first = report_kind + rank_part + utc_stamp();
+  std::string stem = first;
+  for (int i = 1; !report.appear(stem + ".csv"); ++i) stem = first + "_" + std::to_string(i);
+  if (!skipped) return join_path(directory_, stem);
+  // Whoever has the name of a report has those that begin like it.
+  std::string problem = "somebody else has just done so";
+  try {
+    if (skipped->appear(stem + "_skipped.csv")) return join_path(directory_, stem);
+  } catch (const WriteError& error) {
+    problem = error.what();
   }
+  report.disappear(stem + ".csv");
+  throw WriteError("The file " + join_path(directory_, stem) + "_skipped.csv cannot be created: " + problem);
 }
 
 }  // namespace msrun::torchair

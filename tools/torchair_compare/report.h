@@ -61,14 +61,14 @@ class Report {
   // A line with its line end.
   std::string text(const RowEntry& entry) const;
 
-  // The report, and beside it the dropped rows if there are any. If one cannot be written, neither is left, nor an
-  // older file at path.
-  void write(const std::string& path, const std::string& skipped_path, Columns columns) const;
+  // Writes the report, and beside it the dropped rows if there are any, under names that nothing else has. Returns what
+  // they have in common: <directory>/msprobe_cmp_report[_rank<r>]_<UTC time>, with "_1", "_2"... behind if there is
+  // such a report already. rank_part is "rank<r>_" or empty. If one cannot be written, neither is left.
+  std::string write(const std::string& rank_part, Columns columns) const;
   ReportTotals totals() const { return totals_; }
 
  private:
   void flush();
-  void write_both(const std::string& path, const std::string& skipped_path, Columns columns) const;
 
   std::string directory_;
   UniqueFd descriptor_;
@@ -79,9 +79,5 @@ class Report {
   std::uint64_t next_id_ = 0;
   ReportTotals totals_;
 };
-
-// The report's file names: <directory>/msprobe_cmp_report[_rank<r>]_<UTC time>, with "_1", "_2"... behind if there is
-// such a report already. The name is taken by creating an empty <stem>.csv.
-std::string take_report_stem(const std::string& directory, const std::string& rank_part);
 
 }  // namespace msrun::torchair

@@ -1,7 +1,7 @@
-// Loaded into torchair_convert with LD_PRELOAD: the world around it at its worst, at an instant that a test chooses.
+// Loaded into a tool with LD_PRELOAD: the world around it at its worst, at an instant that a test chooses.
 //
-// MSRUN_HOSTILE_DIR names a directory; what is done to names in it (files made, renamed, linked, removed) is counted.
-// MSRUN_HOSTILE_AT is the operation (1 is the first) before which something happens:
+// MSRUN_HOSTILE_DIR names a directory; files that are made, written, synced, renamed, linked and removed in it are
+// counted. MSRUN_HOSTILE_AT is the operation (1 is the first) before which something happens:
 //   MSRUN_HOSTILE_KILL is set: the process is killed;
 //   MSRUN_HOSTILE_FROM and MSRUN_HOSTILE_TO are set: the one file is renamed to the other.
 // MSRUN_HOSTILE_SCARCE: so many times a file in the directory is opened, from the MSRUN_HOSTILE_AT'th on, the system
@@ -65,9 +65,14 @@ extern "C" {
 int openat(int directory, const char* name, int flags, ...) {
   va_list arguments;
   va_start(arguments, flags);
-  const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+  const bool makes_a_file = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+  const mode_t mode = makes_a_file ? va_arg(arguments, mode_t) : 0;
   va_end(arguments);
-  if ((flags & O_CREAT) != 0) count(directory);
+  if (makes_a_file) count(directory);
+  if ((flags & O_TMPFILE) == O_TMPFILE && *setting("MSRUN_HOSTILE_OLD") != '\0' && is_hostile(directory)) {
+    errno = EOPNOTSUPP;  // as of a file system that has no files without a name
+    return -1;
+  }
   const long scarce = number("MSRUN_HOSTILE_SCARCE");
   if (scarce > 0 && is_hostile(directory)) {
     const long open = ++opens - number("MSRUN_HOSTILE_AT");
@@ -77,6 +82,11 @@ int openat(int directory, const char* name, int flags, ...) {
     }
   }
   return next<decltype(openat)>("openat")(directory, name, flags, mode);
+}
+
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  count(descriptor);
+  return next<decltype(write)>("write")(descriptor, bytes, size);
 }
 
 int fsync(int descriptor) {
@@ -99,7 +109,7 @@ int renameat2(int from_directory, const char* from, int to_directory, const char
 }
 
 int linkat(int from_directory, const char* from, int to_directory, const char* to, int flags) noexcept {
-  count(from_directory);
+  count(to_directory);
   return next<decltype(linkat)>("linkat")(from_directory, from, to_directory, to, flags);
 }
 

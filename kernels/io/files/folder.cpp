@@ -1,0 +1,127 @@
+#include "kernels/io/files/folder.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
+
+namespace msrun {
+namespace {
+
+std::string errno_text() { return std::system_category().message(errno); }
+
+std::string descriptor_path(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+int open_folder(int parent, const std::string& name, int more_flags) {
+  return openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | more_flags);
+}
+
+// Those of file systems that have no files without a name, and of kernels before there were any.
+bool means_unsupported(int code) {
+  return code == EOPNOTSUPP || code == EISDIR || code == EINVAL || code == ENOENT || code == ENOSYS;
+}
+
+}  // namespace
+
+Folder::Folder(const std::string& path) : path_(path.empty() ? "." : path) {
+  UniqueFd descriptor(open_folder(AT_FDCWD, path_, 0));
+  if (!descriptor) throw WriteError("The directory " + sanitised(path_) + " cannot be opened: " + errno_text());
+  descriptor_ = std::make_shared<const UniqueFd>(std::move(descriptor));
+}
+
+std::optional<Folder> Folder::open(const std::string& path) {
+  const std::string place = path.empty() ? "." : path;
+  UniqueFd descriptor(open_folder(AT_FDCWD, place, 0));
+  if (!descriptor) return std::nullopt;
+  return Folder(place, std::move(descriptor));
+}
+
+Folder::Folder(std::string path, UniqueFd descriptor)
+    : path_(std::move(path)), descriptor_(std::make_shared<const UniqueFd>(std::move(descriptor))) {}
+
+std::string Folder::path_of(std::string_view name) const { return join_path(path_, name); }
+
+Folder Folder::subfolder(const std::string& name) const {
+  const std::string path = path_of(name);
+  if (mkdirat(descriptor(), name.c_str(), 0777) != 0 && errno != EEXIST) {
+    throw WriteError("The output directory " + path + " cannot be created: " + errno_text());
+  }
+  UniqueFd inner(open_folder(descriptor(), name, O_NOFOLLOW));
+  if (inner) return {path, std::move(inner)};
+  const int code = errno;
+  struct stat status {};
+  if (fstatat(descriptor(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(status.st_mode)) {
+    throw WriteError("The " + path + " should be a directory" +
+                     (S_ISLNK(status.st_mode) ? ", not a symbolic link!" : "!"));
+  }
+  throw WriteError("The directory " + path + " cannot be opened: " + std::system_category().message(code));
+}
+
+bool Folder::make_new(const std::string& name) const {
+  if (mkdirat(descriptor(), name.c_str(), 0777) == 0) return true;
+  if (errno == EEXIST) return false;
+  throw WriteError("The output directory " + path_of(name) + " cannot be created: " + errno_text());
+}
+
+bool Folder::is_at_its_path() const {
+  struct stat held {};
+  struct stat there {};
+  return fstat(descriptor(), &held) == 0 && stat(path_.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
+         held.st_ino == there.st_ino;
+}
+
+PendingFile::PendingFile(const Folder& folder, std::string name)
+    : folder_(folder), name_(std::move(name)), temporary_(name_ + ".tmp") {
+  unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
+  descriptor_.reset(openat(folder_.descriptor(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  // Only through /proc does an open file get a name.
+  if (descriptor_ && access(descriptor_path(descriptor_.get()).c_str(), F_OK) == 0) return;
+  if (!descriptor_ && !means_unsupported(errno)) return;
+  descriptor_.reset(
+      openat(folder_.descriptor(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+  has_name_ = is_open();
+}
+
+PendingFile::~PendingFile() { abandon(); }
+
+bool PendingFile::link_to(const std::string& name) const {
+  return linkat(AT_FDCWD, descriptor_path(descriptor_.get()).c_str(), folder_.descriptor(), name.c_str(),
+                AT_SYMLINK_FOLLOW) == 0;
+}
+
+bool PendingFile::replace() {
+  if (!has_name_) {
+    if (link_to(name_)) return true;
+    if (errno != EEXIST) return false;
+    unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
+    has_name_ = link_to(temporary_);
+    if (!has_name_) return false;
+  }
+  if (renameat(folder_.descriptor(), temporary_.c_str(), folder_.descriptor(), name_.c_str()) != 0) return false;
+  has_name_ = false;
+  return true;
+}
+
+bool PendingFile::publish() {
+  // Some file systems report only at a close that a write has failed; the name needs the file open.
+  const int copy = fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0);
+  const bool published = copy >= 0 && close(copy) == 0 && replace();
+  abandon();
+  return published;
+}
+
+void PendingFile::abandon() {
+  const int code = errno;
+  descriptor_.reset();
+  if (has_name_) unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
+  has_name_ = false;
+  errno = code;
+}
+
+}  // namespace msrun

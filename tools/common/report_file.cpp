@@ -1,0 +1,116 @@
+#include "tools/common/report_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+constexpr std::string_view temporary_suffix = ".tmp";  // that PendingFile appends
+
+// Names of one kind and host: a process of another host cannot be asked for.
+std::string temporary_prefix(const std::string& kind) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
+  return "." + kind + "." + host.data() + ".";
+}
+
+// Removes what killed processes have left where files cannot be without a name.
+void remove_leftovers(const Folder& folder, const std::string& prefix) {
+  const int descriptor = ::openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const auto close = [](DIR* stream) { ::closedir(stream); };
+  const std::unique_ptr<DIR, decltype(close)> stream(::fdopendir(descriptor), close);
+  if (!stream) {
+    ::close(descriptor);
+    return;
+  }
+  while (const dirent* entry = ::readdir(stream.get())) {
+    std::string_view name = entry->d_name;
+    if (!name.starts_with(prefix) || !name.ends_with(temporary_suffix)) continue;
+    name.remove_prefix(prefix.size());
+    name.remove_suffix(std::min(name.size(), temporary_suffix.size()));
+    const std::optional<int> maker = parse_number<int>(name.substr(0, name.find('.')));
+    if (!maker || *maker <= 0 || ::kill(*maker, 0) == 0 || errno != ESRCH) continue;
+    ::unlinkat(folder.descriptor(), entry->d_name, 0);
+  }
+}
+
+// A name that no other report of this process has.
+std::string own_name(const Folder& folder, const std::string& kind) {
+  static int count = 0;
+  const std::string prefix = temporary_prefix(kind);
+  remove_leftovers(folder, prefix);
+  return prefix + std::to_string(::getpid()) + "." + std::to_string(++count);
+}
+
+}  // namespace
+
+ReportFile::ReportFile(const std::string& directory, const std::string& kind)
+    : folder_(directory), kind_(kind), temporary_(own_name(folder_, kind)), file_(folder_, temporary_) {
+  if (!file_.is_open()) fail("created");
+}
+
+void ReportFile::write(std::string_view bytes) {
+  buffer_ += bytes;
+  if (buffer_.size() >= buffer_bytes) flush();
+}
+
+void ReportFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t count = ::write(file_.descriptor(), rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail("written");
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  buffer_.clear();
+}
+
+bool ReportFile::appear(const std::string& name) {
+  flush();
+  // Some file systems report only at a close that a write has failed.
+  const int copy = ::fcntl(file_.descriptor(), F_DUPFD_CLOEXEC, 0);
+  if (copy < 0 || ::close(copy) != 0) fail("written");
+  const std::string open_file = "/proc/self/fd/" + std::to_string(file_.descriptor());
+  if (::linkat(AT_FDCWD, open_file.c_str(), folder_.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  if (errno == EEXIST) return false;
+  // Without links the name is taken first, by an empty file that the report then replaces.
+  const int link_error = errno;
+  const std::string named = temporary_ + std::string(temporary_suffix);
+  if (::faccessat(folder_.descriptor(), named.c_str(), F_OK, 0) != 0) {
+    errno = link_error;
+    fail("given its name");
+  }
+  const UniqueFd taken(
+      ::openat(folder_.descriptor(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!taken && errno == EEXIST) return false;
+  if (!taken) fail("given its name");
+  if (::renameat(folder_.descriptor(), named.c_str(), folder_.descriptor(), name.c_str()) == 0) return true;
+  const int rename_error = errno;
+  ::unlinkat(folder_.descriptor(), name.c_str(), 0);
+  errno = rename_error;
+  fail("given its name");
+}
+
+void ReportFile::disappear(const std::string& name) { ::unlinkat(folder_.descriptor(), name.c_str(), 0); }
+
+void ReportFile::fail(const char* action) const {
+  const std::string reason = std::system_category().message(errno);
+  throw WriteError("The file " + folder_.path_of(kind_) + "... cannot be " + action + ": " + reason);
+}
+
+}  // namespace msrun
