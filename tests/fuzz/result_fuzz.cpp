@@ -41,7 +41,7 @@ void take(std::string_view record) {
       dialect->append_details(details, result, 14);
       require(rows_in(details) == result.forward_rows.size() + result.backward_rows.size());
       std::string line;
-      dialect->append_result(line, result);
+      dialect->append_result(line, result, true);
       require(rows_in(line) == 1);
     }
   } catch (const RecordError&) {
