@@ -176,6 +176,7 @@ void ResultStore::close_csvs() {
     write_csv_files(*folder_, files_, style_, in_dump_order(all_devices), aside);
     if (aside != nullptr) aside->release();
   }
+  SetAside::drop_covered(*folder_, files_);
   write_device_csvs();
   if (!folder_->is_at_its_path()) {
     throw WriteError("The directory " + files_.directory +

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <functional>
+#include <optional>
 #include <system_error>
 
 #include "kernels/io/files/csv.h"
@@ -52,6 +53,10 @@ void add_results(std::vector<std::size_t>& hashes, std::string_view text, Side s
     for (std::size_t i = 3; i < row.size(); ++i) statuses += row[i] + '\n';
     if (has_message) add_hash(hashes, 'm', statuses);
   }
+}
+
+std::string copy_name(const std::string& name, int copy) {
+  return name + ".bak" + (copy == 0 ? "" : std::to_string(copy));
 }
 
 // The title row counts for nothing: it depends on the options.
@@ -124,7 +129,7 @@ void SetAside::keep() {
 // A second name of the file as it is: the one with the first name is replaced, not written to.
 void SetAside::keep_file(const std::string& name) {
   for (int copy = 0; copy < most_copies; ++copy) {
-    const std::string kept = name + ".bak" + (copy == 0 ? "" : std::to_string(copy));
+    const std::string kept = copy_name(name, copy);
     if (linkat(folder_.descriptor(), name.c_str(), folder_.descriptor(), kept.c_str(), 0) == 0) {
       kept_.push_back(kept);
       return;
@@ -140,6 +145,28 @@ void SetAside::keep_file(const std::string& name) {
   }
   throw WriteError("The file " + folder_.path_of(name) + " cannot be kept: there are " + std::to_string(most_copies) +
                    " copies of it.");
+}
+
+void SetAside::drop_covered(const Folder& folder, const RunFiles& files) {
+  for (const std::string& path : {files.result, files.details}) {
+    const std::string name(base_name(path));
+    std::optional<Hashes> now;
+    for (int copy = 0; copy < most_copies; ++copy) {
+      const std::string kept = copy_name(name, copy);
+      if (faccessat(folder.descriptor(), kept.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) break;
+      const SetAside reader(folder, files, Matters::rows);
+      const auto rows_of = [&](const std::string& file) {
+        Hashes rows;
+        add_lines(rows, 'd', without_titles(reader.text_of(file)));
+        std::ranges::sort(rows);
+        const auto repeated = std::ranges::unique(rows);
+        rows.erase(repeated.begin(), repeated.end());
+        return rows;
+      };
+      if (!now) now = rows_of(name);
+      if (std::ranges::includes(*now, rows_of(kept))) unlinkat(folder.descriptor(), kept.c_str(), 0);
+    }
+  }
 }
 
 void SetAside::release() {

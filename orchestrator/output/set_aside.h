@@ -34,6 +34,9 @@ class SetAside {
   // in it is missing any more.
   void release();
 
+  // Removes copies that a run made which did not come to its end, if the files now have every row of them.
+  static void drop_covered(const Folder& folder, const RunFiles& files);
+
   // What keep() has made: none or two names.
   const std::vector<std::string>& kept() const { return kept_; }
 

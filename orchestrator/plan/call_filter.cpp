@@ -114,10 +114,10 @@ std::string CallNames::shown(const std::vector<const Api*>& apis) const {
 std::string CallNames::hint(const std::string& pattern) const {
   if (apis_.empty()) return {};
   const std::vector<const Api*> near = nearest(pattern);
-  if (!near.empty()) return "; the nearest in the recording: " + shown(near);
+  if (!near.empty()) return "; the nearest among the calls to check: " + shown(near);
   std::vector<const Api*> first;
   for (std::size_t i = 0; i < std::min(most_shown, apis_.size()); ++i) first.push_back(&apis_[i]);
-  return "; the recording has " + shown(first) +
+  return "; the calls to check are of " + shown(first) +
          (apis_.size() > first.size() ? " and " + std::to_string(apis_.size() - first.size()) + " other APIs" : "");
 }
 

@@ -225,7 +225,8 @@ class FailingCalls : public ::testing::Test {
     std::array<std::uint64_t, fault_kinds.size()> calls{};
     {
       const Counters counters(scratch_ / "state");
-      ASSERT_EQ(watched(begins ? arguments(out) : continued(out), counted()).exit_code, 0);
+      const Finished calm = watched(begins ? arguments(out) : continued(out), counted());
+      ASSERT_EQ(calm.exit_code, 0) << calm.out << calm.err;
       for (std::size_t kind = 0; kind < calls.size(); ++kind) calls[kind] = counters.calls(kind);
     }
     for (std::size_t kind = 0; kind < calls.size(); ++kind) {

@@ -41,10 +41,14 @@ class Limited : public Untouched {
     std::vector<std::string> arguments{"-api_info", write_dump(root.dump()), "-o", out(), "--task-timeout", "120"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     finished_ = msrun(arguments, scratch_.path());
-    EXPECT_EQ(finished_.exit_code, 0) << finished_.out << finished_.err;
     std::map<std::string, Row> rows;
     const Rows table = read_csv(only_file(out(), "accuracy_checking_result_"));
-    for (std::size_t i = 1; i < table.size(); ++i) rows[table[i].at(0)] = table[i];
+    bool checked = false;
+    for (std::size_t i = 1; i < table.size(); ++i) {
+      rows[table[i].at(0)] = table[i];
+      checked = checked || table[i].at(1) != "SKIP";
+    }
+    EXPECT_EQ(finished_.exit_code, checked ? exit_completed : exit_fail_on) << finished_.out << finished_.err;
     return rows;
   }
 
@@ -239,10 +243,11 @@ TEST_F(Limited, LimitsOfSmallValuesAreChosenAndKept) {
   EXPECT_NE(details("documented"), details("current"));
 
   const fs::path csv = only_file(scratch_ / "documented", "accuracy_checking_result_");
-  const Finished other = msrun(arguments("documented", {"-csv_path", csv}), scratch_.path());
+  const Finished other = msrun(arguments("documented", {"--limits", "current", "-csv_path", csv}), scratch_.path());
   EXPECT_EQ(other.exit_code, exit_usage);
   EXPECT_THAT(other.err, HasSubstr("limits (\"documented\" then, \"current\" now)"));
   EXPECT_EQ(msrun(arguments("documented", {"--limits", "documented", "-csv_path", csv}), scratch_.path()).exit_code, 0);
+  EXPECT_EQ(msrun(arguments("documented", {"-csv_path", csv}), scratch_.path()).exit_code, 0);
 }
 
 }  // namespace

@@ -131,12 +131,12 @@ TEST_F(OutsideData, ADumpBehindALinkIsInsideOfItself) {
 
 TEST_F(OutsideData, ChangesResultsSoThatARunIsContinuedWithTheSameAnswer) {
   rename("Functional.gelu.0.forward", "input_args", elsewhere_ / input_of("Functional.gelu.0"));
-  ASSERT_EQ(check("allowed", {"--allow-outside-data"}).exit_code, 0);
-  const std::string result = only_file(scratch_ / "allowed", "accuracy_checking_result_");
-  const Finished other = check("unused", {"-csv_path", result});
+  ASSERT_EQ(check("refused", {}).exit_code, 0);
+  const std::string result = only_file(scratch_ / "refused", "accuracy_checking_result_");
+  const Finished other = check("unused", {"-csv_path", result, "--allow-outside-data"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_THAT(other.err, HasSubstr("outside_data (\"allowed\" then, \"refused\" now)"));
-  EXPECT_EQ(check("unused", {"-csv_path", result, "--allow-outside-data"}).exit_code, 0);
+  EXPECT_THAT(other.err, HasSubstr("outside_data (\"refused\" then, \"allowed\" now)"));
+  EXPECT_EQ(check("unused", {"-csv_path", result}).exit_code, 0);
 }
 
 }  // namespace

@@ -181,10 +181,10 @@ TEST(Patterns, ThatMatchNoCallAreNamed) {
                               "--only", "linear", "--sim-fault", "conv2d=hf32"},
                              scratch.path());
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("[WARNING] --only: no call matches linear; the nearest in the recording: "
+  EXPECT_THAT(run.out, HasSubstr("[WARNING] --only: no call matches linear; the nearest among the calls to check: "
                                  "'Functional.linear.*' ("));
-  EXPECT_THAT(run.out, HasSubstr("[WARNING] --sim-fault: no call matches conv2d; the nearest in the recording: "
-                                 "'Functional.conv2d.*' ("));
+  EXPECT_THAT(run.out, HasSubstr("[WARNING] --sim-fault: no call matches conv2d; the calls to check are of "
+                                 "'Functional.linear.*' (1 call)."));
   EXPECT_EQ(run.out.find("matches Functional"), std::string::npos) << run.out;
 }
 

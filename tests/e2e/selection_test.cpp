@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-class Selection : public Untouched {
+class SelectedCalls : public Untouched {
  protected:
   Finished check(const std::vector<std::string>& more, const std::string& api_info = dump("llama_bf16")) {
     std::vector<std::string> arguments{"-api_info", api_info, "-o", out()};
@@ -39,9 +39,9 @@ class Selection : public Untouched {
   }
 };
 
-TEST_F(Selection, PatternsThatMeetNoCallAreRefusedWithTheNearest) {
+TEST_F(SelectedCalls, PatternsThatMeetNoCallAreRefusedWithTheNearest) {
   const std::string what = "A pattern stands for whole names of calls, such as ";
-  const std::string nearest = "the nearest in the recording: 'Torch.matmul.*' (4 calls)";
+  const std::string nearest = "the nearest among the calls to check: 'Torch.matmul.*' (4 calls)";
   for (const char* pattern : {"Torch.matmull*", "matmul", "torch.matmul.*", "Torch.matmul", "torch.matmul.0.forward"}) {
     expect_selection_refused({"--only", pattern}, {"--only: no call matches ", nearest, what});
   }
@@ -50,14 +50,14 @@ TEST_F(Selection, PatternsThatMeetNoCallAreRefusedWithTheNearest) {
   expect_selection_refused({"--only", "Torch.matmul.*", "--except", "Torch.*.backward"}, {"--except leaves no call"});
 }
 
-TEST_F(Selection, SeveralPatternsAndNamesOfEntriesAreTaken) {
+TEST_F(SelectedCalls, SeveralPatternsAndNamesOfEntriesAreTaken) {
   const Finished run = check({"--only", "Torch.matmul.0.forward,Torch.matmul.1.backward", "--only", "Functional.silu.*",
                               "--except", "Functional.silu.1.forward"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(checked(), ElementsAre("Torch.matmul.0", "Torch.matmul.1", "Functional.silu.0"));
 }
 
-TEST_F(Selection, ExceptLeavesCallsOutAndGoesOnWithThat) {
+TEST_F(SelectedCalls, ExceptLeavesCallsOutAndGoesOnWithThat) {
   ASSERT_EQ(check({"--except", "Functional.*,Tensor.*"}).exit_code, 0);
   const std::vector<std::string> rest = checked();
   EXPECT_FALSE(rest.empty());
@@ -69,7 +69,7 @@ TEST_F(Selection, ExceptLeavesCallsOutAndGoesOnWithThat) {
   EXPECT_EQ(read_file(result), before);
 }
 
-TEST_F(Selection, RecordingsWithoutCallsAreRefused) {
+TEST_F(SelectedCalls, RecordingsWithoutCallsAreRefused) {
   const auto refused = [&](const std::string& text, const std::vector<std::string>& parts) {
     const std::string path = write_dump(text);
     for (const char* command : {"multi_acc_check", "run_overflow_check"}) {
@@ -100,7 +100,7 @@ TEST_F(Selection, RecordingsWithoutCallsAreRefused) {
   EXPECT_THAT(checked(), ElementsAre("Torch.exp.0"));
 }
 
-TEST_F(Selection, ADirectoryInPlaceOfADumpIsSearched) {
+TEST_F(SelectedCalls, ADirectoryInPlaceOfADumpIsSearched) {
   const auto refused = [&](const std::vector<std::string>& parts) {
     expect_refused({"-api_info", scratch_ / "dumps", "-o", out()}, parts);
   };
@@ -116,7 +116,7 @@ TEST_F(Selection, ADirectoryInPlaceOfADumpIsSearched) {
   expect_refused({"-forward", scratch_ / "dumps", "-o", out()}, {"-forward", "forward_info_3.json"});
 }
 
-TEST_F(Selection, RepeatedCallsAreLeftOutAndTheJournalSaysWhoStandsForThem) {
+TEST_F(SelectedCalls, RepeatedCallsAreLeftOutAndTheJournalSaysWhoStandsForThem) {
   const Finished run = check({"-f"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("repeated calls that are left out: 52; represented by "));
@@ -136,7 +136,7 @@ TEST_F(Selection, RepeatedCallsAreLeftOutAndTheJournalSaysWhoStandsForThem) {
       HasSubstr("repeated calls that are left out: 1; represented by "));
 }
 
-TEST_F(Selection, AFilteredRunGoesOnWhereItStopped) {
+TEST_F(SelectedCalls, AFilteredRunGoesOnWhereItStopped) {
   ASSERT_EQ(check({"-f"}).exit_code, 0);
   const fs::path result = only_file(out(), "accuracy_checking_result_");
   const std::string whole = read_file(result);
@@ -157,7 +157,7 @@ TEST_F(Selection, AFilteredRunGoesOnWhereItStopped) {
   EXPECT_EQ(names(read_csv(cut)), names(read_csv(result)));
 }
 
-TEST_F(Selection, ConfigMayBeYaml) {
+TEST_F(SelectedCalls, ConfigMayBeYaml) {
   write_file(scratch_ / "config.yaml",
              "white_list: [silu, matmul]\nblack_list:\n  - matmul\nprecision: 4\nwhitelist: []\n");
   const Finished run = check({"-config", scratch_ / "config.yaml"});
@@ -175,7 +175,7 @@ TEST_F(Selection, ConfigMayBeYaml) {
   EXPECT_THAT(silu->at(4), ::testing::MatchesRegex("[01]\\.[0-9]{4}"));
 }
 
-TEST_F(Selection, ErrorDataLieBesideTheCsvs) {
+TEST_F(SelectedCalls, ErrorDataLieBesideTheCsvs) {
   const fs::path here = fs::current_path();
   ASSERT_EQ(check({"-save_error_data", "--only", "Functional.silu.0", "--sim-fault", "Functional.silu.0=wrong-block"})
                 .exit_code,
@@ -187,7 +187,7 @@ TEST_F(Selection, ErrorDataLieBesideTheCsvs) {
   }
 }
 
-TEST_F(Selection, ListsArePrintedAsJson) {
+TEST_F(SelectedCalls, ListsArePrintedAsJson) {
   for (const char* list : {"--list-apis", "--list-standards"}) {
     for (const std::vector<std::string>& words :
          {std::vector<std::string>{list, "--json"}, {list, "--message-format", "json"}}) {
@@ -198,7 +198,7 @@ TEST_F(Selection, ListsArePrintedAsJson) {
   }
 }
 
-TEST_F(Selection, JitOnASimulatedDeviceIsSaidToDoNothing) {
+TEST_F(SelectedCalls, JitOnASimulatedDeviceIsSaidToDoNothing) {
   const Finished run = check({"-j", "--only", "Functional.silu.0"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.out, HasSubstr("[WARNING] -j does nothing: the backend sim compiles no operators."));

@@ -175,7 +175,7 @@ Var hardswish(const Var& x) {
       },
       [](auto a, auto, auto g) {
         using T = decltype(a);
-        return a < T{-3} ? T{0} : a >= 3 ? g : g * (a / 3 + T{0.5});
+        return a < T{-3} ? T{0} : a > 3 ? g : g * (a / 3 + T{0.5});
       });
 }
 

@@ -96,7 +96,7 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
   return record(map(wide, powers, [order](auto s) { return std::pow(s, static_cast<decltype(s)>(1 / order)); }),
                 [p](auto v, auto y, auto g) {
                   using T = decltype(v);
-                  if (y == 0 || (v == 0 && !(p >= 2 && is_nan(y)))) return T{0};
+                  if (y == 0 || (v == 0 && !is_nan(y))) return T{0};
                   return g * v * std::pow(std::abs(v), static_cast<T>(p - 2)) / std::pow(y, static_cast<T>(p - 1));
                 });
 }

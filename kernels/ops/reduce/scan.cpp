@@ -280,31 +280,33 @@ Var logcumsumexp(const Var& x, std::int64_t axis) {
   });
   // dx_i = exp(x_i - y_i) * s_i with s_i = g_i + exp(y_i - y_{i+1}) s_{i+1}; y never falls, so no exponent is positive.
   // Behind an infinity nothing flows back, to the infinity itself NaN, and NaN spreads over its whole line.
-  return x.tape().record(y.to(x.dtype()),
-                         {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
-                             return visit_floats(wide, [&](auto zero) {
-                               using T = decltype(zero);
-                               Tensor result = g.to(wide).clone();
-                               for_each_line<T>(
-                                   axis,
-                                   [](std::int64_t extent, auto log_sum, auto to) {
-                                     constexpr T infinity = std::numeric_limits<T>::infinity();
-                                     if (extent == 0) return;
-                                     const T last = log_sum[extent - 1];
-                                     for (std::int64_t i = extent - 1; i-- > 0;) {
-                                       if (log_sum[i] == -infinity || log_sum[i + 1] == infinity) continue;
-                                       to[i] += std::exp(log_sum[i] - log_sum[i + 1]) * to[i + 1];
-                                     }
-                                     for (std::int64_t i = 0; std::isnan(last) && i < extent; ++i) to[i] = last;
-                                   },
-                                   y, result);
-                               return map(t.dtype(), t, y, result, [](auto v, auto log_sum, auto s) {
-                                 using U = decltype(v);
-                                 constexpr U nothing = -std::numeric_limits<U>::infinity();
-                                 return v == nothing && log_sum != nothing ? s * 0 : std::exp(v - log_sum) * s;
-                               });
-                             });
-                           }}});
+  return x.tape().record(y.to(x.dtype()), {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
+                                              return visit_floats(wide, [&](auto zero) {
+                                                using T = decltype(zero);
+                                                Tensor result = g.to(wide).clone();
+                                                for_each_line<T>(
+                                                    axis,
+                                                    [](std::int64_t extent, auto log_sum, auto to) {
+                                                      constexpr T infinity = std::numeric_limits<T>::infinity();
+                                                      if (extent == 0) return;
+                                                      const T last = log_sum[extent - 1];
+                                                      for (std::int64_t i = extent - 1; i-- > 0;) {
+                                                        if (log_sum[i] == -infinity || log_sum[i + 1] == infinity)
+                                                          continue;
+                                                        to[i] += std::exp(log_sum[i] - log_sum[i + 1]) * to[i + 1];
+                                                      }
+                                                      for (std::int64_t i = 0; std::isnan(last) && i < extent; ++i)
+                                                        to[i] = last;
+                                                    },
+                                                    y, result);
+                                                return map(t.dtype(), t, y, result, [](auto v, auto log_sum, auto s) {
+                                                  using U = decltype(v);
+                                                  constexpr U nothing = -std::numeric_limits<U>::infinity();
+                                                  return v == nothing && log_sum != nothing ? s * 0
+                                                                                            : std::exp(v - log_sum) * s;
+                                                });
+                                              });
+                                            }}});
 }
 
 // Differences of neighbours, n times; of bools, whether they differ.

@@ -129,14 +129,9 @@ Variance moments(const Var& x, const Dims& axes, double correction) {
 Var variance(const Var& x, const Variance& m, const Dims& axes, bool keepdim) {
   return x.tape().record(as_dtype_of(x, m.variance).reshape(reduced_shape(x.shape(), axes, keepdim)),
                          {{x, [t = x.tensor(), mean = m.mean, divisor = m.divisor, axes](const Tensor& g) {
-                             const bool of_all = axes.empty() || t.rank() == 0;
                              return map(t.dtype(), t, mean, expand_reduced(g, t.shape(), axes),
-                                        [divisor, of_all](auto v, auto average, auto gradient) {
-                                          using T = decltype(v);
-                                          // Over everything torch does not look at the deviations then.
-                                          if (of_all && divisor == 0)
-                                            return gradient * std::numeric_limits<T>::infinity();
-                                          return 2 * gradient * (v - average) / static_cast<T>(divisor);
+                                        [divisor](auto v, auto average, auto gradient) {
+                                          return 2 * gradient * (v - average) / static_cast<decltype(v)>(divisor);
                                         });
                            }}});
 }

@@ -13,7 +13,9 @@ namespace {
 
 using namespace testing;
 using ::testing::DoubleNear;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::IsNan;
 using ::testing::Pointwise;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
@@ -123,7 +125,8 @@ TEST(Reduction, LogSumExp) {
   EXPECT_EQ(run("logsumexp", {float64({2}, {-inf, -inf}), std::int64_t{0}})[0], -inf);
   EXPECT_EQ(run("logsumexp", {float64({2}, {inf, 1}), std::int64_t{0}})[0], inf);
   EXPECT_EQ(run("logsumexp", {float64({0, 1}, {}), std::int64_t{0}})[0], -inf);
-  EXPECT_THAT(gradient("logsumexp", {float64({2}, {-inf, -inf}), std::int64_t{0}}), ElementsAre(0, 0));
+  // As in torch: -inf less -inf.
+  EXPECT_THAT(gradient("logsumexp", {float64({2}, {-inf, -inf}), std::int64_t{0}}), Each(IsNan()));
   check_gradients("Torch", "logsumexp", {uniform({3, 4, 2}, -3, 3, 6), ints({0, 2}), true});
 }
 
@@ -248,7 +251,8 @@ TEST(Scan, LatestExtremumOnTies) {
 TEST(Scan, LogCumSumExpIsStable) {
   const std::vector<double> y = run("logcumsumexp", {float64({4}, {-inf, 1000, 1000, -1000}), std::int64_t{0}});
   EXPECT_THAT(y, ElementsAre(-inf, 1000, DoubleNear(1000 + std::log(2), 1e-12), DoubleNear(1000 + std::log(2), 1e-12)));
-  EXPECT_THAT(gradient("logcumsumexp", {float64({3}, {-inf, 1000, -1000}), std::int64_t{0}}), ElementsAre(0, 2, 0));
+  EXPECT_THAT(gradient("logcumsumexp", {float64({3}, {-inf, 1000, -1000}), std::int64_t{0}}),
+              ElementsAre(IsNan(), 2, 0));
 }
 
 TEST(Scan, Differences) {

@@ -40,6 +40,16 @@ TEST_F(SetAsideTest, KeepsNothingThatIsAllThere) {
   EXPECT_EQ(scratch_.names().size(), 2U);
 }
 
+TEST_F(SetAsideTest, CopiesOfAnEarlierRunGoWhenTheirRowsAreThere) {
+  write_file(files_.result + ".bak", "other titles\r\nA,pass,pass\r\n");
+  write_file(files_.result + ".bak1", "titles\r\nA,pass,pass\r\nC,pass,pass\r\n");
+  write_file(files_.details + ".bak", "titles\r\nB.0,y\r\nA.0,");
+  SetAside::drop_covered(folder_, files_);
+  EXPECT_FALSE(std::filesystem::exists(files_.result + ".bak"));
+  EXPECT_TRUE(std::filesystem::exists(files_.result + ".bak1")) << "C is nowhere else";
+  EXPECT_FALSE(std::filesystem::exists(files_.details + ".bak"));
+}
+
 TEST_F(SetAsideTest, KeepsBothFilesUntilTheRestIsThere) {
   for (const SetAside::Matters matters : {SetAside::Matters::rows, SetAside::Matters::calls}) {
     const std::string result = read_file(files_.result);

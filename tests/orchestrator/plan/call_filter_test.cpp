@@ -59,11 +59,11 @@ TEST(CallFilter, APatternThatMeetsNothingIsNamedWithTheNearest) {
   const std::string matmuls = "'Torch.matmul.*' (2 calls), 'Tensor.matmul.*' (1 call)";
   EXPECT_THAT(
       refusal("Torch.matmull*"),
-      AllOf(HasSubstr("--only: no call matches 'Torch.matmull*'; the nearest in the recording: 'Torch.matmul.*'"),
+      AllOf(HasSubstr("--only: no call matches 'Torch.matmull*'; the nearest among the calls to check: 'Torch.matmul.*'"),
             HasSubstr("A pattern stands for whole names of calls, such as Torch.matmul.0 or 'Torch.matmul.*', "
                       "upper and lower case told apart; several are separated by commas."),
             Not(HasSubstr("\n"))));
-  EXPECT_THAT(refusal("matmul"), HasSubstr("matches matmul; the nearest in the recording: " + matmuls + "."));
+  EXPECT_THAT(refusal("matmul"), HasSubstr("matches matmul; the nearest among the calls to check: " + matmuls + "."));
   EXPECT_THAT(refusal("torch.matmul.*"), HasSubstr("recording: 'Torch.matmul.*' (2 calls)."));
   EXPECT_THAT(refusal("torch.matmul.0.forward"), HasSubstr("recording: 'Torch.matmul.*' (2 calls)."));
   EXPECT_THAT(refusal("Torch.matmul"), HasSubstr("recording: 'Torch.matmul.*' (2 calls)."));

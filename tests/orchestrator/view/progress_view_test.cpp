@@ -55,7 +55,7 @@ TEST(StatusLine, OfEightyColumnsHasWhatIsSuspiciousAndTheCallThatRuns) {
   state.devices = {{0, {{"Torch.add.0", 0.4}}},
                    {1, {{"Functional.scaled_dot_product_attention.1234", 321}, {"Torch.mul.0", 1}}}};
   EXPECT_EQ(terminal_line(state, 79),
-            "12345/123456 9% 1:01:40 left | suspicious 1345 | scaled_dot_pro..ion.1234 321s +2");
+            "12345/123456 9% 1:01:40 left | suspicious 1345 | scaled_dot_pr..on.1234 321s +2");
   state.devices[1].calls[0].name = "Torch.matmul.8";
   EXPECT_EQ(terminal_line(state, 79), "12345/123456 9% 1:01:40 left | suspicious 1345 | Torch.matmul.8 321s +2");
   state.devices[1].calls[0].name = "Torch.精度精度精度精度精度精度精度精度精度精度.8";
@@ -67,7 +67,7 @@ TEST(StatusLine, OfEightyColumnsHasWhatIsSuspiciousAndTheCallThatRuns) {
 TEST(StatusLine, CountsCallsThatFailedToRun) {
   ProgressState state = state_at(250, 10);
   state.counts.skip = state.counts.failed_to_run = 2;
-  EXPECT_EQ(terminal_line(state, 79),
+  EXPECT_EQ(terminal_line(state, 90),
             "250/1000 25% 0:30 left | suspicious 0 failed 2 | pass 250 warning 0 error 0 SKIP 2");
   EXPECT_THAT(plain_line(state), ::testing::EndsWith(", SKIP 2, failed to run 2"));
 }
