@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <functional>
-#include <optional>
 #include <system_error>
 
 #include "kernels/io/files/csv.h"
@@ -148,23 +147,28 @@ void SetAside::keep_file(const std::string& name) {
 }
 
 void SetAside::drop_covered(const Folder& folder, const RunFiles& files) {
-  for (const std::string& path : {files.result, files.details}) {
-    const std::string name(base_name(path));
-    std::optional<Hashes> now;
-    for (int copy = 0; copy < most_copies; ++copy) {
-      const std::string kept = copy_name(name, copy);
-      if (faccessat(folder.descriptor(), kept.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) break;
-      const SetAside reader(folder, files, Matters::rows);
-      const auto rows_of = [&](const std::string& file) {
-        Hashes rows;
-        add_lines(rows, 'd', without_titles(reader.text_of(file)));
-        std::ranges::sort(rows);
-        const auto repeated = std::ranges::unique(rows);
-        rows.erase(repeated.begin(), repeated.end());
-        return rows;
-      };
-      if (!now) now = rows_of(name);
-      if (std::ranges::includes(*now, rows_of(kept))) unlinkat(folder.descriptor(), kept.c_str(), 0);
+  const std::array<std::string, 2> names{std::string(base_name(files.result)), std::string(base_name(files.details))};
+  for (int copy = 0; copy < most_copies; ++copy) {
+    const std::array<std::string, 2> copies{copy_name(names[0], copy), copy_name(names[1], copy)};
+    const auto exists = [&](const std::string& name) {
+      return faccessat(folder.descriptor(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    };
+    if (std::ranges::none_of(copies, exists)) break;
+    const SetAside reader(folder, files, Matters::rows);
+    const auto rows_of = [&](const std::string& file) {
+      Hashes rows;
+      add_lines(rows, 'd', without_titles(reader.text_of(file)));
+      std::ranges::sort(rows);
+      const auto repeated = std::ranges::unique(rows);
+      rows.erase(repeated.begin(), repeated.end());
+      return rows;
+    };
+    bool covered = true;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      covered = covered && std::ranges::includes(rows_of(names[i]), rows_of(copies[i]));
+    }
+    for (const std::string& name : copies) {
+      if (covered) unlinkat(folder.descriptor(), name.c_str(), 0);
     }
   }
 }

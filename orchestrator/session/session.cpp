@@ -240,7 +240,12 @@ int Session::close(const ResultStore& results, const SessionEnd& end) {
 int Session::finish_output(int code) {
   // Seconds without a byte read. Whoever has stopped the run does not wait long for its end.
   const double patience = code == exit_incomplete ? 1 : 5;
-  const UniqueFd signals = signal_queue();
+  UniqueFd signals;
+  try {
+    signals = signal_queue();
+  } catch (const std::system_error&) {
+    // Without a descriptor for them signals are only seen after the patience.
+  }
   out_.finish(patience, signals.get());
   if (const std::string problem = out_.problem(); !problem.empty()) err_ << "msrun: " << problem << '\n' << std::flush;
   if (out_.lost_lines() > 0 && job_.prints_results() && code == exit_completed) {

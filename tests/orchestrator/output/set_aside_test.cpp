@@ -44,10 +44,12 @@ TEST_F(SetAsideTest, CopiesOfAnEarlierRunGoWhenTheirRowsAreThere) {
   write_file(files_.result + ".bak", "other titles\r\nA,pass,pass\r\n");
   write_file(files_.result + ".bak1", "titles\r\nA,pass,pass\r\nC,pass,pass\r\n");
   write_file(files_.details + ".bak", "titles\r\nB.0,y\r\nA.0,");
+  write_file(files_.details + ".bak1", "titles\r\nA.0,x\r\n");
   SetAside::drop_covered(folder_, files_);
   EXPECT_FALSE(std::filesystem::exists(files_.result + ".bak"));
   EXPECT_TRUE(std::filesystem::exists(files_.result + ".bak1")) << "C is nowhere else";
   EXPECT_FALSE(std::filesystem::exists(files_.details + ".bak"));
+  EXPECT_TRUE(std::filesystem::exists(files_.details + ".bak1")) << "the two belong together";
 }
 
 TEST_F(SetAsideTest, KeepsBothFilesUntilTheRestIsThere) {

@@ -59,19 +59,20 @@ TEST(CallFilter, APatternThatMeetsNothingIsNamedWithTheNearest) {
   const std::string matmuls = "'Torch.matmul.*' (2 calls), 'Tensor.matmul.*' (1 call)";
   EXPECT_THAT(
       refusal("Torch.matmull*"),
-      AllOf(HasSubstr("--only: no call matches 'Torch.matmull*'; the nearest among the calls to check: 'Torch.matmul.*'"),
-            HasSubstr("A pattern stands for whole names of calls, such as Torch.matmul.0 or 'Torch.matmul.*', "
-                      "upper and lower case told apart; several are separated by commas."),
-            Not(HasSubstr("\n"))));
+      AllOf(
+          HasSubstr("--only: no call matches 'Torch.matmull*'; the nearest among the calls to check: 'Torch.matmul.*'"),
+          HasSubstr("A pattern stands for whole names of calls, such as Torch.matmul.0 or 'Torch.matmul.*', "
+                    "upper and lower case told apart; several are separated by commas."),
+          Not(HasSubstr("\n"))));
   EXPECT_THAT(refusal("matmul"), HasSubstr("matches matmul; the nearest among the calls to check: " + matmuls + "."));
-  EXPECT_THAT(refusal("torch.matmul.*"), HasSubstr("recording: 'Torch.matmul.*' (2 calls)."));
-  EXPECT_THAT(refusal("torch.matmul.0.forward"), HasSubstr("recording: 'Torch.matmul.*' (2 calls)."));
-  EXPECT_THAT(refusal("Torch.matmul"), HasSubstr("recording: 'Torch.matmul.*' (2 calls)."));
-  EXPECT_THAT(refusal("Torch.matmul.17"), HasSubstr("recording: 'Torch.matmul.*' (2 calls)"));
-  EXPECT_THAT(refusal("Functional.cov2d.0"), HasSubstr("recording: 'Functional.conv2d.*' (1 call)."));
-  EXPECT_THAT(refusal("linalg.nrom"), HasSubstr("recording: 'Torch.linalg.norm.*' (1 call)."));
+  EXPECT_THAT(refusal("torch.matmul.*"), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)."));
+  EXPECT_THAT(refusal("torch.matmul.0.forward"), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)."));
+  EXPECT_THAT(refusal("Torch.matmul"), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)."));
+  EXPECT_THAT(refusal("Torch.matmul.17"), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)"));
+  EXPECT_THAT(refusal("Functional.cov2d.0"), HasSubstr("among the calls to check: 'Functional.conv2d.*' (1 call)."));
+  EXPECT_THAT(refusal("linalg.nrom"), HasSubstr("among the calls to check: 'Torch.linalg.norm.*' (1 call)."));
   // Nothing is near: what there is.
-  EXPECT_THAT(refusal("A"), HasSubstr("matches A; the recording has " + matmuls +
+  EXPECT_THAT(refusal("A"), HasSubstr("matches A; the calls to check are of " + matmuls +
                                       ", 'Functional.silu.*' (1 call) and 5 "
                                       "other APIs."));
 }
