@@ -133,7 +133,7 @@ void require_same_run(const std::string& metadata, const json& expected, const O
     const json earlier = begun.value(key, json());
     if (earlier == value) continue;
     differences += differences.empty() ? "" : ", ";
-    differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it" +
+    differences += key == "dump" ? "the dump, or what --only, --except, -f and -config leave of it" +
                                        selection_differences(recorded, options)
                                  : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
   }
