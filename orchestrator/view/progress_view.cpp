@@ -47,11 +47,11 @@ class HumanView : public ProgressView {
  public:
   explicit HumanView(Console& console) : console_(console) {}
 
-  void run_started(const RunStarted&) override {}
+  void run_started(const RunStarted& event) override { names_calls_ = !event.overflow_check; }
   void runner_died(const RunnerDied& event) override { spdlog::warn("{}", died_text(event)); }
 
   void api_result(const ApiResult& result) override {
-    if (result.overflow) return;
+    if (!names_calls_ || result.overflow) return;
     if (is_suspicious(result)) {
       name("Suspicious: " + std::string(status_text(overall_status(result))), result, reason_text(reason_of(result)));
     } else if (result.outcome == Outcome::failed_to_run) {
@@ -74,6 +74,7 @@ class HumanView : public ProgressView {
   }
 
   Console& console_;
+  bool names_calls_ = true;
   std::unordered_map<std::string, std::uint64_t> named_;  // calls by API
 };
 
