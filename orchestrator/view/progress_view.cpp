@@ -15,6 +15,7 @@
 #include "kernels/base/version.h"
 #include "orchestrator/view/result_text.h"
 #include "orchestrator/view/status_line.h"
+#include "runner/results/api_name.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -66,7 +67,7 @@ class HumanView : public ProgressView {
   // One fault can hit every call of an API: those beyond the first few are counted, and in the result file.
   void name(const std::string& what, const ApiResult& result, const std::string& reason) {
     constexpr std::uint64_t most = 3;
-    const std::string api = api_of(result.name);
+    const std::string api(api_of(result.name));
     const std::uint64_t count = ++named_[api];
     if (count > most) return;
     spdlog::warn("{} {}: {}{}", what, result.name, reason,

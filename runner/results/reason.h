@@ -15,6 +15,9 @@ inline constexpr std::string_view simulated_notice = "simulated device; no NPU o
 // Whether the call is a warning or an error that rounding does not explain.
 bool is_suspicious(const ApiResult& result);
 
+// The first line of a Message that says something, fit for a terminal.
+std::string first_line(const std::string& message);
+
 struct Reason {
   std::string output;              // "forward.output.0", "backward.output.2"; empty if no row says why
   std::vector<std::string> lines;  // one or more, fit for a terminal
