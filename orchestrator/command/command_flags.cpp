@@ -137,7 +137,7 @@ CommandDescription check_description(Command command) {
       {exit_completed, "completed, whatever the verdicts"},
       {exit_fail_on, "completed, but --fail-on is met or not a single call was checked"},
       {exit_usage, "wrong usage, or input that cannot be used"},
-      {exit_incomplete, "interrupted; can be continued with -csv_path"},
+      {exit_incomplete, "interrupted, or results could not be written; a pre-check can be continued with -csv_path"},
       {exit_internal, "internal error"},
   };
   return description;
