@@ -23,8 +23,8 @@ struct Reason {
   std::vector<std::string> lines;  // one or more, fit for a terminal
 };
 
-// Of a result that is warning or error: what is said of its first row of that status, one that rounding does not
-// explain before those that it explains.
+// The reason of a result that is warning or error: what is said of its first row of that status, one that rounding does
+// not explain before those that it explains.
 Reason reason_of(const ApiResult& result);
 
 // "forward.output.0: Not explained by rounding: ...", the lines of the reason as one.
