@@ -165,7 +165,7 @@ class PosixFile final : public File {
     UniqueFd above;
     for (int folder = directory_.get();;) {
       const bool failed = retry([&] { return fsync(folder); }) != 0;
-      // Of the folders above only those of this file system that can be synced matter.
+      // Folders above it matter only if they are of this file system and can be synced.
       if (failed && !above && errno != EINVAL && errno != EOPNOTSUPP) {
         throw WriteError(name_, "sync the folder of", errno);
       }

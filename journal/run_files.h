@@ -21,7 +21,7 @@ RunFiles run_files(const std::string& directory, const std::string& stamp);
 // The files of the run that path, by its name, is the result or the details file of; nothing if it has no such name.
 std::optional<RunFiles> files_of_csv(const std::string& path);
 
-// The same by the name of any of its three files.
+// The files of a run by the name of any of the three; nothing if it is not named like one of them.
 std::optional<RunFiles> files_of_run_file(const std::string& path);
 
 }  // namespace msrun

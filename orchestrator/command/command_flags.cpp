@@ -89,8 +89,7 @@ HelpSection command_section() {
        {"run_overflow_check",
         "which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed line by line, "
         "with -o also in overflow_check_result_<time>.csv; takes -d, --only, --except, -j; --compat msprobe: the "
-        "documented "
-        "texts"},
+        "documented texts"},
        {"journal", "what the journal of a run holds: counts, times, damage, results; msrun journal -h tells more"}}};
 }
 
@@ -133,13 +132,12 @@ CommandDescription check_description(Command command) {
                         {"Output", output}};
   description.note =
       "Long options take one dash or two, and a value as \"-flag value\" or \"-flag=value\". Words behind \"--\" are "
-      "no "
-      "options.";
+      "no options.";
   description.exit_meanings = {
       {exit_completed, "completed, whatever the verdicts"},
       {exit_fail_on, "completed, but --fail-on is met or not a single call was checked"},
       {exit_usage, "wrong usage, or input that cannot be used"},
-      {exit_incomplete, "interrupted; can be continued with -csv_path"},
+      {exit_incomplete, "interrupted, or results could not be written; a pre-check can be continued with -csv_path"},
       {exit_internal, "internal error"},
   };
   return description;

@@ -198,7 +198,7 @@ bool is_jit_given(const Arguments& arguments) {
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
-                           "num_splits", "standard", "limits", "titles"}) {
+                           "num_splits", "standard", "limits", "titles", "summary", "no_summary"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.backward.empty()) return;

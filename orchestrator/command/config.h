@@ -34,7 +34,7 @@ struct Config {
 // name exists in Functional, Tensor, Torch or NPU. Throws UserError that names the file and the key.
 Config load_config(const std::string& path, const std::function<bool(std::string_view)>& is_supported);
 
-// The same for the text of a file; name stands in messages and has the suffix.
+// Reads the text of such a file; name stands in messages and has the suffix. Throws what load_config() throws.
 Config parse_config(const std::string& name, std::string_view text,
                     const std::function<bool(std::string_view)>& is_supported);
 

@@ -1,6 +1,6 @@
 #include "orchestrator/command/journal_command.h"
 
-#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <cmath>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <limits>
@@ -21,8 +22,8 @@
 #include "journal/holder.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
-#include "kernels/base/unique_fd.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/output/run_paths.h"
 #include "runner/results/reason.h"
@@ -359,42 +360,22 @@ void write_results(const std::vector<JournalContents>& journals, const std::func
   }
 }
 
-// A descriptor that is written to until its reader goes away: then it has read enough.
-class Stream {
- public:
-  Stream(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+// Whether nobody will read what is printed from now on: the other end of a pipe was closed.
+bool reader_is_gone() {
+  pollfd state{STDOUT_FILENO, 0, 0};
+  return poll(&state, 1, 0) > 0 && (state.revents & POLLERR) != 0;
+}
 
-  bool write(std::string_view text) {
-    buffer_ += text;
-    return buffer_.size() < (std::size_t{64} << 10) || flush();
-  }
-
-  bool flush() {
-    std::string_view rest = buffer_;
-    while (!rest.empty() && !closed_) {
-      const ssize_t count = ::write(descriptor_, rest.data(), rest.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno != EPIPE)
-        throw UserError(name_ + " cannot be written: " + std::generic_category().message(errno) + ".");
-      closed_ = count < 0;
-      if (!closed_) rest.remove_prefix(static_cast<std::size_t>(count));
-    }
-    buffer_.clear();
-    return !closed_;
-  }
-
- private:
-  int descriptor_;
-  std::string name_;
-  std::string buffer_;
-  bool closed_ = false;
-};
-
-Stream stdout_stream() { return {STDOUT_FILENO, "stdout"}; }
-
-void export_to_stream(const std::vector<JournalContents>& journals, Stream out) {
-  write_results(journals, [&](const std::string& line) { return out.write(line); });
-  out.flush();
+// A pipe or a device, which cannot be replaced whole. A reader that goes away has read enough.
+void export_to_device(const std::vector<JournalContents>& journals, const std::string& path) {
+  const auto require = [&](bool good, const char* action) {
+    if (good || errno == EPIPE) return;
+    throw UserError("The file " + path + " cannot be " + action + ": " + std::generic_category().message(errno) + ".");
+  };
+  std::ofstream file(path, std::ios::binary);
+  require(file.is_open(), "opened");
+  write_results(journals, [&](const std::string& line) { return static_cast<bool>(file << line); });
+  require(file && file.flush(), "written");
 }
 
 void export_to_file(const std::vector<JournalContents>& journals, const std::string& path) {
@@ -403,13 +384,8 @@ void export_to_file(const std::vector<JournalContents>& journals, const std::str
   for (const JournalContents& contents : journals) {
     if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
   }
-  // Pipes and devices cannot be replaced whole.
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
-    const UniqueFd stream(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    if (!stream) {
-      throw UserError("The file " + path + " cannot be opened: " + std::generic_category().message(errno) + ".");
-    }
-    export_to_stream(journals, {stream.get(), "The file " + path});
+    export_to_device(journals, path);
     return;
   }
   AtomicFile file(path);
@@ -421,7 +397,16 @@ void export_to_file(const std::vector<JournalContents>& journals, const std::str
 }
 
 void export_to_stdout(const std::vector<JournalContents>& journals) {
-  export_to_stream(journals, stdout_stream());
+  constexpr std::size_t piece = std::size_t{64} << 10;
+  std::string lines;
+  write_results(journals, [&](const std::string& line) {
+    lines += line;
+    if (lines.size() < piece) return true;
+    print_text(lines);
+    lines.clear();
+    return !reader_is_gone();
+  });
+  print_text(lines);
   for (const JournalContents& contents : journals) {
     const journal::Recovery& recovery = contents.recovery;
     if (recovery.damaged_bytes + recovery.torn_bytes + recovery.missing_frames + contents.unreadable == 0) continue;
@@ -495,9 +480,7 @@ int show_journals(const JournalOptions& options) {
     for (const JournalContents& contents : journals) results += contents.results.count();
     exported = "Exported      " + plural(results, "result") + " to " + options.export_path + "\n";
   }
-  Stream out = stdout_stream();
-  out.write(shown(journals, options.json) + (options.json ? "" : exported));
-  out.flush();
+  print_text(shown(journals, options.json) + (options.json ? "" : exported));
   return code;
 }
 

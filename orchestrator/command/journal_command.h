@@ -10,7 +10,7 @@
 namespace msrun {
 
 struct JournalOptions {
-  // Of journals, of the CSVs beside them, or of directories that hold them; at least one.
+  // Journals, CSVs beside them, or directories that hold them; at least one.
   std::vector<std::string> paths;
   bool json = false;        // one JSON object in place of the text
   std::string export_path;  // where every result goes as a JSON line; "-": stdout, and nothing else; empty: nowhere

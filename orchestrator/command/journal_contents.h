@@ -21,7 +21,7 @@ struct JournalContents {
   std::uint64_t calls = 0;          // of the plan, as the metadata have it
   nlohmann::ordered_json metadata;  // null if it is not msrun's
   std::optional<journal::Holder> writer;
-  // Of each call the last. Those behind the calls of the plan are kept for others of the recording.
+  // The last of each call. Those behind the calls of the plan are kept for others of the recording.
   StoredResults results;
   std::uint64_t finished = 0;  // results of planned calls
   std::uint64_t kept = 0;      // of the others

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/io/files/csv.h"
+#include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/output/run_paths.h"
 #include "orchestrator/output/set_aside.h"
@@ -57,6 +58,9 @@ struct ImportedCsv {
   std::vector<ApiResult> results;  // in the order of the result file; task is 0, device -1, times 0
   std::vector<std::string> notes;  // what was dropped and why, one sentence each
 };
+
+// What is left of an open file. Throws FileError.
+std::string rest_of(InputFile& file);
 
 // Reads the files of a run that left no journal. Rendering the results again in the same style gives the same bytes.
 // Dropped: torn last rows, details rows of calls without a result row, and earlier rows of a call that has several.

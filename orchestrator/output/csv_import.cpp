@@ -1,9 +1,9 @@
 // The way back: CSV text to rows, and the rows of a run to results.
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
+#include <memory>
 #include <optional>
-#include <sstream>
 #include <unordered_map>
 
 #include "kernels/base/text.h"
@@ -45,11 +45,12 @@ class Source {
 
  private:
   static std::string contents(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw UserError("The file path " + path + " is not readable.");
-    std::ostringstream text;
-    text << file.rdbuf();
-    return std::move(text).str();
+    try {
+      InputFile file(path, any_size);
+      return rest_of(file);
+    } catch (const FileError& error) {
+      throw UserError(error.what());
+    }
   }
 
   std::string path_;
@@ -231,6 +232,13 @@ class Importer {
 };
 
 }  // namespace
+
+std::string rest_of(InputFile& file) {
+  std::string bytes;
+  auto piece = std::make_unique<std::array<char, 1 << 16>>();
+  while (const std::size_t count = file.read(*piece)) bytes.append(piece->data(), count);
+  return bytes;
+}
 
 ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, const CsvStyle& style) {
   Importer importer(style);

@@ -1,17 +1,17 @@
 #include "orchestrator/output/set_aside.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <functional>
 #include <system_error>
 
 #include "kernels/io/files/csv.h"
+#include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
+#include "orchestrator/output/csv.h"
 
 namespace msrun {
 namespace {
@@ -22,7 +22,7 @@ void add_hash(std::vector<std::size_t>& hashes, char file, std::string_view text
   hashes.push_back(std::hash<std::string_view>{}(text)*31 + static_cast<unsigned char>(file));
 }
 
-// Of all lines. A row may have several; what matters is that they are all there.
+// Adds every line. A row may have several; what matters is that they are all there.
 void add_lines(std::vector<std::size_t>& hashes, char file, std::string_view text) {
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     add_hash(hashes, file, text.substr(0, end));
@@ -40,7 +40,7 @@ void add_calls(std::vector<std::size_t>& hashes, std::string_view text) {
 
 enum class Side : std::uint8_t { earlier, now };
 
-// Of rows of the result file. One that came without a message has lost nothing when it gets one.
+// Adds the rows of the result file. One that came without a message has lost nothing when it gets one.
 void add_results(std::vector<std::size_t>& hashes, std::string_view text, Side side) {
   CsvReader reader(text);
   std::vector<std::string> row;
@@ -84,19 +84,20 @@ SetAside::SetAside(const Folder& folder, const RunFiles& files, Matters matters)
 }
 
 std::string SetAside::text_of(const std::string& name) const {
-  const UniqueFd file(openat(folder_.descriptor(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat status {};
-  std::string text;
-  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return text;
-  std::array<char, 1 << 16> piece;
-  for (ssize_t count = 1; count > 0;) {
-    count = ::read(file.get(), piece.data(), piece.size());
-    if (count < 0 && errno == EINTR)
-      count = 1;
-    else if (count > 0)
-      text.append(piece.data(), static_cast<std::size_t>(count));
+  const int descriptor = openat(folder_.descriptor(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) {
+    // A link is replaced, whatever it leads to.
+    if (errno == ENOENT || errno == ELOOP) return {};
+    throw WriteError("The file " + folder_.path_of(name) +
+                     " is to be replaced, but cannot be opened to see what would be lost: " +
+                     std::generic_category().message(errno) + ".");
   }
-  return text;
+  try {
+    InputFile file(folder_.path_of(name), descriptor);
+    return rest_of(file);
+  } catch (const FileError& error) {
+    throw WriteError(error.what());
+  }
 }
 
 void SetAside::details(std::string_view rows) {

@@ -20,7 +20,7 @@ class SetAside {
     rows,   // every row of both files: there was no journal
   };
 
-  // Reads what the files hold now; what is missing holds nothing.
+  // Reads what the files hold now; what is missing, or a link, holds nothing. Throws WriteError if that cannot be told.
   SetAside(const Folder& folder, const RunFiles& files, Matters matters);
 
   // Rows that the files are about to get, whole ones, in pieces of any size.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/base/text.h"
+#include "runner/results/api_name.h"
 
 namespace msrun {
 namespace {
@@ -31,8 +32,6 @@ std::string lower_case(std::string_view text) {
   for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return result;
 }
-
-std::string_view api_of(std::string_view name) { return name.substr(0, name.rfind('.')); }
 
 // What is left of a pattern without wildcards at its ends and without the number of a call, in lower case.
 std::string core_of(std::string_view pattern) {

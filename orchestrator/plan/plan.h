@@ -32,7 +32,7 @@ struct RecordingContents {
   std::size_t entries = 0;  // those of modules included
   std::size_t modules = 0;  // entries that the dialect leaves out: they are no calls
   std::size_t calls = 0;    // forward entries
-  // Of its tensors there are checksums alone: no value ranges to make them from, no files to read them from.
+  // Its tensors are recorded as checksums alone: no value ranges to make them from, no files to read them from.
   bool only_checksums = false;
 };
 

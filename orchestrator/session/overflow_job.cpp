@@ -54,6 +54,7 @@ void OverflowJob::instruct(const SessionState& session, SupervisorOptions& super
 void OverflowJob::announce(RunStarted& event) const {
   if (!csv_path_.empty()) spdlog::info("overflow check result will be saved in {}", csv_path_);
   event.result_path = csv_path_;
+  event.overflow_check = true;
 }
 
 std::uint64_t OverflowJob::checked() const {

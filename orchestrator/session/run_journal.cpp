@@ -4,8 +4,6 @@
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <unordered_map>
 
@@ -17,6 +15,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "kernels/io/files/file.h"
 #include "orchestrator/command/recorded_options.h"
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/limits.h"
@@ -134,7 +133,7 @@ void require_same_run(const std::string& metadata, const json& expected, const O
     const json earlier = begun.value(key, json());
     if (earlier == value) continue;
     differences += differences.empty() ? "" : ", ";
-    differences += key == "dump" ? "the dump, or what --only, -f and -config leave of it" +
+    differences += key == "dump" ? "the dump, or what --only, --except, -f and -config leave of it" +
                                        selection_differences(recorded, options)
                                  : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
   }
@@ -336,9 +335,17 @@ std::string way_out(const RunFiles& files, const std::string& reason) {
          " and the details file beside it hold.";
 }
 
+// Rows below the titles; none if there is no file.
 std::size_t rows_of(const std::string& csv) {
-  std::ifstream file(csv, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::error_code ignored;
+  if (std::filesystem::status(csv, ignored).type() == std::filesystem::file_type::not_found) return 0;
+  std::string bytes;
+  try {
+    InputFile file(csv, any_size);
+    bytes = rest_of(file);
+  } catch (const FileError& error) {
+    throw UserError(error.what());
+  }
   CsvReader reader(bytes);
   std::vector<std::string> row;
   std::size_t rows = 0;

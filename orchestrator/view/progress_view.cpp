@@ -15,6 +15,7 @@
 #include "kernels/base/version.h"
 #include "orchestrator/view/result_text.h"
 #include "orchestrator/view/status_line.h"
+#include "runner/results/api_name.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -47,11 +48,11 @@ class HumanView : public ProgressView {
  public:
   explicit HumanView(Console& console) : console_(console) {}
 
-  void run_started(const RunStarted&) override {}
+  void run_started(const RunStarted& event) override { names_calls_ = !event.overflow_check; }
   void runner_died(const RunnerDied& event) override { spdlog::warn("{}", died_text(event)); }
 
   void api_result(const ApiResult& result) override {
-    if (result.overflow) return;
+    if (!names_calls_ || result.overflow) return;
     if (is_suspicious(result)) {
       name("Suspicious: " + std::string(status_text(overall_status(result))), result, reason_text(reason_of(result)));
     } else if (result.outcome == Outcome::failed_to_run) {
@@ -66,7 +67,7 @@ class HumanView : public ProgressView {
   // One fault can hit every call of an API: those beyond the first few are counted, and in the result file.
   void name(const std::string& what, const ApiResult& result, const std::string& reason) {
     constexpr std::uint64_t most = 3;
-    const std::string api = api_of(result.name);
+    const std::string api(api_of(result.name));
     const std::uint64_t count = ++named_[api];
     if (count > most) return;
     spdlog::warn("{} {}: {}{}", what, result.name, reason,
@@ -74,6 +75,7 @@ class HumanView : public ProgressView {
   }
 
   Console& console_;
+  bool names_calls_ = true;
   std::unordered_map<std::string, std::uint64_t> named_;  // calls by API
 };
 

@@ -51,6 +51,7 @@ struct RunStarted {
   int threads = 0;
   std::uint64_t total = 0;
   std::uint64_t resumed = 0;
+  bool overflow_check = false;  // whose report names every call by itself
 };
 
 struct RunnerDied {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/base/text.h"
-#include "orchestrator/view/result_text.h"
+#include "runner/results/api_name.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -150,7 +150,7 @@ void Summary::add(const ApiResult& result) {
   if (status == Status::skip) add_skip(result);
   if (status != Status::warning && status != Status::error) return;
   if (result.rounding_only) return;
-  Finding& finding = findings_[api_of(result.name)];
+  Finding& finding = findings_[std::string(api_of(result.name))];
   const bool worse = finding.name.empty() || (status == Status::error && finding.status == Status::warning);
   const bool earlier = status == finding.status && result.task < finding.task;
   if (worse || earlier) {

@@ -16,12 +16,6 @@ constexpr std::string_view rounding = "Rounding: ";
 // Beyond it a distance in units of the last place tells nothing but that the values have nothing in common.
 constexpr double most_ulps = 1e6;
 
-std::string first_line(const std::string& message) {
-  const std::size_t begin = message.find_first_not_of("\r\n ");
-  if (begin == std::string::npos) return {};
-  return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
-}
-
 // What stands in a Message from the sentence on that judges the rounding: the most telling lines.
 std::vector<std::string> explanation_in(const std::string& message) {
   std::size_t start = message.find("\nNot explained by rounding");
@@ -62,6 +56,12 @@ bool has_verdict(const ApiResult& result) {
 }
 
 }  // namespace
+
+std::string first_line(const std::string& message) {
+  const std::size_t begin = message.find_first_not_of("\r\n ");
+  if (begin == std::string::npos) return {};
+  return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
+}
 
 bool is_suspicious(const ApiResult& result) { return has_verdict(result) && !result.rounding_only; }
 

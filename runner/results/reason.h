@@ -15,13 +15,16 @@ inline constexpr std::string_view simulated_notice = "simulated device; no NPU o
 // Whether the call is a warning or an error that rounding does not explain.
 bool is_suspicious(const ApiResult& result);
 
+// The first line of a Message that says something, fit for a terminal.
+std::string first_line(const std::string& message);
+
 struct Reason {
   std::string output;              // "forward.output.0", "backward.output.2"; empty if no row says why
   std::vector<std::string> lines;  // one or more, fit for a terminal
 };
 
-// Of a result that is warning or error: what is said of its first row of that status, one that rounding does not
-// explain before those that it explains.
+// The reason of a result that is warning or error: what is said of its first row of that status, one that rounding does
+// not explain before those that it explains.
 Reason reason_of(const ApiResult& result);
 
 // "forward.output.0: Not explained by rounding: ...", the lines of the reason as one.

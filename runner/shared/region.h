@@ -60,7 +60,7 @@ struct alignas(64) WorkerSlot {
   std::atomic<std::uint64_t> memory{0};     // bytes admitted, or claimed, for the task
   std::atomic<std::uint32_t> computing{0};  // 1 while it holds, or claims, one of the processor tokens
   std::atomic<std::uint32_t> fatal_signal{0};  // set by the thread that caught one, before the process dies of it
-  // Of the runner as a whole, in the first of its slots.
+  // These speak of the runner as a whole, and count in the first of its slots.
   std::atomic<std::uint32_t> heartbeat{0};  // grows while the process is not stopped, whatever its threads are at
   std::atomic<std::uint32_t> ready{0};      // 1 once its device is made
 };

@@ -211,7 +211,7 @@ TEST_F(BadResume, AnotherRun) {
   expect_resume_refused(result_, {journal_, "dump"}, {}, dump("vit_fp32"));
   expect_resume_refused(result_, {journal_, "seed (1234 then, 7 now)"}, {"--seed", "7"});
   expect_resume_refused(result_, {journal_, "standard"}, {"--standard", "current"});
-  expect_resume_refused(result_, {journal_, "calls (50 then", "what --only, -f and -config leave"},
+  expect_resume_refused(result_, {journal_, "calls (50 then", "what --only, --except, -f and -config leave"},
                         {"--only", "Functional.conv2d.*"});
 }
 

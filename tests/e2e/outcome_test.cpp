@@ -130,7 +130,7 @@ TEST_F(Outcomes, AreInTheEvents) {
   EXPECT_THAT(all.err, HasSubstr("[ERROR] Nothing was checked."));
 }
 
-// Of a result that is read back from a CSV only the reason tells what became of it.
+// When a result is read back from a CSV, only the reason tells what became of the call.
 TEST_F(Outcomes, SurviveTheLossOfTheJournal) {
   const std::vector<std::string> options{"--sim-fault", "Torch.matmul.*=crash", "--retries", "0"};
   EXPECT_EQ(check(options).exit_code, 0);

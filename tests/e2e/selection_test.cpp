@@ -171,7 +171,7 @@ TEST_F(SelectedCalls, ConfigMayBeYaml) {
   const auto silu =
       std::ranges::find(details, "Functional.silu.0.forward.output.0", [](const auto& row) { return row[0]; });
   ASSERT_NE(silu, details.end());
-  // Of the metrics the cosine is the first that every API has: four decimals.
+  // The cosine is the first metric that every API has: four decimals.
   EXPECT_THAT(silu->at(4), ::testing::MatchesRegex("[01]\\.[0-9]{4}"));
 }
 

@@ -258,7 +258,7 @@ TEST(Sequence, ARepeatedFrameIsReadOnce) {
   EXPECT_EQ(behind.recovery.displaced_frames, 0U);
 }
 
-// Of a call with several results the last counts, so the order in which they were written is the one to read them in.
+// The last of several results of a call counts, so the order in which they were written is the one to read them in.
 TEST(Sequence, FramesOutOfTheirPlaceAreReadInOrder) {
   const Built built = small_journal();
   struct Case {

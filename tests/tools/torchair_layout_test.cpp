@@ -227,7 +227,7 @@ TEST(TorchairRoots, ADumpIsNotComparedWithItselfByChance) {
   EXPECT_THAT(result.finished.err, HasSubstr("holds no dump but "));
 }
 
-// Of several ranks that one is compared which a path names.
+// If there are several ranks, the one that a path names is compared.
 TEST(TorchairRoots, ThePathOfARankChoosesIt) {
   const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);

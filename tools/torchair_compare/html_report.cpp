@@ -45,7 +45,7 @@ Point point_of(std::size_t entry, const RowCells& row) {
   Point point;
   point.entry = entry;
   point.is_output = tensor_name(row["my_data_path"]).starts_with("outputs");
-  // Of statistics only msProbe's own column tells it, of tensors that are NaN at the same places only the other.
+  // Statistics have it in msProbe's own column alone, tensors that are NaN at the same places in the other alone.
   const std::optional<double> cosine = row.number("Cosine") ? row.number("Cosine") : row.number("cosine_similarity");
   point.cosine = cosine.value_or(std::numeric_limits<double>::quiet_NaN());
   if (row["Result"] == "FAIL") {

@@ -32,7 +32,7 @@ class Shortage {
   // give theirs back.
   void judge(bool whole_round, double now, double patience);
   bool given_up() const { return given_up_; }
-  // Of the last thing that was put off.
+  // Why the last thing that was put off was put off.
   const std::string& message() const { return message_; }
   // What a user can do about it.
   std::string advice() const;

@@ -340,7 +340,7 @@ TEST(CommandLine, OtherUsageErrors) {
   EXPECT_EQ(usage_error_with_input({"--summary", "--no-summary"}), "--summary and --no-summary exclude each other");
   EXPECT_EQ(usage_error_with_input({"--filter-compat"}), "--filter-compat needs -f");
   EXPECT_EQ(usage_error_with_input({"--retry-skip"}), "--retry-skip needs -csv_path");
-  for (const char* flag : {"--durability=power", "-csv_path=x"}) {
+  for (const char* flag : {"--durability=power", "-csv_path=x", "--summary", "--no-summary"}) {
     EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", flag}), HasSubstr("takes no "));
   }
   EXPECT_EQ(usage_error_with_input({"-o", "a\nb", "x\ny"}), "unexpected argument x_y");

@@ -1,16 +1,19 @@
 #include "orchestrator/output/set_aside.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <string>
 #include <vector>
 
+#include "kernels/io/files/paths.h"
 #include "tests/support/temporary_directory.h"
 
 namespace msrun::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class SetAsideTest : public ::testing::Test {
@@ -84,6 +87,32 @@ TEST_F(SetAsideTest, FilesThatAreNotThereHoldNothing) {
   fs::remove(files_.result);
   fs::remove(files_.details);
   SetAside aside(folder_, files_, SetAside::Matters::rows);
+  aside.keep();
+  EXPECT_THAT(aside.kept(), IsEmpty());
+}
+
+// What may hold rows is not replaced unseen.
+TEST_F(SetAsideTest, RefusesWhatCannotBeRead) {
+  for (const SetAside::Matters matters : {SetAside::Matters::rows, SetAside::Matters::calls}) {
+    fs::remove_all(files_.result);
+    fs::create_directory(files_.result);
+    EXPECT_THROW(SetAside(folder_, files_, matters), WriteError);
+    fs::remove(files_.result);
+    ASSERT_EQ(mkfifo(files_.result.c_str(), 0600), 0);
+    try {
+      SetAside(folder_, files_, matters);
+      ADD_FAILURE() << "was read";
+    } catch (const WriteError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(files_.result));
+    }
+  }
+}
+
+TEST_F(SetAsideTest, LinksHoldNothing) {
+  fs::rename(files_.result, files_.result + ".moved");
+  fs::create_symlink(files_.result + ".moved", files_.result);
+  fs::remove(files_.details);
+  SetAside aside(folder_, files_, SetAside::Matters::calls);
   aside.keep();
   EXPECT_THAT(aside.kept(), IsEmpty());
 }

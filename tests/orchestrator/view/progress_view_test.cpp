@@ -323,6 +323,16 @@ TEST_F(LogLines, NameSuspiciousCallsAsTheyHappen) {
   EXPECT_EQ(out_.str(), "");
 }
 
+TEST_F(LogLines, LeaveTheCallsOfAnOverflowCheckToItsReport) {
+  setup_logging(console_);
+  const auto view = make_plain_view(console_, 5);
+  RunStarted event;
+  event.overflow_check = true;
+  view->run_started(event);
+  view->api_result(skip_result(9, "Torch.mul.1", "Not enough memory.", Outcome::failed_to_run));
+  EXPECT_EQ(out_.str(), "");
+}
+
 TEST_F(LogLines, DeadRunnerIsAWarning) {
   setup_logging(console_);
   make_plain_view(console_, 5)->runner_died({2, "killed by signal 9", {"Torch.add.1", "Torch.mul.0"}, false});
