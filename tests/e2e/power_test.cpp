@@ -275,7 +275,7 @@ class PowerLoss : public ::testing::Test {
       fs::remove_all(out);
       storage.lose_power(out, random_);
       if (interesting.empty() && !durable.empty() && durable.size() < calls_) {
-        interesting = scratch_ / "interesting";
+        interesting = scratch_ / ("interesting" + std::to_string(state) + "of" + std::to_string(steps.size()));
         fs::copy(out, interesting, fs::copy_options::recursive);
       }
       expect_recovery(out, durable);
