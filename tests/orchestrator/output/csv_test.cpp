@@ -385,7 +385,7 @@ TEST(CsvImport, ForeignFilesAreRefusedWithFileAndRow) {
   EXPECT_EQ(refused(good_result, no_number), no_number + ", row 2: 'x.00000000000000' is not a number");
   const std::string short_row = folder.write("s.csv", details_header(pytorch_dialect(), false) + "a,b\r\n");
   EXPECT_EQ(refused(good_result, short_row), short_row + ", row 2: it has 2 fields in place of 23");
-  EXPECT_THAT(refused(folder.file("none"), good_details), HasSubstr("not readable"));
+  EXPECT_THAT(refused(folder.file("none"), good_details), HasSubstr("does not exist"));
 }
 
 TEST(CsvImport, NumbersBeyondDoubleAreRefusedNotReadAsZero) {
