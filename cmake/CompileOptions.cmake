@@ -3,7 +3,11 @@ add_library(msrun_options INTERFACE)
 target_include_directories(msrun_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(msrun_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Wold-style-cast
-  -Woverloaded-virtual -Werror -fno-math-errno -fno-trapping-math)
+  -Woverloaded-virtual -Werror -fno-math-errno -fno-trapping-math -fvisibility-inlines-hidden
+  $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
+# Beside msrun_options, for code that runs once a run or once a result.
+add_library(msrun_cold_options INTERFACE)
+target_compile_options(msrun_cold_options INTERFACE $<$<CONFIG:Release>:-O1>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports these for code inlined from the standard library, Eigen and its own intrinsics headers where nothing is wrong.
   target_compile_options(msrun_options INTERFACE

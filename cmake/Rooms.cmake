@@ -1,6 +1,6 @@
 # The rooms of the source tree: a folder, the rooms it may include from, and the target it is compiled as.
 #
-#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...]
+#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [COLD] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...]
 #              [PRECOMPILED <target>])
 #
 # A room may include its own headers and those of the rooms it uses, directly or through them; anything else fails the
@@ -11,6 +11,7 @@
 # OBJECT: part of the kernels library (kernels/CMakeLists.txt). With NUMERIC it is compiled for every processor level
 # and gives the targets <target>_<level>, else once. All other rooms are static libraries, or interfaces if they have
 # headers alone.
+# COLD: what it does takes no time worth speaking of, so that it is optimised less and compiled faster.
 # HEADERS: rooms of which only inline code is used, so that nothing of them is linked.
 # LINKS: libraries from outside, by the name of their CMake target.
 # PRECOMPILED: other precompiled headers than those of the standard library (PrecompiledHeaders.cmake).
@@ -23,7 +24,7 @@ function(msrun_room_target folder out)
 endfunction()
 
 function(msrun_room folder)
-  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT" "PRECOMPILED" "USES;HEADERS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT;COLD" "PRECOMPILED" "USES;HEADERS;LINKS")
   msrun_room_target(${folder} target)
   set(depth GLOB_RECURSE)
   if(room_FLAT)
@@ -70,12 +71,12 @@ function(msrun_room folder)
     foreach(level IN LISTS levels)
       string(STRIP "${level}" level)
       add_library(${target}${level} OBJECT ${sources})
-      target_link_libraries(${target}${level} PRIVATE msrun_options msrun_kernel_options ${room_LINKS})
+      target_link_libraries(${target}${level} PRIVATE msrun_options ${room_LINKS})
       if(level)
         target_link_libraries(${target}${level} PRIVATE msrun_numeric_options${level})
         target_precompile_headers(${target}${level} REUSE_FROM msrun_numeric_headers${level})
       else()
-        target_precompile_headers(${target} REUSE_FROM msrun_kernel_headers)
+        target_precompile_headers(${target} REUSE_FROM msrun_headers)
       endif()
       add_dependencies(${target}${level} ${target}_includes)
     endforeach()
@@ -99,6 +100,9 @@ function(msrun_room folder)
   endif()
   add_library(${target} STATIC ${sources})
   target_link_libraries(${target} PRIVATE msrun_options PUBLIC ${libraries})
+  if(room_COLD)
+    target_link_libraries(${target} PRIVATE msrun_cold_options)
+  endif()
   if(NOT room_PRECOMPILED)
     set(room_PRECOMPILED msrun_headers)
   endif()

@@ -11,8 +11,9 @@
 
 namespace msrun {
 
-// The host has no memory for a tensor that the limit would allow. It is no SkipError: what one call cannot do it cannot do
-// at any time, but this call may well run when memory is there again, so that nobody may go on with half of its results.
+// The host has no memory for a tensor that the limit would allow. It is no SkipError: what one call cannot do it cannot
+// do at any time, but this call may well run when memory is there again, so that nobody may go on with half of its
+// results.
 class NoTensorMemory : public std::bad_alloc {
  public:
   explicit NoTensorMemory(std::size_t bytes)

@@ -45,7 +45,8 @@ TEST_F(SelectedCalls, PatternsThatMeetNoCallAreRefusedWithTheNearest) {
   for (const char* pattern : {"Torch.matmull*", "matmul", "torch.matmul.*", "Torch.matmul", "torch.matmul.0.forward"}) {
     expect_selection_refused({"--only", pattern}, {"--only: no call matches ", nearest, what});
   }
-  expect_selection_refused({"--only", "A,B"}, {"no call matches A; the calls to check are of ", "no call matches B; ", what});
+  expect_selection_refused({"--only", "A,B"},
+                           {"no call matches A; the calls to check are of ", "no call matches B; ", what});
   expect_selection_refused({"--except", "*"}, {"--except leaves no call to check.", what});
   expect_selection_refused({"--only", "Torch.matmul.*", "--except", "Torch.*.backward"}, {"--except leaves no call"});
 }
