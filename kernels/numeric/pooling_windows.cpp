@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/tensor/memory.h"
+#include "kernels/tensor/work.h"
 
 namespace msrun {
 namespace {
@@ -68,6 +69,11 @@ Geometry sliding_windows(const Tensor& x, std::size_t spatial, const PoolOptions
     geometry.result_shape[first + i] = axis.out;
   }
   if (element_count(geometry.result_shape) == 0) return geometry;
+  double per_window = 1;
+  for (std::size_t i = 3 - spatial; i < 3; ++i) {
+    per_window *= static_cast<double>(std::min(sizes[i].kernel, geometry.axes[i].in));
+  }
+  take_work(per_window * static_cast<double>(element_count(geometry.result_shape)));
   for (std::size_t i = 3 - spatial; i < 3; ++i) {
     PoolAxis& axis = geometry.axes[i];
     axis.kernel = sizes[i].kernel;

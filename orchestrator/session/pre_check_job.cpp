@@ -98,6 +98,11 @@ void PreCheckJob::choose_files(const SessionState& session) {
   const Options& options = session.options;
   if (resumed_) {
     files_ = resumed_run_files(options.csv_path);
+    std::error_code ignored;
+    if (options.out_path_given && !std::filesystem::equivalent(options.out_path, files_.directory, ignored)) {
+      spdlog::warn("-o {}: a run that is continued writes to the directory it began in, {}.", options.out_path,
+                   files_.directory);
+    }
     return;
   }
   prepare_output_directory(options.out_path);

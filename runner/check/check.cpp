@@ -275,7 +275,7 @@ class Check {
   void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) const {
     try {
       options_.dialect->save_error_data(*options_.error_data, call, bench, device);
-    } catch (const std::runtime_error& error) {
+    } catch (const std::exception& error) {
       write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));
     }
   }

@@ -100,18 +100,22 @@ TEST_F(Limited, ANulEndsNoMessage) {
 
 TEST_F(Limited, WorkIsInProportionToTheTensors) {
   const std::int64_t wide = 1'000'000;
+  const std::int64_t side = 1'400;
   const Json line = tensor({1, 1, 32});
   const Json kernel = tensor({1, 1, wide});
   const auto rows = run(
       {{"Functional.conv1d.0", entry({line, kernel, nullptr, integer(1), integer(10 * wide)})},
        {"Functional.conv_transpose1d.0", entry({tensor({2, 2, 128}), tensor({2, 2, wide})})},
+       {"Functional.avg_pool2d.0", entry({tensor({1, 1, side, side}), integer(side), integer(1), integer(side / 2)})},
+       {"Functional.max_pool2d.0", entry({tensor({1, 1, 64, 64}), integer(3), integer(1), integer(1)})},
        {"Functional.conv2d.0", entry({tensor({1, 3, 8, 8}), tensor({8, 3, 3, 3}), nullptr, integer(1), integer(1)})},
        {"Functional.conv_transpose2d.0", entry({tensor({1, 8, 4, 4}), tensor({8, 4, 2, 2}), nullptr, integer(2)})}},
       {"--memory", "2G"});
-  for (const char* name : {"Functional.conv1d.0", "Functional.conv_transpose1d.0"}) {
+  for (const char* name : {"Functional.conv1d.0", "Functional.conv_transpose1d.0", "Functional.avg_pool2d.0"}) {
     EXPECT_EQ(rows.at(name).at(1), "SKIP") << name;
     EXPECT_THAT(rows.at(name).back(), AllOf(HasSubstr("out of all proportion"), Not(HasSubstr("died")))) << name;
   }
+  EXPECT_EQ(rows.at("Functional.max_pool2d.0").at(1), "pass");
   EXPECT_EQ(rows.at("Functional.conv2d.0").at(1), "pass");
   EXPECT_EQ(rows.at("Functional.conv_transpose2d.0").at(1), "pass");
 }

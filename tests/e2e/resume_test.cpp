@@ -189,6 +189,14 @@ TEST_F(ResumeHard, ByTheResultFileAlone) {
   expect_as_if_undisturbed({"--seed", "7", "--titles", "en", "--only", "Functional.*", "--only", "T*"});
 }
 
+TEST_F(ResumeHard, StaysInItsDirectory) {
+  const fs::path result = killed_run();
+  const Finished run = msrun({"-csv_path", result, "-o", scratch_ / "elsewhere"}, scratch_.path());
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("a run that is continued writes to the directory it began in, " + out().string()));
+  EXPECT_FALSE(fs::exists(scratch_ / "elsewhere"));
+}
+
 TEST_F(ResumeHard, ByTheDetailsFileOrTheJournal) {
   killed_run();
   EXPECT_EQ(msrun({"-csv_path", only_file(out(), "accuracy_checking_details_")}, scratch_.path()).exit_code, 0);
