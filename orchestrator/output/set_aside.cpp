@@ -64,6 +64,30 @@ std::string_view without_titles(std::string_view text) {
   return end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
 }
 
+// What a file holds; nothing for a link, which is replaced whatever it leads to, and where there is none. Throws
+// WriteError.
+std::string text_of(const Folder& folder, const std::string& name) {
+  const int descriptor = openat(folder.descriptor(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) {
+    if (errno == ENOENT || errno == ELOOP) return {};
+    throw WriteError("The file " + folder.path_of(name) +
+                     " is to be replaced, but cannot be opened to see what would be lost: " +
+                     std::generic_category().message(errno) + ".");
+  }
+  try {
+    InputFile file(folder.path_of(name), descriptor);
+    return rest_of(file);
+  } catch (const FileError& error) {
+    throw WriteError(error.what());
+  }
+}
+
+void sort_without_repetitions(std::vector<std::size_t>& hashes) {
+  std::ranges::sort(hashes);
+  const auto repeated = std::ranges::unique(hashes);
+  hashes.erase(repeated.begin(), repeated.end());
+}
+
 }  // namespace
 
 SetAside::SetAside(const Folder& folder, const RunFiles& files, Matters matters)
@@ -71,33 +95,14 @@ SetAside::SetAside(const Folder& folder, const RunFiles& files, Matters matters)
       matters_(matters),
       result_name_(base_name(files.result)),
       details_name_(base_name(files.details)) {
-  const std::string result = text_of(result_name_);
+  const std::string result = text_of(folder_, result_name_);
   if (matters_ == Matters::calls) {
     add_calls(earlier_, without_titles(result));
   } else {
     add_results(earlier_, without_titles(result), Side::earlier);
-    add_lines(earlier_, 'd', without_titles(text_of(details_name_)));
+    add_lines(earlier_, 'd', without_titles(text_of(folder_, details_name_)));
   }
-  std::ranges::sort(earlier_);
-  const auto repeated = std::ranges::unique(earlier_);
-  earlier_.erase(repeated.begin(), repeated.end());
-}
-
-std::string SetAside::text_of(const std::string& name) const {
-  const int descriptor = openat(folder_.descriptor(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (descriptor < 0) {
-    // A link is replaced, whatever it leads to.
-    if (errno == ENOENT || errno == ELOOP) return {};
-    throw WriteError("The file " + folder_.path_of(name) +
-                     " is to be replaced, but cannot be opened to see what would be lost: " +
-                     std::generic_category().message(errno) + ".");
-  }
-  try {
-    InputFile file(folder_.path_of(name), descriptor);
-    return rest_of(file);
-  } catch (const FileError& error) {
-    throw WriteError(error.what());
-  }
+  sort_without_repetitions(earlier_);
 }
 
 void SetAside::details(std::string_view rows) {
@@ -138,7 +143,7 @@ void SetAside::keep_file(const std::string& name) {
     if (errno == EEXIST) continue;
     // A file system without second names.
     AtomicFile file(folder_, kept);
-    file.write(text_of(name));
+    file.write(text_of(folder_, name));
     file.commit();
     kept_.push_back(kept);
     return;
@@ -155,13 +160,10 @@ void SetAside::drop_covered(const Folder& folder, const RunFiles& files) {
       return faccessat(folder.descriptor(), name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     };
     if (std::ranges::none_of(copies, exists)) break;
-    const SetAside reader(folder, files, Matters::rows);
     const auto rows_of = [&](const std::string& file) {
       Hashes rows;
-      add_lines(rows, 'd', without_titles(reader.text_of(file)));
-      std::ranges::sort(rows);
-      const auto repeated = std::ranges::unique(rows);
-      rows.erase(repeated.begin(), repeated.end());
+      add_lines(rows, 'd', without_titles(text_of(folder, file)));
+      sort_without_repetitions(rows);
       return rows;
     };
     bool covered = true;

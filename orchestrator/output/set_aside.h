@@ -43,7 +43,6 @@ class SetAside {
  private:
   using Hashes = std::vector<std::size_t>;
 
-  std::string text_of(const std::string& name) const;
   bool all_there();
   void keep_file(const std::string& name);
 

@@ -5,7 +5,6 @@
 // MSRUN_FAULT_KIND and MSRUN_FAULT_AT say which call fails (1 is the first; none if they are not set),
 // MSRUN_FAULT_ERRNO with which errno. With MSRUN_FAULT_TRACE the stack of that call is printed.
 #include <dirent.h>
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,6 +24,7 @@
 #include <cstdlib>
 
 #include "tests/e2e/preload/fault_state.h"
+#include "tests/support/preload.h"
 
 extern "C" {
 // The allocator itself, past what is defined below.
@@ -94,16 +94,6 @@ __attribute__((constructor)) void begin() {
   if (at != nullptr) failing_call = std::strtoull(at, nullptr, 10);
   if (code != nullptr) failure = static_cast<int>(std::strtol(code, nullptr, 10));
   state = static_cast<FaultState*>(memory);
-}
-
-template <class F>
-F* next(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
-
-// The third argument of open, which is there only if a file may be created.
-mode_t mode_of(int flags, va_list arguments) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
 }
 
 bool is_regular(int descriptor) {

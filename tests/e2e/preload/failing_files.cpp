@@ -3,7 +3,6 @@
 // MSRUN_FAIL_DIR names the directory, MSRUN_FAIL_AT the operation (1 is the first), MSRUN_FAIL_ERRNO its errno, and
 // MSRUN_FAIL_COUNT how many operations fail from there on (1 if it is not set). When the operation has failed, the file
 // MSRUN_FAIL_MARK is created.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -12,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "tests/support/preload.h"
 
 namespace {
 
@@ -45,11 +46,6 @@ bool fails(int descriptor) {
   if (length <= 0) return false;
   path[length] = '\0';
   return fails(path);
-}
-
-template <class F>
-F* next(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 //   unname, mkdir
 // MSRUN_RECORD_SPEED lets the clock of intervals run so many times faster, so that a short run makes as many syncs as a
 // long one.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -22,12 +21,9 @@
 #include <string>
 #include <string_view>
 
-namespace {
+#include "tests/support/preload.h"
 
-template <class F>
-F* next(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
+namespace {
 
 std::string_view setting(const char* name) {
   const char* value = std::getenv(name);
@@ -97,10 +93,6 @@ int open_recorded(int directory, const char* name, int flags, mode_t mode) {
   const std::string path = path_at(directory, name);
   const bool existed = inode_of(path) != 0 && (flags & O_TMPFILE) != O_TMPFILE;
   return opened(static_cast<int>(syscall(SYS_openat, directory, name, flags, mode)), path, existed, flags);
-}
-
-mode_t mode_of(int flags, va_list arguments) {
-  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
 }
 
 void written(int descriptor, long long offset, std::string_view bytes) {

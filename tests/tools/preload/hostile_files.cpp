@@ -6,7 +6,6 @@
 //   MSRUN_HOSTILE_FROM and MSRUN_HOSTILE_TO are set: the one file is renamed to the other.
 // MSRUN_HOSTILE_SCARCE: so many times a file in the directory is opened, from the MSRUN_HOSTILE_AT'th on, the system
 // has none left (ENFILE).
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +18,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tests/support/preload.h"
+
 namespace {
 
 std::atomic<long> operations{0};
@@ -30,11 +31,6 @@ const char* setting(const char* name) {
 }
 
 long number(const char* name) { return std::strtol(setting(name), nullptr, 10); }
-
-template <class F>
-F* next(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
 
 bool is_hostile(int directory) {
   const char* wanted = setting("MSRUN_HOSTILE_DIR");
