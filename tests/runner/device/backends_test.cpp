@@ -63,7 +63,7 @@ TEST(Backends, EveryOneMakesADeviceThatRunsACall) {
     if (backend.is_real) continue;  // needs its device
     const ChosenBackend chosen = choose_backend({std::string(backend.name), "", {}, false});
     ASSERT_EQ(chosen.row, &backend);
-    const std::unique_ptr<Device> device = chosen.make_device();
+    const std::unique_ptr<Device> device = chosen.make_device({});
     ASSERT_NE(device, nullptr) << backend.name;
     const DeviceResult result = device->run({call, op->name, op->traits(), std::nullopt});
     const Tensor* output = result.output.get<Tensor>();
