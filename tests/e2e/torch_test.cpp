@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
@@ -246,6 +249,28 @@ TEST_F(Torch, DevicesAreCheckedBeforeTheRun) {
   EXPECT_EQ(finished.exit_code, 2) << finished.out;
   EXPECT_THAT(finished.err, HasSubstr("torch:cuda"));
   EXPECT_FALSE(fs::exists(scratch_ / "out"));
+}
+
+// Every name of torch's namespaces that msrun knows leads to a callable, or it is listed why not.
+TEST_F(Torch, NamesResolve) {
+  const std::string list = scratch_.write("apis.json", msrun({"--list-apis", "--json"}, scratch_.path()).out);
+  const std::string found = scratch_.file("unresolved");
+  const std::string worker = programs() + "/../lib/msrun/msrun_torch_worker";
+  const std::string command = torch_python() + " -B '" + source_root() + "/tests/e2e/torch/unresolved.py' '" + worker +
+                              "' <'" + list + "' >'" + found + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::set<std::string> listed;
+  std::istringstream lines(read_file(source_root() + "/tests/e2e/torch/unresolved.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string reason;
+    words >> name >> reason;
+    if (name != "#") EXPECT_FALSE(reason.empty()) << name;
+    listed.insert(name);
+  }
+  std::istringstream names(read_file(found));
+  for (std::string name; std::getline(names, name);) EXPECT_THAT(listed, Contains(name));
 }
 
 TEST_F(Torch, ListsDevices) {
