@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -60,7 +59,8 @@ void Arena::map(std::size_t bytes) {
 }
 
 void Arena::give_back(std::size_t keep) {
-  if (keep >= size_) return;
+  if (touched_ <= keep) return;
+  touched_ = 0;
   // Where the kernel cannot do it the memory is kept, which is no error.
   [[maybe_unused]] const int result = fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                                 static_cast<off_t>(keep), static_cast<off_t>(size_ - keep));

@@ -1,6 +1,7 @@
 // The shared memory of one lane: tensors of a call cross in it from the runner to the worker and back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -31,7 +32,10 @@ class Arena {
   // What is mapped. Valid until the next reserve() or follow().
   std::span<std::byte> memory() const { return {memory_, size_}; }
 
-  // Gives the memory behind the first bytes back to the host; the content there becomes zeros.
+  // Says that one side has written up to there.
+  void touched(std::size_t end) { touched_ = std::max(touched_, end); }
+  // If more than that was written to since the last time, gives the memory behind it back to the host; the content
+  // there becomes zeros.
   void give_back(std::size_t keep);
 
  private:
@@ -40,6 +44,7 @@ class Arena {
   UniqueFd file_;
   std::byte* memory_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t touched_ = 0;
 };
 
 // The next multiple of Arena::alignment.

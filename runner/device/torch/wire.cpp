@@ -9,6 +9,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/saturated.h"
+#include "kernels/base/text.h"
 #include "kernels/evaluate/precision.h"
 #include "kernels/io/json/json_tree.h"
 #include "runner/device/torch/frames.h"
@@ -133,6 +134,7 @@ class CallWriter {
     }
     tagged('t', content + "]," + (requires_grad ? "true" : "false") + ']');
     offset_ += source.bytes();
+    arena_.touched(offset_);
   }
 
   void slice(const Slice& slice) {
@@ -219,14 +221,14 @@ class ReplyReader {
     if (tag == "t") return tensor(content);
     if (tag == "m") return dict(content);
     if (tag == "u" && content.is_string()) {
-      return Unsupported{"The device returned " + std::string(content.text()) + ", which cannot be compared."};
+      throw SkipError("The device returned " + readable(std::string(content.text())) + ", which cannot be compared.");
     }
     if (tag == "v" && content.is_string()) return DeviceName{std::string(content.text())};
     if (tag == "d" && content.is_string()) {
       if (const auto dtype = parse_dtype(content.text())) return *dtype;
-      return Unsupported{"The device returned the dtype " + std::string(content.text()) + "."};
+      throw SkipError("The device returned the dtype " + readable(std::string(content.text())) + ".");
     }
-    if (tag == "c") return Unsupported{"The device returned a complex number."};
+    if (tag == "c") throw SkipError("The device returned a complex Python number, which cannot be compared.");
     throw BadFrame("a value is tagged '" + std::string(tag) + "'");
   }
 
@@ -263,6 +265,7 @@ class ReplyReader {
     if (bytes > 0 && offset + bytes > arena_.memory().size()) arena_.follow();
     const std::span<const std::byte> memory = arena_.memory();
     if (bytes > memory.size() || offset > memory.size() - bytes) throw BadFrame("a tensor lies outside of the arena");
+    arena_.touched(offset + bytes);
     Tensor tensor(*dtype, shape);
     if (bytes > 0) std::memcpy(tensor.mutable_data<std::byte>(), memory.data() + offset, bytes);
     return tensor;

@@ -23,6 +23,8 @@ _UNSUPPORTED = re.compile(r"not implemented for|not supported|unsupported|no ker
 
 def text_of(error):
     text = str(error).strip()
+    if isinstance(error, (names.Unresolved, tensors.Unsupported)):
+        return text
     return "%s: %s" % (type(error).__name__, text) if text else type(error).__name__
 
 

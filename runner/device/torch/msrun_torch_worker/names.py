@@ -115,8 +115,6 @@ def resolve(namespace, api, operator):
 
 def changed(api, args, kwargs):
     """What a call that returned nothing has written to, in the form that msrun compares."""
-    if api == "__setitem__":
-        return args[0]
     if api == "_fused_adamw_" and len(args) > 4:
         return [args[0], args[2], args[3]] + ([args[4]] if kwargs.get("amsgrad") else [])
     return None
