@@ -43,6 +43,8 @@ struct DeviceSeat {
   std::int32_t device_id = 0;
   // One call has its last attempt, after the deaths of its runners.
   bool alone = false;
+  // Bytes that all calls in flight may take on the host together; 0: as many as there are.
+  std::uint64_t memory = 0;
 };
 
 class Device {

@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
@@ -198,6 +200,24 @@ TEST_F(Torch, MemoryThatIsNotThereIsAFailureToRun) {
   expect_only_relu_skipped(scratch_, "Not enough memory on the device: RuntimeError: NPU out of memory");
 }
 
+// What a recording asks for beyond --memory is refused by torch, whose process is not killed for it.
+TEST_F(Torch, AnAbsurdSizeIsRefused) {
+  const std::string vector = tensor("[1]");
+  const std::string dump = scratch_.write(
+      "huge.json", R"({"task":"statistics","level":"L1","framework":"pytorch","dump_data_dir":null,"data":{)" +
+                       entry("Tensor.repeat.0.forward", vector + R"(,{"type":"int","value":300000000})", vector) + "," +
+                       entry("Torch.add.0.forward", vector + "," + vector, vector) + "}}");
+  const Finished finished = msrun({"-api_info", dump, "-o", scratch_ / "out", "--backend", "torch:cpu", "--python",
+                                   torch_python(), "--memory", "400M"},
+                                  scratch_.path());
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  const auto rows = results(scratch_);
+  EXPECT_EQ(rows.at("Torch.add.0")[0], "pass");
+  EXPECT_EQ(rows.at("Tensor.repeat.0")[0], "SKIP");
+  EXPECT_THAT(rows.at("Tensor.repeat.0")[2], HasSubstr("Not enough memory on the device"));
+  EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("its torch worker")));
+}
+
 TEST_F(Torch, NoiseOnStandardOutputHurtsNobody) {
   const Finished finished = run_faulty(scratch_, "noise", {"--message-format", "json"});
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
@@ -249,6 +269,12 @@ TEST_F(Torch, DevicesAreCheckedBeforeTheRun) {
   EXPECT_EQ(finished.exit_code, 2) << finished.out;
   EXPECT_THAT(finished.err, HasSubstr("torch:cuda"));
   EXPECT_FALSE(fs::exists(scratch_ / "out"));
+}
+
+TEST_F(Torch, TheWorkerAnswersOrRefusesDamagedRequests) {
+  const std::string command = torch_python() + " -B '" + source_root() + "/tests/e2e/torch/fuzz_worker.py' '" +
+                              programs() + "/../lib/msrun/msrun_torch_worker'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 // Every name of torch's namespaces that msrun knows leads to a callable, or it is listed why not.
@@ -303,6 +329,48 @@ TEST_F(Torch, WorkersDieWithTheRun) {
   process.signal(SIGKILL);
   for (const pid_t worker : workers) {
     EXPECT_TRUE(eventually(20, [&] { return !fs::exists("/proc/" + std::to_string(worker) + "/exe"); })) << worker;
+  }
+}
+
+// Processes below pid, itself included.
+std::vector<pid_t> family(pid_t pid) {
+  std::vector<pid_t> all{pid};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const auto& [child, name] : children(all[i])) all.push_back(child);
+  }
+  return all;
+}
+
+// Supervisor, runner or worker is killed at any instant: continued, the run ends with the same files.
+// MSRUN_TORCH_ROUNDS says how often.
+TEST_F(Torch, KilledAtAnyInstantTheFilesAreTheSame) {
+  ASSERT_EQ(run(scratch_).exit_code, 0);
+  const std::string result = read_file(only_file(scratch_ / "out", "accuracy_checking_result_"));
+  const std::string details = read_file(only_file(scratch_ / "out", "accuracy_checking_details_"));
+  const char* rounds = std::getenv("MSRUN_TORCH_ROUNDS");
+  std::mt19937 random(7);
+  for (int round = 0; round < (rounds == nullptr ? 4 : std::atoi(rounds)); ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const TemporaryDirectory scratch;
+    std::vector<std::string> words = arguments(scratch, {"--python", torch_python()});
+    std::vector<pid_t> processes;
+    {
+      Process process(words, scratch.path());
+      // Until it has a runner with a worker, and then for a while.
+      eventually(60, [&] { return !process.running() || family(process.pid()).size() > 2; });
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 2500));
+      processes = family(process.pid());
+      ::kill(processes[random() % processes.size()], SIGKILL);
+      process.wait();
+    }
+    for (const pid_t pid : processes) {
+      EXPECT_TRUE(eventually(20, [&] { return ::kill(pid, 0) != 0; })) << pid << " is left behind";
+    }
+    const fs::path csv = csv_in(scratch / "out", "accuracy_checking_result_");
+    if (!csv.empty()) words.insert(words.end(), {"-csv_path", csv});
+    ASSERT_EQ(msrun(words, scratch.path()).exit_code, 0);
+    EXPECT_EQ(read_file(csv_in(scratch / "out", "accuracy_checking_result_")), result);
+    EXPECT_EQ(read_file(csv_in(scratch / "out", "accuracy_checking_details_")), details);
   }
 }
 

@@ -103,8 +103,8 @@ class TorchDevice final : public Device {
   TorchDevice(TorchOptions options, const DeviceSeat& seat) : options_(std::move(options)), seat_(seat) {
     const std::size_t count = seat.alone ? 1 : options_.workers;
     for (std::size_t i = 0; i < count; ++i) {
-      workers_.push_back(
-          std::make_unique<Worker>(WorkerProcess::Start{options_, seat.device_id, false, seat.alone}, options_.lanes));
+      workers_.push_back(std::make_unique<Worker>(
+          WorkerProcess::Start{options_, seat.device_id, false, seat.alone, seat.memory}, options_.lanes));
     }
     for (const auto& worker : workers_) await_hello(worker->process, options_);
   }

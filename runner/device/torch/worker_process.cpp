@@ -63,6 +63,7 @@ std::vector<std::string> arguments_of(const WorkerProcess::Start& start) {
                                  std::to_string(start.device_id)};
   if (start.options.jit_compile) words.emplace_back("--jit");
   if (start.inspect) words.emplace_back("--inspect");
+  if (start.memory > 0) words.insert(words.end(), {"--memory", std::to_string(start.memory)});
   return words;
 }
 

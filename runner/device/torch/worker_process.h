@@ -25,8 +25,9 @@ class WorkerProcess {
   struct Start {
     TorchOptions options;
     std::int32_t device_id = 0;
-    bool inspect = false;   // says what there is, and ends
-    bool blocking = false;  // kernels are waited for one by one, so that an error is that of the call that caused it
+    bool inspect = false;      // says what there is, and ends
+    bool blocking = false;     // kernels are waited for one by one, so that an error is that of the call that caused it
+    std::uint64_t memory = 0;  // bytes of the host that calls may take; 0: as many as there are
   };
 
   // Starts the process; what is told to it waits until it has imported torch. It is killed when the calling thread

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import platform
+import resource
 
 import torch
 
@@ -40,6 +41,9 @@ class Device:
     def open(self, jit):
         """In the main thread, before there are lanes."""
 
+    def limit_memory(self, size):
+        """Calls are not to take more bytes of the host than that."""
+
     def attach(self):
         """In each lane's thread, before its first call."""
         # Accelerators run every backward on one engine thread otherwise, on which all lanes would wait for each other.
@@ -70,6 +74,14 @@ class Cpu(Device):
     def open(self, jit):
         # Sums are split by the number of threads: results would depend on the host.
         torch.set_num_threads(1)
+
+    def limit_memory(self, size):
+        # The host grants what it does not have, and kills the process that then uses it; torch tells of a refusal.
+        with open("/proc/self/status") as status:
+            used = [int(line.split()[1]) * 1024 for line in status if line.startswith("VmData:")]
+        with contextlib.suppress(OSError, ValueError):
+            _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+            resource.setrlimit(resource.RLIMIT_DATA, (used[0] + size, hard))
 
     def devices(self):
         pages = os.sysconf("SC_PHYS_PAGES")

@@ -20,6 +20,7 @@ def _options(words):
     parser.add_argument("--device", choices=("cpu", "cuda", "npu"), required=True)
     parser.add_argument("--index", type=int, default=0)
     parser.add_argument("--jit", action="store_true")
+    parser.add_argument("--memory", type=int, default=0, help="bytes of the host that calls may take")
     parser.add_argument("--inspect", action="store_true", help="say what there is, and end")
     return parser.parse_args(words)
 
@@ -50,6 +51,8 @@ def _open(options):
             if options.index not in known and known and options.device != "cpu":
                 device = devices.KINDS[options.device](options.device, known[0])
         device.open(options.jit)
+        if options.memory > 0 and not options.inspect:
+            device.limit_memory(options.memory)
         hello.update(device.versions())
         hello["settings"] = device.settings()
     except Exception as error:  # pylint: disable=broad-except
