@@ -51,7 +51,7 @@ std::string gap_in_text(std::uint64_t lines) {
 void require_device(const ChosenBackend& backend) {
   if (backend.is_accelerator) return;
   const TestedOn kind = tested_on(*backend.row);
-  throw UserError("--require-device: no NPU or GPU would be tested, only the " +
+  throw UserError("--require-device: there is no NPU or GPU to test, only the " +
                   std::string(kind == TestedOn::recorded    ? "results that were recorded"
                               : kind == TestedOn::simulated ? "simulated device"
                                                             : "host's processor") +

@@ -175,6 +175,7 @@ class TorchDevice final : public Device {
   Reply ask(Lane& lane, const DeviceCall& call) {
     const std::uint64_t id = ++lane.calls;
     const std::string request = encode_call(call, id, lane.arena);
+    if (request.size() > longest_frame) throw SkipError("The call has more values than can be sent to the device.");
     try {
       const Place place(lane.worker->places);
       if (!send_frame(lane.socket.get(), request) || !receive_frame(lane.socket.get(), lane.reply)) {

@@ -80,7 +80,9 @@ class Call:
     def _backward(self, out, reply):
         try:
             gradients = self._gradients(out)
-        except RuntimeError as error:
+        except tensors.BadRequest:
+            raise
+        except Exception as error:  # pylint: disable=broad-except
             if status_of(error) in (OOM, LOST):
                 raise
             reply["bp"] = text_of(error)

@@ -25,22 +25,23 @@ def _options(words):
     return parser.parse_args(words)
 
 
-def _import_error(options, error):
-    what = "torch_npu" if options.device == "npu" and (error.name or "").startswith("torch_npu") else "torch"
-    return {"v": protocol.VERSION, "error": str(error) or type(error).__name__, "cause": "import", "missing": what,
+def _import_error(package, error):
+    return {"v": protocol.VERSION, "error": str(error) or type(error).__name__, "cause": "import", "missing": package,
             "python": platform.python_version(), "program": sys.executable}
 
 
 def _open(options):
     """The device and what hello says of it; of one that cannot be had, None and why."""
+    # Libraries that are not there are an ImportError or an OSError, and more than these were seen.
     try:
         import torch
         from msrun_torch_worker import devices
-        device = devices.KINDS[options.device](options.device, options.index)
-    except ImportError as error:
-        return None, _import_error(options, error)
     except Exception as error:  # pylint: disable=broad-except
-        return None, dict(_import_error(options, ImportError(str(error))), cause="import")
+        return None, _import_error("torch", error)
+    try:
+        device = devices.KINDS[options.device](options.device, options.index)
+    except Exception as error:  # pylint: disable=broad-except
+        return None, _import_error("torch_npu", error)
     hello = {"v": protocol.VERSION, "torch": torch.__version__, "python": platform.python_version(),
              "program": sys.executable}
     try:
