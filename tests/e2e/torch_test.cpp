@@ -277,6 +277,16 @@ TEST_F(Torch, TheWorkerAnswersOrRefusesDamagedRequests) {
   EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
+// torch's own samples of its operators, through the worker and called directly. MSRUN_TORCH_SAMPLES says how many.
+TEST_F(Torch, OperatorSamplesGiveTheSameBits) {
+  const char* most = std::getenv("MSRUN_TORCH_SAMPLES");
+  const std::string found = scratch_.file("found");
+  const std::string command = torch_python() + " -B '" + source_root() + "/tests/e2e/torch/operator_samples.py' '" +
+                              programs() + "/../lib/msrun/msrun_torch_worker' " + (most == nullptr ? "4000" : most) +
+                              " >'" + found + "'";
+  EXPECT_EQ(std::system(command.c_str()), 0) << read_file(found);
+}
+
 // Every name of torch's namespaces that msrun knows leads to a callable, or it is listed why not.
 TEST_F(Torch, NamesResolve) {
   const std::string list = scratch_.write("apis.json", msrun({"--list-apis", "--json"}, scratch_.path()).out);

@@ -1,6 +1,7 @@
 """Frames between msrun and the worker, version 1: the length of the text (u32, little endian), then JSON, in which the
 bare words NaN and Infinity are numbers. A control frame that brings a lane carries two descriptors: its socket and its
-arena.
+arena; one that asks for a fork four: the worker's two below, the pipe for its number and how it ended, and the pipe
+whose end is its own.
 
 Descriptors that the worker is started with: 3, the socket for control; 4, the pipe for what faulthandler writes.
 """
@@ -14,6 +15,7 @@ VERSION = 1
 CONTROL_DESCRIPTOR = 3
 FAULT_DESCRIPTOR = 4
 LONGEST_FRAME = 64 << 20
+_MOST_DESCRIPTORS = 4
 
 _LENGTH = struct.Struct("<I")
 _encoder = json.JSONEncoder(separators=(",", ":"))
@@ -76,7 +78,7 @@ def receive_control(connection):
     msrun sends each of these with one call, and they are small.
     """
     item = array.array("i").itemsize
-    header, ancillary, _, _ = connection.recvmsg(_LENGTH.size, socket.CMSG_LEN(2 * item))
+    header, ancillary, _, _ = connection.recvmsg(_LENGTH.size, socket.CMSG_SPACE(_MOST_DESCRIPTORS * item))
     descriptors = array.array("i")
     for level, kind, data in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 
-from msrun_torch_worker import protocol
+from msrun_torch_worker import forks, protocol
 
 
 def _options(words):
@@ -22,6 +22,7 @@ def _options(words):
     parser.add_argument("--jit", action="store_true")
     parser.add_argument("--memory", type=int, default=0, help="bytes of the host that calls may take")
     parser.add_argument("--inspect", action="store_true", help="say what there is, and end")
+    parser.add_argument("--forks", action="store_true", help="with --inspect: go on, and fork workers")
     return parser.parse_args(words)
 
 
@@ -107,16 +108,36 @@ def _control(connection, device):
             raise protocol.BadFrame("the control message %r is not known" % sorted(message))
 
 
+def _fork_workers(options, connection):
+    """Says what there is, then forks. Returns in the workers, with what is asked of them."""
+    with contextlib.suppress(Exception):
+        import torch  # noqa: F401
+        from msrun_torch_worker import calls  # noqa: F401
+    # In a process of its own: devices are touched.
+    pid = os.fork()
+    if pid == 0:
+        _, hello = _open(options)
+        protocol.Frames(connection).send(hello)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    asked = forks.serve(connection)
+    if asked["blocking"]:
+        os.environ.update({"ASCEND_LAUNCH_BLOCKING": "1", "CUDA_LAUNCH_BLOCKING": "1"})
+    options.index, options.memory, options.inspect = asked["index"], asked["memory"], False
+    return socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
+
+
 def main(words):
     options = _options(words)
     connection = socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
-    frames = protocol.Frames(connection)
     if options.protocol != protocol.VERSION:
-        frames.send({"v": protocol.VERSION})
+        protocol.Frames(connection).send({"v": protocol.VERSION})
         return
+    if options.forks:
+        connection = _fork_workers(options, connection)
     faulthandler.enable(file=protocol.FAULT_DESCRIPTOR, all_threads=True)
     device, hello = _open(options)
-    frames.send(hello)
+    protocol.Frames(connection).send(hello)
     if device is None or options.inspect:
         # Without the end of the interpreter, at which libraries of devices are known to wait.
         os._exit(0)
