@@ -97,6 +97,15 @@ void expect_only_relu_skipped(const TemporaryDirectory& scratch, const std::stri
   }
 }
 
+// Processes below pid, itself included.
+std::vector<pid_t> family(pid_t pid) {
+  std::vector<pid_t> all{pid};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const auto& [child, name] : children(all[i])) all.push_back(child);
+  }
+  return all;
+}
+
 class Torch : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -329,26 +338,14 @@ TEST_F(Torch, WorkersDieWithTheRun) {
   Process process(words, scratch_.path(), {"MSRUN_TEST_FAULT=hang"});
   std::vector<pid_t> workers;
   ASSERT_TRUE(eventually(60, [&] {
-    workers.clear();
-    for (const auto& [runner, name] : children(process.pid())) {
-      if (!name.starts_with("msrun-dev")) continue;
-      for (const auto& [worker, unused] : children(runner)) workers.push_back(worker);
-    }
-    return !workers.empty();
+    // The supervisor, the process that forks, the runner and its worker.
+    workers = family(process.pid());
+    return workers.size() >= 4;
   }));
   process.signal(SIGKILL);
   for (const pid_t worker : workers) {
     EXPECT_TRUE(eventually(20, [&] { return !fs::exists("/proc/" + std::to_string(worker) + "/exe"); })) << worker;
   }
-}
-
-// Processes below pid, itself included.
-std::vector<pid_t> family(pid_t pid) {
-  std::vector<pid_t> all{pid};
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (const auto& [child, name] : children(all[i])) all.push_back(child);
-  }
-  return all;
 }
 
 // Supervisor, runner or worker is killed at any instant: continued, the run ends with the same files.
@@ -366,9 +363,9 @@ TEST_F(Torch, KilledAtAnyInstantTheFilesAreTheSame) {
     std::vector<pid_t> processes;
     {
       Process process(words, scratch.path());
-      // Until it has a runner with a worker, and then for a while.
+      // Until there is a runner, and then for a while.
       eventually(60, [&] { return !process.running() || family(process.pid()).size() > 2; });
-      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 2500));
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
       processes = family(process.pid());
       ::kill(processes[random() % processes.size()], SIGKILL);
       process.wait();

@@ -36,10 +36,12 @@ void prepare_torch(const BackendRequest& request, ChosenBackend& chosen) {
   if (options.jit_compile && options.kind != "npu") {
     chosen.notices.push_back("-j does nothing: the backend " + chosen.name + " compiles no operators.");
   }
-  chosen.make_device = [options](const DeviceSeat& seat) { return make_torch_device(options, seat); };
   // While torch is imported there, the recording is read here.
   const int first = request.devices.empty() ? 0 : request.devices.front();
   const auto probe = std::make_shared<TorchProbe>(options, first);
+  chosen.make_device = [options, probe](const DeviceSeat& seat) {
+    return make_torch_device(options, seat, probe->forks());
+  };
   chosen.complete = [probe, devices = request.devices](ChosenBackend& completed) {
     const Hello hello = probe->wait();
     require_devices(hello, probe->options(), devices);

@@ -20,7 +20,7 @@ extern char** environ;
 namespace msrun {
 
 TorchProbe::TorchProbe(TorchOptions options, std::int32_t device_id)
-    : options_(std::move(options)), process_({options_, device_id, true, false, 0}) {}
+    : options_(std::move(options)), process_({options_, device_id, true, false, 0, -1}) {}
 
 Hello TorchProbe::wait() { return await_hello(process_, options_); }
 

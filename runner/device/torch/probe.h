@@ -11,7 +11,8 @@
 
 namespace msrun {
 
-// A worker that only says what there is; it imports torch while whoever made this does something else.
+// A worker that only says what there is; it imports torch while whoever made this does something else. Where that can
+// be it goes on as the process that forks the workers of the runners, and ends with this object.
 class TorchProbe {
  public:
   // device_id: whose settings are asked for. Throws std::system_error, UserError.
@@ -20,6 +21,8 @@ class TorchProbe {
   // Waits, once. Throws UserError, see await_hello.
   Hello wait();
   const TorchOptions& options() const { return options_; }
+  // For WorkerProcess::Start.
+  int forks() const { return WorkerProcess::can_fork(options_) ? process_.control() : -1; }
 
  private:
   TorchOptions options_;

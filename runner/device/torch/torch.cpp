@@ -100,11 +100,11 @@ struct Lane {
 
 class TorchDevice final : public Device {
  public:
-  TorchDevice(TorchOptions options, const DeviceSeat& seat) : options_(std::move(options)), seat_(seat) {
+  TorchDevice(TorchOptions options, const DeviceSeat& seat, int forks) : options_(std::move(options)), seat_(seat) {
     const std::size_t count = seat.alone ? 1 : options_.workers;
     for (std::size_t i = 0; i < count; ++i) {
       workers_.push_back(std::make_unique<Worker>(
-          WorkerProcess::Start{options_, seat.device_id, false, seat.alone, seat.memory}, options_.lanes));
+          WorkerProcess::Start{options_, seat.device_id, false, seat.alone, seat.memory, forks}, options_.lanes));
     }
     for (const auto& worker : workers_) await_hello(worker->process, options_);
   }
@@ -251,8 +251,8 @@ class TorchDevice final : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_torch_device(const TorchOptions& options, const DeviceSeat& seat) {
-  return std::make_unique<TorchDevice>(options, seat);
+std::unique_ptr<Device> make_torch_device(const TorchOptions& options, const DeviceSeat& seat, int forks) {
+  return std::make_unique<TorchDevice>(options, seat, forks);
 }
 
 }  // namespace msrun

@@ -13,11 +13,12 @@
 namespace msrun {
 
 // Starts the workers and waits until they have imported torch. To be called by the main thread of the runner, before
-// there are others that use the device. Throws UserError where a worker cannot be had, std::system_error.
+// there are others that use the device. forks: see WorkerProcess::Start. Throws UserError where a worker cannot be had,
+// std::system_error.
 //
 // run() gives each thread that calls it a lane of its own. When a worker dies the process does not survive it either:
 // the thread whose call it was dies of the same signal; where nobody can say whose it was, all calls that are under way
 // are to blame and the process is killed.
-std::unique_ptr<Device> make_torch_device(const TorchOptions& options, const DeviceSeat& seat);
+std::unique_ptr<Device> make_torch_device(const TorchOptions& options, const DeviceSeat& seat, int forks = -1);
 
 }  // namespace msrun

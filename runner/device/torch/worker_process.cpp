@@ -1,6 +1,7 @@
 #include "runner/device/torch/worker_process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/clock.h"
@@ -44,6 +46,16 @@ UniqueFd moved_up(int descriptor) {
   return high;
 }
 
+// The end to read from and the one to write to.
+std::pair<UniqueFd, UniqueFd> make_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
+  UniqueFd write_end(ends[1]);
+  UniqueFd read_end = moved_up(ends[0]);
+  write_end = moved_up(write_end.release());
+  return {std::move(read_end), std::move(write_end)};
+}
+
 bool is_program(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
@@ -63,6 +75,7 @@ std::vector<std::string> arguments_of(const WorkerProcess::Start& start) {
                                  std::to_string(start.device_id)};
   if (start.options.jit_compile) words.emplace_back("--jit");
   if (start.inspect) words.emplace_back("--inspect");
+  if (start.inspect && WorkerProcess::can_fork(start.options)) words.emplace_back("--forks");
   if (start.memory > 0) words.insert(words.end(), {"--memory", std::to_string(start.memory)});
   return words;
 }
@@ -155,35 +168,71 @@ std::string find_worker() {
 }
 
 WorkerProcess::WorkerProcess(const Start& start) {
-  std::vector<std::string> words = arguments_of(start);
-  std::vector<std::string> variables = environment_of(start);
-  const std::vector<char*> arguments = pointers(words);
-  const std::vector<char*> environment = pointers(variables);
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("socketpair");
   UniqueFd other(ends[1]);
   control_ = moved_up(ends[0]);
   other = moved_up(other.release());
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
-  UniqueFd write_end(ends[1]);
-  fault_ = moved_up(ends[0]);
-  write_end = moved_up(write_end.release());
+  auto [fault_end, fault] = make_pipe();
+  fault_ = std::move(fault_end);
   fcntl(fault_.get(), F_SETFL, O_NONBLOCK);
+  if (start.forks >= 0 && ask_for_fork(start, other.get(), fault.get())) return;
+  launch(start, other.get(), fault.get());
+}
+
+// False if nobody forks any more.
+bool WorkerProcess::ask_for_fork(const Start& start, int control, int fault) {
+  auto [status, status_end] = make_pipe();
+  auto [lifeline_end, lifeline] = make_pipe();
+  const std::array descriptors{control, fault, status_end.get(), lifeline_end.get()};
+  const std::string text = R"({"fork":{"index":)" + std::to_string(start.device_id) + R"(,"memory":)" +
+                           std::to_string(start.memory) + R"(,"blocking":)" + (start.blocking ? "true" : "false") +
+                           "}}";
+  if (!send_frame(start.forks, text, descriptors)) return false;
+  status_end.reset();
+  std::int32_t pid = -1;
+  if (read(status.get(), &pid, sizeof(pid)) != sizeof(pid)) return false;
+  pid_ = pid;
+  status_ = std::move(status);
+  lifeline_ = std::move(lifeline);
+  return true;
+}
+
+void WorkerProcess::launch(const Start& start, int control, int fault) {
+  std::vector<std::string> words = arguments_of(start);
+  std::vector<std::string> variables = environment_of(start);
+  const std::vector<char*> arguments = pointers(words);
+  const std::vector<char*> environment = pointers(variables);
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) fail("fork");
-  if (pid == 0) become(parent, other.get(), write_end.get(), arguments.data(), environment.data());
+  if (pid == 0) become(parent, control, fault, arguments.data(), environment.data());
   pid_ = pid;
 }
 
 WorkerProcess::~WorkerProcess() {
-  if (pid_ <= 0) return;
+  if (pid_ <= 0 || (status_ && read_status(0))) return;
   kill(pid_, SIGKILL);
+  // Of one that was forked elsewhere somebody else is the parent.
+  if (status_) return;
   while (waitpid(pid_, &wait_status_, 0) < 0 && errno == EINTR) {
   }
 }
 
+// Of one that was forked elsewhere: whether it has ended.
+bool WorkerProcess::read_status(double seconds) {
+  pollfd status{status_.get(), POLLIN, 0};
+  if (poll(&status, 1, static_cast<int>(seconds * 1000)) <= 0) return false;
+  std::int32_t wait_status = 0;
+  // Without its parent nobody knows how it ended.
+  if (read(status_.get(), &wait_status, sizeof(wait_status)) != sizeof(wait_status)) wait_status = SIGKILL;
+  wait_status_ = wait_status;
+  pid_ = -1;
+  return true;
+}
+
 bool WorkerProcess::reap(double seconds) {
+  if (status_) return read_status(seconds);
   const double deadline = steady_seconds() + seconds;
   while (true) {
     const pid_t result = waitpid(pid_, &wait_status_, WNOHANG);

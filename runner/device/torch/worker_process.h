@@ -25,13 +25,16 @@ class WorkerProcess {
   struct Start {
     TorchOptions options;
     std::int32_t device_id = 0;
-    bool inspect = false;      // says what there is, and ends
+    bool inspect = false;      // says what there is, and ends, or goes on as the process that forks workers
     bool blocking = false;     // kernels are waited for one by one, so that an error is that of the call that caused it
     std::uint64_t memory = 0;  // bytes of the host that calls may take; 0: as many as there are
+    // control() of a process that forks workers, which are there at once; -1, or one that has ended: Python is started,
+    // and imports torch first.
+    int forks = -1;
   };
 
-  // Starts the process; what is told to it waits until it has imported torch. It is killed when the calling thread
-  // ends. Throws std::system_error.
+  // Starts the process; what is told to it waits until it has imported torch. It is killed when this process ends, or,
+  // unless it is forked elsewhere, the calling thread. Throws std::system_error.
   explicit WorkerProcess(const Start& start);
   // Kills and reaps it.
   ~WorkerProcess();
@@ -51,12 +54,23 @@ class WorkerProcess {
   // Lets it end by itself, for a moment. Nothing is running in it.
   void dismiss();
 
+  // Whether the inspection of such a kind goes on as the process that forks workers: torch alone may be in it, and
+  // torch_npu comes with more than that.
+  static bool can_fork(const TorchOptions& options) { return options.kind != "npu"; }
+
  private:
+  void launch(const Start& start, int control, int fault);
+  bool ask_for_fork(const Start& start, int control, int fault);
   bool reap(double seconds);
+  bool read_status(double seconds);
 
   pid_t pid_ = -1;
   UniqueFd control_;
   UniqueFd fault_;
+  // Of one that was forked elsewhere: the pipe in which its number and then its wait status come, and the one with
+  // whose end its process ends.
+  UniqueFd status_;
+  UniqueFd lifeline_;
   int wait_status_ = 0;
 };
 
