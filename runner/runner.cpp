@@ -266,7 +266,8 @@ void run_runner(const RunnerSetup& setup) {
   passed(QueueStep::runner_started);
   start_pulse(setup);
   passed(QueueStep::pulse_started);
-  const std::unique_ptr<Device> device = setup.make_device();
+  const std::unique_ptr<Device> device =
+      setup.make_device({setup.device_id, setup.alone, setup.queue.control->memory_budget});
   setup.queue.slots[setup.first_slot].ready.store(1);
   passed(QueueStep::device_made);
   std::atomic<std::size_t> next_retry{0};

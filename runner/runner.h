@@ -25,7 +25,7 @@ struct RunnerSetup {
   bool stream = false;
   // Whether a crash leaves a core dump: as large as the system allows, or none, however large the shell allows it.
   bool core_dumps = false;
-  std::function<std::unique_ptr<Device>()> make_device;
+  std::function<std::unique_ptr<Device>(const DeviceSeat& seat)> make_device;
   // Tasks to run before those of the queue: what a dead runner left behind. With alone set, nothing else is run and one
   // thread runs them one after the other.
   std::vector<std::uint32_t> retries;

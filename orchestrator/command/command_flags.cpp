@@ -34,6 +34,9 @@ constexpr auto running = std::to_array<Option>({
      "auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu; auto (default): an NPU, else a GPU, else recorded "
      "for a dump with tensors, else sim",
      Takes::one_value},
+    {"--python FILE", "Python of the torch backend (default: MSRUN_PYTHON, else python3)", Takes::one_value},
+    {"--torch-lanes N", "calls that a torch worker runs at a time, 1..64 (default 2)", Takes::one_value},
+    {"--torch-workers N", "torch workers for each device, 1..8 (default 1)", Takes::one_value},
     {"--require-device", "exit code 2 unless an NPU or GPU is tested"},
     {"--sim-fault FAULT", "fault of the sim backend; repeatable", Takes::one_value_each_time},
     {"--seed N", "seed of generated inputs (default 1234)", Takes::one_value},
@@ -78,7 +81,8 @@ constexpr auto output = std::to_array<Option>({
     {"--no-summary", "no closing table"},
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},
-    {"--json", "with --list-apis and --list-standards: as JSON"},
+    {"--list-devices", "print the devices that torch finds: name, memory, versions"},
+    {"--json", "with --list-apis, --list-standards and --list-devices: as JSON"},
 });
 
 HelpSection command_section() {

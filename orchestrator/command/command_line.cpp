@@ -121,9 +121,11 @@ MemoryLimit parse_memory(const Arguments& arguments) {
 void parse_backend(const Arguments& arguments, Options& options) {
   const std::string text = arguments.text("backend", "auto");
   std::vector<std::string> known{"auto"};
-  for (const Backend& backend : backends()) known.emplace_back(backend.name);
-  // Documented, but refused where the backend is chosen, unless the table has them.
-  known.insert(known.end(), {"torch", "torch:cpu", "torch:cuda", "torch:npu"});
+  for (const Backend& backend : backends()) {
+    known.emplace_back(backend.name);
+    for (const std::string_view kind : backend.kinds)
+      known.push_back(std::string(backend.name) + ":" + std::string(kind));
+  }
   if (std::find(known.begin(), known.end(), text) == known.end()) {
     std::string list;
     for (const std::string& word : known) list += (list.empty() ? "" : ", ") + word;
@@ -139,7 +141,7 @@ void parse_input(const Arguments& arguments, Options& options) {
   options.forward = arguments.text("forward_input_file");
   options.backward = arguments.text("backward_input_file");
   options.real_data_path = arguments.text("real_data_path");
-  if (options.list_apis || options.list_standards) return;
+  if (options.list_apis || options.list_standards || options.list_devices) return;
   if (options.api_info.empty() && options.forward.empty() && arguments.given("csv_path")) {
     const std::string csv_path = arguments.text("csv_path");
     resumed_run_files(csv_path);  // has its own words for what is not there
@@ -271,6 +273,9 @@ void set_running(const Arguments& arguments, Options& options) {
   options.sim_faults = arguments.texts("sim_fault");
   if (!options.sim_faults.empty() && options.backend == "auto") options.backend = "sim";
   if (!options.sim_faults.empty() && options.backend != "sim") throw UserError("--sim-fault needs --backend sim");
+  options.python = arguments.text("python");
+  options.torch_lanes = arguments.number<std::size_t>("torch_lanes", options.torch_lanes, 1, 64, "a whole number");
+  options.torch_workers = arguments.number<std::size_t>("torch_workers", options.torch_workers, 1, 8, "a whole number");
   options.require_device = arguments.given("require_device");
   options.jit_compile = is_jit_given(arguments);
   if (arguments.given("seed")) {
@@ -297,9 +302,11 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   options.framework = std::move(framework);
   options.list_apis = arguments.given("list_apis");
   options.list_standards = arguments.given("list_standards");
+  options.list_devices = arguments.given("list_devices");
   options.json_lists = arguments.given("json");
-  if (options.json_lists && !options.list_apis && !options.list_standards) {
-    throw UserError("--json goes with --list-apis or --list-standards; events of a run: --message-format json");
+  if (options.json_lists && !options.list_apis && !options.list_standards && !options.list_devices) {
+    throw UserError(
+        "--json goes with --list-apis, --list-standards or --list-devices; events of a run: --message-format json");
   }
   parse_input(arguments, options);
   set_selection(arguments, options);

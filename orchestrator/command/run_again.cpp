@@ -65,6 +65,10 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.backend != defaults.backend) {
     words.add("--backend", options.backend + (options.torch_device.empty() ? "" : ":" + options.torch_device));
   }
+  words.add_if_given("--python", options.python);
+  if (options.torch_lanes != defaults.torch_lanes) words.add("--torch-lanes", std::to_string(options.torch_lanes));
+  if (options.torch_workers != defaults.torch_workers)
+    words.add("--torch-workers", std::to_string(options.torch_workers));
   words.add_each("--sim-fault", options.sim_faults);
   if (options.require_device) words.add("--require-device");
   if (options.jit_compile) words.add("-j");

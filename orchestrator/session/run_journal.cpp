@@ -83,7 +83,7 @@ std::string journal_metadata(const SessionState& session, std::size_t kept) {
                 {"api_info", options.api_info},
                 {"forward", options.forward},
                 {"backward", options.backward},
-                {"backend", session.backend.row->name},
+                {"backend", session.backend.name},
                 {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
   for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
   metadata["arguments"] = recorded_options(options);
@@ -118,8 +118,14 @@ std::string selection_differences(const json& metadata, const Options& options) 
   return differences.empty() ? "" : differences + ")";
 }
 
-void require_same_run(const std::string& metadata, const json& expected, const Options& options,
-                      const std::string& journal) {
+// Settings of a backend concern those who go on with it.
+bool is_setting_of_other(const json& recorded, const ChosenBackend& backend, const std::string& key) {
+  if (recorded.value("backend", json()) == backend.name) return false;
+  return std::ranges::find(backend.settings, key, &BackendSetting::name) != backend.settings.end();
+}
+
+void require_same_run(const std::string& metadata, const SessionState& session, const std::string& journal) {
+  const json expected = fingerprint(session);
   const json recorded = json::parse(metadata, nullptr, false);
   if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
       !recorded["fingerprint"].is_object()) {
@@ -131,10 +137,10 @@ void require_same_run(const std::string& metadata, const json& expected, const O
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
     const json earlier = begun.value(key, json());
-    if (earlier == value) continue;
+    if (earlier == value || is_setting_of_other(recorded, session.backend, key)) continue;
     differences += differences.empty() ? "" : ", ";
     differences += key == "dump" ? "the dump, or what --only, --except, -f and -config leave of it" +
-                                       selection_differences(recorded, options)
+                                       selection_differences(recorded, session.options)
                                  : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
   }
   if (!differences.empty()) {
@@ -147,7 +153,7 @@ void require_same_run(const std::string& metadata, const json& expected, const O
 void warn_of_other_device(const std::string& metadata, const SessionState& session, const std::string& journal) {
   const json recorded = json::parse(metadata, nullptr, false);
   const json backend = recorded.value("backend", json());
-  const std::string_view now = session.backend.row->name;
+  const std::string& now = session.backend.name;
   if (!backend.is_string() || backend == now) return;
   spdlog::warn("{}: the run was begun with --backend {} and goes on with {}: its results are of both.", journal,
                sanitised(backend.get<std::string>()), now);
@@ -235,7 +241,7 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   // Locked first: what is read and what is continued are the same then.
   std::unique_ptr<journal::File> file = journal::open_file(path);
   const std::string metadata = journal::read_header(*file).metadata;
-  require_same_run(metadata, fingerprint(session), session.options, path);
+  require_same_run(metadata, session, path);
   warn_of_other_device(metadata, session, path);
   StoredResults results(session.plan.size());
   const std::uint64_t most_kept = kept_results(metadata);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include <spdlog/spdlog.h>
 
@@ -27,7 +28,16 @@ namespace {
 bool is_json(const Options& options) { return options.message_format == MessageFormat::json; }
 
 BackendRequest backend_request(const Options& options) {
-  return {options.backend, options.torch_device, options.sim_faults, options.jit_compile};
+  BackendRequest request;
+  request.name = options.backend;
+  request.kind = options.torch_device;
+  request.sim_faults = options.sim_faults;
+  request.jit_compile = options.jit_compile;
+  request.devices = options.devices;
+  request.python = options.python;
+  request.torch_lanes = options.torch_lanes;
+  request.torch_workers = options.torch_workers;
+  return request;
 }
 
 // What stands in the output in place of lines that nobody read in time.
@@ -38,12 +48,14 @@ std::string gap_in_text(std::uint64_t lines) {
   return "(" + std::to_string(lines) + " lines are missing here: they were not read in time)\n";
 }
 
-void require_device(const Backend& backend) {
-  if (backend.is_real) return;
-  const bool recorded = tested_on(backend) == TestedOn::recorded;
+void require_device(const ChosenBackend& backend) {
+  if (backend.is_accelerator) return;
+  const TestedOn kind = tested_on(*backend.row);
   throw UserError("--require-device: there is no NPU or GPU to test, only the " +
-                  std::string(recorded ? "results that were recorded" : "simulated device") +
-                  "; this build has no backend for either.");
+                  std::string(kind == TestedOn::recorded    ? "results that were recorded"
+                              : kind == TestedOn::simulated ? "simulated device"
+                                                            : "host's processor") +
+                  "; msrun --list-devices says what torch finds here.");
 }
 
 const std::string& recording_of(const Options& options) {
@@ -89,7 +101,7 @@ int Session::run() {
   for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
   job_.configure(options);
   state_.backend = choose_backend(backend_request(options));
-  if (options.require_device) require_device(*state_.backend.row);
+  if (options.require_device) require_device(state_.backend);
   make_plan();
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
   job_.choose_files(state_);
@@ -116,6 +128,7 @@ void Session::make_plan() {
   const double start = steady_seconds();
   if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");
   state_.plan = read_plan(options, plan_options);
+  complete_backend();
   prefer_recorded(plan_options);
   state_.plan_seconds = steady_seconds() - start;
   if (plan_options.filter_duplicates) log_repeated(state_.plan);
@@ -130,6 +143,22 @@ void Session::make_plan() {
   job_.inspect(state_);
 }
 
+// Of an accelerator that "auto" found and that cannot be used, the user is told, and the run goes on without.
+void Session::complete_backend() {
+  if (!state_.backend.complete) return;
+  try {
+    // What was asked has no more to say after that.
+    const auto complete = std::exchange(state_.backend.complete, nullptr);
+    complete(state_.backend);
+  } catch (const UserError& error) {
+    if (state_.options.backend != "auto" || state_.options.require_device) throw;
+    spdlog::warn("{}; the run goes on without an NPU or GPU.", error.what());
+    BackendRequest request = backend_request(state_.options);
+    request.no_accelerator = true;
+    state_.backend = choose_backend(request);
+  }
+}
+
 void Session::prefer_recorded(PlanOptions& plan_options) {
   const Options& options = state_.options;
   if (options.backend != "auto" || state_.backend.row->is_real) return;
@@ -137,6 +166,7 @@ void Session::prefer_recorded(PlanOptions& plan_options) {
   if (!state_.plan.real_data() || !options.forward.empty()) return;
   BackendRequest request = backend_request(options);
   request.holds_results = true;
+  request.no_accelerator = true;
   ChosenBackend backend = choose_backend(request);
   if (!backend.row->needs_results) return;
   PlanOptions with_results = plan_options;
@@ -185,12 +215,14 @@ void Session::announce(const ResultStore& results, const SupervisorOptions& supe
   } else if (options.backend == "auto" && kind == TestedOn::recorded) {
     spdlog::info("Device under test: {} (there is no NPU or GPU, and the dump holds what was computed).", backend.name);
   } else {
-    spdlog::info("Device under test: {}.", backend.name);
+    spdlog::info(
+        "Device under test: {}{}.", state_.backend.name,
+        backend.is_real && !state_.backend.is_accelerator ? " (the host's processor; no NPU or GPU is tested)" : "");
   }
   RunStarted event;
   event.tested_on = kind;
   event.api_info = recording_of(options);
-  event.backend = backend.name;
+  event.backend = state_.backend.name;
   event.devices = options.devices;
   for (const std::size_t threads : supervision.threads) event.threads += static_cast<int>(threads);
   event.total = state_.plan.size();

@@ -24,6 +24,7 @@ class Session {
   void make_plan();
   // "auto" without an NPU or GPU: what the recording holds says more than a simulated device. Reads the recording again
   // if it holds results; then the options ask for them.
+  void complete_backend();
   void prefer_recorded(PlanOptions& plan_options);
   SessionEnd supervise(ResultStore& results);
   void announce(const ResultStore& results, const SupervisorOptions& supervision) const;

@@ -34,7 +34,7 @@ struct SupervisorOptions {
   bool stream = false;
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.
   std::vector<std::uint32_t> last_and_alone;
-  std::function<std::unique_ptr<Device>()> make_device;
+  std::function<std::unique_ptr<Device>(const DeviceSeat& seat)> make_device;
   // Called ten times a second: what does not belong to the run goes on meanwhile.
   std::function<void()> on_tick;
   // Called in a forked child: closes what the child must not hold.

@@ -2,6 +2,7 @@
 // nothing of how msrun evaluates a call itself.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,6 +36,15 @@ struct DeviceResult {
   std::vector<List> other_gradients;
   // Why no reading may be right, and a difference so proves nothing; empty if the gradients are what they claim to be.
   std::string gradient_doubt;
+};
+
+// Where a device is made: in the runner of that id, for all calls or for one.
+struct DeviceSeat {
+  std::int32_t device_id = 0;
+  // One call has its last attempt, after the deaths of its runners.
+  bool alone = false;
+  // Bytes that all calls in flight may take on the host together; 0: as many as there are.
+  std::uint64_t memory = 0;
 };
 
 class Device {

@@ -108,9 +108,9 @@ TEST_F(BadInput, Options) {
   expect_option_refused({"--sim-fault", "Torch.*=nonsense"}, {"--sim-fault", "acc-fp16"});
   expect_option_refused({"--sim-fault", "=hang"}, {"--sim-fault"});
   expect_option_refused({"--backend", "nonsense"}, {"--backend", "nonsense", "sim"});
-  // A statistics dump has no outputs to take, and there is no such plugin.
+  // A statistics dump has no outputs to take.
   expect_option_refused({"--backend", "recorded"}, {"recorded"});
-  expect_option_refused({"--backend", "torch:npu"}, {"--backend"});
+  expect_option_refused({"--backend", "torch:cpu", "--python", "/nowhere/python"}, {"--python", "/nowhere/python"});
   expect_option_refused({"--memory", "0"}, {"--memory"});
   expect_option_refused({"--memory", "lots"}, {"--memory", "lots"});
   expect_option_refused({"--task-timeout", "-1"}, {"--task-timeout"});

@@ -6,29 +6,91 @@
 #include "kernels/base/error.h"
 #include "runner/device/recorded/recorded.h"
 #include "runner/device/sim/sim.h"
+#include "runner/device/torch/probe.h"
+#include "runner/device/torch/torch.h"
 
 namespace msrun {
 namespace {
 
+constexpr std::array<std::string_view, 3> torch_kinds{"cpu", "cuda", "npu"};
+
+std::string torch_kind(const BackendRequest& request) {
+  if (!request.kind.empty()) return request.kind;
+  const std::string_view accelerator = accelerator_of_host();
+  return std::string(accelerator.empty() ? "cpu" : accelerator);
+}
+
+// What a journal keeps of the host's torch. With another one a run is another run.
+void add_settings(const Hello& hello, ChosenBackend& chosen) {
+  chosen.settings.push_back({"torch_device", {chosen.name}, true});
+  for (const auto& [name, value] : hello.versions) chosen.settings.push_back({name, {value}, true});
+  for (const auto& [name, value] : hello.settings) chosen.settings.push_back({"torch." + name, {value}, true});
+  chosen.settings.push_back({"python", {hello.python}});
+}
+
+void prepare_torch(const BackendRequest& request, ChosenBackend& chosen) {
+  TorchOptions options{torch_kind(request), find_python(request.python), request.torch_lanes, request.torch_workers,
+                       request.jit_compile};
+  chosen.name = "torch:" + options.kind;
+  chosen.is_accelerator = options.kind != "cpu";
+  if (options.jit_compile && options.kind != "npu") {
+    chosen.notices.push_back("-j does nothing: the backend " + chosen.name + " compiles no operators.");
+  }
+  // While torch is imported there, the recording is read here.
+  const int first = request.devices.empty() ? 0 : request.devices.front();
+  const auto probe = std::make_shared<TorchProbe>(options, first);
+  chosen.make_device = [options, probe](const DeviceSeat& seat) {
+    return make_torch_device(options, seat, probe->forks());
+  };
+  chosen.complete = [probe, devices = request.devices](ChosenBackend& completed) {
+    const Hello hello = probe->wait();
+    require_devices(hello, probe->options(), devices);
+    add_settings(hello, completed);
+  };
+}
+
+// Only where a driver is there a Python is asked, so that a host without accelerators loses no time.
+bool torch_suits_auto(const BackendRequest& request) {
+  const std::string_view kind = request.no_accelerator ? std::string_view() : accelerator_of_host();
+  if (kind.empty()) return false;
+  try {
+    return finds_packages(find_python(request.python), kind);
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 constexpr std::array table{
+    Backend{
+        .name = "torch",
+        .help = "the functions that were recorded, run by your torch on cpu, cuda or npu",
+        .is_real = true,
+        .needs_process = true,
+        .compiles = true,
+        .kinds = torch_kinds,
+        .prepare = prepare_torch,
+        .suits_auto = torch_suits_auto,
+    },
     Backend{
         .name = "recorded",
         .help = "the results that a dump with tensors recorded; needs no device",
         .needs_results = true,
-        .prepare = [](const BackendRequest&) -> MakeDevice { return [] { return make_recorded_device(); }; },
+        .prepare =
+            [](const BackendRequest&, ChosenBackend& chosen) {
+              chosen.make_device = [](const DeviceSeat&) { return make_recorded_device(); };
+            },
         .suits_auto = [](const BackendRequest& request) { return request.holds_results; },
     },
     Backend{
         .name = "sim",
         .help = "a simulated NPU: the device's arithmetic on the CPU, with --sim-fault faults",
-        .prepare = [](const BackendRequest& request) -> MakeDevice {
-          std::vector<SimFault> faults;
-          for (const std::string& text : request.sim_faults) faults.push_back(parse_sim_fault(text));
-          return [faults] { return make_sim_device(faults); };
-        },
-        .settings = [](const BackendRequest& request) -> std::vector<BackendSetting> {
-          return {{"sim_faults", request.sim_faults}};
-        },
+        .prepare =
+            [](const BackendRequest& request, ChosenBackend& chosen) {
+              std::vector<SimFault> faults;
+              for (const std::string& text : request.sim_faults) faults.push_back(parse_sim_fault(text));
+              chosen.make_device = [faults](const DeviceSeat&) { return make_sim_device(faults); };
+              chosen.settings = {{"sim_faults", request.sim_faults}};
+            },
         .suits_auto = [](const BackendRequest&) { return true; },
     },
 };
@@ -48,7 +110,10 @@ const Backend& row_of(const BackendRequest& request) {
     return request.name == "auto" ? backend.suits_auto != nullptr && backend.suits_auto(request)
                                   : backend.name == request.name;
   });
-  if (found != table.end()) return *found;
+  const auto has_kind = [&](const Backend& row) {
+    return request.kind.empty() || std::ranges::find(row.kinds, request.kind) != row.kinds.end();
+  };
+  if (found != table.end() && has_kind(*found)) return *found;
   throw UserError("--backend " + request.name + (request.kind.empty() ? "" : ":" + request.kind) +
                   " is not part of this build; there are " + quoted_names() + ".");
 }
@@ -59,8 +124,10 @@ std::span<const Backend> backends() { return table; }
 
 ChosenBackend choose_backend(const BackendRequest& request) {
   const Backend& row = row_of(request);
-  ChosenBackend chosen{&row, row.prepare(request), {}, {}};
-  if (row.settings != nullptr) chosen.settings = row.settings(request);
+  ChosenBackend chosen;
+  chosen.row = &row;
+  chosen.name = row.name;
+  row.prepare(request, chosen);
   if (request.jit_compile && !row.compiles) {
     chosen.notices.push_back("-j does nothing: the backend " + std::string(row.name) + " compiles no operators.");
   }

@@ -20,10 +20,15 @@ struct BackendRequest {
   std::vector<std::string> sim_faults;  // as written: PATTERN=FAULT
   bool jit_compile = false;             // the device may compile operators
   bool holds_results = false;           // so does the recording, in files
+  std::vector<int> devices = {0};       // ids that calls will run on
+  std::string python = {};              // as written; empty: not given
+  std::size_t torch_lanes = 2;
+  std::size_t torch_workers = 1;
+  bool no_accelerator = false;  // "auto" is not to take an NPU or GPU
 };
 
 // Makes the device of one runner, in the runner's process and before its threads.
-using MakeDevice = std::function<std::unique_ptr<Device>()>;
+using MakeDevice = std::function<std::unique_ptr<Device>(const DeviceSeat& seat)>;
 
 // What a journal's header says about a backend beside its name.
 struct BackendSetting {
@@ -32,6 +37,8 @@ struct BackendSetting {
   // A run is continued only with the same values.
   bool is_fingerprint = false;
 };
+
+struct ChosenBackend;
 
 struct Backend {
   std::string_view name;
@@ -44,9 +51,11 @@ struct Backend {
   bool needs_process = false;
   // Heeds BackendRequest::jit_compile.
   bool compiles = false;
-  // Reads what concerns it in the request. Throws UserError for what it does not understand.
-  MakeDevice (*prepare)(const BackendRequest& request) = nullptr;
-  std::vector<BackendSetting> (*settings)(const BackendRequest& request) = nullptr;  // null: it has none
+  // What may stand behind the name and a colon: "cpu", "cuda".
+  std::span<const std::string_view> kinds = {};
+  // Reads what concerns it in the request, whose name is that of this row or "auto", and says how the device is made.
+  // Throws UserError for what it does not understand.
+  void (*prepare)(const BackendRequest& request, ChosenBackend& chosen) = nullptr;
   // Whether "auto" takes this backend on this host, for this recording; null: never, it has to be asked for.
   bool (*suits_auto)(const BackendRequest& request) = nullptr;
 };
@@ -57,7 +66,12 @@ std::span<const Backend> backends();
 // A row of the table, and what the request says to it.
 struct ChosenBackend {
   const Backend* row = nullptr;
+  std::string name;             // with the kind: "torch:cpu"
+  bool is_accelerator = false;  // an NPU or a GPU is tested
   MakeDevice make_device;
+  // Waits for what was begun to be found out about the host when the backend was chosen, and adds settings and notices.
+  // Throws UserError where the devices of the request are not there. Null: there is nothing to wait for.
+  std::function<void(ChosenBackend& chosen)> complete;
   std::vector<BackendSetting> settings;
   // What the request asks for and the backend cannot heed; one sentence each.
   std::vector<std::string> notices;

@@ -226,7 +226,18 @@ TEST(CommandLine, InputIsRequired) {
   EXPECT_TRUE(parse({"--list-apis"}).list_apis);
   EXPECT_TRUE(parse({"--list-standards"}).list_standards);
   EXPECT_TRUE(parse({"--list-apis", "--json"}).json_lists);
-  EXPECT_THAT(usage_error_with_input({"--json"}), HasSubstr("--json goes with --list-apis or --list-standards"));
+  EXPECT_THAT(usage_error_with_input({"--json"}), HasSubstr("--json goes with --list-apis, --list-standards"));
+  EXPECT_TRUE(parse({"--list-devices", "--python", "p"}).list_devices);
+  const Options torch = parse_with_input(
+      {"--backend", "torch:npu", "--python", "/opt/my python", "--torch-lanes", "3", "--torch-workers=2"});
+  EXPECT_EQ(torch.backend, "torch");
+  EXPECT_EQ(torch.torch_device, "npu");
+  EXPECT_EQ(torch.torch_lanes, 3U);
+  EXPECT_EQ(torch.torch_workers, 2U);
+  EXPECT_THAT(reproduce_command(torch), HasSubstr("--backend torch:npu --python '/opt/my python' --torch-lanes 3 "
+                                                  "--torch-workers 2"));
+  EXPECT_THAT(usage_error_with_input({"--torch-lanes", "0"}), HasSubstr("--torch-lanes"));
+  EXPECT_THAT(usage_error_with_input({"--backend", "torch:tpu"}), HasSubstr("torch:npu"));
 }
 
 TEST(CommandLine, Choices) {

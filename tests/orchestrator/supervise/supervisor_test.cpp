@@ -142,7 +142,7 @@ class SupervisorTest : public ::testing::Test {
   }
 
   void make_device(TestDevice::Hook before, std::function<void()> at_end) {
-    options_.make_device = [before, at_end] { return std::make_unique<TestDevice>(before, at_end); };
+    options_.make_device = [before, at_end](const DeviceSeat&) { return std::make_unique<TestDevice>(before, at_end); };
   }
 
   void set_trap(QueueStep step, int signal_number, int pass) {
@@ -287,7 +287,7 @@ TEST_F(SupervisorTest, ACallThatMakesItsProcessExitIsToBlame) {
 }
 
 TEST_F(SupervisorTest, DevicesThatCannotBeMadeAreGivenUp) {
-  options_.make_device = []() -> std::unique_ptr<Device> { _exit(0); };
+  options_.make_device = [](const DeviceSeat&) -> std::unique_ptr<Device> { _exit(0); };
   EXPECT_EQ(run(), RunEnd::no_devices);
   EXPECT_THAT(seen_.verdicts, IsEmpty());
   EXPECT_THAT(seen_.reasons(), Each("ended with exit code 0"));

@@ -63,7 +63,7 @@ TEST(Backends, EveryOneMakesADeviceThatRunsACall) {
     if (backend.is_real) continue;  // needs its device
     const ChosenBackend chosen = choose_backend({std::string(backend.name), "", {}, false});
     ASSERT_EQ(chosen.row, &backend);
-    const std::unique_ptr<Device> device = chosen.make_device();
+    const std::unique_ptr<Device> device = chosen.make_device({});
     ASSERT_NE(device, nullptr) << backend.name;
     const DeviceResult result = device->run({call, op->name, op->traits(), std::nullopt});
     const Tensor* output = result.output.get<Tensor>();
@@ -89,8 +89,9 @@ TEST(Backends, AutoTakesTheFirstThatSuits) {
 TEST(Backends, RecordedNeedsResults) { EXPECT_TRUE(choose_backend({"recorded", "", {}, false}).row->needs_results); }
 
 TEST(Backends, UnknownNamesAreRefusedWithThoseThereAre) {
-  const std::string text = refusal({"torch", "npu", {}, false});
-  EXPECT_THAT(text, HasSubstr("--backend torch:npu is not part of this build"));
+  const std::string text = refusal({"torch", "tpu", {}, false});
+  EXPECT_THAT(text, HasSubstr("--backend torch:tpu is not part of this build"));
+  EXPECT_THAT(refusal({"sim", "cpu", {}, false}), HasSubstr("--backend sim:cpu is not part of this build"));
   for (const Backend& backend : backends()) EXPECT_THAT(text, HasSubstr("'" + std::string(backend.name) + "'"));
 }
 
@@ -106,6 +107,7 @@ TEST(Backends, SettingsAreThoseOfTheRequest) {
 
 TEST(Backends, SayWhatTheyCannotHeed) {
   for (const Backend& backend : backends()) {
+    if (backend.is_real) continue;  // needs its device
     const std::string name(backend.name);
     EXPECT_THAT(choose_backend({name, "", {}, false}).notices, IsEmpty());
     const std::vector<std::string> notices = choose_backend({name, "", {}, true}).notices;

@@ -1,0 +1,113 @@
+#include "runner/device/torch/hello.h"
+
+#include <array>
+#include <system_error>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/io/json/json_tree.h"
+#include "runner/device/torch/frames.h"
+
+namespace msrun {
+namespace {
+
+std::string scalar_text(const JsonNode& node) {
+  switch (node.kind()) {
+    case JsonEvent::boolean:
+      return node.boolean() ? "true" : "false";
+    case JsonEvent::integer:
+      return std::to_string(node.integer());
+    case JsonEvent::real:
+      return short_number(node.number());
+    case JsonEvent::string:
+      return sanitised(bounded(std::string(node.text())));
+    default:
+      return {};
+  }
+}
+
+std::optional<std::uint64_t> bytes_of(const JsonNode& node) {
+  if (!node.is_integer() || node.integer() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(node.integer());
+}
+
+ListedDevice device_of(const JsonNode& node) {
+  ListedDevice device;
+  for (const JsonNode item : node) {
+    if (item.key() == "id" && item.is_integer()) device.id = static_cast<std::int32_t>(item.integer());
+    if (item.key() == "name") device.name = scalar_text(item);
+    if (item.key() == "memory") device.memory = bytes_of(item);
+    if (item.key() == "free") device.free = bytes_of(item);
+  }
+  return device;
+}
+
+std::string what_to_do(const std::string& missing, const TorchOptions& options) {
+  if (missing == "torch_npu") {
+    return "install torch_npu there (pip install torch_npu, of the version of its torch, after sourcing CANN's "
+           "set_env.sh), or name a Python that has it with --python";
+  }
+  return "name a Python that has torch" + std::string(options.kind == "npu" ? " and torch_npu" : "") +
+         " with --python or MSRUN_PYTHON";
+}
+
+}  // namespace
+
+Hello parse_hello(std::string_view text, const TorchOptions& options) {
+  JsonTree tree;
+  JsonReader reader("the torch worker", memory_source(text), 4096);
+  if (tree.read(reader) != JsonTree::Outcome::complete || !tree.root().is_object()) {
+    throw UserError("The torch worker does not say what it is.");
+  }
+  Hello hello;
+  std::string error;
+  std::string cause;
+  std::string missing;
+  std::int64_t version = 0;
+  constexpr std::array<std::string_view, 6> versions{"torch", "torch_npu", "cann", "cuda", "cudnn", "soc"};
+  for (const JsonNode item : tree.root()) {
+    const std::string_view key = item.key();
+    if (key == "v" && item.is_integer()) version = item.integer();
+    if (key == "error") error = scalar_text(item);
+    if (key == "cause") cause = scalar_text(item);
+    if (key == "missing") missing = scalar_text(item);
+    if (key == "python") hello.python = scalar_text(item);
+    for (const std::string_view name : versions) {
+      if (key == name && !item.is_null()) hello.versions.emplace_back(name, scalar_text(item));
+    }
+    if (key == "settings") {
+      for (const JsonNode setting : item) hello.settings.emplace_back(sanitised(setting.key()), scalar_text(setting));
+    }
+    if (key == "devices") {
+      for (const JsonNode device : item) hello.devices.push_back(device_of(device));
+    }
+  }
+  if (version != torch_protocol_version) {
+    throw UserError("The torch worker beside this program speaks version " + std::to_string(version) +
+                    " of the protocol, msrun version " + std::to_string(torch_protocol_version) +
+                    ": install both from the same build.");
+  }
+  if (error.empty()) return hello;
+  const std::string python = sanitised(options.python);
+  if (cause == "import") {
+    throw UserError("--backend torch:" + options.kind + ": " + python + " cannot import " + missing + " (" + error +
+                    "): " + what_to_do(missing, options));
+  }
+  throw UserError("--backend torch:" + options.kind + ": " + error + " (of " + python + ")");
+}
+
+Hello await_hello(WorkerProcess& worker, const TorchOptions& options) {
+  std::string text;
+  bool is_there = false;
+  try {
+    is_there = receive_frame(worker.control(), text);
+  } catch (const BadFrame& error) {
+    throw UserError(std::string("The torch worker does not say what it is: ") + error.what());
+  }
+  if (is_there) return parse_hello(text, options);
+  const WorkerProcess::End end = worker.end();
+  throw UserError("--backend torch:" + options.kind + ": " + sanitised(options.python) + " " +
+                  end_text(end.wait_status) + " before torch was there; its last words are above");
+}
+
+}  // namespace msrun

@@ -1,0 +1,102 @@
+"""Frames between msrun and the worker, version 1: the length of the text (u32, little endian), then JSON, in which the
+bare words NaN and Infinity are numbers. A control frame that brings a lane carries two descriptors: its socket and its
+arena; one that asks for a fork four: the worker's two below, the pipe for its number and how it ended, and the pipe
+whose end is its own.
+
+Descriptors that the worker is started with: 3, the socket for control; 4, the pipe for what faulthandler writes.
+"""
+
+import array
+import json
+import socket
+import struct
+
+VERSION = 1
+CONTROL_DESCRIPTOR = 3
+FAULT_DESCRIPTOR = 4
+LONGEST_FRAME = 64 << 20
+_MOST_DESCRIPTORS = 4
+
+_LENGTH = struct.Struct("<I")
+_encoder = json.JSONEncoder(separators=(",", ":"))
+
+
+class BadFrame(Exception):
+    """What arrived is no frame. Nothing that follows it can be understood."""
+
+
+def _parse(text):
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadFrame("the text of a frame is no JSON: %s" % error) from None
+    if not isinstance(message, dict):
+        raise BadFrame("a frame holds %s, not an object" % type(message).__name__)
+    return message
+
+
+class Frames:
+    """The frames of one socket, which is used by one thread."""
+
+    def __init__(self, connection):
+        self._connection = connection
+        self._received = b""
+
+    def _fill(self, size):
+        """False at the end of the stream."""
+        while len(self._received) < size:
+            more = self._connection.recv(max(65536, size - len(self._received)))
+            if not more:
+                return False
+            self._received = self._received + more if self._received else more
+        return True
+
+    def receive(self):
+        """The next message; None at the end of the stream."""
+        if not self._fill(_LENGTH.size):
+            if self._received:
+                raise BadFrame("the stream ends within a frame")
+            return None
+        (size,) = _LENGTH.unpack_from(self._received)
+        if size > LONGEST_FRAME:
+            raise BadFrame("a frame of %d bytes is too long" % size)
+        end = _LENGTH.size + size
+        if not self._fill(end):
+            raise BadFrame("the stream ends within a frame")
+        text = self._received[_LENGTH.size:end]
+        self._received = self._received[end:]
+        return _parse(text)
+
+    def send(self, message):
+        text = _encoder.encode(message).encode("utf-8", "replace")
+        self._connection.sendall(_LENGTH.pack(len(text)) + text)
+
+
+def receive_control(connection):
+    """The next control message and the descriptors that came with it; (None, []) at the end of the stream.
+
+    msrun sends each of these with one call, and they are small.
+    """
+    item = array.array("i").itemsize
+    header, ancillary, _, _ = connection.recvmsg(_LENGTH.size, socket.CMSG_SPACE(_MOST_DESCRIPTORS * item))
+    descriptors = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            descriptors.frombytes(data[:len(data) - len(data) % item])
+    if not header:
+        return None, []
+    while len(header) < _LENGTH.size:
+        more = connection.recv(_LENGTH.size - len(header))
+        if not more:
+            raise BadFrame("the stream ends within a frame")
+        header += more
+    (size,) = _LENGTH.unpack(header)
+    if size > LONGEST_FRAME:
+        raise BadFrame("a frame of %d bytes is too long" % size)
+    text = b""
+    while len(text) < size:
+        more = connection.recv(size - len(text))
+        if not more:
+            raise BadFrame("the stream ends within a frame")
+        text += more
+    return _parse(text), list(descriptors)

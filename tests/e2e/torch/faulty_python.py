@@ -1,0 +1,99 @@
+"""A Python whose torch.nn.functional.relu misbehaves as MSRUN_TEST_FAULT says, for tests of what msrun makes of it.
+
+With MSRUN_TEST_ONCE=FILE only the first call does, which then makes FILE.
+"""
+
+import ctypes
+import os
+import runpy
+import signal
+import sys
+import time
+
+
+def crash():
+    ctypes.string_at(0)
+
+
+def crash_elsewhere():
+    """In a thread that Python knows nothing of."""
+    libc = ctypes.CDLL(None)
+    thread = ctypes.c_ulong()
+    libc.pthread_create(ctypes.byref(thread), None, ctypes.cast(libc.abort, ctypes.c_void_p), None)
+    time.sleep(60)
+
+
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+    time.sleep(60)
+
+
+def hang():
+    while True:
+        time.sleep(1)
+
+
+def leave():
+    os._exit(5)
+
+
+def noise():
+    print("noise on standard output", flush=True)
+    os.write(1, b'{"type":"noise"}\n')
+
+
+def out_of_memory():
+    raise RuntimeError("NPU out of memory. Tried to allocate 20.00 GiB")
+
+
+def lose():
+    raise RuntimeError("ACL stream synchronize failed, error code:507015")
+
+
+def fail():
+    raise RuntimeError("kernel launch failed for a reason of its own")
+
+
+def nonsense():
+    from msrun_torch_worker import protocol
+    protocol.Frames.send = lambda self, message: self._connection.sendall(b"\x05\x00\x00\x00{]{]{")
+
+
+def endless_frame():
+    from msrun_torch_worker import protocol
+    protocol.Frames.send = lambda self, message: self._connection.sendall(b"\xff\xff\xff\xff")
+
+
+def outside():
+    from msrun_torch_worker import tensors
+    tensors.Arena.write = lambda self, tensor: (1 << 40, tensor.numel() * tensor.element_size())
+
+
+def misbehaving(function, fault):
+    def relu(*args, **kwargs):
+        mark = os.environ.get("MSRUN_TEST_ONCE")
+        if mark is None or not os.path.exists(mark):
+            if mark is not None:
+                open(mark, "w").close()
+            fault()
+        return function(*args, **kwargs)
+    return relu
+
+
+def main():
+    words = sys.argv[1:]
+    while words and words[0].startswith("-"):
+        words = words[2:] if words[0] == "-W" else words[1:]
+    fault = os.environ["MSRUN_TEST_FAULT"]
+    if fault == "import":
+        sys.modules["torch"] = None
+    else:
+        # The inspection runs no call.
+        import torch
+        functional = torch.nn.functional
+        functional.relu = misbehaving(functional.relu, globals()[fault])
+    sys.argv = words
+    runpy.run_path(words[0], run_name="__main__")
+
+
+main()

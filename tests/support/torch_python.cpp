@@ -1,0 +1,20 @@
+#include "tests/support/torch_python.h"
+
+#include <cstdlib>
+
+namespace msrun::testing {
+
+std::string torch_python() {
+  const char* other = std::getenv("MSRUN_TEST_PYTHON");
+  return other == nullptr ? "/usr/bin/python3" : other;
+}
+
+bool has_torch() {
+  static const bool found =
+      std::system((torch_python() + " -c 'import importlib.util as u, sys; sys.exit(not u.find_spec(\"torch\"))' "
+                                    ">/dev/null 2>&1")
+                      .c_str()) == 0;
+  return found;
+}
+
+}  // namespace msrun::testing

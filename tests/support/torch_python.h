@@ -1,0 +1,14 @@
+// The Python with torch that tests of the torch backend run (python3-torch, installed by ./bootstrap test).
+#pragma once
+
+#include <string>
+
+namespace msrun::testing {
+
+// MSRUN_TEST_PYTHON, else /usr/bin/python3.
+std::string torch_python();
+
+// Whether it has torch. Tests that need it are skipped without.
+bool has_torch();
+
+}  // namespace msrun::testing
