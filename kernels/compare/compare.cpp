@@ -193,6 +193,14 @@ class Walk {
   std::vector<Comparison::Pair> pairs_;
 };
 
+// Whether two random choices of equal probability differ so: by no more than six standard deviations of the difference
+// of two binomial counts.
+bool difference_is_chance(std::int64_t a, std::int64_t b, std::int64_t count) {
+  const double share = static_cast<double>(a + b) / (2 * static_cast<double>(count));
+  const double deviation = std::sqrt(2 * static_cast<double>(count) * share * (1 - share));
+  return static_cast<double>(std::abs(a - b)) <= 6 * deviation;
+}
+
 // precision_metrics.md 2.4: which elements are zero is random, so only the shares of zeros are compared. Of a tuple the
 // first output counts.
 Comparison compare_shares_of_zeros(const Value& bench, const Value& device, const CompareOptions& options) {
@@ -222,6 +230,7 @@ Comparison compare_shares_of_zeros(const Value& bench, const Value& device, cons
   const std::int64_t difference = std::abs(zero_count(*bench_tensor) - zeros);
   const bool alike = static_cast<double>(difference) / static_cast<double>(count) < 0.1;
   comparison.status = alike ? Status::pass : Status::error;
+  comparison.by_chance = !alike && difference_is_chance(zeros, zero_count(*bench_tensor), count);
   return comparison;
 }
 

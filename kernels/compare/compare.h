@@ -38,8 +38,9 @@ struct Comparison {
     Tensor device;
   };
   std::vector<Pair> pairs = {};
-  // Where there are no rows, why the status proves little.
+  // Where there are no rows: why the status proves little, and whether chance makes differences as large.
   Mistrust mistrust = Mistrust::none;
+  bool by_chance = false;
 };
 
 // "softmax" of "Functional.softmax.0", "linalg.inv" of "Torch.linalg.inv.0", "add" of "Aten.add.Tensor.0". Throws

@@ -15,9 +15,10 @@ namespace {
 
 // The small multiple of the model, for both sides together: errors of independent roundings stay below half of it.
 constexpr double safety = 8;
-// Of noise that is measured: the largest of many errors is some times their root mean square, and that of few samples
-// is uncertain.
-constexpr double noise_safety = 6;
+// Of noise that is measured: the largest of many errors is some times their root mean square, which is uncertain by few
+// samples. In wide dtypes, where no fault is as small, the functions of a device may also err by some places where ours
+// err by half of one.
+double noise_multiple(DType dtype) { return is_half(dtype) || is_float8(dtype) ? 6 : 16; }
 // Typical magnitudes of more than twice as many elements are taken of about this many.
 constexpr std::int64_t typical_elements = 4096;
 // Beyond so many times what rounding to the stored dtype does to a value and its terms, arithmetic that rounds
@@ -177,7 +178,7 @@ struct Allowance {
   double before_rounding(const Element& e) const {
     const double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
     const double of_noise = std::max(e.noise, typical_noise * (std::abs(e.bench) + e.spread));
-    return std::isfinite(e.bench) ? of_sums + noise_safety * of_noise : 0;
+    return std::isfinite(e.bench) ? of_sums + noise_multiple(dtype) * of_noise : 0;
   }
 
   double operator()(const Element& e, double unit) const {

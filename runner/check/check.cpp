@@ -64,6 +64,11 @@ Mistrust mistrust_in(const Comparison& forward) {
   return by_rows ? Mistrust::nothing_compared : forward.mistrust;
 }
 
+// A direction without rows is not wrong, or by chance.
+bool is_chance(const Comparison& comparison) {
+  return comparison.status == Status::pass || !comparison.rows.empty() || comparison.by_chance;
+}
+
 // Nothing in one direction speaks against the device.
 bool is_clean(const std::vector<DetailsRow>& rows) {
   return std::ranges::none_of(rows, [](const DetailsRow& row) {
@@ -186,6 +191,9 @@ class Check {
     }
   }
 
+  // Of directions that have no rows but the shares of zeros, none differs more than chance makes them.
+  bool shares_by_chance() const { return shares_by_chance_; }
+
   // What is odd about the call's tensor files; empty if nothing is.
   std::string notes() const {
     std::string text;
@@ -286,6 +294,7 @@ class Check {
             [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, *traits_)}); });
     result_.forward = forward.status;
     result_.mistrust = mistrust_in(forward);
+    shares_by_chance_ = is_chance(forward);
     result_.forward_rows = std::move(forward.rows);
     result_.backward.reset();
     result_.backward_rows.clear();
@@ -384,6 +393,7 @@ class Check {
     explain(explainer, *backward, bench.gradient_sums,
             [&](const Evaluation& evaluation) { return leaves(compared(evaluation.gradients)); });
     result_.backward = backward->status;
+    shares_by_chance_ = shares_by_chance_ && is_chance(*backward);
     result_.backward_rows = std::move(backward->rows);
     for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
       std::string& row_message = result_.backward_rows[i].message;
@@ -398,8 +408,9 @@ class Check {
   const CheckOptions& options_;
   ApiResult& result_;
   const OperatorTraits* traits_ = &ordinary_traits;  // of the call's operator, once that is found
-  std::vector<std::string> notes_;                   // on the tensor files of the call
-  std::uint64_t refused_ = refused_tensors();        // before the step that runs now
+  bool shares_by_chance_ = false;
+  std::vector<std::string> notes_;             // on the tensor files of the call
+  std::uint64_t refused_ = refused_tensors();  // before the step that runs now
 };
 
 // Reasons quote the recording and its files of tensors, either of which may be damaged.
@@ -428,7 +439,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
       check_overflow(call, device, options, result);
     } else {
       check.run();
-      conclude_from_rows(result);
+      conclude_from_rows(result, check.shares_by_chance());
       if (is_suspicious(result) && !options.compare.compat_msprobe) check.note_damaged_files();
     }
     return with_readable_messages(std::move(result));

@@ -32,6 +32,17 @@ std::int64_t floating_arguments(const MaterialisedCall& call) {
   return count;
 }
 
+bool has_complex_argument(const MaterialisedCall& call) {
+  bool found = false;
+  const auto look = [&](const Value& leaf) {
+    const Tensor* tensor = leaf.get<Tensor>();
+    found = found || (tensor != nullptr && is_complex(tensor->dtype()));
+  };
+  for (const Value& arg : call.args) for_each_leaf(arg, look);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  return found;
+}
+
 // The tensor of a row among the values that were compared.
 const Tensor* tensor_of_row(const std::vector<Value>& values, std::size_t row, std::size_t rows) {
   return values.size() == rows ? values[row].get<Tensor>() : nullptr;
@@ -85,7 +96,8 @@ Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Eva
                      const EvaluationOptions& benchmark_options)
     : call_(call),
       variations_(op, call, bench, benchmark_options),
-      rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2) {}
+      rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),
+      complex_arguments_(!op.traits().copies_only && has_complex_argument(call)) {}
 
 bool Explainer::measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                         Judged& judged) {
@@ -168,8 +180,9 @@ Explainer::Judged Explainer::judge(const Comparison& comparison, std::size_t row
   Judged judged;
   judged.count = device.numel();
   judged.model.nearest = rounds_once_;
-  judged.model.exact = sums.longest <= 1 && select_standard(call_.parts.api, device.dtype(), false, Policy::per_api) ==
-                                                Standard::binary_consistency;
+  judged.model.exact =
+      sums.longest <= 1 && !complex_arguments_ &&
+      select_standard(call_.parts.api, device.dtype(), false, Policy::per_api) == Standard::binary_consistency;
   if (judged.model.exact) {
     if (passes && surely_equal(bench, device)) return judged;
     judged.fit = fit_rounding(bench, device, judged.model);

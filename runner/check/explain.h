@@ -57,7 +57,8 @@ class Explainer {
 
   const MaterialisedCall& call_;
   Variations variations_;
-  bool rounds_once_;  // so that the nearest number is to be expected
+  bool rounds_once_;        // so that the nearest number is to be expected
+  bool complex_arguments_;  // of which the magnitude is computed, not copied
 };
 
 }  // namespace msrun

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "kernels/base/error.h"
-#include "kernels/compare/rounding.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -19,20 +18,20 @@ constexpr double most_elements = 4e6;
 // sums of them are exact.
 bool may_be_flag(double value) { return std::abs(value) <= 2 && value == std::trunc(value); }
 
-// Random bits, one for each element of a tensor.
-class Signs {
+// Random words, one for each element of a tensor.
+class Words {
  public:
-  explicit Signs(RandomWords& words) : words_(words) {}
-  bool next() {
-    const std::size_t at = used_++ % 2048;
-    if (at == 0) words_.fill(bits_);
-    return (bits_[at / 32] >> (at % 32) & 1U) != 0;
+  explicit Words(RandomWords& source) : source_(source) {}
+  std::uint32_t next() {
+    const std::size_t at = used_++ % words_.size();
+    if (at == 0) source_.fill(words_);
+    return words_[at];
   }
 
  private:
-  RandomWords& words_;
+  RandomWords& source_;
   std::size_t used_ = 0;
-  std::array<std::uint32_t, 64> bits_{};
+  std::array<std::uint32_t, 64> words_{};
 };
 
 // A floating tensor with every element changed by change(element).
@@ -45,31 +44,35 @@ Tensor changed(const Tensor& tensor, const Change& change) {
 }
 
 // Every element times 1 + change or 1 - change, by the words, or the other way round.
-Tensor change_signs(const Tensor& tensor, RandomWords& words, bool opposite) {
+Tensor change_signs(const Tensor& tensor, RandomWords& source, bool opposite) {
   const double change = Variations::input_change(tensor.dtype());
-  Signs signs(words);
+  Words words(source);
+  std::uint32_t bits = 0;
+  std::size_t used = 0;
   return changed(tensor, [&](double value) {
-    const bool up = signs.next();
+    if (used++ % 32 == 0) bits = words.next();
+    const bool up = (bits & 1U) != 0;
+    bits >>= 1;
     return may_be_flag(value) ? value : value * (up != opposite ? 1 + change : 1 - change);
   });
 }
 
-// Every element some places up or down. Narrow dtypes have few numbers, so that one place is a large change.
-Tensor change_places(const Tensor& tensor, RandomWords& words) {
+// Every element some places up or down, by the words. Narrow dtypes have few numbers, so that one place is a large
+// change; in wide ones the changes are large enough for errors of rounding to be independent of each other.
+Tensor move_nearby(const Tensor& tensor, RandomWords& source) {
   const DType dtype = tensor.dtype();
-  const double places = is_half(dtype) || is_float8(dtype) ? 1 : 16;
-  Signs signs(words);
+  const double change = is_half(dtype) ? 0x1p-6 : is_float8(dtype) ? 0x1p-2 : 0x1p-10;
+  Words words(source);
   return changed(tensor, [&](double value) {
-    const bool up = signs.next();
-    if (may_be_flag(value) || !std::isfinite(value)) return value;
-    return value + (up ? places : -places) * unit_in_last_place(dtype, value);
+    const double share = static_cast<double>(words.next()) * 0x1p-31 - 1;
+    return may_be_flag(value) || !std::isfinite(value) ? value : value * (1 + change * share);
   });
 }
 
 MaterialisedCall with_changed_inputs(const MaterialisedCall& call, RandomWords& words) {
   const auto change = [&](const Value& leaf) -> Value {
     const Tensor* tensor = leaf.get<Tensor>();
-    return tensor != nullptr && is_floating(tensor->dtype()) ? Value(change_places(*tensor, words)) : leaf;
+    return tensor != nullptr && is_floating(tensor->dtype()) ? Value(move_nearby(*tensor, words)) : leaf;
   };
   MaterialisedCall other = call;
   for (Value& arg : other.args) arg = transform_leaves(arg, change);

@@ -86,7 +86,9 @@ Reason reason_of(const ApiResult& result) {
       if (row != rows->end()) return reason_in(direction, static_cast<std::size_t>(row - rows->begin()), *row);
     }
   }
-  return {"", {"no details row says why (dropout: the shares of zeros differ)"}};
+  return {"",
+          {result.rounding_only ? "the shares of zeros of a dropout differ no more than chance makes them"
+                                : "no details row says why (dropout: the shares of zeros differ)"}};
 }
 
 std::string reason_text(const Reason& reason) {

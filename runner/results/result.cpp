@@ -11,7 +11,7 @@ namespace msrun {
 namespace {
 
 // Whether the rows of a result that is warning or error are all explained by rounding.
-bool explained_by_rounding(const ApiResult& result) {
+bool explained_by_rounding(const ApiResult& result, bool shares_by_chance) {
   const auto failed = [](Status status) { return status == Status::warning || status == Status::error; };
   const auto unexplained = [&](const DetailsRow& row) { return failed(row.status) && !row.rounding_only; };
   bool any = false;
@@ -20,7 +20,7 @@ bool explained_by_rounding(const ApiResult& result) {
     any = true;
     const bool has_row =
         std::any_of(rows.begin(), rows.end(), [&](const DetailsRow& row) { return failed(row.status); });
-    return has_row && std::none_of(rows.begin(), rows.end(), unexplained);
+    return (has_row || shares_by_chance) && std::none_of(rows.begin(), rows.end(), unexplained);
   };
   return direction_is(result.forward, result.forward_rows) && direction_is(result.backward, result.backward_rows) &&
          any;
@@ -37,9 +37,9 @@ const DetailsRow* find_row(const ApiResult& result, const Test& test) {
 
 }  // namespace
 
-void conclude_from_rows(ApiResult& result) {
+void conclude_from_rows(ApiResult& result, bool shares_by_chance) {
   result.beyond_rounding = find_row(result, &DetailsRow::beyond_rounding) != nullptr;
-  result.rounding_only = !result.beyond_rounding && explained_by_rounding(result);
+  result.rounding_only = !result.beyond_rounding && explained_by_rounding(result, shares_by_chance);
   const auto* doubtful = find_row(result, [](const DetailsRow& row) { return row.trust.mistrust != Mistrust::none; });
   if (doubtful != nullptr) result.mistrust = doubtful->trust.mistrust;
 }

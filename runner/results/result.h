@@ -76,8 +76,8 @@ struct ApiResult {
 };
 
 // Sets what follows from the rows of a result: rounding_only, beyond_rounding, mistrust where a row has a reason for
-// it. A status that no row accounts for, as dropout has, is not explained by rounding.
-void conclude_from_rows(ApiResult& result);
+// it. A status that no row accounts for, as dropout has, is explained only if chance makes such shares of zeros.
+void conclude_from_rows(ApiResult& result, bool shares_by_chance = false);
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.
 ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason, Outcome outcome);

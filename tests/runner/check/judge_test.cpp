@@ -381,6 +381,38 @@ TEST(Judge, SaysOfSumsThatCancelThatTheyProveLittle) {
   EXPECT_TRUE(is_suspicious(plus(1000)));
 }
 
+// A dropout of few elements differs from another one by more than the documented tenth now and then.
+TEST(Judge, ChanceIsNoFaultOfADropout) {
+  const auto zeros = [](std::int64_t count) {
+    return
+        [=](const Tensor& from) { return mapped(from, [=](double, std::int64_t i) { return i < count ? 0.0 : 2.0; }); };
+  };
+  const ApiCall call = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(128, 1, 2)), 0.5});
+  const ApiResult result = checked(call, zeros(88));
+  EXPECT_EQ(result.forward, Status::error);
+  EXPECT_FALSE(is_suspicious(result));
+  EXPECT_TRUE(is_suspicious(checked(call, zeros(1))));
+  EXPECT_EQ(checked(call, zeros(128)).mistrust, Mistrust::all_dropped);
+  const ApiCall few = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(10, 1, 2)), 0.5});
+  EXPECT_EQ(checked(few).mistrust, Mistrust::nothing_compared);
+}
+
+TEST(Judge, MagnitudesOfComplexNumbersAreRounded) {
+  const Tensor parts = tensor(DType::float64, random_values(64, -1, 1), {2, 32});
+  const Tensor complex = parts.to(DType::complex64);
+  EXPECT_FALSE(is_suspicious(checked(call_of("Torch.abs.0", {complex}), [](const Tensor& from) {
+    return mapped(from, [](double value, std::int64_t i) {
+      return i == 7 ? value + unit_in_last_place(DType::float32, value) : value;
+    });
+  })));
+  const Tensor real = tensor(DType::float32, random_values(64, -1, 1));
+  EXPECT_TRUE(is_suspicious(checked(call_of("Torch.abs.0", {real}), [](const Tensor& from) {
+    return mapped(from, [](double value, std::int64_t i) {
+      return i == 7 ? value + unit_in_last_place(DType::float32, value) : value;
+    });
+  })));
+}
+
 TEST(Judge, SaysHowSmallAFaultIsSeen) {
   const auto visible = [](const char* dtype) {
     const ApiResult result =
