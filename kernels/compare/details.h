@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/compare/columns.h"
+#include "kernels/compare/difference.h"
 
 namespace msrun {
 
@@ -38,6 +40,8 @@ struct DetailsRow {
   std::string message;
   // A warning or error that is within what rounding does to a right result (rounding.h).
   bool rounding_only = false;
+  // Of a float output that rounding does not explain.
+  std::optional<Difference> difference = {};
 
   DetailsRow() = default;
   // With blank cells.

@@ -189,7 +189,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
       return "Errors have the size and spread of those of float16 accumulation.";
   }
-  return difference_pattern(bench, device, fit);
+  return difference_pattern(bench, device, fit, model, comparison.rows[row].difference->map);
 }
 
 void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent) {
@@ -223,6 +223,7 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
       continue;
     }
     row.message += unexplained_text(device.numel(), fit);
+    row.difference = difference_of(bench, device, fit);
     const std::string reason = finding(comparison, i, model, fit, select);
     if (!reason.empty()) row.message += reason + "\n";
   }
