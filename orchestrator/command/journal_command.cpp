@@ -26,6 +26,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/output/run_paths.h"
+#include "orchestrator/view/difference_json.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -321,7 +322,8 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
                     {"shape", row.shape},
                     {"status", status_text(row.status)},
                     {"message", row.message},
-                    {"metrics", std::move(metrics)}});
+                    {"metrics", std::move(metrics)},
+                    {"difference", difference_json(row.difference)}});
   }
 }
 

@@ -43,7 +43,7 @@ std::string metrics_text(const DetailsRow& row) {
 }
 
 Reason reason_in(const char* direction, std::size_t index, const DetailsRow& row) {
-  Reason reason{std::string(direction) + ".output." + std::to_string(index), explanation_in(row.message)};
+  Reason reason{std::string(direction) + ".output." + std::to_string(index), explanation_in(row.message), &row};
   if (reason.lines.empty()) reason.lines.push_back(first_line(row.message));
   if (reason.lines.front().empty()) reason.lines.front() = metrics_text(row);
   if (reason.lines.front().empty()) reason.lines.front() = "its row in the details file says no more";
@@ -83,7 +83,7 @@ Reason reason_of(const ApiResult& result) {
       }
     }
   }
-  return {"", {"no details row says why (dropout: the shares of zeros differ)"}};
+  return {"", {"no details row says why (dropout: the shares of zeros differ)"}, nullptr};
 }
 
 std::string reason_text(const Reason& reason) {

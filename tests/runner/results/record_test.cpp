@@ -25,6 +25,28 @@ std::string error_of(const F& body) {
   return "no error";
 }
 
+void expect_equal(const std::optional<Difference>& difference, const std::optional<Difference>& expected) {
+  ASSERT_EQ(difference.has_value(), expected.has_value());
+  if (!difference) return;
+  const DifferenceMap& map = difference->map;
+  const DifferenceMap& other = expected->map;
+  EXPECT_EQ(map.kind, other.kind);
+  EXPECT_EQ(map.elements, other.elements);
+  EXPECT_EQ(map.wrong, other.wrong);
+  EXPECT_EQ(map.region, other.region);
+  EXPECT_EQ(map.first, other.first);
+  EXPECT_EQ(map.last, other.last);
+  EXPECT_EQ(map.place, other.place);
+  EXPECT_EQ(map.block, other.block);
+  EXPECT_EQ(map.period, other.period);
+  EXPECT_EQ(map.axis, other.axis);
+  EXPECT_EQ(map.picture, other.picture);
+  EXPECT_EQ(map.cell_rows, other.cell_rows);
+  EXPECT_EQ(map.cell_columns, other.cell_columns);
+  EXPECT_EQ(difference->errors.relative, expected->errors.relative);
+  EXPECT_EQ(difference->errors.ulps, expected->errors.ulps);
+}
+
 void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<DetailsRow>& expected) {
   ASSERT_EQ(rows.size(), expected.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -35,6 +57,7 @@ void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<Details
     EXPECT_EQ(rows[i].status, expected[i].status);
     EXPECT_EQ(rows[i].rounding_only, expected[i].rounding_only);
     EXPECT_EQ(rows[i].cells, expected[i].cells);
+    expect_equal(rows[i].difference, expected[i].difference);
   }
 }
 
@@ -109,7 +132,7 @@ TEST(Records, AreWhatTheFormatSays) {
   result.outcome = Outcome::failed_to_run;
   result.tested_on = TestedOn::recorded;
   EXPECT_EQ(encode(result),
-            "\x01\x02R\xD2"
+            "\x01\x03R\xD2"
             "\xAC\x02"                          // task
             "\x0BTorch.add.0"                   // name
             "\x01"                              // device
@@ -128,7 +151,8 @@ TEST(Records, AreWhatTheFormatSays) {
             "d\x02()\0"
             "\x02\x01"                            // error, explained by rounding
             "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
-            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+            "\0"s);  // nothing is known about a difference
 }
 
 // The bytes that a result without rows had before there were outcomes.
@@ -169,6 +193,22 @@ TEST(Records, OfVersion1HaveTheOutcomeThatTheirReasonTells) {
   }
 }
 
+// Rows end with what version 3 says of differences.
+TEST(Records, OfVersion2HaveNoDifferences) {
+  ApiResult result;
+  result.name = "Torch.add.0";
+  result.forward = Status::error;
+  result.outcome = Outcome::checked;
+  result.backward_rows.emplace_back(pytorch_columns());
+  std::string bytes = encode(result);
+  bytes[1] = 2;
+  bytes.pop_back();
+  const ApiResult read = decode_result(bytes);
+  expect_equal(read.backward_rows, result.backward_rows);
+  result.backward_rows[0].difference = varied_difference(9);
+  expect_equal(decode_result(encode(result)).backward_rows, result.backward_rows);
+}
+
 TEST(Records, TellTheColumnsOfARow) {
   ApiResult result = skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable);
   EXPECT_EQ(decode_result(encode(result)).forward_rows.at(0).columns, nullptr);
@@ -207,9 +247,9 @@ TEST(Records, WithValuesOutOfRangeAreRefused) {
 
 TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
   std::string result = encode(skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable));
-  result[1] = 3;
+  result[1] = 4;
   EXPECT_EQ(error_of([&] { decode_record(result); }),
-            "a result of version 3, which a later msrun has written; this one reads up to version 2");
+            "a result of version 4, which a later msrun has written; this one reads up to version 3");
   result[1] = 0;
   EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
   const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };
