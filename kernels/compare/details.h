@@ -8,6 +8,7 @@
 
 #include "kernels/compare/columns.h"
 #include "kernels/compare/difference.h"
+#include "kernels/compare/trust.h"
 
 namespace msrun {
 
@@ -40,6 +41,10 @@ struct DetailsRow {
   std::string message;
   // A warning or error that is within what rounding does to a right result (rounding.h).
   bool rounding_only = false;
+  // A float output further from the benchmark than rounding leads, whatever its status.
+  bool beyond_rounding = false;
+  // Of a float output that is not beyond rounding.
+  Trust trust;
   // Of a float output that rounding does not explain.
   std::optional<Difference> difference = {};
 

@@ -50,8 +50,10 @@ ErrorHistogram histogram(const Tensor& bench, const Tensor& device) {
 
 }  // namespace
 
-const std::vector<bool>& wrong_elements(const RoundingFit& fit) { return fit.is_beyond; }
-std::int64_t wrong_count(const RoundingFit& fit) { return fit.beyond; }
+const std::vector<bool>& wrong_elements(const RoundingFit& fit) {
+  return fit.beyond > 0 ? fit.is_beyond : fit.is_misrounded;
+}
+std::int64_t wrong_count(const RoundingFit& fit) { return fit.beyond > 0 ? fit.beyond : fit.misrounded; }
 
 double relative_bound(std::size_t index) {
   return bound(index, ErrorHistogram::least_relative, ErrorHistogram::relative_sizes);

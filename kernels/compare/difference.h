@@ -12,8 +12,8 @@ namespace msrun {
 
 struct RoundingFit;
 
-// The elements of an output that make it suspicious, in row-major order, and how many these are. Empty if there are
-// none.
+// The elements of an output that make it suspicious, in row-major order, and how many these are: those beyond rounding,
+// or without such those that are misrounded. Empty if there are none.
 const std::vector<bool>& wrong_elements(const RoundingFit& fit);
 std::int64_t wrong_count(const RoundingFit& fit);
 

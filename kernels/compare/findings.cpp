@@ -79,6 +79,7 @@ class Differences {
 
  private:
   double b(std::int64_t i) const { return bench_.data<double>()[i]; }
+  double e(std::int64_t i) const { return exact_.data<double>()[i]; }
   double d(std::int64_t i) const { return device_.data<double>()[i]; }
   bool wrong(std::int64_t i) const { return is_wrong_[static_cast<std::size_t>(i)]; }
 
@@ -186,13 +187,16 @@ class Differences {
       }
       return result;
     };
-    SumModel model = model_;
-    if (model.spread.defined()) {
-      // A spread has no sign.
-      model.spread = scaled(model.spread.contiguous());
-      double* values = model.spread.mutable_data<double>();
+    const auto widened = [&](const Tensor& tensor) {
+      // Sizes have no sign.
+      Tensor result = scaled(tensor.contiguous());
+      double* values = result.mutable_data<double>();
       for (std::int64_t i = 0; i < count_; ++i) values[i] = std::abs(values[i]);
-    }
+      return result;
+    };
+    SumModel model = model_;
+    if (model.spread.defined()) model.spread = widened(model.spread);
+    if (model.noise.defined()) model.noise = widened(model.noise);
     if (model.with_stored.defined()) model.with_stored = scaled(model.with_stored.contiguous());
     const Tensor expected = scaled(exact_);
     const RoundingFit fit = fit_rounding(expected, stored_, model);
@@ -216,18 +220,18 @@ class Differences {
     std::int64_t used = 0;
     const auto each = [&](const auto& take) {
       for (std::int64_t i = 0; i < count_; ++i) {
-        if ((!all && !wrong(i)) || b(i) == 0) continue;
-        const double unit = unit_in_last_place(dtype_, b(i));
-        take(b(i) / unit, d(i) / unit);
+        if ((!all && !wrong(i)) || e(i) == 0) continue;
+        const double unit = unit_in_last_place(dtype_, e(i));
+        take(e(i) / unit, d(i) / unit);
       }
     };
     for (std::int64_t i = 0; i < count_; ++i) {
       const bool same = b(i) == d(i) || (std::isnan(b(i)) && std::isnan(d(i)));
-      if ((all || wrong(i)) && !same && !(std::isfinite(b(i)) && std::isfinite(d(i)))) return 0;
-      if ((!all && !wrong(i)) || b(i) == 0 || !std::isfinite(b(i))) continue;
+      if ((all || wrong(i)) && !same && !(std::isfinite(e(i)) && std::isfinite(d(i)))) return 0;
+      if ((!all && !wrong(i)) || e(i) == 0 || !std::isfinite(e(i))) continue;
       ++used;
-      least = std::min(least, std::abs(b(i)));
-      most = std::max(most, std::abs(b(i)));
+      least = std::min(least, std::abs(e(i)));
+      most = std::max(most, std::abs(e(i)));
     }
     // Everything is a multiple of equal values.
     if (used < enough_elements || least == most) return 0;
@@ -237,10 +241,21 @@ class Differences {
       squares += x * x;
     });
     const double factor = products / squares;
-    double residual = 0;
+    // Truncation moves all elements by half a unit towards zero, which is a factor, too, but not the same for all.
+    double towards_zero = 0;
     each([&](double x, double y) {
-      if (std::isfinite(x)) residual += (y - factor * x) * (y - factor * x);
+      if (std::isfinite(x)) towards_zero += std::copysign(1.0, x) * (y - x);
     });
+    towards_zero /= static_cast<double>(used);
+    double residual = 0;
+    double residual_of_truncation = 0;
+    each([&](double x, double y) {
+      if (!std::isfinite(x)) return;
+      residual += (y - factor * x) * (y - factor * x);
+      const double error = y - x - std::copysign(1.0, x) * towards_zero;
+      residual_of_truncation += error * error;
+    });
+    if (residual_of_truncation < residual) return 0;
     // The factor's standard error.
     const double error = std::sqrt(residual / static_cast<double>(used) / squares);
     if (!(std::abs(factor - 1) > 10 * error)) return 0;

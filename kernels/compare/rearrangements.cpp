@@ -86,7 +86,8 @@ class Rearrangements {
     SumModel model = model_;
     if (model.spread.defined()) model.spread = change(model.spread.contiguous());
     if (model.with_stored.defined()) model.with_stored = change(model.with_stored.contiguous());
-    return fit_rounding(change(bench_), device_, model).explained();
+    if (model.noise.defined()) model.noise = change(model.noise.contiguous());
+    return is_acceptable(fit_rounding(change(bench_), device_, model), device_.numel());
   }
 
   // Whether the result is the memory of the tensor of shape from, its axes a and b transposed, taken for the tensor.

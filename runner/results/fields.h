@@ -55,6 +55,14 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   archive.common_text(row.message);
   archive.enumerator(row.status, Status::skip);
   archive.flag(row.rounding_only);
+  if (archive.has(3)) {
+    archive.flag(row.beyond_rounding);
+    archive.enumerator(row.trust.mistrust, Mistrust::nothing_compared);
+    archive.optional(row.trust.visible, [&](auto& visible) {
+      archive.number(visible.of_one);
+      archive.number(visible.of_all);
+    });
+  }
   archive.cells(row.columns, row.cells);
   if (archive.has(3)) {
     archive.optional_apart(row.difference, [&](auto& difference) { fields(archive, difference); });
@@ -82,6 +90,8 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
   });
   if (archive.has(2)) archive.enumerator(result.outcome, Outcome::failed_to_run);
   if (archive.has(2)) archive.enumerator(result.tested_on, TestedOn::hardware);
+  if (archive.has(3)) archive.flag(result.beyond_rounding);
+  if (archive.has(3)) archive.enumerator(result.mistrust, Mistrust::nothing_compared);
   // The rows stay last, so that an outline (StoredResults) can be read without them.
   archive.rows(result.forward_rows);
   archive.rows(result.backward_rows);

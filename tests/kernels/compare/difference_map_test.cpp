@@ -250,8 +250,6 @@ TEST(DifferenceMap, FindsPlantedFaults) {
     EXPECT_GE(planted, 30) << kind_text(kind);
     EXPECT_GE(right_place * 100, planted * 95) << kind_text(kind) << wrong;
     EXPECT_GE(right_kind * 100, planted * 95) << kind_text(kind) << wrong;
-    std::cout << kind_text(kind) << ": " << right_place << " places and " << right_kind << " kinds of " << planted
-              << wrong << std::endl;
   }
 }
 

@@ -37,6 +37,7 @@ class Output {
   std::vector<double>& bench() { return bench_; }
   std::vector<double>& device() { return device_; }
   std::mt19937_64& random() { return random_; }
+  SumModel& model() { return model_; }
 
   Tensor device_tensor() {
     // Errors of sums beside whatever is wrong.
@@ -49,7 +50,7 @@ class Output {
   std::string pattern_of(const Tensor& device) {
     const Tensor bench = tensor(bench_);
     const RoundingFit fit = fit_rounding(bench, device, model_);
-    return difference_pattern(bench, device, fit, model_, map_differences(shape_, fit.is_beyond, size_of(dtype_)));
+    return difference_pattern(bench, device, fit, model_, difference_of(bench, device, fit).map);
   }
 
  private:
@@ -148,6 +149,30 @@ TEST(FindingsOfOneDType, OneFactorNearOne) {
     const Tensor right = output.device_tensor().to(DType::float64);
     for (std::size_t i = 0; i < 4000; ++i) output.device()[i] = right.data<double>()[i] * 1.001;
     EXPECT_EQ(output.pattern(), "Every element is 1.001 times the benchmark's.");
+  }
+}
+
+// In bfloat16 no element need be further off than the next number, but too many are.
+TEST(FindingsOfOneDType, OneFactorThatShowsInMisroundedElements) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    Output output({100, 40}, DType::bfloat16, seed);
+    output.model().nearest = true;
+    for (double& value : output.device()) value *= 1.001;
+    EXPECT_EQ(output.pattern(), "Every element is 1.001 times the benchmark's.");
+  }
+}
+
+// Results that are cut off are no multiple.
+TEST(FindingsOfOneDType, TruncationIsNoFactor) {
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    Output output({100, 40}, DType::float16, seed);
+    for (double& value : output.device()) {
+      const double unit = unit_in_last_place(DType::float16, value);
+      value = std::trunc(value / unit) * unit;
+      // One place more, so that some are beyond rounding.
+      value -= std::copysign(unit, value);
+    }
+    EXPECT_THAT(output.pattern(), Not(HasSubstr("times")));
   }
 }
 

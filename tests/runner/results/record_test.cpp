@@ -128,7 +128,10 @@ TEST(Records, AreWhatTheFormatSays) {
   row.status = Status::error;
   row.rounding_only = true;
   row[Metric::max_abs_error] = Cell::fp32(1.0);
+  row.trust = {Mistrust::constant, VisibleFault{-8, -10}};
   result.backward_rows = {row};
+  result.beyond_rounding = true;
+  result.mistrust = Mistrust::nothing_compared;
   result.outcome = Outcome::failed_to_run;
   result.tested_on = TestedOn::recorded;
   EXPECT_EQ(encode(result),
@@ -144,12 +147,14 @@ TEST(Records, AreWhatTheFormatSays) {
             "\x01\x02\x03\x04\x05\x06\x07\x08"  // inputs
             "\0"                                // no finding of an overflow check
             "\x03\x02"                          // failed to run, tested on what was recorded
+            "\1\6"                              // an output is beyond rounding, nothing was compared
             "\0"                                // no rows of the forward
             "\x01"                              // one of the backward
             "\x01"
             "b\x01"
             "d\x02()\0"
             "\x02\x01"                            // error, explained by rounding
+            "\0\2\1\x0F\x13"                      // not beyond it; constant; of one -8, of all -10
             "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
             "\0"s);  // nothing is known about a difference
@@ -159,8 +164,23 @@ TEST(Records, AreWhatTheFormatSays) {
 std::string in_version_1(const ApiResult& result) {
   std::string bytes = encode(result);
   bytes[1] = 1;
-  bytes.erase(bytes.size() - 4, 2);
+  bytes.erase(bytes.size() - 6, 4);
   return bytes;
+}
+
+TEST(Records, OfVersion2SayNothingOfTrust) {
+  ApiResult result;
+  result.name = "Torch.add.0";
+  result.outcome = Outcome::failed_to_run;
+  result.beyond_rounding = true;
+  result.mistrust = Mistrust::constant;
+  std::string bytes = encode(result);
+  bytes[1] = 2;
+  bytes.erase(bytes.size() - 4, 2);
+  const ApiResult read = decode_result(bytes);
+  EXPECT_EQ(read.outcome, Outcome::failed_to_run);
+  EXPECT_FALSE(read.beyond_rounding);
+  EXPECT_EQ(read.mistrust, Mistrust::none);
 }
 
 TEST(Records, OfVersion1HaveTheOutcomeThatTheirReasonTells) {
@@ -193,7 +213,6 @@ TEST(Records, OfVersion1HaveTheOutcomeThatTheirReasonTells) {
   }
 }
 
-// Rows end with what version 3 says of differences.
 TEST(Records, OfVersion2HaveNoDifferences) {
   ApiResult result;
   result.name = "Torch.add.0";
@@ -202,7 +221,11 @@ TEST(Records, OfVersion2HaveNoDifferences) {
   result.backward_rows.emplace_back(pytorch_columns());
   std::string bytes = encode(result);
   bytes[1] = 2;
+  // No difference behind the 19 bytes of the cells, no trust of the row in front of them, none of the result in front
+  // of the 11 bytes of lists and row.
   bytes.pop_back();
+  bytes.erase(bytes.size() - 19 - 3, 3);
+  bytes.erase(bytes.size() - 19 - 11 - 2, 2);
   const ApiResult read = decode_result(bytes);
   expect_equal(read.backward_rows, result.backward_rows);
   result.backward_rows[0].difference = varied_difference(9);
