@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/compare/columns.h"
+#include "kernels/compare/difference.h"
 #include "kernels/compare/trust.h"
 
 namespace msrun {
@@ -43,6 +45,8 @@ struct DetailsRow {
   bool beyond_rounding = false;
   // Of a float output that is not beyond rounding.
   Trust trust;
+  // Of a float output that rounding does not explain.
+  std::optional<Difference> difference = {};
 
   DetailsRow() = default;
   // With blank cells.

@@ -3,18 +3,21 @@
 
 #include <string>
 
+#include "kernels/compare/difference_map.h"
 #include "kernels/compare/rounding.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
 
-// One sentence on why device differs from bench, "" where nothing stands out. fit is that of the pair and has elements
-// beyond it.
+// One or two sentences on why device differs from bench, and on where, "" where nothing stands out. fit is that of the
+// pair under model and has wrong elements; map tells where these are.
 //
-// Known: results below the smallest normal number that are zero; an output of zeros; numbers that became NaN or
-// infinite; opposite signs, and opposite infinities, which the sign of a zero makes; one constant factor; the right
-// values in another order; one element, or one block of neighbouring elements, among right ones.
-std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit);
+// Known by their values: results below the smallest normal number that are zero; zeros; numbers that became NaN or
+// infinite; memory that nothing was written to; opposite signs, and opposite infinities, which the sign of a zero
+// makes; one constant factor; the right values in other places (rearrangements.h); values of like size that have
+// nothing to do with the benchmark's. By their places: difference_map.h.
+std::string difference_pattern(const Tensor& bench, const Tensor& device, const RoundingFit& fit, const SumModel& model,
+                               const DifferenceMap& map);
 
 // True if the differences of device from bench have the size and the spread of those of alternative from bench: root
 // mean squares, largest ones and shares of elements beyond rounding within a factor of two, all over the tensor.

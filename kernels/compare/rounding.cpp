@@ -278,6 +278,10 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
 
 }  // namespace
 
+bool is_acceptable(const RoundingFit& fit, std::int64_t count) {
+  return fit.explained() && fit.misrounded <= tolerated_misrounded(count);
+}
+
 double smallest_normal(DType dtype) { return std::ldexp(1.0, smallest_exponent(dtype)); }
 
 double unit_in_last_place(DType dtype, double value) {

@@ -53,6 +53,12 @@ struct RoundingFit {
   bool explained() const { return beyond == 0; }
 };
 
+// One place beside the nearest number lies, of sound results, hardly any element: no more than this of so many.
+constexpr std::int64_t tolerated_misrounded(std::int64_t count) { return 2 + count / 100; }
+
+// Whether rounding explains a result of so many elements.
+bool is_acceptable(const RoundingFit& fit, std::int64_t count);
+
 // Screens in one pass, without memory of their own, for what needs no closer look; false says nothing yet. Shapes are
 // equal and both dtypes floating.
 //

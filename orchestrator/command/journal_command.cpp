@@ -26,6 +26,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/output/run_paths.h"
+#include "orchestrator/view/difference_json.h"
 #include "orchestrator/view/trust_json.h"
 #include "runner/results/reason.h"
 
@@ -326,7 +327,8 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
                     {"beyond_rounding", row.beyond_rounding},
                     {"proves_little", proves_little_json(row.trust.mistrust)},
                     {"visible_fault", visible_fault_json(row)},
-                    {"metrics", std::move(metrics)}});
+                    {"metrics", std::move(metrics)},
+                    {"difference", difference_json(row.difference)}});
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "orchestrator/view/difference_json.h"
 #include "orchestrator/view/result_text.h"
 #include "orchestrator/view/status_line.h"
 #include "orchestrator/view/trust_json.h"
@@ -230,6 +231,7 @@ class JsonView : public ProgressView {
     line["suspicious"] = is_suspicious(result);
     line["output"] = nullptr;
     line["reason"] = nullptr;
+    line["difference"] = nullptr;
     const Status status = overall_status(result);
     if (status == Status::pass && !is_suspicious(result)) return;
     if (status == Status::skip || result.overflow) {
@@ -239,6 +241,7 @@ class JsonView : public ProgressView {
     Reason reason = reason_of(result);
     if (!reason.output.empty()) line["output"] = std::exchange(reason.output, {});
     line["reason"] = reason_text(reason);
+    if (reason.row != nullptr) line["difference"] = difference_json(reason.row->difference);
   }
 
   static void add_notice(Json& line, bool simulated) {

@@ -79,11 +79,13 @@ std::string number_column(std::uint64_t count) {
   return text;
 }
 
-// The lines of the reason, the first with the output that it is about.
-std::vector<std::string> reason_lines(const ApiResult& result) {
-  Reason reason = reason_of(result);
-  if (!reason.output.empty()) reason.lines.front().insert(0, reason.output + ": ");
-  return std::move(reason.lines);
+// What is drawn below the reason: a legend and at most so many lines as a picture has.
+std::string picture_text(const DifferenceMap& map, const std::string& indent) {
+  if (map.picture.empty()) return {};
+  std::string text = cut_to_width(indent + "Where it is wrong: " + picture_legend(map), max_width) + "\n";
+  for (std::size_t i = 0; i < std::min<std::size_t>(map.picture.size(), picture_lines); ++i)
+    text += indent + "  " + cut_to_width(sanitised(map.picture[i]), picture_columns) + "\n";
+  return text;
 }
 
 std::string counted(std::uint64_t count, const char* noun) {
@@ -162,7 +164,12 @@ void Summary::add(const ApiResult& result) {
     finding.status = status;
     finding.task = result.task;
     finding.name = result.name;
-    finding.reason = reason_lines(result);
+    Reason reason = reason_of(result);
+    // The output that it is about.
+    if (!reason.output.empty()) reason.lines.front().insert(0, reason.output + ": ");
+    finding.reason = std::move(reason.lines);
+    finding.map.reset();
+    if (reason.row != nullptr && reason.row->difference) finding.map = reason.row->difference->map;
   }
   ++(status == Status::error ? finding.errors : status == Status::warning ? finding.warnings : finding.passes);
 }
@@ -249,6 +256,7 @@ std::string Summary::findings_text(const std::string& reproduce_command, const P
     text += "  " + paint(style, status) + std::string(9 - std::min<std::size_t>(status.size(), 8), ' ') +
             cut_to_width(line, max_width - 11) + "\n";
     for (const std::string& reason : finding.reason) text += cut_to_width("           " + reason, max_width) + "\n";
+    if (i == 0 && finding.map) text += picture_text(*finding.map, "           ");
     text += wrapped_command(reproduce_command + " --only " + shell_quoted(finding.name), "           ");
   }
   if (worst.size() > max_listed) {

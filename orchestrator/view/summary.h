@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +37,7 @@ class Summary {
     std::uint32_t task = 0;
     std::string name;
     std::vector<std::string> reason;  // lines
+    std::optional<DifferenceMap> map;
     std::uint64_t errors = 0;
     std::uint64_t warnings = 0;
     std::uint64_t passes = 0;

@@ -18,8 +18,6 @@ constexpr std::size_t most_samples = 16;
 constexpr std::size_t noise_samples = 8;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
 constexpr double slack_of_large_calls = 8;
-// One place beside the nearest number lies, of sound results, hardly any element.
-constexpr std::int64_t tolerated_misrounded(std::int64_t count) { return 2 + count / 100; }
 
 std::int64_t floating_arguments(const MaterialisedCall& call) {
   std::int64_t count = 0;
@@ -82,10 +80,6 @@ std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
 
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {
   return surely_rounding(bench, device, longest) || (longest > 1 && surely_rounding_of_sums(bench, device, longest));
-}
-
-bool is_acceptable(const RoundingFit& fit, std::int64_t count) {
-  return fit.explained() && fit.misrounded <= tolerated_misrounded(count);
 }
 
 }  // namespace
@@ -243,7 +237,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
       return "Errors have the size and spread of those of float16 accumulation.";
   }
-  return difference_pattern(bench, device, fit);
+  return difference_pattern(bench, device, fit, model, comparison.rows[row].difference->map);
 }
 
 void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent) {
@@ -271,6 +265,7 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
       continue;
     }
     row.message += unexplained_text(device.numel(), judged.fit);
+    row.difference = difference_of(bench, device, judged.fit);
     const std::string reason = finding(comparison, i, judged, select);
     if (!reason.empty()) row.message += reason + "\n";
   }

@@ -86,6 +86,11 @@ class ByteWriter {
     flag(value.has_value());
     if (value) fields_of(*value);
   }
+  // What no two rows have in common.
+  template <class T, class F>
+  void optional_apart(const std::optional<T>& value, const F& fields_of) {
+    optional(value, fields_of);
+  }
 
   template <class T, class F>
   void list(const std::vector<T>& values, const F& fields_of) {
@@ -160,6 +165,10 @@ class ByteReader {
     flag(there);
     value.reset();
     if (there) fields_of(value.emplace());
+  }
+  template <class T, class F>
+  void optional_apart(std::optional<T>& value, const F& fields_of) {
+    optional(value, fields_of);
   }
 
   template <class T, class F>

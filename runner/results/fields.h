@@ -32,6 +32,21 @@ struct RecordType<ApiResult> {
   static constexpr std::uint8_t version = 3;
 };
 
+// Part of a row from version 3 on.
+template <class Archive>
+void fields(Archive& archive, Fields<Difference> auto& difference) {
+  auto& map = difference.map;
+  archive.enumerator(map.kind, DifferenceMap::Kind::period);
+  for (auto* number : {&map.elements, &map.wrong, &map.region, &map.first, &map.last, &map.block, &map.period,
+                       &map.axis, &map.cell_rows, &map.cell_columns}) {
+    archive.number(*number);
+  }
+  archive.text(map.place);
+  archive.list(map.picture, [&](auto& line) { archive.text(line); });
+  archive.list(difference.errors.relative, [&](auto& count) { archive.number(count); });
+  archive.list(difference.errors.ulps, [&](auto& count) { archive.number(count); });
+}
+
 template <class Archive>
 void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   archive.common_text(row.bench_dtype);
@@ -49,6 +64,9 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
     });
   }
   archive.cells(row.columns, row.cells);
+  if (archive.has(3)) {
+    archive.optional_apart(row.difference, [&](auto& difference) { fields(archive, difference); });
+  }
 }
 
 template <class Archive>

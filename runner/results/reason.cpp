@@ -45,7 +45,7 @@ std::string metrics_text(const DetailsRow& row) {
 }
 
 Reason reason_in(const char* direction, std::size_t index, const DetailsRow& row) {
-  Reason reason{std::string(direction) + ".output." + std::to_string(index), explanation_in(row.message)};
+  Reason reason{std::string(direction) + ".output." + std::to_string(index), explanation_in(row.message), &row};
   if (reason.lines.empty()) reason.lines.push_back(first_line(row.message));
   if (reason.lines.front().empty()) reason.lines.front() = metrics_text(row);
   if (reason.lines.front().empty()) reason.lines.front() = "its row in the details file says no more";
@@ -88,7 +88,8 @@ Reason reason_of(const ApiResult& result) {
   }
   return {"",
           {result.rounding_only ? "the shares of zeros of a dropout differ no more than chance makes them"
-                                : "no details row says why (dropout: the shares of zeros differ)"}};
+                                : "no details row says why (dropout: the shares of zeros differ)"},
+          nullptr};
 }
 
 std::string reason_text(const Reason& reason) {

@@ -16,8 +16,9 @@ inline constexpr std::string_view simulated_notice = "simulated device; no NPU o
 std::string first_line(const std::string& message);
 
 struct Reason {
-  std::string output;              // "forward.output.0", "backward.output.2"; empty if no row says why
-  std::vector<std::string> lines;  // one or more, fit for a terminal
+  std::string output;               // "forward.output.0", "backward.output.2"; empty if no row says why
+  std::vector<std::string> lines;   // one or more, fit for a terminal
+  const DetailsRow* row = nullptr;  // that of the output, in the result; null if no row says why
 };
 
 // The reason of a result that is warning or error: what is said of its first row of that status, one that rounding does

@@ -9,7 +9,7 @@
 namespace msrun {
 namespace {
 
-// What rows may have in common: all but the values of their cells.
+// What rows may have in common: all but the values of their cells and what they have apart.
 class RowKeyWriter : public ByteWriter {
  public:
   using ByteWriter::ByteWriter;
@@ -17,6 +17,8 @@ class RowKeyWriter : public ByteWriter {
     number(columns == nullptr ? std::uint8_t{0} : columns->id());
     for (const Cell& cell : cells) enumerator(cell.kind, Cell::Kind::integer);
   }
+  template <class T, class F>
+  void optional_apart(const std::optional<T>& /*value*/, const F& /*fields_of*/) {}
 };
 
 }  // namespace
@@ -33,6 +35,7 @@ class StoredResults::Writer : public ByteWriter {
       for (const Cell& cell : row.cells) {
         if (cell.kind != Cell::Kind::blank) real(cell.value);
       }
+      optional(row.difference, [this](const Difference& difference) { fields(*this, difference); });
     });
   }
 
@@ -59,6 +62,7 @@ class StoredResults::Reader : public ByteReader {
       for (Cell& cell : row.cells) {
         if (cell.kind != Cell::Kind::blank) real(cell.value);
       }
+      optional(row.difference, [this](Difference& difference) { fields(*this, difference); });
     });
   }
 
@@ -104,6 +108,7 @@ std::uint32_t StoredResults::number_of_row(const DetailsRow& row) {
   const auto number = static_cast<std::uint32_t>(rows_.size());
   rows_.push_back(row);
   for (Cell& cell : rows_.back().cells) cell.value = 0;
+  rows_.back().difference.reset();
   row_numbers_.emplace(key_, number);
   return number;
 }

@@ -61,7 +61,7 @@ class StoredResults {
   std::size_t room_ = 0;  // bytes left in the last block
   std::size_t count_ = 0;
   std::vector<std::string> texts_;
-  std::vector<DetailsRow> rows_;  // their cells have kinds but no values
+  std::vector<DetailsRow> rows_;  // without the values of their cells and their differences
   Numbers text_numbers_;
   Numbers row_numbers_;
   std::string bytes_;  // for put()

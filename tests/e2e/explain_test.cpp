@@ -120,6 +120,62 @@ TEST_F(Explain, FlushedDenormalsAreNamed) {
   EXPECT_EQ(rows.at(0).status, "pass");
 }
 
+// The map of a wrong output is drawn in the closing table, and told in numbers by events and journal.
+TEST_F(Explain, TellsWhereAnOutputIsWrong) {
+  const Finished run = msrun({"-api_info", dump("llama_fp32"), "--only", "Torch.matmul.0", "--sim-fault",
+                              "*=wrong-block", "-n", "1", "--summary", "--message-format", "json", "-o", out()},
+                             scratch_.path());
+  EXPECT_THAT(run.err + run.out, Not(HasSubstr("Where it is wrong")));
+  const auto line_of = [](const std::string& text, const std::string& begin) {
+    const std::size_t at = text.find(begin);
+    return at == std::string::npos ? json() : json::parse(text.substr(at, text.find('\n', at) - at));
+  };
+  const json event = line_of(run.out, R"({"type":"api_result")")["difference"];
+  ASSERT_TRUE(event.is_object()) << run.out;
+  EXPECT_EQ(event["kind"], "block");
+  EXPECT_EQ(event["elements"], 65536);
+  EXPECT_EQ(event["wrong"], 8192);
+  EXPECT_EQ(event["last"].get<int>() - event["first"].get<int>(), 8191);
+  EXPECT_TRUE(event["period"].is_null());
+  for (const char* sizes : {"relative_errors", "ulps"}) {
+    int total = 0;
+    for (const json& size : event[sizes]) total += size["elements"].get<int>();
+    EXPECT_EQ(total, 65536) << sizes;
+  }
+  const Finished exported =
+      msrun({"journal", only_file(out(), "accuracy_checking_result_"), "--export", "-"}, scratch_.path());
+  const json rows = json::parse(exported.out.substr(0, exported.out.find('\n')))["rows"];
+  EXPECT_EQ(rows[0]["difference"], event);
+
+  // A run that only reads the journal draws the same.
+  const std::vector<std::string> words{"-api_info",   dump("llama_fp32"), "--only", "Torch.matmul.0",
+                                       "--sim-fault", "*=wrong-block",    "-n",     "1",
+                                       "--summary"};
+  std::vector<std::string> resume = words;
+  resume.insert(resume.end(), {"-csv_path", only_file(out(), "accuracy_checking_result_")});
+  const Finished drawn = msrun(resume, scratch_.path());
+  EXPECT_THAT(drawn.out, HasSubstr("Where it is wrong: one character is "));
+  std::string picture;
+  for (const auto& line : event["picture"]) picture += "             " + line.get<std::string>() + "\n";
+  EXPECT_THAT(drawn.out, HasSubstr(picture));
+  EXPECT_THAT(drawn.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(Explain, SaysNothingOfPlacesOnASoundDevice) {
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out()}, scratch_.path()).exit_code, 0);
+  const Finished exported =
+      msrun({"journal", only_file(out(), "accuracy_checking_result_"), "--export", "-"}, scratch_.path());
+  std::istringstream lines(exported.out);
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    for (const json& row : json::parse(line)["rows"]) {
+      ++rows;
+      EXPECT_TRUE(row["difference"].is_null());
+    }
+  }
+  EXPECT_GE(rows, 84);
+}
+
 // Upstream's texts stay upstream's; the counts are there all the same.
 TEST_F(Explain, CompatLeavesTheMessages) {
   for (const Row& row : rows_of(dump("llama_bf16"), {"--compat", "msprobe"})) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "kernels/compare/difference.h"
 #include "kernels/compare/findings.h"
 #include "kernels/tensor/random.h"
 
@@ -239,7 +240,8 @@ class Patterns : public ::testing::Test {
   std::string pattern(DType dtype = DType::float32) const {
     const Tensor bench = of(DType::float64, bench_);
     const Tensor device = of(dtype, device_);
-    return difference_pattern(bench, device, fit_rounding(bench, device, {}));
+    const RoundingFit fit = fit_rounding(bench, device, {});
+    return difference_pattern(bench, device, fit, {}, difference_of(bench, device, fit).map);
   }
 
   std::vector<double> bench_;

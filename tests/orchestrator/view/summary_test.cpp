@@ -171,6 +171,38 @@ TEST(SummaryTest, WorstApisErrorsFirstWithReasonAndCommand) {
                         "           msrun -api_info d.json --only Torch.add.0\n"));
 }
 
+// Of the worst call alone, whatever a journal says of it.
+TEST(SummaryTest, DrawsWhereTheWorstCallIsWrong) {
+  Summary summary;
+  ApiResult other = result_of("Torch.add.0", 0, warning, "wrong");
+  ApiResult worst = result_of("Functional.conv2d.3", 5, error, "wrong, too");
+  for (ApiResult* result : {&other, &worst}) {
+    Difference& difference = result->forward_rows.back().difference.emplace();
+    difference.map.picture = {"..#.", "..+."};
+    difference.map.cell_rows = 2;
+    difference.map.cell_columns = 16;
+  }
+  summary.add(other);
+  summary.add(worst);
+  EXPECT_THAT(summary.text("msrun"),
+              HasSubstr("  error    Functional.conv2d.3\n"
+                        "           forward.output.1: wrong, too\n"
+                        "           Where it is wrong: one character is 2 x 16 elements: . none wrong, + some, # at "
+                        "least half\n"
+                        "             ..#.\n"
+                        "             ..+.\n"
+                        "           msrun --only Functional.conv2d.3\n"
+                        "  warning  Torch.add.0\n"
+                        "           forward.output.1: wrong\n"
+                        "           msrun --only Torch.add.0\n"));
+  worst.forward_rows.back().difference->map.picture.assign(100, std::string(100, '\x1b'));
+  worst.task = 1;
+  summary.add(worst);
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_LT(text.size(), 2500U);
+}
+
 TEST(SummaryTest, ListsOnlyWhatRoundingDoesNotExplain) {
   Summary summary;
   ApiResult explained =

@@ -25,6 +25,28 @@ std::string error_of(const F& body) {
   return "no error";
 }
 
+void expect_equal(const std::optional<Difference>& difference, const std::optional<Difference>& expected) {
+  ASSERT_EQ(difference.has_value(), expected.has_value());
+  if (!difference) return;
+  const DifferenceMap& map = difference->map;
+  const DifferenceMap& other = expected->map;
+  EXPECT_EQ(map.kind, other.kind);
+  EXPECT_EQ(map.elements, other.elements);
+  EXPECT_EQ(map.wrong, other.wrong);
+  EXPECT_EQ(map.region, other.region);
+  EXPECT_EQ(map.first, other.first);
+  EXPECT_EQ(map.last, other.last);
+  EXPECT_EQ(map.place, other.place);
+  EXPECT_EQ(map.block, other.block);
+  EXPECT_EQ(map.period, other.period);
+  EXPECT_EQ(map.axis, other.axis);
+  EXPECT_EQ(map.picture, other.picture);
+  EXPECT_EQ(map.cell_rows, other.cell_rows);
+  EXPECT_EQ(map.cell_columns, other.cell_columns);
+  EXPECT_EQ(difference->errors.relative, expected->errors.relative);
+  EXPECT_EQ(difference->errors.ulps, expected->errors.ulps);
+}
+
 void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<DetailsRow>& expected) {
   ASSERT_EQ(rows.size(), expected.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -35,6 +57,7 @@ void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<Details
     EXPECT_EQ(rows[i].status, expected[i].status);
     EXPECT_EQ(rows[i].rounding_only, expected[i].rounding_only);
     EXPECT_EQ(rows[i].cells, expected[i].cells);
+    expect_equal(rows[i].difference, expected[i].difference);
   }
 }
 
@@ -133,7 +156,8 @@ TEST(Records, AreWhatTheFormatSays) {
             "\x02\x01"                            // error, explained by rounding
             "\0\2\1\x0F\x13"                      // not beyond it; constant; of one -8, of all -10
             "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
-            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
+            "\0"s);  // nothing is known about a difference
 }
 
 // The bytes that a result without rows had before there were outcomes.
@@ -187,6 +211,25 @@ TEST(Records, OfVersion1HaveTheOutcomeThatTheirReasonTells) {
     EXPECT_EQ(read.tested_on, TestedOn::unknown);
     EXPECT_EQ(read.message, expected.message);
   }
+}
+
+TEST(Records, OfVersion2HaveNoDifferences) {
+  ApiResult result;
+  result.name = "Torch.add.0";
+  result.forward = Status::error;
+  result.outcome = Outcome::checked;
+  result.backward_rows.emplace_back(pytorch_columns());
+  std::string bytes = encode(result);
+  bytes[1] = 2;
+  // No difference behind the 19 bytes of the cells, no trust of the row in front of them, none of the result in front
+  // of the 11 bytes of lists and row.
+  bytes.pop_back();
+  bytes.erase(bytes.size() - 19 - 3, 3);
+  bytes.erase(bytes.size() - 19 - 11 - 2, 2);
+  const ApiResult read = decode_result(bytes);
+  expect_equal(read.backward_rows, result.backward_rows);
+  result.backward_rows[0].difference = varied_difference(9);
+  expect_equal(decode_result(encode(result)).backward_rows, result.backward_rows);
 }
 
 TEST(Records, TellTheColumnsOfARow) {

@@ -10,6 +10,27 @@
 
 namespace msrun {
 
+inline Difference varied_difference(std::uint32_t task) {
+  Difference difference;
+  DifferenceMap& map = difference.map;
+  map.kind = static_cast<DifferenceMap::Kind>(task % 10);
+  map.elements = std::int64_t{1} << (task % 40);
+  map.wrong = task;
+  map.region = 2 * task;
+  map.first = 3 * task;
+  map.last = 5 * task;
+  if (task % 2 == 0) map.place = "[:, " + std::to_string(task) + "]";
+  map.block = task % 3;
+  map.period = task % 7;
+  map.axis = static_cast<std::int64_t>(task % 3) - 1;
+  for (std::uint32_t line = 0; line < task % 9; ++line) map.picture.emplace_back(task % 33, ".+#"[task % 3]);
+  map.cell_rows = task % 11;
+  map.cell_columns = 1 + task;
+  difference.errors.relative[task % ErrorHistogram::relative_sizes] = task;
+  difference.errors.ulps[task % ErrorHistogram::ulp_sizes] = UINT64_MAX - task;
+  return difference;
+}
+
 // The first `count` of a series in which every field takes several values, tasks ascending from 0.
 inline std::vector<ApiResult> varied_results(std::uint32_t count) {
   std::vector<ApiResult> results;
@@ -40,6 +61,7 @@ inline std::vector<ApiResult> varied_results(std::uint32_t count) {
       row.cells[i] = Cell::fp64(0.1 * task);
       row.cells[16] = Cell::fp16(-std::numeric_limits<double>::infinity());
       row.cells[task % 17] = Cell::integer(task);
+      if ((task + i) % 4 == 3) row.difference = varied_difference(task);
       (i % 2 == 0 ? result.forward_rows : result.backward_rows).push_back(row);
     }
     results.push_back(std::move(result));
