@@ -120,6 +120,7 @@ const Evaluation* Explainer::variant(Variant which) {
   EvaluationOptions options;
   options.only_output = benchmark_options_.only_output;
   options.adjust_gradients = benchmark_options_.adjust_gradients;
+  options.last_step = benchmark_options_.last_step;
   options.arithmetic.fp16_accumulation = which == Variant::fp16_accumulation;
   options.arithmetic.hf32_inputs = which == Variant::hf32_inputs;
   options.arithmetic.flush_subnormals = which == Variant::flush_subnormals;
