@@ -41,6 +41,8 @@ struct Comparison {
   // Where there are no rows: why the status proves little, and whether chance makes differences as large.
   Mistrust mistrust = Mistrust::none;
   bool by_chance = false;
+  // Chance accounts for a status that no row does.
+  bool is_chance() const { return status == Status::pass || !rows.empty() || by_chance; }
 };
 
 // "softmax" of "Functional.softmax.0", "linalg.inv" of "Torch.linalg.inv.0", "add" of "Aten.add.Tensor.0". Throws

@@ -1,5 +1,6 @@
 #include "kernels/evaluate/evaluate.h"
 
+#include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/work.h"
@@ -102,6 +103,37 @@ void run_backward(const Value& output, const MaterialisedCall& call, const List&
   if (!any) throw SkipError("Backward input of " + call.name + " is empty.");
 }
 
+// The gradient of the first output, as an evaluation takes it; undefined if there is none.
+Tensor first_upstream(const MaterialisedCall& call, const RaisePlan& plan, const EvaluationOptions& options) {
+  const Tensor* gradient = call.gradients.empty() ? nullptr : call.gradients.front().get<Tensor>();
+  if (gradient == nullptr) return {};
+  const Tensor upstream = options.benchmark ? raise_gradient(*gradient, plan) : *gradient;
+  const bool change = options.benchmark && options.change_input && is_floating(upstream.dtype());
+  return change ? options.change_input(upstream) : upstream;
+}
+
+List gradients_of(const std::vector<Var>& inputs, const Tape& tape) {
+  List gradients;
+  for (const Var& input : inputs) {
+    const Tensor gradient = tape.gradient(input);
+    gradients.push_back(gradient.defined() ? Value(gradient.contiguous()) : Value(None{}));
+  }
+  return gradients;
+}
+
+void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const SideBuilder& builder,
+                   const EvaluationOptions& options, Tape& tape, Evaluation& result) {
+  result.known_steps = steps.known.size();
+  result.of_unknown_step = steps.of_unknown;
+  if (*options.last_step >= steps.known.size()) return;
+  const LastStep& step = steps.known[*options.last_step];
+  const Tensor upstream = first_upstream(call, builder.plan(), options);
+  if (!upstream.defined()) throw SkipError("The gradient of the first output is not known.");
+  tape.backward(step.result, upstream);
+  result.any_layout = step.any_layout;
+  result.gradients = gradients_of(step.inputs.empty() ? builder.inputs() : step.inputs, tape);
+}
+
 }  // namespace
 
 Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
@@ -123,6 +155,11 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   });
   if (!call.backward.run || output.is_none()) return result;
   try {
+    if (options.last_step) {
+      run_last_step(last_steps(op, args, kwargs, output, tape), call, builder, options, tape, result);
+      result.gradient_sums = sums.seen();
+      return result;
+    }
     const bool adjust = static_cast<bool>(options.adjust_gradients);
     run_backward(output, call, adjust ? options.adjust_gradients(result.output, call.gradients) : call.gradients,
                  builder.plan(), options, tape);
@@ -131,10 +168,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     return result;
   }
   result.gradient_sums = sums.seen();
-  for (const Var& input : builder.inputs()) {
-    const Tensor gradient = tape.gradient(input);
-    result.gradients.push_back(gradient.defined() ? Value(gradient.contiguous()) : Value(None{}));
-  }
+  result.gradients = gradients_of(builder.inputs(), tape);
   return result;
 }
 

@@ -22,6 +22,10 @@ struct Evaluation {
   List gradients;
   // Why the backward could not be run although it was asked for; empty otherwise.
   std::string backward_problem;
+  // Of EvaluationOptions::last_step: LastStep::any_layout, how many steps are known, and LastSteps::of_unknown.
+  bool any_layout = false;
+  std::size_t known_steps = 0;
+  std::size_t of_unknown_step = 0;
   // Behind the output, and behind output and gradients together.
   SumStatistics output_sums;
   SumStatistics gradient_sums;
@@ -38,6 +42,10 @@ struct EvaluationOptions {
   // Changes the gradients of the outputs once the outputs are known: where these are free up to a sign, a gradient
   // belongs to one choice of it. Empty: they are taken as they are.
   std::function<List(const Value& output, const List& gradients)> adjust_gradients;
+  // Differentiates what is perhaps the last step inside the operator (kernels/api/last_steps.h), the one of this index,
+  // by its own inputs: these are then what the gradients are of. Unset: the call by its arguments. No gradients if
+  // there is no such step.
+  std::optional<std::size_t> last_step;
 };
 
 // Throws SkipError where the forward cannot be evaluated. Re-entrant.

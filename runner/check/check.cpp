@@ -8,9 +8,9 @@
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
-#include "kernels/compare/ties.h"
 #include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/memory.h"
+#include "runner/check/backward.h"
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/overflow.h"
@@ -64,11 +64,6 @@ Mistrust mistrust_in(const Comparison& forward) {
   return by_rows ? Mistrust::nothing_compared : forward.mistrust;
 }
 
-// A direction without rows is not wrong, or by chance.
-bool is_chance(const Comparison& comparison) {
-  return comparison.status == Status::pass || !comparison.rows.empty() || comparison.by_chance;
-}
-
 // Nothing in one direction speaks against the device.
 bool is_clean(const std::vector<DetailsRow>& rows) {
   return std::ranges::none_of(rows, [](const DetailsRow& row) {
@@ -115,21 +110,6 @@ std::vector<Value> leaves(const List& trees) {
   std::vector<Value> result;
   for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
   return result;
-}
-
-std::size_t tensors_in(const List& values) {
-  std::size_t count = 0;
-  for (const Value& value : values)
-    for_each_leaf(value, [&](const Value& leaf) { count += leaf.is<Tensor>() ? 1 : 0; });
-  return count;
-}
-
-void skip_backward(ApiResult& result, const std::string& reason) {
-  result.backward = Status::skip;
-  DetailsRow row;
-  row.status = Status::skip;
-  row.message = reason;
-  result.backward_rows = {row};
 }
 
 void add_line(DetailsRow& row, const std::string& line) {
@@ -238,7 +218,7 @@ class Check {
     {
       const Stopwatch watch(result_.times.compare);
       Explainer explainer(op, call, bench, benchmark);
-      compare(call, bench, device, explainer);
+      compare(op, call, bench, benchmark, device, explainer);
     }
     if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
     if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
@@ -282,8 +262,8 @@ class Check {
     return *turned.get<List>();
   }
 
-  void compare(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device,
-               Explainer& explainer) {
+  void compare(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
+               const EvaluationOptions& benchmark, const DeviceResult& device, Explainer& explainer) {
     const bool float8 = has_float8_input(call);
     const Value bench_output = compared_output(bench.output, *traits_);
     const Value device_output = compared_output(device.output, *traits_);
@@ -294,11 +274,16 @@ class Check {
             [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, *traits_)}); });
     result_.forward = forward.status;
     result_.mistrust = mistrust_in(forward);
-    shares_by_chance_ = is_chance(forward);
+    shares_by_chance_ = forward.is_chance();
     result_.forward_rows = std::move(forward.rows);
-    result_.backward.reset();
-    result_.backward_rows.clear();
-    compare_backward(call, bench, device, explainer);
+    const BackwardInput backward{op, call, bench, benchmark, device, options_, forward.status == Status::error, float8};
+    BackwardResult gradients =
+        check_backward(backward, explainer,
+                       [&](Explainer& of, Comparison& comparison, const SumStatistics& sums,
+                           const Explainer::Select& select) { explain(of, comparison, sums, select); });
+    result_.backward = gradients.status;
+    shares_by_chance_ = shares_by_chance_ && gradients.shares_by_chance;
+    result_.backward_rows = std::move(gradients.rows);
     result_.message = options_.dialect->result_message(result_);
   }
 
@@ -318,88 +303,6 @@ class Check {
       options_.dialect->save_error_data(*options_.error_data, call, bench, device);
     } catch (const std::exception& error) {
       write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));
-    }
-  }
-
-  // The benchmark's gradients with those of the first argument's equal elements in the device's order, where the call
-  // is free to pick any of them and picked right.
-  std::optional<List> exchange_ties(const MaterialisedCall& call, const List& bench, const List& device) const {
-    if (!traits_->picks || options_.compare.compat_msprobe || result_.forward == Status::error) return std::nullopt;
-    if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
-    const auto axis = picking_axis(*traits_->picks, call.args, call.kwargs);
-    const Tensor* input = call.args.front().get<Tensor>();
-    const Tensor* ours = bench.front().get<Tensor>();
-    const Tensor* theirs = device.front().get<Tensor>();
-    if (!axis || input == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
-    std::optional<Tensor> exchanged = exchange_tied_gradients(*input, *axis, *ours, *theirs);
-    if (!exchanged) return std::nullopt;
-    List result = bench;
-    result.front() = std::move(*exchanged);
-    return result;
-  }
-
-  void compare_backward(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device,
-                        Explainer& explainer) {
-    std::string message = call.backward.message;
-    const bool tuple = bench.output.is<List>();
-    if (options_.compare.compat_msprobe && tuple && call.backward.run && !traits_->differentiable_output) {
-      message += "Multiple backward is not supported.";
-    }
-    if (!message.empty()) {
-      skip_backward(result_, message);
-      return;
-    }
-    if (!call.backward.run || bench.output.is_none()) return;
-    const std::string& problem = bench.backward_problem.empty() ? device.backward_problem : bench.backward_problem;
-    if (!problem.empty()) {
-      skip_backward(result_, problem);
-      return;
-    }
-    // Upstream looks at positional tensors only; keyword tensors count where they have a gradient.
-    const std::size_t positional = tensors_in(call.args);
-    const auto compared = [&](const List& all) {
-      List gradients(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(positional, all.size())));
-      if (options_.compare.compat_msprobe) return gradients;
-      for (std::size_t i = positional; i < all.size(); ++i) {
-        if (!all[i].is_none()) gradients.push_back(all[i]);
-      }
-      return gradients;
-    };
-    const auto judge = [&](const List& gradients) {
-      const std::optional<List> exchanged = exchange_ties(call, bench.gradients, gradients);
-      std::optional<Comparison> comparison =
-          options_.dialect->compare_gradients(call.name, *traits_, compared(exchanged.value_or(bench.gradients)),
-                                              compared(gradients), has_float8_input(call), options_.compare);
-      if (comparison && exchanged && !comparison->rows.empty()) {
-        comparison->rows.front().message +=
-            "Elements of equal value: which of them got which gradient is taken as the device chose.\n";
-      }
-      return comparison;
-    };
-    std::optional<Comparison> backward = judge(device.gradients);
-    if (!backward) return;
-    for (const List& reading : device.other_gradients) {
-      if (backward->status == Status::pass) break;
-      std::optional<Comparison> other = judge(reading);
-      if (other && other->status == Status::pass) backward = std::move(other);
-    }
-    const bool nothing_compared = std::all_of(backward->rows.begin(), backward->rows.end(),
-                                              [](const DetailsRow& row) { return row.status == Status::skip; });
-    if (call.recorded && nothing_compared && !backward->rows.empty()) backward->status = Status::skip;
-    if (backward->status != Status::pass && !device.gradient_doubt.empty()) {
-      skip_backward(result_, device.gradient_doubt);
-      return;
-    }
-    explain(explainer, *backward, bench.gradient_sums,
-            [&](const Evaluation& evaluation) { return leaves(compared(evaluation.gradients)); });
-    result_.backward = backward->status;
-    shares_by_chance_ = shares_by_chance_ && is_chance(*backward);
-    result_.backward_rows = std::move(backward->rows);
-    for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
-      std::string& row_message = result_.backward_rows[i].message;
-      if (i >= positional) row_message += "Gradient of a keyword argument, which msProbe does not compare.\n";
-      if (tuple && !traits_->differentiable_output)
-        row_message += "Gradient through several outputs, which msProbe does not compare.\n";
     }
   }
 

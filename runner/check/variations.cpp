@@ -139,6 +139,7 @@ const Evaluation* Variations::with(const Arithmetic& arithmetic) {
     EvaluationOptions options;
     options.only_output = benchmark_options_.only_output;
     options.adjust_gradients = benchmark_options_.adjust_gradients;
+    options.last_step = benchmark_options_.last_step;
     options.arithmetic = arithmetic;
     known = variants_.insert(known, {arithmetic, std::nullopt});
     try {
@@ -159,6 +160,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(std::size_t samples) {
       EvaluationOptions options;
       options.only_output = benchmark_options_.only_output;
       options.adjust_gradients = benchmark_options_.adjust_gradients;
+      options.last_step = benchmark_options_.last_step;
       Evaluation sound = evaluate(op_, call, options);
       options.benchmark = true;
       nearby_.push_back({evaluate(op_, call, options), std::move(sound)});

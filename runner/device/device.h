@@ -31,10 +31,11 @@ struct DeviceResult {
   List gradients;
   // Why the backward could not be run although it was asked for; empty otherwise.
   std::string backward_problem;
-  // Further ways to read the gradients, for a device that only remembers them; the check takes the first reading that
-  // passes.
+  // Of a device that only remembers: further ways to read the gradients as those of the arguments, and the tensors that
+  // were recorded, in their order, which may be the gradients of a step inside the call (kernels/api/last_steps.h).
   std::vector<List> other_gradients;
-  // Why no reading may be right, and a difference so proves nothing; empty if the gradients are what they claim to be.
+  List recorded_gradients;
+  // Why none of this may be right, and a difference so proves nothing; empty if one of it is.
   std::string gradient_doubt;
 };
 

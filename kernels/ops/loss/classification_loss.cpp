@@ -200,12 +200,14 @@ struct CrossEntropy {
     for (std::int64_t r = 0; r < g.numel(); ++r) {
       const auto row = static_cast<std::size_t>(r);
       T* out = of_inputs.write(r);
+      const T* logits = inputs.read(r);
       if (by_index() && indices[row] < 0) {
-        std::fill_n(out, classes, T{0});
+        // The gradient of the softmax for one of zeros: NaN where there is no softmax.
+        const T none = T{0} / exponentials(logits, classes, half_steps, out).sum;
+        for (std::int64_t c = 0; c < classes; ++c) out[c] *= none;
         of_inputs.store(r);
         continue;
       }
-      const T* logits = inputs.read(r);
       const T upstream = g.data<T>()[r] * static_cast<T>(scale);
       const Exponentials<T> exponential = exponentials(logits, classes, half_steps, out);
       factors(row, by_index() ? nullptr : targets.read(r), weights, scratch.data());

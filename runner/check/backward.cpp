@@ -1,0 +1,386 @@
+#include "runner/check/backward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernels/api/last_steps.h"
+#include "kernels/base/error.h"
+#include "kernels/compare/ties.h"
+#include "kernels/ops/common/functions.h"
+#include "runner/check/layout.h"
+
+namespace msrun {
+namespace {
+
+BackwardResult skipped_backward(const std::string& reason) {
+  DetailsRow row;
+  row.status = Status::skip;
+  row.message = reason;
+  return {Status::skip, {row}, true};
+}
+
+std::vector<Value> leaves(const List& trees) {
+  std::vector<Value> result;
+  for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
+  return result;
+}
+
+std::size_t tensors_in(const List& values) {
+  const std::vector<Value> all = leaves(values);
+  return static_cast<std::size_t>(std::ranges::count_if(all, [](const Value& leaf) { return leaf.is<Tensor>(); }));
+}
+
+bool was_compared(const DetailsRow& row) { return row.status != Status::skip; }
+
+// The values of the row are not those of sound hardware.
+bool is_wrong(const DetailsRow& row) {
+  return was_compared(row) && (row.beyond_rounding || (row.status != Status::pass && !row.rounding_only));
+}
+
+void add_to_rows(Comparison& comparison, const std::string& sentence) {
+  for (DetailsRow& row : comparison.rows) row.message += sentence + "\n";
+}
+
+Tensor sum_of(const Tensor& a, const Tensor& b) {
+  Tape tape;
+  return add(tape.constant(a), tape.constant(b)).tensor();
+}
+
+// Infinite if an element is NaN.
+double largest_magnitude(const Tensor& tensor) {
+  const Tensor wide = tensor.to(DType::float64).contiguous();
+  double largest = 0;
+  for (std::int64_t i = 0; i < wide.numel(); ++i) {
+    const double value = std::abs(wide.data<double>()[i]);
+    largest = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::max(largest, value);
+  }
+  return largest;
+}
+
+// How many units in the last place of the largest element an operator may be off that rounds after each of its steps.
+constexpr double most_rounding_steps = 16;
+
+// Of a half type, and as near to the benchmark as that.
+bool is_nearly_right(const Comparison::Pair& pair) {
+  const auto& [bench, device] = pair;
+  if (!bench.defined() || !device.defined() || bench.shape() != device.shape() || !is_half(device.dtype()))
+    return false;
+  Tape tape;
+  const DType wide = DType::float64;
+  const Tensor difference = sub(tape.constant(bench.to(wide)), tape.constant(device.to(wide))).tensor();
+  return largest_magnitude(difference) <= most_rounding_steps * epsilon(device.dtype()) * largest_magnitude(bench);
+}
+
+// A way to read the device's gradients, compared with the benchmark's.
+struct Reading {
+  Comparison comparison;
+  Explainer* explainer = nullptr;
+  const SumStatistics* sums = nullptr;
+  Explainer::Select select;
+  bool of_arguments = true;
+  bool complete = true;  // uses all recorded gradients
+  bool explained = false;
+
+  bool is_nearly_right() const {
+    for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
+      if (is_wrong(comparison.rows[i]) && !msrun::is_nearly_right(comparison.pairs[i])) return false;
+    }
+    return true;
+  }
+
+  bool passes() const {
+    return comparison.status == Status::pass && std::ranges::any_of(comparison.rows, was_compared);
+  }
+};
+
+class BackwardCheck {
+ public:
+  BackwardCheck(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain)
+      : input_(input),
+        explainer_(explainer),
+        explain_(explain),
+        recorded_(input.device.recorded_gradients),
+        compat_(input.options.compare.compat_msprobe),
+        positional_(tensors_in(input.call.args)),
+        doubt_(input.device.gradient_doubt) {}
+
+  BackwardResult run() {
+    const bool settled = read_as_arguments(input_.device.gradients) ||
+                         std::ranges::any_of(input_.device.other_gradients,
+                                             [&](const List& reading) { return read_as_arguments(reading); });
+    if (readings_.empty()) return {};
+    // A device that computes gradients computes those of the arguments.
+    if (settled || recorded_.empty()) return result_of(readings_[settled ? readings_.size() - 1 : 0]);
+    if (!read_as_one_argument()) read_as_last_steps();
+    return choose();
+  }
+
+ private:
+  // Upstream looks at positional tensors only; keyword tensors count where they have a gradient.
+  List compared(const List& all) const {
+    List gradients(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(positional_, all.size())));
+    if (compat_) return gradients;
+    for (std::size_t i = positional_; i < all.size(); ++i) {
+      if (!all[i].is_none()) gradients.push_back(all[i]);
+    }
+    return gradients;
+  }
+
+  std::optional<Comparison> compare(const List& bench, const List& device) const {
+    return input_.options.dialect->compare_gradients(input_.call.name, input_.op.traits(), bench, device,
+                                                     input_.fp8_input, input_.options.compare);
+  }
+
+  // The benchmark's gradients with those of the first argument's equal elements in the device's order, where the call
+  // is free to pick any of them and picked right.
+  std::optional<List> exchange_ties(const List& bench, const List& device) const {
+    const MaterialisedCall& call = input_.call;
+    const auto& picks = input_.op.traits().picks;
+    if (!picks || compat_ || input_.forward_is_error) return std::nullopt;
+    if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
+    const auto axis = picking_axis(*picks, call.args, call.kwargs);
+    const Tensor* argument = call.args.front().get<Tensor>();
+    const Tensor* ours = bench.front().get<Tensor>();
+    const Tensor* theirs = device.front().get<Tensor>();
+    if (!axis || argument == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
+    std::optional<Tensor> exchanged = exchange_tied_gradients(*argument, *axis, *ours, *theirs);
+    if (!exchanged) return std::nullopt;
+    List result = bench;
+    result.front() = std::move(*exchanged);
+    return result;
+  }
+
+  // True if the reading is right, and no other need be tried.
+  bool take(Reading reading) {
+    readings_.push_back(std::move(reading));
+    Reading& taken = readings_.back();
+    if (!taken.passes() || !taken.complete) return false;
+    if (recorded_.empty()) return true;
+    explain(taken);
+    return std::ranges::none_of(taken.comparison.rows, is_wrong);
+  }
+
+  bool read_as_arguments(const List& gradients) {
+    const std::optional<List> exchanged = exchange_ties(input_.bench.gradients, gradients);
+    std::optional<Comparison> comparison =
+        compare(compared(exchanged.value_or(input_.bench.gradients)), compared(gradients));
+    if (!comparison) return false;
+    if (exchanged && !comparison->rows.empty()) {
+      comparison->rows.front().message +=
+          "Elements of equal value: which of them got which gradient is taken as the device chose.\n";
+    }
+    Reading reading = of_arguments(std::move(*comparison));
+    reading.complete = recorded_.empty() || tensors_in(gradients) == recorded_.size();
+    reading.select = [this](const Evaluation& evaluation) { return leaves(compared(evaluation.gradients)); };
+    return take(std::move(reading));
+  }
+
+  Reading of_arguments(Comparison comparison) {
+    Reading reading;
+    reading.comparison = std::move(comparison);
+    reading.explainer = &explainer_;
+    reading.sums = &input_.bench.gradient_sums;
+    return reading;
+  }
+
+  // For every tensor of the call the first one that is the same bit by bit, or itself.
+  std::vector<std::size_t> same_tensors() const {
+    std::vector<Value> tensors;
+    const auto add = [&](const Value& leaf) {
+      if (leaf.is<Tensor>()) tensors.push_back(leaf);
+    };
+    for (const Value& arg : input_.call.args) for_each_leaf(arg, add);
+    for (const auto& [key, value] : input_.call.kwargs) for_each_leaf(value, add);
+    std::vector<std::size_t> first(tensors.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      first[i] = i;
+      for (std::size_t j = 0; j < i && first[i] == i; ++j) {
+        if (bitwise_equal(*tensors[i].get<Tensor>(), *tensors[j].get<Tensor>())) first[i] = j;
+      }
+    }
+    return first;
+  }
+
+  // x * x: whoever asks for the gradient of x gets that of both factors together.
+  bool read_as_one_argument() {
+    const std::vector<std::size_t> first = same_tensors();
+    const auto added = [first](const List& gradients) {
+      List sums = gradients;
+      for (std::size_t i = 0; i < gradients.size() && i < first.size(); ++i) {
+        const Tensor* more = gradients[i].get<Tensor>();
+        const Tensor* so_far = first[i] == i ? nullptr : sums[first[i]].get<Tensor>();
+        if (more != nullptr && so_far != nullptr && more->shape() == so_far->shape()) {
+          sums[first[i]] = sum_of(*so_far, *more);
+        }
+      }
+      for (std::size_t i = 0; i < gradients.size() && i < first.size(); ++i) {
+        if (gradients[i].is<Tensor>() && sums[first[i]].is<Tensor>()) sums[i] = sums[first[i]];
+      }
+      return sums;
+    };
+    bool shared = false;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      const auto has_gradient = [&](std::size_t at) {
+        return at < input_.bench.gradients.size() && input_.bench.gradients[at].is<Tensor>();
+      };
+      shared = shared || (first[i] != i && has_gradient(i) && has_gradient(first[i]));
+    }
+    if (!shared) return false;
+    std::optional<Comparison> comparison =
+        compare(compared(added(input_.bench.gradients)), compared(input_.device.gradients));
+    if (!comparison) return false;
+    add_to_rows(*comparison, "Of arguments that are one tensor, the gradient is that of all together.");
+    Reading reading = of_arguments(std::move(*comparison));
+    reading.complete = tensors_in(input_.device.gradients) == recorded_.size();
+    reading.select = [this, added](const Evaluation& evaluation) {
+      return leaves(compared(added(evaluation.gradients)));
+    };
+    return take(std::move(reading));
+  }
+
+  void read_as_last_steps() {
+    for (std::size_t step = 0;; ++step) {
+      EvaluationOptions options = input_.benchmark;
+      options.last_step = step;
+      Evaluation bench;
+      try {
+        bench = evaluate(input_.op, input_.call, options);
+      } catch (const SkipError& error) {
+        // There is no memory for it beside the call itself.
+        bench.backward_problem = error.what();
+      }
+      const bool known = bench.backward_problem.empty();
+      if (known ? bench.of_unknown_step == recorded_.size() : knows_last_steps(input_.op.name)) {
+        note_doubt("The dump may hold the gradients of a step inside " + input_.call.parts.api +
+                   " that cannot be computed.");
+      }
+      if (!known || step >= bench.known_steps || read_as_step(std::move(options), std::move(bench))) return;
+    }
+  }
+
+  void note_doubt(const std::string& doubt) {
+    if (doubt_.empty()) doubt_ = doubt;
+  }
+
+  bool read_as_step(EvaluationOptions options, Evaluation bench) {
+    List gradients;
+    for (const Value& gradient : bench.gradients) {
+      if (gradient.is<Tensor>()) gradients.push_back(gradient);
+    }
+    if (gradients.empty() || gradients.size() != recorded_.size()) return false;
+    std::vector<Layout> layouts;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const Tensor& ours = *gradients[i].get<Tensor>();
+      const Tensor& theirs = *recorded_[i].get<Tensor>();
+      if (ours.numel() != theirs.numel()) return false;
+      layouts.push_back(nearest_layout(ours, theirs, bench.any_layout));
+    }
+    const auto laid_out = [layouts](const List& all) {
+      List result;
+      for (const Value& gradient : all) {
+        const Tensor* tensor = gradient.get<Tensor>();
+        if (tensor != nullptr && result.size() < layouts.size()) result.push_back(layouts[result.size()].of(*tensor));
+      }
+      return result;
+    };
+    std::optional<Comparison> comparison = compare(laid_out(gradients), recorded_);
+    if (!comparison) return false;
+    add_to_rows(*comparison, "The dump holds the gradients of the last step inside " + input_.call.parts.api +
+                                 ": these are compared.");
+    Step& step = *steps_.emplace_back(std::make_unique<Step>(Step{std::move(options), std::move(bench), nullptr}));
+    step.explainer = std::make_unique<Explainer>(input_.op, input_.call, step.bench, step.options);
+    Reading reading;
+    reading.comparison = std::move(*comparison);
+    reading.explainer = step.explainer.get();
+    reading.sums = &step.bench.gradient_sums;
+    reading.select = [laid_out](const Evaluation& evaluation) {
+      const List values = laid_out(evaluation.gradients);
+      return std::vector<Value>(values.begin(), values.end());
+    };
+    reading.of_arguments = false;
+    return take(std::move(reading));
+  }
+
+  BackwardResult choose() {
+    if (std::ranges::any_of(readings_, [](const Reading& reading) { return reading.complete; })) {
+      std::erase_if(readings_, [](const Reading& reading) { return !reading.complete; });
+    }
+    for (const bool with_failing : {false, true}) {
+      for (Reading& reading : readings_) {
+        if (!with_failing && !reading.passes()) continue;
+        if (std::ranges::none_of(reading.comparison.rows, was_compared)) continue;
+        explain(reading);
+        if (std::ranges::none_of(reading.comparison.rows, is_wrong)) return result_of(reading);
+      }
+    }
+    if (input_.op.traits().recorded_gradients == RecordedGradients::of_last_step &&
+        std::ranges::any_of(readings_, [](const Reading& reading) { return reading.is_nearly_right(); })) {
+      note_doubt(input_.call.parts.api + " may be composed of operators of which each rounds its result: so small a " +
+                 "difference proves nothing.");
+    }
+    if (!doubt_.empty()) return skipped_backward(doubt_);
+    return result_of(readings_.front());
+  }
+
+  void explain(Reading& reading) {
+    if (!reading.explained) explain_(*reading.explainer, reading.comparison, *reading.sums, reading.select);
+    reading.explained = true;
+  }
+
+  BackwardResult result_of(Reading& reading) {
+    Comparison& comparison = reading.comparison;
+    if (input_.call.recorded && !comparison.rows.empty() && std::ranges::none_of(comparison.rows, was_compared)) {
+      comparison.status = Status::skip;
+    }
+    explain(reading);
+    const bool several_outputs = input_.bench.output.is<List>() && !input_.op.traits().differentiable_output;
+    for (std::size_t i = 0; reading.of_arguments && i < comparison.rows.size(); ++i) {
+      std::string& message = comparison.rows[i].message;
+      if (i >= positional_) message += "Gradient of a keyword argument, which msProbe does not compare.\n";
+      if (several_outputs) message += "Gradient through several outputs, which msProbe does not compare.\n";
+    }
+    const bool by_chance = comparison.is_chance();
+    return {comparison.status, std::move(comparison.rows), by_chance};
+  }
+
+  // A step's benchmark, which its explainer and its reading refer to.
+  struct Step {
+    EvaluationOptions options;
+    Evaluation bench;
+    std::unique_ptr<Explainer> explainer;
+  };
+
+  const BackwardInput& input_;
+  Explainer& explainer_;
+  const ExplainBackward& explain_;
+  const List& recorded_;  // tensors; empty for a device that computes
+  bool compat_;
+  std::size_t positional_;
+  std::string doubt_;  // why a difference may prove nothing
+  std::vector<Reading> readings_;
+  std::vector<std::unique_ptr<Step>> steps_;
+};
+
+}  // namespace
+
+BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain) {
+  const MaterialisedCall& call = input.call;
+  std::string message = call.backward.message;
+  const bool several_outputs = input.bench.output.is<List>();
+  if (input.options.compare.compat_msprobe && several_outputs && call.backward.run &&
+      !input.op.traits().differentiable_output) {
+    message += "Multiple backward is not supported.";
+  }
+  if (!message.empty()) return skipped_backward(message);
+  if (!call.backward.run || input.bench.output.is_none()) return {};
+  const std::string& of_bench = input.bench.backward_problem;
+  const std::string& problem = of_bench.empty() ? input.device.backward_problem : of_bench;
+  if (!problem.empty()) return skipped_backward(problem);
+  return BackwardCheck(input, explainer, explain).run();
+}
+
+}  // namespace msrun
