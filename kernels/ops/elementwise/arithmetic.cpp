@@ -280,10 +280,15 @@ Var log(const Var& x) {
 
 OP("add(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
+// The order of early versions, which torch still takes: the factor before what it multiplies.
+OP("add(Operand input, Scalar alpha, Tensor other)",
+   [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("add", "Torch: add; Tensor: __add__ __iadd__ __radd__ add add_; Aten: add add_; Mint: add add_ex");
 TRAITS("add", .complex = true);
 
 OP("sub(Operand input, Operand other, Scalar alpha=1)",
+   [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
+OP("sub(Operand input, Scalar alpha, Tensor other)",
    [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("sub",
       "Torch: sub subtract; Tensor: __isub__ __sub__ sub sub_ subtract subtract_; Aten: sub sub_ subtract "
@@ -373,10 +378,16 @@ TRAITS("log", .autocast = AutocastPolicy::float32, .complex = true);
 OP("addcmul(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
   return addcmul(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
 });
+OP("addcmul(Tensor input, Scalar value, Tensor tensor1, Tensor tensor2)", [](const Bound& args) -> Value {
+  return addcmul(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
+});
 NAMES("addcmul", "Torch: addcmul; Tensor: addcmul addcmul_; Aten: addcmul addcmul_");
 TRAITS("addcmul", .complex = true);
 
 OP("addcdiv(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
+  return addcdiv(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
+});
+OP("addcdiv(Tensor input, Scalar value, Tensor tensor1, Tensor tensor2)", [](const Bound& args) -> Value {
   return addcdiv(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
 });
 NAMES("addcdiv", "Torch: addcdiv; Tensor: addcdiv addcdiv_; Aten: addcdiv addcdiv_");
