@@ -317,12 +317,12 @@ class Check {
   std::optional<List> exchange_ties(const MaterialisedCall& call, const List& bench, const List& device) const {
     if (!traits_->picks || options_.compare.compat_msprobe || result_.forward == Status::error) return std::nullopt;
     if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
-    const auto axis = picking_axis(*traits_->picks, call.args, call.kwargs);
+    const auto from = picked_from(*traits_->picks, call.args, call.kwargs);
     const Tensor* input = call.args.front().get<Tensor>();
     const Tensor* ours = bench.front().get<Tensor>();
     const Tensor* theirs = device.front().get<Tensor>();
-    if (!axis || input == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
-    std::optional<Tensor> exchanged = exchange_tied_gradients(*input, *axis, *ours, *theirs);
+    if (!from || input == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
+    std::optional<Tensor> exchanged = exchange_tied_gradients(*input, *from, *ours, *theirs);
     if (!exchanged) return std::nullopt;
     List result = bench;
     result.front() = std::move(*exchanged);
@@ -367,12 +367,15 @@ class Check {
       }
       return comparison;
     };
-    std::optional<Comparison> backward = judge(device.gradients);
+    const List* judged = &device.gradients;
+    std::optional<Comparison> backward = judge(*judged);
     if (!backward) return;
     for (const List& reading : device.other_gradients) {
       if (backward->status == Status::pass) break;
       std::optional<Comparison> other = judge(reading);
-      if (other && other->status == Status::pass) backward = std::move(other);
+      if (!other || other->status != Status::pass) continue;
+      backward = std::move(other);
+      judged = &reading;
     }
     const bool nothing_compared = std::all_of(backward->rows.begin(), backward->rows.end(),
                                               [](const DetailsRow& row) { return row.status == Status::skip; });
@@ -381,8 +384,11 @@ class Check {
       skip_backward(result_, device.gradient_doubt);
       return;
     }
-    explain(explainer, *backward, bench.gradient_sums,
-            [&](const Evaluation& evaluation) { return leaves(compared(evaluation.gradients)); });
+    explain(explainer, *backward, bench.gradient_sums, [&](const Evaluation& evaluation) {
+      // Another evaluation picks as freely as the benchmark did.
+      const std::optional<List> exchanged = exchange_ties(call, evaluation.gradients, *judged);
+      return leaves(compared(exchanged.value_or(evaluation.gradients)));
+    });
     result_.backward = backward->status;
     result_.backward_rows = std::move(backward->rows);
     for (std::size_t i = 0; i < result_.backward_rows.size(); ++i) {
