@@ -43,6 +43,8 @@ struct PickedAxis {
   // The axis of a call that gives none; nothing: such a call reduces the whole tensor, and equal elements share the
   // gradient.
   std::optional<std::int64_t> usual = std::nullopt;
+  // A call that gives no axis picks among all elements instead.
+  bool from_all = false;
 };
 
 // Which choice a decomposition leaves to whoever computes it (kernels/compare/freedom.h).
@@ -81,6 +83,12 @@ struct OperatorTraits {
 
   TieRule ties = {};
   std::optional<PickedAxis> picks = std::nullopt;
+  // What it does depends on how the elements of its first argument are ordered and which of them are equal. How much
+  // its results depend on the values is measured with changes that keep both.
+  bool ranks = false;
+  // Whether a call rounds to an integer what it has computed (round(x * 100), floor(a / b)): where that lies on a step
+  // but for rounding, sound arithmetic may end on either side. Null: never. Calls that round an argument itself do not.
+  bool (*steps)(const List& args, const Dict& kwargs) = nullptr;
   Freedom freedom = Freedom::none;
   // Draws at random which elements are zero: only the shares of zeros can be compared.
   bool random_zeros = false;

@@ -234,23 +234,30 @@ std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair) {
   return Judge(ties, pair).run();
 }
 
-std::optional<std::int64_t> picking_axis(const PickedAxis& picks, const List& args, const Dict& kwargs) {
+std::optional<PickedFrom> picked_from(const PickedAxis& picks, const List& args, const Dict& kwargs) {
   if (picks.position < args.size()) {
-    if (const auto* axis = args[picks.position].get<std::int64_t>()) return *axis;
+    if (const auto* axis = args[picks.position].get<std::int64_t>()) return PickedFrom{*axis};
   }
   for (const auto& [name, value] : kwargs) {
     const auto* axis = value.get<std::int64_t>();
-    if ((name == "dim" || name == "axis") && axis != nullptr) return *axis;
+    if ((name == "dim" || name == "axis") && axis != nullptr) return PickedFrom{*axis};
   }
-  return picks.usual;
+  if (picks.usual || picks.from_all) return PickedFrom{picks.usual};
+  return std::nullopt;
 }
 
-std::optional<Tensor> exchange_tied_gradients(const Tensor& input, std::int64_t axis, const Tensor& bench,
+std::optional<Tensor> exchange_tied_gradients(const Tensor& input, const PickedFrom& from, const Tensor& bench,
                                               const Tensor& device) {
-  const bool fits = usable(&input) && usable(&bench) && usable(&device) && input.rank() > 0 &&
-                    input.shape() == bench.shape() && input.shape() == device.shape() && axis >= -input.rank() &&
-                    axis < input.rank();
-  if (!fits) return std::nullopt;
+  const bool same_shapes = usable(&input) && usable(&bench) && usable(&device) && input.shape() == bench.shape() &&
+                           input.shape() == device.shape();
+  if (!same_shapes) return std::nullopt;
+  if (!from.axis) {
+    const auto flat = [](const Tensor& t) { return t.reshape(Dims{t.numel()}); };
+    const auto exchanged = exchange_tied_gradients(flat(input), PickedFrom{0}, flat(bench), flat(device));
+    return exchanged ? std::optional(exchanged->reshape(bench.shape())) : std::nullopt;
+  }
+  const std::int64_t axis = *from.axis;
+  if (axis < -input.rank() || axis >= input.rank()) return std::nullopt;
   const auto in_rows = [axis](const Tensor& t) { return t.transpose(axis, -1).to(DType::float64).contiguous(); };
   const Tensor rows = in_rows(input);
   const Tensor wanted = in_rows(device);

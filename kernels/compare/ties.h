@@ -32,13 +32,19 @@ struct TieResult {
 // without input.
 std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair);
 
-// The axis along which a call picks elements, as its arguments say; nothing for a call that reduces the whole tensor.
-std::optional<std::int64_t> picking_axis(const PickedAxis& picks, const List& args, const Dict& kwargs);
+// Among which elements a call picks: those along an axis, or, without one, all.
+struct PickedFrom {
+  std::optional<std::int64_t> axis;
+  bool operator==(const PickedFrom&) const = default;
+};
 
-// Which of several equal elements along that axis was picked is free, and so is which of them got the gradient: the
-// benchmark's gradient with the parts of equal elements exchanged so that they stand in the order of the device's.
-// Nothing if that changes nothing or the shapes differ.
-std::optional<Tensor> exchange_tied_gradients(const Tensor& input, std::int64_t axis, const Tensor& bench,
+// As the arguments of a call say; nothing for a call that reduces the whole tensor and shares the gradient.
+std::optional<PickedFrom> picked_from(const PickedAxis& picks, const List& args, const Dict& kwargs);
+
+// Which of several equal elements was picked is free, and so is which of them got the gradient: the benchmark's
+// gradient with the parts of equal elements exchanged so that they stand in the order of the device's. Nothing if that
+// changes nothing or the shapes differ.
+std::optional<Tensor> exchange_tied_gradients(const Tensor& input, const PickedFrom& from, const Tensor& bench,
                                               const Tensor& device);
 
 }  // namespace msrun

@@ -17,7 +17,7 @@ class SideBuilder {
         takes_complex_(op.traits().takes_complex()),
         tape_(tape),
         benchmark_(options.benchmark),
-        change_input_(options.change_input),
+        options_(options),
         plan_(plan_raise(call, op.traits())) {
     if (benchmark_ || !call.autocast) return;
     const std::optional<DType> autocast = autocast_dtype(plan_, call.output_dtype);
@@ -33,7 +33,8 @@ class SideBuilder {
       if (tensor == nullptr) return leaf;
       if (!benchmark_) return input(*tensor);
       const Tensor raised = raise(*tensor, plan_);
-      return input(change_input_ && is_floating(raised.dtype()) ? change_input_(raised) : raised);
+      const auto& change = inputs_.empty() && options_.change_first ? options_.change_first : options_.change_input;
+      return input(change && is_floating(raised.dtype()) ? change(raised) : raised);
     });
   }
 
@@ -58,7 +59,7 @@ class SideBuilder {
   bool takes_complex_;
   Tape& tape_;
   bool benchmark_;
-  const std::function<Tensor(const Tensor&)>& change_input_;
+  const EvaluationOptions& options_;
   RaisePlan plan_;
   std::optional<DType> cast_to_;
   std::vector<Var> inputs_;

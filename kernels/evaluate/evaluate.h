@@ -39,6 +39,8 @@ struct EvaluationOptions {
   std::optional<std::size_t> only_output;
   // Changes the floating inputs and gradients of a benchmark after they are raised. Empty: they are taken as they are.
   std::function<Tensor(const Tensor&)> change_input;
+  // Does so with the first tensor of the arguments, where that is floating. Empty: change_input does.
+  std::function<Tensor(const Tensor&)> change_first;
   // Changes the gradients of the outputs once the outputs are known: where these are free up to a sign, a gradient
   // belongs to one choice of it. Empty: they are taken as they are.
   std::function<List(const Value& output, const List& gradients)> adjust_gradients;

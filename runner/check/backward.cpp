@@ -142,12 +142,12 @@ class BackwardCheck {
     const auto& picks = input_.op.traits().picks;
     if (!picks || compat_ || input_.forward_is_error) return std::nullopt;
     if (call.args.empty() || bench.empty() || device.empty()) return std::nullopt;
-    const auto axis = picking_axis(*picks, call.args, call.kwargs);
+    const auto from = picked_from(*picks, call.args, call.kwargs);
     const Tensor* argument = call.args.front().get<Tensor>();
     const Tensor* ours = bench.front().get<Tensor>();
     const Tensor* theirs = device.front().get<Tensor>();
-    if (!axis || argument == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
-    std::optional<Tensor> exchanged = exchange_tied_gradients(*argument, *axis, *ours, *theirs);
+    if (!from || argument == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
+    std::optional<Tensor> exchanged = exchange_tied_gradients(*argument, *from, *ours, *theirs);
     if (!exchanged) return std::nullopt;
     List result = bench;
     result.front() = std::move(*exchanged);
@@ -175,7 +175,11 @@ class BackwardCheck {
     }
     Reading reading = of_arguments(std::move(*comparison));
     reading.complete = recorded_.empty() || tensors_in(gradients) == recorded_.size();
-    reading.select = [this](const Evaluation& evaluation) { return leaves(compared(evaluation.gradients)); };
+    reading.select = [this, gradients](const Evaluation& evaluation) {
+      // Another evaluation picks as freely as the benchmark did.
+      const std::optional<List> picked = exchange_ties(evaluation.gradients, gradients);
+      return leaves(compared(picked.value_or(evaluation.gradients)));
+    };
     return take(std::move(reading));
   }
 

@@ -1,5 +1,6 @@
 #include "runner/check/explain.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -167,7 +168,24 @@ bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const Su
   return sound && surely_rounding(*sound, comparison.pairs[row].device, sums.longest);
 }
 
-Explainer::Judged Explainer::judge(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
+bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+  auto& [bench, device] = comparison.pairs[row];
+  std::optional<StepSides> sides =
+      variations_.sides_of_steps(bench, device, [&](const Evaluation& evaluation) -> std::optional<Tensor> {
+        const std::vector<Value> values = select(evaluation);
+        const Tensor* tensor = tensor_of_row(values, row, comparison.rows.size());
+        return tensor != nullptr ? std::optional(*tensor) : std::nullopt;
+      });
+  if (!sides) return false;
+  bench = std::move(sides->bench);
+  judged.on_steps = sides->exchanged;
+  judged.model.longest = std::max<std::int64_t>(judged.model.longest, 1);
+  judged.model.spread = std::move(sides->spread);
+  judged.fit = fit_rounding(bench, device, judged.model);
+  return true;
+}
+
+Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, const SumStatistics& sums,
                                    const Select& select) {
   const auto& [bench, device] = comparison.pairs[row];
   const bool passes = comparison.rows[row].status == Status::pass;
@@ -180,6 +198,7 @@ Explainer::Judged Explainer::judge(const Comparison& comparison, std::size_t row
   if (judged.model.exact) {
     if (passes && surely_equal(bench, device)) return judged;
     judged.fit = fit_rounding(bench, device, judged.model);
+    if (!judged.is_explained() && judge_steps(comparison, row, select, judged)) return judged;
     // Gradients of what was copied several times are sums after all.
     const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
     if (judged.is_explained() || !sound || surely_equal(bench, *sound)) return judged;
@@ -205,6 +224,7 @@ Explainer::Judged Explainer::judge(const Comparison& comparison, std::size_t row
     judged.fit = fit_rounding(bench, device, judged.model);
     return judged;
   }
+  if (judge_steps(comparison, row, select, judged)) return judged;
   if (measure(comparison, row, select, first_samples, judged)) return judged;
   if (stores_intermediates(comparison, row, select, judged)) return judged;
   if (measure(comparison, row, select, most_samples, judged)) return judged;
@@ -215,7 +235,7 @@ Explainer::Judged Explainer::judge(const Comparison& comparison, std::size_t row
 std::string Explainer::finding(const Comparison& comparison, std::size_t row, const Judged& judged,
                                const Select& select) {
   const auto& [bench, device] = comparison.pairs[row];
-  const auto& [model, fit, stored, count] = judged;
+  const auto& [model, fit, stored, on_steps, count] = judged;
   struct Candidate {
     Arithmetic arithmetic;
     const char* text;
@@ -257,6 +277,10 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     if (!row.message.ends_with('\n')) row.message += '\n';
     if (doubtful) row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
     if (explained && row.status == Status::pass) continue;
+    if (judged.on_steps > 0) {
+      row.message += "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +
+                     " elements a step lies within rounding: what is on its other side is right, too.\n";
+    }
     if (row.rounding_only) {
       row.message += judged.stored ? "Explained by rounding: intermediate results are stored as " +
                                          std::string(name(device.dtype())) + "; at most " +

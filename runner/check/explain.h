@@ -34,7 +34,8 @@ class Explainer {
   struct Judged {
     SumModel model;
     RoundingFit fit;
-    bool stored = false;  // because intermediate results are stored
+    bool stored = false;        // because intermediate results are stored
+    std::int64_t on_steps = 0;  // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t count = 0;
     bool is_explained() const;
   };
@@ -42,7 +43,10 @@ class Explainer {
   // The tensor that an arithmetic gives in place of the device's; nothing if it cannot be had.
   std::optional<Tensor> computed_with(const Arithmetic& arithmetic, const Comparison& comparison, std::size_t row,
                                       const Select& select);
-  Judged judge(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
+  Judged judge(Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
+  // For calls that round to an integer within: puts the sides of steps that the device is on into the benchmark, and
+  // judges by what lies between them. False for other calls.
+  bool judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Judges by the terms behind each element, as so many changed benchmarks show them. True if that explains the row.
   bool measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                Judged& judged);

@@ -57,6 +57,12 @@ Tensor change_signs(const Tensor& tensor, RandomWords& source, bool opposite) {
   });
 }
 
+// Every element further up, or further down, by that share of its magnitude: their order stays, and so do ties.
+Tensor change_in_order(const Tensor& tensor, bool up) {
+  const double change = Variations::input_change(tensor.dtype());
+  return changed(tensor, [&](double value) { return value + (up ? change : -change) * std::abs(value); });
+}
+
 // Every element some places up or down, by the words. Narrow dtypes have few numbers, so that one place is a large
 // change; in wide ones the changes are large enough for errors of rounding to be independent of each other.
 Tensor move_nearby(const Tensor& tensor, RandomWords& source) {
@@ -122,6 +128,8 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
         ++argument;
         return change_signs(tensor, words, turned);
       };
+      if (op_.traits().ranks)
+        options.change_first = [&](const Tensor& tensor) { return change_in_order(tensor, sample % 2 == 0); };
       changed_.push_back(evaluate(op_, call_, options));
     }
   } catch (const SkipError&) {
@@ -130,6 +138,10 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
     changed_.clear();
   }
   return changed_;
+}
+
+std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row) const {
+  return is_small() ? nearest_sides(op_, call_, benchmark_options_, bench, device, row) : std::nullopt;
 }
 
 const Evaluation* Variations::with(const Arithmetic& arithmetic) {

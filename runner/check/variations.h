@@ -11,6 +11,7 @@
 
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/arithmetic.h"
+#include "runner/check/step_sides.h"
 
 namespace msrun {
 
@@ -28,7 +29,12 @@ class Variations {
   static double input_change(DType raised);
 
   // At least so many benchmarks whose every input is changed by plus or minus input_change; none if they cannot be had.
+  // Where the order of elements matters (traits), those of the first argument keep it.
   const std::vector<Evaluation>& changed_benchmarks(std::size_t samples);
+
+  // For calls that round to an integer within, the benchmark with the sides of steps that the device is on
+  // (step_sides.h); row gives the compared tensor of another evaluation, if it has one. Nothing for other calls.
+  std::optional<StepSides> sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row) const;
 
   // The call in the dtypes it was recorded in; null if it cannot be had.
   const Evaluation* with(const Arithmetic& arithmetic);

@@ -17,7 +17,6 @@ fs::path oracle_root() { return fs::path(test_data()) / "oracle"; }
 // What is accused although torch computed it, with the reason.
 const std::map<std::string, std::string>& known() {
   static const char* const half = "torch's CPU kernel rounds intermediate results to bfloat16";
-  static const char* const tied = "which of several equal elements gets the gradient is up to the sort";
   static const char* const steps = "a position in float32 lands on the other side of a kink or cancels";
   static const char* const welford = "torch's running mean is infinity minus infinity";
   static const char* const single = "torch 1.13 has infinity in place of NaN for the variance of one element";
@@ -34,9 +33,6 @@ const std::map<std::string, std::string>& known() {
       {"Torch.reciprocal.9", half},
       {"Torch.sinc.8", half},
       {"Torch.cumprod.6", half},
-      {"Torch.quantile.1", tied},
-      {"Torch.quantile.2", tied},
-      {"Torch.quantile.3", tied},
       {"Functional.interpolate.1", steps},
       {"Functional.interpolate.20", steps},
       {"Functional.interpolate.23", steps},

@@ -280,10 +280,15 @@ Var log(const Var& x) {
 
 OP("add(Operand input, Operand other, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
+// The order of early versions, which torch still takes: the factor before what it multiplies.
+OP("add(Operand input, Scalar alpha, Tensor other)",
+   [](const Bound& args) -> Value { return add_or_scaled(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("add", "Torch: add; Tensor: __add__ __iadd__ __radd__ add add_; Aten: add add_; Mint: add add_ex");
 TRAITS("add", .complex = true);
 
 OP("sub(Operand input, Operand other, Scalar alpha=1)",
+   [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
+OP("sub(Operand input, Scalar alpha, Tensor other)",
    [](const Bound& args) -> Value { return subtract(args.var("input"), args.var("other"), args.real("alpha")); });
 NAMES("sub",
       "Torch: sub subtract; Tensor: __isub__ __sub__ sub sub_ subtract subtract_; Aten: sub sub_ subtract "
@@ -301,13 +306,21 @@ NAMES("mul",
       "multiply multiply_; Mint: mul");
 TRAITS("mul", .complex = true);
 
+// The quotient is rounded to an integer, and by float division that may have been rounded before.
+bool rounds_quotient(const List& /*args*/, const Dict& /*kwargs*/) { return true; }
+
+bool asks_for_integers(const List& /*args*/, const Dict& kwargs) {
+  return std::any_of(kwargs.begin(), kwargs.end(),
+                     [](const auto& item) { return item.first == "rounding_mode" && !item.second.is_none(); });
+}
+
 OP("div(Operand input, Operand other, *, str? rounding_mode=None)", [](const Bound& args) -> Value {
   return div_rounding(args.var("input"), args.var("other"), args.value("rounding_mode"));
 });
 NAMES("div",
       "Torch: div divide true_divide; Tensor: __div__ __idiv__ __truediv__ div div_ divide divide_ true_divide "
       "true_divide_ __itruediv__; Aten: div div_ divide divide_ true_divide true_divide_; Mint: div divide");
-TRAITS("div", .complex = true);
+TRAITS("div", .complex = true, .steps = asks_for_integers);
 
 OP("rdiv(Operand input, Operand other)", reversed_operator<div>);
 NAMES("rdiv", "Tensor: __rdiv__ __rtruediv__");
@@ -317,20 +330,25 @@ OP("floor_divide(Operand input, Operand other)", binary_operator<floor_divide>);
 NAMES("floor_divide",
       "Torch: floor_divide; Tensor: __floordiv__ __ifloordiv__ floor_divide floor_divide_; Aten: floor_divide "
       "floor_divide_");
+TRAITS("floor_divide", .steps = rounds_quotient);
 
 OP("rfloor_divide(Operand input, Operand other)", reversed_operator<floor_divide>);
 NAMES("rfloor_divide", "Tensor: __rfloordiv__");
+TRAITS("rfloor_divide", .steps = rounds_quotient);
 
 OP("remainder(Operand input, Operand other)", binary_operator<remainder>);
 NAMES("remainder",
       "Torch: remainder; Tensor: __imod__ __mod__ remainder remainder_; Aten: remainder remainder_; Mint: "
       "remainder");
+TRAITS("remainder", .steps = rounds_quotient);
 
 OP("rmod(Operand input, Operand other)", reversed_operator<remainder>);
 NAMES("rmod", "Tensor: __rmod__");
+TRAITS("rmod", .steps = rounds_quotient);
 
 OP("fmod(Operand input, Operand other)", binary_operator<fmod>);
 NAMES("fmod", "Torch: fmod; Tensor: fmod fmod_; Aten: fmod fmod_");
+TRAITS("fmod", .steps = rounds_quotient);
 
 OP("neg(Tensor input)", unary_operator<neg>);
 NAMES("neg",
@@ -373,10 +391,16 @@ TRAITS("log", .autocast = AutocastPolicy::float32, .complex = true);
 OP("addcmul(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
   return addcmul(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
 });
+OP("addcmul(Tensor input, Scalar value, Tensor tensor1, Tensor tensor2)", [](const Bound& args) -> Value {
+  return addcmul(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
+});
 NAMES("addcmul", "Torch: addcmul; Tensor: addcmul addcmul_; Aten: addcmul addcmul_");
 TRAITS("addcmul", .complex = true);
 
 OP("addcdiv(Tensor input, Operand tensor1, Operand tensor2, *, Scalar value=1)", [](const Bound& args) -> Value {
+  return addcdiv(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
+});
+OP("addcdiv(Tensor input, Scalar value, Tensor tensor1, Tensor tensor2)", [](const Bound& args) -> Value {
   return addcdiv(args.var("input"), args.var("tensor1"), args.var("tensor2"), args.real("value"));
 });
 NAMES("addcdiv", "Torch: addcdiv; Tensor: addcdiv addcdiv_; Aten: addcdiv addcdiv_");

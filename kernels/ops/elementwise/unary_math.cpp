@@ -372,9 +372,18 @@ NAMES("trunc",
       "Torch: fix fix_ trunc trunc_; Tensor: fix fix_ trunc trunc_; Aten: fix fix_ trunc trunc_; Mint: fix "
       "trunc");
 
+// Decimals are rounded as integers of a multiple, which itself is rounded.
+bool rounds_decimals(const List& /*args*/, const Dict& kwargs) {
+  return std::any_of(kwargs.begin(), kwargs.end(), [](const auto& item) {
+    const auto* decimals = item.second.template get<std::int64_t>();
+    return item.first == "decimals" && decimals != nullptr && *decimals != 0;
+  });
+}
+
 OP("round(Tensor input, *, int decimals=0)",
    [](const Bound& args) -> Value { return round(args.var("input"), args.integer("decimals")); });
 NAMES("round", "Torch: round round_; Tensor: round round_; Aten: round round_; Mint: round");
+TRAITS("round", .steps = rounds_decimals);
 
 OP("frac(Tensor input)", unary_operator<frac>);
 NAMES("frac", "Torch: frac frac_; Tensor: frac frac_; Aten: frac frac_");

@@ -132,7 +132,7 @@ OP("sort(Tensor input, int dim=-1, bool descending=False, bool? stable=None)", [
   return values_and_indices(x, axis, sort_index(x.tensor(), axis, args.flag("descending")));
 });
 NAMES("sort", "Torch: sort; Tensor: sort; Aten: sort; Mint: sort");
-TRAITS("sort", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{1, -1});
+TRAITS("sort", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{1, -1}, .ranks = true);
 
 OP("argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False)", [](const Bound& args) -> Value {
   return args.tape().constant(sort_index(args.var("input").tensor(), args.integer("dim"), args.flag("descending")));
@@ -145,7 +145,7 @@ OP("msort(Tensor input)", [](const Bound& args) -> Value {
   return gather(x, 0, sort_index(x.tensor(), 0, false));
 });
 NAMES("msort", "Torch: msort; Tensor: msort");
-TRAITS("msort", .picks = PickedAxis{.usual = 0});
+TRAITS("msort", .picks = PickedAxis{.usual = 0}, .ranks = true);
 
 OP("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -153,7 +153,7 @@ OP("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)",
   return values_and_indices(x, axis, top_index(x.tensor(), axis, args.integer("k"), args.flag("largest")));
 });
 NAMES("topk", "Torch: topk; Tensor: topk; Aten: topk; Mint: topk");
-TRAITS("topk", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{2, -1},
+TRAITS("topk", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{2, -1}, .ranks = true,
        .differentiable_output = 0);
 
 OP("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False)", [](const Bound& args) -> Value {
@@ -165,7 +165,7 @@ OP("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False)", [](const Bou
   return values_and_indices_without(x, axis, indices, args.flag("keepdim"));
 });
 NAMES("kthvalue", "Torch: kthvalue; Tensor: kthvalue");
-TRAITS("kthvalue", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{2, -1});
+TRAITS("kthvalue", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{2, -1}, .ranks = true);
 
 OP("median(Tensor input)", [](const Bound& args) -> Value { return median_of_all(args.var("input"), Rank::median); });
 OP("median(Tensor input, int dim, bool keepdim=False)", [](const Bound& args) -> Value {
@@ -174,7 +174,7 @@ OP("median(Tensor input, int dim, bool keepdim=False)", [](const Bound& args) ->
   return values_and_indices_without(x, axis, rank_index(x.tensor(), axis, Rank::median), args.flag("keepdim"));
 });
 NAMES("median", "Torch: median; Tensor: median; Aten: median; Mint: median");
-TRAITS("median", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
+TRAITS("median", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
 
 OP("nanmedian(Tensor input)",
    [](const Bound& args) -> Value { return median_of_all(args.var("input"), Rank::nanmedian); });
@@ -184,7 +184,7 @@ OP("nanmedian(Tensor input, int dim, bool keepdim=False)", [](const Bound& args)
   return values_and_indices_without(x, axis, rank_index(x.tensor(), axis, Rank::nanmedian), args.flag("keepdim"));
 });
 NAMES("nanmedian", "Torch: nanmedian; Tensor: nanmedian; Aten: nanmedian");
-TRAITS("nanmedian", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
+TRAITS("nanmedian", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
 
 OP("mode(Tensor input, int dim=-1, bool keepdim=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -192,7 +192,7 @@ OP("mode(Tensor input, int dim=-1, bool keepdim=False)", [](const Bound& args) -
   return values_and_indices_without(x, axis, mode_index(x.tensor(), axis), args.flag("keepdim"));
 });
 NAMES("mode", "Torch: mode; Tensor: mode; Aten: mode");
-TRAITS("mode", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1, -1});
+TRAITS("mode", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1, -1}, .ranks = true);
 
 OP("searchsorted(Tensor sorted_sequence, Operand input, *, bool out_int32=False, bool right=False, str? side=None, "
    "Tensor? sorter=None)",

@@ -22,6 +22,7 @@ Reduction reduction_of(const Bound& args, bool legacy_flags) {
     return average ? Reduction::mean : Reduction::sum;
   }
   const Value& given = args.value("reduction");
+  if (const bool* flag = given.get<bool>()) return *flag ? Reduction::mean : Reduction::none;
   if (const auto* code = given.get<std::int64_t>(); code != nullptr && *code >= 0 && *code <= 2) {
     return *code == 0 ? Reduction::none : *code == 1 ? Reduction::mean : Reduction::sum;
   }
@@ -332,8 +333,13 @@ OP("aten_binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? w
    "any reduction=1)",
    [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
 NAMES("aten_binary_cross_entropy_with_logits",
-      "Torch: binary_cross_entropy_with_logits; Mint: binary_cross_entropy_with_logits; "
-      "Aten: binary_cross_entropy_with_logits");
+      "Mint: binary_cross_entropy_with_logits; Aten: binary_cross_entropy_with_logits");
+TRAITS("aten_binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32);
+OP("torch_binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
+   "int reduction=0)",
+   [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
+NAMES("torch_binary_cross_entropy_with_logits", "Torch: binary_cross_entropy_with_logits");
+TRAITS("torch_binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32);
 OP("bce_with_logits(Tensor input, Tensor target, Tensor? weight=None, str reduction='mean', Tensor? pos_weight=None)",
    [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });
 NAMES("bce_with_logits", "MintFunctional: bce_with_logits");
@@ -345,8 +351,12 @@ NAMES("kl_div", "Functional: kl_div");
 TRAITS("kl_div", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_kl_div(Tensor input, Tensor target, int reduction=1, *, bool log_target=False)",
    [](const Bound& args) { return kl_div_loss(args, without_legacy_flags); });
-NAMES("aten_kl_div", "Torch: kl_div; Aten: kl_div");
-TRAITS("aten_kl_div", .recorded_gradients = RecordedGradients::of_last_step);
+NAMES("aten_kl_div", "Aten: kl_div");
+TRAITS("aten_kl_div", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
+OP("torch_kl_div(Tensor input, Tensor target, int reduction=0, *, bool log_target=False)",
+   [](const Bound& args) { return kl_div_loss(args, without_legacy_flags); });
+NAMES("torch_kl_div", "Torch: kl_div");
+TRAITS("torch_kl_div", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, "
    "float eps=1e-08, bool? reduce=None, str reduction='mean')",

@@ -8,12 +8,17 @@ namespace msrun {
 
 enum class Reduction : std::uint8_t { none, mean, sum, batchmean };
 
-// From the parameter `reduction`, text or Aten's 0, 1, 2. Where the signature has the legacy flags `size_average` and
-// `reduce` and one of them is given, they decide. Throws SkipError for another value.
+// From the parameter `reduction`, text or Aten's 0, 1, 2 (False and True are 0 and 1 there). Where the signature has
+// the legacy flags `size_average` and `reduce` and one of them is given, they decide. Throws SkipError for another
+// value.
 Reduction reduction_of(const Bound& args, bool legacy_flags);
 
 // batchmean divides the sum by the first size.
 Var reduced(const Var& losses, Reduction reduction);
+
+// Operators of the dispatcher (Aten) reduce to the mean by default. The default of torch's Python bindings of the same
+// operators (namespace Torch, where it is no function of torch.nn.functional) is 0: unreduced. Their parser reads the
+// default of native_functions.yaml, "at::Reduction::Mean", as a number. So each of these operators has two forms.
 
 // max(x, low), with the gradient passed on everywhere, as for a clamp that torch applies outside the graph.
 Var raised_to(const Var& x, double low);

@@ -123,8 +123,14 @@ TRAITS("margin_ranking_loss", .autocast = AutocastPolicy::float32,
        .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)",
    [](const Bound& args) { return pair_loss(args, without_legacy_flags, hinge_ranking); });
-NAMES("aten_margin_ranking_loss", "Torch: margin_ranking_loss; Aten: margin_ranking_loss");
-TRAITS("aten_margin_ranking_loss", .recorded_gradients = RecordedGradients::of_last_step);
+NAMES("aten_margin_ranking_loss", "Aten: margin_ranking_loss");
+TRAITS("aten_margin_ranking_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
+OP("torch_margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)",
+   [](const Bound& args) { return pair_loss(args, without_legacy_flags, hinge_ranking); });
+NAMES("torch_margin_ranking_loss", "Torch: margin_ranking_loss");
+TRAITS("torch_margin_ranking_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, "
    "str reduction='mean')",
@@ -134,8 +140,14 @@ TRAITS("hinge_embedding_loss", .autocast = AutocastPolicy::float32,
        .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, int reduction=1)",
    [](const Bound& args) { return hinge_embedding_loss(args, without_legacy_flags); });
-NAMES("aten_hinge_embedding_loss", "Torch: hinge_embedding_loss; Aten: hinge_embedding_loss");
-TRAITS("aten_hinge_embedding_loss", .recorded_gradients = RecordedGradients::of_last_step);
+NAMES("aten_hinge_embedding_loss", "Aten: hinge_embedding_loss");
+TRAITS("aten_hinge_embedding_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
+OP("torch_hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, int reduction=0)",
+   [](const Bound& args) { return hinge_embedding_loss(args, without_legacy_flags); });
+NAMES("torch_hinge_embedding_loss", "Torch: hinge_embedding_loss");
+TRAITS("torch_hinge_embedding_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, bool? size_average=None, "
    "bool? reduce=None, str reduction='mean')",
@@ -145,8 +157,14 @@ TRAITS("cosine_embedding_loss", .autocast = AutocastPolicy::float32,
        .recorded_gradients = RecordedGradients::of_last_step);
 OP("aten_cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)",
    [](const Bound& args) { return pair_loss(args, without_legacy_flags, cosine_embedding); });
-NAMES("aten_cosine_embedding_loss", "Torch: cosine_embedding_loss; Aten: cosine_embedding_loss");
-TRAITS("aten_cosine_embedding_loss", .recorded_gradients = RecordedGradients::of_last_step);
+NAMES("aten_cosine_embedding_loss", "Aten: cosine_embedding_loss");
+TRAITS("aten_cosine_embedding_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
+OP("torch_cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)",
+   [](const Bound& args) { return pair_loss(args, without_legacy_flags, cosine_embedding); });
+NAMES("torch_cosine_embedding_loss", "Torch: cosine_embedding_loss");
+TRAITS("torch_cosine_embedding_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", [](const Bound& args) -> Value {
   Raised raised;
@@ -166,8 +184,15 @@ TRAITS("triplet_margin_loss", .autocast = AutocastPolicy::float32,
 OP("aten_triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
    "float eps=1e-06, bool swap=False, int reduction=1)",
    [](const Bound& args) { return triplet_margin_loss(args, without_legacy_flags); });
-NAMES("aten_triplet_margin_loss", "Torch: triplet_margin_loss; Aten: triplet_margin_loss");
-TRAITS("aten_triplet_margin_loss", .recorded_gradients = RecordedGradients::of_last_step);
+NAMES("aten_triplet_margin_loss", "Aten: triplet_margin_loss");
+TRAITS("aten_triplet_margin_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
+OP("torch_triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, "
+   "float eps=1e-06, bool swap=False, int reduction=0)",
+   [](const Bound& args) { return triplet_margin_loss(args, without_legacy_flags); });
+NAMES("torch_triplet_margin_loss", "Torch: triplet_margin_loss");
+TRAITS("torch_triplet_margin_loss", .autocast = AutocastPolicy::float32,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("triplet_margin_with_distance_loss(Tensor anchor, Tensor positive, Tensor negative, *, any distance_function=None, "
    "float margin=1.0, bool swap=False, str reduction='mean')",

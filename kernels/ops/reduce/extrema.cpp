@@ -182,7 +182,7 @@ OP("max(Tensor input, Tensor other)",
 OP("max(Tensor input, int dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return indexed_extremum(Extremum::maximum, args); });
 NAMES("max", "Torch: max; Tensor: max; Aten: max; Mint: max");
-TRAITS("max", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
+TRAITS("max", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
 
 OP("min(Tensor input)", [](const Bound& args) -> Value { return extremum_of_all(Extremum::minimum, args); });
 OP("min(Tensor input, Tensor other)",
@@ -190,23 +190,27 @@ OP("min(Tensor input, Tensor other)",
 OP("min(Tensor input, int dim, bool keepdim=False)",
    [](const Bound& args) -> Value { return indexed_extremum(Extremum::minimum, args); });
 NAMES("min", "Torch: min; Tensor: min; Aten: min; Mint: min");
-TRAITS("min", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1});
+TRAITS("min", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
 
 OP("amax(Tensor input, int[]? dim=[], bool keepdim=False)",
    [](const Bound& args) -> Value { return extremum_along(Extremum::maximum, args); });
 NAMES("amax", "Torch: amax; Tensor: amax; Aten: amax");
+TRAITS("amax", .ranks = true);
 
 OP("amin(Tensor input, int[]? dim=[], bool keepdim=False)",
    [](const Bound& args) -> Value { return extremum_along(Extremum::minimum, args); });
 NAMES("amin", "Torch: amin; Tensor: amin; Aten: amin");
+TRAITS("amin", .ranks = true);
 
 OP("aminmax(Tensor input, *, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return both_extrema(args); });
 NAMES("aminmax", "Torch: aminmax; Tensor: aminmax; Aten: aminmax");
+TRAITS("aminmax", .ranks = true);
 
 OP("_aminmax(Tensor input, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return both_extrema(args); });
 NAMES("_aminmax", "Torch: _aminmax");
+TRAITS("_aminmax", .ranks = true);
 
 OP("argmax(Tensor input, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return extremum_index_of(Extremum::maximum, args); });
@@ -218,12 +222,17 @@ OP("argmin(Tensor input, int? dim=None, bool keepdim=False)",
 NAMES("argmin", "Torch: argmin; Tensor: argmin; Aten: argmin; Mint: argmin");
 TRAITS("argmin", .ties = {.indices = IndexOutput::of_smallest});
 
+// Between two order statistics: each of both elements gets its part of the gradient.
+constexpr PickedAxis quantile_picks{.position = 2, .from_all = true};
+
 OP("quantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear')",
    [](const Bound& args) -> Value { return quantile(args, false); });
 NAMES("quantile", "Torch: quantile; Tensor: quantile");
+TRAITS("quantile", .picks = quantile_picks, .ranks = true);
 
 OP("nanquantile(Tensor input, Operand q, int? dim=None, bool keepdim=False, *, str interpolation='linear')",
    [](const Bound& args) -> Value { return quantile(args, true); });
 NAMES("nanquantile", "Torch: nanquantile; Tensor: nanquantile");
+TRAITS("nanquantile", .picks = quantile_picks, .ranks = true);
 
 }  // namespace msrun

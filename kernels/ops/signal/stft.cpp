@@ -113,7 +113,7 @@ Tensor rows_of_complex(const Tensor& matrix) {
   return complex_of(pairs.select(2, 0), pairs.select(2, 1));
 }
 
-Value stft(const Bound& args) {
+Value stft(const Bound& args, bool center, const std::string& pad_mode) {
   Raised raised;
   Var x = raised(args.var("input"));
   if (!(is_floating(x.dtype()) || is_complex(x.dtype())) || (x.rank() != 1 && x.rank() != 2)) {
@@ -124,7 +124,7 @@ Value stft(const Bound& args) {
   const FrameSizes sizes = frame_sizes(args, "stft");
   const DType part = is_complex(x.dtype()) ? part_dtype(x.dtype()) : x.dtype();
   const Var window = full_window(raised(args.optional_var("window")), x.tape(), part, sizes);
-  const Var frames = mul(frames_of(x, sizes.n_fft, sizes.hop, args.flag("center"), args.text("pad_mode")), window);
+  const Var frames = mul(frames_of(x, sizes.n_fft, sizes.hop, center, pad_mode), window);
   const bool from_complex = is_complex(frames.dtype());
   const bool onesided = args.given("onesided") ? args.flag("onesided") : !from_complex;
   if (from_complex && onesided) throw SkipError("Cannot have onesided output if window or input is complex.");
@@ -142,6 +142,8 @@ Value stft(const Bound& args) {
   const bool wants_complex = args.given("return_complex") ? args.flag("return_complex") : from_complex;
   return wants_complex ? view_as_complex(whole) : raised.back(whole);
 }
+
+Value stft_with_padding(const Bound& args) { return stft(args, args.flag("center"), args.text("pad_mode")); }
 
 // Frames (batch, frames, size) added up, each `hop` elements behind the one before: (batch, length).
 Var overlapped(const Var& frames, std::int64_t hop) {
@@ -234,9 +236,19 @@ Value istft(const Bound& args) {
 
 OP("stft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
    "str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)",
-   stft);
-NAMES("stft", "Torch: stft; Tensor: stft; Aten: stft");
+   stft_with_padding);
+NAMES("stft", "Torch: stft; Tensor: stft");
 TRAITS("stft", .complex = true);
+
+// The dispatcher's first overload, which takes every call that names neither centre nor padding, does not pad.
+OP("aten_stft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
+   "bool normalized=False, bool? onesided=None, bool? return_complex=None)",
+   [](const Bound& args) -> Value { return stft(args, false, "reflect"); });
+OP("aten_stft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, "
+   "bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)",
+   stft_with_padding);
+NAMES("aten_stft", "Aten: stft");
+TRAITS("aten_stft", .complex = true);
 
 OP("istft(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, "
    "bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False)",

@@ -173,7 +173,7 @@ def flattened(value):
 
 def resolved(api):
     kind, name = api.split(".", 1)
-    owner = {"Functional": FUNCTIONAL, "Torch": torch, "Tensor": torch.Tensor}[kind]
+    owner = {"Functional": FUNCTIONAL, "Torch": torch, "Tensor": torch.Tensor, "Aten": torch.ops.aten}[kind]
     for part in name.split("."):
         owner = getattr(owner, part)
     return owner
@@ -401,11 +401,105 @@ def products_and_indices(root, rng):
     category.write()
 
 
+def namespaces(root, rng):
+    """The same name in several namespaces: its defaults, the order of its arguments and what it returns differ."""
+    category = Category(root / "namespaces")
+
+    def plain(*shape):
+        return numbers(list(shape), "plain", torch.float32, rng)
+
+    x, y, z, signs = plain(3, 4), plain(3, 4), plain(3, 4), torch.tensor([[1.0, -1.0, 1.0, -1.0]] * 3)
+    unit = numbers([3, 4], "unit", torch.float32, rng)
+    for kind in ("Functional", "Torch", "Aten"):
+        for name, args in (("binary_cross_entropy_with_logits", [x, unit]), ("hinge_embedding_loss", [x, signs]), ("kl_div", [x, unit]),
+                           ("margin_ranking_loss", [x, y, signs]), ("cosine_embedding_loss", [x, y, signs[0, :3]]),
+                           ("triplet_margin_loss", [x, y, z]), ("triplet_margin_loss", [x, y, z, 0.5, 1.0, 1e-6, True])):
+            category.add(f"{kind}.{name}", args)
+            for reduction in ("none", "mean", "sum") if kind == "Functional" else (0, 1, 2):
+                category.add(f"{kind}.{name}", args, {"reduction": reduction})
+        lengths = [torch.tensor([[1, 2], [3, 1]]), torch.tensor([6, 5]), torch.tensor([2, 1])]
+        category.add(f"{kind}.ctc_loss", [torch.log_softmax(plain(6, 2, 4), -1), *lengths])
+        category.add(f"{kind}.ctc_loss", [torch.log_softmax(plain(6, 2, 4), -1), *lengths, 3])
+    for kind in ("Functional", "Aten"):
+        for name in ("l1_loss", "mse_loss", "smooth_l1_loss", "soft_margin_loss"):
+            for third in ([], [False], [True]) if kind == "Functional" else ([], [False], [True], [0], [1], [2]):
+                category.add(f"{kind}.{name}", [x, signs.long() if name == "soft_margin_loss" else signs, *third])
+        for third in ([], [False], [True], [None, False]) if kind == "Functional" else ([], [0], [2]):
+            category.add(f"{kind}.multilabel_margin_loss", [x, torch.tensor([[3, 0, -1, 1]] * 3), *third])
+        category.add(f"{kind}.huber_loss", [x, y])
+    for kind, mean in (("Functional", "mean"), ("Aten", 1)):
+        category.add(f"{kind}.huber_loss", [x, y, mean, 0.5])
+    signal = plain(2, 32)
+    window = numbers([8], "positive", torch.float32, rng)
+    for kind in ("Torch", "Tensor", "Aten"):
+        category.add(f"{kind}.stft", [signal, 8], {"return_complex": False})
+        category.add(f"{kind}.stft", [signal, 8, 4, 8, window], {"return_complex": False})
+        for center in (False, True):
+            category.add(f"{kind}.stft", [signal, 8], {"center": center, "normalized": True, "return_complex": False})
+            category.add(f"{kind}.stft", [signal, 8, 4, 8, window, center, "reflect", False, False], {"return_complex": False})
+    category.add("Aten.stft", [signal, 8, 4, 8, window, True])
+    condition = x > 0
+    category.add("Torch.where", [condition, x, y])
+    category.add("Torch.where", [condition])
+    category.add("Aten.where", [condition, x, y])
+    category.add("Aten.where", [condition, x, 2.0])
+    category.add("Aten.where", [condition])
+    category.add("Tensor.where", [x, condition, y])
+    category.add("Tensor.where", [x, condition], {"other": y})
+    runs = torch.tensor([3.0, 3.0, 1.0, 1.0, 1.0, 3.0, -0.0, 0.0])
+    for kind in ("Torch", "Tensor"):
+        category.add(f"{kind}.unique_consecutive", [runs], backward=False)
+        category.add(f"{kind}.unique_consecutive", [runs, True, True], backward=False)
+        category.add(f"{kind}.unique", [runs], backward=False)
+        category.add(f"{kind}.unique", [runs, True, True, True], backward=False)
+    for kind in ("Torch", "Tensor"):
+        for name in ("add", "sub"):
+            category.add(f"{kind}.{name}", [x, 3, y])
+        for name in ("addcmul", "addcdiv"):
+            category.add(f"{kind}.{name}", [x, -0.5, y, unit])
+            category.add(f"{kind}.{name}", [x, y, unit], {"value": 2})
+        for name in ("std", "var"):
+            for args in ([], [False], [1], [1, False], [[0, 1], False, True]):
+                category.add(f"{kind}.{name}", [x, *args])
+    for name in ("std", "var", "std_mean", "var_mean"):
+        for kind in ("Torch", "Aten"):
+            for args in ([], [False], [[1], False], [[0, 1], False, True]):
+                category.add(f"{kind}.{name}", [x, *args])
+    category.write()
+
+
+def half_types(root, rng):
+    """bfloat16 on the CPU, whose kernels round on the way: products and sums after every addition, statistics, and the steps that
+    functions are composed of."""
+    category = Category(root / "half_types")
+
+    def half(*shape, kind="plain"):
+        return numbers(list(shape), kind, torch.bfloat16, rng)
+
+    for rows, inner, columns in ((4, 8, 5), (16, 64, 1), (1, 100, 8), (12, 40, 1)):
+        category.add("Torch.mm", [half(rows, inner), half(inner, columns)])
+        category.add("Torch.bmm", [half(2, rows, inner), half(2, inner, columns)])
+        category.add("Torch.mv", [half(rows, inner), half(inner)])
+        category.add("Torch.dot", [half(inner), half(inner)])
+        category.add("Torch.matmul", [half(inner), half(inner, columns)])
+        category.add("Functional.linear", [half(rows, inner), half(columns, inner)])
+        category.add("Functional.linear", [half(rows, inner), half(columns, inner), half(columns)])
+        category.add("Torch.einsum", ["bij,bjk->bik", [half(2, rows, inner), half(2, inner, columns)]])
+        category.add("Functional.layer_norm", [half(rows, inner), [inner]])
+        category.add("Functional.layer_norm", [half(rows, inner), [inner], half(inner), half(inner)])
+        category.add("Functional.softmax", [half(rows, inner)], {"dim": -1})
+        category.add("Functional.log_softmax", [half(rows, inner)], {"dim": -1})
+        category.add("Torch.logsumexp", [half(rows, inner), -1])
+        category.add("Torch.cummax", [half(rows, inner, kind="ties"), -1])
+    category.add("Functional.layer_norm", [half(3, 600), [600], half(600), half(600)])
+    category.write()
+
+
 def main(folder, seed="1", what="all"):
     Category.keeps_exact = what == "all"
     torch.set_num_threads(1)
     root, rng = pathlib.Path(folder), Lcg(int(seed))
-    for part in (elementwise, reductions, losses, layers, products_and_indices):
+    for part in (elementwise, reductions, losses, layers, products_and_indices, namespaces, half_types):
         part(root, rng)
 
 

@@ -1,0 +1,102 @@
+#include "runner/check/step_sides.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "kernels/base/error.h"
+
+namespace msrun {
+namespace {
+
+// Two roundings of float32 and of float64: one of the operation before the step, one of a reciprocal or factor in it.
+constexpr double within_rounding = 0x1p-23;
+constexpr double exactly = 0x1p-48;
+// How much steeper than at the smaller change a function that has no step may be.
+constexpr double most_slope = 4;
+Tensor scaled(const Tensor& tensor, double factor) {
+  Tensor result = tensor.to(DType::float64).clone();
+  double* values = result.mutable_data<double>();
+  for (std::int64_t i = 0; i < result.numel(); ++i) values[i] *= factor;
+  return result.to(tensor.dtype());
+}
+
+// The compared tensors for arguments that are changed by this relative amount: each up and down, and of several the
+// second against the first.
+std::vector<Tensor> moved(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark,
+                          double change, const RowOf& row) {
+  std::vector<Tensor> results;
+  int arguments = 1;
+  for (int direction = 0; direction < (arguments > 1 ? 4 : 2); ++direction) {
+    arguments = 0;
+    EvaluationOptions options = benchmark;
+    options.change_input = [&](const Tensor& tensor) {
+      const bool up = (direction >> (arguments++ % 2) & 1) != 0;
+      return scaled(tensor, up ? 1 + change : 1 - change);
+    };
+    const std::optional<Tensor> result = row(evaluate(op, call, options));
+    if (result) results.push_back(result->to(DType::float64).contiguous());
+  }
+  return results;
+}
+
+struct Move {
+  double smooth = 0;   // by how much the element moves for the changes, but for a step
+  bool steps = false;  // the benchmark lies on a step, which is crossed in one direction at most
+};
+
+Move move_of(const std::vector<Tensor>& changed, std::int64_t i, double from) {
+  double largest = 0;
+  double second = 0;
+  for (const Tensor& tensor : changed) {
+    const double move = std::abs(tensor.data<double>()[i] - from);
+    if (move > largest) {
+      second = std::exchange(largest, move);
+    } else {
+      second = std::max(second, move);
+    }
+  }
+  return {second, largest > most_slope * second};
+}
+
+}  // namespace
+
+std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
+                                       const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
+                                       const RowOf& row) {
+  const auto steps = op.traits().steps;
+  if (steps == nullptr || !steps(call.args, call.kwargs) || bench.dtype() != DType::float64) return std::nullopt;
+  std::vector<Tensor> near;
+  std::vector<Tensor> exact;
+  try {
+    near = moved(op, call, benchmark, within_rounding, row);
+    exact = moved(op, call, benchmark, exactly, row);
+  } catch (const SkipError&) {
+    return std::nullopt;
+  }
+  const auto has_another_shape = [&](const Tensor& tensor) { return tensor.shape() != bench.shape(); };
+  if (near.empty() || std::ranges::any_of(near, has_another_shape) || std::ranges::any_of(exact, has_another_shape))
+    return std::nullopt;
+  StepSides sides{bench.contiguous().clone(), 0, Tensor(DType::float64, bench.shape())};
+  const Tensor wanted = device.to(DType::float64).contiguous();
+  double* values = sides.bench.mutable_data<double>();
+  double* spread = sides.spread.mutable_data<double>();
+  for (std::int64_t i = 0; i < bench.numel(); ++i) {
+    const double target = wanted.data<double>()[i];
+    double best = values[i];
+    for (const Tensor& tensor : near) {
+      const double other = tensor.data<double>()[i];
+      if (std::abs(other - target) < std::abs(best - target)) best = other;
+    }
+    const Move move = move_of(exact, i, values[i]);
+    spread[i] = move.smooth / exactly;
+    // What moves in proportion to the change is no step.
+    if (move.steps || !(std::abs(best - values[i]) > most_slope * spread[i] * within_rounding)) continue;
+    values[i] = best;
+    ++sides.exchanged;
+  }
+  return sides;
+}
+
+}  // namespace msrun

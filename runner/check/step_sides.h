@@ -1,0 +1,31 @@
+// Calls that round to an integer what they have computed, such as round(x * 100) / 100 or a - floor(a / b) * b: where
+// the computed value lies on a step but for rounding, float32 may end on the other side of it than the benchmark's
+// float64. Both sides are right there, and nothing else is.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "kernels/evaluate/evaluate.h"
+
+namespace msrun {
+
+// The tensor of another evaluation that is compared; nothing if it has none.
+using RowOf = std::function<std::optional<Tensor>(const Evaluation&)>;
+
+struct StepSides {
+  Tensor bench;                // the benchmark with the side that is nearer to the device's
+  std::int64_t exchanged = 0;  // elements that lie on the other side
+  // How much the result depends on its arguments between the steps: SumModel::spread, of the benchmark's shape.
+  Tensor spread;
+};
+
+// An element lies on a step but for rounding if changes of the arguments by one unit roundoff of float32 (half types
+// compute in it as well) lead across it, and changes by that of float64 do not: 6 / 3 is 2 in every arithmetic. bench
+// is float64, device floating and of its shape.
+// Nothing if the call has no such steps (traits) or the benchmark was not raised to float64.
+std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
+                                       const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
+                                       const RowOf& row);
+
+}  // namespace msrun
