@@ -185,7 +185,7 @@ bool WorkerProcess::ask_for_fork(const Start& start, int control, int fault) {
   auto [status, status_end] = make_pipe();
   auto [lifeline_end, lifeline] = make_pipe();
   const std::array descriptors{control, fault, status_end.get(), lifeline_end.get()};
-  const std::string text = R"({"fork":{"index":)" + std::to_string(start.device_id) + R"(,"memory":)" +
+  const std::string text = R"({"fork":{"device":)" + std::to_string(start.device_id) + R"(,"memory":)" +
                            std::to_string(start.memory) + R"(,"blocking":)" + (start.blocking ? "true" : "false") +
                            "}}";
   if (!send_frame(start.forks, text, descriptors)) return false;
