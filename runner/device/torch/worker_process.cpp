@@ -83,6 +83,11 @@ std::vector<std::string> arguments_of(const WorkerProcess::Start& start) {
 std::vector<std::string> environment_of(const WorkerProcess::Start& start) {
   std::vector<std::string> changes{// torch_npu is imported where an NPU is meant, and only there.
                                    "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
+  // Sums are split by the number of threads, and each lane is a thread that may have others: results would depend on
+  // the host, and on which lane ran what before.
+  if (start.options.kind == "cpu") {
+    changes.insert(changes.end(), {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"});
+  }
   if (start.blocking) changes.insert(changes.end(), {"ASCEND_LAUNCH_BLOCKING=1", "CUDA_LAUNCH_BLOCKING=1"});
   std::vector<std::string> environment = changes;
   for (char** entry = environ; *entry != nullptr; ++entry) {
