@@ -37,7 +37,9 @@ std::vector<Listing> ask(const std::string& python) {
     try {
       listing.hello = probe->wait();
     } catch (const UserError& error) {
-      listing.problem = error.what();
+      const std::string option = "--backend " + listing.backend + ": ";
+      const std::string_view reason = error.what();
+      listing.problem = reason.substr(reason.starts_with(option) ? option.size() : 0);
     }
     listings.push_back(std::move(listing));
   }

@@ -136,6 +136,23 @@ TEST_F(Torch, LanesWorkersAndDevicesDoNotMatter) {
             read_file(only_file(other / "out", "accuracy_checking_details_")));
 }
 
+// Libraries below torch have threads of their own, by which they split sums.
+TEST_F(Torch, ConvolutionsDoNotDependOnTheLane) {
+  std::set<std::string> details;
+  for (const char* lanes : {"1", "2"}) {
+    for (const char* threads : {"1", "3"}) {
+      const TemporaryDirectory out;
+      const Finished finished =
+          msrun({"-api_info", dump("cnn_fp32_mix"), "-o", out / "out", "--backend", "torch:cpu", "--python",
+                 torch_python(), "-n", threads, "--torch-lanes", lanes, "--only", "Functional.conv2d.*"},
+                out.path(), {std::string("OMP_NUM_THREADS=") + threads});
+      ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+      details.insert(read_file(only_file(out / "out", "accuracy_checking_details_")));
+    }
+  }
+  EXPECT_EQ(details.size(), 1U);
+}
+
 // Whoever goes on needs the torch and the settings of the beginning.
 TEST_F(Torch, TheJournalNamesTorchAndItsSettings) {
   ASSERT_EQ(run(scratch_).exit_code, 0);

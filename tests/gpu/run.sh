@@ -30,8 +30,8 @@ if [ ${#dumps[@]} -eq 0 ]; then
   dumps=("$root"/tests/data/dumps/*/)
 fi
 
-# The last number before WORD in the closing line of a log.
-count() { grep -o "$1 [0-9]*" "$2" | tail -1 | grep -o '[0-9]*$' || echo '?'; }
+# The number behind WORD in the line of a log that says that the run is complete.
+count() { grep '^completed' "$2" | tail -1 | grep -o "$1 [0-9]*" | grep -o '[0-9]*$' || echo '?'; }
 
 status=0
 printf '%-24s %8s %8s %8s %8s %12s %s\n' recording pass warning error SKIP suspicious compared >"$out/table"

@@ -12,6 +12,7 @@
 #include "kernels/base/text.h"
 #include "kernels/evaluate/precision.h"
 #include "kernels/io/json/json_tree.h"
+#include "kernels/tensor/random.h"
 #include "runner/device/torch/frames.h"
 
 namespace msrun {
@@ -66,6 +67,8 @@ class CallWriter {
     text_ += R"(,"gy":)";
     in_arguments_ = false;
     list(materialised_.backward.run ? materialised_.gradients : List{});
+    // What is drawn is not to depend on the calls before.
+    if (call_.traits.random_zeros) member("seed", number_text(random_key(0, materialised_.name, "torch") >> 1));
     member("o", number_text(offset_));
     text_ += '}';
     return std::move(text_);

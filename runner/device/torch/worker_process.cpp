@@ -83,6 +83,11 @@ std::vector<std::string> arguments_of(const WorkerProcess::Start& start) {
 std::vector<std::string> environment_of(const WorkerProcess::Start& start) {
   std::vector<std::string> changes{// torch_npu is imported where an NPU is meant, and only there.
                                    "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
+  // Sums are split by the number of threads, and each lane is a thread that may have others: results would depend on
+  // the host, and on which lane ran what before.
+  if (start.options.kind == "cpu") {
+    changes.insert(changes.end(), {"OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"});
+  }
   if (start.blocking) changes.insert(changes.end(), {"ASCEND_LAUNCH_BLOCKING=1", "CUDA_LAUNCH_BLOCKING=1"});
   std::vector<std::string> environment = changes;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -185,7 +190,7 @@ bool WorkerProcess::ask_for_fork(const Start& start, int control, int fault) {
   auto [status, status_end] = make_pipe();
   auto [lifeline_end, lifeline] = make_pipe();
   const std::array descriptors{control, fault, status_end.get(), lifeline_end.get()};
-  const std::string text = R"({"fork":{"index":)" + std::to_string(start.device_id) + R"(,"memory":)" +
+  const std::string text = R"({"fork":{"device":)" + std::to_string(start.device_id) + R"(,"memory":)" +
                            std::to_string(start.memory) + R"(,"blocking":)" + (start.blocking ? "true" : "false") +
                            "}}";
   if (!send_frame(start.forks, text, descriptors)) return false;

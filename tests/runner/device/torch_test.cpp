@@ -134,6 +134,18 @@ TEST(TorchWire, PutsTensorsIntoTheArena) {
   EXPECT_EQ(third, 3);
 }
 
+// All lanes share torch's generator: what a call draws would depend on the calls before it.
+TEST(TorchWire, SeedsWhatIsDrawn) {
+  Arena arena;
+  const MaterialisedCall call = call_of({});
+  OperatorTraits dropout;
+  dropout.random_zeros = true;
+  const std::string once = encode_call({call, "linalg_norm", dropout, std::nullopt}, 7, arena);
+  EXPECT_THAT(once, HasSubstr(R"("seed":)"));
+  EXPECT_EQ(once, encode_call({call, "linalg_norm", dropout, std::nullopt}, 7, arena));
+  EXPECT_THAT(encoded(call, arena), Not(HasSubstr("seed")));
+}
+
 TEST(TorchWire, WhatCannotBeSentIsASkip) {
   Arena arena;
   EXPECT_EQ(error_of<SkipError>([&] { encoded(call_of({Unsupported{"a generator"}}), arena); }), "a generator");

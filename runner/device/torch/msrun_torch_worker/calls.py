@@ -1,6 +1,8 @@
 """One recorded call: forward, backward, and what went wrong with it."""
 
+import contextlib
 import re
+import threading
 
 import torch
 
@@ -19,6 +21,10 @@ _OOM = re.compile(r"out of memory|can't allocate memory|DefaultCPUAllocator|not 
 _UNSUPPORTED = re.compile(r"not implemented for|not supported|unsupported|no kernel|Could not run|"
                           r"does not support|is not available|only supported|not currently implemented|"
                           r"compiled without|requires compiling|not compiled", re.I)
+
+
+# All lanes draw from one generator.
+_generator = threading.Lock()
 
 
 def text_of(error):
@@ -61,12 +67,7 @@ class Call:
         # A list as index would pick elements; what was recorded is x[1, 2].
         if request["f"] in ("__getitem__", "__setitem__") and len(args) > 1 and isinstance(args[1], list):
             args[1] = tuple(args[1])
-        autocast = request.get("autocast")
-        if autocast is None:
-            out = function(*args, **kwargs)
-        else:
-            with self._device.autocast(tensors.dtype_of(autocast)):
-                out = function(*args, **kwargs)
+        out = self._forward(function, args, kwargs)
         if out is None:
             out = names.changed(request["f"], args, kwargs)
         reply = {"id": request["id"]}
@@ -76,6 +77,15 @@ class Call:
             self._backward(out, reply)
         self._device.synchronize()
         return reply
+
+    def _forward(self, function, args, kwargs):
+        with contextlib.ExitStack() as surroundings:
+            if self._request.get("autocast") is not None:
+                surroundings.enter_context(self._device.autocast(tensors.dtype_of(self._request["autocast"])))
+            if self._request.get("seed") is not None:
+                surroundings.enter_context(_generator)
+                torch.manual_seed(self._request["seed"])
+            return function(*args, **kwargs)
 
     def _backward(self, out, reply):
         try:

@@ -72,7 +72,11 @@ class Device:
 
 class Cpu(Device):
     def open(self, jit):
-        # Sums are split by the number of threads: results would depend on the host.
+        # As each lane: sums are split by the number of threads, and results would depend on the host.
+        torch.set_num_threads(1)
+
+    def attach(self):
+        super().attach()
         torch.set_num_threads(1)
 
     def limit_memory(self, size):

@@ -123,7 +123,7 @@ def _fork_workers(options, connection):
     asked = forks.serve(connection)
     if asked["blocking"]:
         os.environ.update({"ASCEND_LAUNCH_BLOCKING": "1", "CUDA_LAUNCH_BLOCKING": "1"})
-    options.index, options.memory, options.inspect = asked["index"], asked["memory"], False
+    options.index, options.memory, options.inspect = asked["device"], asked["memory"], False
     return socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
 
 
