@@ -6,6 +6,7 @@
 #include "kernels/base/standard_output.h"
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/list_apis.h"
+#include "orchestrator/command/list_faults.h"
 #include "orchestrator/command/list_standards.h"
 #include "orchestrator/session/session.h"
 
@@ -27,6 +28,10 @@ int run(int argc, const char* const* argv) try {
   }
   if (options.list_standards) {
     msrun::print_text(json ? msrun::list_standards_json() : msrun::list_standards_text());
+    return msrun::exit_completed;
+  }
+  if (options.list_faults) {
+    msrun::print_text(json ? msrun::list_faults_json() : msrun::list_faults_text());
     return msrun::exit_completed;
   }
   return msrun::run_session(options);

@@ -35,7 +35,8 @@ constexpr auto running = std::to_array<Option>({
      "for a dump with tensors, else sim",
      Takes::one_value},
     {"--require-device", "exit code 2 unless an NPU or GPU is tested"},
-    {"--sim-fault FAULT", "fault of the sim backend; repeatable", Takes::one_value_each_time},
+    {"--sim-fault FAULT", "fault of the sim backend for calls that match, PATTERN=FAULT (--list-faults); repeatable",
+     Takes::one_value_each_time},
     {"--seed N", "seed of generated inputs (default 1234)", Takes::one_value},
     {"--seed-mode MODE", "per-api (default): inputs depend on the call alone; stream: torch's one stream",
      Takes::one_value},
@@ -78,7 +79,8 @@ constexpr auto output = std::to_array<Option>({
     {"--no-summary", "no closing table"},
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},
-    {"--json", "with --list-apis and --list-standards: as JSON"},
+    {"--list-faults", "print the faults that --sim-fault knows"},
+    {"--json", "with --list-apis, --list-standards and --list-faults: as JSON"},
 });
 
 HelpSection command_section() {

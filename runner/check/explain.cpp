@@ -120,7 +120,10 @@ const Evaluation* Explainer::variant(Variant which) {
   EvaluationOptions options;
   options.only_output = benchmark_options_.only_output;
   options.adjust_gradients = benchmark_options_.adjust_gradients;
-  options.arithmetic.fp16_accumulation = which == Variant::fp16_accumulation;
+  if (which == Variant::fp16_accumulation) options.arithmetic.summation.accumulator = Accumulator::float16;
+  if (which == Variant::bf16_accumulation) options.arithmetic.summation.accumulator = Accumulator::bfloat16;
+  options.arithmetic.summation.drops_last = which == Variant::dropped_term;
+  options.arithmetic.rounds_to_zero = which == Variant::rounding_to_zero;
   options.arithmetic.hf32_inputs = which == Variant::hf32_inputs;
   options.arithmetic.flush_subnormals = which == Variant::flush_subnormals;
   if (!is_small()) return nullptr;
@@ -178,7 +181,13 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
       Candidate{Variant::hf32_inputs, "Inputs rounded to HF32: computed so, the call gives this result."},
       Candidate{Variant::fp16_accumulation,
                 "Errors are those of float16 accumulation: computed so, the call gives this result."},
+      Candidate{Variant::bf16_accumulation,
+                "Errors are those of bfloat16 accumulation: computed so, the call gives this result."},
       Candidate{Variant::flush_subnormals, "Denormals flushed: computed so, the call gives this result."},
+      Candidate{Variant::rounding_to_zero,
+                "Results are truncated, not rounded to nearest: computed so, the call gives this result."},
+      Candidate{Variant::dropped_term,
+                "One of K products is missing: computed without the last, the call gives this result."},
   };
   for (const Candidate& candidate : candidates) {
     const std::optional<Tensor> tensor = variant_tensor(candidate.variant, comparison, row, select);

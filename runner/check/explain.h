@@ -30,8 +30,16 @@ class Explainer {
   void explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent);
 
  private:
-  enum class Variant : std::uint8_t { sound, fp16_accumulation, hf32_inputs, flush_subnormals };
-  static constexpr std::size_t variant_count = 4;
+  enum class Variant : std::uint8_t {
+    sound,
+    fp16_accumulation,
+    bf16_accumulation,
+    hf32_inputs,
+    flush_subnormals,
+    dropped_term,
+    rounding_to_zero,
+  };
+  static constexpr std::size_t variant_count = 7;
 
   bool is_small() const;
   const std::vector<Evaluation>& changed_benchmarks();

@@ -225,8 +225,10 @@ TEST(CommandLine, InputIsRequired) {
   EXPECT_EQ(usage_error({"-api_info", "-o", "x"}), "-api_info needs a value");
   EXPECT_TRUE(parse({"--list-apis"}).list_apis);
   EXPECT_TRUE(parse({"--list-standards"}).list_standards);
+  EXPECT_TRUE(parse({"--list-faults", "--json"}).list_faults);
   EXPECT_TRUE(parse({"--list-apis", "--json"}).json_lists);
-  EXPECT_THAT(usage_error_with_input({"--json"}), HasSubstr("--json goes with --list-apis or --list-standards"));
+  EXPECT_THAT(usage_error_with_input({"--json"}),
+              HasSubstr("--json goes with --list-apis, --list-standards or --list-faults"));
 }
 
 TEST(CommandLine, Choices) {
