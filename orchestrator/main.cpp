@@ -7,6 +7,7 @@
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/list_apis.h"
 #include "orchestrator/command/list_devices.h"
+#include "orchestrator/command/list_faults.h"
 #include "orchestrator/command/list_standards.h"
 #include "orchestrator/session/session.h"
 
@@ -32,6 +33,10 @@ int run(int argc, const char* const* argv) try {
   }
   if (options.list_devices) {
     msrun::print_text(json ? msrun::list_devices_json(options.python) : msrun::list_devices_text(options.python));
+    return msrun::exit_completed;
+  }
+  if (options.list_faults) {
+    msrun::print_text(json ? msrun::list_faults_json() : msrun::list_faults_text());
     return msrun::exit_completed;
   }
   return msrun::run_session(options);

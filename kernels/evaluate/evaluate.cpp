@@ -3,6 +3,7 @@
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/tensor/convert.h"
 #include "kernels/tensor/work.h"
 
 namespace msrun {
@@ -139,7 +140,10 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
 
 Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
   const WorkScope work(recorded_elements(call));
-  Tape tape(options.arithmetic);
+  const StoreRounding rounding(options.arithmetic.rounds_to_zero);
+  Arithmetic arithmetic = options.arithmetic;
+  if (arithmetic.rounds_to_zero) arithmetic.summation.accumulator = Accumulator::truncated_float32;
+  Tape tape(arithmetic);
   SideBuilder builder(call, op, options, tape);
   List args;
   for (const Value& arg : call.args) args.push_back(builder.build(arg));

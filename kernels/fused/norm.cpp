@@ -18,7 +18,8 @@ struct RmsNorm {
 };
 
 template <class T>
-void normalise_rows(const Tensor& x, const Tensor& gamma, double epsilon, bool half_sums, Tensor& y, Tensor& rstd) {
+void normalise_rows(const Tensor& x, const Tensor& gamma, double epsilon, const Summation& summation, Tensor& y,
+                    Tensor& rstd) {
   const std::int64_t size = gamma.numel();
   const T* weights = gamma.data<T>();
   RowReader<T> reader(x, RowLayout::plain(size));
@@ -26,7 +27,7 @@ void normalise_rows(const Tensor& x, const Tensor& gamma, double epsilon, bool h
   for (std::int64_t row = 0; row < rstd.numel(); ++row) {
     const T* from = reader.read(row);
     T* to = writer.write(row);
-    const T squares = row_sum<T>(size, half_sums, [from](std::int64_t i) { return from[i] * from[i]; });
+    const T squares = row_sum<T>(size, summation, [from](std::int64_t i) { return from[i] * from[i]; });
     const T factor = 1 / std::sqrt(squares / static_cast<T>(size) + static_cast<T>(epsilon));
     for (std::int64_t i = 0; i < size; ++i) to[i] = from[i] * factor * weights[i];
     writer.store(row);
@@ -36,8 +37,8 @@ void normalise_rows(const Tensor& x, const Tensor& gamma, double epsilon, bool h
 
 // gradient of x: rstd * (g gamma - xh mean(g gamma xh)), where xh = x rstd. products becomes g xh.
 template <class T>
-void normalise_rows_backward(const Tensor& x, const Tensor& gamma, const Tensor& rstd, const Tensor& g, bool half_sums,
-                             Tensor& gradient, Tensor& products) {
+void normalise_rows_backward(const Tensor& x, const Tensor& gamma, const Tensor& rstd, const Tensor& g,
+                             const Summation& summation, Tensor& gradient, Tensor& products) {
   const std::int64_t size = gamma.numel();
   const T* weights = gamma.data<T>();
   RowReader<T> inputs(x, RowLayout::plain(size));
@@ -50,7 +51,7 @@ void normalise_rows_backward(const Tensor& x, const Tensor& gamma, const Tensor&
     T* product = products.mutable_data<T>() + row * size;
     const T factor = rstd.data<T>()[row];
     for (std::int64_t i = 0; i < size; ++i) product[i] = dy[i] * from[i] * factor;
-    const T total = row_sum<T>(size, half_sums, [=](std::int64_t i) { return product[i] * weights[i]; });
+    const T total = row_sum<T>(size, summation, [=](std::int64_t i) { return product[i] * weights[i]; });
     const T mean = total / static_cast<T>(size);
     for (std::int64_t i = 0; i < size; ++i) to[i] = factor * (dy[i] * weights[i] - from[i] * factor * mean);
     writer.store(row);
@@ -67,7 +68,7 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   }
   const DType dtype = result_dtype({&x, &gamma});
   const DType compute = compute_dtype(dtype);
-  const bool half_sums = x.arithmetic().fp16_accumulation;
+  const Summation summation = x.arithmetic().summation;
   const Tensor input = x.tensor().contiguous();
   const Tensor weights = gamma.tensor().to(compute).contiguous();
   Dims shape = x.shape();
@@ -76,14 +77,14 @@ RmsNorm rms_norm(const Var& x, const Var& gamma, double epsilon) {
   Tensor y(dtype, x.shape());
   note_sums(gamma.numel(), y.numel() / gamma.numel());
   visit_compute(compute,
-                [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, half_sums, y, rstd); });
-  const auto vjp = [input, weights, rstd, compute, half_sums, axes, arithmetic = x.arithmetic()](const Tensor& g) {
+                [&](auto element) { normalise_rows<decltype(element)>(input, weights, epsilon, summation, y, rstd); });
+  const auto vjp = [input, weights, rstd, compute, summation, axes, arithmetic = x.arithmetic()](const Tensor& g) {
     const Tensor gradient = g.contiguous();
     note_sums(weights.numel(), gradient.numel() / weights.numel());
     Tensor of_x(is_floating(input.dtype()) ? input.dtype() : compute, input.shape());
     Tensor products(compute, input.shape());
     visit_compute(compute, [&](auto element) {
-      normalise_rows_backward<decltype(element)>(input, weights, rstd, gradient, half_sums, of_x, products);
+      normalise_rows_backward<decltype(element)>(input, weights, rstd, gradient, summation, of_x, products);
     });
     Dims leading;
     for (std::int64_t axis = 0; axis + axes < input.rank(); ++axis) leading.push_back(axis);

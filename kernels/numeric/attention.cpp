@@ -134,7 +134,7 @@ template <class T>
 void forward(const AttentionHeads& heads, AttentionResults& result) {
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
   const std::int64_t rows = heads.query.size(1);
-  const bool half_sums = heads.arithmetic.fp16_accumulation;
+  const Summation summation = heads.arithmetic.summation;
   note_sums(std::max(heads.query.size(2), heads.key.size(1)), 2 * heads.query.size(0) * rows * heads.query.size(2));
   run_pieces(heads.query.size(0), [&](std::int64_t head) {
     Scores<T> scores(heads);
@@ -150,7 +150,7 @@ void forward(const AttentionHeads& heads, AttentionResults& result) {
         T total = 0;
         if (!nothing) {
           exponentials(p, scores.width(), largest);
-          total = row_sum<T>(scores.width(), half_sums, [p](std::int64_t j) { return p[j]; });
+          total = row_sum<T>(scores.width(), summation, [p](std::int64_t j) { return p[j]; });
           if (heads.sink.defined()) total += exponential(sink - largest);
         }
         const T factor = nothing ? T{0} : 1 / total;
@@ -172,6 +172,8 @@ template <class T>
 void backward(const AttentionHeads& heads, const AttentionResults& result, const Tensor& gradient,
               AttentionGradients& gradients) {
   const Arithmetic& arithmetic = heads.arithmetic;
+  Arithmetic of_parts = arithmetic;
+  of_parts.summation = arithmetic.summation.whole();
   const std::int64_t group = heads.query.size(0) / std::max<std::int64_t>(heads.key.size(0), 1);
   const std::int64_t rows = heads.query.size(1);
   const std::int64_t value_size = heads.value.size(2);
@@ -197,8 +199,11 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
         for (std::int64_t j = 0; j < width; ++j) p[j] *= factor;
       }
       const MatrixView<T> g = rows_of<T>(gradient, head, first, count);
+      // The products of all blocks of rows and of all query heads of a key head are one sum.
+      const bool is_last = first + count == rows && head % group == group - 1;
+      const Arithmetic& of_rows = is_last ? arithmetic : of_parts;
       gemm(probabilities.matrix(count).transposed(), g, mutable_rows<T>(gradients.value, key_head, range.begin),
-           gradients.value.strides()[1], true, arithmetic);
+           gradients.value.strides()[1], true, of_rows);
       storage.resize(static_cast<std::size_t>(count * width));
       gemm(g, rows_of<T>(heads.value, key_head, range.begin, width).transposed(), storage.data(), width, false,
            arithmetic);
@@ -209,8 +214,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
         const T* y =
             result.output.data<T>() + head * result.output.strides()[0] + (first + r) * result.output.strides()[1];
         const T* dy = g.data + r * g.row_stride;
-        const T mean =
-            row_sum<T>(value_size, arithmetic.fp16_accumulation, [&](std::int64_t d) { return y[d] * dy[d]; });
+        const T mean = row_sum<T>(value_size, arithmetic.summation, [&](std::int64_t d) { return y[d] * dy[d]; });
         for (std::int64_t j = 0; j < width; ++j) ds[j] = p[j] * (ds[j] - mean);
         const T total = element<T>(result.sum, head, first + r);
         if (gradients.sink.defined() && total != 0) {
@@ -230,7 +234,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
       gemm(ds, rows_of<T>(heads.key, key_head, range.begin, width), mutable_rows<T>(gradients.query, head, first),
            gradients.query.strides()[1], false, arithmetic);
       gemm(ds.transposed(), rows_of<T>(heads.query, head, first, count),
-           mutable_rows<T>(gradients.key, key_head, range.begin), gradients.key.strides()[1], true, arithmetic);
+           mutable_rows<T>(gradients.key, key_head, range.begin), gradients.key.strides()[1], true, of_rows);
     }
   };
   // The query heads of one key head add to the same gradients; all heads may add to those of a bias.

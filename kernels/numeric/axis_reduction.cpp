@@ -124,25 +124,37 @@ void sum_strided(const ReductionView& view, T* result) {
   }
 }
 
-void sum_rounding_to_half(const ReductionView& view, float* result) {
+template <Accumulator A>
+void sum_in_order(const ReductionView& view, float* result) {
   const Tensor values = view.tensor.to(DType::float32);
   const float* from = values.data<float>();
   for (std::int64_t o = 0; o < view.outer; ++o) {
     for (std::int64_t i = 0; i < view.inner; ++i) {
       float total = 0;
       for (std::int64_t r = 0; r < view.extent; ++r) {
-        total = to_float(to_half(total + from[(o * view.extent + r) * view.inner + i]));
+        total = accumulate<A>(total, from[(o * view.extent + r) * view.inner + i]);
       }
       result[o * view.inner + i] = total;
     }
   }
 }
 
+// The view without its last terms.
+ReductionView first_terms(const ReductionView& view, std::int64_t extent) {
+  ReductionView first = view;
+  first.extent = extent;
+  first.tensor = view.tensor.reshape(Dims{view.outer, view.extent, view.inner}).slice(1, 0, extent).contiguous();
+  return first;
+}
+
 template <class T>
-void sum_into(const ReductionView& view, const Arithmetic& arithmetic, T* target) {
+void sum_into(const ReductionView& view, Accumulator accumulator, T* target) {
   note_sums(view.extent, view.outer * view.inner);
   if constexpr (std::is_same_v<T, float>) {
-    if (arithmetic.fp16_accumulation) return sum_rounding_to_half(view, target);
+    if (accumulator != Accumulator::wide) {
+      return with_accumulator(
+          accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) { sum_in_order<A>(view, target); });
+    }
   }
   if (view.inner == 1) {
     sum_contiguous<T>(view, target);
@@ -171,11 +183,13 @@ Tensor sum_unrounded(const Tensor& tensor, const Dims& axes, bool keepdim, const
     const Tensor wide = tensor.to(DType::complex128);
     return part_by_part(wide, [&](const Tensor& part) { return sum(part, axes, keepdim, arithmetic); });
   }
-  const ReductionView view = reduction_view(tensor, axes);
+  ReductionView view = reduction_view(tensor, axes);
+  if (const std::int64_t used = arithmetic.summation.used(view.extent); used < view.extent)
+    view = first_terms(view, used);
   Tensor result(wide_dtype(tensor.dtype()), keepdim ? view.keepdim_shape : view.reduced_shape);
   visit_wide(tensor.dtype(), [&](auto wide) {
     using T = decltype(wide);
-    sum_into<T>(view, arithmetic, result.mutable_data<T>());
+    sum_into<T>(view, arithmetic.summation.accumulator, result.mutable_data<T>());
   });
   return result;
 }

@@ -9,7 +9,7 @@ namespace msrun {
 
 // Sum over axes (all if empty). Floats accumulate pairwise in float32 (float64 for float64) and are rounded once;
 // complex numbers accumulate in complex128 and are rounded once; integers and bool accumulate in int64, the result's
-// dtype. With arithmetic.fp16_accumulation every addition is rounded to float16.
+// dtype. The summation of the arithmetic is heeded, its accumulator in float32 alone.
 Tensor sum(const Tensor& tensor, const Dims& axes, bool keepdim, const Arithmetic& arithmetic = {});
 
 // The sum before it is rounded to the tensor's dtype: in wide_dtype, or complex128.

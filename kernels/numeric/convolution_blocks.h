@@ -81,19 +81,19 @@ void multiply(const PackedWeights<T>& weights, const T* input, const std::int64_
   });
 }
 
-// The products of multiply with every partial sum rounded to float16.
-template <class T>
-void multiply_rounding_to_half(const PackedWeights<T>& weights, const T* input, const std::int64_t* offsets, T* result,
-                               std::int64_t rows, std::int64_t positions, std::int64_t pitch) {
-  std::fill_n(result, rows * pitch, T{});
-  const T* packed = weights.data();
+// The products of multiply in order, every partial sum as the accumulator holds it.
+template <Accumulator A>
+void multiply_in_order(const PackedWeights<float>& weights, const float* input, const std::int64_t* offsets,
+                       float* result, std::int64_t rows, std::int64_t positions, std::int64_t pitch) {
+  std::fill_n(result, rows * pitch, 0.0F);
+  const float* packed = weights.data();
   weights.for_each_tile([&](std::int64_t row, std::int64_t height, std::int64_t from, std::int64_t count) {
     for (std::int64_t k = 0; k < count; ++k) {
-      const T* values = input + offsets[from + k];
+      const float* values = input + offsets[from + k];
       for (std::int64_t r = 0; r < height; ++r) {
-        const T factor = *packed++;
-        T* sums = result + (row + r) * pitch;
-        for (std::int64_t p = 0; p < positions; ++p) sums[p] = add_step(sums[p], factor * values[p], true);
+        const float factor = *packed++;
+        float* sums = result + (row + r) * pitch;
+        for (std::int64_t p = 0; p < positions; ++p) sums[p] = accumulate<A>(sums[p], factor * values[p]);
       }
     }
   });
@@ -106,16 +106,18 @@ inline constexpr std::int64_t position_block{10 * widest * lanes<T>};
 // Computes all positions [0, positions) block by block and hands each block to take(result, pitch, first, count).
 template <class T, class F>
 void multiply_in_blocks(const PackedWeights<T>& weights, std::int64_t rows, const T* input,
-                        const std::vector<std::int64_t>& offsets, std::int64_t positions, bool half,
+                        const std::vector<std::int64_t>& offsets, std::int64_t positions, Accumulator accumulator,
                         ZeroedBuffer<T>& result, F&& take) {
   constexpr std::int64_t pitch = position_block<T>;
   const auto run = [&](std::int64_t block, T* sums) {
     const std::int64_t first = block * pitch;
     const std::int64_t count = std::min(pitch, positions - first);
-    if (half) {
-      multiply_rounding_to_half(weights, input + first, offsets.data(), sums, rows, count, pitch);
-    } else {
+    if (accumulator == Accumulator::wide) {
       multiply(weights, input + first, offsets.data(), sums, count, pitch);
+    } else if constexpr (std::is_same_v<T, float>) {
+      with_accumulator(accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+        multiply_in_order<A>(weights, input + first, offsets.data(), sums, rows, count, pitch);
+      });
     }
     take(sums, pitch, first, count);
   };
@@ -169,10 +171,6 @@ std::int64_t images_at_once(const Convolution& c, const std::array<PaddedAxis, 3
 template <class F>
 void for_each_block(std::int64_t batch, std::int64_t images, F&& f) {
   for (std::int64_t n = 0; n < batch; n += images) f(n, std::min(images, batch - n));
-}
-
-inline bool rounds_to_half(const Arithmetic& arithmetic, bool is_float) {
-  return is_float && arithmetic.fp16_accumulation;
 }
 
 }  // namespace msrun::convolution_blocks

@@ -74,15 +74,14 @@ bool all_finite(const T* values, std::int64_t count) {
   return found == 0;
 }
 
-template <class T>
-void add_weight_gradient_rounding_to_half(const T* g, std::int64_t g_pitch, std::int64_t rows, const T* input,
-                                          const std::vector<std::int64_t>& offsets, std::int64_t count, T* w) {
+template <Accumulator A>
+void add_weight_gradient_in_order(const float* g, std::int64_t g_pitch, std::int64_t rows, const float* input,
+                                  const std::vector<std::int64_t>& offsets, std::int64_t count, float* w) {
   for (std::int64_t row = 0; row < rows; ++row) {
-    T* sums = w + row * std::ssize(offsets);
+    float* sums = w + row * std::ssize(offsets);
     for (std::int64_t p = 0; p < count; ++p) {
-      const T factor = g[row * g_pitch + p];
-      for (std::size_t k = 0; k < offsets.size(); ++k)
-        sums[k] = add_step(sums[k], factor * input[offsets[k] + p], true);
+      const float factor = g[row * g_pitch + p];
+      for (std::size_t k = 0; k < offsets.size(); ++k) sums[k] = accumulate<A>(sums[k], factor * input[offsets[k] + p]);
     }
   }
 }
@@ -138,27 +137,27 @@ void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmet
   const Spatial& extent = c.windows.output;
   const std::int64_t rows = c.out_per_group();
   const std::int64_t terms = c.column_length();
+  const std::int64_t used = arithmetic.summation.used(terms);
   const std::int64_t y_channel = c.windows.output_size();
   const std::int64_t x_image = c.channels_in * c.windows.input_size();
   ZeroedBuffer<T> result(rows * position_block<T>);
   for (std::int64_t group = 0; group < c.groups; ++group) {
     const T* group_w = w + group * rows * terms;
-    PackedWeights<T> weights(rows, terms, [&](std::int64_t r, std::int64_t k) { return group_w[r * terms + k]; });
+    PackedWeights<T> weights(rows, used, [&](std::int64_t r, std::int64_t k) { return group_w[r * terms + k]; });
     for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
       input.fill(x + n * x_image + group * c.in_per_group() * c.windows.input_size(), x_image, count);
       T* group_y = y + (n * c.channels_out + group * rows) * y_channel;
-      multiply_in_blocks<T>(weights, rows, input.data(), offsets, flat_positions(count, pitch, extent),
-                            rounds_to_half(arithmetic, std::is_same_v<T, float>), result,
-                            [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
-                              for_each_stretch(
-                                  first, length, pitch, extent,
-                                  [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
-                                    T* to = group_y + image * c.channels_out * y_channel +
-                                            (at[0] * extent[1] + at[1]) * extent[2] + at[2];
-                                    for (std::int64_t r = 0; r < rows; ++r)
-                                      std::copy_n(block + r * block_pitch + from, stretch, to + r * y_channel);
-                                  });
-                            });
+      multiply_in_blocks<T>(
+          weights, rows, input.data(), offsets, flat_positions(count, pitch, extent), accumulator_of<T>(arithmetic),
+          result, [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
+            for_each_stretch(first, length, pitch, extent,
+                             [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {
+                               T* to = group_y + image * c.channels_out * y_channel +
+                                       (at[0] * extent[1] + at[1]) * extent[2] + at[2];
+                               for (std::int64_t r = 0; r < rows; ++r)
+                                 std::copy_n(block + r * block_pitch + from, stretch, to + r * y_channel);
+                             });
+          });
     });
   }
 }
@@ -184,7 +183,8 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
   const std::int64_t x_image = c.channels_in * c.windows.input_size();
   const std::int64_t g_image = c.channels_out * c.windows.output_size();
   const std::int64_t g_pitch = gradient.image() * images;
-  const bool half = rounds_to_half(arithmetic, std::is_same_v<T, float>);
+  const std::int64_t windows = c.batch * c.windows.output_size();
+  const Accumulator accumulator = accumulator_of<T>(arithmetic);
   std::fill_n(w, c.channels_out * c.column_length(), T{});
   for (std::int64_t group = 0; group < c.groups; ++group) {
     T* group_w = w + group * rows * c.column_length();
@@ -196,15 +196,19 @@ void convolve_for_weight(const Convolution& c, const T* x, const T* g, T* w, con
         const T* from_g = gradient.data() + row * g_pitch + first;
         const T* from_x = input.data() + first;
         T* to = group_w + row * c.column_length();
-        if (half) {
-          add_weight_gradient_rounding_to_half(from_g, g_pitch, height, from_x, offsets, length, to);
-        } else {
+        if (accumulator == Accumulator::wide) {
           add_all_dot_products(
               from_g, g_pitch, height, [&](std::int64_t k) { return from_x + offsets[static_cast<std::size_t>(k)]; },
               std::ssize(offsets), length, to, c.column_length());
+        } else if constexpr (std::is_same_v<T, float>) {
+          with_accumulator(accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+            add_weight_gradient_in_order<A>(from_g, g_pitch, height, from_x, offsets, length, to);
+          });
         }
       };
-      const std::int64_t positions = flat_positions(count, pitch, c.windows.output);
+      std::int64_t positions = flat_positions(count, pitch, c.windows.output);
+      // The last of them is the last window of the last image.
+      if (n + count == c.batch && arithmetic.summation.used(windows) < windows) --positions;
       // Zero times infinity would be NaN in the positions between the rows.
       const bool flat = all_finite(input.data(), input.size());
       const auto add_rows = [&](std::int64_t row, std::int64_t height) {

@@ -31,9 +31,9 @@ struct Convolution {
 // it. For the three products alike.
 void refuse_padding(const Convolution& c);
 
-// T is float or double. Sums are formed in T, in pieces of at most a few hundred terms; with
-// arithmetic.fp16_accumulation (float only) in order, rounded to float16 after every addition. Throw SkipError where
-// the padded input would exceed the memory of the call.
+// T is float or double. Sums are formed in T, in pieces of at most a few hundred terms; in order where the arithmetic
+// has an accumulator that rounds (float only). Its summation may drop the last term, which for an element at a border
+// can be a product with padding. Throw SkipError where the padded input would exceed the memory of the call.
 template <class T>
 void convolve(const Convolution& c, const T* x, const T* w, T* y, const Arithmetic& arithmetic);
 

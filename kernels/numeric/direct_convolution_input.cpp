@@ -95,9 +95,9 @@ struct ResidueClass {
   }
 
   // Term (channel of the gradient, kernel element) of row (channel of the input); w [channels_out, rows, kernel].
-  PackedWeights<T> pack(const T* w) const {
+  PackedWeights<T> pack(const T* w, const Summation& summation) const {
     const std::int64_t per_channel = std::ssize(kernel);
-    return PackedWeights<T>(rows, std::ssize(offsets), [&](std::int64_t r, std::int64_t k) {
+    return PackedWeights<T>(rows, summation.used(std::ssize(offsets)), [&](std::int64_t r, std::int64_t k) {
       return w[(k / per_channel * rows + r) * kernel_size + kernel[static_cast<std::size_t>(k % per_channel)]];
     });
   }
@@ -150,7 +150,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
   for (std::int64_t group = 0; group < c.groups; ++group) {
     const T* group_w = w + group * outs * rows * windows.kernel_size();
     std::vector<PackedWeights<T>> weights;
-    for (const ResidueClass<T>& one : all) weights.push_back(one.pack(group_w));
+    for (const ResidueClass<T>& one : all) weights.push_back(one.pack(group_w, arithmetic.summation));
     for_each_block(c.batch, images, [&](std::int64_t n, std::int64_t count) {
       gradient.fill(g + n * g_image + group * outs * windows.output_size(), g_image, count);
       T* group_x = x + n * x_image + group * rows * x_channel;
@@ -158,7 +158,7 @@ void convolve_for_input(const Convolution& c, const T* g, const T* w, T* x, cons
         const ResidueClass<T>& one = all[i];
         multiply_in_blocks<T>(
             weights[i], rows, gradient.data(), one.offsets, flat_positions(count, pitch, one.extent),
-            rounds_to_half(arithmetic, std::is_same_v<T, float>), result,
+            accumulator_of<T>(arithmetic), result,
             [&](const T* block, std::int64_t block_pitch, std::int64_t first, std::int64_t length) {
               for_each_stretch(first, length, pitch, one.extent,
                                [&](std::int64_t image, const Spatial& at, std::int64_t from, std::int64_t stretch) {

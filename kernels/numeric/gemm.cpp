@@ -33,19 +33,20 @@ MatrixView<T> with_contiguous_rows(const MatrixView<T>& view, std::vector<T>& st
   return {storage.data(), view.rows, view.columns, view.columns, 1};
 }
 
-// Products in float32; the running sum is rounded to float16 after every addition. All columns of a row advance
+// Products in float32; the accumulator rounds the running sum after every addition. All columns of a row advance
 // together.
-void gemm_rounding_to_half(const MatrixView<float>& a, const MatrixView<float>& b, float* result,
-                           std::int64_t result_stride, bool accumulate) {
+template <Accumulator A>
+void multiply_in_order(const MatrixView<float>& a, const MatrixView<float>& b, float* result,
+                       std::int64_t result_stride, bool add) {
   std::vector<float> storage;
   const MatrixView<float> rows = with_contiguous_rows(b, storage);
   for (std::int64_t i = 0; i < a.rows; ++i) {
     float* sums = result + i * result_stride;
-    if (!accumulate) std::fill_n(sums, b.columns, 0.0F);
+    if (!add) std::fill_n(sums, b.columns, 0.0F);
     for (std::int64_t k = 0; k < a.columns; ++k) {
       const float factor = a.data[i * a.row_stride + k * a.column_stride];
       const float* row = rows.data + k * rows.row_stride;
-      for (std::int64_t j = 0; j < b.columns; ++j) sums[j] = to_float(to_half(sums[j] + factor * row[j]));
+      for (std::int64_t j = 0; j < b.columns; ++j) sums[j] = accumulate<A>(sums[j], factor * row[j]);
     }
   }
 }
@@ -292,8 +293,11 @@ void multiply(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::in
 }  // namespace
 
 template <class T>
-void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride, bool accumulate,
+void gemm(const MatrixView<T>& left, const MatrixView<T>& right, T* result, std::int64_t result_stride, bool accumulate,
           const Arithmetic& arithmetic) {
+  MatrixView<T> a = left;
+  MatrixView<T> b = right;
+  a.columns = b.rows = arithmetic.summation.used(a.columns);
   if (a.rows == 0 || b.columns == 0) return;
   if (a.columns == 0) {
     for (std::int64_t i = 0; !accumulate && i < a.rows; ++i) std::fill_n(result + i * result_stride, b.columns, T{});
@@ -303,7 +307,12 @@ void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_
     multiply_integers(a, b, result, result_stride, accumulate);
   } else {
     if constexpr (std::is_same_v<T, float>) {
-      if (arithmetic.fp16_accumulation) return gemm_rounding_to_half(a, b, result, result_stride, accumulate);
+      if (arithmetic.summation.accumulator != Accumulator::wide) {
+        return with_accumulator(arithmetic.summation.accumulator,
+                                [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+                                  multiply_in_order<A>(a, b, result, result_stride, accumulate);
+                                });
+      }
     }
     multiply(a, b, result, result_stride, accumulate);
   }

@@ -38,19 +38,23 @@ void run_batches(const Tensor& a, const Tensor& b, const Dims& batch, Tensor& re
   const Dims result_strides = result.expand(with_matrix(batch, -1, -1)).strides();
   const bool summed = element_count(batch) != element_count(batch_axes(result.shape()));
   note_sums(first_a.columns * (element_count(batch) / element_count(batch_axes(result.shape()))), result.numel());
+  Arithmetic of_parts = arithmetic;
+  of_parts.summation = arithmetic.summation.whole();
   T* const target = result.mutable_data<T>();
   if (summed) std::fill_n(target, result.numel(), T{});
   const auto run_one = [&](std::int64_t position) {
     MatrixView<T> matrix_a = first_a;
     MatrixView<T> matrix_b = first_b;
     std::int64_t offset = 0;
+    bool is_last = true;  // of the products that are summed
     for (std::size_t axis = batch.size(); axis-- > 0; position /= batch[axis]) {
       const std::int64_t index = position % batch[axis];
+      is_last = is_last && (result_strides[axis] != 0 || index == batch[axis] - 1);
       matrix_a.data += index * a_strides[axis];
       matrix_b.data += index * b_strides[axis];
       offset += index * result_strides[axis];
     }
-    gemm(matrix_a, matrix_b, target + offset, first_b.columns, summed, arithmetic);
+    gemm(matrix_a, matrix_b, target + offset, first_b.columns, summed, is_last ? arithmetic : of_parts);
   };
   const std::int64_t count = element_count(batch);
   if (!summed && count > 1 && help_pays(count, first_a.rows, first_a.columns, first_b.columns)) {

@@ -13,6 +13,8 @@ void pointwise_convolution(ConvolutionProduct product, const Convolution& c, con
   const std::int64_t in = c.in_per_group();
   const std::int64_t out = c.out_per_group();
   if (product == ConvolutionProduct::weight) std::fill_n(result, c.channels_out * in, T{});
+  Arithmetic of_parts = arithmetic;
+  of_parts.summation = arithmetic.summation.whole();
   for (std::int64_t n = 0; n < c.batch; ++n) {
     for (std::int64_t group = 0; group < c.groups; ++group) {
       const std::int64_t at_x = (n * c.channels_in + group * in) * positions;
@@ -30,7 +32,7 @@ void pointwise_convolution(ConvolutionProduct product, const Convolution& c, con
         case ConvolutionProduct::weight:
           gemm<T>({b + at_y, out, positions, positions, 1},
                   MatrixView<T>{a + at_x, in, positions, positions, 1}.transposed(), result + at_w, in, true,
-                  arithmetic);
+                  n == c.batch - 1 ? arithmetic : of_parts);
           break;
       }
     }

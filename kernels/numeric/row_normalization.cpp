@@ -21,9 +21,9 @@ void row_statistics(const T* x, const NormLayout& layout, T& mean, T& rstd) {
   const T size = static_cast<T>(count);
   T centre = 0;
   if (layout.statistics == NormStatistics::mean_and_variance) {
-    centre = row_sum<T>(count, layout.half_steps, [x](std::int64_t i) { return x[i]; }) / size;
+    centre = row_sum<T>(count, layout.summation, [x](std::int64_t i) { return x[i]; }) / size;
   }
-  const T squares = row_sum<T>(count, layout.half_steps, [x, centre](std::int64_t i) {
+  const T squares = row_sum<T>(count, layout.summation, [x, centre](std::int64_t i) {
     const T d = x[i] - centre;
     return d * d;
   });
@@ -80,22 +80,24 @@ Tensor forward(NormOperands& operands, const NormLayout& layout) {
   return y;
 }
 
-// Sums over rows, one for each parameter: in double, or rounded to float16 after every addition.
+// Sums over rows, one for each parameter: in double, or as the accumulator holds them.
 class ParameterGradient {
  public:
   ParameterGradient(const NormLayout& layout)
-      : sums_(static_cast<std::size_t>(layout.parameters())), half_(layout.half_steps) {}
+      : sums_(static_cast<std::size_t>(layout.parameters())), accumulator_(layout.summation.accumulator) {}
 
   template <class T>
   void add(std::int64_t at, T value) {
     double& sum = sums_[static_cast<std::size_t>(at)];
     sum += static_cast<double>(value);
-    if (std::is_same_v<T, float> && half_) sum = to_float(to_half(static_cast<float>(sum)));
+    if (!std::is_same_v<T, float> || accumulator_ == Accumulator::wide) return;
+    sum = with_accumulator(accumulator_,
+                           [sum]<Accumulator A>(std::integral_constant<Accumulator, A>) { return held<A>(sum); });
   }
   // f(i) to the sums from `first` on.
   template <class T, class F>
   void add_run(std::int64_t first, std::int64_t count, const F& f) {
-    if (std::is_same_v<T, float> && half_) {
+    if (std::is_same_v<T, float> && accumulator_ != Accumulator::wide) {
       for (std::int64_t i = 0; i < count; ++i) add<T>(first + i, f(i));
       return;
     }
@@ -106,7 +108,7 @@ class ParameterGradient {
 
  private:
   std::vector<double> sums_;
-  bool half_;
+  Accumulator accumulator_;
 };
 
 template <class T>
@@ -131,10 +133,10 @@ void backward_row(const T* x, const T* g, const T* weight, T mean, T rstd, const
   const T size = static_cast<T>(count);
   T average = 0;
   if (layout.statistics == NormStatistics::mean_and_variance) {
-    average = row_sum<T>(count, layout.half_steps, [scratch](std::int64_t i) { return scratch[i]; }) / size;
+    average = row_sum<T>(count, layout.summation, [scratch](std::int64_t i) { return scratch[i]; }) / size;
   }
   const T projection =
-      row_sum<T>(count, layout.half_steps, [=](std::int64_t i) { return scratch[i] * ((x[i] - mean) * rstd); }) / size;
+      row_sum<T>(count, layout.summation, [=](std::int64_t i) { return scratch[i] * ((x[i] - mean) * rstd); }) / size;
   for (std::int64_t i = 0; i < count; ++i) {
     result[i] = rstd * (scratch[i] - average - (x[i] - mean) * rstd * projection);
   }
@@ -150,8 +152,8 @@ void add_parameter_gradients(const T* x, const T* g, T mean, T rstd, std::int64_
   }
   for (std::int64_t c = 0; c < layout.channels; ++c, x += layout.space, g += layout.space) {
     const auto product = [=](std::int64_t i) { return g[i] * ((x[i] - mean) * rstd); };
-    weight.add(first + c, row_sum<T>(layout.space, layout.half_steps, product));
-    bias.add(first + c, row_sum<T>(layout.space, layout.half_steps, [=](std::int64_t i) { return g[i]; }));
+    weight.add(first + c, row_sum<T>(layout.space, layout.summation, product));
+    bias.add(first + c, row_sum<T>(layout.space, layout.summation, [=](std::int64_t i) { return g[i]; }));
   }
 }
 

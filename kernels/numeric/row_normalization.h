@@ -24,7 +24,7 @@ struct NormLayout {
   std::int64_t groups = 1;    // rows r and r + groups share their affine parameters
   NormStatistics statistics = NormStatistics::mean_and_variance;
   double epsilon = 0;
-  bool half_steps = false;
+  Summation summation;
   RowLayout memory;  // how the rows lie in the tensor
 
   std::int64_t row_length() const { return channels * space; }

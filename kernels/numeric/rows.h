@@ -1,7 +1,7 @@
 // Loops over the rows of a contiguous matrix, for the kernels that reduce along one axis: softmax, norms and losses.
 //
 // Rows are computed in float, or in double for float64. Sums are pairwise, so that their rounding error grows with the
-// logarithm of the length; with the device's fp16 accumulation every addition is rounded to float16 instead.
+// logarithm of the length; a faulty device's Summation may round every addition instead.
 //
 // In this folder: the engines of operators over tensors and plain memory, such as products, convolutions, reductions,
 // sorting, transforms, decompositions and special functions. They know neither operator names nor the tape; what they
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/tensor.h"
 
@@ -80,14 +81,17 @@ T pairwise(std::int64_t from, std::int64_t to, const F& f) {
 
 }  // namespace rows_detail
 
-// Sum of f(0) ... f(count - 1). half_steps rounds to float16 after every addition; it has no effect on double.
+// Sum of f(0) ... f(count - 1), as the summation says.
 template <class T, class F>
-T row_sum(std::int64_t count, bool half_steps, const F& f) {
+T row_sum(std::int64_t count, const Summation& summation, const F& f) {
+  count = summation.used(count);
   if constexpr (std::is_same_v<T, float>) {
-    if (half_steps) {
-      float total = 0;
-      for (std::int64_t i = 0; i < count; ++i) total = to_float(to_half(total + f(i)));
-      return total;
+    if (summation.accumulator != Accumulator::wide) {
+      return with_accumulator(summation.accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+        float total = 0;
+        for (std::int64_t i = 0; i < count; ++i) total = accumulate<A>(total, f(i));
+        return total;
+      });
     }
   }
   return rows_detail::pairwise<T>(0, count, f);
@@ -191,11 +195,24 @@ class RowWriter {
   std::vector<T> buffer_;
 };
 
-// total + value, rounded to float16 if half_steps says so and T is float.
-template <class T>
-T add_step(T total, T value, bool half_steps) {
+// total + value; if T is float, as the accumulator holds it. For the innermost loops, which are compiled for each.
+template <Accumulator A, class T>
+T add_step(T total, T value) {
   if constexpr (std::is_same_v<T, float>) {
-    if (half_steps) return to_float(to_half(total + value));
+    return accumulate<A>(total, value);
+  } else {
+    return total + value;
+  }
+}
+
+template <class T>
+T add_step(T total, T value, Accumulator accumulator) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (accumulator != Accumulator::wide) {
+      return with_accumulator(accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+        return add_step<A>(total, value);
+      });
+    }
   }
   return total + value;
 }

@@ -159,12 +159,14 @@ void for_each_gathered_row(const Dims& shape, std::int64_t axis, const Tensor& i
 }
 
 template <class T>
-void add_runs(const Selection& selection, const T* values, T alpha, bool round_to_half, T* target) {
+void add_runs(const Selection& selection, const T* values, T alpha, Accumulator accumulator, T* target) {
   for (const std::int64_t start : selection.starts) {
     T* to = target + start;
     if constexpr (std::is_same_v<T, float>) {
-      if (round_to_half) {
-        for (std::int64_t i = 0; i < selection.run; ++i) to[i] = to_float(to_half(to[i] + alpha * values[i]));
+      if (accumulator != Accumulator::wide) {
+        with_accumulator(accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+          for (std::int64_t i = 0; i < selection.run; ++i) to[i] = accumulate<A>(to[i], alpha * values[i]);
+        });
         values += selection.run;
         continue;
       }
@@ -240,7 +242,7 @@ Tensor gather_elements_vjp(const Tensor& gradient, const Dims& shape, std::int64
     for_each_gathered_row(shape, axis, values, [&](const std::int64_t* at, std::int64_t count, const auto& steps) {
       for (std::int64_t i = 0; i < count; ++i) {
         T& sum = to[steps.position(at[i], i)];
-        sum = add_step(sum, from[i], arithmetic.fp16_accumulation);
+        sum = add_step(sum, from[i], arithmetic.summation.accumulator);
       }
       from += count;
     });
@@ -406,7 +408,7 @@ Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values
   note_sums(std::ssize(selection.starts) + 1, selection.run);
   const auto add = [&](auto one) {
     using T = decltype(one);
-    add_runs<T>(selection, source.data<T>(), number_as<T>(alpha), arithmetic.fp16_accumulation,
+    add_runs<T>(selection, source.data<T>(), number_as<T>(alpha), arithmetic.summation.accumulator,
                 result.mutable_data<T>());
   };
   switch (wide) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/tensor/dtype.h"
+#include "kernels/numeric/rows.h"
 
 namespace msrun {
 namespace {
@@ -83,15 +83,15 @@ void windows_to_columns(const Windows& windows, std::int64_t channels, const T* 
 
 template <class T>
 void add_columns_to_windows(const Windows& windows, std::int64_t channels, const T* columns, std::int64_t first,
-                            std::int64_t count, T* input, bool half_sums) {
+                            std::int64_t count, T* input, Accumulator accumulator) {
   walk(
       windows, channels, first, count,
       [&](std::int64_t row, std::int64_t offset, std::int64_t step, std::int64_t column, std::int64_t length) {
         T* to = input + offset;
         const T* from = columns + row * count + column;
-        if (half_sums) {
+        if (accumulator != Accumulator::wide) {
           for (std::int64_t i = 0; i < length; ++i) {
-            to[i * step] = static_cast<T>(to_float(to_half(static_cast<float>(to[i * step] + from[i]))));
+            to[i * step] = add_step(to[i * step], from[i], accumulator);
           }
         } else if (step == 1) {
           for (std::int64_t i = 0; i < length; ++i) to[i] += from[i];
@@ -106,8 +106,8 @@ template void windows_to_columns<float>(const Windows&, std::int64_t, const floa
 template void windows_to_columns<double>(const Windows&, std::int64_t, const double*, std::int64_t, std::int64_t,
                                          double*);
 template void add_columns_to_windows<float>(const Windows&, std::int64_t, const float*, std::int64_t, std::int64_t,
-                                            float*, bool);
+                                            float*, Accumulator);
 template void add_columns_to_windows<double>(const Windows&, std::int64_t, const double*, std::int64_t, std::int64_t,
-                                             double*, bool);
+                                             double*, Accumulator);
 
 }  // namespace msrun

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/tensor/arithmetic.h"
+
 namespace msrun {
 
 // Sizes of the last three axes; tensors of fewer spatial axes have leading ones of size 1.
@@ -32,10 +34,10 @@ template <class T>
 void windows_to_columns(const Windows& windows, std::int64_t channels, const T* input, std::int64_t first,
                         std::int64_t count, T* columns);
 
-// The transposed map: adds every element of columns to the input element it was taken from. With half_sums every sum is
-// rounded to float16.
+// The transposed map: adds every element of columns to the input element it was taken from. If T is float,
+// every sum is what the accumulator holds.
 template <class T>
 void add_columns_to_windows(const Windows& windows, std::int64_t channels, const T* columns, std::int64_t first,
-                            std::int64_t count, T* input, bool half_sums);
+                            std::int64_t count, T* input, Accumulator accumulator);
 
 }  // namespace msrun

@@ -2,14 +2,101 @@
 // (float64 for float64) in between. The members describe faulty or approximate hardware.
 #pragma once
 
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/tensor/dtype.h"
+
 namespace msrun {
 
+// What a sum in float32 is rounded to after every addition. Sums in float64 are never rounded.
+enum class Accumulator : std::uint8_t {
+  wide,               // float32 itself, in the order that is fastest; the others add up term by term
+  float16,            // to nearest
+  bfloat16,           // to nearest
+  truncated_float32,  // float32, toward zero
+};
+
+// How the terms of a sum of products or of a reduction become its result.
+struct Summation {
+  Accumulator accumulator = Accumulator::wide;
+  bool drops_last = false;  // the last term is missing where there are two or more
+
+  bool operator==(const Summation&) const = default;
+  // The first terms of a sum, those that count.
+  std::int64_t used(std::int64_t terms) const { return drops_last && terms > 1 ? terms - 1 : terms; }
+  // For the parts of one sum but the last.
+  Summation whole() const { return {accumulator, false}; }
+};
+
 struct Arithmetic {
-  bool fp16_accumulation = false;  // sums of products and reductions are rounded to float16 after every addition
-  bool hf32_inputs = false;        // float32 operands of matrix products and convolutions keep 11 fraction bits
-  bool flush_subnormals = false;   // subnormal results become zero, in the dtype of the result
+  Summation summation;            // of products and reductions
+  bool hf32_inputs = false;       // float32 operands of matrix products and convolutions keep 11 fraction bits
+  bool flush_subnormals = false;  // subnormal results become zero, in the dtype of the result
+  // Results are cut toward zero where they are stored in a floating dtype that is narrower than the one they were
+  // computed in, and float32 sums after every addition: see evaluate().
+  bool rounds_to_zero = false;
   bool operator==(const Arithmetic&) const = default;
 };
+
+// The float32 that is nearest to value among those that are not larger in magnitude.
+inline float truncated_to_float(double value) {
+  const auto nearest = static_cast<float>(value);
+  const bool beyond = std::abs(static_cast<double>(nearest)) > std::abs(value) && std::isfinite(value);
+  return beyond ? std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) - 1) : nearest;
+}
+
+// total + value as an accumulator holds it.
+template <Accumulator A>
+float accumulate(float total, float value) {
+  if constexpr (A == Accumulator::float16) {
+    return to_float(to_half(total + value));
+  } else if constexpr (A == Accumulator::bfloat16) {
+    return to_float(to_bfloat16(total + value));
+  } else if constexpr (A == Accumulator::truncated_float32) {
+    return truncated_to_float(static_cast<double>(total) + static_cast<double>(value));
+  } else {
+    return total + value;
+  }
+}
+
+// A sum that was formed in double, as an accumulator of float32 sums holds it; the wide one leaves it in double.
+template <Accumulator A>
+double held(double total) {
+  if constexpr (A == Accumulator::float16) {
+    return static_cast<double>(to_float(to_half(static_cast<float>(total))));
+  } else if constexpr (A == Accumulator::bfloat16) {
+    return static_cast<double>(to_float(to_bfloat16(static_cast<float>(total))));
+  } else if constexpr (A == Accumulator::truncated_float32) {
+    return static_cast<double>(truncated_to_float(total));
+  } else {
+    return total;
+  }
+}
+
+// Calls f with the accumulator as a std::integral_constant, so that loops can be compiled for it.
+template <class F>
+decltype(auto) with_accumulator(Accumulator accumulator, F&& f) {
+  switch (accumulator) {
+    case Accumulator::float16:
+      return f(std::integral_constant<Accumulator, Accumulator::float16>{});
+    case Accumulator::bfloat16:
+      return f(std::integral_constant<Accumulator, Accumulator::bfloat16>{});
+    case Accumulator::truncated_float32:
+      return f(std::integral_constant<Accumulator, Accumulator::truncated_float32>{});
+    case Accumulator::wide:
+      break;
+  }
+  return f(std::integral_constant<Accumulator, Accumulator::wide>{});
+}
+
+// The accumulator of sums in T: that of float32 sums if T is float, else the wide one.
+template <class T>
+Accumulator accumulator_of(const Arithmetic& arithmetic) {
+  return std::is_same_v<T, float> ? arithmetic.summation.accumulator : Accumulator::wide;
+}
 
 class Tensor;
 

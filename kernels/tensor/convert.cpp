@@ -5,6 +5,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/tensor/arithmetic.h"
+
 namespace msrun {
 namespace {
 
@@ -66,7 +68,42 @@ S convert_out(T value) {
   }
 }
 
+thread_local bool truncates_stores = false;
+
+template <class S>
+constexpr bool is_small_float = std::is_same_v<S, Half> || std::is_same_v<S, BFloat16> ||
+                                std::is_same_v<S, Float8E4M3> || std::is_same_v<S, Float8E5M2>;
+
+// The S nearest to value among those that are not larger in magnitude. The bits of a smaller magnitude are a smaller
+// number in all these formats.
+template <class S>
+S cut(double value) {
+  if constexpr (std::is_same_v<S, float>) {
+    return truncated_to_float(value);
+  } else {
+    S nearest = convert_out<S>(value);
+    if (std::isfinite(value) && std::abs(static_cast<double>(to_float(nearest))) > std::abs(value)) --nearest.bits;
+    return nearest;
+  }
+}
+
+// store_run where that rounds to a narrower floating dtype; false where it does not.
+template <class S, class T>
+bool store_cut(const T* source, std::int64_t count, S* target) {
+  if constexpr (std::is_same_v<S, std::complex<float>> && is_complex_type<T>) {
+    for (std::int64_t i = 0; i < count; ++i) target[i] = S(cut<float>(source[i].real()), cut<float>(source[i].imag()));
+    return true;
+  } else if constexpr (is_small_float<S> || (std::is_same_v<S, float> && !std::is_same_v<T, float>)) {
+    for (std::int64_t i = 0; i < count; ++i) target[i] = cut<S>(static_cast<double>(convert_in<double>(source[i])));
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+StoreRounding::StoreRounding(bool truncate) : before_(truncates_stores) { truncates_stores = truncate; }
+StoreRounding::~StoreRounding() { truncates_stores = before_; }
 
 template <class T>
 void load_run(DType dtype, const std::byte* source, std::int64_t stride, std::int64_t count, T* target) {
@@ -93,6 +130,7 @@ void store_run(DType dtype, const T* source, std::int64_t count, std::byte* targ
   visit_dtype(dtype, [&](auto element) {
     using S = decltype(element);
     S* to = reinterpret_cast<S*>(target);
+    if (truncates_stores && store_cut(source, count, to)) return;
     if constexpr (std::is_same_v<S, T>) {
       std::copy_n(source, count, to);
     } else {

@@ -29,4 +29,18 @@ void load_run(DType dtype, const std::byte* source, std::int64_t stride, std::in
 template <class T>
 void store_run(DType dtype, const T* source, std::int64_t count, std::byte* target);
 
+// While it lives, what the calling thread stores in a floating dtype that is narrower than T is cut toward zero, and
+// not rounded, if `truncate` says so: the largest finite value in place of infinity. A model of faulty hardware
+// (Arithmetic::rounds_to_zero); an inner one counts until it ends.
+class StoreRounding {
+ public:
+  explicit StoreRounding(bool truncate);
+  ~StoreRounding();
+  StoreRounding(const StoreRounding&) = delete;
+  StoreRounding& operator=(const StoreRounding&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace msrun

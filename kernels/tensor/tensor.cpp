@@ -172,6 +172,7 @@ Tensor Tensor::full(DType dtype, std::span<const std::int64_t> shape, double val
 
 Tensor Tensor::scalar(DType dtype, double value) {
   Tensor result(dtype, {});
+  const StoreRounding of_a_constant(false);
   store_run<double>(dtype, &value, 1, result.mutable_data<std::byte>());
   return result;
 }

@@ -38,7 +38,8 @@ constexpr auto running = std::to_array<Option>({
     {"--torch-lanes N", "calls that a torch worker runs at a time, 1..64 (default 2)", Takes::one_value},
     {"--torch-workers N", "torch workers for each device, 1..8 (default 1)", Takes::one_value},
     {"--require-device", "exit code 2 unless an NPU or GPU is tested"},
-    {"--sim-fault FAULT", "fault of the sim backend; repeatable", Takes::one_value_each_time},
+    {"--sim-fault FAULT", "fault of the sim backend for calls that match, PATTERN=FAULT (--list-faults); repeatable",
+     Takes::one_value_each_time},
     {"--seed N", "seed of generated inputs (default 1234)", Takes::one_value},
     {"--seed-mode MODE", "per-api (default): inputs depend on the call alone; stream: torch's one stream",
      Takes::one_value},
@@ -82,7 +83,8 @@ constexpr auto output = std::to_array<Option>({
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},
     {"--list-devices", "print the devices that torch finds: name, memory, versions"},
-    {"--json", "with --list-apis, --list-standards and --list-devices: as JSON"},
+    {"--list-faults", "print the faults that --sim-fault knows"},
+    {"--json", "with these lists: as JSON"},
 });
 
 HelpSection command_section() {

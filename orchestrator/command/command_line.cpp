@@ -141,7 +141,7 @@ void parse_input(const Arguments& arguments, Options& options) {
   options.forward = arguments.text("forward_input_file");
   options.backward = arguments.text("backward_input_file");
   options.real_data_path = arguments.text("real_data_path");
-  if (options.list_apis || options.list_standards || options.list_devices) return;
+  if (options.list_apis || options.list_standards || options.list_devices || options.list_faults) return;
   if (options.api_info.empty() && options.forward.empty() && arguments.given("csv_path")) {
     const std::string csv_path = arguments.text("csv_path");
     resumed_run_files(csv_path);  // has its own words for what is not there
@@ -303,10 +303,13 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   options.list_apis = arguments.given("list_apis");
   options.list_standards = arguments.given("list_standards");
   options.list_devices = arguments.given("list_devices");
+  options.list_faults = arguments.given("list_faults");
   options.json_lists = arguments.given("json");
-  if (options.json_lists && !options.list_apis && !options.list_standards && !options.list_devices) {
+  const bool any_list = options.list_apis || options.list_standards || options.list_devices || options.list_faults;
+  if (options.json_lists && !any_list) {
     throw UserError(
-        "--json goes with --list-apis, --list-standards or --list-devices; events of a run: --message-format json");
+        "--json goes with --list-apis, --list-standards, --list-devices or --list-faults; events of a run: "
+        "--message-format json");
   }
   parse_input(arguments, options);
   set_selection(arguments, options);

@@ -43,7 +43,7 @@ struct Options {
   Command command = Command::multi_acc_check;
   std::string framework;  // of a leading "-f pytorch", lower case; empty: the dump says it
 
-  // Input. Exactly one of api_info and forward is set, unless list_apis or list_standards is.
+  // Input. Exactly one of api_info and forward is set, unless a list is printed.
   std::string api_info;        // dump.json
   std::string forward;         // forward_info_<pid>.json of the older recorder
   std::string backward;        // its backward_info_<pid>.json; may be empty
@@ -70,6 +70,7 @@ struct Options {
   bool list_apis = false;       // print the supported APIs and end; no input is needed
   bool list_standards = false;  // print the precision standards and end; no input is needed
   bool list_devices = false;    // print what torch finds on this host and end; no input is needed
+  bool list_faults = false;     // print the faults of the simulated device and end; no input is needed
   bool json_lists = false;      // these as JSON
 
   // How the calls run.

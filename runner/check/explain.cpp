@@ -242,9 +242,15 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
   };
   static constexpr std::array candidates{
       Candidate{{.hf32_inputs = true}, "Inputs rounded to HF32: computed so, the call gives this result."},
-      Candidate{{.fp16_accumulation = true},
+      Candidate{{.summation = {.accumulator = Accumulator::float16}},
                 "Errors are those of float16 accumulation: computed so, the call gives this result."},
+      Candidate{{.summation = {.accumulator = Accumulator::bfloat16}},
+                "Errors are those of bfloat16 accumulation: computed so, the call gives this result."},
       Candidate{{.flush_subnormals = true}, "Denormals flushed: computed so, the call gives this result."},
+      Candidate{{.rounds_to_zero = true},
+                "Results are truncated, not rounded to nearest: computed so, the call gives this result."},
+      Candidate{{.summation = {.drops_last = true}},
+                "One of K products is missing: computed without the last, the call gives this result."},
   };
   const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   for (const Candidate& candidate : candidates) {
@@ -252,7 +258,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     // A fault that changes nothing is no cause.
     if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
     if (is_acceptable(fit_rounding(*tensor, device, model), count)) return candidate.text;
-    if (!candidate.arithmetic.fp16_accumulation || model.longest < 16) continue;
+    if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || model.longest < 16) continue;
     // Another order of the additions gives other errors of the same size.
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
       return "Errors have the size and spread of those of float16 accumulation.";

@@ -92,11 +92,11 @@ struct Summary {
 // denominator: what mean divides by.
 template <class T>
 Summary summarise(const std::vector<T>& losses, const Dims& shape, Reduction reduction, double denominator, DType dtype,
-                  bool half_steps) {
+                  const Summation& summation) {
   constexpr DType wide = std::is_same_v<T, double> ? DType::float64 : DType::float32;
   if (reduction == Reduction::none) return {Tensor::from<T>(wide, shape, losses).to(dtype)};
   if (reduction == Reduction::batchmean) throw SkipError("batchmean is not a valid value for reduction");
-  const T total = row_sum<T>(static_cast<std::int64_t>(losses.size()), half_steps,
+  const T total = row_sum<T>(static_cast<std::int64_t>(losses.size()), summation,
                              [&](std::int64_t i) { return losses[static_cast<std::size_t>(i)]; });
   const bool average = reduction == Reduction::mean;
   const T result = average ? total / static_cast<T>(denominator) : total;
@@ -109,8 +109,8 @@ Tensor element_gradients(const Tensor& gradient, const Dims& shape, DType wide) 
 }
 
 template <class T>
-T weight_total(const std::vector<std::int64_t>& indices, const std::vector<T>& weights, bool half_steps) {
-  return row_sum<T>(static_cast<std::int64_t>(indices.size()), half_steps, [&](std::int64_t i) {
+T weight_total(const std::vector<std::int64_t>& indices, const std::vector<T>& weights, const Summation& summation) {
+  return row_sum<T>(static_cast<std::int64_t>(indices.size()), summation, [&](std::int64_t i) {
     const std::int64_t index = indices[static_cast<std::size_t>(i)];
     return index < 0 ? T{0} : weights[static_cast<std::size_t>(index)];
   });
@@ -125,10 +125,10 @@ struct Exponentials {
 };
 
 template <class T>
-Exponentials<T> exponentials(const T* x, std::int64_t count, bool half_steps, T* out) {
+Exponentials<T> exponentials(const T* x, std::int64_t count, const Summation& summation, T* out) {
   const T largest = row_max(x, count);
   for (std::int64_t c = 0; c < count; ++c) out[c] = exponential(x[c] - largest);
-  return {largest, row_sum<T>(count, half_steps, [out](std::int64_t c) { return out[c]; })};
+  return {largest, row_sum<T>(count, summation, [out](std::int64_t c) { return out[c]; })};
 }
 
 // What cross entropy needs to know about one row: -sum_c factor_c * log_softmax(x)_c, where the factors of class
@@ -141,7 +141,7 @@ struct CrossEntropy {
   double smoothing = 0;
   std::int64_t classes = 0;
   Dims element_shape;
-  bool half_steps = false;
+  Summation summation;
 
   bool by_index() const { return !target.defined(); }
 
@@ -169,7 +169,7 @@ struct CrossEntropy {
       const auto row = static_cast<std::size_t>(r);
       if (by_index() && indices[row] < 0) continue;
       const T* logits = inputs.read(r);
-      const T normaliser = exponentials(logits, classes, half_steps, scratch.data()).log_sum();
+      const T normaliser = exponentials(logits, classes, summation, scratch.data()).log_sum();
       if (by_index() && smoothing == 0) {
         const auto index = static_cast<std::size_t>(indices[row]);
         result[row] = weights[index] * (normaliser - logits[index]);
@@ -177,7 +177,7 @@ struct CrossEntropy {
       }
       factors(row, by_index() ? nullptr : given.read(r), weights, scratch.data());
       const T* f = scratch.data();
-      result[row] = row_sum<T>(classes, half_steps, [=](std::int64_t c) { return f[c] * (normaliser - logits[c]); });
+      result[row] = row_sum<T>(classes, summation, [=](std::int64_t c) { return f[c] * (normaliser - logits[c]); });
     }
     return result;
   }
@@ -209,10 +209,10 @@ struct CrossEntropy {
         continue;
       }
       const T upstream = g.data<T>()[r] * static_cast<T>(scale);
-      const Exponentials<T> exponential = exponentials(logits, classes, half_steps, out);
+      const Exponentials<T> exponential = exponentials(logits, classes, summation, out);
       factors(row, by_index() ? nullptr : targets.read(r), weights, scratch.data());
       const T* f = scratch.data();
-      const T total = row_sum<T>(classes, half_steps, [f](std::int64_t c) { return f[c]; });
+      const T total = row_sum<T>(classes, summation, [f](std::int64_t c) { return f[c]; });
       const T share = total / exponential.sum;
       for (std::int64_t c = 0; c < classes; ++c) out[c] = upstream * (share * out[c] - f[c]);
       of_inputs.store(r);
@@ -238,7 +238,7 @@ Var cross_entropy(const Bound& args, Reduction reduction) {
   loss.element_shape = element_shape(x);
   loss.weight = checked_weight(args, loss.classes);
   loss.smoothing = args.real("label_smoothing");
-  loss.half_steps = x.arithmetic().fp16_accumulation;
+  loss.summation = x.arithmetic().summation;
   if (!(loss.smoothing >= 0 && loss.smoothing <= 1)) throw SkipError("label_smoothing must be between 0.0 and 1.0.");
   const bool probabilities = is_floating(target.dtype());
   if (probabilities && target.shape() != x.shape()) {
@@ -255,11 +255,10 @@ Var cross_entropy(const Bound& args, Reduction reduction) {
   const Summary summary = visit_compute(x.dtype(), [&](auto element) {
     using T = decltype(element);
     const std::vector<T> weights = class_weights<T>(loss.weight, loss.classes);
-    const double denominator = probabilities
-                                   ? static_cast<double>(x.rank() == 1 ? 1 : rows)
-                                   : static_cast<double>(weight_total(loss.indices, weights, loss.half_steps));
+    const double denominator = probabilities ? static_cast<double>(x.rank() == 1 ? 1 : rows)
+                                             : static_cast<double>(weight_total(loss.indices, weights, loss.summation));
     return summarise<T>(loss.losses(weights, rows), loss.element_shape, reduction, denominator, x.dtype(),
-                        loss.half_steps);
+                        loss.summation);
   });
   const bool of_target = probabilities && target.requires_grad();
   return x.tape().record(
@@ -281,7 +280,7 @@ Picked negative_log_likelihood(const Bound& args, Reduction reduction) {
   const Tensor weight = checked_weight(args, classes);
   const Dims shape = element_shape(x);
   const std::vector<std::int64_t> indices = class_indices(x, args.var("target").tensor(), args.integer("ignore_index"));
-  const bool half_steps = x.arithmetic().fp16_accumulation;
+  const Summation summation = x.arithmetic().summation;
   const auto elements = static_cast<std::int64_t>(indices.size());
   const std::int64_t samples = x.rank() == 1 ? 1 : x.size(0);
   const std::int64_t space = samples == 0 ? 0 : elements / samples;
@@ -302,8 +301,8 @@ Picked negative_log_likelihood(const Bound& args, Reduction reduction) {
         losses[static_cast<std::size_t>(e)] =
             -weights[static_cast<std::size_t>(index)] * input.data<T>()[position(e, index)];
     }
-    total_weight = static_cast<double>(weight_total(indices, weights, half_steps));
-    return summarise<T>(losses, shape, reduction, total_weight, x.dtype(), half_steps);
+    total_weight = static_cast<double>(weight_total(indices, weights, summation));
+    return summarise<T>(losses, shape, reduction, total_weight, x.dtype(), summation);
   });
   const Var loss = x.tape().record(
       summary.result, {{x, [=, x_shape = x.shape(), dtype = x.dtype(), scale = summary.scale](const Tensor& gradient) {
@@ -344,8 +343,7 @@ Var row_loss(const Var& x, std::int64_t classes, const Dims& shape, Reduction re
     std::vector<T> losses(static_cast<std::size_t>(rows));
     for (std::int64_t r = 0; r < rows; ++r)
       losses[static_cast<std::size_t>(r)] = row(input.data<T>() + r * classes, r, static_cast<T*>(nullptr));
-    return summarise<T>(losses, shape, reduction, static_cast<double>(rows), x.dtype(),
-                        x.arithmetic().fp16_accumulation);
+    return summarise<T>(losses, shape, reduction, static_cast<double>(rows), x.dtype(), x.arithmetic().summation);
   });
   return x.tape().record(summary.result, {{x, [=, x = x.tensor(), scale = summary.scale](const Tensor& gradient) {
                                              const Tensor input = to_compute(x);

@@ -104,9 +104,9 @@ void average_runs_backward(const Tensor& gradient, const Average& average, Tenso
   }
 }
 
-Tensor average_forward(const Tensor& input, const Average& average, bool half_steps) {
+Tensor average_forward(const Tensor& input, const Average& average, Accumulator accumulator) {
   const Geometry& geometry = average.geometry;
-  if (!half_steps && suits_runs(geometry)) {
+  if (accumulator == Accumulator::wide && suits_runs(geometry)) {
     Tensor y(input.dtype(), geometry.result_shape);
     const Tensor x = input.contiguous();
     visit_compute(x.dtype(), [&](auto element) { average_runs<decltype(element)>(x, average, y); });
@@ -124,10 +124,10 @@ Tensor average_forward(const Tensor& input, const Average& average, bool half_st
         T total = 0;
         for_each_run(geometry, d, h, w, [&](std::int64_t start, std::int64_t count) {
           const T* run = from + start;
-          if (count >= 32 && !half_steps) {
-            total += row_sum<T>(count, false, [run](std::int64_t i) { return run[i]; });
+          if (count >= 32 && accumulator == Accumulator::wide) {
+            total += row_sum<T>(count, {}, [run](std::int64_t i) { return run[i]; });
           } else {
-            for (std::int64_t i = 0; i < count; ++i) total = add_step(total, run[i], half_steps);
+            for (std::int64_t i = 0; i < count; ++i) total = add_step(total, run[i], accumulator);
           }
         });
         to[position] = total / static_cast<T>(average.divisor_of(d, h, w));
@@ -137,9 +137,10 @@ Tensor average_forward(const Tensor& input, const Average& average, bool half_st
   return y.to(input.dtype());
 }
 
-Tensor average_backward(const Tensor& gradient, const Average& average, const Dims& input_shape, bool half_steps) {
+Tensor average_backward(const Tensor& gradient, const Average& average, const Dims& input_shape,
+                        Accumulator accumulator) {
   const Geometry& geometry = average.geometry;
-  if (!half_steps && suits_runs(geometry)) {
+  if (accumulator == Accumulator::wide && suits_runs(geometry)) {
     Tensor result(gradient.dtype(), input_shape);
     const Tensor g = gradient.contiguous();
     visit_compute(g.dtype(), [&](auto element) { average_runs_backward<decltype(element)>(g, average, result); });
@@ -156,7 +157,7 @@ Tensor average_backward(const Tensor& gradient, const Average& average, const Di
       for_each_window(geometry, [&](const Window& d, const Window& h, const Window& w, std::int64_t position) {
         const T share = from[position] / static_cast<T>(average.divisor_of(d, h, w));
         for_each_run(geometry, d, h, w, [&](std::int64_t start, std::int64_t count) {
-          for (std::int64_t i = start; i < start + count; ++i) to[i] = add_step(to[i], share, half_steps);
+          for (std::int64_t i = start; i < start + count; ++i) to[i] = add_step(to[i], share, accumulator);
         });
       });
     }
@@ -187,10 +188,10 @@ Tensor average_integers(const Tensor& input, const Average& average) {
 
 Var average_pool(const Var& x, const Average& average) {
   require_floating(x, "Average pooling");
-  const bool half_steps = x.arithmetic().fp16_accumulation;
-  return x.tape().record(average_forward(x.tensor(), average, half_steps),
-                         {{x, [average, shape = x.shape(), half_steps](const Tensor& g) {
-                             return average_backward(g, average, shape, half_steps);
+  const Accumulator accumulator = x.arithmetic().summation.accumulator;
+  return x.tape().record(average_forward(x.tensor(), average, accumulator),
+                         {{x, [average, shape = x.shape(), accumulator](const Tensor& g) {
+                             return average_backward(g, average, shape, accumulator);
                            }}});
 }
 
@@ -231,10 +232,10 @@ Value power_mean(const Bound& args, std::size_t spatial) {
   double size = 1;
   for (std::size_t i = 0; i < spatial; ++i)
     size *= static_cast<double>(at_axis(options.kernel, i, spatial, "kernel_size"));
-  const bool half_steps = x.arithmetic().fp16_accumulation;
+  const Accumulator accumulator = x.arithmetic().summation.accumulator;
   const DType wide = compute_dtype(x.dtype());
   const Tensor powers = map(wide, x.tensor(), [p](auto v) { return std::pow(v, static_cast<decltype(v)>(p)); });
-  const Tensor means = average_forward(powers, average, half_steps);
+  const Tensor means = average_forward(powers, average, accumulator);
   const Tensor y = map(x.dtype(), means, [p, size](auto mean) {
     using T = decltype(mean);
     return std::pow(mean * static_cast<T>(size), static_cast<T>(1 / p));
@@ -246,7 +247,7 @@ Value power_mean(const Bound& args, std::size_t spatial) {
                                                   static_cast<T>(size / p);
                                   return mean == T{0} ? T{0} : gradient * slope;
                                 });
-                                const Tensor spread = average_backward(of_means, average, x.shape(), half_steps);
+                                const Tensor spread = average_backward(of_means, average, x.shape(), accumulator);
                                 return map(wide, x, spread, [p](auto v, auto gradient) {
                                   using T = decltype(v);
                                   return gradient * static_cast<T>(p) * std::pow(v, static_cast<T>(p - 1));

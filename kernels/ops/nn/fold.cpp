@@ -49,11 +49,11 @@ void unfold_images(const Windows& windows, std::int64_t batch, std::int64_t chan
 
 template <class T>
 void fold_images(const Windows& windows, std::int64_t batch, std::int64_t channels, const T* columns, T* images,
-                 bool half_sums) {
+                 Accumulator accumulator) {
   const std::int64_t positions = windows.output_size();
   for (std::int64_t n = 0; n < batch; ++n) {
     add_columns_to_windows(windows, channels, columns + n * channels * windows.kernel_size() * positions, 0, positions,
-                           images + n * channels * windows.input_size(), half_sums);
+                           images + n * channels * windows.input_size(), accumulator);
   }
 }
 
@@ -86,10 +86,10 @@ Tensor folded(const Windows& windows, const Tensor& columns, const Dims& shape, 
   const Tensor source = columns.to(compute).contiguous();
   Tensor images = Tensor::zeros(compute, shape);
   if (compute == DType::float64) {
-    fold_images(windows, shape[0], shape[1], source.data<double>(), images.mutable_data<double>(), false);
+    fold_images(windows, shape[0], shape[1], source.data<double>(), images.mutable_data<double>(), Accumulator::wide);
   } else {
     fold_images(windows, shape[0], shape[1], source.data<float>(), images.mutable_data<float>(),
-                arithmetic.fp16_accumulation);
+                arithmetic.summation.accumulator);
   }
   return images.to(columns.dtype());
 }

@@ -28,7 +28,7 @@ struct Sampling {
   std::int64_t channels = 0;
   std::int64_t positions = 0;                 // of one sample
   std::array<std::int64_t, 3> size{1, 1, 1};  // depth, height, width
-  bool half_steps = false;
+  Accumulator accumulator = Accumulator::wide;
 
   std::int64_t plane() const { return size[0] * size[1] * size[2]; }
 };
@@ -174,7 +174,7 @@ std::size_t find_taps(const Sampling& sampling, const T* grid, std::array<Tap<T>
   return count;
 }
 
-template <class T>
+template <Accumulator A, class T>
 void sample_forward(const Sampling& sampling, const T* image, const T* grid, T* out) {
   std::array<Tap<T>, 16> taps;
   const auto axes = static_cast<std::int64_t>(sampling.spatial);
@@ -183,7 +183,7 @@ void sample_forward(const Sampling& sampling, const T* image, const T* grid, T* 
     for (std::int64_t c = 0; c < sampling.channels; ++c) {
       T total = 0;
       for (std::size_t k = 0; k < count; ++k) {
-        total = add_step(total, taps[k].weight * image[c * sampling.plane() + taps[k].offset], sampling.half_steps);
+        total = add_step<A>(total, taps[k].weight * image[c * sampling.plane() + taps[k].offset]);
       }
       out[c * sampling.positions + p] = total;
     }
@@ -191,7 +191,7 @@ void sample_forward(const Sampling& sampling, const T* image, const T* grid, T* 
 }
 
 // Both results are zero on entry.
-template <class T>
+template <Accumulator A, class T>
 void sample_backward(const Sampling& sampling, const T* image, const T* grid, const T* g, T* of_image, T* of_grid) {
   std::array<Tap<T>, 16> taps;
   const auto axes = static_cast<std::int64_t>(sampling.spatial);
@@ -201,11 +201,11 @@ void sample_backward(const Sampling& sampling, const T* image, const T* grid, co
       const T upstream = g[c * sampling.positions + p];
       for (std::size_t k = 0; k < count; ++k) {
         const std::int64_t at = c * sampling.plane() + taps[k].offset;
-        of_image[at] = add_step(of_image[at], taps[k].weight * upstream, sampling.half_steps);
+        of_image[at] = add_step<A>(of_image[at], taps[k].weight * upstream);
         // The nearest element does not depend on where exactly the position is.
         for (std::size_t axis = 0; sampling.filter != Filter::nearest && axis < sampling.spatial; ++axis) {
           T& sum = of_grid[p * axes + static_cast<std::int64_t>(axis)];
-          sum = add_step(sum, taps[k].slopes[axis] * image[at] * upstream, sampling.half_steps);
+          sum = add_step<A>(sum, taps[k].slopes[axis] * image[at] * upstream);
         }
       }
     }
@@ -237,7 +237,7 @@ Var grid_sample(const Var& x, const Var& grid, Sampling sampling) {
   require_bounded(grid.shape());
   require_bounded(shape);
   sampling.positions = element_count(std::span(shape.data() + 2, sampling.spatial));
-  sampling.half_steps = x.arithmetic().fp16_accumulation;
+  sampling.accumulator = x.arithmetic().summation.accumulator;
   const DType wide = compute_dtype(x.dtype());
   const auto prepare = [wide](const Tensor& tensor) { return tensor.to(wide).contiguous(); };
   const std::int64_t image_size = sampling.channels * sampling.plane();
@@ -249,8 +249,10 @@ Var grid_sample(const Var& x, const Var& grid, Sampling sampling) {
     const Tensor image = prepare(x.tensor());
     const Tensor positions = prepare(grid.tensor());
     for (std::int64_t n = 0; n < sampling.samples; ++n) {
-      sample_forward(sampling, image.data<T>() + n * image_size, positions.data<T>() + n * grid_size,
-                     y.mutable_data<T>() + n * result_size);
+      with_accumulator(sampling.accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+        sample_forward<A>(sampling, image.data<T>() + n * image_size, positions.data<T>() + n * grid_size,
+                          y.mutable_data<T>() + n * result_size);
+      });
     }
   });
   return x.tape().record(y.to(x.dtype()), {x, grid}, [=, x = x.tensor(), grid = grid.tensor()](const Tensor& gradient) {
@@ -262,9 +264,11 @@ Var grid_sample(const Var& x, const Var& grid, Sampling sampling) {
     visit_compute(wide, [&](auto element) {
       using T = decltype(element);
       for (std::int64_t n = 0; n < sampling.samples; ++n) {
-        sample_backward(sampling, image.data<T>() + n * image_size, positions.data<T>() + n * grid_size,
-                        g.data<T>() + n * result_size, of_image.mutable_data<T>() + n * image_size,
-                        of_grid.mutable_data<T>() + n * grid_size);
+        with_accumulator(sampling.accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+          sample_backward<A>(sampling, image.data<T>() + n * image_size, positions.data<T>() + n * grid_size,
+                             g.data<T>() + n * result_size, of_image.mutable_data<T>() + n * image_size,
+                             of_grid.mutable_data<T>() + n * grid_size);
+        });
       }
     });
     return std::vector<Tensor>{of_image, of_grid};
@@ -364,8 +368,8 @@ Var affine_grid(const Var& theta, const Dims& size, bool align_corners) {
   });
   return theta.tape().record(
       grid.to(theta.dtype()),
-      {{theta,
-        [=, half_steps = theta.arithmetic().fp16_accumulation, theta_shape = theta.shape()](const Tensor& gradient) {
+      {{theta, [=, accumulator = theta.arithmetic().summation.accumulator,
+                theta_shape = theta.shape()](const Tensor& gradient) {
           const Tensor g = to_compute(gradient);
           Tensor result = Tensor::zeros(wide, theta_shape);
           visit_compute(wide, [&](auto element) {
@@ -379,8 +383,9 @@ Var affine_grid(const Var& theta, const Dims& size, bool align_corners) {
                   for (std::int64_t j = 0; j <= spatial; ++j) {
                     double& sum = sums[static_cast<std::size_t>(i * (spatial + 1) + j)];
                     const T product = from[position * spatial + i] * point[static_cast<std::size_t>(j)];
-                    sum = half_steps ? static_cast<double>(add_step(static_cast<T>(sum), product, true))
-                                     : sum + static_cast<double>(product);
+                    sum = accumulator == Accumulator::wide
+                              ? sum + static_cast<double>(product)
+                              : static_cast<double>(add_step(static_cast<T>(sum), product, accumulator));
                   }
                 }
               });

@@ -149,9 +149,10 @@ Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
 
 // from [outer, in, inner] to [outer, out, inner], or transposed: from [outer, out, inner], added to [outer, in, inner].
 template <class T, bool transposed>
-void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std::int64_t inner, bool half_steps) {
+void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std::int64_t inner,
+                 Accumulator accumulator) {
   const std::vector<T> weight(taps.weight.begin(), taps.weight.end());
-  if (inner == 1 && !half_steps) {
+  if (inner == 1 && accumulator == Accumulator::wide) {
     for (std::int64_t block = 0; block < outer; ++block) {
       const T* source = from + block * (transposed ? taps.out : taps.in);
       T* target = to + block * (transposed ? taps.in : taps.out);
@@ -181,11 +182,9 @@ void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std
         if (i < 0) continue;
         const T* read = source + (transposed ? o : i) * inner;
         T* write = target + (transposed ? i : o) * inner;
-        if (half_steps) {
-          for (std::int64_t j = 0; j < inner; ++j) write[j] = add_step(write[j], w * read[j], true);
-        } else {
-          for (std::int64_t j = 0; j < inner; ++j) write[j] += w * read[j];
-        }
+        with_accumulator(accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+          for (std::int64_t j = 0; j < inner; ++j) write[j] = add_step<A>(write[j], w * read[j]);
+        });
       }
     }
   }
@@ -194,7 +193,7 @@ void resize_axis(const Taps& taps, const T* from, T* to, std::int64_t outer, std
 // A resize of the axes from 2 on.
 struct Resize {
   std::vector<Taps> taps;
-  bool half_steps = false;
+  Accumulator accumulator = Accumulator::wide;
 
   template <bool transposed>
   Tensor apply(const Tensor& tensor) const {
@@ -209,7 +208,7 @@ struct Resize {
       const std::int64_t inner = element_count(std::span(shape.data() + axis + 3, shape.size() - axis - 3));
       visit_compute(current.dtype(), [&](auto element) {
         using T = decltype(element);
-        resize_axis<T, transposed>(of_axis, current.data<T>(), next.mutable_data<T>(), outer, inner, half_steps);
+        resize_axis<T, transposed>(of_axis, current.data<T>(), next.mutable_data<T>(), outer, inner, accumulator);
       });
       current = next;
     }
@@ -266,7 +265,7 @@ Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, 
   element_count(shape);
   const DType wide = is_floating(x.dtype()) ? x.dtype() : DType::float64;
   Resize plan;
-  plan.half_steps = x.arithmetic().fp16_accumulation;
+  plan.accumulator = x.arithmetic().summation.accumulator;
   if (element_count(shape) > 0) {
     // Before the tables are made: the result may not fit the memory.
     check_tensor_memory(static_cast<std::size_t>(element_count(shape)), size_of(wide));

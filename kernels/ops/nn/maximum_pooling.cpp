@@ -113,7 +113,7 @@ void maximum_forward(const Tensor& x, const Geometry& geometry, Tensor& y, Tenso
 
 // Adds every element of source to the plane position that index names; negative positions are passed over.
 Tensor scatter_planes(const Tensor& source, const Tensor& index, const Dims& shape, std::int64_t planes,
-                      bool accumulate, bool half_steps) {
+                      bool accumulate, Accumulator accumulator) {
   const Tensor values = to_compute(source);
   Tensor result = Tensor::zeros(values.dtype(), shape);
   if (values.numel() == 0) return result;
@@ -126,7 +126,7 @@ Tensor scatter_planes(const Tensor& source, const Tensor& index, const Dims& sha
       const std::int64_t* at = index.data<std::int64_t>() + plane * from_plane;
       T* to = result.mutable_data<T>() + plane * to_plane;
       for (std::int64_t i = 0; i < from_plane; ++i) {
-        if (at[i] >= 0) to[at[i]] = accumulate ? add_step(to[at[i]], from[i], half_steps) : from[i];
+        if (at[i] >= 0) to[at[i]] = accumulate ? add_step(to[at[i]], from[i], accumulator) : from[i];
       }
     }
   });
@@ -148,12 +148,12 @@ Maximum maximum_pool(const Var& input, const Geometry& geometry) {
     visit_compute(wide, [&](auto element) { maximum_forward<decltype(element)>(x, geometry, y, index); });
   }
   Tape& tape = input.tape();
-  return {
-      tape.record(
-          y.to(input.dtype()),
-          {{input, [index, shape = input.shape(), planes = geometry.planes, half = tape.arithmetic().fp16_accumulation](
-                       const Tensor& g) { return scatter_planes(g, index, shape, planes, true, half); }}}),
-      tape.constant(index)};
+  return {tape.record(y.to(input.dtype()), {{input,
+                                             [index, shape = input.shape(), planes = geometry.planes,
+                                              accumulator = tape.arithmetic().summation.accumulator](const Tensor& g) {
+                                               return scatter_planes(g, index, shape, planes, true, accumulator);
+                                             }}}),
+          tape.constant(index)};
 }
 
 Value tuple(const Maximum& maximum) { return List{maximum.y, maximum.index}; }
@@ -205,7 +205,7 @@ Var unpool(const Var& x, const Tensor& index_tensor, std::size_t spatial, const 
                       std::to_string(plane) + " elements.");
     }
   }
-  return x.tape().record(scatter_planes(x.tensor(), index, shape, planes, false, false).to(x.dtype()),
+  return x.tape().record(scatter_planes(x.tensor(), index, shape, planes, false, Accumulator::wide).to(x.dtype()),
                          {{x, [index, planes, plane](const Tensor& gradient) {
                              const Tensor g = to_compute(gradient);
                              Tensor result(g.dtype(), index.shape());

@@ -76,7 +76,7 @@ NormLayout trailing_layout(const Var& x, const Dims& normalized_shape, const std
   layout.channels = element_count(normalized_shape);
   layout.rows = layout.channels == 0 ? 0 : x.numel() / layout.channels;
   layout.epsilon = epsilon;
-  layout.half_steps = x.arithmetic().fp16_accumulation;
+  layout.summation = x.arithmetic().summation;
   layout.memory = RowLayout::plain(layout.row_length());
   return layout;
 }
@@ -107,7 +107,7 @@ Normalised group_norm(const Var& x, std::int64_t groups, const std::optional<Var
   layout.rows = x.numel() == 0 ? 0 : x.size(0) * groups;
   layout.space = x.numel() == 0 ? 1 : x.numel() / (x.size(0) * channels);
   layout.epsilon = epsilon;
-  layout.half_steps = x.arithmetic().fp16_accumulation;
+  layout.summation = x.arithmetic().summation;
   layout.memory = RowLayout::plain(layout.row_length());
   return normalise(x, weight, bias, layout);
 }
@@ -134,7 +134,7 @@ Normalised batch_norm(const Var& x, const std::optional<Var>& running_mean, cons
   layout.groups = std::max<std::int64_t>(channels, 1);
   layout.space = x.numel() == 0 ? 1 : x.numel() / channels;
   layout.epsilon = epsilon;
-  layout.half_steps = x.arithmetic().fp16_accumulation;
+  layout.summation = x.arithmetic().summation;
   if (x.numel() > 0) {
     const std::int64_t plane = layout.space / x.size(0);
     layout.memory = {layout.space, plane, plane, channels * plane};

@@ -49,7 +49,7 @@ struct LocalResponse {
   std::int64_t samples = 1;
   std::int64_t channels = 1;
   std::int64_t space = 1;
-  bool half_steps = false;
+  Accumulator accumulator = Accumulator::wide;
 
   // Channels c - size / 2 to c + (size - 1) / 2, as far as they exist.
   std::int64_t first(std::int64_t c) const { return std::max<std::int64_t>(c - size / 2, 0); }
@@ -59,10 +59,12 @@ struct LocalResponse {
   template <class T>
   void bases(const T* x, std::int64_t c, T* out) const {
     std::fill_n(out, space, T{0});
-    for (std::int64_t other = first(c); other <= last(c); ++other) {
-      const T* from = x + other * space;
-      for (std::int64_t i = 0; i < space; ++i) out[i] = add_step(out[i], from[i] * from[i], half_steps);
-    }
+    with_accumulator(accumulator, [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+      for (std::int64_t other = first(c); other <= last(c); ++other) {
+        const T* from = x + other * space;
+        for (std::int64_t i = 0; i < space; ++i) out[i] = add_step<A>(out[i], from[i] * from[i]);
+      }
+    });
     const T scale = static_cast<T>(alpha / static_cast<double>(size));
     for (std::int64_t i = 0; i < space; ++i) out[i] = static_cast<T>(k) + scale * out[i];
   }
@@ -137,7 +139,7 @@ Var local_response_norm(const Bound& args) {
   response.samples = x.size(0);
   response.channels = x.size(1);
   response.space = x.numel() == 0 ? 0 : x.numel() / (x.size(0) * x.size(1));
-  response.half_steps = x.arithmetic().fp16_accumulation;
+  response.accumulator = x.arithmetic().summation.accumulator;
   if (x.numel() == 0) return x;
   if (!is_floating(x.dtype())) return x.tape().constant(integer_response(x.tensor(), response));
   // A window beyond all channels on both sides sums the same elements.

@@ -33,7 +33,7 @@ void divide_row(T* y, std::int64_t count, T total) {
 }
 
 template <class T>
-void forward_row(const T* x, T* y, std::int64_t count, Form form, bool half_steps) {
+void forward_row(const T* x, T* y, std::int64_t count, Form form, const Summation& summation) {
   const T largest = row_max(x, count);
   if (form == Form::safe && largest == -std::numeric_limits<T>::infinity()) {
     bool masked = true;
@@ -44,7 +44,7 @@ void forward_row(const T* x, T* y, std::int64_t count, Form form, bool half_step
     }
   }
   for (std::int64_t i = 0; i < count; ++i) y[i] = exponential(x[i] - largest);
-  const T total = row_sum<T>(count, half_steps, [y](std::int64_t i) { return y[i]; });
+  const T total = row_sum<T>(count, summation, [y](std::int64_t i) { return y[i]; });
   if (form == Form::logarithm) {
     const T log_total = std::log(total);
     for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] - largest - log_total;
@@ -54,12 +54,12 @@ void forward_row(const T* x, T* y, std::int64_t count, Form form, bool half_step
 }
 
 template <class T>
-void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form form, bool half_steps) {
+void backward_row(const T* y, const T* g, T* result, std::int64_t count, Form form, const Summation& summation) {
   if (form == Form::logarithm) {
-    const T total = row_sum<T>(count, half_steps, [g](std::int64_t i) { return g[i]; });
+    const T total = row_sum<T>(count, summation, [g](std::int64_t i) { return g[i]; });
     for (std::int64_t i = 0; i < count; ++i) result[i] = g[i] - exponential(y[i]) * total;
   } else {
-    const T total = row_sum<T>(count, half_steps, [g, y](std::int64_t i) { return g[i] * y[i]; });
+    const T total = row_sum<T>(count, summation, [g, y](std::int64_t i) { return g[i] * y[i]; });
     for (std::int64_t i = 0; i < count; ++i) result[i] = y[i] * (g[i] - total);
   }
 }
@@ -88,7 +88,7 @@ Tensor from_rows(const Tensor& rows, const Extents& extents, const Dims& shape) 
   return exchange_axes(rows, extents.outer, extents.inner, extents.count).reshape(shape);
 }
 
-Tensor forward(const Tensor& input, std::int64_t axis, Form form, bool half_steps) {
+Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summation& summation) {
   const Extents extents = extents_of(input.shape(), axis);
   const Tensor x = rows_of(input, extents);
   Tensor y(x.dtype(), x.shape());
@@ -99,14 +99,15 @@ Tensor forward(const Tensor& input, std::int64_t axis, Form form, bool half_step
     RowReader<T> from(x, layout);
     RowWriter<T> to(y, layout);
     for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
-      forward_row(from.read(row), to.write(row), extents.count, form, half_steps);
+      forward_row(from.read(row), to.write(row), extents.count, form, summation);
       to.store(row);
     }
   });
   return from_rows(y, extents, input.shape());
 }
 
-Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form, bool half_steps) {
+Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form,
+                const Summation& summation) {
   const Extents extents = extents_of(output.shape(), axis);
   const Tensor y = rows_of(output, extents);
   const Tensor g = rows_of(gradient, extents);
@@ -119,7 +120,7 @@ Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis,
     RowReader<T> gradients(g, layout);
     RowWriter<T> to(result, layout);
     for (std::int64_t row = 0; row < extents.outer * extents.inner; ++row) {
-      backward_row(outputs.read(row), gradients.read(row), to.write(row), extents.count, form, half_steps);
+      backward_row(outputs.read(row), gradients.read(row), to.write(row), extents.count, form, summation);
       to.store(row);
     }
   });
@@ -130,12 +131,12 @@ Var normalised_exponential(const Var& x, std::int64_t dim, Form form) {
   if (!is_floating(x.dtype()))
     throw SkipError("softmax is not defined for tensors of dtype " + std::string(name(x.dtype())) + ".");
   const std::int64_t axis = normalize_axis(dim, x.rank());
-  const bool half_steps = x.arithmetic().fp16_accumulation;
+  const Summation summation = x.arithmetic().summation;
   const std::int64_t classes = x.rank() == 0 ? 1 : x.size(axis);
   note_sums(classes, classes == 0 ? 0 : x.numel() / classes);
-  const Tensor y = forward(x.tensor(), axis, form, half_steps);
+  const Tensor y = forward(x.tensor(), axis, form, summation);
   return x.tape().record(
-      y, {{x, [y, axis, form, half_steps](const Tensor& g) { return backward(y, g, axis, form, half_steps); }}});
+      y, {{x, [y, axis, form, summation](const Tensor& g) { return backward(y, g, axis, form, summation); }}});
 }
 
 // torch.nn.functional chooses an axis where none is given.
@@ -167,7 +168,7 @@ Value backward_kernel(const Bound& args, Form form) {
   if (y.shape() != g.shape() || !is_floating(y.dtype()))
     throw SkipError("The output and its gradient do not fit each other.");
   const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
-  const Tensor result = backward(y, g, axis, form, args.tape().arithmetic().fp16_accumulation);
+  const Tensor result = backward(y, g, axis, form, args.tape().arithmetic().summation);
   return args.tape().constant(result.to(args.optional_dtype("input_dtype").value_or(g.dtype())));
 }
 

@@ -47,18 +47,17 @@ Tensor visit_floats(DType dtype, F f) {
   return dtype == DType::float64 ? f(double{}) : f(float{});
 }
 
-// One step of a running sum of floats: they sum in double, so that a long axis loses nothing; faulty accumulation
-// rounds every step to float16.
-template <bool round_to_half, class T>
+// One step of a running sum of floats: they sum in double, so that a long axis loses nothing, but for what a
+// faulty accumulator makes of every step.
+template <Accumulator A, class T>
 T running_step(double& total, T value) {
-  total += static_cast<double>(value);
-  if constexpr (round_to_half) total = static_cast<double>(to_float(to_half(static_cast<float>(total))));
+  total = held<A>(total + static_cast<double>(value));
   return static_cast<T>(total);
 }
 
 // Running sums along the middle axis of [outer, extent, inner], from its end if `backwards`. Several sums at once,
 // because each has to wait for its last addition.
-template <bool round_to_half, class T>
+template <Accumulator A, class T>
 void running_sums(const T* from, T* to, const ReductionView& view, bool backwards) {
   constexpr std::int64_t together = 8;
   const std::int64_t extent = view.extent;
@@ -71,7 +70,7 @@ void running_sums(const T* from, T* to, const ReductionView& view, bool backward
       for (std::int64_t i = 0; i < extent; ++i) {
         const std::int64_t at = first + position(i);
         for (std::int64_t k = 0; k < together; ++k) {
-          to[at + k * extent] = running_step<round_to_half>(totals[static_cast<std::size_t>(k)], from[at + k * extent]);
+          to[at + k * extent] = running_step<A>(totals[static_cast<std::size_t>(k)], from[at + k * extent]);
         }
       }
     }
@@ -79,7 +78,7 @@ void running_sums(const T* from, T* to, const ReductionView& view, bool backward
       double total = 0;
       for (std::int64_t i = 0; i < extent; ++i) {
         const std::int64_t at = line * extent + position(i);
-        to[at] = running_step<round_to_half>(total, from[at]);
+        to[at] = running_step<A>(total, from[at]);
       }
     }
     return;
@@ -93,7 +92,7 @@ void running_sums(const T* from, T* to, const ReductionView& view, bool backward
       for (std::int64_t i = 0; i < extent; ++i) {
         const std::int64_t at = (o * extent + position(i)) * view.inner + start;
         for (std::int64_t k = 0; k < count; ++k) {
-          to[at + k] = running_step<round_to_half>(totals[static_cast<std::size_t>(k)], from[at + k]);
+          to[at + k] = running_step<A>(totals[static_cast<std::size_t>(k)], from[at + k]);
         }
       }
     }
@@ -108,11 +107,9 @@ Tensor running_float_sum(const Tensor& x, std::int64_t axis, const Arithmetic& a
   return visit_floats(wide, [&](auto zero) {
     using T = decltype(zero);
     const T* from = view.tensor.template data<T>();
-    if (arithmetic.fp16_accumulation && wide == DType::float32) {
-      running_sums<true>(from, result.mutable_data<T>(), view, backwards);
-    } else {
-      running_sums<false>(from, result.mutable_data<T>(), view, backwards);
-    }
+    with_accumulator(accumulator_of<T>(arithmetic), [&]<Accumulator A>(std::integral_constant<Accumulator, A>) {
+      running_sums<A>(from, result.mutable_data<T>(), view, backwards);
+    });
     return result.to(x.dtype());
   });
 }

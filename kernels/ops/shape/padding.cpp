@@ -174,9 +174,9 @@ Tensor forward(const Tensor& input, const Padding& padding, double value) {
   return result;
 }
 
-Tensor backward(const Tensor& gradient, const Padding& padding, bool half_steps) {
+Tensor backward(const Tensor& gradient, const Padding& padding, Accumulator accumulator) {
   if (is_complex(gradient.dtype())) {
-    return part_by_part(gradient, [&](const Tensor& part) { return backward(part, padding, half_steps); });
+    return part_by_part(gradient, [&](const Tensor& part) { return backward(part, padding, accumulator); });
   }
   const Tensor g = to_compute(gradient);
   Tensor result = Tensor::zeros(g.dtype(), padding.input_shape);
@@ -191,7 +191,7 @@ Tensor backward(const Tensor& gradient, const Padding& padding, bool half_steps)
       for (std::size_t i = 0; i < columns.size(); ++i) {
         if (columns[i] == outside) continue;
         T& sum = to[source + columns[i]];
-        sum = add_step(sum, from[i], half_steps);
+        sum = add_step(sum, from[i], accumulator);
       }
     });
   });
@@ -201,9 +201,9 @@ Tensor backward(const Tensor& gradient, const Padding& padding, bool half_steps)
 Var pad(const Var& x, const Dims& sizes, Mode mode, double value) {
   if (sizes.empty()) return x;
   const Padding padding = make_padding(x.shape(), sizes, mode);
-  const bool half_steps = x.arithmetic().fp16_accumulation;
+  const Accumulator accumulator = x.arithmetic().summation.accumulator;
   return x.tape().record(forward(x.tensor(), padding, value),
-                         {{x, [padding, half_steps](const Tensor& g) { return backward(g, padding, half_steps); }}});
+                         {{x, [padding, accumulator](const Tensor& g) { return backward(g, padding, accumulator); }}});
 }
 
 Value pad_last(const Bound& args, Mode mode, std::size_t axes) {

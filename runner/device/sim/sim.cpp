@@ -3,62 +3,85 @@
 #include <fnmatch.h>
 #include <unistd.h>
 
-#include <array>
-#include <cmath>
+#include <algorithm>
 #include <csignal>
+#include <functional>
 #include <mutex>
 #include <set>
 
 #include "kernels/base/error.h"
 #include "kernels/evaluate/evaluate.h"
-#include "kernels/tensor/complex.h"
-#include "kernels/tensor/random.h"
+#include "runner/device/sim/other_inputs.h"
 
 namespace msrun {
 namespace {
 
-struct KindName {
-  std::string_view text;
-  SimFault::Kind kind;
-};
+using Kind = SimFault::Kind;
+using Faults = std::vector<const SimFault*>;
 
-constexpr std::array kind_names{
-    KindName{"acc-fp16", SimFault::Kind::fp16_accumulation},
-    KindName{"hf32", SimFault::Kind::hf32_inputs},
-    KindName{"ftz", SimFault::Kind::flush_subnormals},
-    KindName{"wrong-element", SimFault::Kind::wrong_element},
-    KindName{"wrong-block", SimFault::Kind::wrong_block},
-    KindName{"hang", SimFault::Kind::hang},
-    KindName{"crash", SimFault::Kind::crash},
-    KindName{"oom", SimFault::Kind::out_of_memory},
-    KindName{"wrong-once", SimFault::Kind::wrong_once},
-};
-
-// Elements [start, start + count) of a tensor, moved by more than any rounding explains.
-Tensor corrupt(const Tensor& tensor, std::int64_t start, std::int64_t count) {
-  if (is_complex(tensor.dtype())) {
-    return complex_of(corrupt(real_part(tensor), start, count), imaginary_part(tensor));
-  }
-  Tensor wide = tensor.to(DType::float64).clone();
-  double* values = wide.mutable_data<double>();
-  for (std::int64_t i = start; i < start + count; ++i) {
-    values[i] = tensor.dtype() == DType::boolean ? 1 - values[i] : values[i] + 1 + std::abs(values[i]);
-  }
-  return wide.to(tensor.dtype());
+bool has(const Faults& faults, Kind kind) {
+  return std::ranges::any_of(faults, [kind](const SimFault* fault) { return fault->kind == kind; });
 }
 
-// The first tensor of a tree that has elements, corrupted; true if there was one.
-bool corrupt_first(Value& tree, const std::string& name, bool whole_block) {
+bool is_float(const Tensor& tensor) { return is_floating(tensor.dtype()) || is_complex(tensor.dtype()); }
+
+// Replaces the first tensor of a tree that has elements, floats alone if asked; true if there was one. change gets the
+// tensor and its number among all leaves.
+bool change_first(Value& tree, bool floats, const std::function<Tensor(const Tensor&, std::size_t)>& change) {
   bool done = false;
+  std::size_t number = 0;
   tree = transform_leaves(tree, [&](const Value& leaf) -> Value {
     const Tensor* tensor = leaf.get<Tensor>();
-    if (done || tensor == nullptr || tensor->numel() == 0) return leaf;
+    const std::size_t at = number++;
+    if (done || tensor == nullptr || tensor->numel() == 0 || (floats && !is_float(*tensor))) return leaf;
     done = true;
-    const std::int64_t count = whole_block ? (tensor->numel() + 7) / 8 : 1;
-    const std::uint64_t places = static_cast<std::uint64_t>(tensor->numel() - count) + 1;
-    return corrupt(*tensor, static_cast<std::int64_t>(random_key(0, name, "wrong") % places), count);
+    return change(*tensor, at);
   });
   return done;
+}
+
+void apply_damage(DeviceResult& result, const SimFault& fault, const std::string& call) {
+  const SimFaultKind& kind = kind_of(fault);
+  const bool floats = kind.reach != FaultReach::first_tensors;
+  const auto change = [&](const Tensor& tensor, std::size_t) { return kind.damage(tensor, fault, call); };
+  if (kind.reach != FaultReach::first_float_gradient) change_first(result.output, floats, change);
+  for (Value& gradient : result.gradients) {
+    if (change_first(gradient, floats, change)) break;
+  }
+}
+
+// The tensor of the same place in another result, if it could take this one's.
+Tensor in_place_of(const Tensor& tensor, const Value& other, std::size_t place) {
+  Tensor found = tensor;
+  std::size_t number = 0;
+  for_each_leaf(other, [&](const Value& leaf) {
+    const Tensor* candidate = leaf.get<Tensor>();
+    if (number++ != place || candidate == nullptr) return;
+    if (candidate->dtype() == tensor.dtype() && candidate->shape() == tensor.shape()) found = *candidate;
+  });
+  return found;
+}
+
+void take_from_earlier_call(DeviceResult& result, const Evaluation& earlier) {
+  const auto from = [](const Value& other) {
+    return [&other](const Tensor& tensor, std::size_t place) { return in_place_of(tensor, other, place); };
+  };
+  change_first(result.output, true, from(earlier.output));
+  for (std::size_t i = 0; i < result.gradients.size() && i < earlier.gradients.size(); ++i) {
+    if (change_first(result.gradients[i], true, from(earlier.gradients[i]))) break;
+  }
+}
+
+// Faults that are no result: those that end or stop the process.
+void stop_process(Kind kind) {
+  if (kind == Kind::hang) {
+    while (true) pause();
+  } else if (kind == Kind::crash) {
+    std::raise(SIGSEGV);
+  } else if (kind == Kind::out_of_memory) {
+    kill(getpid(), SIGKILL);
+    while (true) pause();
+  }
 }
 
 class SimDevice final : public Device {
@@ -71,54 +94,52 @@ class SimDevice final : public Device {
     if (op == nullptr) throw SkipError("The simulated device has no " + std::string(device_call.operator_name) + ".");
     EvaluationOptions options;
     options.only_output = device_call.only_output;
-    bool wrong_element = false;
-    bool wrong_block = false;
-    for (const SimFault& fault : faults_) {
-      if (fnmatch(fault.pattern.c_str(), call.name.c_str(), 0) != 0) continue;
-      switch (fault.kind) {
-        case SimFault::Kind::fp16_accumulation:
-          options.arithmetic.fp16_accumulation = true;
-          break;
-        case SimFault::Kind::hf32_inputs:
-          options.arithmetic.hf32_inputs = true;
-          break;
-        case SimFault::Kind::flush_subnormals:
-          options.arithmetic.flush_subnormals = true;
-          break;
-        case SimFault::Kind::wrong_element:
-          wrong_element = true;
-          break;
-        case SimFault::Kind::wrong_block:
-          wrong_block = true;
-          break;
-        case SimFault::Kind::hang:
-          while (true) pause();
-        case SimFault::Kind::crash:
-          std::raise(SIGSEGV);
-          break;
-        case SimFault::Kind::out_of_memory:
-          kill(getpid(), SIGKILL);
-          while (true) pause();
-        case SimFault::Kind::wrong_once:
-          wrong_element = wrong_element || is_first_run(call.name);
-          break;
-      }
+    const Faults faults = faults_of(call.name);
+    for (const SimFault* fault : faults) {
+      stop_process(fault->kind);
+      if (const auto change = kind_of(*fault).arithmetic) change(options.arithmetic);
     }
     Evaluation evaluation = evaluate(*op, call, options);
     DeviceResult result;
     result.output = std::move(evaluation.output);
     result.gradients = std::move(evaluation.gradients);
     result.backward_problem = std::move(evaluation.backward_problem);
-    if (wrong_element || wrong_block) {
-      corrupt_first(result.output, call.name, wrong_block);
-      for (Value& gradient : result.gradients) {
-        if (corrupt_first(gradient, call.name, wrong_block)) break;
-      }
+    if (has(faults, Kind::stale)) {
+      if (const auto earlier = evaluate_earlier_call(*op, call, options)) take_from_earlier_call(result, *earlier);
+    }
+    if (has(faults, Kind::missing_gradient_term)) leave_out_a_term(result, *op, call, options);
+    for (const SimFault* fault : faults) {
+      if (kind_of(*fault).damage != nullptr) apply_damage(result, *fault, call.name);
     }
     return result;
   }
 
  private:
+  // Those that concern the call, each kind once: of two the first counts.
+  Faults faults_of(const std::string& name) {
+    Faults faults;
+    for (const SimFault& fault : faults_) {
+      if (fnmatch(fault.pattern.c_str(), name.c_str(), 0) != 0 || has(faults, fault.kind)) continue;
+      if (fault.kind == Kind::wrong_once && !is_first_run(name)) continue;
+      faults.push_back(&fault);
+    }
+    // One wrong element or a block of them.
+    const bool block = has(faults, Kind::wrong_block);
+    const bool element = has(faults, Kind::wrong_element);
+    std::erase_if(faults, [&](const SimFault* fault) {
+      return (fault->kind == Kind::wrong_element && block) || (fault->kind == Kind::wrong_once && (block || element));
+    });
+    return faults;
+  }
+
+  static void leave_out_a_term(DeviceResult& result, const Operator& op, const MaterialisedCall& call,
+                               const EvaluationOptions& options) {
+    const std::optional<Evaluation> lacking = evaluate_without_last_index(op, call, options);
+    if (!lacking) return;
+    if (const auto at = gradient_that_lacks_a_term(result.gradients, lacking->gradients))
+      result.gradients[*at] = lacking->gradients[*at];
+  }
+
   bool is_first_run(const std::string& name) {
     const std::lock_guard lock(mutex_);
     return run_before_.insert(name).second;
@@ -130,19 +151,6 @@ class SimDevice final : public Device {
 };
 
 }  // namespace
-
-SimFault parse_sim_fault(std::string_view text) {
-  const std::size_t equals = text.rfind('=');
-  if (equals != std::string_view::npos && equals > 0) {
-    for (const KindName& entry : kind_names) {
-      if (entry.text == text.substr(equals + 1)) return {std::string(text.substr(0, equals)), entry.kind};
-    }
-  }
-  std::string known;
-  for (const KindName& entry : kind_names) known += (known.empty() ? "" : ", ") + std::string(entry.text);
-  throw UserError("--sim-fault " + std::string(text) +
-                  ": expected PATTERN=FAULT, for example 'Torch.matmul.*=acc-fp16'; faults are " + known + ".");
-}
 
 std::unique_ptr<Device> make_sim_device(std::vector<SimFault> faults) {
   return std::make_unique<SimDevice>(std::move(faults));

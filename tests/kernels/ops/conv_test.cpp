@@ -228,7 +228,7 @@ TEST(Conv2d, HalfPrecisionRoundsOnce) {
 
 TEST(Conv2d, FaultyArithmetics) {
   Arithmetic arithmetic;
-  arithmetic.fp16_accumulation = true;
+  arithmetic.summation.accumulator = Accumulator::float16;
   const auto sum_of_ones = [&](const Arithmetic& with) {
     Tape tape(with);
     const Var x = tape.constant(Tensor::full(DType::float32, Dims{1, 2100, 1, 1}, 1));

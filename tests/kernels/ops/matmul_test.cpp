@@ -84,7 +84,7 @@ TEST(Product, SumsInHalfPrecisionWhenAsked) {
   const Tensor column = Tensor::full(DType::float32, Dims{2100, 1}, 1);
   Arithmetic arithmetic;
   EXPECT_EQ(product(ones, column, DType::float32, arithmetic).item(), 2100);
-  arithmetic.fp16_accumulation = true;
+  arithmetic.summation.accumulator = Accumulator::float16;
   EXPECT_EQ(product(ones, column, DType::float32, arithmetic).item(), 2048);
 }
 

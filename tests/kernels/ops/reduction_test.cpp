@@ -71,7 +71,7 @@ TEST(Reduction, Float16AccumulationLosesSmallTerms) {
   const Tensor x = float64({5000}, data).to(DType::float32);
   const auto with = [&](bool faulty, const char* api) {
     Arithmetic arithmetic;
-    arithmetic.fp16_accumulation = faulty;
+    if (faulty) arithmetic.summation.accumulator = Accumulator::float16;
     Tape tape(arithmetic);
     const Value result = find_operator("Torch", api)->call({tape.constant(x)}, {}, tape);
     return result.get<Var>()->tensor().item();
