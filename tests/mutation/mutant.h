@@ -1,5 +1,5 @@
-// Which of the mutants that are compiled into this program is on. Included by the copies of sources that mutate.py makes,
-// and by nothing else.
+// Which of the mutants that are compiled into this program is on. Included by the copies of sources that mutate.py
+// makes, and by nothing else.
 #pragma once
 
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 
 namespace msrun {
 
-// MSRUN_MUTANT is the number of the mutant that is on; without it all are off. MSRUN_MUTANTS_REACHED names a file with a
-// byte for every number, in which those whose places were executed are set to 1: it is shared memory, so that processes
-// that were forked, or end without a word, are seen as well.
+// MSRUN_MUTANT is the number of the mutant that is on; without it all are off. MSRUN_MUTANTS_REACHED names a file with
+// a byte for every number, in which those whose places were executed are set to 1: it is shared memory, so that
+// processes that were forked, or end without a word, are seen as well.
 struct Mutants {
   int chosen = 0;
   volatile unsigned char* reached = nullptr;

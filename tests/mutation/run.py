@@ -49,6 +49,7 @@ class Run:
         self.place = build / "mutants"
         built = json.loads((self.place / "sources" / "mutants.json").read_text())
         self.mutants, _ = mutate.read_lists()
+        self.deadline = float("inf")
         if built != [asdict(mutant) for mutant in self.mutants]:
             raise mutate.Mistake("the lists have changed since: build the target mutants again")
 
@@ -90,7 +91,9 @@ class Run:
         print(f"{program.path.name}: {program.seconds:.1f} s, comes to {sum(program.reached)} of {len(self.mutants)} mutants", flush=True)
 
     def judge(self, programs, mutant):
-        """The mutant, whether a test comes to it, and the test that fails; none if it survives."""
+        """The mutant, whether a test comes to it, and the test that fails; nothing if there is no time left."""
+        if time.monotonic() > self.deadline:
+            return None
         reaching = [program for program in programs if program.reached[mutant.number]]
         for program in reaching:
             if failed := self.fails(program, mutant.number, limit=30 + 10 * program.seconds):
@@ -98,21 +101,21 @@ class Run:
         return mutant, bool(reaching), None
 
 
-def chosen(run, arguments):
+def chosen(mutants, arguments):
+    """The mutants that are asked for, in the order in which they are tried."""
     if arguments.only:
         wanted = arguments.only.split(",")
-        return [m for m in run.mutants if m.name in wanted or m.name.split(".")[0] in wanted]
-    if arguments.all:
-        return run.mutants
-    seed = int(time.time()) if arguments.seed is None else arguments.seed
-    killable = [mutant for mutant in run.mutants if not mutant.survives]
-    print(f"a sample of {arguments.sample}, --seed {seed}")
-    return sorted(random.Random(seed).sample(killable, min(arguments.sample, len(killable))), key=lambda m: m.number)
+        mutants = [m for m in mutants if m.name in wanted or m.name.split(".")[0] in wanted]
+    if arguments.seconds:
+        seed = int(time.time()) if arguments.seed is None else arguments.seed
+        print(f"as many of {len(mutants)} mutants as {arguments.seconds} seconds allow, --seed {seed}")
+        mutants = random.Random(seed).sample(mutants, len(mutants))
+    return mutants
 
 
 def report(results, table):
     wrong = 0
-    for mutant, reached, failed in results:
+    for mutant, reached, failed in sorted(results, key=lambda result: result[0].number):
         if not failed:
             verdict = f"survives: {mutant.survives}" if mutant.survives else "SURVIVES" + ("" if reached else ": no test comes to it")
         else:
@@ -128,9 +131,8 @@ def report(results, table):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=Path, help="the folder of the build")
-    parser.add_argument("--all", action="store_true", help="all mutants, not a sample")
-    parser.add_argument("--sample", type=int, default=24, metavar="N", help="how many are drawn (24)")
-    parser.add_argument("--seed", type=int, help="of the drawing; by default another one each time, which is printed")
+    parser.add_argument("--seconds", type=float, metavar="N", help="as many mutants, at random, as so long allows")
+    parser.add_argument("--seed", type=int, help="of their order; by default another one each time, which is printed")
     parser.add_argument("--only", metavar="NAMES", help='"rounding" or "rounding.3", separated by commas')
     parser.add_argument("--end-to-end", action="store_true", help="end-to-end tests, too, for those that survive the others")
     parser.add_argument("--programs", help="of the programs of tests these alone, separated by commas")
@@ -140,15 +142,16 @@ def main():
     begin = time.monotonic()
     try:
         run = Run(arguments.build.resolve())
-        mutants = chosen(run, arguments)
+        mutants = chosen(run.mutants, arguments)
         wanted = UNIT_TESTS + ([END_TO_END] if arguments.end_to_end else [])
         if arguments.programs:
             wanted = [unit for unit in UNIT_TESTS + [END_TO_END] if unit[0] in arguments.programs.split(",")]
         programs = [run.program(*unit) for unit in wanted]
         for program in programs:
             run.measure(program)
+        run.deadline = begin + (arguments.seconds or float("inf"))
         with ThreadPoolExecutor(arguments.jobs) as pool:
-            results = list(pool.map(lambda mutant: run.judge(programs, mutant), mutants))
+            results = [result for result in pool.map(lambda mutant: run.judge(programs, mutant), mutants) if result]
     except (mutate.Mistake, OSError) as mistake:
         print(mistake, file=sys.stderr)
         return 2
