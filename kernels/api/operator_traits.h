@@ -101,6 +101,9 @@ struct OperatorTraits {
   constexpr bool runs_in_hf32(std::string_view api) const { return !hf32_as.empty() && hf32_as == api; }
   // What the call returns depends on the dtypes of its arguments, so that those of the benchmark are not raised.
   bool keeps_dtypes = false;
+  // Computed in one step that forms sums in the accumulator and rounds its result once, to nearest, and so are its
+  // gradients: at most two floating arguments, because a third, a bias, may be added in a step of its own.
+  bool rounds_once = false;
   // Why the backward is never run, as a Message; empty: it is run.
   std::string_view backward_refusal = {};
 

@@ -213,8 +213,13 @@ Comparison compare_shares_of_zeros(const Value& bench, const Value& device, cons
     return comparison;
   }
   const std::int64_t count = bench_tensor->numel();
-  if (count < 100) return comparison;
-  const std::int64_t difference = std::abs(zero_count(*bench_tensor) - zero_count(*device_tensor));
+  const std::int64_t zeros = zero_count(*device_tensor);
+  if (zeros == count) comparison.mistrust = Mistrust::all_dropped;
+  if (count < 100) {
+    comparison.mistrust = Mistrust::nothing_compared;
+    return comparison;
+  }
+  const std::int64_t difference = std::abs(zero_count(*bench_tensor) - zeros);
   const bool alike = static_cast<double>(difference) / static_cast<double>(count) < 0.1;
   comparison.status = alike ? Status::pass : Status::error;
   return comparison;

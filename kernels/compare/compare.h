@@ -38,6 +38,8 @@ struct Comparison {
     Tensor device;
   };
   std::vector<Pair> pairs = {};
+  // Where there are no rows, why the status proves little.
+  Mistrust mistrust = Mistrust::none;
 };
 
 // "softmax" of "Functional.softmax.0", "linalg.inv" of "Torch.linalg.inv.0", "add" of "Aten.add.Tensor.0". Throws

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/compare/columns.h"
+#include "kernels/compare/trust.h"
 
 namespace msrun {
 
@@ -38,6 +39,10 @@ struct DetailsRow {
   std::string message;
   // A warning or error that is within what rounding does to a right result (rounding.h).
   bool rounding_only = false;
+  // A float output further from the benchmark than rounding leads, whatever its status.
+  bool beyond_rounding = false;
+  // Of a float output that is not beyond rounding.
+  Trust trust;
 
   DetailsRow() = default;
   // With blank cells.

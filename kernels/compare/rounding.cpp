@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "kernels/compare/blocks.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
@@ -13,8 +15,15 @@ namespace {
 
 // The small multiple of the model, for both sides together: errors of independent roundings stay below half of it.
 constexpr double safety = 8;
-// The median of more than twice as many elements is taken of about this many.
-constexpr std::int64_t median_elements = 65536;
+// Of noise that is measured: the largest of many errors is some times their root mean square, and that of few samples
+// is uncertain.
+constexpr double noise_safety = 6;
+// Typical magnitudes of more than twice as many elements are taken of about this many.
+constexpr std::int64_t typical_elements = 4096;
+// Beyond so many times what rounding to the stored dtype does to a value and its terms, arithmetic that rounds
+// intermediate results has not rounded but jumped: to the other side of a step, to infinity, to another of equal
+// elements.
+constexpr double jump = 64;
 
 int smallest_exponent(DType dtype) {
   switch (dtype) {
@@ -36,52 +45,157 @@ void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int
                    count, to);
 }
 
-// The median magnitude of the finite values, which are reordered; 0 if there is none.
-double median_magnitude(std::vector<double>& values) {
-  std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  if (values.empty()) return 0;
-  for (double& value : values) value = std::abs(value);
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Every so many elements of a contiguous tensor.
-std::vector<double> sampled(const Tensor& tensor) {
-  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / median_elements);
+// About so many elements of a contiguous tensor, evenly spread.
+std::vector<double> sampled(const Tensor& tensor, std::int64_t elements = typical_elements) {
+  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / elements);
   std::vector<double> values(static_cast<std::size_t>((tensor.numel() + step - 1) / step));
   load(tensor, 0, static_cast<std::int64_t>(values.size()), step, values.data());
   return values;
 }
 
-double median_magnitude(const Tensor& tensor) {
-  std::vector<double> values = sampled(tensor);
-  return median_magnitude(values);
+// The median of magnitudes, which are reordered; 0 if there is none.
+double median(std::vector<double>& magnitudes) {
+  if (magnitudes.empty()) return 0;
+  const auto middle = magnitudes.begin() + static_cast<std::ptrdiff_t>(magnitudes.size() / 2);
+  std::nth_element(magnitudes.begin(), middle, magnitudes.end());
+  return *middle;
 }
 
-double median_difference(const Tensor& a, const Tensor& b) {
-  std::vector<double> values = sampled(a);
-  const std::vector<double> others = sampled(b);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= others[i];
-  return median_magnitude(values);
+std::vector<double> finite_magnitudes(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  for (double& value : values) value = std::abs(value);
+  return values;
 }
+
+// The median difference of b, of a dtype, from a, but for elements that jump.
+double median_difference(const Tensor& a, const Tensor& b, DType dtype) {
+  const std::vector<double> values = sampled(a);
+  std::vector<double> sizes = finite_magnitudes(values);
+  const double typical = median(sizes);
+  std::vector<double> differences = sampled(b);
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    const double difference = std::abs(differences[i] - values[i]);
+    const bool small = difference <= jump * epsilon(dtype) * std::max(std::abs(values[i]), typical);
+    differences[i] = small ? difference : std::numeric_limits<double>::infinity();
+  }
+  differences = finite_magnitudes(std::move(differences));
+  return median(differences);
+}
+
+// The median of noise as a share of values and their spread, because few samples may miss some elements; 0 without
+// noise.
+double median_share(const Tensor& noise, const Tensor& values, const Tensor& spread) {
+  if (!noise.defined()) return 0;
+  std::vector<double> shares = sampled(noise);
+  const std::vector<double> sizes = sampled(values);
+  std::vector<double> terms(sizes.size());
+  if (spread.defined()) terms = sampled(spread);
+  for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= std::abs(sizes[i]) + terms[i];
+  shares = finite_magnitudes(std::move(shares));
+  return median(shares);
+}
+
+// The typical magnitude of a tensor's elements: their median. It stands for the terms behind elements that are small
+// because their terms cancel. Where far more elements are small than cancellation leaves so, as in scores of which a
+// mask moves the others to -1e9, these are of another kind and have a typical magnitude of their own.
+class TypicalMagnitude {
+ public:
+  TypicalMagnitude() = default;
+  // Of values, in any order.
+  explicit TypicalMagnitude(std::vector<double> values) {
+    values = finite_magnitudes(std::move(values));
+    for (Kind& kind : kinds_) {
+      kind.typical = median(values);
+      if (kind.typical == 0) return;
+      const auto below = [&](double limit) {
+        return std::count_if(values.begin(), values.end(), [&](double value) { return value < limit; });
+      };
+      // Of values with a smooth density near zero a sixteenth is left of one limit that is so at the other.
+      const double limit = kind.typical / 256;
+      if (below(limit) <= below(16 * limit) / 8 + 1) return;
+      std::erase_if(values, [&](double value) { return value >= limit; });
+      kind.at_least = limit;
+    }
+    // A further kind is not told from the last.
+    kinds_.back().at_least = 0;
+  }
+
+  bool is_one_kind() const { return kinds_[0].at_least == 0; }
+
+  double of(double value) const {
+    for (const Kind& kind : kinds_) {
+      if (!(std::abs(value) < kind.at_least)) return kind.typical;
+    }
+    return kinds_.back().typical;
+  }
+
+ private:
+  struct Kind {
+    double at_least = 0;  // magnitudes below are of the kinds that follow
+    double typical = 0;
+  };
+  std::array<Kind, 4> kinds_{};  // by falling magnitude
+};
+
+// The power of two at or below the magnitude of a normal number.
+double binade(double magnitude) {
+  constexpr std::uint64_t exponent_bits = 0x7ff0000000000000;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) & exponent_bits);
+}
+
+// What the errors of sums of so many terms are at most, as a share of their size and spread.
+double sum_factor(double roundoff, std::int64_t longest) {
+  return safety * roundoff * std::sqrt(static_cast<double>(longest));
+}
+
+// One element of both sides and of what is known about it.
+struct Element {
+  double bench;
+  double rounded;  // bench in the dtype of the device
+  double device;
+  double spread;
+  double noise;
+  double stored;  // with stored intermediate results; meaningless if there are none
+};
 
 // What is explained of the difference of one element.
 struct Allowance {
   DType dtype;
   bool exact;
+  bool nearest;
   bool sums;
   double factor;  // of sums
-  double common;  // spread that every element has at least
+  TypicalMagnitude typical;
+  double typical_noise;  // as a share of an element and its terms
+  bool has_stored;
   double common_stored;
   double largest;
 
-  // bench and rounded are the benchmark before and after it is rounded; stored the result with stored intermediates.
-  double operator()(double unit, double bench, double spread, double stored) const {
-    double total = exact ? 0 : unit;
-    if (sums && std::isfinite(bench)) total += factor * (std::abs(bench) + spread + common);
-    if (std::isfinite(stored)) total += 2 * (std::abs(stored - bench) + common_stored);
+  double unit_at(double value) const { return unit_in_last_place(dtype, std::isfinite(value) ? value : largest); }
+
+  // Of the error that is there before the result is rounded.
+  double before_rounding(const Element& e) const {
+    const double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
+    const double of_noise = std::max(e.noise, typical_noise * (std::abs(e.bench) + e.spread));
+    return std::isfinite(e.bench) ? of_sums + noise_safety * of_noise : 0;
+  }
+
+  double operator()(const Element& e, double unit) const {
+    double total = exact ? 0 : unit + before_rounding(e);
+    if (has_stored && std::isfinite(e.stored)) total += 2 * (std::abs(e.stored - e.bench) + common_stored);
     return total;
+  }
+
+  // Arithmetic with stored intermediate results gives what has nothing to do with the benchmark.
+  bool jumps(const Element& e) const {
+    if (!has_stored) return false;
+    const double scale = std::abs(e.bench) + e.spread + typical.of(e.bench);
+    return !(std::abs(e.stored - e.bench) <= jump * (epsilon(dtype) * scale + common_stored) + unit_at(0));
+  }
+
+  // Not the nearest number to a value within the errors of sums.
+  bool is_misrounded(const Element& e, double unit) const {
+    return nearest && std::isfinite(e.device) && std::abs(e.device - e.bench) > unit / 2 + before_rounding(e);
   }
 
   double difference(double bench, double rounded, double device) const {
@@ -96,16 +210,98 @@ struct Allowance {
   }
 };
 
+// Whether test holds for all blocks of elements of both sides, as float64; it ends with the first for which it does
+// not.
+template <class Test>
+bool in_blocks(const Tensor& bench, const Tensor& device, const Test& test) {
+  Reader exact(bench);
+  Reader actual(device);
+  constexpr std::int64_t block = block_size<double>;
+  alignas(64) std::array<double, block> b;
+  alignas(64) std::array<double, block> d;
+  for (std::int64_t left = device.numel(); left > 0; left -= block) {
+    const std::int64_t size = std::min(block, left);
+    exact.read(b.data(), size);
+    actual.read(d.data(), size);
+    if (!test(b.data(), d.data(), size)) return false;
+  }
+  return true;
+}
+
+// Whether every element is the nearest number to a value within slope times its benchmark, plus offset, of that.
+bool all_within(const Tensor& bench, const Tensor& device, double slope, double offset) {
+  const double half_unit = epsilon(device.dtype()) / 2;
+  const double normal = smallest_normal(device.dtype());
+  return in_blocks(bench, device, [=](const double* b, const double* d, std::int64_t size) {
+    std::int64_t beyond = 0;
+    for (std::int64_t k = 0; k < size; ++k) {
+      const double magnitude = std::abs(b[k]);
+      const double allowed = half_unit * binade(std::max(magnitude, normal)) + slope * magnitude + offset;
+      // False for NaN.
+      beyond += std::abs(d[k] - b[k]) <= allowed ? 0 : 1;
+    }
+    return beyond == 0;
+  });
+}
+
+// Adds one element that differs to the fit; place is its row-major index among count.
+void add_difference(RoundingFit& fit, const Allowance& allowance, const Element& e, std::int64_t place,
+                    std::int64_t count) {
+  const auto mark = [&](std::vector<bool>& marks) {
+    if (marks.empty()) marks.resize(static_cast<std::size_t>(count));
+    marks[static_cast<std::size_t>(place)] = true;
+  };
+  const double difference = allowance.difference(e.bench, e.rounded, e.device);
+  if (difference == 0) return;
+  const double unit = allowance.unit_at(e.rounded);
+  double explained = 0;
+  if (allowance.jumps(e)) {
+    // It is one or the other.
+    const Element other{e.stored, e.stored, e.device, e.spread, e.noise, e.stored};
+    const double distance = allowance.difference(other.bench, other.rounded, other.device);
+    if (distance <= allowance.unit_at(e.stored) + allowance.before_rounding(other)) return;
+    explained = allowance.exact ? 0 : unit + allowance.before_rounding(e);
+  } else {
+    explained = allowance(e, unit);
+  }
+  fit.max_ulps = std::max(fit.max_ulps, difference / unit);
+  if (explained > 0) fit.max_share = std::max(fit.max_share, difference / explained);
+  if (difference > explained) {
+    ++fit.beyond;
+    mark(fit.is_beyond);
+  } else if (allowance.is_misrounded(e, unit)) {
+    ++fit.misrounded;
+    mark(fit.is_misrounded);
+  }
+}
+
 }  // namespace
 
 double smallest_normal(DType dtype) { return std::ldexp(1.0, smallest_exponent(dtype)); }
 
 double unit_in_last_place(DType dtype, double value) {
-  const double magnitude = std::max(std::abs(value), smallest_normal(dtype));
-  return std::ldexp(epsilon(dtype), std::ilogb(magnitude));
+  return epsilon(dtype) * binade(std::max(std::abs(value), smallest_normal(dtype)));
 }
 
 double accumulator_roundoff(DType dtype) { return epsilon(dtype == DType::float64 ? dtype : DType::float32) / 2; }
+
+bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest) {
+  return all_within(bench, device, sum_factor(accumulator_roundoff(device.dtype()), longest), 0);
+}
+
+bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest) {
+  const TypicalMagnitude typical(sampled(bench.contiguous()));
+  const double factor = sum_factor(accumulator_roundoff(device.dtype()), longest);
+  return typical.is_one_kind() && all_within(bench, device, factor, factor * typical.of(0));
+}
+
+bool surely_equal(const Tensor& bench, const Tensor& device) {
+  return in_blocks(bench, device, [](const double* b, const double* d, std::int64_t size) {
+    std::int64_t different = 0;
+    for (std::int64_t k = 0; k < size; ++k) different += b[k] == d[k] ? 0 : 1;
+    return different == 0;
+  });
+}
 
 RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model) {
   const DType dtype = device.dtype();
@@ -120,15 +316,18 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
   const bool sums = model.longest > 0 && !model.exact;
   const double roundoff = model.roundoff > 0 ? model.roundoff : accumulator_roundoff(dtype);
   const Tensor spread = model.spread.defined() ? model.spread.contiguous() : Tensor{};
+  const Tensor noise = model.noise.defined() ? model.noise.contiguous() : Tensor{};
   const Tensor stored = model.with_stored.defined() ? model.with_stored.contiguous() : Tensor{};
-  // Beside an element's own spread that of its like counts, because few samples may miss it; of many the median.
-  const double common = !sums ? 0 : spread.defined() ? median_magnitude(spread) / 2 : median_magnitude(exact);
+  const bool guess_terms = sums && (model.longest > 1 || model.slack > 1) && !spread.defined();
   const Allowance allowance{.dtype = dtype,
                             .exact = model.exact,
+                            .nearest = model.nearest,
                             .sums = sums,
-                            .factor = safety * roundoff * std::sqrt(static_cast<double>(model.longest)),
-                            .common = common,
-                            .common_stored = stored.defined() ? median_difference(exact, stored) : 0,
+                            .factor = model.slack * sum_factor(roundoff, model.longest),
+                            .typical = guess_terms ? TypicalMagnitude(sampled(exact)) : TypicalMagnitude(),
+                            .typical_noise = median_share(noise, exact, spread),
+                            .has_stored = stored.defined(),
+                            .common_stored = stored.defined() ? median_difference(exact, stored, dtype) : 0,
                             .largest = max_finite(dtype)};
 
   constexpr std::int64_t block = 1024;
@@ -136,8 +335,8 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
   std::array<double, block> r{};
   std::array<double, block> d{};
   std::array<double, block> s{};
+  std::array<double, block> n{};
   std::array<double, block> t{};
-  if (!stored.defined()) t.fill(std::numeric_limits<double>::quiet_NaN());
   for (std::int64_t first = 0; first < count; first += block) {
     const std::int64_t size = std::min(block, count - first);
     const std::size_t offset = static_cast<std::size_t>(first) * width;
@@ -147,22 +346,47 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
     load(rounded, first, size, 1, r.data());
     load(actual, first, size, 1, d.data());
     if (spread.defined()) load(spread, first, size, 1, s.data());
+    if (noise.defined()) load(noise, first, size, 1, n.data());
     if (stored.defined()) load(stored, first, size, 1, t.data());
     for (std::int64_t k = 0; k < size; ++k) {
       const auto i = static_cast<std::size_t>(k);
-      const double difference = allowance.difference(b[i], r[i], d[i]);
-      if (difference == 0) continue;
-      const double unit = unit_in_last_place(dtype, std::isfinite(r[i]) ? r[i] : allowance.largest);
-      const double explained = allowance(unit, b[i], std::isfinite(s[i]) ? s[i] : 0, t[i]);
-      fit.max_ulps = std::max(fit.max_ulps, difference / unit);
-      if (explained > 0) fit.max_share = std::max(fit.max_share, difference / explained);
-      if (difference <= explained) continue;
-      if (fit.is_beyond.empty()) fit.is_beyond.resize(static_cast<std::size_t>(count));
-      fit.is_beyond[static_cast<std::size_t>(first + k)] = true;
-      ++fit.beyond;
+      const Element element{b[i], r[i], d[i], std::isfinite(s[i]) ? s[i] : 0, n[i], t[i]};
+      add_difference(fit, allowance, element, first + k, count);
     }
   }
   return fit;
+}
+
+std::vector<double> allowed_shares(const Tensor& bench, DType dtype, const SumModel& model, std::int64_t elements) {
+  const std::vector<double> values = sampled(bench.contiguous(), elements);
+  std::vector<double> spread(values.size());
+  if (model.spread.defined()) spread = sampled(model.spread.contiguous(), elements);
+  std::vector<double> noise(values.size());
+  if (model.noise.defined()) noise = sampled(model.noise.contiguous(), elements);
+  std::vector<double> stored = values;
+  if (model.with_stored.defined()) stored = sampled(model.with_stored.contiguous(), elements);
+  const bool sums = model.longest > 0 && !model.exact;
+  const bool guess_terms = sums && model.longest > 1 && !model.spread.defined();
+  const Allowance allowance{.dtype = dtype,
+                            .exact = false,
+                            .nearest = false,
+                            .sums = sums,
+                            .factor = sum_factor(accumulator_roundoff(dtype), model.longest),
+                            .typical = guess_terms ? TypicalMagnitude(values) : TypicalMagnitude(),
+                            .typical_noise = 0,
+                            .has_stored = model.with_stored.defined(),
+                            .common_stored = 0,
+                            .largest = max_finite(dtype)};
+  std::vector<double> shares;
+  shares.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == 0 || !std::isfinite(values[i])) continue;
+    const double s = std::isfinite(spread[i]) ? spread[i] : 0;
+    const double explained =
+        allowance({values[i], values[i], values[i], s, noise[i], stored[i]}, allowance.unit_at(values[i]));
+    shares.push_back(explained / std::abs(values[i]));
+  }
+  return shares;
 }
 
 SpreadEstimate::SpreadEstimate(const Tensor& original, double change)
@@ -185,6 +409,30 @@ Tensor SpreadEstimate::spread() const {
   Tensor result(DType::float64, original_.shape());
   double* to = result.mutable_data<double>();
   for (std::size_t i = 0; i < squares_.size(); ++i) to[i] = std::sqrt(squares_[i] / std::max(samples_, 1));
+  return result;
+}
+
+void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded) {
+  const Tensor left = exact.to(DType::float64).contiguous();
+  const Tensor right = rounded.to(DType::float64).contiguous();
+  squares_.resize(static_cast<std::size_t>(left.numel()));
+  of_storing_.resize(squares_.size());
+  for (std::size_t i = 0; i < squares_.size(); ++i) {
+    const double difference = left.data<double>()[i] - right.data<double>()[i];
+    if (!std::isfinite(difference)) continue;
+    const double unit = unit_in_last_place(rounded.dtype(), left.data<double>()[i]);
+    squares_[i] += difference * difference;
+    of_storing_[i] += unit * unit / 6;
+  }
+  ++samples_;
+}
+
+Tensor NoiseEstimate::noise() const {
+  Tensor result(DType::float64, shape_);
+  double* to = result.mutable_data<double>();
+  for (std::size_t i = 0; i < squares_.size(); ++i) {
+    to[i] = std::sqrt(std::max(squares_[i] - of_storing_[i], 0.0) / std::max(samples_, 1));
+  }
   return result;
 }
 

@@ -20,16 +20,24 @@ namespace msrun {
 struct SumModel {
   // Terms of the longest sum; 0: nothing is rounded but the result itself.
   std::int64_t longest = 0;
-  // Root of the sum of the squares of the terms, float64, of the result's shape. Undefined: the median magnitude of the
-  // benchmark stands for it.
+  // Root of the sum of the squares of the terms, float64, of the result's shape. Undefined: where there are sums, the
+  // typical magnitude of the benchmark's elements stands for it.
   Tensor spread;
   // Unit roundoff of the arithmetic before the result; 0: that of float32, or of float64 for a float64 result.
   double roundoff = 0;
   // A result of the same shape from arithmetic that rounds intermediate results too: its own difference from the
-  // benchmark is explained twice over. Undefined: there are none.
+  // benchmark is explained twice over, and so is the result itself. Undefined: there are none.
   Tensor with_stored;
+  // What sound arithmetic typically errs by, element by element, for inputs beside those of the result (NoiseEstimate):
+  // it is explained several times over. Undefined: not known.
+  Tensor noise;
   // The result holds inputs as they are: nothing may be rounded at all.
   bool exact = false;
+  // The result is rounded once, to nearest (RoundingFit::misrounded).
+  bool nearest = false;
+  // The terms cannot be measured: the typical magnitude stands for them even without sums, and so many times the error
+  // of sums is explained.
+  double slack = 1;
 };
 
 struct RoundingFit {
@@ -37,13 +45,34 @@ struct RoundingFit {
   double max_share = 0;     // largest difference as a share of what is explained, 1 or less if all is
   std::int64_t beyond = 0;  // elements that are not explained
   std::vector<bool> is_beyond;  // row-major; empty if there is none
+  // Explained elements of a result that should be rounded to nearest and are one place further off than that leads:
+  // truncation does this to half of all elements, sums in a narrow accumulator to as many as their errors reach.
+  std::int64_t misrounded = 0;
+  std::vector<bool> is_misrounded;  // row-major; empty if there is none
 
   bool explained() const { return beyond == 0; }
 };
 
+// Screens in one pass, without memory of their own, for what needs no closer look; false says nothing yet. Shapes are
+// equal and both dtypes floating.
+//
+// Every element is the nearest number to a value that differs from the benchmark by no more than a sum of so many terms
+// does that do not cancel.
+bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest);
+
+// Or whose terms are as large as the benchmark typically is.
+bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest);
+
+// Every element is that of the benchmark.
+bool surely_equal(const Tensor& bench, const Tensor& device);
+
 // bench and device have equal shapes and are floating; ULPs are those of the device's dtype. NaN on both sides, and
 // infinity of one sign, are no difference; neither is the largest finite number for a benchmark beyond it.
 RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model);
+
+// What is explained of some elements, at most so many and evenly spread, as a share of each; elements that are 0 or not
+// finite have none. Results that hold inputs as they are allow nothing: their share is that of the last place.
+std::vector<double> allowed_shares(const Tensor& bench, DType dtype, const SumModel& model, std::int64_t elements);
 
 // Unit in the last place of a floating dtype at a finite value, subnormal numbers included.
 double unit_in_last_place(DType dtype, double value);
@@ -71,6 +100,27 @@ class SpreadEstimate {
   Tensor original_;
   double change_;
   std::vector<double> squares_;
+  int samples_ = 0;
+};
+
+// Estimates SumModel::noise from pairs of results for the same inputs, which lie beside those of the result.
+class NoiseEstimate {
+ public:
+  explicit NoiseEstimate(const Dims& shape) : shape_(shape) {}
+
+  // Results of that shape in high precision and in the arithmetic whose noise is asked for. Elements that are not
+  // finite in either add nothing.
+  void add(const Tensor& exact, const Tensor& rounded);
+
+  // Root mean square of the differences, float64, less what storing a result once adds to it: the mean square of
+  // rounding to nearest is a twelfth of the square of the last place, and twice that is taken off, because it is
+  // estimated from few samples.
+  Tensor noise() const;
+
+ private:
+  std::vector<double> squares_;
+  std::vector<double> of_storing_;
+  Dims shape_;
   int samples_ = 0;
 };
 

@@ -26,6 +26,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/output/run_paths.h"
+#include "orchestrator/view/trust_json.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -129,7 +130,7 @@ std::string counts_line(const VerdictCounts& counts) {
   return "pass " + with_commas(counts.pass) + ", warning " + with_commas(counts.warning) + ", error " +
          with_commas(counts.error) + ", SKIP " + with_commas(counts.skip) + " (" + with_commas(counts.failed_to_run) +
          " failed to run, " + with_commas(counts.skipped_by_rule) + " by rule), suspicious " +
-         with_commas(counts.suspicious());
+         with_commas(counts.suspicious()) + ", proves little " + with_commas(counts.mistrusted);
 }
 
 // Text or number of the metadata, fit for one line.
@@ -255,7 +256,8 @@ Json counts_json(const VerdictCounts& counts) {
           {"not_checkable", counts.not_checkable},
           {"simulated", counts.simulated},
           {"suspicious", counts.suspicious()},
-          {"rounding_only", counts.rounding_only}};
+          {"rounding_only", counts.rounding_only},
+          {"proves_little", counts.mistrusted}};
 }
 
 Json optional_json(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
@@ -321,6 +323,9 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
                     {"shape", row.shape},
                     {"status", status_text(row.status)},
                     {"message", row.message},
+                    {"beyond_rounding", row.beyond_rounding},
+                    {"proves_little", proves_little_json(row.trust.mistrust)},
+                    {"visible_fault", visible_fault_json(row)},
                     {"metrics", std::move(metrics)}});
   }
 }
@@ -339,6 +344,7 @@ Json result_json(const ApiResult& result) {
           {"tested_on", result.tested_on == TestedOn::unknown ? Json(nullptr) : Json(tested_on_text(result.tested_on))},
           {"message", result.message},
           {"suspicious", is_suspicious(result)},
+          {"proves_little", proves_little_json(result)},
           {"inputs", result.inputs == 0 ? Json(nullptr) : Json(hexadecimal(result.inputs))},
           {"seconds",
            {{"materialise", seconds(result.times.materialise)},

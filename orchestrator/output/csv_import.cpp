@@ -115,6 +115,15 @@ void check_details_header(const Source& source, const std::vector<std::string>& 
   if (!ours) source.fail("this is not the title row of a details file");
 }
 
+// What the check says of a row that proves little (runner/check/explain.h).
+Mistrust mistrust_in(const std::string& message) {
+  for (std::size_t i = 1; i < mistrust_count; ++i) {
+    const auto mistrust = static_cast<Mistrust>(i);
+    if (message.find("\nProves little: " + std::string(mistrust_text(mistrust))) != std::string::npos) return mistrust;
+  }
+  return Mistrust::none;
+}
+
 DetailsRow parse_details_row(const Source& source, const std::vector<std::string>& row, const CsvStyle& style) {
   const ColumnSet& columns = style.dialect->columns();
   DetailsRow parsed(columns);
@@ -133,6 +142,8 @@ DetailsRow parse_details_row(const Source& source, const std::vector<std::string
   parsed.message = row[status_column(columns) + 1];
   // What the check says of a row that rounding explains (runner/check/explain.h).
   parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
+  parsed.beyond_rounding = parsed.message.find("\nNot explained by ") != std::string::npos;
+  parsed.trust.mistrust = mistrust_in(parsed.message);
   return parsed;
 }
 
@@ -197,7 +208,7 @@ class Importer {
   }
 
   ImportedCsv take() {
-    for (ApiResult& result : imported_.results) result.rounding_only = explained_by_rounding(result);
+    for (ApiResult& result : imported_.results) conclude_from_rows(result);
     return std::move(imported_);
   }
 

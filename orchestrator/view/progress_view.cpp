@@ -15,6 +15,7 @@
 #include "kernels/base/version.h"
 #include "orchestrator/view/result_text.h"
 #include "orchestrator/view/status_line.h"
+#include "orchestrator/view/trust_json.h"
 #include "runner/results/api_name.h"
 #include "runner/results/reason.h"
 
@@ -144,6 +145,8 @@ class JsonView : public ProgressView {
     line["message"] = result.message;
     line["rounding_only"] = result.rounding_only;
     add_reason(line, result);
+    line["proves_little"] = proves_little_json(result);
+    line["visible_faults"] = visible_faults_json(result);
     line["overflow"] = nullptr;
     if (result.overflow) {
       line["overflow"] = {{"cpu", result.overflow->bench},
@@ -228,7 +231,7 @@ class JsonView : public ProgressView {
     line["output"] = nullptr;
     line["reason"] = nullptr;
     const Status status = overall_status(result);
-    if (status == Status::pass) return;
+    if (status == Status::pass && !is_suspicious(result)) return;
     if (status == Status::skip || result.overflow) {
       line["reason"] = result.message;
       return;
@@ -253,6 +256,7 @@ class JsonView : public ProgressView {
     line["simulated"] = counts.simulated;
     line["suspicious"] = counts.suspicious();
     line["rounding_only"] = counts.rounding_only;
+    line["proves_little"] = counts.mistrusted;
   }
 
   // Bytes that are not UTF-8 become U+FFFD: names and messages may come from foreign files.

@@ -30,12 +30,14 @@ struct Conclusion {
   std::uint64_t (*count)(const VerdictCounts&);
 };
 constexpr std::array conclusions{
-    Conclusion{"suspicious", "warnings and errors that rounding does not explain", Style::alarm, true,
+    Conclusion{"suspicious", "results that rounding does not explain", Style::alarm, true,
                [](const VerdictCounts& counts) { return counts.suspicious(); }},
     Conclusion{"failed to run", "crashes, time-outs, want of memory, internal errors", Style::alarm, true,
                [](const VerdictCounts& counts) { return counts.failed_to_run; }},
     Conclusion{"explained by rounding", "warnings and errors no larger than rounding makes them", Style::plain, false,
                [](const VerdictCounts& counts) { return counts.rounding_only; }},
+    Conclusion{"proves little", "results that agree where nothing else could be expected", Style::plain, false,
+               [](const VerdictCounts& counts) { return counts.mistrusted; }},
 };
 
 // Why calls were not checked, the most surprising first.
@@ -87,6 +89,9 @@ std::vector<std::string> reason_lines(const ApiResult& result) {
 std::string counted(std::uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
+
+// How much a status speaks against a call that is suspicious.
+int severity(Status status) { return status == Status::error ? 2 : status == Status::warning ? 1 : 0; }
 
 // A run may have been continued on another device.
 std::string simulated_line(const VerdictCounts& counts) {
@@ -148,10 +153,10 @@ void Summary::add(const ApiResult& result) {
   counts_.add(result);
   const Status status = overall_status(result);
   if (status == Status::skip) add_skip(result);
-  if (status != Status::warning && status != Status::error) return;
-  if (result.rounding_only) return;
+  if (is_mistrusted(result)) add_doubt(result);
+  if (!is_suspicious(result)) return;
   Finding& finding = findings_[std::string(api_of(result.name))];
-  const bool worse = finding.name.empty() || (status == Status::error && finding.status == Status::warning);
+  const bool worse = finding.name.empty() || severity(status) > severity(finding.status);
   const bool earlier = status == finding.status && result.task < finding.task;
   if (worse || earlier) {
     finding.status = status;
@@ -159,7 +164,15 @@ void Summary::add(const ApiResult& result) {
     finding.name = result.name;
     finding.reason = reason_lines(result);
   }
-  ++(status == Status::error ? finding.errors : finding.warnings);
+  ++(status == Status::error ? finding.errors : status == Status::warning ? finding.warnings : finding.passes);
+}
+
+void Summary::add_doubt(const ApiResult& result) {
+  Doubt& doubt = doubts_[static_cast<std::size_t>(result.mistrust)];
+  if (doubt.count++ == 0 || result.task < doubt.task) {
+    doubt.task = result.task;
+    doubt.name = result.name;
+  }
 }
 
 void Summary::add_skip(const ApiResult& result) {
@@ -183,7 +196,8 @@ void Summary::add_skip(const ApiResult& result) {
 std::string Summary::text(const std::string& reproduce_command, const SummaryStyle& style) const {
   const std::string conclusions = conclusions_text(style.paint) + findings_text(reproduce_command, style.paint);
   const std::string documented = documented_text();
-  return (style.documented_first ? documented + conclusions : conclusions + documented) + skips_text(style.paint);
+  return (style.documented_first ? documented + conclusions : conclusions + documented) + doubts_text() +
+         skips_text(style.paint);
 }
 
 std::string Summary::conclusions_text(const Paint& paint) const {
@@ -217,16 +231,18 @@ std::string Summary::findings_text(const std::string& reproduce_command, const P
   worst.reserve(findings_.size());
   for (const auto& [api, finding] : findings_) worst.push_back(&finding);
   std::sort(worst.begin(), worst.end(), [](const Finding* a, const Finding* b) {
-    if (a->status != b->status) return a->status == Status::error;
+    if (a->status != b->status) return severity(a->status) > severity(b->status);
     return std::pair(a->task, std::string_view(a->name)) < std::pair(b->task, std::string_view(b->name));
   });
   std::string text = "APIs to look at first\n";
   for (std::size_t i = 0; i < std::min(worst.size(), max_listed); ++i) {
     const Finding& finding = *worst[i];
     std::string line = sanitised(finding.name);
-    if (finding.errors + finding.warnings > 1) {
+    if (finding.errors + finding.warnings + finding.passes > 1) {
       line += " (" + sanitised(api_of(finding.name)) + " in all: " + counted(finding.errors, "error") + ", " +
-              counted(finding.warnings, "warning") + ")";
+              counted(finding.warnings, "warning");
+      if (finding.passes > 0) line += ", " + std::to_string(finding.passes) + " within the limits";
+      line += ")";
     }
     const Style style = finding.status == Status::error ? Style::alarm : Style::caution;
     const std::string_view status = status_text(finding.status);
@@ -237,6 +253,20 @@ std::string Summary::findings_text(const std::string& reproduce_command, const P
   }
   if (worst.size() > max_listed) {
     text += "  and " + counted(worst.size() - max_listed, "more API") + "; all are in the result file.\n";
+  }
+  return text;
+}
+
+std::string Summary::doubts_text() const {
+  if (counts_.mistrusted == 0) return {};
+  std::string text = "Results that prove little\n";
+  for (std::size_t i = 0; i < doubts_.size(); ++i) {
+    const Doubt& doubt = doubts_[i];
+    if (doubt.count == 0) continue;
+    const std::string line = "  " + number_column(doubt.count) + "  " + sanitised(doubt.name) +
+                             (doubt.count > 1 ? ", ...: " : ": ") +
+                             std::string(mistrust_text(static_cast<Mistrust>(i)));
+    text += cut_to_width(line, max_width) + "\n";
   }
   return text;
 }

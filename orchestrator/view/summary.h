@@ -2,6 +2,7 @@
 // documented counts, and why calls were not checked.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -37,6 +38,14 @@ class Summary {
     std::vector<std::string> reason;  // lines
     std::uint64_t errors = 0;
     std::uint64_t warnings = 0;
+    std::uint64_t passes = 0;
+  };
+
+  // All calls that prove little for one reason, and the first of them.
+  struct Doubt {
+    std::uint32_t task = 0;
+    std::string name;
+    std::uint64_t count = 0;
   };
 
   // All calls that are SKIP for one reason, and the first of them.
@@ -49,13 +58,16 @@ class Summary {
   };
 
   void add_skip(const ApiResult& result);
+  void add_doubt(const ApiResult& result);
   std::string conclusions_text(const Paint& paint) const;
   std::string findings_text(const std::string& reproduce_command, const Paint& paint) const;
   std::string documented_text() const;
+  std::string doubts_text() const;
   std::string skips_text(const Paint& paint) const;
 
   VerdictCounts counts_;
   std::unordered_map<std::string, Finding> findings_;
+  std::array<Doubt, mistrust_count> doubts_;        // by reason
   std::unordered_map<std::string, Skipped> skips_;  // by reason, without the name of the call
   std::uint64_t further_skips_ = 0;                 // of reasons beyond those that are kept
 };

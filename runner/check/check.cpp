@@ -14,6 +14,7 @@
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/overflow.h"
+#include "runner/results/counts.h"
 
 namespace msrun {
 namespace {
@@ -54,6 +55,39 @@ Value in_form_of(const Value& bench, const Value& recorded) {
 
 bool passes(const ApiResult& result) {
   return result.forward == Status::pass && (!result.backward || *result.backward == Status::pass);
+}
+
+// Why an output without rows, or whose rows are all SKIP, proves little.
+Mistrust mistrust_in(const Comparison& forward) {
+  const auto compared = [](const DetailsRow& row) { return row.status != Status::skip; };
+  const bool by_rows = !forward.rows.empty() && std::ranges::none_of(forward.rows, compared);
+  return by_rows ? Mistrust::nothing_compared : forward.mistrust;
+}
+
+// Nothing in one direction speaks against the device.
+bool is_clean(const std::vector<DetailsRow>& rows) {
+  return std::ranges::none_of(rows, [](const DetailsRow& row) {
+    const bool failed = row.status == Status::warning || row.status == Status::error;
+    return row.beyond_rounding || (failed && !row.rounding_only);
+  });
+}
+
+bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) && is_clean(result.backward_rows); }
+
+// Of one direction's rows and status with inputs that are rounded to HF32 and with inputs that are not, the second stay
+// if they alone are clean.
+template <class DirectionStatus>
+void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded, DirectionStatus rounded_status,
+            DirectionStatus& unrounded_status) {
+  if (is_clean(rounded) || !is_clean(unrounded)) {
+    unrounded = std::move(rounded);
+    unrounded_status = rounded_status;
+    return;
+  }
+  for (DetailsRow& row : unrounded) {
+    if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
+    row.message += "Agrees with inputs that are not rounded to HF32.\n";
+  }
 }
 
 // Bit by bit.
@@ -111,20 +145,17 @@ class Check {
     const Operator* op = name ? find_operator(name->type, name->api) : nullptr;
     if (op == nullptr) throw SkipError("API " + recorded_.name + " not support for acc_check. SKIP.");
     traits_ = &op->traits();
-    if (run_once(*op, options_.materialise) && !passes(result_)) {
-      // The recording may come from hardware that does not round: it is right if it agrees with either arithmetic.
+    if (run_once(*op, options_.materialise) && !is_clean(result_)) {
+      // The recording may come from hardware that does not round: each direction is right if it agrees with either
+      // arithmetic.
       ApiResult rounded = result_;
       MaterialiseOptions unrounded = options_.materialise;
       unrounded.round_to_hf32 = false;
       run_once(*op, unrounded);
-      if (passes(result_)) {
-        for (std::vector<DetailsRow>* rows : {&result_.forward_rows, &result_.backward_rows}) {
-          for (DetailsRow& row : *rows) row.message += "Agrees with inputs that are not rounded to HF32.\n";
-        }
-      } else {
-        rounded.times = result_.times;
-        result_ = std::move(rounded);
-      }
+      choose(rounded.forward_rows, result_.forward_rows, rounded.forward, result_.forward);
+      choose(rounded.backward_rows, result_.backward_rows, rounded.backward, result_.backward);
+      result_.inputs = rounded.inputs;
+      result_.message = options_.dialect->result_message(result_);
     }
   }
 
@@ -254,6 +285,7 @@ class Check {
     explain(explainer, forward, bench.output_sums,
             [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, *traits_)}); });
     result_.forward = forward.status;
+    result_.mistrust = mistrust_in(forward);
     result_.forward_rows = std::move(forward.rows);
     result_.backward.reset();
     result_.backward_rows.clear();
@@ -396,9 +428,8 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
       check_overflow(call, device, options, result);
     } else {
       check.run();
-      result.rounding_only = explained_by_rounding(result);
-      const bool looks_wrong = !passes(result) && !result.rounding_only;
-      if (looks_wrong && !options.compare.compat_msprobe) check.note_damaged_files();
+      conclude_from_rows(result);
+      if (is_suspicious(result) && !options.compare.compat_msprobe) check.note_damaged_files();
     }
     return with_readable_messages(std::move(result));
   } catch (const SkipError& error) {

@@ -2,53 +2,34 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
-#include "kernels/tensor/random.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
 
-// Additions behind results, and elements of tensors, up to which a call is computed again.
-constexpr double most_additions = 3e8;
-constexpr double most_elements = 4e6;
-constexpr int spread_samples = 3;
+// Changed inputs by which the terms behind a result are measured: few at first, and as many where these leave it open,
+// because chance may let terms that cancel change alike.
+constexpr std::size_t first_samples = 4;
+constexpr std::size_t most_samples = 16;
+constexpr std::size_t noise_samples = 8;
+// Times what is explained of sums, of passes whose terms are too many to be measured.
+constexpr double slack_of_large_calls = 8;
+// One place beside the nearest number lies, of sound results, hardly any element.
+constexpr std::int64_t tolerated_misrounded(std::int64_t count) { return 2 + count / 100; }
 
-// The relative change of the inputs for a spread: small beside the curvature of functions, large beside rounding.
-double input_change(DType raised) { return raised == DType::float64 ? 0x1p-20 : 0x1p-10; }
-
-// 0, 1, -1, 2 and -2 may be flags, of which a little more or less is another thing altogether; where they are numbers,
-// sums of them are exact.
-bool may_be_flag(double value) { return std::abs(value) <= 2 && value == std::trunc(value); }
-
-// Every element times 1 + change or 1 - change, by the words.
-Tensor change_signs(const Tensor& tensor, RandomWords& words) {
-  const double change = input_change(tensor.dtype());
-  Tensor wide = tensor.to(DType::float64).clone();
-  double* values = wide.mutable_data<double>();
-  std::array<std::uint32_t, 64> bits{};
-  for (std::int64_t i = 0; i < wide.numel(); ++i) {
-    const auto at = static_cast<std::size_t>(i % 2048);
-    if (at == 0) words.fill(bits);
-    if (may_be_flag(values[i])) continue;
-    values[i] *= (bits[at / 32] >> (at % 32) & 1U) != 0 ? 1 + change : 1 - change;
-  }
-  return wide.to(tensor.dtype());
-}
-
-// Of floating tensors: masks and indices cost nothing beside them.
-double elements_in(const MaterialisedCall& call) {
-  double total = 0;
-  const auto count = [&](const Value& leaf) {
+std::int64_t floating_arguments(const MaterialisedCall& call) {
+  std::int64_t count = 0;
+  const auto look = [&](const Value& leaf) {
     const Tensor* tensor = leaf.get<Tensor>();
-    if (tensor != nullptr && is_floating(tensor->dtype())) total += static_cast<double>(tensor->numel());
+    count += tensor != nullptr && is_floating(tensor->dtype()) ? 1 : 0;
   };
-  for (const Value& arg : call.args) for_each_leaf(arg, count);
-  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, count);
-  for (const Value& gradient : call.gradients) for_each_leaf(gradient, count);
-  return total;
+  for (const Value& arg : call.args) for_each_leaf(arg, look);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  return count;
 }
 
 // The tensor of a row among the values that were compared.
@@ -76,6 +57,10 @@ std::string explained_text(DType dtype, const SumModel& model, const RoundingFit
 }
 
 std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
+  if (fit.explained()) {
+    return "Not explained by rounding: " + std::to_string(fit.misrounded) + " of " + std::to_string(count) +
+           " elements are not the nearest number to what sums in float32 can give.\n";
+  }
   const std::string ulps = ulp_text(fit.max_ulps);
   const std::string size = !std::isfinite(fit.max_ulps)    ? "beyond any ULP"
                            : ulps.starts_with("more than") ? "by " + ulps + " ULP"
@@ -84,71 +69,44 @@ std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
          " elements differ, " + size + ".\n";
 }
 
+bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {
+  return surely_rounding(bench, device, longest) || (longest > 1 && surely_rounding_of_sums(bench, device, longest));
+}
+
+bool is_acceptable(const RoundingFit& fit, std::int64_t count) {
+  return fit.explained() && fit.misrounded <= tolerated_misrounded(count);
+}
+
 }  // namespace
+
+bool Explainer::Judged::is_explained() const { return is_acceptable(fit, count); }
 
 Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                      const EvaluationOptions& benchmark_options)
-    : op_(op), call_(call), bench_(bench), benchmark_options_(benchmark_options), elements_(elements_in(call)) {}
+    : call_(call),
+      variations_(op, call, bench, benchmark_options),
+      rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2) {}
 
-bool Explainer::is_small() const {
-  const double additions = std::max(bench_.output_sums.additions, bench_.gradient_sums.additions);
-  return additions <= most_additions && elements_ <= most_elements;
-}
-
-const std::vector<Evaluation>& Explainer::changed_benchmarks() {
-  if (changed_) return *changed_;
-  changed_.emplace();
-  if (!is_small()) return *changed_;
-  try {
-    for (int sample = 0; sample < spread_samples; ++sample) {
-      Philox words(random_key(0, call_.name, "spread." + std::to_string(sample)));
-      EvaluationOptions options = benchmark_options_;
-      options.change_input = [&](const Tensor& tensor) { return change_signs(tensor, words); };
-      changed_->push_back(evaluate(op_, call_, options));
-    }
-  } catch (const SkipError&) {
-    // The changed inputs are outside of what the operator takes.
-    changed_->clear();
-  }
-  return *changed_;
-}
-
-const Evaluation* Explainer::variant(Variant which) {
-  const auto index = static_cast<std::size_t>(which);
-  if (variant_tried_[index]) return variants_[index] ? &*variants_[index] : nullptr;
-  variant_tried_[index] = true;
-  EvaluationOptions options;
-  options.only_output = benchmark_options_.only_output;
-  options.adjust_gradients = benchmark_options_.adjust_gradients;
-  options.arithmetic.fp16_accumulation = which == Variant::fp16_accumulation;
-  options.arithmetic.hf32_inputs = which == Variant::hf32_inputs;
-  options.arithmetic.flush_subnormals = which == Variant::flush_subnormals;
-  if (!is_small()) return nullptr;
-  try {
-    variants_[index] = evaluate(op_, call_, options);
-  } catch (const SkipError&) {
-    return nullptr;
-  }
-  return &*variants_[index];
-}
-
-Tensor Explainer::spread(const Comparison& comparison, std::size_t row, const Select& select) {
-  const std::vector<Evaluation>& changed = changed_benchmarks();
-  if (changed.empty()) return {};
-  const Tensor& bench = comparison.pairs[row].bench;
-  SpreadEstimate estimate(bench, input_change(bench.dtype()));
+bool Explainer::measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                        Judged& judged) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const std::vector<Evaluation>& changed = variations_.changed_benchmarks(samples);
+  if (changed.empty()) return false;
+  SpreadEstimate estimate(bench, Variations::input_change(bench.dtype()));
   for (const Evaluation& evaluation : changed) {
     const std::vector<Value> values = select(evaluation);
     const Tensor* tensor = tensor_of_row(values, row, comparison.rows.size());
-    if (tensor == nullptr || tensor->shape() != bench.shape()) return {};
+    if (tensor == nullptr || tensor->shape() != bench.shape()) return false;
     estimate.add(*tensor);
   }
-  return estimate.spread();
+  judged.model.spread = estimate.spread();
+  judged.fit = fit_rounding(bench, device, judged.model);
+  return judged.is_explained();
 }
 
-std::optional<Tensor> Explainer::variant_tensor(Variant which, const Comparison& comparison, std::size_t row,
-                                                const Select& select) {
-  const Evaluation* evaluation = variant(which);
+std::optional<Tensor> Explainer::computed_with(const Arithmetic& arithmetic, const Comparison& comparison,
+                                               std::size_t row, const Select& select) {
+  const Evaluation* evaluation = variations_.with(arithmetic);
   if (evaluation == nullptr) return std::nullopt;
   const std::vector<Value> values = select(*evaluation);
   const Tensor* tensor = tensor_of_row(values, row, comparison.rows.size());
@@ -157,34 +115,117 @@ std::optional<Tensor> Explainer::variant_tensor(Variant which, const Comparison&
   return *tensor;
 }
 
-bool Explainer::stores_intermediates(const Comparison& comparison, std::size_t row, SumModel& model, RoundingFit& fit,
-                                     const Select& select) {
+bool Explainer::stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select,
+                                     Judged& judged) {
   const auto& [bench, device] = comparison.pairs[row];
-  const std::optional<Tensor> sound = variant_tensor(Variant::sound, comparison, row, select);
-  if (!sound || fit_rounding(bench, *sound, model).explained()) return false;
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  if (!sound) return false;
+  const RoundingFit of_sound = fit_rounding(bench, *sound, judged.model);
+  if (is_acceptable(of_sound, bench.numel())) return false;
+  SumModel model = judged.model;
   model.with_stored = *sound;
-  fit = fit_rounding(bench, device, model);
+  RoundingFit fit = fit_rounding(bench, device, model);
+  // Results that are rounded on the way differ by a place the more often; those of the device not oftener.
+  if (!fit.explained() || judged.fit.misrounded > 2 * of_sound.misrounded + tolerated_misrounded(bench.numel()))
+    return false;
+  fit.misrounded = 0;
+  judged.model = std::move(model);
+  judged.fit = std::move(fit);
+  judged.stored = true;
   return true;
 }
 
-std::string Explainer::finding(const Comparison& comparison, std::size_t row, const SumModel& model,
-                               const RoundingFit& fit, const Select& select) {
+bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   const auto& [bench, device] = comparison.pairs[row];
+  const std::vector<Variations::Nearby>& nearby = variations_.nearby(noise_samples);
+  if (nearby.empty()) return false;
+  NoiseEstimate estimate(bench.shape());
+  for (const auto& [changed_bench, changed_sound] : nearby) {
+    const std::vector<Value> exact = select(changed_bench);
+    const std::vector<Value> rounded = select(changed_sound);
+    const Tensor* left = tensor_of_row(exact, row, comparison.rows.size());
+    const Tensor* right = tensor_of_row(rounded, row, comparison.rows.size());
+    if (left == nullptr || right == nullptr || left->shape() != bench.shape() || right->shape() != bench.shape())
+      return false;
+    estimate.add(*left, *right);
+  }
+  judged.model.noise = estimate.noise();
+  judged.fit = fit_rounding(bench, device, judged.model);
+  judged.stored = judged.is_explained();
+  return judged.stored;
+}
+
+bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
+                         const Select& select) {
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  return sound && surely_rounding(*sound, comparison.pairs[row].device, sums.longest);
+}
+
+Explainer::Judged Explainer::judge(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
+                                   const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const bool passes = comparison.rows[row].status == Status::pass;
+  Judged judged;
+  judged.count = device.numel();
+  judged.model.nearest = rounds_once_;
+  judged.model.exact = sums.longest <= 1 && select_standard(call_.parts.api, device.dtype(), false, Policy::per_api) ==
+                                                Standard::binary_consistency;
+  if (judged.model.exact) {
+    if (passes && surely_equal(bench, device)) return judged;
+    judged.fit = fit_rounding(bench, device, judged.model);
+    // Gradients of what was copied several times are sums after all.
+    const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+    if (judged.is_explained() || !sound || surely_equal(bench, *sound)) return judged;
+    judged.model.exact = false;
+    judged.fit = {};
+  }
+  if (!passes) {
+    judged.fit = fit_rounding(bench, device, judged.model);
+    if (judged.is_explained()) return judged;
+  }
+  judged.model.longest = sums.longest;
+  if (passes && passes_screens(bench, device, sums.longest)) return judged;
+  // Without sums the typical result says nothing about what lies behind one element.
+  if (passes || sums.longest > 1) judged.fit = fit_rounding(bench, device, judged.model);
+  if (judged.is_explained()) return judged;
+  if (passes && is_sound(comparison, row, sums, select)) {
+    judged.fit = {};
+    return judged;
+  }
+  if (passes && !variations_.is_small()) {
+    judged.model.slack = slack_of_large_calls;
+    judged.model.nearest = false;
+    judged.fit = fit_rounding(bench, device, judged.model);
+    return judged;
+  }
+  if (measure(comparison, row, select, first_samples, judged)) return judged;
+  if (stores_intermediates(comparison, row, select, judged)) return judged;
+  if (measure(comparison, row, select, most_samples, judged)) return judged;
+  measure_noise(comparison, row, select, judged);
+  return judged;
+}
+
+std::string Explainer::finding(const Comparison& comparison, std::size_t row, const Judged& judged,
+                               const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const auto& [model, fit, stored, count] = judged;
   struct Candidate {
-    Variant variant;
+    Arithmetic arithmetic;
     const char* text;
   };
   static constexpr std::array candidates{
-      Candidate{Variant::hf32_inputs, "Inputs rounded to HF32: computed so, the call gives this result."},
-      Candidate{Variant::fp16_accumulation,
+      Candidate{{.hf32_inputs = true}, "Inputs rounded to HF32: computed so, the call gives this result."},
+      Candidate{{.fp16_accumulation = true},
                 "Errors are those of float16 accumulation: computed so, the call gives this result."},
-      Candidate{Variant::flush_subnormals, "Denormals flushed: computed so, the call gives this result."},
+      Candidate{{.flush_subnormals = true}, "Denormals flushed: computed so, the call gives this result."},
   };
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   for (const Candidate& candidate : candidates) {
-    const std::optional<Tensor> tensor = variant_tensor(candidate.variant, comparison, row, select);
-    if (!tensor) continue;
-    if (fit_rounding(*tensor, device, model).explained()) return candidate.text;
-    if (candidate.variant != Variant::fp16_accumulation || model.longest < 16) continue;
+    const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, comparison, row, select);
+    // A fault that changes nothing is no cause.
+    if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
+    if (is_acceptable(fit_rounding(*tensor, device, model), count)) return candidate.text;
+    if (!candidate.arithmetic.fp16_accumulation || model.longest < 16) continue;
     // Another order of the additions gives other errors of the same size.
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
       return "Errors have the size and spread of those of float16 accumulation.";
@@ -196,34 +237,28 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     DetailsRow& row = comparison.rows[i];
     const auto& [bench, device] = comparison.pairs[i];
-    if (row.status != Status::warning && row.status != Status::error) continue;
+    if (row.status == Status::skip || (silent && row.status == Status::pass)) continue;
     if (!bench.defined() || !device.defined() || bench.shape() != device.shape()) continue;
     if (!is_floating(bench.dtype()) || !is_floating(device.dtype()) || device.numel() == 0) continue;
-    SumModel model;
-    model.exact =
-        select_standard(call_.parts.api, device.dtype(), false, Policy::per_api) == Standard::binary_consistency;
-    RoundingFit fit = fit_rounding(bench, device, model);
-    if (!fit.explained() && !model.exact) {
-      model.longest = sums.longest;
-      // Without sums the typical result says nothing about what lies behind one element.
-      if (sums.longest > 1) fit = fit_rounding(bench, device, model);
-    }
-    if (!fit.explained() && !model.exact) {
-      model.spread = spread(comparison, i, select);
-      if (model.spread.defined()) fit = fit_rounding(bench, device, model);
-    }
-    const bool stored = !fit.explained() && !model.exact && stores_intermediates(comparison, i, model, fit, select);
-    row.rounding_only = fit.explained();
-    if (silent) continue;
+    const Judged judged = judge(comparison, i, sums, select);
+    const bool explained = judged.is_explained();
+    row.beyond_rounding = !explained;
+    row.rounding_only = explained && row.status != Status::pass;
+    if (explained && !silent) row.trust = trust_in(bench, device.dtype(), judged.model);
+    const bool doubtful = row.trust.mistrust != Mistrust::none;
+    if (silent || (explained && row.status == Status::pass && !doubtful)) continue;
+    if (!row.message.ends_with('\n')) row.message += '\n';
+    if (doubtful) row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
+    if (explained && row.status == Status::pass) continue;
     if (row.rounding_only) {
-      row.message += stored ? "Explained by rounding: intermediate results are stored as " +
-                                  std::string(name(device.dtype())) + "; at most " + number(fit.max_share) +
-                                  " of their error bound.\n"
-                            : explained_text(device.dtype(), model, fit);
+      row.message += judged.stored ? "Explained by rounding: intermediate results are stored as " +
+                                         std::string(name(device.dtype())) + "; at most " +
+                                         number(judged.fit.max_share) + " of their error bound.\n"
+                                   : explained_text(device.dtype(), judged.model, judged.fit);
       continue;
     }
-    row.message += unexplained_text(device.numel(), fit);
-    const std::string reason = finding(comparison, i, model, fit, select);
+    row.message += unexplained_text(device.numel(), judged.fit);
+    const std::string reason = finding(comparison, i, judged, select);
     if (!reason.empty()) row.message += reason + "\n";
   }
 }

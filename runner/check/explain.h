@@ -8,13 +8,13 @@
 // size alone, so that the same recording always gets the same Messages.
 #pragma once
 
-#include <array>
 #include <functional>
 #include <optional>
 
 #include "kernels/compare/compare.h"
 #include "kernels/compare/rounding.h"
 #include "kernels/evaluate/evaluate.h"
+#include "runner/check/variations.h"
 
 namespace msrun {
 
@@ -30,31 +30,34 @@ class Explainer {
   void explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent);
 
  private:
-  enum class Variant : std::uint8_t { sound, fp16_accumulation, hf32_inputs, flush_subnormals };
-  static constexpr std::size_t variant_count = 4;
+  // What rounding explains of a row.
+  struct Judged {
+    SumModel model;
+    RoundingFit fit;
+    bool stored = false;  // because intermediate results are stored
+    std::int64_t count = 0;
+    bool is_explained() const;
+  };
 
-  bool is_small() const;
-  const std::vector<Evaluation>& changed_benchmarks();
-  const Evaluation* variant(Variant which);
-  // The tensor that a variant gives in place of the device's; nothing if it cannot be had.
-  std::optional<Tensor> variant_tensor(Variant which, const Comparison& comparison, std::size_t row,
-                                       const Select& select);
+  // The tensor that an arithmetic gives in place of the device's; nothing if it cannot be had.
+  std::optional<Tensor> computed_with(const Arithmetic& arithmetic, const Comparison& comparison, std::size_t row,
+                                      const Select& select);
+  Judged judge(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
+  // Judges by the terms behind each element, as so many changed benchmarks show them. True if that explains the row.
+  bool measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+               Judged& judged);
+  // Whether sound arithmetic, for inputs a few places beside the call's, errs as much as the device does.
+  bool measure_noise(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // Whether arithmetic in the dtypes of the call, which errs on the way as a device may, gives the device's result.
+  bool is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more
-  // than that; model and fit are then those that say so.
-  bool stores_intermediates(const Comparison& comparison, std::size_t row, SumModel& model, RoundingFit& fit,
-                            const Select& select);
-  Tensor spread(const Comparison& comparison, std::size_t row, const Select& select);
-  std::string finding(const Comparison& comparison, std::size_t row, const SumModel& model, const RoundingFit& fit,
-                      const Select& select);
+  // than that.
+  bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  std::string finding(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
 
-  const Operator& op_;
   const MaterialisedCall& call_;
-  const Evaluation& bench_;
-  const EvaluationOptions& benchmark_options_;
-  double elements_ = 0;  // of the call's tensors
-  std::optional<std::vector<Evaluation>> changed_;
-  std::array<std::optional<Evaluation>, variant_count> variants_;
-  std::array<bool, variant_count> variant_tried_{};
+  Variations variations_;
+  bool rounds_once_;  // so that the nearest number is to be expected
 };
 
 }  // namespace msrun

@@ -13,12 +13,24 @@ Status overall_status(const ApiResult& result) {
   return Status::pass;
 }
 
+bool is_suspicious(const ApiResult& result) {
+  const Status status = overall_status(result);
+  if (status == Status::skip) return false;
+  return status == Status::pass ? result.beyond_rounding : !result.rounding_only;
+}
+
+bool is_mistrusted(const ApiResult& result) {
+  return result.mistrust != Mistrust::none && overall_status(result) != Status::skip && !is_suspicious(result);
+}
+
 void VerdictCounts::add(const ApiResult& result) {
   const Status status = overall_status(result);
   if (result.tested_on == TestedOn::simulated) ++simulated;
   if (result.tested_on == TestedOn::recorded || result.tested_on == TestedOn::hardware) ++not_simulated;
   if (result.outcome == Outcome::failed_to_run) ++failed_to_run;
   if (result.rounding_only && status != Status::skip) ++rounding_only;
+  if (result.beyond_rounding && status == Status::pass) ++beyond_rounding;
+  if (is_mistrusted(result)) ++mistrusted;
   switch (status) {
     case Status::pass:
       ++pass;

@@ -22,19 +22,28 @@ struct VerdictCounts {
   std::uint64_t forward_error = 0;  // these three are the parts of error
   std::uint64_t backward_error = 0;
   std::uint64_t both_error = 0;
-  std::uint64_t simulated = 0;      // of all: from a simulated device
-  std::uint64_t not_simulated = 0;  // of all: from a recording or a device
-  std::uint64_t rounding_only = 0;  // of warning and error: rounding explains them; the rest is suspicious
+  std::uint64_t simulated = 0;        // of all: from a simulated device
+  std::uint64_t not_simulated = 0;    // of all: from a recording or a device
+  std::uint64_t rounding_only = 0;    // of warning and error: rounding explains them; the rest is suspicious
+  std::uint64_t beyond_rounding = 0;  // of pass: rounding does not lead there; they are suspicious, too
+  std::uint64_t mistrusted = 0;       // neither suspicious nor skip, but they prove little
 
   void add(const ApiResult& result);
   // Calls with a verdict.
   std::uint64_t total() const { return pass + warning + error; }
-  std::uint64_t suspicious() const { return warning + error - rounding_only; }
+  std::uint64_t suspicious() const { return warning + error - rounding_only + beyond_rounding; }
   // "93.75%" of the calls with a verdict and of those that failed to run; "0%" if there is neither.
   std::string passing_rate() const;
 };
 
 // The verdict of a call as a whole: where VerdictCounts puts it.
 Status overall_status(const ApiResult& result);
+
+// A warning or error that rounding does not explain, or a pass with an output further from the benchmark than rounding
+// leads.
+bool is_suspicious(const ApiResult& result);
+
+// Nothing speaks against the call, but an output of it proves little (ApiResult::mistrust).
+bool is_mistrusted(const ApiResult& result);
 
 }  // namespace msrun

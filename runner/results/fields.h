@@ -29,7 +29,7 @@ concept Fields = std::same_as<std::remove_const_t<T>, Of>;
 template <>
 struct RecordType<ApiResult> {
   static constexpr RecordKind kind = RecordKind::result;
-  static constexpr std::uint8_t version = 2;
+  static constexpr std::uint8_t version = 3;
 };
 
 template <class Archive>
@@ -40,6 +40,14 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   archive.common_text(row.message);
   archive.enumerator(row.status, Status::skip);
   archive.flag(row.rounding_only);
+  if (archive.has(3)) {
+    archive.flag(row.beyond_rounding);
+    archive.enumerator(row.trust.mistrust, Mistrust::nothing_compared);
+    archive.optional(row.trust.visible, [&](auto& visible) {
+      archive.number(visible.of_one);
+      archive.number(visible.of_all);
+    });
+  }
   archive.cells(row.columns, row.cells);
 }
 
@@ -64,6 +72,8 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
   });
   if (archive.has(2)) archive.enumerator(result.outcome, Outcome::failed_to_run);
   if (archive.has(2)) archive.enumerator(result.tested_on, TestedOn::hardware);
+  if (archive.has(3)) archive.flag(result.beyond_rounding);
+  if (archive.has(3)) archive.enumerator(result.mistrust, Mistrust::nothing_compared);
   // The rows stay last, so that an outline (StoredResults) can be read without them.
   archive.rows(result.forward_rows);
   archive.rows(result.backward_rows);

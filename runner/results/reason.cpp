@@ -1,7 +1,9 @@
 #include "runner/results/reason.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <sstream>
 #include <utility>
 
@@ -63,8 +65,6 @@ std::string first_line(const std::string& message) {
   return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
 }
 
-bool is_suspicious(const ApiResult& result) { return has_verdict(result) && !result.rounding_only; }
-
 std::string ulp_text(double ulps) {
   if (ulps > most_ulps) return "more than 1e6";
   std::array<char, 32> text{};
@@ -74,13 +74,16 @@ std::string ulp_text(double ulps) {
 
 Reason reason_of(const ApiResult& result) {
   const Status status = overall_status(result);
-  for (const bool explained : {false, true}) {
+  const auto is_worst = [&](const DetailsRow& row) {
+    return status != Status::pass && row.status == status && !row.rounding_only;
+  };
+  const auto is_explained = [&](const DetailsRow& row) { return row.status == status && row.rounding_only; };
+  using Test = std::function<bool(const DetailsRow&)>;
+  for (const Test& test : {Test(is_worst), Test(&DetailsRow::beyond_rounding), Test(is_explained)}) {
     for (const auto& [direction, rows] :
          {std::pair{"forward", &result.forward_rows}, {"backward", &result.backward_rows}}) {
-      for (std::size_t i = 0; i < rows->size(); ++i) {
-        const DetailsRow& row = (*rows)[i];
-        if (row.status == status && row.rounding_only == explained) return reason_in(direction, i, row);
-      }
+      const auto row = std::ranges::find_if(*rows, test);
+      if (row != rows->end()) return reason_in(direction, static_cast<std::size_t>(row - rows->begin()), *row);
     }
   }
   return {"", {"no details row says why (dropout: the shares of zeros differ)"}};
@@ -95,8 +98,8 @@ std::string reason_text(const Reason& reason) {
 std::string message_with_reason(const ApiResult& result) {
   // That of a file which was read back.
   if (result.message.starts_with(suspicious) || result.message.starts_with(rounding)) return result.message;
-  if (!has_verdict(result)) return result.message;
-  std::string text(result.rounding_only ? rounding : suspicious);
+  if (!has_verdict(result) && !is_suspicious(result)) return result.message;
+  std::string text(is_suspicious(result) ? suspicious : rounding);
   text += reason_text(reason_of(result));
   if (!result.message.empty()) text += " SKIP of a direction: " + result.message;
   if (result.tested_on == TestedOn::simulated) text += " (" + std::string(simulated_notice) + ")";

@@ -12,9 +12,6 @@ namespace msrun {
 // What a run on a simulated device is said to be, wherever its results are shown.
 inline constexpr std::string_view simulated_notice = "simulated device; no NPU or GPU was tested";
 
-// Whether the call is a warning or an error that rounding does not explain.
-bool is_suspicious(const ApiResult& result);
-
 // The first line of a Message that says something, fit for a terminal.
 std::string first_line(const std::string& message);
 

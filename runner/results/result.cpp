@@ -8,6 +8,9 @@
 
 namespace msrun {
 
+namespace {
+
+// Whether the rows of a result that is warning or error are all explained by rounding.
 bool explained_by_rounding(const ApiResult& result) {
   const auto failed = [](Status status) { return status == Status::warning || status == Status::error; };
   const auto unexplained = [&](const DetailsRow& row) { return failed(row.status) && !row.rounding_only; };
@@ -21,6 +24,24 @@ bool explained_by_rounding(const ApiResult& result) {
   };
   return direction_is(result.forward, result.forward_rows) && direction_is(result.backward, result.backward_rows) &&
          any;
+}
+
+template <class Test>
+const DetailsRow* find_row(const ApiResult& result, const Test& test) {
+  for (const std::vector<DetailsRow>* rows : {&result.forward_rows, &result.backward_rows}) {
+    const auto found = std::ranges::find_if(*rows, test);
+    if (found != rows->end()) return &*found;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void conclude_from_rows(ApiResult& result) {
+  result.beyond_rounding = find_row(result, &DetailsRow::beyond_rounding) != nullptr;
+  result.rounding_only = !result.beyond_rounding && explained_by_rounding(result);
+  const auto* doubtful = find_row(result, [](const DetailsRow& row) { return row.trust.mistrust != Mistrust::none; });
+  if (doubtful != nullptr) result.mistrust = doubtful->trust.mistrust;
 }
 
 std::string_view outcome_text(Outcome outcome) {

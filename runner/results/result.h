@@ -65,15 +65,19 @@ struct ApiResult {
   std::vector<DetailsRow> backward_rows;
   // Warning or error, and rounding explains every row that is (DetailsRow::rounding_only).
   bool rounding_only = false;
+  // An output is further from the benchmark than rounding leads, whatever its status (DetailsRow::beyond_rounding).
+  bool beyond_rounding = false;
+  // Why a verdict without complaint proves little: the first reason among the rows.
+  Mistrust mistrust = Mistrust::none;
   PhaseTimes times;
   std::uint64_t inputs = 0;  // input_checksum(); 0 for a call whose inputs were not built
   // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
   std::optional<OverflowFinding> overflow;
 };
 
-// Whether the rows of a result that is warning or error are all explained by rounding: a status without such a row,
-// as dropout has, is not.
-bool explained_by_rounding(const ApiResult& result);
+// Sets what follows from the rows of a result: rounding_only, beyond_rounding, mistrust where a row has a reason for
+// it. A status that no row accounts for, as dropout has, is not explained by rounding.
+void conclude_from_rows(ApiResult& result);
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.
 ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason, Outcome outcome);

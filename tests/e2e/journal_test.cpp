@@ -72,7 +72,8 @@ TEST_F(JournalCommand, GivesTheSameAsJson) {
                                     {"not_checkable", 0},
                                     {"simulated", 84},
                                     {"suspicious", 0},
-                                    {"rounding_only", 46}}));
+                                    {"rounding_only", 46},
+                                    {"proves_little", 0}}));
   std::size_t on_devices = 0;
   for (const json& device : object["devices"]) on_devices += device["results"].get<std::size_t>();
   EXPECT_EQ(on_devices, 84U);

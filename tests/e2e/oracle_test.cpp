@@ -37,9 +37,16 @@ const std::map<std::string, std::string>& known() {
       {"Torch.quantile.1", tied},
       {"Torch.quantile.2", tied},
       {"Torch.quantile.3", tied},
-      {"Torch.round.4", steps},
-      {"Functional.interpolate.36", steps},
-      {"Functional.grid_sample.50", steps},
+      {"Functional.interpolate.1", steps},
+      {"Functional.interpolate.20", steps},
+      {"Functional.interpolate.23", steps},
+      {"Functional.grid_sample.26", steps},
+      {"Functional.grid_sample.29", steps},
+      {"Functional.grid_sample.41", steps},
+      {"Functional.gelu.0", "torch's vector code for the tail of erf errs by more than its last place"},
+      {"Functional.local_response_norm.5",
+       "squares near the end of float32, whose products with others overflow or not"},
+      {"Torch.var_mean.22", "the mean of small whole numbers is exactly 0, torch's running mean nearly so"},
       {"Torch.var_mean.12", welford},
       {"Torch.var_mean.13", welford},
       {"Torch.std_mean.12", welford},
@@ -79,11 +86,8 @@ TEST(Oracle, NoResultOfTorchIsAccused) {
       if (event.at("type") != "api_result") continue;
       ++calls;
       const std::string name = event.at("name");
-      const auto bad = [&](const char* direction) {
-        return event.at(direction) == "error" || event.at(direction) == "warning";
-      };
       checked += event.at("forward") == "SKIP" ? 0 : 1;
-      if ((bad("forward") || bad("backward")) && !event.at("rounding_only").get<bool>()) {
+      if (event.at("suspicious").get<bool>()) {
         EXPECT_TRUE(known().contains(name)) << name << " is accused: " << line;
       }
     }

@@ -51,6 +51,16 @@ Var leaky_relu(const Var& x, double slope) {
       [slope](auto a, auto, auto g) { return a > 0 ? g : static_cast<decltype(g)>(slope) * g; });
 }
 
+// e^x - 1. Frameworks subtract, so that in float32 what is below its last place is lost; higher precision keeps it.
+template <class T>
+T grown_exponential(T x) {
+  if constexpr (std::is_same_v<T, float>) {
+    return exponential(x) - 1;
+  } else {
+    return exponential_minus_one(x);
+  }
+}
+
 // x > 0 ? scale * x : scale * alpha * (e^(input_scale * x) - 1)
 Var elu(const Var& x, double alpha, double scale, double input_scale) {
   return unary(
@@ -58,7 +68,7 @@ Var elu(const Var& x, double alpha, double scale, double input_scale) {
       [=](auto a) {
         using T = decltype(a);
         return a > 0 ? static_cast<T>(scale) * a
-                     : static_cast<T>(alpha * scale) * exponential_minus_one(static_cast<T>(input_scale) * a);
+                     : static_cast<T>(alpha * scale) * grown_exponential(static_cast<T>(input_scale) * a);
       },
       [=](auto a, auto, auto g) {
         using T = decltype(a);
@@ -161,6 +171,8 @@ Var softsign(const Var& x) {
         // The quotient rule, as torch applies it, divides infinity by infinity.
         if (std::isinf(a)) return std::numeric_limits<T>::quiet_NaN();
         const T width = 1 + std::abs(a);
+        // The terms of the quotient rule cancel where the function is flat: in float32 as frameworks compute it.
+        if constexpr (std::is_same_v<T, float>) return g / width - g * std::abs(a) / (width * width);
         return g / (width * width);
       });
 }
@@ -214,6 +226,8 @@ Var tanhshrink(const Var& x) {
       x, [](auto a) { return a - hyperbolic_tangent(a); },
       [](auto a, auto, auto g) {
         const auto bend = hyperbolic_tangent(a);
+        // The slope of x less that of tanh(x): in float32 as frameworks compute it.
+        if constexpr (std::is_same_v<decltype(g), float>) return g - g * (1 - bend * bend);
         return g * bend * bend;
       });
 }

@@ -289,7 +289,7 @@ OP("einsum(any... items)", [](const Bound& args) -> Value {
   return raised.back(einsum_of_sublists(raised_items));
 });
 NAMES("einsum", "Torch: einsum");
-TRAITS("einsum", .autocast = AutocastPolicy::lower, .complex = true,
+TRAITS("einsum", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true,
        .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace

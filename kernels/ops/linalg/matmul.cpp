@@ -190,7 +190,7 @@ double linear_work(const List& args) {
 OP("matmul(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return matmul(args.var("input"), args.var("other")); });
 NAMES("matmul", "Torch: matmul linalg.matmul; Tensor: matmul __matmul__ __imatmul__; Aten: matmul; Mint: matmul");
-TRAITS("matmul", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work,
+TRAITS("matmul", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = product_work,
        .recorded_gradients = RecordedGradients::of_last_step, .recorded_as = "matmul");
 
 OP("rmatmul(Tensor input, Tensor other)",
@@ -201,7 +201,7 @@ TRAITS("rmatmul", .complex = true);
 OP("linear(Tensor input, Tensor weight, Tensor? bias=None)",
    [](const Bound& args) -> Value { return linear(args.var("input"), args.var("weight"), args.optional_var("bias")); });
 NAMES("linear", "Functional: linear; Mint: linear; MintFunctional: linear dense");
-TRAITS("linear", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = linear_work,
+TRAITS("linear", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = linear_work,
        .recorded_gradients = RecordedGradients::of_addmm);
 
 OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
@@ -210,7 +210,7 @@ OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   return matmul(args.var("input"), args.var("mat2"));
 });
 NAMES("mm", "Torch: mm dsmm spmm; Tensor: mm; Aten: mm");
-TRAITS("mm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
+TRAITS("mm", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = product_work);
 
 OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   require_rank(args.var("input"), 3, "bmm");
@@ -219,7 +219,7 @@ OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   return matmul(args.var("input"), args.var("mat2"));
 });
 NAMES("bmm", "Torch: bmm; Tensor: bmm; Aten: bmm; Mint: bmm");
-TRAITS("bmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
+TRAITS("bmm", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = product_work);
 
 OP("mv(Tensor input, Tensor vec)", [](const Bound& args) -> Value {
   require_rank(args.var("input"), 2, "mv");
@@ -227,7 +227,7 @@ OP("mv(Tensor input, Tensor vec)", [](const Bound& args) -> Value {
   return matmul(args.var("input"), args.var("vec"));
 });
 NAMES("mv", "Torch: mv; Tensor: mv; Aten: mv");
-TRAITS("mv", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = product_work);
+TRAITS("mv", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = product_work);
 
 OP("dot(Tensor input, Tensor tensor)",
    [](const Bound& args) -> Value { return dot(args.var("input"), args.var("tensor")); });

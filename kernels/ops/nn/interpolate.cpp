@@ -66,38 +66,45 @@ Taps nearest_taps(const Axis& axis, bool exact) {
   return taps;
 }
 
+// Positions and weights between elements are computed in Real: for float32 and narrower tensors in float, as frameworks
+// and devices do, so that what they lose there counts as rounding.
+template <class Real>
 Taps linear_taps(const Axis& axis, bool align_corners) {
   Taps taps = make_taps(axis.in, axis.out, 2);
-  const double scale = axis.scale(align_corners);
+  const Real scale = static_cast<Real>(axis.scale(align_corners));
+  const Real half = static_cast<Real>(0.5);
   for (std::int64_t o = 0; o < axis.out; ++o) {
-    const double at = static_cast<double>(o);
-    const double position = align_corners ? at * scale : std::max(scale * (at + 0.5) - 0.5, 0.0);
+    const Real at = static_cast<Real>(o);
+    const Real position = align_corners ? at * scale : std::max(scale * (at + half) - half, Real{0});
     const std::int64_t low = std::min(static_cast<std::int64_t>(position), axis.in - 1);
-    const double fraction = std::min(position - static_cast<double>(low), 1.0);
-    taps.add(o, 0, low, 1 - fraction);
-    taps.add(o, 1, std::min(low + 1, axis.in - 1), fraction);
+    const Real fraction = std::min(position - static_cast<Real>(low), Real{1});
+    taps.add(o, 0, low, static_cast<double>(1 - fraction));
+    taps.add(o, 1, std::min(low + 1, axis.in - 1), static_cast<double>(fraction));
   }
   return taps;
 }
 
 // The cubic convolution kernel with parameter a.
-double cubic(double distance, double a) {
-  const double d = std::abs(distance);
+template <class Real>
+Real cubic(Real distance, Real a) {
+  const Real d = std::abs(distance);
   if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
+template <class Real>
 Taps cubic_taps(const Axis& axis, bool align_corners) {
   Taps taps = make_taps(axis.in, axis.out, 4);
-  const double scale = axis.scale(align_corners);
+  const Real scale = static_cast<Real>(axis.scale(align_corners));
+  const Real half = static_cast<Real>(0.5);
   for (std::int64_t o = 0; o < axis.out; ++o) {
-    const double at = static_cast<double>(o);
-    const double position = align_corners ? at * scale : scale * (at + 0.5) - 0.5;
-    const double low = std::floor(position);
+    const Real at = static_cast<Real>(o);
+    const Real position = align_corners ? at * scale : scale * (at + half) - half;
+    const Real low = std::floor(position);
     for (std::int64_t k = 0; k < 4; ++k) {
       const std::int64_t source = static_cast<std::int64_t>(low) - 1 + k;
       taps.add(o, k, std::clamp<std::int64_t>(source, 0, axis.in - 1),
-               cubic(position - low + 1 - static_cast<double>(k), -0.75));
+               static_cast<double>(cubic(position - low + 1 - static_cast<Real>(k), static_cast<Real>(-0.75))));
     }
   }
   return taps;
@@ -114,20 +121,23 @@ Taps area_taps(const Axis& axis) {
 }
 
 // The filter widens with the scale when the image shrinks; its weights are normalised over the taps inside the image.
+template <class Real>
 Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
-  const double scale = axis.scale(align_corners);
-  const double stretch = std::max(scale, 1.0);
-  const double support = (is_cubic ? 2 : 1) * stretch;
+  const Real scale = static_cast<Real>(axis.scale(align_corners));
+  const Real stretch = std::max(scale, Real{1});
+  const Real half = static_cast<Real>(0.5);
+  const Real support = (is_cubic ? 2 : 1) * stretch;
   Taps taps = make_taps(axis.in, axis.out, std::min(axis.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1));
   for (std::int64_t o = 0; o < axis.out; ++o) {
-    const double centre = scale * (static_cast<double>(o) + 0.5);
-    const std::int64_t start = std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(centre - support + 0.5)), 0);
-    const std::int64_t stop = std::min(static_cast<std::int64_t>(std::floor(centre + support + 0.5)), axis.in);
+    const Real centre = scale * (static_cast<Real>(o) + half);
+    const std::int64_t start =
+        std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(centre - support + half)), 0);
+    const std::int64_t stop = std::min(static_cast<std::int64_t>(std::floor(centre + support + half)), axis.in);
     double total = 0;
     const std::int64_t count = std::min(stop - start, taps.count);
     for (std::int64_t i = 0; i < count; ++i) {
-      const double distance = std::abs((static_cast<double>(start + i) - centre + 0.5) / stretch);
-      const double value = is_cubic ? cubic(distance, -0.5) : std::max(1 - distance, 0.0);
+      const Real distance = std::abs((static_cast<Real>(start + i) - centre + half) / stretch);
+      const double value = static_cast<double>(is_cubic ? cubic(distance, -half) : std::max(1 - distance, Real{0}));
       taps.add(o, i, start + i, value);
       total += value;
     }
@@ -213,6 +223,7 @@ struct Options {
   bool antialias = false;
 };
 
+template <class Real>
 Taps taps_of(const Axis& axis, const Options& options) {
   switch (options.mode) {
     case Mode::nearest:
@@ -225,9 +236,9 @@ Taps taps_of(const Axis& axis, const Options& options) {
     case Mode::cubic:
       break;
   }
-  if (options.antialias) return antialiased_taps(axis, options.align_corners, options.mode == Mode::cubic);
-  return options.mode == Mode::linear ? linear_taps(axis, options.align_corners)
-                                      : cubic_taps(axis, options.align_corners);
+  if (options.antialias) return antialiased_taps<Real>(axis, options.align_corners, options.mode == Mode::cubic);
+  return options.mode == Mode::linear ? linear_taps<Real>(axis, options.align_corners)
+                                      : cubic_taps<Real>(axis, options.align_corners);
 }
 
 // sizes: of the output, empty where the factors decide. factors: empty, or one per axis; they place the elements where
@@ -259,7 +270,9 @@ Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, 
   if (element_count(shape) > 0) {
     // Before the tables are made: the result may not fit the memory.
     check_tensor_memory(static_cast<std::size_t>(element_count(shape)), size_of(wide));
-    for (const Axis& axis : axes) plan.taps.push_back(taps_of(axis, options));
+    for (const Axis& axis : axes) {
+      plan.taps.push_back(wide == DType::float64 ? taps_of<double>(axis, options) : taps_of<float>(axis, options));
+    }
   }
   const Tensor y =
       element_count(shape) == 0 ? Tensor(x.dtype(), shape) : plan.apply<false>(x.tensor().to(wide)).to(x.dtype());

@@ -259,7 +259,7 @@ OP("sum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None)
   return in_requested_dtype(args, sum(as_requested(args), args.ints("dim"), args.flag("keepdim")));
 });
 NAMES("sum", "Torch: sum; Tensor: sum; Aten: sum; Mint: sum");
-TRAITS("sum", .autocast = AutocastPolicy::float32, .complex = true);
+TRAITS("sum", .autocast = AutocastPolicy::float32, .complex = true, .rounds_once = true);
 
 OP("sum_to_size(Tensor input, int[]... size)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

@@ -125,6 +125,109 @@ TEST(Rounding, SpreadIsThatOfTheTerms) {
   EXPECT_NEAR(estimate.spread().item(), std::sqrt(squares), 0.03 * std::sqrt(squares));
 }
 
+// A mask moves most elements far away; the typical element says nothing about the others then.
+TEST(Rounding, ElementsOfAnotherKindHaveATypicalMagnitudeOfTheirOwn) {
+  std::mt19937_64 random(2);
+  std::normal_distribution<double> normal;
+  SumModel model;
+  model.longest = 64;
+  for (const int percent : {51, 63, 90, 99}) {
+    std::vector<double> bench;
+    for (int i = 0; i < 2000; ++i) bench.push_back(normal(random) + (i % 100 < percent ? -1e9 : 0));
+    std::vector<double> device = bench;
+    EXPECT_TRUE(fit(bench, device, DType::float32, model).explained()) << percent;
+    EXPECT_FALSE(surely_rounding_of_sums(of(DType::float64, bench), of(DType::float32, bench), 64)) << percent;
+    for (int i = 0; i < 2000; ++i) {
+      if (i % 100 >= percent) device[static_cast<std::size_t>(i)] *= 1.001;
+    }
+    const auto wrong = fit(bench, device, DType::float32, model).beyond;
+    EXPECT_GE(wrong, (100 - percent) * 20 * 9 / 10) << percent;
+  }
+  // Values that are small by chance are of no other kind.
+  std::vector<double> smooth;
+  for (int i = 0; i < 20000; ++i) smooth.push_back(normal(random));
+  EXPECT_TRUE(surely_rounding_of_sums(of(DType::float64, smooth), of(DType::float32, smooth), 64));
+}
+
+TEST(Rounding, ScreensLetNothingPassThatIsNotExplained) {
+  std::mt19937_64 random(4);
+  std::normal_distribution<double> normal;
+  int passed = 0;
+  for (int round = 0; round < 400; ++round) {
+    const DType dtype = round % 2 == 0 ? DType::float32 : DType::bfloat16;
+    std::vector<double> bench;
+    std::vector<double> device;
+    const double size = std::ldexp(epsilon(dtype), round / 2 % 12 - 9);
+    for (int i = 0; i < 700; ++i) {
+      bench.push_back(normal(random));
+      device.push_back(bench.back() * (1 + size * normal(random)));
+    }
+    const Tensor left = of(DType::float64, bench);
+    const Tensor right = of(dtype, device);
+    for (const std::int64_t terms : {1, 16, 4096}) {
+      SumModel model;
+      model.longest = terms;
+      model.nearest = true;
+      if (surely_rounding(left, right, terms)) {
+        ++passed;
+        EXPECT_TRUE(fit_rounding(left, right, model).explained());
+        EXPECT_EQ(fit_rounding(left, right, model).misrounded, 0);
+      }
+      if (terms > 1 && surely_rounding_of_sums(left, right, terms)) {
+        EXPECT_TRUE(fit_rounding(left, right, model).explained());
+      }
+    }
+  }
+  EXPECT_GT(passed, 100);
+  const Tensor nan = of(DType::float32, {nan_value, 1});
+  EXPECT_FALSE(surely_rounding(of(DType::float64, {1, 1}), nan, 1));
+  EXPECT_FALSE(surely_rounding(of(DType::float64, {nan_value, 1}), of(DType::float32, {1, 1}), 1));
+  EXPECT_FALSE(surely_rounding(of(DType::float64, {1, 1}), of(DType::float32, {infinity, 1}), 1));
+  EXPECT_TRUE(surely_equal(of(DType::float64, {0.5, 1}), of(DType::float32, {0.5, 1})));
+  EXPECT_FALSE(surely_equal(of(DType::float64, {0.5, 1}), of(DType::float32, {0.5, 1 + 0x1p-23})));
+}
+
+TEST(Rounding, TheOtherNeighbourIsNoRoundingToNearest) {
+  SumModel model;
+  model.longest = 1;
+  // 1 + 0.3 ULP of bfloat16.
+  const double exact = 1 + 0.3 * 0x1p-7;
+  EXPECT_EQ(fit({exact}, {1 + 0x1p-7}, DType::bfloat16, model).misrounded, 0) << "it is not asked for";
+  model.nearest = true;
+  EXPECT_EQ(fit({exact}, {1}, DType::bfloat16, model).misrounded, 0);
+  const RoundingFit up = fit({exact, 4}, {1 + 0x1p-7, 4}, DType::bfloat16, model);
+  EXPECT_TRUE(up.explained());
+  EXPECT_EQ(up.misrounded, 1);
+  EXPECT_TRUE(up.is_misrounded.at(0));
+  // In the middle both are, within what sums may do to the value before it is rounded.
+  const double middle = 1 + (0.5 - 0x1p-16) * 0x1p-7;
+  EXPECT_EQ(fit({middle}, {1 + 0x1p-7}, DType::bfloat16, model).misrounded, 0);
+}
+
+TEST(Rounding, WhatJumpsIsOneOrTheOther) {
+  SumModel model;
+  model.longest = 1;
+  // The other side of a step, and an infinity inside.
+  model.with_stored = of(DType::float32, {0, infinity, nan_value, 5});
+  EXPECT_TRUE(fit({1, 2, 3, 5}, {0, infinity, nan_value, 5}, DType::float32, model).explained());
+  EXPECT_TRUE(fit({1, 2, 3, 5}, {1, 2, 3, 5}, DType::float32, model).explained());
+  EXPECT_EQ(fit({1, 2, 3, 5}, {-1, 1, 4, 5}, DType::float32, model).beyond, 3);
+  EXPECT_EQ(fit({1, 2, 3, 5}, {0.5, -infinity, infinity, 5}, DType::float32, model).beyond, 3);
+}
+
+TEST(Rounding, NoiseOfSoundArithmeticIsExplained) {
+  NoiseEstimate estimate({2});
+  estimate.add(of(DType::float64, {1, 1}), of(DType::float32, {1 + 0x1p-12, 1}));
+  estimate.add(of(DType::float64, {1, 1}), of(DType::float32, {1 - 0x1p-12, nan_value}));
+  EXPECT_NEAR(estimate.noise().data<double>()[0], 0x1p-12, 0x1p-30);
+  EXPECT_DOUBLE_EQ(estimate.noise().data<double>()[1], 0);
+  SumModel model;
+  model.longest = 1;
+  model.noise = of(DType::float64, {0x1p-12, 0, 0});
+  EXPECT_EQ(fit({1, 1, 1}, {1 + 3 * 0x1p-12, 1 + 3 * 0x1p-12, 1}, DType::float32, model).beyond, 1);
+  EXPECT_EQ(fit({1, 1, 1}, {1 + 0x1p-8, 1, 1}, DType::float32, model).beyond, 1);
+}
+
 class Patterns : public ::testing::Test {
  protected:
   Patterns() {

@@ -36,7 +36,7 @@ TEST(SummaryTest, TableOfAnAllPassingRun) {
   for (std::uint32_t i = 0; i < 12; ++i) summary.add(result_of("Torch.add." + std::to_string(i), i, pass, ""));
   EXPECT_EQ(summary.text("msrun -api_info d.json"),
             "Conclusions from 12 calls\n"
-            "        0  suspicious: warnings and errors that rounding does not explain\n"
+            "        0  suspicious: results that rounding does not explain\n"
             "        0  failed to run: crashes, time-outs, want of memory, internal errors\n"
             "Overall Statistics\n"
             "+------+---------+-------+--------------+------------+\n"
@@ -179,7 +179,7 @@ TEST(SummaryTest, ListsOnlyWhatRoundingDoesNotExplain) {
   summary.add(explained);
   summary.add(result_of("Torch.mul.0", 1, error, "\nlimit\nNot explained by rounding: much.\nA reason.\n"));
   const std::string text = summary.text("msrun");
-  EXPECT_THAT(text, HasSubstr("        1  suspicious: warnings and errors that rounding does not explain\n"
+  EXPECT_THAT(text, HasSubstr("        1  suspicious: results that rounding does not explain\n"
                               "        0  failed to run: crashes, time-outs, want of memory, internal errors\n"
                               "        1  explained by rounding: "));
   EXPECT_THAT(text, HasSubstr("  error    Torch.mul.0\n"

@@ -105,11 +105,14 @@ TEST(Records, AreWhatTheFormatSays) {
   row.status = Status::error;
   row.rounding_only = true;
   row[Metric::max_abs_error] = Cell::fp32(1.0);
+  row.trust = {Mistrust::constant, VisibleFault{-8, -10}};
   result.backward_rows = {row};
+  result.beyond_rounding = true;
+  result.mistrust = Mistrust::nothing_compared;
   result.outcome = Outcome::failed_to_run;
   result.tested_on = TestedOn::recorded;
   EXPECT_EQ(encode(result),
-            "\x01\x02R\xD2"
+            "\x01\x03R\xD2"
             "\xAC\x02"                          // task
             "\x0BTorch.add.0"                   // name
             "\x01"                              // device
@@ -121,12 +124,14 @@ TEST(Records, AreWhatTheFormatSays) {
             "\x01\x02\x03\x04\x05\x06\x07\x08"  // inputs
             "\0"                                // no finding of an overflow check
             "\x03\x02"                          // failed to run, tested on what was recorded
+            "\1\6"                              // an output is beyond rounding, nothing was compared
             "\0"                                // no rows of the forward
             "\x01"                              // one of the backward
             "\x01"
             "b\x01"
             "d\x02()\0"
             "\x02\x01"                            // error, explained by rounding
+            "\0\2\1\x0F\x13"                      // not beyond it; constant; of one -8, of all -10
             "\x01\x11\0\x02\0\0\0\0\0\0\xF0\x3F"  // of columns 1, 17 cells: blank, fp32 1.0
             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s);
 }
@@ -135,8 +140,23 @@ TEST(Records, AreWhatTheFormatSays) {
 std::string in_version_1(const ApiResult& result) {
   std::string bytes = encode(result);
   bytes[1] = 1;
-  bytes.erase(bytes.size() - 4, 2);
+  bytes.erase(bytes.size() - 6, 4);
   return bytes;
+}
+
+TEST(Records, OfVersion2SayNothingOfTrust) {
+  ApiResult result;
+  result.name = "Torch.add.0";
+  result.outcome = Outcome::failed_to_run;
+  result.beyond_rounding = true;
+  result.mistrust = Mistrust::constant;
+  std::string bytes = encode(result);
+  bytes[1] = 2;
+  bytes.erase(bytes.size() - 4, 2);
+  const ApiResult read = decode_result(bytes);
+  EXPECT_EQ(read.outcome, Outcome::failed_to_run);
+  EXPECT_FALSE(read.beyond_rounding);
+  EXPECT_EQ(read.mistrust, Mistrust::none);
 }
 
 TEST(Records, OfVersion1HaveTheOutcomeThatTheirReasonTells) {
@@ -207,9 +227,9 @@ TEST(Records, WithValuesOutOfRangeAreRefused) {
 
 TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
   std::string result = encode(skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable));
-  result[1] = 3;
+  result[1] = 4;
   EXPECT_EQ(error_of([&] { decode_record(result); }),
-            "a result of version 3, which a later msrun has written; this one reads up to version 2");
+            "a result of version 4, which a later msrun has written; this one reads up to version 3");
   result[1] = 0;
   EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
   const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };

@@ -1,0 +1,50 @@
+// What a verdict is worth: reasons why an output that agrees proves nothing, and how small a fault would have shown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "kernels/tensor/dtype.h"
+
+namespace msrun {
+
+class Tensor;
+struct SumModel;
+
+// Why an output that agrees with the benchmark says little about the device.
+enum class Mistrust : std::uint8_t {
+  none,
+  all_zero,          // every element of the benchmark is 0
+  constant,          // every element of the benchmark is the same number
+  not_finite,        // no element of the benchmark is a finite number
+  cancellation,      // what rounding may do is larger than the typical element
+  all_dropped,       // a dropout has dropped every element
+  nothing_compared,  // the call has no output that can be compared
+};
+inline constexpr std::size_t mistrust_count = 7;
+
+// "constant_benchmark" and the like, for machines; "" for none.
+std::string_view mistrust_name(Mistrust mistrust);
+
+// The rest of the sentence "Proves little: ...", for people; "" for none.
+std::string_view mistrust_text(Mistrust mistrust);
+
+// The smallest relative faults that are told from rounding, as exponents of powers of two, rounded up: an error of
+// 2^of_one in one typical element, or of 2^of_all in all of them.
+struct VisibleFault {
+  std::int32_t of_one = 0;
+  std::int32_t of_all = 0;
+  bool operator==(const VisibleFault&) const = default;
+};
+
+struct Trust {
+  Mistrust mistrust = Mistrust::none;
+  std::optional<VisibleFault> visible;  // nothing: no element is finite and not 0
+};
+
+// What agreement of an output of this dtype with its benchmark, floating and not empty, is worth under the model that
+// judged it. Looks at few elements, evenly spread, and at all of them only as long as they are equal.
+Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model);
+
+}  // namespace msrun

@@ -1,0 +1,43 @@
+// What a verdict is worth (kernels/compare/trust.h), as JSON.
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runner/results/counts.h"
+#include "runner/results/result.h"
+
+namespace msrun {
+
+// The name of the reason why a call, or an output, proves little; null if there is none.
+inline nlohmann::ordered_json proves_little_json(Mistrust mistrust) {
+  if (mistrust == Mistrust::none) return nullptr;
+  return mistrust_name(mistrust);
+}
+
+inline nlohmann::ordered_json proves_little_json(const ApiResult& result) {
+  return proves_little_json(is_mistrusted(result) ? result.mistrust : Mistrust::none);
+}
+
+// The smallest relative errors of an output that are told from rounding, {"of_one": 0.0001, "of_all": 0.00001}; null
+// where nothing is known of them.
+inline nlohmann::ordered_json visible_fault_json(const DetailsRow& row) {
+  if (!row.trust.visible) return nullptr;
+  return {{"of_one", std::ldexp(1.0, row.trust.visible->of_one)},
+          {"of_all", std::ldexp(1.0, row.trust.visible->of_all)}};
+}
+
+// One entry for each output of the call of which something is known, by the name that the details file gives it.
+inline nlohmann::ordered_json visible_faults_json(const ApiResult& result) {
+  nlohmann::ordered_json faults = nlohmann::ordered_json::object();
+  const auto add = [&](const char* direction, const std::vector<DetailsRow>& rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].trust.visible) faults[direction + std::to_string(i)] = visible_fault_json(rows[i]);
+    }
+  };
+  add("forward.output.", result.forward_rows);
+  add("backward.output.", result.backward_rows);
+  return faults;
+}
+
+}  // namespace msrun
