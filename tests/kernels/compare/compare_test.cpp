@@ -333,6 +333,28 @@ TEST(StatusWalk, EveryStep) {
   EXPECT_EQ(text(first, Metric::max_abs_error), " ");
 }
 
+// What is exactly at a limit fails.
+TEST(StatusWalk, TheLimitsThemselvesFail) {
+  // A cosine of 99 / 100.
+  std::vector<double> device(200, 1);
+  device[0] = 99;
+  std::vector<double> bench(200, 0);
+  bench[0] = 1;
+  const DetailsRow cosine = compare_one("softmax", vector(DType::float64, bench), vector(DType::float32, device));
+  EXPECT_EQ(text(cosine, Metric::cosine), "0.99000000000000");
+  EXPECT_THAT(cosine.message, HasSubstr("Cosine similarity is less than 0.99"));
+
+  const DetailsRow error = compare_one("softmax", vector(DType::float64, {0, 1}), vector(DType::float64, {0.001, 1}));
+  EXPECT_EQ(error.status, Status::error) << "a largest absolute error of 0.001";
+
+  std::vector<double> tens(10000, 10);
+  std::vector<double> beside = tens;
+  beside[4] += 0.005;
+  const DetailsRow share = compare_one("softmax", vector(DType::float64, tens), vector(DType::float32, beside));
+  EXPECT_EQ(text(share, Metric::dual_10000), "0.99990000000000");
+  EXPECT_EQ(share.status, Status::warning);
+}
+
 TEST(StatusWalk, Float8HasNoVerdictLine) {
   const DetailsRow row = compare_one("mul", vector(DType::float32, {1, 2}), vector(DType::float8_e4m3fn, {1.125, 2}));
   EXPECT_EQ(row.status, Status::pass);
@@ -383,6 +405,8 @@ TEST(Defaults, OverflowOfTheDeviceDtypeCountsAsTheSameInfinity) {
             Status::error);
   EXPECT_EQ(compare_one("mul", vector(DType::float32, {60000, 1}), vector(DType::float16, {inf, 1})).status,
             Status::error);
+  EXPECT_EQ(compare_one("mul", vector(DType::float32, {65519, 1}), vector(DType::float16, {inf, 1})).status,
+            Status::error);
   EXPECT_EQ(compare_one("mul", vector(DType::float64, {1e39, 1}), vector(DType::float32, {inf, 1})).status,
             Status::pass);
 }
@@ -420,6 +444,8 @@ TEST(Defaults, AScalarMismatchHasAnErrorRate) {
   const DetailsRow equal = compare_one("size", nan, nan);
   EXPECT_EQ(equal.status, Status::pass);
   EXPECT_FALSE(equal.message.empty());
+  EXPECT_EQ(compare_one("size", nan, 1.0).status, Status::error);
+  EXPECT_EQ(compare_one("size", 1.0, nan).status, Status::error);
   EXPECT_EQ(compare_one("size", nan, nan, compat()).status, Status::error);
 }
 
@@ -543,8 +569,12 @@ TEST(Structures, DifferentKindsAreErrors) {
   EXPECT_EQ(compare_one("f", List{bench()}, right()).message, "bench and npu output type is different.");
   EXPECT_EQ(compare_one("f", std::int64_t{1}, true).message, "bench and npu output type is different.");
   EXPECT_EQ(compare_one("f", true, std::int64_t{1}).status, Status::pass) << "in Python a bool is an int";
+  EXPECT_EQ(compare_one("f", true, std::int64_t{2}).status, Status::error);
   EXPECT_EQ(compare_one("f", Dict{{"a", None{}}}, Dict{{"b", None{}}}).message,
             "bench and npu output dict keys are different.");
+  const Dict longer{{"a", None{}}, {"b", None{}}};
+  EXPECT_EQ(compare_one("f", Dict{{"a", None{}}}, longer).message, "bench and npu output dict keys are different.");
+  EXPECT_EQ(compare_one("f", longer, Dict{{"a", None{}}}).status, Status::error);
   EXPECT_EQ(compare_one("f", DType::int64, DType::int64).message,
             "Unexpected output type in compare_core: <class 'torch.dtype'>");
 }
@@ -588,6 +618,11 @@ TEST(Dropout, ComparesTheShareOfZeros) {
   };
   EXPECT_EQ(status(zeros(50, 100), zeros(41, 100)), Status::pass);
   EXPECT_EQ(status(zeros(50, 100), zeros(40, 100)), Status::error) << "the limit itself fails";
+  EXPECT_EQ(status(zeros(50, 100), zeros(60, 100)), Status::error) << "too many zeros";
+  EXPECT_EQ(status(zeros(50, 100), zeros(50, 100).reshape(Dims{10, 10})), Status::error) << "another shape";
+  std::vector<double> negative(100, 1);
+  std::fill_n(negative.begin(), 50, -1);
+  EXPECT_EQ(status(zeros(50, 100), vector(DType::float32, negative)), Status::error) << "no zeros";
   EXPECT_EQ(status(zeros(0, 99), zeros(99, 99)), Status::pass) << "too few elements to judge";
   EXPECT_EQ(status(List{zeros(50, 100), None{}}, List{zeros(0, 100), None{}}), Status::error) << "first output, DEV-6";
   EXPECT_THROW(status(List{zeros(50, 100)}, List{zeros(0, 100)}, compat()), SkipError);
@@ -673,6 +708,9 @@ TEST_F(Ties, IndicesAloneNeedTheInput) {
   EXPECT_EQ(status("Torch.argmax.0", rows, vector(DType::int64, {2, 2}), &input), Status::pass);
   EXPECT_EQ(status("Torch.argmax.0", rows, vector(DType::int64, {2, 2}), nullptr), Status::error);
   EXPECT_EQ(status("Torch.argmax.0", rows, vector(DType::int64, {1, 2}), &input), Status::error);
+  const Comparison half = compare_call("Torch.argmax.0", rows, vector(DType::int64, {2, 0}), {}, &input);
+  EXPECT_EQ(half.status, Status::error) << "one is tied, one is wrong";
+  EXPECT_EQ(text(half.rows[0], Metric::binary_error_rate), "0.50000000000000");
   EXPECT_EQ(status("Torch.argmax.0", Tensor::scalar(std::int64_t{0}), Tensor::scalar(std::int64_t{2}), &input),
             Status::pass);
   EXPECT_EQ(status("Torch.argmin.0", vector(DType::int64, {1, 0}), vector(DType::int64, {1, 1}), &input),

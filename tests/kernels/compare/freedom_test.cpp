@@ -133,8 +133,10 @@ TEST_F(SvdFreedom, EqualValuesTurnTogether) {
   const Tensor s = float64({3}, {2, 2, 1});
   EXPECT_EQ(status("svd", {identity, s, identity}, {turned, s, turned}, input), Status::pass);
   EXPECT_EQ(status("svd", {identity, s, identity}, {turned, s, identity}, input), Status::error);
-  const Tensor distinct = float64({3}, {2.1, 2, 1});
-  EXPECT_EQ(status("svd", {identity, distinct, identity}, {turned, distinct, turned}, input), Status::error);
+  for (const double beside : {2.1, 2 * (1 + 1e-10)}) {
+    const Tensor distinct = float64({3}, {beside, 2, 1});
+    EXPECT_EQ(status("svd", {identity, distinct, identity}, {turned, distinct, turned}, input), Status::error);
+  }
 }
 
 TEST(QrFreedom, ColumnsOfQWithRowsOfR) {
@@ -179,6 +181,12 @@ TEST(EigenFreedom, OrderAndPhase) {
   EXPECT_EQ(status("linalg.eig", bench, {device_values, tensor(bench[1])}, input), Status::error);
   const Value only = device_values;
   EXPECT_EQ(compare_call("Torch.linalg.eigvals.0", bench[0], only, input).status, Status::pass);
+  // Each eigenvalue of the device stands for one of the benchmark's.
+  Tensor twice(DType::complex128, {2});
+  twice.mutable_data<Complex>()[0] = twice.mutable_data<Complex>()[1] = 2;
+  Tensor once = twice.clone();
+  once.mutable_data<Complex>()[1] = 5;
+  EXPECT_EQ(compare_call("Torch.linalg.eigvals.0", twice, once, input).status, Status::error);
   vectors.mutable_data<Complex>()[0] += 0.1;
   EXPECT_EQ(status("linalg.eig", bench, {device_values, vectors}, input), Status::error);
 }
@@ -191,6 +199,11 @@ TEST(Freedom, UnfitOutputsAreLeftAlone) {
   EXPECT_EQ(status("svd", bench, {bench[0], bench[1]}, input), Status::error);
   EXPECT_FALSE(Alignment::find(Freedom::singular, List{bench[0], bench[1], None{}}, bench, &input).has_value());
   EXPECT_FALSE(Alignment::find(Freedom::orthogonal, bench, bench, &input).has_value());
+  const Values signs{-1, 1};
+  const List device{scaled(tensor(bench[0]), signs), bench[1], scaled(tensor(bench[2]), signs)};
+  ASSERT_TRUE(Alignment::find(Freedom::singular, bench, device, &input).has_value());
+  const List deeper{tensor(device[0]).unsqueeze(0), tensor(device[1]).unsqueeze(0), tensor(device[2]).unsqueeze(0)};
+  EXPECT_FALSE(Alignment::find(Freedom::singular, bench, deeper, &input).has_value()) << "other shapes";
   EXPECT_FALSE(Alignment::find(Freedom::symmetric, bench[0], bench[0], &input).has_value());
 }
 
@@ -205,6 +218,9 @@ TEST(Freedom, GradientsFollowTheChoice) {
   const Value turned = alignment->turned(List{g, None{}, None{}});
   EXPECT_EQ(values(tensor((*turned.get<List>())[0])), values(scaled(g, {1, -1})));
   EXPECT_TRUE((*turned.get<List>())[1].is_none());
+  const Value other = alignment->turned(List{g.unsqueeze(0), None{}, None{}});
+  EXPECT_EQ(tensor((*other.get<List>())[0]).shape(), (Dims{1, 3, 2})) << "of another shape, it stays";
+  EXPECT_EQ(values(tensor((*other.get<List>())[0])), values(g));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <limits>
 
 namespace msrun {
@@ -56,6 +57,18 @@ TEST(Overflows, OfOtherValues) {
   EXPECT_FALSE(overflows(List{}));
   EXPECT_FALSE(overflows(List{1.0, List{2.0, None{}}}));
   EXPECT_TRUE(overflows(List{1.0, List{2.0, tensor(DType::float32, {infinity})}}));
+}
+
+TEST(Overflows, EitherPartOfAComplexNumber) {
+  const Dims shape{2};
+  const auto complex = [&](std::complex<double> second) {
+    const std::vector<std::complex<double>> values{{1, 2}, second};
+    return Tensor::from<std::complex<double>>(DType::complex128, shape, values);
+  };
+  EXPECT_FALSE(overflows(complex({3, 4})));
+  EXPECT_TRUE(overflows(complex({infinity, 4})));
+  EXPECT_TRUE(overflows(complex({3, nan})));
+  EXPECT_TRUE(overflows(complex({3, infinity}).to(DType::complex64)));
 }
 
 // A device that is asked for the call of one name, and answers with one value.
@@ -142,6 +155,18 @@ TEST(OverflowCheck, BooleansAreNotJudged) {
   EXPECT_EQ(result.forward, Status::skip);
   EXPECT_EQ(result.message,
             "The output of Torch.equal.0 is bool type.This dtype not support overflow, so it will be skipped.");
+  const Tensor finite = tensor(DType::float16, {1});
+  for (const Value& device : {Value(true), Value(List{true, finite}), Value(List{finite, true})}) {
+    const ApiResult one_side = check("Torch.mul.0", 2, device);
+    ASSERT_TRUE(one_side.overflow) << one_side.message;
+    EXPECT_EQ(one_side.overflow->verdict, OverflowFinding::Verdict::not_judged);
+  }
+}
+
+TEST(OverflowCheck, NoOutputOnOneSideIsCompared) {
+  const ApiResult result = check("Torch.mul.0", 1000, None{});
+  ASSERT_TRUE(result.overflow) << result.message;
+  EXPECT_EQ(result.overflow->verdict, OverflowFinding::Verdict::abnormal);
 }
 
 TEST(OverflowCheck, WhatCannotBeRunIsASkip) {

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Runs the judge's tests against its mutants, which the target `mutants` built, and says which test fails for each.
+
+The exit code is 1 if a mutant survives that is not listed as one no test can find, or the other way round.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import mutate
+
+# Suites in files of these folders look at the judge; the programs are tried in this order.
+UNIT_TESTS = [("kernels_tests", "kernels/compare"), ("runner_tests", "runner/check"), ("tools_tests", "tools")]
+END_TO_END = ("e2e_tests", "e2e")
+# Of the further folders, those whose name says so.
+RELEVANT = {"tools": r"api_precision_compare.*\.cpp", "e2e": r"(explain|faults|golden|power|recorded|overflow|limits|oracle|calls).*\.cpp"}
+
+
+@dataclass
+class Program:
+    path: Path
+    filter: str
+    seconds: float = 0  # that its tests take without a mutant
+    reached: bytes = b""  # by mutant: whether its tests come to it
+
+
+def suites(folder):
+    """The suites of all files of a folder of tests as a filter of GoogleTest."""
+    names = set()
+    for path in sorted((mutate.ROOT / "tests" / folder).rglob("*.cpp")):
+        if re.fullmatch(RELEVANT.get(folder, ".*"), path.name):
+            names |= set(re.findall(r"^TEST(?:_F|_P)?\(\s*(\w+)", path.read_text(), re.M))
+    return ":".join(f"{name}.*:*/{name}.*" for name in sorted(names))
+
+
+class Run:
+    def __init__(self, build):
+        self.build = build
+        self.place = build / "mutants"
+        built = json.loads((self.place / "sources" / "mutants.json").read_text())
+        self.mutants, _ = mutate.read_lists()
+        self.deadline = float("inf")
+        if built != [asdict(mutant) for mutant in self.mutants]:
+            raise mutate.Mistake("the lists have changed since: build the target mutants again")
+
+    def program(self, name, folder):
+        mutated = self.place / "bin" / name
+        return Program(mutated if mutated.exists() else self.build / "bin" / name, suites(folder))
+
+    def fails(self, program, number=None, reached=None, limit=1800):
+        """The test of a program that fails with a mutant; none if all pass."""
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.place / "lib"),
+                       "MSRUN_TEST_PROGRAMS": str(self.place / "bin")}
+        if number is not None:
+            environment["MSRUN_MUTANT"] = str(number)
+        if reached is not None:
+            environment["MSRUN_MUTANTS_REACHED"] = reached
+        command = [program.path, f"--gtest_filter={program.filter}"] + ([] if number is None else ["--gtest_fail_fast"])
+        try:
+            done = subprocess.run(command, env=environment, capture_output=True, timeout=limit, errors="replace", check=False)
+        except subprocess.TimeoutExpired:
+            return "(does not end)"
+        if done.returncode == 0:
+            return None
+        failed = re.search(r"^\[  FAILED  \] (\S+?),? ", done.stdout + " ", re.M) or re.search(
+            r"^\[  FAILED  \] (\S+)", done.stdout, re.M)
+        started = re.findall(r"^\[ RUN      \] (\S+)", done.stdout, re.M)
+        return failed[1] if failed else f"{started[-1]} (crash)" if started else f"{program.path}: {done.stderr[-500:]}"
+
+    def measure(self, program):
+        """Runs a program without a mutant: it has to pass."""
+        with tempfile.NamedTemporaryFile(dir=self.place) as reached:
+            reached.write(bytes(len(self.mutants) + 1))
+            reached.flush()
+            begin = time.monotonic()
+            failed = self.fails(program, reached=reached.name)
+            program.seconds = time.monotonic() - begin
+            program.reached = Path(reached.name).read_bytes()
+        if failed:
+            raise mutate.Mistake(f"{program.path.name} fails without a mutant: {failed}")
+        print(f"{program.path.name}: {program.seconds:.1f} s, comes to {sum(program.reached)} of {len(self.mutants)} mutants", flush=True)
+
+    def judge(self, programs, mutant):
+        """The mutant, whether a test comes to it, and the test that fails; nothing if there is no time left."""
+        if time.monotonic() > self.deadline:
+            return None
+        reaching = [program for program in programs if program.reached[mutant.number]]
+        for program in reaching:
+            if failed := self.fails(program, mutant.number, limit=30 + 10 * program.seconds):
+                return mutant, True, failed
+        return mutant, bool(reaching), None
+
+
+def chosen(mutants, arguments):
+    """The mutants that are asked for, in the order in which they are tried."""
+    if arguments.only:
+        wanted = arguments.only.split(",")
+        mutants = [m for m in mutants if m.name in wanted or m.name.split(".")[0] in wanted]
+    if arguments.seconds:
+        seed = int(time.time()) if arguments.seed is None else arguments.seed
+        print(f"as many of {len(mutants)} mutants as {arguments.seconds} seconds allow, --seed {seed}")
+        mutants = random.Random(seed).sample(mutants, len(mutants))
+    return mutants
+
+
+def report(results, table):
+    wrong = 0
+    for mutant, reached, failed in sorted(results, key=lambda result: result[0].number):
+        if not failed:
+            verdict = f"survives: {mutant.survives}" if mutant.survives else "SURVIVES" + ("" if reached else ": no test comes to it")
+        else:
+            verdict = failed if not mutant.survives else f"KILLED by {failed}, but listed as a survivor"
+        wrong += bool(failed) == bool(mutant.survives)
+        if table or (bool(failed) == bool(mutant.survives)):
+            print(f"{mutant.name:22} {mutant.weakens}\n{'':22} {verdict}")
+    killed = sum(bool(failed) for _, _, failed in results)
+    print(f"{len(results)} mutants: {killed} killed, {len(results) - killed} survive, {wrong} not as listed")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", type=Path, help="the folder of the build")
+    parser.add_argument("--seconds", type=float, metavar="N", help="as many mutants, at random, as so long allows")
+    parser.add_argument("--seed", type=int, help="of their order; by default another one each time, which is printed")
+    parser.add_argument("--only", metavar="NAMES", help='"rounding" or "rounding.3", separated by commas')
+    parser.add_argument("--end-to-end", action="store_true", help="end-to-end tests, too, for those that survive the others")
+    parser.add_argument("--programs", help="of the programs of tests these alone, separated by commas")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="tests at a time")
+    parser.add_argument("--table", action="store_true", help="every mutant with the test that fails")
+    arguments = parser.parse_args()
+    begin = time.monotonic()
+    try:
+        run = Run(arguments.build.resolve())
+        mutants = chosen(run.mutants, arguments)
+        wanted = UNIT_TESTS + ([END_TO_END] if arguments.end_to_end else [])
+        if arguments.programs:
+            wanted = [unit for unit in UNIT_TESTS + [END_TO_END] if unit[0] in arguments.programs.split(",")]
+        programs = [run.program(*unit) for unit in wanted]
+        for program in programs:
+            run.measure(program)
+        run.deadline = begin + (arguments.seconds or float("inf"))
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            results = [result for result in pool.map(lambda mutant: run.judge(programs, mutant), mutants) if result]
+    except (mutate.Mistake, OSError) as mistake:
+        print(mistake, file=sys.stderr)
+        return 2
+    wrong = report(results, arguments.table)
+    print(f"{time.monotonic() - begin:.0f} s")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

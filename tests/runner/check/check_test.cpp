@@ -1,0 +1,133 @@
+// What becomes of one call: the verdicts of both directions, which reading of gradients counts, and what Messages add.
+#include "runner/check/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <new>
+#include <stdexcept>
+
+#include "kernels/base/error.h"
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* came_and_went = "The device's result was another one when the call was run again.";
+
+TEST(Check, SoundCallsPassInBothDirections) {
+  const ApiResult result = check(call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8}), {});
+  EXPECT_EQ(result.outcome, Outcome::checked);
+  EXPECT_EQ(result.forward, Status::pass);
+  EXPECT_EQ(result.backward, Status::pass);
+  ASSERT_EQ(result.backward_rows.size(), 2U);
+}
+
+TEST(Check, EachDirectionFailsAlone) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  ApiResult result = check(call, [](DeviceResult& of, int) { scale(of.output, 2); });
+  EXPECT_EQ(result.forward, Status::error);
+  EXPECT_EQ(result.backward, Status::pass);
+  EXPECT_THAT(result.forward_rows.at(0).message, Not(HasSubstr(came_and_went)));
+  result = check(call, [](DeviceResult& of, int) { scale(of.gradients.at(1), 2); });
+  EXPECT_EQ(result.forward, Status::pass);
+  EXPECT_EQ(result.backward, Status::error);
+  EXPECT_EQ(result.backward_rows.at(0).status, Status::pass);
+  EXPECT_EQ(result.backward_rows.at(1).status, Status::error);
+}
+
+TEST(Check, FaultsThatComeAndGoAreNamed) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  ApiResult result = check(call, [](DeviceResult& of, int run) { scale(of.output, run == 0 ? 2 : 1); });
+  EXPECT_EQ(result.forward, Status::error) << "the verdict stands";
+  EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr(came_and_went));
+  EXPECT_THAT(result.backward_rows.at(0).message, Not(HasSubstr(came_and_went)));
+  result = check(call, [](DeviceResult& of, int run) { scale(of.gradients.at(0), run == 0 ? 2 : 1); });
+  EXPECT_EQ(result.backward, Status::error);
+  EXPECT_THAT(result.backward_rows.at(0).message, HasSubstr(came_and_went));
+  EXPECT_THAT(result.backward_rows.at(1).message, Not(HasSubstr(came_and_went))) << "it is right";
+}
+
+TEST(Check, OneReadingOfGradientsMustBeRight) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  const auto with_readings = [&](double first, double second) {
+    return check(call, [=](DeviceResult& of, int) {
+      for (const double factor : {first, second}) {
+        of.other_gradients.push_back(of.gradients);
+        for (Value& gradient : of.other_gradients.back()) scale(gradient, factor);
+      }
+      scale(of.gradients.at(0), 3);
+    });
+  };
+  EXPECT_EQ(with_readings(2, 1).backward, Status::pass);
+  EXPECT_EQ(with_readings(1, 2).backward, Status::pass);
+  EXPECT_EQ(with_readings(2, 2).backward, Status::error);
+}
+
+TEST(Check, GradientsThatMayNotBeThoseProveNothing) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  const auto doubted = [&](double factor) {
+    return check(call, [=](DeviceResult& of, int) {
+      scale(of.gradients.at(0), factor);
+      of.gradient_doubt = "The order is not known.";
+    });
+  };
+  EXPECT_EQ(doubted(1).backward, Status::pass);
+  const ApiResult result = doubted(2);
+  EXPECT_EQ(result.backward, Status::skip);
+  EXPECT_EQ(result.backward_rows.at(0).message, "The order is not known.");
+}
+
+TEST(Check, LostGradientsAreNoPass) {
+  const ApiResult result = check(call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8}), [](DeviceResult& of, int) {
+    of.gradients.clear();
+    of.backward_problem = "The backward failed.";
+  });
+  EXPECT_EQ(result.forward, Status::pass);
+  EXPECT_EQ(result.backward, Status::skip);
+  EXPECT_EQ(result.backward_rows.at(0).message, "The backward failed.");
+}
+
+// All elements are equal: which of them was picked, and got the gradient, is free where the value is right.
+TEST(Check, GradientsOfTiesGoWithARightForward) {
+  ApiCall call = call_of("Torch.max.0", {{2, 8}}, {2}, DType::float32, 1, 1);
+  call.args.emplace_back(std::int64_t{1});
+  const auto other_element = [](DeviceResult& of) {
+    // The gradient of each row is that of one element: shift it to the next.
+    Tensor gradient = of.gradients.at(0).get<Tensor>()->clone();
+    const Tensor before = gradient.clone();
+    for (std::int64_t i = 0; i < 16; ++i) {
+      gradient.mutable_data<float>()[i / 8 * 8 + (i + 1) % 8] = before.data<float>()[i];
+    }
+    of.gradients.at(0) = gradient;
+  };
+  EXPECT_EQ(check(call, [&](DeviceResult& of, int) { other_element(of); }).backward, Status::pass);
+  const ApiResult wrong = check(call, [&](DeviceResult& of, int) {
+    other_element(of);
+    List items = *of.output.get<List>();
+    scale(items.at(0), 2);
+    of.output = items;
+  });
+  EXPECT_EQ(wrong.forward, Status::error);
+  EXPECT_EQ(wrong.backward, Status::error);
+}
+
+TEST(Check, WhatCannotBeRunSaysWhoseFaultItIs) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  ApiResult result = check(call, [](DeviceResult&, int) { throw SkipError("Not on this device."); });
+  EXPECT_EQ(result.forward, Status::skip);
+  EXPECT_EQ(result.outcome, Outcome::not_checkable);
+  EXPECT_EQ(result.message, "Not on this device.");
+  result = check(call, [](DeviceResult&, int) { throw std::runtime_error("broken"); });
+  EXPECT_EQ(result.outcome, Outcome::failed_to_run);
+  EXPECT_EQ(result.message, "Internal error: broken");
+  result = check(call, [](DeviceResult&, int) { throw std::bad_alloc(); });
+  EXPECT_EQ(result.outcome, Outcome::failed_to_run);
+}
+
+}  // namespace
+}  // namespace msrun::testing

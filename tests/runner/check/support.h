@@ -1,0 +1,75 @@
+// A call as it is recorded, and a device that computes it as msrun does and then errs as a test wants it to.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/api/operators.h"
+#include "kernels/evaluate/evaluate.h"
+#include "runner/check/check.h"
+
+namespace msrun::testing {
+
+// A call of float tensors of these shapes, of random elements between min and max, with a backward for a random
+// gradient of its first output, which has the shape `output`.
+inline ApiCall call_of(const std::string& name, const std::vector<Dims>& shapes, const Dims& output,
+                       DType dtype = DType::float32, double min = -2, double max = 2) {
+  const auto spec = [&](const Dims& shape, double least, double most) {
+    auto result = std::make_shared<TensorSpec>();
+    result->dtype = torch_name(dtype);
+    result->shape.assign(shape.begin(), shape.end());
+    result->min = least;
+    result->max = most;
+    result->requires_grad = true;
+    return std::shared_ptr<const TensorSpec>(std::move(result));
+  };
+  ApiCall call;
+  call.name = name;
+  for (const Dims& shape : shapes) call.args.emplace_back(spec(shape, min, max));
+  call.has_backward = true;
+  call.grad_inputs = {spec(output, -1, 1)};
+  return call;
+}
+
+// Every element of a tensor times a factor.
+inline void scale(Value& value, double factor) {
+  const Tensor& tensor = *value.get<Tensor>();
+  Tensor wide = tensor.to(DType::float64).clone();
+  for (std::int64_t i = 0; i < wide.numel(); ++i) wide.mutable_data<double>()[i] *= factor;
+  value = wide.to(tensor.dtype());
+}
+
+class ComputingDevice final : public Device {
+ public:
+  // Changes a result; run counts from 0.
+  using Change = std::function<void(DeviceResult&, int run)>;
+  // options is how it computes: sound arithmetic in the dtypes of the call by default.
+  explicit ComputingDevice(Change change, EvaluationOptions options = {})
+      : change_(std::move(change)), options_(std::move(options)) {}
+
+  DeviceResult run(const DeviceCall& call) override {
+    const MaterialisedCall& inputs = call.materialised;
+    const Evaluation evaluation = evaluate(*find_operator(inputs.parts.type, inputs.parts.api), inputs, options_);
+    DeviceResult result;
+    result.output = evaluation.output;
+    result.gradients = evaluation.gradients;
+    result.backward_problem = evaluation.backward_problem;
+    if (change_) change_(result, runs_++);
+    return result;
+  }
+
+ private:
+  Change change_;
+  EvaluationOptions options_;
+  int runs_ = 0;
+};
+
+inline ApiResult check(const ApiCall& call, const ComputingDevice::Change& change, const EvaluationOptions& how = {},
+                       const CheckOptions& options = {}) {
+  ComputingDevice device(change, how);
+  return check_api(call, 0, device, 0, options);
+}
+
+}  // namespace msrun::testing
