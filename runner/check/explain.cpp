@@ -241,13 +241,15 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     const char* text;
   };
   static constexpr std::array candidates{
-      Candidate{{.hf32_inputs = true}, "Inputs rounded to HF32: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .hf32_inputs = true},
+                "Inputs rounded to HF32: computed so, the call gives this result."},
       Candidate{{.summation = {.accumulator = Accumulator::float16}},
                 "Errors are those of float16 accumulation: computed so, the call gives this result."},
       Candidate{{.summation = {.accumulator = Accumulator::bfloat16}},
                 "Errors are those of bfloat16 accumulation: computed so, the call gives this result."},
-      Candidate{{.flush_subnormals = true}, "Denormals flushed: computed so, the call gives this result."},
-      Candidate{{.rounds_to_zero = true},
+      Candidate{{.summation = {}, .flush_subnormals = true},
+                "Denormals flushed: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .rounds_to_zero = true},
                 "Results are truncated, not rounded to nearest: computed so, the call gives this result."},
       Candidate{{.summation = {.drops_last = true}},
                 "One of K products is missing: computed without the last, the call gives this result."},

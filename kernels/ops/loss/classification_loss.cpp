@@ -203,7 +203,7 @@ struct CrossEntropy {
       const T* logits = inputs.read(r);
       if (by_index() && indices[row] < 0) {
         // The gradient of the softmax for one of zeros: NaN where there is no softmax.
-        const T none = T{0} / exponentials(logits, classes, half_steps, out).sum;
+        const T none = T{0} / exponentials(logits, classes, summation, out).sum;
         for (std::int64_t c = 0; c < classes; ++c) out[c] *= none;
         of_inputs.store(r);
         continue;
