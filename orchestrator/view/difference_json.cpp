@@ -11,13 +11,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The sizes that some elements have. JSON has no infinity.
+// Pairs of a bound and the elements up to it, where there are some. JSON has no infinity.
 Json sizes_json(const std::vector<std::uint64_t>& counts, double (*bound)(std::size_t)) {
   Json sizes = Json::array();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     const double up_to = bound(i);
-    sizes.push_back({{"up_to", std::isfinite(up_to) ? Json(up_to) : Json(nullptr)}, {"elements", counts[i]}});
+    sizes.push_back(Json::array({std::isfinite(up_to) ? Json(up_to) : Json(nullptr), counts[i]}));
   }
   return sizes;
 }
