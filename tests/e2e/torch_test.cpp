@@ -131,7 +131,7 @@ TEST_F(Torch, ForwardAndBackwardPass) {
 TEST_F(Torch, LanesWorkersAndDevicesDoNotMatter) {
   ASSERT_EQ(run(scratch_, {"--torch-lanes", "1"}).exit_code, 0);
   const TemporaryDirectory other;
-  ASSERT_EQ(run(other, {"--torch-workers", "2", "-d", "0", "1", "-n", "4"}).exit_code, 0);
+  ASSERT_EQ(run(other, {"--torch-workers", "2", "-d", "0", "1"}).exit_code, 0);
   EXPECT_EQ(read_file(only_file(scratch_ / "out", "accuracy_checking_details_")),
             read_file(only_file(other / "out", "accuracy_checking_details_")));
 }
