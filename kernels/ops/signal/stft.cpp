@@ -1,6 +1,7 @@
 // The short-time Fourier transform and its inverse, as products with the matrices of the transforms, so that their
 // gradients are such products too.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <string>
@@ -88,8 +89,14 @@ struct Turn {
   double cosine;
   double sine;
 };
+// Quarters of a turn are exact: the imaginary parts of the lowest and the highest frequency of real signals are 0.
 Turn turn(std::int64_t i, std::int64_t f, std::int64_t n_fft) {
-  const double angle = 2 * std::numbers::pi * static_cast<double>(i * f % n_fft) / static_cast<double>(n_fft);
+  const std::int64_t part = i * f % n_fft;
+  if (4 * part % n_fft == 0) {
+    constexpr std::array<Turn, 4> quarters{{{1, 0}, {0, 1}, {-1, 0}, {0, -1}}};
+    return quarters.at(static_cast<std::size_t>(4 * part / n_fft));
+  }
+  const double angle = 2 * std::numbers::pi * static_cast<double>(part) / static_cast<double>(n_fft);
   return {std::cos(angle), std::sin(angle)};
 }
 
