@@ -1,5 +1,6 @@
 // The last steps of activations, normalisations, poolings and distances.
 #include <algorithm>
+#include <numbers>
 
 #include "kernels/ops/composition/steps.h"
 
@@ -13,6 +14,42 @@ LastStep quotient_step(const Var& numerator, const Var& denominator) {
 LastStep product_step(const Var& a, const Var& b) {
   return step_of({a, b}, [](const auto& in) { return mul(in[0], in[1]); });
 }
+
+// The reciprocal of the divisor times the dividend.
+LAST_STEPS("rdiv", [](const ComposedCall& call) -> LastSteps {
+  return {{product_step(pow(call.var("input"), -1), call.var("other"))}};
+});
+
+// The arguments in the order of the operands.
+LastSteps reversed_steps(const ComposedCall& call) { return {{{call.output, {call.var("other"), call.var("input")}}}}; }
+LAST_STEPS("rpow", reversed_steps);
+LAST_STEPS("rmod", reversed_steps);
+
+// x * 2^other
+LAST_STEPS("ldexp", [](const ComposedCall& call) -> LastSteps {
+  return {{product_step(call.var("input"), exp(mul(call.var("other"), std::numbers::ln2)))}};
+});
+
+// A view of the quotient; what is cut off at -1 and 1, by which rounding decides.
+LAST_STEPS("cov", moving_steps);
+LAST_STEPS("corrcoef", [](const ComposedCall& call) -> LastSteps { return {{moving_step(call.output)}, 1}; });
+
+// Each part is a slice of its own.
+LastSteps first_part_steps(const ComposedCall& call) { return {{whole_call(call.output)}}; }
+LAST_STEPS("tensor_split", first_part_steps);
+LAST_STEPS("hsplit", first_part_steps);
+LAST_STEPS("vsplit", first_part_steps);
+LAST_STEPS("dsplit", first_part_steps);
+
+// The columns, stacked.
+LAST_STEPS("combinations", [](const ComposedCall& call) -> LastSteps {
+  std::vector<Var> columns;
+  for (std::int64_t i = 0; call.output.rank() == 2 && i < call.output.size(1); ++i) {
+    columns.push_back(select(call.output, 1, i));
+  }
+  if (columns.empty()) return {{moving_step(call.output)}};
+  return {{step_of(columns, [](const auto& in) { return stack(in, 1); })}};
+});
 
 // x / (|x| + 1)
 LAST_STEPS("softsign", [](const ComposedCall& call) -> LastSteps {

@@ -10,12 +10,31 @@ namespace {
 
 // A product of two or three dimensions is viewed in the shape of the result.
 LAST_STEPS("matmul", moving_steps);
-LAST_STEPS("rmatmul", moving_steps);
 LAST_STEPS("tensordot", moving_steps);
 LAST_STEPS("inner", moving_steps);
 LAST_STEPS("kron", moving_steps);
 LAST_STEPS("chain_matmul", moving_steps);
 LAST_STEPS("linalg_multi_dot", moving_steps);
+
+// The same with the arguments in the order of the product.
+LAST_STEPS("rmatmul", [](const ComposedCall& call) -> LastSteps {
+  return {{moving_step(call.output), {call.output, {call.var("other"), call.var("input")}}}};
+});
+
+// Of powers above the third, the factors of the last product are not known.
+LAST_STEPS("linalg_matrix_power", [](const ComposedCall& call) -> LastSteps {
+  const Var x = call.var("input");
+  const std::int64_t power = call.args.integer("n");
+  if (power == 1) return {{moving_step(call.output)}};
+  if (power != 2 && power != 3) return {{}, 2};
+  return {{step_of({power == 2 ? x : matmul(x, x), x}, [](const auto& in) { return matmul(in[0], in[1]); })}};
+});
+
+// The sum of the products.
+LAST_STEPS("linalg_vecdot", [](const ComposedCall& call) -> LastSteps {
+  const Dims axes{call.args.integer("dim")};
+  return {{step_of({mul(call.var("x"), call.var("y"))}, [&](const auto& in) { return sum(in[0], axes, false); })}};
+});
 
 // The same of inputs with more than two dimensions; or the bias is added last.
 LastSteps linear_steps(const ComposedCall& call) {

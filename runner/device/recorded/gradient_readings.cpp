@@ -1,6 +1,7 @@
 #include "runner/device/recorded/gradient_readings.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -63,6 +64,23 @@ std::optional<List> by_order(const List& recorded, const std::vector<GradientSlo
   return result;
 }
 
+// The same with the keyword arguments in the order of the operator's parameters, where the call has them in another
+// one.
+std::optional<List> by_parameters(const List& recorded, const std::vector<GradientSlot>& slots) {
+  std::vector<std::size_t> order(slots.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(
+      order, {}, [&](std::size_t slot) { return slots[slot].positional ? std::size_t{0} : slots[slot].parameter + 1; });
+  if (std::ranges::is_sorted(order)) return std::nullopt;
+  std::vector<GradientSlot> ordered;
+  for (const std::size_t slot : order) ordered.push_back(slots[slot]);
+  const std::optional<List> reading = by_order(recorded, ordered, true);
+  if (!reading) return std::nullopt;
+  List result(slots.size());
+  for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = (*reading)[i];
+  return result;
+}
+
 // addmm, which a linear layer is made of, gives bias, input, transposed weight.
 std::optional<List> as_addmm(const List& recorded, const std::vector<GradientSlot>& slots) {
   if (slots.size() < 2) return std::nullopt;
@@ -74,7 +92,8 @@ std::optional<List> as_addmm(const List& recorded, const std::vector<GradientSlo
   } else {
     return std::nullopt;
   }
-  return by_place(reordered, slots);
+  std::optional<List> reading = by_place(reordered, slots);
+  return reading ? reading : by_order(reordered, slots, true);
 }
 
 // All ways to give as many gradients as possible to arguments of their shape, each to one.
@@ -163,6 +182,7 @@ GradientPairing pair_gradients(RecordedGradients kind, const List& recorded, con
   add(by_place(leaves, slots));
   if (pairing.readings.empty()) add(by_order(leaves, slots, false));
   if (pairing.readings.empty()) add(by_order(leaves, slots, true));
+  add(by_parameters(leaves, slots));
   if (of_addmm) add(as_addmm(leaves, slots));
   return pairing.readings.empty() ? ShapePairing(of_addmm, leaves, slots).result() : pairing;
 }

@@ -5,6 +5,7 @@
 // of a step inside the call is for the check to find out (runner/check/backward.h).
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "kernels/api/operator_traits.h"
@@ -17,6 +18,8 @@ struct GradientSlot {
   Dims shape;
   bool wanted = false;  // a gradient is computed for it
   bool positional = true;
+  // Of a keyword argument: its place among the parameters of the operator, whose order autograd's nodes have.
+  std::size_t parameter = 0;
 };
 
 // Ways to give recorded gradients to arguments: one value per slot, a Tensor, None, or Unsupported with the reason why

@@ -1,5 +1,6 @@
 #include "runner/device/recorded/recorded.h"
 
+#include <algorithm>
 #include <string>
 
 #include "kernels/api/last_steps.h"
@@ -9,19 +10,36 @@
 namespace msrun {
 namespace {
 
-std::vector<GradientSlot> slots_of(const MaterialisedCall& call) {
+// The place of a keyword argument among the parameters of the operator that takes all keywords of the call; 0 if none
+// does.
+std::size_t parameter_of(const Operator* op, const Dict& kwargs, std::string_view keyword) {
+  const auto place = [](const Overload& overload, std::string_view name) {
+    const std::vector<Parameter>& parameters = overload.signature.parameters();
+    return static_cast<std::size_t>(std::ranges::find(parameters, name, &Parameter::name) - parameters.begin());
+  };
+  if (op == nullptr) return 0;
+  for (const Overload& overload : op->overloads()) {
+    const std::size_t count = overload.signature.parameters().size();
+    if (std::ranges::all_of(kwargs, [&](const auto& entry) { return place(overload, entry.first) < count; }))
+      return place(overload, keyword);
+  }
+  return 0;
+}
+
+std::vector<GradientSlot> slots_of(const MaterialisedCall& call, std::string_view operator_name) {
   std::vector<GradientSlot> slots;
-  const auto add = [&](const Value& tree, bool positional) {
+  const auto add = [&](const Value& tree, bool positional, std::size_t parameter) {
     for_each_leaf(tree, [&](const Value& leaf) {
       const Tensor* tensor = leaf.get<Tensor>();
       if (tensor == nullptr) return;
       const bool wanted = slots.size() < call.requires_grad.size() && call.requires_grad[slots.size()];
       const bool differentiable = is_floating(tensor->dtype()) || is_complex(tensor->dtype());
-      slots.push_back({tensor->shape(), wanted && differentiable, positional});
+      slots.push_back({tensor->shape(), wanted && differentiable, positional, parameter});
     });
   };
-  for (const Value& arg : call.args) add(arg, true);
-  for (const auto& [key, value] : call.kwargs) add(value, false);
+  for (const Value& arg : call.args) add(arg, true, 0);
+  const Operator* op = find_canonical(operator_name);
+  for (const auto& [key, value] : call.kwargs) add(value, false, parameter_of(op, call.kwargs, key));
   return slots;
 }
 
@@ -62,7 +80,7 @@ class RecordedDevice final : public Device {
       return result;
     }
     const RecordedGradients kind = device_call.traits.gradients_recorded_of(call.parts.api);
-    GradientPairing pairing = pair_gradients(kind, call.recorded->gradients, slots_of(call));
+    GradientPairing pairing = pair_gradients(kind, call.recorded->gradients, slots_of(call, device_call.operator_name));
     result.gradient_doubt = doubt(device_call, kind, pairing.ambiguous);
     result.gradients = std::move(pairing.readings.front());
     pairing.readings.erase(pairing.readings.begin());

@@ -56,7 +56,8 @@ class Recorded(Category):
         leaves = [a for a in flattened(args) if isinstance(a, torch.Tensor)]
         wanted = [a for a in leaves if a.requires_grad]
         pairs = [(o, g) for o, g in zip(outputs, given) if g is not None]
-        found = torch.autograd.grad([o for o, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True)
+        asked = wanted or [a for a in kwargs.values() if isinstance(a, torch.Tensor)]
+        found = torch.autograd.grad([o for o, _ in pairs], asked, [g for _, g in pairs], allow_unused=True)
         by_leaf = {id(a): g for a, g in zip(wanted, found)}
         gradients = of_node if self.of_nodes else [by_leaf.get(id(a)) for a in leaves]
         number = self.counts.get(api, 0)
@@ -144,11 +145,26 @@ def record(dump, rng):
     dump.call("Torch.mul", [shared, shared])
     dump.call("Torch.matmul", [shared, shared])
     dump.call("Torch.mul", [plain(3, 4), plain(4)])
+    for name in ("rdiv", "rtruediv", "rmatmul", "rsub", "rmul"):
+        dump.call(f"Tensor.__{name}__", [unit(3, 3), unit(3, 3)])
+    dump.call("Tensor.__rtruediv__", [unit(2, 3), 1.0])
+    dump.call("Tensor.__rpow__", [unit(2, 3), 2.0])
+    dump.call("Torch.ldexp", [plain(3, 3), plain(3, 3)])
+    dump.call("Torch.cov", [plain(3, 3)])
+    dump.call("Torch.matrix_power", [plain(3, 3), 2])
+    dump.call("Torch.matrix_power", [plain(3, 3), 3])
+    dump.call("Torch.linalg.vecdot", [plain(3, 3), plain(3, 3)])
+    dump.call("Torch.combinations", [plain(4), 2])
+    for name in ("tensor_split", "hsplit", "vsplit", "chunk"):
+        dump.call(f"Torch.{name}", [plain(4, 4), 2])
     dump.call("Torch.where", [torch.tensor([True, False, True]), plain(2, 3), plain(3)])
     dump.call("Torch.addmm", [plain(4), plain(2, 3), plain(3, 4)], {"beta": 0.5})
     dump.call("Torch.cat", [[plain(2, 3), plain(2, 3), plain(2, 3)]], {"dim": 1})
     dump.call("Torch.lerp", [plain(2, 3), plain(2, 3), plain(2, 3)])
     dump.call("Functional.layer_norm", [plain(4, 5), [5], plain(5), plain(5)])
+    dump.call("Functional.layer_norm", [plain(4, 5), [5]], {"bias": plain(5), "weight": plain(5)})
+    dump.call("Functional.linear", [plain(2, 3)], {"weight": plain(4, 3), "bias": plain(4)})
+    dump.call("Torch.addmm", [], {"input": plain(4), "mat1": plain(2, 3), "mat2": plain(3, 4)})
     dump.call("Functional.conv1d", [plain(2, 3, 8), plain(4, 3, 3), plain(4)])
     dump.call("Tensor.contiguous", [plain(3, 4).t()])
     dump.call("Torch.flatten", [plain(2, 3, 4), 1])

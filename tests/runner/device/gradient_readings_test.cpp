@@ -15,8 +15,8 @@ double value_of(const Value& value) {
   return tensor == nullptr ? -1 : static_cast<double>(*tensor->contiguous().data<float>());
 }
 
-GradientSlot wanted(const Dims& shape) { return {shape, true, true}; }
-GradientSlot constant(const Dims& shape) { return {shape, false, true}; }
+GradientSlot wanted(const Dims& shape) { return {shape, true, true, 0}; }
+GradientSlot constant(const Dims& shape) { return {shape, false, true, 0}; }
 
 constexpr auto ordinary = RecordedGradients::of_arguments;
 constexpr auto of_addmm = RecordedGradients::of_addmm;
@@ -89,6 +89,17 @@ TEST(PairGradients, OneGradientForSeveralArguments) {
   EXPECT_TRUE(pairing.readings[1][0].is<Unsupported>());
   EXPECT_EQ(value_of(pairing.readings[1][1]), 1);
   EXPECT_TRUE(pairing.ambiguous);
+}
+
+// layer_norm(x, [2], bias=b, weight=w): autograd gives the weight's gradient first.
+TEST(PairGradients, KeywordsInTheOrderOfTheParameters) {
+  const GradientPairing pairing = pair_gradients(ordinary, {gradient({3, 2}, 1), gradient({2}, 2), gradient({2}, 3)},
+                                                 {wanted({3, 2}), {{2}, true, false, 3}, {{2}, true, false, 2}});
+  ASSERT_EQ(pairing.readings.size(), 2U);
+  EXPECT_EQ(value_of(pairing.readings[0][1]), 2);
+  EXPECT_EQ(value_of(pairing.readings[1][0]), 1);
+  EXPECT_EQ(value_of(pairing.readings[1][1]), 3);
+  EXPECT_EQ(value_of(pairing.readings[1][2]), 2);
 }
 
 TEST(PairGradients, NoneForNoArgument) {
