@@ -187,9 +187,9 @@ void expect_found(Direction direction, double least_share) {
   }
 }
 
-TEST(OracleFaults, InOutputsAreFound) { expect_found(Direction::outputs, 0.9); }
+TEST(OracleFaults, InOutputsAreFound) { expect_found(Direction::outputs, 0.98); }
 
-TEST(OracleFaults, InGradientsAreFound) { expect_found(Direction::gradients, 0.9); }
+TEST(OracleFaults, InGradientsAreFound) { expect_found(Direction::gradients, 0.98); }
 
 }  // namespace
 }  // namespace msrun::testing

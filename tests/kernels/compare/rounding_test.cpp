@@ -226,7 +226,7 @@ TEST(Rounding, NoiseOfSoundArithmeticIsExplained) {
   model.longest = 1;
   model.noise = of(DType::float64, {0x1p-12, 0, 0});
   EXPECT_EQ(fit({1, 1, 1}, {1 + 3 * 0x1p-12, 1 + 3 * 0x1p-12, 1}, DType::float32, model).beyond, 1);
-  EXPECT_EQ(fit({1, 1, 1}, {1 + 0x1p-8, 1, 1}, DType::float32, model).beyond, 1);
+  EXPECT_EQ(fit({1, 1, 1}, {1 + 0x1p-7, 1, 1}, DType::float32, model).beyond, 1);
 }
 
 class Patterns : public ::testing::Test {
