@@ -19,11 +19,10 @@ from pathlib import Path
 
 import mutate
 
-# Suites in files of these folders look at the judge; the programs are tried in this order.
-UNIT_TESTS = [("kernels_tests", "kernels/compare"), ("runner_tests", "runner/check"), ("tools_tests", "tools")]
-END_TO_END = ("e2e_tests", "e2e")
-# Of the further folders, those whose name says so.
-RELEVANT = {"tools": r"api_precision_compare.*\.cpp", "e2e": r"(explain|faults|golden|power|recorded|overflow|limits|oracle|calls).*\.cpp"}
+# Programs of the tests that look at the judge, in the order in which they are tried.
+UNIT_TESTS = ["kernels_tests", "runner_tests", "tools_tests"]
+# Of the end-to-end tests those of files of these names.
+END_TO_END = r"(explain|faults|golden|power|recorded|overflow|limits|oracle|calls)_.*\.cpp"
 
 
 @dataclass
@@ -34,11 +33,11 @@ class Program:
     reached: bytes = b""  # by mutant: whether its tests come to it
 
 
-def suites(folder):
-    """The suites of all files of a folder of tests as a filter of GoogleTest."""
+def end_to_end_suites():
+    """The suites of files of end-to-end tests as a filter of GoogleTest."""
     names = set()
-    for path in sorted((mutate.ROOT / "tests" / folder).rglob("*.cpp")):
-        if re.fullmatch(RELEVANT.get(folder, ".*"), path.name):
+    for path in (mutate.ROOT / "tests" / "e2e").glob("*.cpp"):
+        if re.fullmatch(END_TO_END, path.name):
             names |= set(re.findall(r"^TEST(?:_F|_P)?\(\s*(\w+)", path.read_text(), re.M))
     return ":".join(f"{name}.*:*/{name}.*" for name in sorted(names))
 
@@ -52,10 +51,6 @@ class Run:
         self.deadline = float("inf")
         if built != [asdict(mutant) for mutant in self.mutants]:
             raise mutate.Mistake("the lists have changed since: build the target mutants again")
-
-    def program(self, name, folder):
-        mutated = self.place / "bin" / name
-        return Program(mutated if mutated.exists() else self.build / "bin" / name, suites(folder))
 
     def fails(self, program, number=None, reached=None, limit=1800):
         """The test of a program that fails with a mutant; none if all pass."""
@@ -143,10 +138,10 @@ def main():
     try:
         run = Run(arguments.build.resolve())
         mutants = chosen(run.mutants, arguments)
-        wanted = UNIT_TESTS + ([END_TO_END] if arguments.end_to_end else [])
-        if arguments.programs:
-            wanted = [unit for unit in UNIT_TESTS + [END_TO_END] if unit[0] in arguments.programs.split(",")]
-        programs = [run.program(*unit) for unit in wanted]
+        units = arguments.programs.split(",") if arguments.programs else UNIT_TESTS
+        programs = [Program(run.place / "bin" / name, "*") for name in units]
+        if arguments.end_to_end:
+            programs.append(Program(run.build / "bin" / "e2e_tests", end_to_end_suites()))
         for program in programs:
             run.measure(program)
         run.deadline = begin + (arguments.seconds or float("inf"))

@@ -682,6 +682,23 @@ TEST_F(Ties, WithTheInputAnIndexMustSelectTheValue) {
   EXPECT_EQ(sort({1, 2, -1}, false).status, Status::error);
 }
 
+TEST_F(Ties, IndicesOfAnotherShapeAreNotExcused) {
+  const Value device = List{vector(DType::float32, {5, 5, 3}), tensor(DType::int64, {1, 3}, {2, 1, 0})};
+  EXPECT_EQ(compare_call("Torch.sort.0", bench_, device).status, Status::error);
+}
+
+TEST_F(Ties, AlmostEqualElementsAreNotTied) {
+  const Value input = vector(DType::float32, {3, 5, 5.0005F});
+  const Tensor last = Tensor::scalar(std::int64_t{2});
+  EXPECT_EQ(compare_call("Torch.argmax.0", last, Tensor::scalar(std::int64_t{1}), {}, &input).status, Status::error);
+}
+
+TEST_F(Ties, SomeIndicesUsedTwiceAreWrong) {
+  const Value bench = List{vector(DType::float64, {5, 5, 5}), vector(DType::int64, {0, 1, 2})};
+  const Value device = List{vector(DType::float32, {5, 5, 5}), vector(DType::int64, {1, 1, 2})};
+  EXPECT_EQ(compare_call("Torch.sort.0", bench, device).status, Status::error);
+}
+
 TEST_F(Ties, ValuesMustAgreeExactly) {
   const Value device = List{vector(DType::float32, {5, 4.9999995, 3}), vector(DType::int64, {2, 1, 0})};
   const Comparison comparison = compare_call("Torch.sort.0", bench_, device);

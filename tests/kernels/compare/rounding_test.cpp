@@ -261,6 +261,8 @@ TEST_F(Patterns, Flushed) {
 TEST_F(Patterns, Zeros) {
   device_.assign(64, 0);
   EXPECT_EQ(pattern(), "The device's result is zero everywhere.");
+  device_.assign(64, -1);
+  EXPECT_NE(pattern(), "The device's result is zero everywhere.");
 }
 
 TEST_F(Patterns, NotFinite) {
@@ -273,6 +275,8 @@ TEST_F(Patterns, NotFinite) {
 TEST_F(Patterns, Signs) {
   for (const std::size_t i : {5U, 17U, 30U}) device_[i] = -device_[i];
   EXPECT_EQ(pattern(), "Right magnitudes with the opposite sign: 3 elements.");
+  device_[5] *= 1.1;
+  EXPECT_EQ(pattern().find("Right magnitudes"), std::string::npos);
   device_ = bench_;
   bench_[7] = infinity;
   device_[7] = -infinity;
@@ -317,8 +321,28 @@ TEST_F(Patterns, ErrorsAreAlikeWhereSizeAndShareAre) {
   };
   EXPECT_TRUE(alike(noisy(1), noisy(1)));
   EXPECT_FALSE(alike(noisy(1), noisy(4)));
+  EXPECT_FALSE(alike(noisy(4), noisy(1)));
   device_[3] += 1;
   EXPECT_FALSE(alike(device_, noisy(1)));
+  // So few that the spread is chance, in number or as a share of all.
+  const auto off = [&](std::size_t count, double error) {
+    std::vector<double> values = bench_;
+    for (std::size_t i = 0; i < count; ++i) values[i] += error;
+    return values;
+  };
+  EXPECT_TRUE(alike(off(32, 0.1), off(32, 0.1)));
+  EXPECT_FALSE(alike(off(31, 0.1), off(31, 0.1)));
+  EXPECT_FALSE(alike(off(64, 0.1), off(31, 0.1))) << "another number";
+  // Of one size with another maximum, and the other way round.
+  std::vector<double> peaked = off(64, 0.1);
+  peaked[0] += 0.2;
+  EXPECT_FALSE(alike(off(64, 0.1), peaked));
+  std::vector<double> small = off(64, 0.001);
+  small[0] = peaked[0];
+  EXPECT_FALSE(alike(small, peaked));
+  bench_.resize(400, 1);
+  EXPECT_TRUE(alike(off(40, 0.1), off(40, 0.1)));
+  EXPECT_FALSE(alike(off(39, 0.1), off(39, 0.1)));
 }
 
 }  // namespace

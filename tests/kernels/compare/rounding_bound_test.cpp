@@ -1,0 +1,234 @@
+// The error bounds of rounding.h to the last place: what is exactly at a bound is explained, the next number is not.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/compare/rounding.h"
+#include "kernels/compare/trust.h"
+
+namespace msrun {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+constexpr double ulp = 0x1p-23;  // of float32 at 1
+
+Tensor of(DType dtype, const std::vector<double>& values) {
+  const Dims shape{static_cast<std::int64_t>(values.size())};
+  return Tensor::from<double>(DType::float64, shape, std::span<const double>(values)).to(dtype);
+}
+
+Tensor of(const std::vector<double>& values) { return of(DType::float64, values); }
+
+// Elements beyond the bound where all results are 1 but one, which is 1 + difference.
+std::int64_t beyond(double difference, const SumModel& model, std::size_t count = 1) {
+  std::vector<double> device(count, 1);
+  device[count / 2] += difference;
+  return fit_rounding(of(std::vector<double>(count, 1)), of(DType::float32, device), model).beyond;
+}
+
+void expect_bound(double bound, const SumModel& model, std::size_t count = 1) {
+  EXPECT_EQ(beyond(bound, model, count), 0);
+  EXPECT_EQ(beyond(bound + ulp, model, count), 1);
+  EXPECT_EQ(beyond(-bound, model, count), 0);
+  EXPECT_EQ(beyond(-bound - ulp, model, count), 1);
+}
+
+TEST(RoundingBound, OnePlaceWithoutSums) {
+  expect_bound(ulp, {});
+  // Of subnormal numbers a place is that of the smallest normal one.
+  const Tensor bench = of({0x1p-20});
+  EXPECT_EQ(fit_rounding(bench, of(DType::float16, {0x1p-20 + 0x1p-24}), {}).beyond, 0);
+  EXPECT_EQ(fit_rounding(bench, of(DType::float16, {0x1p-20 + 0x1p-23}), {}).beyond, 1);
+}
+
+// ulp(y) + 8 u sqrt(n) (|y| + s).
+TEST(RoundingBound, SumsOfMeasuredTerms) {
+  SumModel model;
+  model.longest = 4096;
+  model.spread = of({3});
+  expect_bound(ulp + 8 * 0x1p-24 * 64 * (1 + 3), model);
+  model.longest = 1;
+  expect_bound(ulp + 8 * 0x1p-24 * (1 + 3), model);
+}
+
+TEST(RoundingBound, SumsOfTermsAsLargeAsTheTypicalResult) {
+  SumModel model;
+  model.longest = 4096;
+  expect_bound(ulp + 8 * 0x1p-24 * 64 * (1 + 1), model, 9);
+  model.slack = 8;
+  expect_bound(ulp + 8 * 8 * 0x1p-24 * 64 * (1 + 1), model, 9);
+}
+
+TEST(RoundingBound, DoublesAreSummedInDouble) {
+  SumModel model;
+  model.longest = 4096;
+  model.spread = of({1});
+  const double bound = 0x1p-52 + 8 * 0x1p-53 * 64 * 2;
+  EXPECT_EQ(fit_rounding(of({1}), of({1 + bound}), model).beyond, 0);
+  EXPECT_EQ(fit_rounding(of({1}), of({1 + bound + 0x1p-52}), model).beyond, 1);
+}
+
+TEST(RoundingBound, OperationsAreNotGrantedWhatOthersAre) {
+  SumModel model;
+  model.longest = 1;
+  // Nothing is known of the terms: the others' size says nothing about them.
+  std::vector<double> bench(9, 1e6);
+  bench[4] = 1;
+  std::vector<double> device = bench;
+  device[4] += 0.01;
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::float32, device), model).beyond, 1);
+}
+
+// A mask moves most scores to -1e9: the others have terms of their own.
+TEST(RoundingBound, MaskedElementsDoNotExcuseTheOthers) {
+  std::vector<double> bench(400, -1e9);
+  for (std::size_t i = 0; i < bench.size(); i += 3) bench[i] = 1 + 0.01 * static_cast<double>(i % 50);
+  std::vector<double> device = bench;
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < bench.size(); i += 3) {
+    device[i] *= 1.01;
+    ++wrong;
+  }
+  SumModel model;
+  model.longest = 64;
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::float32, device), model).beyond, wrong);
+  EXPECT_FALSE(surely_rounding_of_sums(of(bench), of(DType::float32, device), 64));
+}
+
+TEST(RoundingBound, NoiseOfSoundArithmetic) {
+  SumModel model;
+  model.noise = of({0x1p-10});
+  expect_bound(ulp + 6 * 0x1p-10, model);
+}
+
+TEST(RoundingBound, StoredIntermediateResults) {
+  SumModel model;
+  // Of the median element too, which here is the only one.
+  model.with_stored = of(DType::float32, {1 + 0x1p-20});
+  expect_bound(ulp + 2 * (0x1p-20 + 0x1p-20), model);
+  std::vector<double> stored(9, 1);
+  stored[4] += 0x1p-20;
+  model.with_stored = of(DType::float32, stored);
+  expect_bound(ulp + 2 * 0x1p-20, model, 9);
+}
+
+// Where they lead to another number altogether, the result is one or the other, and nothing between.
+TEST(RoundingBound, StoredIntermediateResultsThatJump) {
+  SumModel model;
+  std::vector<double> stored(9, 1);
+  stored[4] = 1.5;
+  model.with_stored = of(DType::float32, stored);
+  EXPECT_EQ(beyond(0.5, model, 9), 0);
+  EXPECT_EQ(beyond(0.25, model, 9), 1);
+  EXPECT_EQ(beyond(ulp, model, 9), 0);
+}
+
+TEST(RoundingBound, TheNearestNumber) {
+  SumModel model;
+  model.nearest = true;
+  const Tensor bench = of({1 + 0.3 * ulp, 1 + 0.5 * ulp, 1 + 0.5 * ulp});
+  const RoundingFit fit = fit_rounding(bench, of(DType::float32, {1 + ulp, 1, 1 + ulp}), model);
+  EXPECT_TRUE(fit.explained());
+  EXPECT_EQ(fit.misrounded, 1);
+  EXPECT_TRUE(fit.is_misrounded.at(0));
+}
+
+TEST(RoundingBound, NumbersThatAreNotFinite) {
+  const auto explained = [](double bench, double device) {
+    return fit_rounding(of({bench}), of(DType::float16, {device}), {}).explained();
+  };
+  EXPECT_FALSE(explained(1, nan_value));
+  EXPECT_FALSE(explained(nan_value, 1));
+  EXPECT_FALSE(explained(1, infinity));
+  EXPECT_FALSE(explained(70000, -infinity));
+  EXPECT_TRUE(explained(65504, infinity));
+  EXPECT_FALSE(explained(60000, infinity));
+}
+
+TEST(RoundingScreens, TakeWhatIsWithinTheBoundOfTermsThatDoNotCancel) {
+  const auto takes = [](double difference, std::size_t place) {
+    std::vector<double> device(3000, 1);
+    device[place] += difference;
+    return surely_rounding(of(std::vector<double>(3000, 1)), of(DType::float32, device), 4096);
+  };
+  const double bound = 8 * 0x1p-24 * 64;
+  for (const std::size_t place : {std::size_t{0}, std::size_t{2999}}) {
+    EXPECT_TRUE(takes(bound, place));
+    EXPECT_FALSE(takes(bound + ulp, place));
+    EXPECT_TRUE(takes(-bound, place));
+    EXPECT_FALSE(takes(-bound - ulp, place));
+    EXPECT_FALSE(takes(nan_value, place));
+    EXPECT_FALSE(takes(infinity, place));
+  }
+}
+
+TEST(RoundingScreens, OfSumsGrantTheTypicalMagnitude) {
+  const auto takes = [](double difference) {
+    std::vector<double> device(3000, 1);
+    device[2000] += difference;
+    return surely_rounding_of_sums(of(std::vector<double>(3000, 1)), of(DType::float32, device), 4096);
+  };
+  const double bound = 8 * 0x1p-24 * 64 * (1 + 1);
+  EXPECT_TRUE(takes(bound));
+  EXPECT_FALSE(takes(bound + ulp));
+  EXPECT_FALSE(takes(nan_value));
+}
+
+TEST(RoundingScreens, CopiesAreEqual) {
+  const Tensor bench = of({1, 2, 3});
+  EXPECT_TRUE(surely_equal(bench, of(DType::float32, {1, 2, 3})));
+  EXPECT_FALSE(surely_equal(bench, of(DType::float32, {1, 2 + 0x1p-22, 3})));
+  EXPECT_FALSE(surely_equal(bench, of(DType::float32, {1, 2, 3 - 0x1p-22})));
+  EXPECT_FALSE(surely_equal(bench, of(DType::float32, {1, nan_value, 3})));
+}
+
+TEST(RoundingEstimates, AreRootsOfMeanSquares) {
+  SpreadEstimate spread(of({1}), 0.5);
+  spread.add(of({2}));
+  EXPECT_EQ(spread.spread().item(), 2);
+  spread.add(of({-6}));
+  EXPECT_EQ(spread.spread().item(), 10);
+  NoiseEstimate noise(Dims{2});
+  noise.add(of({1, infinity}), of({4, 1}));
+  noise.add(of({1, 1}), of({1 - std::sqrt(23.0), 1}));
+  EXPECT_DOUBLE_EQ(noise.noise().item(0), 4);
+  EXPECT_EQ(noise.noise().item(1), 0);
+  // Less what storing the results adds.
+  NoiseEstimate stored(Dims{1});
+  stored.add(of({1}), of(DType::bfloat16, {1 + 0x1p-7}));
+  EXPECT_DOUBLE_EQ(stored.noise().item(0), 0x1p-7 * std::sqrt(5.0 / 6));
+}
+
+TEST(TrustIn, SaysWhatProvesLittle) {
+  const auto mistrust = [](const std::vector<double>& bench, const SumModel& model = {}) {
+    return trust_in(of(bench), DType::float32, model).mistrust;
+  };
+  EXPECT_EQ(mistrust({1, 2, 3, 4}), Mistrust::none);
+  EXPECT_EQ(mistrust({0, 0, 0, 0}), Mistrust::all_zero);
+  EXPECT_EQ(mistrust({5, 5, 5, 5}), Mistrust::constant);
+  EXPECT_EQ(mistrust({5, 5, 5, 5.5}), Mistrust::none);
+  EXPECT_EQ(mistrust({5, 5, 5}), Mistrust::none) << "few elements may well be equal";
+  EXPECT_EQ(mistrust({nan_value, infinity, -infinity, nan_value}), Mistrust::not_finite);
+  EXPECT_EQ(mistrust({nan_value, infinity, 1, nan_value}), Mistrust::none);
+  std::vector<double> late(2000, 1);
+  late.back() = 2;
+  EXPECT_EQ(mistrust(late), Mistrust::none);
+}
+
+TEST(TrustIn, CancellationLeavesNoDigits) {
+  const auto trust = [](double spread) {
+    SumModel model;
+    model.longest = 1;
+    model.spread = of({spread, spread, spread, spread});
+    return trust_in(of({1, 1.25, 1.5, 1.75}), DType::float32, model);
+  };
+  // A bound of 8 u times the terms behind results of about 1.
+  EXPECT_EQ(trust(0x1p20).mistrust, Mistrust::none);
+  EXPECT_EQ(trust(0x1p22).mistrust, Mistrust::cancellation);
+  EXPECT_EQ(trust(0x1p20).visible, (VisibleFault{-1, -1}));
+}
+
+}  // namespace
+}  // namespace msrun
