@@ -20,31 +20,18 @@ from pathlib import Path
 import mutate
 
 # Programs of the tests that look at the judge, in the order in which they are tried.
-UNIT_TESTS = ["kernels_tests", "runner_tests", "tools_tests"]
-# Of the end-to-end tests those of files of these names.
-END_TO_END = r"(explain|faults|golden|power|recorded|overflow|limits|oracle|calls)_.*\.cpp"
+PROGRAMS = ["kernels_tests", "runner_tests"]
 
 
 @dataclass
 class Program:
     path: Path
-    filter: str
     seconds: float = 0  # that its tests take without a mutant
     reached: bytes = b""  # by mutant: whether its tests come to it
 
 
-def end_to_end_suites():
-    """The suites of files of end-to-end tests as a filter of GoogleTest."""
-    names = set()
-    for path in (mutate.ROOT / "tests" / "e2e").glob("*.cpp"):
-        if re.fullmatch(END_TO_END, path.name):
-            names |= set(re.findall(r"^TEST(?:_F|_P)?\(\s*(\w+)", path.read_text(), re.M))
-    return ":".join(f"{name}.*:*/{name}.*" for name in sorted(names))
-
-
 class Run:
     def __init__(self, build):
-        self.build = build
         self.place = build / "mutants"
         built = json.loads((self.place / "sources" / "mutants.json").read_text())
         self.mutants, _ = mutate.read_lists()
@@ -54,13 +41,12 @@ class Run:
 
     def fails(self, program, number=None, reached=None, limit=1800):
         """The test of a program that fails with a mutant; none if all pass."""
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.place / "lib"),
-                       "MSRUN_TEST_PROGRAMS": str(self.place / "bin")}
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(self.place / "lib")}
         if number is not None:
             environment["MSRUN_MUTANT"] = str(number)
         if reached is not None:
             environment["MSRUN_MUTANTS_REACHED"] = reached
-        command = [program.path, f"--gtest_filter={program.filter}"] + ([] if number is None else ["--gtest_fail_fast"])
+        command = [program.path] + ([] if number is None else ["--gtest_fail_fast"])
         try:
             done = subprocess.run(command, env=environment, capture_output=True, timeout=limit, errors="replace", check=False)
         except subprocess.TimeoutExpired:
@@ -129,8 +115,6 @@ def main():
     parser.add_argument("--seconds", type=float, metavar="N", help="as many mutants, at random, as so long allows")
     parser.add_argument("--seed", type=int, help="of their order; by default another one each time, which is printed")
     parser.add_argument("--only", metavar="NAMES", help='"rounding" or "rounding.3", separated by commas')
-    parser.add_argument("--end-to-end", action="store_true", help="end-to-end tests, too, for those that survive the others")
-    parser.add_argument("--programs", help="of the programs of tests these alone, separated by commas")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="tests at a time")
     parser.add_argument("--table", action="store_true", help="every mutant with the test that fails")
     arguments = parser.parse_args()
@@ -138,10 +122,7 @@ def main():
     try:
         run = Run(arguments.build.resolve())
         mutants = chosen(run.mutants, arguments)
-        units = arguments.programs.split(",") if arguments.programs else UNIT_TESTS
-        programs = [Program(run.place / "bin" / name, "*") for name in units]
-        if arguments.end_to_end:
-            programs.append(Program(run.build / "bin" / "e2e_tests", end_to_end_suites()))
+        programs = [Program(run.place / "bin" / name) for name in PROGRAMS]
         for program in programs:
             run.measure(program)
         run.deadline = begin + (arguments.seconds or float("inf"))

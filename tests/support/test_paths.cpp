@@ -1,15 +1,10 @@
 #include "tests/support/test_paths.h"
 
-#include <cstdlib>
-
 namespace msrun::testing {
 
 std::string test_data(std::string_view below) { return std::string(TEST_DATA_DIR) + std::string(below); }
 
-std::string programs() {
-  const char* others = std::getenv("MSRUN_TEST_PROGRAMS");
-  return others != nullptr ? others : BINARY_DIR;
-}
+std::string programs() { return BINARY_DIR; }
 
 std::string source_root() { return SOURCE_ROOT; }
 

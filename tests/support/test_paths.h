@@ -9,7 +9,7 @@ namespace msrun::testing {
 // The absolute path of the unpacked test data (tests/data/CMakeLists.txt), followed by below ("/dumps").
 std::string test_data(std::string_view below = "");
 
-// The absolute path of the folder of the built programs, or of others that MSRUN_TEST_PROGRAMS names.
+// The absolute path of the folder of the built programs.
 std::string programs();
 
 // The absolute path of the top of the source tree.

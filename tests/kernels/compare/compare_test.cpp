@@ -682,6 +682,21 @@ TEST_F(Ties, WithTheInputAnIndexMustSelectTheValue) {
   EXPECT_EQ(sort({1, 2, -1}, false).status, Status::error);
 }
 
+// Of a square input the values tell along which axis indices select: here along the first.
+TEST_F(Ties, TheAxisOfIndicesAloneFollowsFromTheInput) {
+  const auto status = [](const char* api, const std::vector<double>& input, const Tensor& bench, const Tensor& device) {
+    const Value given = tensor(DType::float32, {2, 2}, input);
+    return compare_call(api, bench, device, {}, &given).status;
+  };
+  const auto square = [](const std::vector<double>& indices) { return tensor(DType::int64, {2, 2}, indices); };
+  const Tensor first = vector(DType::int64, {0, 1});
+  const Tensor other = vector(DType::int64, {1, 1});
+  EXPECT_EQ(status("Torch.argmax.0", {5, 6, 5, 9}, first, other), Status::pass);
+  EXPECT_EQ(status("Torch.argmin.0", {-5, -6, -5, -9}, first, other), Status::pass);
+  EXPECT_EQ(status("Torch.argsort.0", {5, 6, 5, 9}, square({0, 0, 1, 1}), square({1, 0, 0, 1})), Status::pass);
+  EXPECT_EQ(status("Torch.argsort.0", {5, 4, 5, 3}, square({0, 1, 1, 0}), square({1, 1, 0, 0})), Status::pass);
+}
+
 TEST_F(Ties, IndicesOfAnotherShapeAreNotExcused) {
   const Value device = List{vector(DType::float32, {5, 5, 3}), tensor(DType::int64, {1, 3}, {2, 1, 0})};
   EXPECT_EQ(compare_call("Torch.sort.0", bench_, device).status, Status::error);

@@ -40,6 +40,16 @@ TEST(Check, EachDirectionFailsAlone) {
   EXPECT_EQ(result.backward_rows.at(1).status, Status::error);
 }
 
+TEST(Check, WarningsAreNoPass) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8}, DType::float32, -20, 20);
+  const ApiResult result = check(call, [](DeviceResult& of, int) {
+    scale(of.output, 1.0009);
+    scale(of.gradients.at(0), 1.0009);
+  });
+  EXPECT_EQ(result.forward, Status::warning);
+  EXPECT_EQ(result.backward, Status::warning);
+}
+
 TEST(Check, FaultsThatComeAndGoAreNamed) {
   const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
   ApiResult result = check(call, [](DeviceResult& of, int run) { scale(of.output, run == 0 ? 2 : 1); });
@@ -65,7 +75,9 @@ TEST(Check, OneReadingOfGradientsMustBeRight) {
   };
   EXPECT_EQ(with_readings(2, 1).backward, Status::pass);
   EXPECT_EQ(with_readings(1, 2).backward, Status::pass);
-  EXPECT_EQ(with_readings(2, 2).backward, Status::error);
+  const ApiResult wrong = with_readings(2, 2);
+  EXPECT_EQ(wrong.backward, Status::error);
+  EXPECT_EQ(wrong.backward_rows.at(1).status, Status::pass) << "the first reading is told";
 }
 
 TEST(Check, GradientsThatMayNotBeThoseProveNothing) {

@@ -96,10 +96,11 @@ TEST(Explainer, CopiesAreRight) {
 TEST(Explainer, TruncatedResultsAreNotTheNearestNumbers) {
   EvaluationOptions exact;
   exact.benchmark = true;
-  const auto rounded = [](bool truncated) {
+  // Truncates every so manyeth element; 0: none.
+  const auto rounded = [](std::int64_t every) {
     return [=](DeviceResult& result, int) {
       Tensor values = result.output.get<Tensor>()->to(DType::float32).clone();
-      for (std::int64_t i = 0; truncated && i < values.numel(); ++i) {
+      for (std::int64_t i = 0; every > 0 && i < values.numel(); i += every) {
         float& value = values.mutable_data<float>()[i];
         value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xFFFF0000U);
       }
@@ -108,10 +109,12 @@ TEST(Explainer, TruncatedResultsAreNotTheNearestNumbers) {
     };
   };
   const ApiCall call = matmul(32, 64, DType::bfloat16);
-  EXPECT_FALSE(forward_row(call, rounded(false), exact).beyond_rounding);
-  const DetailsRow row = forward_row(call, rounded(true), exact);
-  EXPECT_TRUE(row.beyond_rounding);
-  EXPECT_THAT(row.message, HasSubstr("elements are not the nearest number to what sums in float32 can give"));
+  EXPECT_FALSE(forward_row(call, rounded(0), exact).beyond_rounding);
+  for (const std::int64_t every : {1, 8}) {
+    const DetailsRow row = forward_row(call, rounded(every), exact);
+    EXPECT_TRUE(row.beyond_rounding) << every;
+    EXPECT_THAT(row.message, HasSubstr("elements are not the nearest number to what sums in float32 can give"));
+  }
 }
 
 // Too large to be computed again, so that a multiple of the bound is granted, and no more.

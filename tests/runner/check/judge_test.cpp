@@ -289,7 +289,7 @@ class Hf32 : public ::testing::Test {
 };
 
 TEST_F(Hf32, HardwareThatDoesNotRoundIsRightWhateverTheScale) {
-  for (const double size : {1.0, 100.0, 10000.0}) {
+  for (const double size : {0.001, 1.0, 100.0, 10000.0}) {
     record("Functional.conv2d.0", {1, 16, 18, 18}, {16, 16, 3, 3}, {1, 16, 16, 16}, size);
     const ApiResult result = replayed(exact_);
     EXPECT_FALSE(is_suspicious(result)) << size << result.forward_rows.at(0).message;
@@ -323,6 +323,17 @@ TEST_F(Hf32, NeitherReadingExcusesAWrongResult) {
     wrong.gradients.front() = negated(*right.gradients.front().get<Tensor>());
     EXPECT_TRUE(is_suspicious(replayed(wrong)));
   }
+}
+
+// Terms of 1 and -1 may be flags: their sums are exact.
+TEST(Judge, SumsOfOnesAreExact) {
+  std::vector<double> ones(2 * 64, 1);
+  for (std::size_t i = 0; i < ones.size(); i += 2) ones[i] = -1;
+  const ApiCall call = call_of("Torch.sum.0", {tensor(DType::float32, ones, {2, 64}), std::int64_t{1}});
+  EXPECT_FALSE(is_suspicious(checked(call)));
+  EXPECT_TRUE(is_suspicious(checked(call, [](const Tensor& from) {
+    return mapped(from, [](double value, std::int64_t i) { return i == 1 ? value + 1e-5 : value; });
+  })));
 }
 
 TEST(Judge, InfinitiesOfTheBenchmarkExcuseNothing) {
