@@ -16,7 +16,10 @@ namespace {
 // because chance may let terms that cancel change alike.
 constexpr std::size_t first_samples = 4;
 constexpr std::size_t most_samples = 16;
-constexpr std::size_t noise_samples = 8;
+constexpr std::size_t first_noise_samples = 2;
+constexpr std::size_t most_noise_samples = 8;
+// So many times beyond what few samples explain, more of them would change nothing.
+constexpr double hopeless_share = 100;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
 constexpr double slack_of_large_calls = 8;
 
@@ -142,9 +145,10 @@ bool Explainer::stores_intermediates(const Comparison& comparison, std::size_t r
   return true;
 }
 
-bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                              Judged& judged) {
   const auto& [bench, device] = comparison.pairs[row];
-  const std::vector<Variations::Nearby>& nearby = variations_.nearby(noise_samples);
+  const std::vector<Variations::Nearby>& nearby = variations_.nearby(samples);
   if (nearby.empty()) return false;
   NoiseEstimate estimate(bench.shape());
   for (const auto& [changed_bench, changed_sound] : nearby) {
@@ -227,8 +231,10 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (judge_steps(comparison, row, select, judged)) return judged;
   if (measure(comparison, row, select, first_samples, judged)) return judged;
   if (stores_intermediates(comparison, row, select, judged)) return judged;
+  if (measure_noise(comparison, row, select, first_noise_samples, judged)) return judged;
+  if (judged.fit.max_share > hopeless_share) return judged;
   if (measure(comparison, row, select, most_samples, judged)) return judged;
-  measure_noise(comparison, row, select, judged);
+  measure_noise(comparison, row, select, most_noise_samples, judged);
   return judged;
 }
 

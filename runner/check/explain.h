@@ -51,7 +51,8 @@ class Explainer {
   bool measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                Judged& judged);
   // Whether sound arithmetic, for inputs a few places beside the call's, errs as much as the device does.
-  bool measure_noise(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  bool measure_noise(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                     Judged& judged);
   // Whether arithmetic in the dtypes of the call, which errs on the way as a device may, gives the device's result.
   bool is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more

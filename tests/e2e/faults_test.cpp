@@ -22,9 +22,10 @@ class Faults : public Untouched {
   };
   using RowsByName = std::map<std::string, Row>;
 
-  RowsByName rows_of(const std::string& recording, const std::vector<std::string>& more) {
+  RowsByName rows_of(const std::string& recording, const std::vector<std::string>& more,
+                     const std::string& threads = "2") {
     const fs::path directory = scratch_ / ("run" + std::to_string(++runs_));
-    std::vector<std::string> words{"-api_info", dump(recording), "-n", "2", "--backend", "sim", "-o", directory};
+    std::vector<std::string> words{"-api_info", dump(recording), "-n", threads, "--backend", "sim", "-o", directory};
     words.insert(words.end(), more.begin(), more.end());
     const Finished run = msrun(words, scratch_.path());
     EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -98,11 +99,7 @@ TEST_F(Faults, ThreadsChangeNothing) {
                                         "Torch.rsqrt.*=round-to-zero",
                                         "Tensor.mean.*=round-to-zero"};
   for (const std::string& fault : faults) words.insert(words.end(), {"--sim-fault", fault});
-  const auto on = [&](const std::string& threads) {
-    std::vector<std::string> all = words;
-    all.insert(all.end(), {"-n", threads});
-    return rows_of("llama_bf16", all);
-  };
+  const auto on = [&](const std::string& threads) { return rows_of("llama_bf16", words, threads); };
   const RowsByName one = on("1");
   EXPECT_GT(compare(rows_of("llama_bf16", {}), one).changed, 10);
   EXPECT_EQ(compare(one, on("4")).changed, 0);

@@ -231,12 +231,14 @@ OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any p
    "groups=1)",
    [](const Bound& args) { return convolve(args, 1); });
 NAMES("conv1d", "Functional: conv1d; Torch: conv1d");
-TRAITS("conv1d", .autocast = AutocastPolicy::lower, .hf32_as = "conv1d", .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv1d", .autocast = AutocastPolicy::lower, .hf32_as = "conv1d", .rounds_once = true,
+       .multiply_adds = convolution_work);
 OP("conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 2); });
 NAMES("conv2d", "Functional: conv2d; Torch: conv2d; NPU: npu_conv2d; Mint: conv2d");
-TRAITS("conv2d", .autocast = AutocastPolicy::lower, .hf32_as = "conv2d", .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv2d", .autocast = AutocastPolicy::lower, .hf32_as = "conv2d", .rounds_once = true,
+       .multiply_adds = convolution_work);
 OP("conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 3); });

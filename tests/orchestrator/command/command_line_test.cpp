@@ -274,7 +274,8 @@ TEST(CommandLine, Backends) {
   const Options torch = parse_with_input({"--backend", "torch:cuda"});
   EXPECT_EQ(torch.backend, "torch");
   EXPECT_EQ(torch.torch_device, "cuda");
-  EXPECT_THAT(usage_error_with_input({"--backend", "tpu"}), HasSubstr("--backend must be one of auto, torch, torch:cpu"));
+  EXPECT_THAT(usage_error_with_input({"--backend", "tpu"}),
+              HasSubstr("--backend must be one of auto, torch, torch:cpu"));
   const Options faults = parse_with_input({"--sim-fault", "a=1", "--sim-fault=b"});
   EXPECT_THAT(faults.sim_faults, ElementsAre("a=1", "b"));
   EXPECT_EQ(faults.backend, "sim");

@@ -129,7 +129,7 @@ TEST(Explainer, LargeCallsAreLookedAt) {
 TEST(Explainer, CausesAreNamedWhereComputingSoGivesTheResult) {
   const ApiCall call = matmul(16, 512);
   EvaluationOptions how;
-  how.arithmetic.fp16_accumulation = true;
+  how.arithmetic.summation.accumulator = Accumulator::float16;
   EXPECT_THAT(forward_row(call, {}, how).message,
               HasSubstr("Errors are those of float16 accumulation: computed so, the call gives this result."));
   how.arithmetic = {};
