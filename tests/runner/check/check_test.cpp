@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "kernels/base/error.h"
+#include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 
 namespace msrun::testing {
@@ -93,6 +94,22 @@ TEST(Check, GradientsThatMayNotBeThoseProveNothing) {
   const ApiResult result = doubted(2);
   EXPECT_EQ(result.backward, Status::skip);
   EXPECT_EQ(result.backward_rows.at(0).message, "The order is not known.");
+}
+
+// The limits let a reading pass that is a little off; the one that is right counts.
+TEST(Check, AReadingBeyondRoundingIsNotTheRightOne) {
+  const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
+  const auto read_as = [&](double factor, bool right_too) {
+    return check(call, [=](DeviceResult& of, int) {
+      if (right_too) of.other_gradients = {of.gradients};
+      scale(of.gradients.at(0), factor);
+      of.recorded_gradients = of.gradients;
+    });
+  };
+  EXPECT_FALSE(is_suspicious(read_as(1.00001, true)));
+  const ApiResult wrong = read_as(1.00001, false);
+  EXPECT_EQ(wrong.backward, Status::pass);
+  EXPECT_TRUE(is_suspicious(wrong));
 }
 
 TEST(Check, LostGradientsAreNoPass) {
