@@ -222,8 +222,10 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   judged.model.longest = sums.longest;
   if (passes && passes_screens(bench, device, sums.longest)) return judged;
   // Without sums the typical result says nothing about what lies behind one element.
-  if (passes || sums.longest > 1) judged.fit = fit_rounding(bench, device, judged.model);
-  if (judged.is_explained()) return judged;
+  // In wide dtypes the screen has looked as closely already.
+  const bool screened = passes && sums.longest <= 1 && !is_half(device.dtype());
+  if (!screened && (passes || sums.longest > 1)) judged.fit = fit_rounding(bench, device, judged.model);
+  if (!screened && judged.is_explained()) return judged;
   if (passes && is_sound(comparison, row, sums, select)) {
     judged.fit = {};
     return judged;
