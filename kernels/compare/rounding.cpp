@@ -211,6 +211,25 @@ struct Allowance {
   }
 };
 
+// The allowance of a model, but for what its noise and its stored intermediate results have in common. sample gives
+// elements of the benchmark, for models that have to guess the terms behind them.
+template <class Sample>
+Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample) {
+  const bool sums = model.longest > 0 && !model.exact;
+  const double roundoff = model.roundoff > 0 ? model.roundoff : accumulator_roundoff(dtype);
+  const bool guess_terms = sums && (model.longest > 1 || model.slack > 1) && !model.spread.defined();
+  return {.dtype = dtype,
+          .exact = model.exact,
+          .nearest = model.nearest,
+          .sums = sums,
+          .factor = model.slack * sum_factor(roundoff, model.longest),
+          .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
+          .typical_noise = 0,
+          .has_stored = model.with_stored.defined(),
+          .common_stored = 0,
+          .largest = max_finite(dtype)};
+}
+
 // Whether test holds for all blocks of elements of both sides, as float64; it ends with the first for which it does
 // not.
 template <class Test>
@@ -318,22 +337,12 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
   RoundingFit fit;
   if (std::memcmp(rounded.raw(), actual.raw(), actual.bytes()) == 0) return fit;
 
-  const bool sums = model.longest > 0 && !model.exact;
-  const double roundoff = model.roundoff > 0 ? model.roundoff : accumulator_roundoff(dtype);
   const Tensor spread = model.spread.defined() ? model.spread.contiguous() : Tensor{};
   const Tensor noise = model.noise.defined() ? model.noise.contiguous() : Tensor{};
   const Tensor stored = model.with_stored.defined() ? model.with_stored.contiguous() : Tensor{};
-  const bool guess_terms = sums && (model.longest > 1 || model.slack > 1) && !spread.defined();
-  const Allowance allowance{.dtype = dtype,
-                            .exact = model.exact,
-                            .nearest = model.nearest,
-                            .sums = sums,
-                            .factor = model.slack * sum_factor(roundoff, model.longest),
-                            .typical = guess_terms ? TypicalMagnitude(sampled(exact)) : TypicalMagnitude(),
-                            .typical_noise = median_share(noise, exact, spread),
-                            .has_stored = stored.defined(),
-                            .common_stored = stored.defined() ? median_difference(exact, stored, dtype) : 0,
-                            .largest = max_finite(dtype)};
+  Allowance allowance = allowance_of(dtype, model, [&] { return sampled(exact); });
+  allowance.typical_noise = median_share(noise, exact, spread);
+  if (stored.defined()) allowance.common_stored = median_difference(exact, stored, dtype);
 
   constexpr std::int64_t block = 1024;
   std::array<double, block> b{};
@@ -364,32 +373,23 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
 
 std::vector<double> allowed_shares(const Tensor& bench, DType dtype, const SumModel& model, std::int64_t elements) {
   const std::vector<double> values = sampled(bench.contiguous(), elements);
-  std::vector<double> spread(values.size());
-  if (model.spread.defined()) spread = sampled(model.spread.contiguous(), elements);
-  std::vector<double> noise(values.size());
-  if (model.noise.defined()) noise = sampled(model.noise.contiguous(), elements);
-  std::vector<double> stored = values;
-  if (model.with_stored.defined()) stored = sampled(model.with_stored.contiguous(), elements);
-  const bool sums = model.longest > 0 && !model.exact;
-  const bool guess_terms = sums && model.longest > 1 && !model.spread.defined();
-  const Allowance allowance{.dtype = dtype,
-                            .exact = false,
-                            .nearest = false,
-                            .sums = sums,
-                            .factor = sum_factor(accumulator_roundoff(dtype), model.longest),
-                            .typical = guess_terms ? TypicalMagnitude(values) : TypicalMagnitude(),
-                            .typical_noise = 0,
-                            .has_stored = model.with_stored.defined(),
-                            .common_stored = 0,
-                            .largest = max_finite(dtype)};
+  const auto beside = [&](const Tensor& tensor) {
+    return tensor.defined() ? sampled(tensor.contiguous(), elements) : std::vector<double>();
+  };
+  const std::vector<double> spread = beside(model.spread);
+  const std::vector<double> noise = beside(model.noise);
+  const std::vector<double> stored = beside(model.with_stored);
+  Allowance allowance = allowance_of(dtype, model, [&] { return values; });
+  // An exact result is visible by its last place.
+  allowance.exact = false;
   std::vector<double> shares;
   shares.reserve(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] == 0 || !std::isfinite(values[i])) continue;
-    const double s = std::isfinite(spread[i]) ? spread[i] : 0;
-    const double explained =
-        allowance({values[i], values[i], values[i], s, noise[i], stored[i]}, allowance.unit_at(values[i]));
-    shares.push_back(explained / std::abs(values[i]));
+    const double value = values[i];
+    const double s = spread.empty() || !std::isfinite(spread[i]) ? 0 : spread[i];
+    const Element element{value, value, value, s, noise.empty() ? 0 : noise[i], stored.empty() ? value : stored[i]};
+    shares.push_back(allowance(element, allowance.unit_at(value)) / std::abs(value));
   }
   return shares;
 }

@@ -74,6 +74,11 @@ bool is_clean(const std::vector<DetailsRow>& rows) {
 
 bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) && is_clean(result.backward_rows); }
 
+void add_line(DetailsRow& row, const std::string& line) {
+  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
+  row.message += line + "\n";
+}
+
 // Of one direction's rows and status with inputs that are rounded to HF32 and with inputs that are not, the second stay
 // if they alone are clean.
 template <class DirectionStatus>
@@ -84,10 +89,7 @@ void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded
     unrounded_status = rounded_status;
     return;
   }
-  for (DetailsRow& row : unrounded) {
-    if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
-    row.message += "Agrees with inputs that are not rounded to HF32.\n";
-  }
+  for (DetailsRow& row : unrounded) add_line(row, "Agrees with inputs that are not rounded to HF32.");
 }
 
 // Bit by bit.
@@ -110,11 +112,6 @@ std::vector<Value> leaves(const List& trees) {
   std::vector<Value> result;
   for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
   return result;
-}
-
-void add_line(DetailsRow& row, const std::string& line) {
-  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
-  row.message += line + "\n";
 }
 
 class Check {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 #include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
@@ -45,9 +44,13 @@ bool has_complex_argument(const MaterialisedCall& call) {
   return found;
 }
 
-// The tensor of a row among the values that were compared.
-const Tensor* tensor_of_row(const std::vector<Value>& values, std::size_t row, std::size_t rows) {
-  return values.size() == rows ? values[row].get<Tensor>() : nullptr;
+// The tensor that an evaluation has in place of a row's benchmark; nothing if it has none of its shape.
+std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparison& comparison, std::size_t row,
+                                    const Explainer::Select& select) {
+  const std::vector<Value> values = select(evaluation);
+  const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
+  if (tensor == nullptr || tensor->shape() != comparison.pairs[row].bench.shape()) return std::nullopt;
+  return *tensor;
 }
 
 std::string number(double value) {
@@ -110,9 +113,8 @@ bool Explainer::measure(const Comparison& comparison, std::size_t row, const Sel
   if (changed.empty()) return false;
   SpreadEstimate estimate(bench, Variations::input_change(bench.dtype()));
   for (const Evaluation& evaluation : changed) {
-    const std::vector<Value> values = select(evaluation);
-    const Tensor* tensor = tensor_of_row(values, row, comparison.rows.size());
-    if (tensor == nullptr || tensor->shape() != bench.shape()) return false;
+    const std::optional<Tensor> tensor = tensor_of_row(evaluation, comparison, row, select);
+    if (!tensor) return false;
     estimate.add(*tensor);
   }
   judged.model.spread = estimate.spread();
@@ -124,11 +126,8 @@ std::optional<Tensor> Explainer::computed_with(const Arithmetic& arithmetic, con
                                                std::size_t row, const Select& select) {
   const Evaluation* evaluation = variations_.with(arithmetic);
   if (evaluation == nullptr) return std::nullopt;
-  const std::vector<Value> values = select(*evaluation);
-  const Tensor* tensor = tensor_of_row(values, row, comparison.rows.size());
-  const Tensor& device = comparison.pairs[row].device;
-  if (tensor == nullptr || tensor->shape() != device.shape() || !is_floating(tensor->dtype())) return std::nullopt;
-  return *tensor;
+  std::optional<Tensor> tensor = tensor_of_row(*evaluation, comparison, row, select);
+  return tensor && is_floating(tensor->dtype()) ? std::move(tensor) : std::nullopt;
 }
 
 bool Explainer::stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select,
@@ -158,13 +157,10 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   if (nearby.empty()) return false;
   NoiseEstimate estimate(bench.shape());
   for (const auto& [changed_bench, changed_sound] : nearby) {
-    const std::vector<Value> exact = select(changed_bench);
-    const std::vector<Value> rounded = select(changed_sound);
-    const Tensor* left = tensor_of_row(exact, row, comparison.rows.size());
-    const Tensor* right = tensor_of_row(rounded, row, comparison.rows.size());
-    if (left == nullptr || right == nullptr || left->shape() != bench.shape() || right->shape() != bench.shape())
-      return false;
-    estimate.add(*left, *right);
+    const std::optional<Tensor> exact = tensor_of_row(changed_bench, comparison, row, select);
+    const std::optional<Tensor> rounded = tensor_of_row(changed_sound, comparison, row, select);
+    if (!exact || !rounded) return false;
+    estimate.add(*exact, *rounded);
   }
   judged.model.noise = estimate.noise();
   judged.fit = fit_rounding(bench, device, judged.model);
@@ -180,12 +176,8 @@ bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const Su
 
 bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   auto& [bench, device] = comparison.pairs[row];
-  std::optional<StepSides> sides =
-      variations_.sides_of_steps(bench, device, [&](const Evaluation& evaluation) -> std::optional<Tensor> {
-        const std::vector<Value> values = select(evaluation);
-        const Tensor* tensor = tensor_of_row(values, row, comparison.rows.size());
-        return tensor != nullptr ? std::optional(*tensor) : std::nullopt;
-      });
+  std::optional<StepSides> sides = variations_.sides_of_steps(
+      bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); });
   if (!sides) return false;
   bench = std::move(sides->bench);
   judged.on_steps = sides->exchanged;
@@ -221,11 +213,12 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   }
   judged.model.longest = sums.longest;
   if (passes && passes_screens(bench, device, sums.longest)) return judged;
-  // Without sums the typical result says nothing about what lies behind one element.
-  // In wide dtypes the screen has looked as closely already.
-  const bool screened = passes && sums.longest <= 1 && !is_half(device.dtype());
-  if (!screened && (passes || sums.longest > 1)) judged.fit = fit_rounding(bench, device, judged.model);
-  if (!screened && judged.is_explained()) return judged;
+  // Without sums the typical result says nothing about what lies behind one element; of passes in wide dtypes the
+  // screen has said it already.
+  if (sums.longest > 1 || (passes && is_half(device.dtype()))) {
+    judged.fit = fit_rounding(bench, device, judged.model);
+    if (judged.is_explained()) return judged;
+  }
   if (passes && is_sound(comparison, row, sums, select)) {
     judged.fit = {};
     return judged;
@@ -283,7 +276,7 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
       return "Errors have the size and spread of those of float16 accumulation.";
   }
-  return difference_pattern(bench, device, fit, model, comparison.rows[row].difference->map);
+  return difference_pattern(bench, device, fit, model, map);
 }
 
 void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent) {
