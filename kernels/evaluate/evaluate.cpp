@@ -138,6 +138,12 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
 
 }  // namespace
 
+std::vector<Value> leaves(const List& trees) {
+  std::vector<Value> result;
+  for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
+  return result;
+}
+
 Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options) {
   const WorkScope work(recorded_elements(call));
   const StoreRounding rounding(options.arithmetic.rounds_to_zero);

@@ -50,6 +50,9 @@ struct EvaluationOptions {
   std::optional<std::size_t> last_step;
 };
 
+// The leaves of an evaluation's values, depth first.
+std::vector<Value> leaves(const List& trees);
+
 // Throws SkipError where the forward cannot be evaluated. Re-entrant.
 Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& options);
 

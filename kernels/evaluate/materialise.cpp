@@ -199,6 +199,37 @@ void build_gradients(const ApiCall& call, const MaterialiseOptions& options, Mat
 
 }  // namespace
 
+void for_each_argument(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit) {
+  const auto look = [&](const Value& leaf) {
+    if (const Tensor* tensor = leaf.get<Tensor>()) visit(*tensor);
+  };
+  for (const Value& arg : call.args) for_each_leaf(arg, look);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+}
+
+void for_each_input(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit) {
+  for_each_argument(call, visit);
+  for (const Value& gradient : call.gradients) {
+    for_each_leaf(gradient, [&](const Value& leaf) {
+      if (const Tensor* tensor = leaf.get<Tensor>()) visit(*tensor);
+    });
+  }
+}
+
+MaterialisedCall with_inputs(const MaterialisedCall& call, const std::function<Tensor(const Tensor&)>& change) {
+  const auto changed = [&](const Value& tree) {
+    return transform_leaves(tree, [&](const Value& leaf) -> Value {
+      const Tensor* tensor = leaf.get<Tensor>();
+      return tensor == nullptr ? leaf : Value(change(*tensor));
+    });
+  };
+  MaterialisedCall other = call;
+  for (Value& arg : other.args) arg = changed(arg);
+  for (auto& [key, value] : other.kwargs) value = changed(value);
+  for (Value& gradient : other.gradients) gradient = changed(gradient);
+  return other;
+}
+
 std::filesystem::path recorded_file(const TensorSpec& spec, const MaterialiseOptions& options) {
   const std::string& file = spec.file();
   if (options.data_root.empty())

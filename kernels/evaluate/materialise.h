@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,15 @@ struct MaterialisedCall {
   // What is odd about the tensor files, though they could be read; one sentence each.
   std::vector<std::string> notes;
 };
+
+// Calls visit for every tensor of the arguments, positional ones first, depth first.
+void for_each_argument(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit);
+
+// The same, and then for every gradient of an output.
+void for_each_input(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit);
+
+// The call with every tensor that for_each_input visits replaced by change(tensor), called in that order.
+MaterialisedCall with_inputs(const MaterialisedCall& call, const std::function<Tensor(const Tensor&)>& change);
 
 // The path of the file that holds a recorded tensor. Throws SkipError for one outside of options.data_folders, whether
 // its name is absolute, climbs up, or leads through a link.

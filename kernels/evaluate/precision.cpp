@@ -6,15 +6,11 @@ RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits)
   bool half = false;
   bool bfloat = false;
   bool single = false;
-  const auto look = [&](const Value& leaf) {
-    const Tensor* tensor = leaf.get<Tensor>();
-    if (tensor == nullptr) return;
-    half = half || tensor->dtype() == DType::float16;
-    bfloat = bfloat || tensor->dtype() == DType::bfloat16;
-    single = single || tensor->dtype() == DType::float32;
-  };
-  for (const Value& arg : call.args) for_each_leaf(arg, look);
-  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  for_each_argument(call, [&](const Tensor& tensor) {
+    half = half || tensor.dtype() == DType::float16;
+    bfloat = bfloat || tensor.dtype() == DType::bfloat16;
+    single = single || tensor.dtype() == DType::float32;
+  });
 
   RaisePlan plan;
   plan.keeps_float32 = traits.runs_in_hf32(call.parts.api);

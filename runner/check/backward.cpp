@@ -23,23 +23,12 @@ BackwardResult skipped_backward(const std::string& reason) {
   return {Status::skip, {row}, true};
 }
 
-std::vector<Value> leaves(const List& trees) {
-  std::vector<Value> result;
-  for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
-  return result;
-}
-
 std::size_t tensors_in(const List& values) {
   const std::vector<Value> all = leaves(values);
   return static_cast<std::size_t>(std::ranges::count_if(all, [](const Value& leaf) { return leaf.is<Tensor>(); }));
 }
 
 bool was_compared(const DetailsRow& row) { return row.status != Status::skip; }
-
-// The values of the row are not those of sound hardware.
-bool is_wrong(const DetailsRow& row) {
-  return was_compared(row) && (row.beyond_rounding || (row.status != Status::pass && !row.rounding_only));
-}
 
 void add_to_rows(Comparison& comparison, const std::string& sentence) {
   for (DetailsRow& row : comparison.rows) row.message += sentence + "\n";
@@ -193,17 +182,13 @@ class BackwardCheck {
 
   // For every tensor of the call the first one that is the same bit by bit, or itself.
   std::vector<std::size_t> same_tensors() const {
-    std::vector<Value> tensors;
-    const auto add = [&](const Value& leaf) {
-      if (leaf.is<Tensor>()) tensors.push_back(leaf);
-    };
-    for (const Value& arg : input_.call.args) for_each_leaf(arg, add);
-    for (const auto& [key, value] : input_.call.kwargs) for_each_leaf(value, add);
+    std::vector<Tensor> tensors;
+    for_each_argument(input_.call, [&](const Tensor& tensor) { tensors.push_back(tensor); });
     std::vector<std::size_t> first(tensors.size());
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       first[i] = i;
       for (std::size_t j = 0; j < i && first[i] == i; ++j) {
-        if (bitwise_equal(*tensors[i].get<Tensor>(), *tensors[j].get<Tensor>())) first[i] = j;
+        if (bitwise_equal(tensors[i], tensors[j])) first[i] = j;
       }
     }
     return first;
@@ -370,6 +355,10 @@ class BackwardCheck {
 };
 
 }  // namespace
+
+bool is_wrong(const DetailsRow& row) {
+  return was_compared(row) && (row.beyond_rounding || (row.status != Status::pass && !row.rounding_only));
+}
 
 BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, const ExplainBackward& explain) {
   const MaterialisedCall& call = input.call;

@@ -21,12 +21,7 @@ namespace {
 
 bool has_float8_input(const MaterialisedCall& call) {
   bool found = false;
-  const auto look = [&](const Value& leaf) {
-    const Tensor* tensor = leaf.get<Tensor>();
-    found = found || (tensor != nullptr && is_float8(tensor->dtype()));
-  };
-  for (const Value& arg : call.args) for_each_leaf(arg, look);
-  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  for_each_argument(call, [&](const Tensor& tensor) { found = found || is_float8(tensor.dtype()); });
   return found;
 }
 
@@ -65,12 +60,7 @@ Mistrust mistrust_in(const Comparison& forward) {
 }
 
 // Nothing in one direction speaks against the device.
-bool is_clean(const std::vector<DetailsRow>& rows) {
-  return std::ranges::none_of(rows, [](const DetailsRow& row) {
-    const bool failed = row.status == Status::warning || row.status == Status::error;
-    return row.beyond_rounding || (failed && !row.rounding_only);
-  });
-}
+bool is_clean(const std::vector<DetailsRow>& rows) { return std::ranges::none_of(rows, is_wrong); }
 
 bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) && is_clean(result.backward_rows); }
 
@@ -106,12 +96,6 @@ bool same_tensors(const List& a, const List& b) {
   collect(a, left);
   collect(b, right);
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
-}
-
-std::vector<Value> leaves(const List& trees) {
-  std::vector<Value> result;
-  for (const Value& tree : trees) for_each_leaf(tree, [&](const Value& leaf) { result.push_back(leaf); });
-  return result;
 }
 
 class Check {

@@ -24,23 +24,13 @@ constexpr double slack_of_large_calls = 8;
 
 std::int64_t floating_arguments(const MaterialisedCall& call) {
   std::int64_t count = 0;
-  const auto look = [&](const Value& leaf) {
-    const Tensor* tensor = leaf.get<Tensor>();
-    count += tensor != nullptr && is_floating(tensor->dtype()) ? 1 : 0;
-  };
-  for (const Value& arg : call.args) for_each_leaf(arg, look);
-  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  for_each_argument(call, [&](const Tensor& tensor) { count += is_floating(tensor.dtype()) ? 1 : 0; });
   return count;
 }
 
 bool has_complex_argument(const MaterialisedCall& call) {
   bool found = false;
-  const auto look = [&](const Value& leaf) {
-    const Tensor* tensor = leaf.get<Tensor>();
-    found = found || (tensor != nullptr && is_complex(tensor->dtype()));
-  };
-  for (const Value& arg : call.args) for_each_leaf(arg, look);
-  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  for_each_argument(call, [&](const Tensor& tensor) { found = found || is_complex(tensor.dtype()); });
   return found;
 }
 

@@ -10,18 +10,13 @@ namespace msrun {
 std::uint64_t input_checksum(const MaterialisedCall& call) {
   std::uint64_t checksum = 1;
   const auto add = [&](const void* bytes, std::size_t size) { checksum = XXH3_64bits_withSeed(bytes, size, checksum); };
-  const auto add_tensor = [&](const Value& leaf) {
-    const Tensor* tensor = leaf.get<Tensor>();
-    if (tensor == nullptr) return;
-    const std::string_view dtype = name(tensor->dtype());
+  for_each_input(call, [&](const Tensor& tensor) {
+    const std::string_view dtype = name(tensor.dtype());
     add(dtype.data(), dtype.size());
-    add(tensor->shape().data(), tensor->shape().size() * sizeof(std::int64_t));
-    const Tensor elements = tensor->contiguous();
+    add(tensor.shape().data(), tensor.shape().size() * sizeof(std::int64_t));
+    const Tensor elements = tensor.contiguous();
     add(elements.raw(), elements.bytes());
-  };
-  for (const Value& arg : call.args) for_each_leaf(arg, add_tensor);
-  for (const auto& [name, value] : call.kwargs) for_each_leaf(value, add_tensor);
-  for (const Value& gradient : call.gradients) for_each_leaf(gradient, add_tensor);
+  });
   return checksum == 0 ? 1 : checksum;
 }
 

@@ -75,28 +75,12 @@ Tensor move_nearby(const Tensor& tensor, RandomWords& source) {
   });
 }
 
-MaterialisedCall with_changed_inputs(const MaterialisedCall& call, RandomWords& words) {
-  const auto change = [&](const Value& leaf) -> Value {
-    const Tensor* tensor = leaf.get<Tensor>();
-    return tensor != nullptr && is_floating(tensor->dtype()) ? Value(move_nearby(*tensor, words)) : leaf;
-  };
-  MaterialisedCall other = call;
-  for (Value& arg : other.args) arg = transform_leaves(arg, change);
-  for (auto& [key, value] : other.kwargs) value = transform_leaves(value, change);
-  for (Value& gradient : other.gradients) gradient = transform_leaves(gradient, change);
-  return other;
-}
-
 // Masks and indices cost nothing beside them.
 double floating_elements(const MaterialisedCall& call) {
   double total = 0;
-  const auto count = [&](const Value& leaf) {
-    const Tensor* tensor = leaf.get<Tensor>();
-    if (tensor != nullptr && is_floating(tensor->dtype())) total += static_cast<double>(tensor->numel());
-  };
-  for (const Value& arg : call.args) for_each_leaf(arg, count);
-  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, count);
-  for (const Value& gradient : call.gradients) for_each_leaf(gradient, count);
+  for_each_input(call, [&](const Tensor& tensor) {
+    if (is_floating(tensor.dtype())) total += static_cast<double>(tensor.numel());
+  });
   return total;
 }
 
@@ -104,13 +88,13 @@ double floating_elements(const MaterialisedCall& call) {
 
 Variations::Variations(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                        const EvaluationOptions& benchmark_options)
-    : op_(op), call_(call), bench_(bench), benchmark_options_(benchmark_options), elements_(floating_elements(call)) {}
+    : op_(op), call_(call), bench_(bench), benchmark_options_(benchmark_options) {}
 
 double Variations::input_change(DType raised) { return raised == DType::float64 ? 0x1p-20 : 0x1p-10; }
 
 bool Variations::is_small() const {
   const double additions = std::max(bench_.output_sums.additions, bench_.gradient_sums.additions);
-  return additions <= most_additions && elements_ <= most_elements;
+  return additions <= most_additions && floating_elements(call_) <= most_elements;
 }
 
 const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples) {
@@ -168,7 +152,9 @@ const std::vector<Variations::Nearby>& Variations::nearby(std::size_t samples) {
   try {
     while (nearby_.size() < samples) {
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(nearby_.size())));
-      const MaterialisedCall call = with_changed_inputs(call_, words);
+      const MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
+        return is_floating(tensor.dtype()) ? move_nearby(tensor, words) : tensor;
+      });
       EvaluationOptions options;
       options.only_output = benchmark_options_.only_output;
       options.adjust_gradients = benchmark_options_.adjust_gradients;

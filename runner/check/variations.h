@@ -53,7 +53,6 @@ class Variations {
   const MaterialisedCall& call_;
   const Evaluation& bench_;
   const EvaluationOptions& benchmark_options_;
-  double elements_ = 0;  // of the floating tensors among arguments and gradients
   std::vector<Evaluation> changed_;
   std::vector<Nearby> nearby_;
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;

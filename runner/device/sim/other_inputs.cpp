@@ -32,18 +32,9 @@ Tensor drawn_anew(const Tensor& tensor, RandomWords& words) {
 // change(tensor, number) for every tensor of the call with floats, counted over arguments and gradients of outputs.
 template <class F>
 MaterialisedCall with_floats(const MaterialisedCall& call, const F& change) {
-  MaterialisedCall other = call;
   int number = 0;
-  const auto change_tree = [&](Value& tree) {
-    tree = transform_leaves(tree, [&](const Value& leaf) -> Value {
-      const Tensor* tensor = leaf.get<Tensor>();
-      return tensor == nullptr || !holds_floats(*tensor) ? leaf : Value(change(*tensor, number++));
-    });
-  };
-  for (Value& arg : other.args) change_tree(arg);
-  for (auto& [key, value] : other.kwargs) change_tree(value);
-  for (Value& gradient : other.gradients) change_tree(gradient);
-  return other;
+  return with_inputs(call,
+                     [&](const Tensor& tensor) { return holds_floats(tensor) ? change(tensor, number++) : tensor; });
 }
 
 std::optional<Evaluation> evaluate_if_possible(const Operator& op, const MaterialisedCall& call,

@@ -78,12 +78,7 @@ class CallWriter {
   // All at once, so that the arena moves at most once.
   void reserve() {
     std::size_t bytes = 0;
-    const auto add = [&](const Value& leaf) {
-      if (const Tensor* tensor = leaf.get<Tensor>()) bytes = aligned(bytes) + tensor->bytes();
-    };
-    for (const Value& arg : materialised_.args) for_each_leaf(arg, add);
-    for (const auto& [key, value] : materialised_.kwargs) for_each_leaf(value, add);
-    for (const Value& gradient : materialised_.gradients) for_each_leaf(gradient, add);
+    for_each_input(materialised_, [&](const Tensor& tensor) { bytes = aligned(bytes) + tensor.bytes(); });
     arena_.reserve(bytes);
   }
 
