@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/base/error.h"
+#include "kernels/tensor/changed_elements.h"
 
 namespace msrun {
 namespace {
@@ -15,12 +16,6 @@ constexpr double within_rounding = 0x1p-23;
 constexpr double exactly = 0x1p-48;
 // How much steeper than at the smaller change a function that has no step may be.
 constexpr double most_slope = 4;
-Tensor scaled(const Tensor& tensor, double factor) {
-  Tensor result = tensor.to(DType::float64).clone();
-  double* values = result.mutable_data<double>();
-  for (std::int64_t i = 0; i < result.numel(); ++i) values[i] *= factor;
-  return result.to(tensor.dtype());
-}
 
 // The compared tensors for arguments that are changed by this relative amount: each up and down, and of several the
 // second against the first.
@@ -33,7 +28,8 @@ std::vector<Tensor> moved(const Operator& op, const MaterialisedCall& call, cons
     EvaluationOptions options = benchmark;
     options.change_input = [&](const Tensor& tensor) {
       const bool up = (direction >> (arguments++ % 2) & 1) != 0;
-      return scaled(tensor, up ? 1 + change : 1 - change);
+      const double factor = up ? 1 + change : 1 - change;
+      return changed_elements(tensor, [&](double value, std::int64_t) { return value * factor; });
     };
     const std::optional<Tensor> result = row(evaluate(op, call, options));
     if (result) results.push_back(result->to(DType::float64).contiguous());

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/base/error.h"
+#include "kernels/tensor/changed_elements.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -34,22 +35,13 @@ class Words {
   std::array<std::uint32_t, 64> words_{};
 };
 
-// A floating tensor with every element changed by change(element).
-template <class Change>
-Tensor changed(const Tensor& tensor, const Change& change) {
-  Tensor wide = tensor.to(DType::float64).clone();
-  double* values = wide.mutable_data<double>();
-  for (std::int64_t i = 0; i < wide.numel(); ++i) values[i] = change(values[i]);
-  return wide.to(tensor.dtype());
-}
-
 // Every element times 1 + change or 1 - change, by the words, or the other way round.
 Tensor change_signs(const Tensor& tensor, RandomWords& source, bool opposite) {
   const double change = Variations::input_change(tensor.dtype());
   Words words(source);
   std::uint32_t bits = 0;
   std::size_t used = 0;
-  return changed(tensor, [&](double value) {
+  return changed_elements(tensor, [&](double value, std::int64_t) {
     if (used++ % 32 == 0) bits = words.next();
     const bool up = (bits & 1U) != 0;
     bits >>= 1;
@@ -60,7 +52,8 @@ Tensor change_signs(const Tensor& tensor, RandomWords& source, bool opposite) {
 // Every element further up, or further down, by that share of its magnitude: their order stays, and so do ties.
 Tensor change_in_order(const Tensor& tensor, bool up) {
   const double change = Variations::input_change(tensor.dtype());
-  return changed(tensor, [&](double value) { return value + (up ? change : -change) * std::abs(value); });
+  return changed_elements(
+      tensor, [&](double value, std::int64_t) { return value + (up ? change : -change) * std::abs(value); });
 }
 
 // Every element some places up or down, by the words. Narrow dtypes have few numbers, so that one place is a large
@@ -69,7 +62,7 @@ Tensor move_nearby(const Tensor& tensor, RandomWords& source) {
   const DType dtype = tensor.dtype();
   const double change = is_half(dtype) ? 0x1p-6 : is_float8(dtype) ? 0x1p-2 : 0x1p-10;
   Words words(source);
-  return changed(tensor, [&](double value) {
+  return changed_elements(tensor, [&](double value, std::int64_t) {
     const double share = static_cast<double>(words.next()) * 0x1p-31 - 1;
     return may_be_flag(value) || !std::isfinite(value) ? value : value * (1 + change * share);
   });

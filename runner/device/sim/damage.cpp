@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/tensor/changed_elements.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/random.h"
 #include "runner/device/sim/faults.h"
@@ -35,12 +36,7 @@ Piece last_tile(const Tensor& tensor) {
 // The elements of a real tensor that where(index) chooses become f(element); numbers pass through float64.
 template <class Where, class F>
 Tensor changed(const Tensor& tensor, const Where& where, const F& f) {
-  Tensor wide = tensor.to(DType::float64).clone();
-  double* values = wide.mutable_data<double>();
-  for (std::int64_t i = 0; i < wide.numel(); ++i) {
-    if (where(i)) values[i] = f(values[i]);
-  }
-  return wide.to(tensor.dtype());
+  return changed_elements(tensor, [&](double value, std::int64_t i) { return where(i) ? f(value) : value; });
 }
 
 // The same of the real part of a complex tensor.

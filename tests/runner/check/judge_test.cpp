@@ -6,12 +6,9 @@
 #include <limits>
 #include <random>
 
-#include "kernels/api/operators.h"
 #include "kernels/compare/rounding.h"
-#include "kernels/evaluate/evaluate.h"
-#include "runner/check/check.h"
-#include "runner/device/sim/sim.h"
 #include "runner/results/counts.h"
+#include "tests/runner/check/support.h"
 
 namespace msrun::testing {
 namespace {
@@ -35,42 +32,25 @@ std::vector<double> random_values(std::size_t count, double low, double high, un
   return values;
 }
 
-// A tensor whose elements are what change makes of those of another.
-Tensor mapped(const Tensor& from, const std::function<double(double, std::int64_t)>& change) {
-  Tensor wide = from.to(DType::float64).clone();
-  for (std::int64_t i = 0; i < wide.numel(); ++i) wide.mutable_data<double>()[i] = change(wide.data<double>()[i], i);
-  return wide.to(from.dtype());
+using Change = std::function<Tensor(const Tensor&)>;
+
+void change_first(Value& value, const Change& change) {
+  bool done = false;
+  value = transform_leaves(value, [&](const Value& leaf) -> Value {
+    const Tensor* found = leaf.get<Tensor>();
+    if (found == nullptr || done) return leaf;
+    done = true;
+    return change(*found);
+  });
 }
 
 // Sound arithmetic in the dtypes of the call, of which the first output and the first gradient are changed.
-class ChangedDevice final : public Device {
- public:
-  using Change = std::function<Tensor(const Tensor&)>;
-  explicit ChangedDevice(Change output = {}, Change gradient = {})
-      : output_(std::move(output)), gradient_(std::move(gradient)), sound_(make_sim_device({})) {}
-
-  DeviceResult run(const DeviceCall& call) override {
-    DeviceResult result = sound_->run(call);
-    if (output_) change_first(result.output, output_);
-    if (gradient_ && !result.gradients.empty()) change_first(result.gradients.front(), gradient_);
-    return result;
-  }
-
- private:
-  static void change_first(Value& value, const Change& change) {
-    bool done = false;
-    value = transform_leaves(value, [&](const Value& leaf) -> Value {
-      const Tensor* found = leaf.get<Tensor>();
-      if (found == nullptr || done) return leaf;
-      done = true;
-      return change(*found);
-    });
-  }
-
-  Change output_;
-  Change gradient_;
-  std::unique_ptr<Device> sound_;
-};
+ComputingDevice changed_device(const Change& output, const Change& gradient = {}) {
+  return ComputingDevice([=](DeviceResult& result, int) {
+    if (output) change_first(result.output, output);
+    if (gradient && !result.gradients.empty()) change_first(result.gradients.front(), gradient);
+  });
+}
 
 ApiCall call_of(std::string name, List args, Dict kwargs = {}) {
   ApiCall call;
@@ -97,23 +77,22 @@ ApiResult checked(const ApiCall& call, Device& device, CheckOptions options = {}
   return result;
 }
 
-ApiResult checked(const ApiCall& call, const ChangedDevice::Change& output = {},
-                  const ChangedDevice::Change& gradient = {}) {
-  ChangedDevice device(output, gradient);
+ApiResult checked(const ApiCall& call, const Change& output = {}, const Change& gradient = {}) {
+  ComputingDevice device = changed_device(output, gradient);
   return checked(call, device);
 }
 
 Tensor doubled(const Tensor& from) {
-  return mapped(from, [](double value, std::int64_t) { return 2 * value; });
+  return changed_elements(from, [](double value, std::int64_t) { return 2 * value; });
 }
 Tensor negated(const Tensor& from) {
-  return mapped(from, [](double value, std::int64_t) { return -value; });
+  return changed_elements(from, [](double value, std::int64_t) { return -value; });
 }
 
 // Elements whose own terms are small are changed, and those of another kind stay.
-Tensor where_small(const Tensor& from, double limit, const ChangedDevice::Change& change) {
+Tensor where_small(const Tensor& from, double limit, const Change& change) {
   const Tensor changed = change(from).to(DType::float64);
-  return mapped(
+  return changed_elements(
       from, [&](double value, std::int64_t i) { return std::abs(value) < limit ? changed.data<double>()[i] : value; });
 }
 
@@ -180,7 +159,7 @@ TEST(Judge, APassBeyondRoundingIsSuspicious) {
   const ApiCall call = call_of("Torch.mul.0", {tensor(DType::float32, random_values(20000, 1, 2, 1)),
                                                tensor(DType::float32, random_values(20000, 1, 2, 2))});
   const auto wrong = [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) { return i == 7777 ? value * 1.00001 : value; });
+    return changed_elements(from, [](double value, std::int64_t i) { return i == 7777 ? value * 1.00001 : value; });
   };
   const ApiResult result = checked(call, wrong);
   EXPECT_EQ(result.forward, Status::pass);
@@ -188,7 +167,7 @@ TEST(Judge, APassBeyondRoundingIsSuspicious) {
   EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr("\nNot explained by rounding: 1 of 20000 elements differ"));
   EXPECT_FALSE(is_suspicious(checked(call)));
   // The tool in use does not look there.
-  ChangedDevice device(wrong);
+  ComputingDevice device = changed_device(wrong);
   CheckOptions options;
   options.compare.compat_msprobe = true;
   const ApiResult compat = checked(call, device, options);
@@ -203,7 +182,7 @@ TEST(Judge, GradientsThatPassAreJudged) {
   call.grad_inputs = {random_argument({16, 32})};
   EXPECT_FALSE(is_suspicious(checked(call)));
   const ApiResult result = checked(call, {}, [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) { return i == 100 ? value + 0.0001 : value; });
+    return changed_elements(from, [](double value, std::int64_t i) { return i == 100 ? value + 0.0001 : value; });
   });
   EXPECT_EQ(result.backward, Status::pass);
   EXPECT_TRUE(is_suspicious(result));
@@ -218,7 +197,7 @@ TEST(Judge, ProductsThatAreNotRoundedToNearestAreSuspicious) {
       "Torch.matmul.0", {random_argument({32, 64}, "torch.bfloat16"), random_argument({64, 32}, "torch.bfloat16")});
   EXPECT_FALSE(is_suspicious(checked(call)));
   const ApiResult result = checked(call, [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) {
+    return changed_elements(from, [](double value, std::int64_t i) {
       return i % 4 == 0 ? value + unit_in_last_place(DType::bfloat16, value) : value;
     });
   });
@@ -226,7 +205,7 @@ TEST(Judge, ProductsThatAreNotRoundedToNearestAreSuspicious) {
   EXPECT_THAT(result.forward_rows.at(0).message, HasSubstr("are not the nearest number"));
   // One place in a few elements may be chance.
   EXPECT_FALSE(is_suspicious(checked(call, [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) {
+    return changed_elements(from, [](double value, std::int64_t i) {
       return i == 5 ? value + unit_in_last_place(DType::bfloat16, value) : value;
     });
   })));
@@ -242,8 +221,8 @@ TEST(Judge, OverflowInsideFloat32IsExplained) {
     const ApiResult result = checked(call);
     EXPECT_FALSE(is_suspicious(result)) << call.name << result.forward_rows.at(0).message;
     EXPECT_THAT(result.forward_rows.at(0).message, Not(HasSubstr("HF32"))) << call.name;
-    const ApiResult wrong =
-        checked(call, [](const Tensor& from) { return mapped(from, [](double, std::int64_t) { return 1.0; }); });
+    const ApiResult wrong = checked(
+        call, [](const Tensor& from) { return changed_elements(from, [](double, std::int64_t) { return 1.0; }); });
     EXPECT_TRUE(is_suspicious(wrong)) << call.name;
   }
 }
@@ -264,16 +243,11 @@ class Hf32 : public ::testing::Test {
     call_.has_backward = true;
     call_.grad_inputs = {random_argument(output)};
     for (const bool rounds : {false, true}) {
-      class Recorder final : public Device {
-       public:
-        DeviceResult run(const DeviceCall& call) override { return result = sound->run(call); }
-        DeviceResult result;
-        std::unique_ptr<Device> sound = make_sim_device({});
-      } recorder;
+      DeviceResult& recorded = rounds ? rounded_ : exact_;
+      ComputingDevice recorder([&](DeviceResult& result, int) { recorded = result; });
       CheckOptions options;
       options.materialise.round_to_hf32 = rounds;
       EXPECT_FALSE(is_suspicious(checked(call_, recorder, options)));
-      (rounds ? rounded_ : exact_) = recorder.result;
     }
     call_.recorded.emplace();
   }
@@ -316,8 +290,8 @@ TEST_F(Hf32, NeitherReadingExcusesAWrongResult) {
   record("Functional.conv2d.0", {1, 16, 18, 18}, {16, 16, 3, 3}, {1, 16, 16, 16}, 1);
   for (const DeviceResult& right : {exact_, rounded_}) {
     DeviceResult wrong = right;
-    wrong.output =
-        mapped(*right.output.get<Tensor>(), [](double value, std::int64_t i) { return i == 9 ? value + 0.01 : value; });
+    wrong.output = changed_elements(*right.output.get<Tensor>(),
+                                    [](double value, std::int64_t i) { return i == 9 ? value + 0.01 : value; });
     EXPECT_TRUE(is_suspicious(replayed(wrong)));
     wrong = right;
     wrong.gradients.front() = negated(*right.gradients.front().get<Tensor>());
@@ -332,7 +306,7 @@ TEST(Judge, SumsOfOnesAreExact) {
   const ApiCall call = call_of("Torch.sum.0", {tensor(DType::float32, ones, {2, 64}), std::int64_t{1}});
   EXPECT_FALSE(is_suspicious(checked(call)));
   EXPECT_TRUE(is_suspicious(checked(call, [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) { return i == 1 ? value + 1e-5 : value; });
+    return changed_elements(from, [](double value, std::int64_t i) { return i == 1 ? value + 1e-5 : value; });
   })));
 }
 
@@ -340,10 +314,10 @@ TEST(Judge, InfinitiesOfTheBenchmarkExcuseNothing) {
   const ApiCall call = call_of("Torch.reciprocal.0", {tensor(DType::float32, {0, 1, 2, 4, 8, 16, 32, 64, 3, 5})});
   EXPECT_FALSE(is_suspicious(checked(call)));
   EXPECT_TRUE(is_suspicious(checked(call, [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) { return i == 0 ? -value : value; });
+    return changed_elements(from, [](double value, std::int64_t i) { return i == 0 ? -value : value; });
   })));
   EXPECT_TRUE(is_suspicious(checked(call, [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) { return i == 3 ? nan_value : value; });
+    return changed_elements(from, [](double value, std::int64_t i) { return i == 3 ? nan_value : value; });
   })));
 }
 
@@ -382,7 +356,7 @@ TEST(Judge, SaysOfSumsThatCancelThatTheyProveLittle) {
   EXPECT_FALSE(is_suspicious(checked(call)));
   const auto plus = [&](double error) {
     return checked(call, [=](const Tensor& from) {
-      return mapped(from, [=](double value, std::int64_t) { return value + error; });
+      return changed_elements(from, [=](double value, std::int64_t) { return value + error; });
     });
   };
   // In float32 the sums of such terms are known to a few units.
@@ -395,8 +369,9 @@ TEST(Judge, SaysOfSumsThatCancelThatTheyProveLittle) {
 // A dropout of few elements differs from another one by more than the documented tenth now and then.
 TEST(Judge, ChanceIsNoFaultOfADropout) {
   const auto zeros = [](std::int64_t count) {
-    return
-        [=](const Tensor& from) { return mapped(from, [=](double, std::int64_t i) { return i < count ? 0.0 : 2.0; }); };
+    return [=](const Tensor& from) {
+      return changed_elements(from, [=](double, std::int64_t i) { return i < count ? 0.0 : 2.0; });
+    };
   };
   const ApiCall call = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(128, 1, 2)), 0.5});
   const ApiResult result = checked(call, zeros(88));
@@ -412,13 +387,13 @@ TEST(Judge, MagnitudesOfComplexNumbersAreRounded) {
   const Tensor parts = tensor(DType::float64, random_values(64, -1, 1), {2, 32});
   const Tensor complex = parts.to(DType::complex64);
   EXPECT_FALSE(is_suspicious(checked(call_of("Torch.abs.0", {complex}), [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) {
+    return changed_elements(from, [](double value, std::int64_t i) {
       return i == 7 ? value + unit_in_last_place(DType::float32, value) : value;
     });
   })));
   const Tensor real = tensor(DType::float32, random_values(64, -1, 1));
   EXPECT_TRUE(is_suspicious(checked(call_of("Torch.abs.0", {real}), [](const Tensor& from) {
-    return mapped(from, [](double value, std::int64_t i) {
+    return changed_elements(from, [](double value, std::int64_t i) {
       return i == 7 ? value + unit_in_last_place(DType::float32, value) : value;
     });
   })));
@@ -446,7 +421,7 @@ TEST(Judge, FindsTheFaultThatItSaysIsVisible) {
   const VisibleFault visible = checked(call).forward_rows.at(0).trust.visible.value();
   const double all = std::ldexp(1.0, visible.of_all);
   EXPECT_TRUE(is_suspicious(checked(call, [&](const Tensor& from) {
-    return mapped(from, [&](double value, std::int64_t) { return value * (1 + 2 * all); });
+    return changed_elements(from, [&](double value, std::int64_t) { return value * (1 + 2 * all); });
   })));
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/evaluate.h"
+#include "kernels/tensor/changed_elements.h"
 #include "runner/check/check.h"
 
 namespace msrun::testing {
@@ -35,10 +36,7 @@ inline ApiCall call_of(const std::string& name, const std::vector<Dims>& shapes,
 
 // Every element of a tensor times a factor.
 inline void scale(Value& value, double factor) {
-  const Tensor& tensor = *value.get<Tensor>();
-  Tensor wide = tensor.to(DType::float64).clone();
-  for (std::int64_t i = 0; i < wide.numel(); ++i) wide.mutable_data<double>()[i] *= factor;
-  value = wide.to(tensor.dtype());
+  value = changed_elements(*value.get<Tensor>(), [&](double element, std::int64_t) { return element * factor; });
 }
 
 class ComputingDevice final : public Device {
