@@ -38,12 +38,11 @@ bool has_file(const TensorSpec& spec) { return !spec.file().empty(); }
 
 // The file wins over the dump (6.4), but one that holds something else may be the file of another call.
 void note_mismatch(const TensorSpec& spec, const std::string& file, const Tensor& tensor, Notes& notes) {
-  const std::optional<DType> dtype = parse_dtype(spec.dtype);
   // The older tool recorded neither dtype nor shape of a tensor in a file.
-  if (!dtype) return;
+  if (spec.dtype.empty()) return;
   const bool same_shape =
       std::equal(spec.shape.begin(), spec.shape.end(), tensor.shape().begin(), tensor.shape().end());
-  if (*dtype == tensor.dtype() && same_shape) return;
+  if (parse_dtype(spec.dtype) == tensor.dtype() && same_shape) return;
   notes.push_back("The file " + file + " holds " + std::string(torch_name(tensor.dtype())) + " " +
                   tuple_text(tensor.shape()) + ", the dump says " + spec.dtype + " " + tuple_text(spec.shape) + ".");
 }
@@ -137,11 +136,10 @@ void collect_flags(const Value& recorded, const Value& built, bool allowed, std:
   std::size_t place = 0;
   for_each_leaf(recorded, [&](const Value& leaf) {
     if (const TensorSpec* spec = recorded_tensor(leaf)) {
-      // The older tool recorded no dtype for tensors in files.
-      const std::optional<DType> dtype = spec->dtype.empty() ? dtypes[place] : parse_dtype(spec->dtype);
-      // A tensor that is not floating cannot require a gradient, whatever the dump says.
-      flags.push_back(allowed && spec->requires_grad && dtype && (is_floating(*dtype) || is_complex(*dtype)));
-      ++place;
+      // A tensor that is not floating cannot require a gradient, whatever the dump says. What it is says the tensor
+      // itself, as the dtype that the dump names may be missing, unknown or another than that of the file.
+      const DType dtype = dtypes[place++];
+      flags.push_back(allowed && spec->requires_grad && (is_floating(dtype) || is_complex(dtype)));
     } else if (leaf.is<Tensor>()) {
       flags.push_back(false);
       ++place;

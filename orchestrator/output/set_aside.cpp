@@ -166,9 +166,17 @@ void SetAside::drop_covered(const Folder& folder, const RunFiles& files) {
       sort_without_repetitions(rows);
       return rows;
     };
-    bool covered = true;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      covered = covered && std::ranges::includes(rows_of(names[i]), rows_of(copies[i]));
+    const auto is_covered = [&] {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!std::ranges::includes(rows_of(names[i]), rows_of(copies[i]))) return false;
+      }
+      return true;
+    };
+    bool covered = false;
+    try {
+      covered = is_covered();
+    } catch (const WriteError&) {
+      // What cannot be read, such as a directory of that name, is no copy of ours and stays.
     }
     for (const std::string& name : copies) {
       if (covered) unlinkat(folder.descriptor(), name.c_str(), 0);

@@ -40,11 +40,11 @@ std::string signal_text(int signal_number) {
     // By its SIGABRT the supervisor learns which call to blame.
     std::set_terminate(std::abort);
     prctl(PR_SET_NAME, ("msrun-dev" + std::to_string(device)).c_str());
+    const sigset_t handled = handled_signals();
     // Ctrl-C on the terminal and its closing reach the whole process group; what they mean is the supervisor's to say.
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGHUP, SIG_IGN);
     std::signal(SIGTERM, SIG_DFL);
-    const sigset_t handled = handled_signals();
     sigprocmask(SIG_UNBLOCK, &handled, nullptr);
     unblock_standard_output();
     body();

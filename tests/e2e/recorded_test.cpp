@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "kernels/io/torch/pt_file.h"
 #include "tests/support/msrun_process.h"
@@ -144,6 +145,21 @@ TEST(Recorded, SaysOfAFileThatItIsNotWhatTheDumpSays) {
     EXPECT_EQ(note, one_of_two) << row[0] << row.back();
   }
   EXPECT_EQ(notes, 2U);
+}
+
+// What the file holds says whether there is a gradient, if the dump names a dtype that is none.
+TEST(Recorded, ADtypeThatIsUnknownDoesNotKeepAGradientFromBeingChecked) {
+  const TemporaryDirectory out;
+  fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  nlohmann::json dump = nlohmann::json::parse(read_file(out / "dump" / "dump.json"));
+  dump["data"]["Functional.gelu.0.forward"]["input_args"][0]["dtype"] = "torch.float7";
+  fs::remove(out / "dump" / "dump.json");
+  write_file(out / "dump" / "dump.json", dump.dump());
+  auto found = check(out / "dump" / "dump.json", out / "out", out.path());
+  EXPECT_EQ(found["Functional.gelu.0"].forward, "pass");
+  EXPECT_EQ(found["Functional.gelu.0"].backward, "pass");
+  const std::string details = read_file(only_file(out / "out", "accuracy_checking_details_"));
+  EXPECT_NE(details.find("the dump says torch.float7"), std::string::npos);
 }
 
 // One bit that flipped on a disk makes an error of the device's result; the file's checksum tells.

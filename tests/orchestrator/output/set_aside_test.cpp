@@ -55,6 +55,14 @@ TEST_F(SetAsideTest, CopiesOfAnEarlierRunGoWhenTheirRowsAreThere) {
   EXPECT_TRUE(std::filesystem::exists(files_.details + ".bak1")) << "the two belong together";
 }
 
+TEST_F(SetAsideTest, ADirectoryOfTheNameOfACopyStays) {
+  std::filesystem::create_directory(files_.result + ".bak");
+  write_file(files_.details + ".bak1", "titles\r\nA.0,x\r\n");
+  SetAside::drop_covered(folder_, files_);
+  EXPECT_TRUE(std::filesystem::is_directory(files_.result + ".bak"));
+  EXPECT_FALSE(std::filesystem::exists(files_.details + ".bak1")) << "the copies behind it are looked at";
+}
+
 TEST_F(SetAsideTest, KeepsBothFilesUntilTheRestIsThere) {
   for (const SetAside::Matters matters : {SetAside::Matters::rows, SetAside::Matters::calls}) {
     const std::string result = read_file(files_.result);
