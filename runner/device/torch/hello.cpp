@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/json/json_tree.h"
+#include "runner/device/process_end.h"
 #include "runner/device/torch/frames.h"
 
 namespace msrun {
