@@ -152,6 +152,7 @@ TEST_F(TorchKills, EndWithTheFilesOfAnUndisturbedRun) {
     EXPECT_EQ(files(out), calm);
     if (HasFailure()) return;
     fs::remove_all(out);
+    std::cout << "round " << round << " is done\n" << std::flush;
   }
   std::cout << rounds << " rounds of " << lives << " lives, all with the same files; killed were";
   for (std::size_t i = 0; i < kills_.size(); ++i)

@@ -269,6 +269,14 @@ TEST_F(Torch, WithoutTorchTheRunDoesNotBegin) {
   EXPECT_FALSE(fs::exists(scratch_ / "out"));
 }
 
+// A driver may take whoever asks for its devices down.
+TEST_F(Torch, ACrashBeforeTheRunIsNamed) {
+  const Finished finished = run_faulty(scratch_, "inspection");
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("was killed by signal 11 (SIGSEGV) before torch was there"));
+  EXPECT_FALSE(fs::exists(scratch_ / "out"));
+}
+
 TEST_F(Torch, AnInterpreterThatIsNotThereIsNamed) {
   for (const char* name : {"/nowhere/python3", "no-such-python"}) {
     std::vector<std::string> words = arguments(scratch_, {"--python", name});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -272,6 +273,17 @@ TEST(TorchHello, SaysWhatToDo) {
   EXPECT_THAT(refusal(R"({"v":1,"error":"torch_npu finds no NPU","cause":"device"})"),
               HasSubstr("--backend torch:npu: torch_npu finds no NPU"));
   for (const char* text : {"", "7", "{", "[1]"}) EXPECT_THROW(parse_hello(text, npu()), UserError) << text;
+}
+
+// A driver may never answer whoever asks for its devices.
+TEST(TorchHello, IsNotWaitedForWithoutEnd) {
+  const testing::TemporaryDirectory folder;
+  TorchOptions options = npu();
+  options.python = folder.write("python3", "#!/bin/sh\nexec sleep 600\n");
+  ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
+  WorkerProcess worker({options, 0, true, false, 0, -1});
+  EXPECT_THAT(error_of<UserError>([&] { await_hello(worker, options, 0.2); }),
+              HasSubstr("has not said within 0.2 s what torch and devices it has"));
 }
 
 TEST(TorchWorker, FaulthandlerNamesTheThread) {
