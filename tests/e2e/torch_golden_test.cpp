@@ -61,7 +61,11 @@ class TorchGolden : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(TorchGolden, HasTheStatusesOfMsprobe) {
-  const Rows rows = result_of({"0"}, "out");
+  const Rows rows = result_of({"0", "1"}, "two");
+  // The largest one takes long, and has no call that the others do not have.
+  if (GetParam() != "llama_mid_bf16") {
+    EXPECT_TRUE(result_of({"0"}, "one") == rows) << "it depends on the devices";
+  }
   const Rows expected = read_csv(golden(GetParam(), "result"));
   ASSERT_EQ(names(rows), names(expected));
   const std::vector<std::string> beginnings = listed();
@@ -81,11 +85,6 @@ TEST_P(TorchGolden, HasTheStatusesOfMsprobe) {
     ++others;
   }
   EXPECT_LE(others * 50, rows.size() - 1) << "more than 2 of 100 APIs have another status";
-}
-
-TEST_P(TorchGolden, DoesNotDependOnTheDevices) {
-  if (GetParam() == "llama_mid_bf16") GTEST_SKIP() << "takes long, and has no call that the others do not have";
-  EXPECT_EQ(result_of({"0"}, "one"), result_of({"0", "1"}, "two"));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllDumps, TorchGolden, ::testing::ValuesIn(dumps()),
