@@ -32,7 +32,9 @@ int run(int argc, const char* const* argv) try {
     return msrun::exit_completed;
   }
   if (options.list_devices) {
-    msrun::print_text(json ? msrun::list_devices_json(options.python) : msrun::list_devices_text(options.python));
+    const std::string plugin = options.backend == "plugin" ? options.backend_kind : std::string();
+    msrun::print_text(json ? msrun::list_devices_json(options.python, plugin)
+                           : msrun::list_devices_text(options.python, plugin));
     return msrun::exit_completed;
   }
   if (options.list_faults) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "kernels/base/command_line/help.h"
@@ -122,6 +124,15 @@ void parse_backend(const Arguments& arguments, Options& options) {
   const std::string text = arguments.text("backend", "auto");
   std::vector<std::string> known{"auto"};
   for (const Backend& backend : backends()) {
+    const std::string file = std::string(backend.name) + ":";
+    if (backend.takes_file) {
+      known.push_back(file + "FILE");
+      if (!text.starts_with(file) || text == file) continue;
+      options.backend = backend.name;
+      std::error_code ignored;
+      options.backend_kind = std::filesystem::absolute(text.substr(file.size()), ignored).lexically_normal().string();
+      return;
+    }
     known.emplace_back(backend.name);
     for (const std::string_view kind : backend.kinds)
       known.push_back(std::string(backend.name) + ":" + std::string(kind));
@@ -133,7 +144,7 @@ void parse_backend(const Arguments& arguments, Options& options) {
   }
   const std::size_t colon = text.find(':');
   options.backend = text.substr(0, colon);
-  if (colon != std::string::npos) options.torch_device = text.substr(colon + 1);
+  if (colon != std::string::npos) options.backend_kind = text.substr(colon + 1);
 }
 
 void parse_input(const Arguments& arguments, Options& options) {

@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "runner/device/plugin/description.h"
 #include "runner/device/torch/probe.h"
 
 namespace msrun {
@@ -21,7 +22,21 @@ struct Listing {
   std::string problem;  // why there is none; empty: there are
 };
 
-std::vector<Listing> ask(const std::string& python) {
+Listing ask_plugin(const std::string& file) {
+  const PluginDescription description = describe_plugin(file);
+  Listing listing{"plugin:" + description.name, {}, {}};
+  listing.hello.versions.emplace_back(description.name, description.version);
+  listing.hello.settings = description.settings;
+  for (const PluginDevice& device : description.devices) {
+    ListedDevice listed{device.id, device.name, {}, {}};
+    if (device.memory > 0) listed.memory = device.memory;
+    listing.hello.devices.push_back(std::move(listed));
+  }
+  return listing;
+}
+
+std::vector<Listing> ask(const std::string& python, const std::string& plugin) {
+  if (!plugin.empty()) return {ask_plugin(plugin)};
   const std::string program = find_python(python);
   // All import torch at the same time.
   std::vector<std::unique_ptr<TorchProbe>> probes;
@@ -59,25 +74,25 @@ std::string device_line(const ListedDevice& device) {
 
 }  // namespace
 
-std::string list_devices_text(const std::string& python) {
+std::string list_devices_text(const std::string& python, const std::string& plugin) {
   std::string text;
-  for (const Listing& listing : ask(python)) {
+  for (const Listing& listing : ask(python, plugin)) {
     text += listing.backend + ":";
     if (!listing.problem.empty()) {
       text += " none; " + listing.problem + "\n";
       continue;
     }
     for (const auto& [name, version] : listing.hello.versions) text += " " + name + " " + version;
-    text += ", Python " + listing.hello.python + "\n";
+    text += (listing.hello.python.empty() ? "" : ", Python " + listing.hello.python) + "\n";
     for (const ListedDevice& device : listing.hello.devices) text += device_line(device);
   }
   return text;
 }
 
-std::string list_devices_json(const std::string& python) {
+std::string list_devices_json(const std::string& python, const std::string& plugin) {
   using Json = nlohmann::ordered_json;
   Json result = Json::array();
-  for (const Listing& listing : ask(python)) {
+  for (const Listing& listing : ask(python, plugin)) {
     Json entry{{"backend", listing.backend}};
     if (!listing.problem.empty()) {
       entry["problem"] = listing.problem;
@@ -86,7 +101,7 @@ std::string list_devices_json(const std::string& python) {
       continue;
     }
     for (const auto& [name, version] : listing.hello.versions) entry["versions"][name] = version;
-    entry["versions"]["python"] = listing.hello.python;
+    if (!listing.hello.python.empty()) entry["versions"]["python"] = listing.hello.python;
     for (const auto& [name, value] : listing.hello.settings) entry["settings"][name] = value;
     entry["devices"] = Json::array();
     for (const ListedDevice& device : listing.hello.devices) {

@@ -63,7 +63,7 @@ void add_words_of_results(const Options& options, Words& words) {
   words.add_if_given("-real_data_path", options.real_data_path);
   if (options.allow_outside_data) words.add("--allow-outside-data");
   if (options.backend != defaults.backend) {
-    words.add("--backend", options.backend + (options.torch_device.empty() ? "" : ":" + options.torch_device));
+    words.add("--backend", options.backend + (options.backend_kind.empty() ? "" : ":" + options.backend_kind));
   }
   words.add_if_given("--python", options.python);
   if (options.torch_lanes != defaults.torch_lanes) words.add("--torch-lanes", std::to_string(options.torch_lanes));

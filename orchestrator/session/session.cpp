@@ -30,7 +30,7 @@ bool is_json(const Options& options) { return options.message_format == MessageF
 BackendRequest backend_request(const Options& options) {
   BackendRequest request;
   request.name = options.backend;
-  request.kind = options.torch_device;
+  request.kind = options.backend_kind;
   request.sim_faults = options.sim_faults;
   request.jit_compile = options.jit_compile;
   request.devices = options.devices;

@@ -333,6 +333,8 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     if (const std::string notes = check.notes(); !notes.empty()) reason += " " + notes;
   } catch (const NoTensorMemory& error) {
     reason = error.what();
+  } catch (const DeviceError& error) {
+    reason = error.what();
   } catch (const std::bad_alloc&) {
     reason = "Not enough memory to run the call.";
   } catch (const std::exception& error) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,12 @@ struct DeviceSeat {
   std::uint64_t memory = 0;
 };
 
+// A device that does not do what its interface promises. The call failed to run, through no fault of its own.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -56,7 +63,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   // Runs the forward and, where the call asks for it, the backward. Called from several threads at once. Throws
-  // SkipError where the device cannot run the call.
+  // SkipError where the device cannot run the call, DeviceError.
   virtual DeviceResult run(const DeviceCall& call) = 0;
 };
 

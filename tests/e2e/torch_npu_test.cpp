@@ -1,6 +1,7 @@
 // What the worker does to an NPU, seen by a torch_npu that is none and writes everything down.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -131,6 +132,17 @@ TEST_F(FakeNpu, IsListed) {
   EXPECT_EQ(npu["versions"]["torch_npu"], "2.1.0.fake");
   EXPECT_EQ(npu["versions"]["cann"], "8.0.fake");
   EXPECT_EQ(npu["settings"]["conv.allow_hf32"], "true");
+}
+
+// The script for hosts that have a device, here with the one that is none.
+TEST_F(FakeNpu, TheWholeCheckIsOneCommand) {
+  const std::string log = scratch_.file("check.log");
+  const std::string command = "PYTHONPATH='" + source_root() + "/tests/e2e/torch/fake_npu' MSRUN_PYTHON='" +
+                              torch_python() + "' MSRUN='" + programs() + "/msrun' OUT='" +
+                              (scratch_ / "check").string() + "' '" + source_root() + "/tests/gpu/run.sh' '" +
+                              dump("cnn_fp32").parent_path().string() + "' >'" + log + "' 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0) << read_file(log);
+  EXPECT_THAT(read_file(log), ::testing::ContainsRegex("cnn_fp32 +50 +0 +0 +0 +0 yes"));
 }
 
 }  // namespace

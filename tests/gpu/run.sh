@@ -27,7 +27,10 @@ fi
 
 dumps=("$@")
 if [ ${#dumps[@]} -eq 0 ]; then
-  dumps=("$root"/tests/data/dumps/*/)
+  # The build unpacks those with tensors, too.
+  recordings=$root/build/data/dumps
+  [ -d "$recordings" ] || recordings=$root/tests/data/dumps
+  dumps=("$recordings"/*/)
 fi
 
 # The number behind WORD in the line of a log that says that the run is complete.

@@ -23,7 +23,7 @@ Process::Process(const std::vector<std::string>& arguments, const fs::path& scra
   const std::string number = std::to_string(++count);
   out_ = scratch / ("stdout." + number);
   err_ = scratch / ("stderr." + number);
-  const std::string program = programs() + "/" + name;
+  const std::string program = fs::path(programs()) / name;
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);

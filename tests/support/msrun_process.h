@@ -25,7 +25,8 @@ struct Finished {
 // A running msrun. Killed, with everything below it, if the test ends first.
 class Process {
  public:
-  // arguments without the program; environment entries "NAME=value" are added. program is one of those built.
+  // arguments without the program; environment entries "NAME=value" are added. program is one of those built, or an
+  // absolute path.
   Process(const std::vector<std::string>& arguments, const fs::path& scratch,
           const std::vector<std::string>& environment = {}, const std::string& program = "msrun");
   ~Process();

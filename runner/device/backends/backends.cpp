@@ -4,6 +4,8 @@
 #include <array>
 
 #include "kernels/base/error.h"
+#include "runner/device/plugin/description.h"
+#include "runner/device/plugin/plugin.h"
 #include "runner/device/recorded/recorded.h"
 #include "runner/device/sim/sim.h"
 #include "runner/device/torch/probe.h"
@@ -60,6 +62,22 @@ bool torch_suits_auto(const BackendRequest& request) {
   }
 }
 
+void prepare_plugin(const BackendRequest& request, ChosenBackend& chosen) {
+  if (request.kind.empty()) throw UserError("--backend plugin:FILE needs the file of a plugin");
+  const PluginDescription description = describe_plugin(request.kind);
+  require_devices(description, request.devices);
+  chosen.name = "plugin:" + description.name;
+  chosen.is_accelerator = description.is_accelerator;
+  // The file may lie elsewhere when the run is continued.
+  chosen.settings.push_back({"plugin_file", {request.kind}});
+  chosen.settings.push_back({"plugin", {description.name, description.version}, true});
+  chosen.settings.push_back({"plugin.jit_compile", {request.jit_compile ? "true" : "false"}, true});
+  for (const auto& [name, value] : description.settings) chosen.settings.push_back({"plugin." + name, {value}, true});
+  chosen.make_device = [file = request.kind, name = chosen.name, jit = request.jit_compile](const DeviceSeat& seat) {
+    return make_plugin_device(file, name, jit, seat);
+  };
+}
+
 constexpr std::array table{
     Backend{
         .name = "torch",
@@ -70,6 +88,14 @@ constexpr std::array table{
         .kinds = torch_kinds,
         .prepare = prepare_torch,
         .suits_auto = torch_suits_auto,
+    },
+    Backend{
+        .name = "plugin",
+        .help = "plugin:FILE, a shared library of yours that runs the calls (docs/devices.md)",
+        .is_real = true,
+        .compiles = true,
+        .takes_file = true,
+        .prepare = prepare_plugin,
     },
     Backend{
         .name = "recorded",
@@ -111,7 +137,7 @@ const Backend& row_of(const BackendRequest& request) {
                                   : backend.name == request.name;
   });
   const auto has_kind = [&](const Backend& row) {
-    return request.kind.empty() || std::ranges::find(row.kinds, request.kind) != row.kinds.end();
+    return request.kind.empty() || row.takes_file || std::ranges::find(row.kinds, request.kind) != row.kinds.end();
   };
   if (found != table.end() && has_kind(*found)) return *found;
   throw UserError("--backend " + request.name + (request.kind.empty() ? "" : ":" + request.kind) +

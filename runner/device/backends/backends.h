@@ -16,7 +16,7 @@ namespace msrun {
 // What a command line says about the device, before it is known which backend reads it.
 struct BackendRequest {
   std::string name = "auto";
-  std::string kind;                     // behind the colon: "npu" of "torch:npu"; may be empty
+  std::string kind;                     // behind the colon: "npu" of "torch:npu", a file; may be empty
   std::vector<std::string> sim_faults;  // as written: PATTERN=FAULT
   bool jit_compile = false;             // the device may compile operators
   bool holds_results = false;           // so does the recording, in files
@@ -53,6 +53,8 @@ struct Backend {
   bool compiles = false;
   // What may stand behind the name and a colon: "cpu", "cuda".
   std::span<const std::string_view> kinds = {};
+  // The path of a file has to stand there.
+  bool takes_file = false;
   // Reads what concerns it in the request, whose name is that of this row or "auto", and says how the device is made.
   // Throws UserError for what it does not understand.
   void (*prepare)(const BackendRequest& request, ChosenBackend& chosen) = nullptr;

@@ -1,11 +1,17 @@
 #include "runner/device/torch/hello.h"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <system_error>
 
+#include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/json/json_tree.h"
+#include "runner/device/process_end.h"
 #include "runner/device/torch/frames.h"
 
 namespace msrun {
@@ -40,6 +46,19 @@ ListedDevice device_of(const JsonNode& node) {
     if (item.key() == "free") device.free = bytes_of(item);
   }
   return device;
+}
+
+// Whether something, or the end, comes within so many seconds.
+bool is_readable(int socket, double patience) {
+  const double deadline = steady_seconds() + patience;
+  while (true) {
+    const double left = std::max(deadline - steady_seconds(), 0.0);
+    pollfd ready{socket, POLLIN, 0};
+    const int result = poll(&ready, 1, static_cast<int>(left * 1000));
+    if (result > 0) return true;
+    if (result == 0 && left <= 0) return false;
+    if (result < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
+  }
 }
 
 std::string what_to_do(const std::string& missing, const TorchOptions& options) {
@@ -96,9 +115,13 @@ Hello parse_hello(std::string_view text, const TorchOptions& options) {
   throw UserError("--backend torch:" + options.kind + ": " + error + " (of " + python + ")");
 }
 
-Hello await_hello(WorkerProcess& worker, const TorchOptions& options) {
+Hello await_hello(WorkerProcess& worker, const TorchOptions& options, double patience) {
   std::string text;
   bool is_there = false;
+  if (!is_readable(worker.control(), patience)) {
+    throw UserError("--backend torch:" + options.kind + ": " + sanitised(options.python) + " has not said within " +
+                    short_number(patience) + " s what torch and devices it has");
+  }
   try {
     is_there = receive_frame(worker.control(), text);
   } catch (const BadFrame& error) {

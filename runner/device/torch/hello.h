@@ -32,7 +32,8 @@ struct Hello {
 // where text is nothing that a worker of this version says.
 Hello parse_hello(std::string_view text, const TorchOptions& options);
 
-// Waits for a worker to say it. Throws UserError as well if it ends before.
-Hello await_hello(WorkerProcess& worker, const TorchOptions& options);
+// Waits at most `patience` seconds for a worker to say it: many that import torch from a slow disk at once take half a
+// minute. Throws UserError as well if it ends before, or does not say it in time.
+Hello await_hello(WorkerProcess& worker, const TorchOptions& options, double patience = 600);
 
 }  // namespace msrun

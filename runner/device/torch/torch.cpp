@@ -12,16 +12,15 @@
 #include <csignal>
 #include <map>
 #include <mutex>
-#include <shared_mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "kernels/base/error.h"
-#include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/io/json/json_tree.h"
-#include "kernels/tensor/memory.h"
+#include "runner/device/process_end.h"
+#include "runner/device/reply.h"
 #include "runner/device/torch/arena.h"
 #include "runner/device/torch/frames.h"
 #include "runner/device/torch/hello.h"
@@ -33,17 +32,6 @@ namespace {
 
 // What a lane keeps of its memory between calls.
 constexpr std::size_t kept_bytes = std::size_t{64} << 20;
-
-// The device has no memory for a call, though it ran alone: no fault of the call's.
-class NoDeviceMemory : public NoTensorMemory {
- public:
-  explicit NoDeviceMemory(const std::string& error)
-      : NoTensorMemory(0), text_("Not enough memory on the device: " + error) {}
-  const char* what() const noexcept override { return text_.what(); }
-
- private:
-  std::runtime_error text_;
-};
 
 // One of at most so many places.
 class Places {
@@ -116,30 +104,19 @@ class TorchDevice final : public Device {
 
   DeviceResult run(const DeviceCall& call) override {
     Lane& lane = lane_of_this_thread();
-    Reply reply;
-    {
-      const std::shared_lock others(alone_);
-      reply = ask(lane, call);
+    Reply reply = turns_.run([&] { return ask(lane, call); },
+                             [&] {
+                               for (const auto& worker : workers_) {
+                                 send_frame(worker->process.control(), R"({"trim":1})");
+                               }
+                             });
+    if (reply.status == ReplyStatus::lost) {
+      end_runner(seat_.device_id, "its torch worker lost the device: " + readable(bounded(reply.error)));
     }
-    if (reply.status == ReplyStatus::out_of_memory) {
-      // Nothing else holds memory now, and what the worker keeps for later is given back.
-      const std::unique_lock alone(alone_);
-      for (const auto& worker : workers_) send_frame(worker->process.control(), R"({"trim":1})");
-      reply = ask(lane, call);
-    }
-    if (reply.status == ReplyStatus::done) return std::move(reply.result);
-    const std::string error = readable(bounded(reply.error));
-    if (reply.status == ReplyStatus::lost) lose_device(error);
-    if (reply.status == ReplyStatus::out_of_memory) throw NoDeviceMemory(error);
-    throw SkipError("torch:" + options_.kind + " " + said(reply.status) + ": " + error);
+    return result_of(std::move(reply), call, "torch:" + options_.kind);
   }
 
  private:
-  static const char* said(ReplyStatus status) {
-    if (status == ReplyStatus::unsupported) return "does not have this call";
-    return status == ReplyStatus::arguments ? "does not take these arguments" : "could not run the call";
-  }
-
   Lane& lane_of_this_thread() {
     const std::lock_guard lock(mutex_);
     std::unique_ptr<Lane>& lane = lanes_[std::this_thread::get_id()];
@@ -185,7 +162,7 @@ class TorchDevice final : public Device {
       worker_talks_nonsense(error.what());
     }
     try {
-      Reply reply = decode_reply(lane.reply, id, call, lane.arena);
+      Reply reply = decode_reply(lane.reply, id, lane.arena);
       lane.arena.give_back(kept_bytes);
       return reply;
     } catch (const BadFrame& error) {
@@ -207,7 +184,7 @@ class TorchDevice final : public Device {
           worker.fatal_signal = WTERMSIG(end.wait_status);
           worker.culprit = faulting_thread(end.fault);
         }
-        say("its torch worker " + end_text(end.wait_status));
+        say_runner_ends(seat_.device_id, "its torch worker " + end_text(end.wait_status));
         exit_code = WIFEXITED(end.wait_status) ? WEXITSTATUS(end.wait_status) : 0;
         if (worker.fatal_signal == 0) _exit(exit_code == 0 ? 1 : exit_code);
       }
@@ -218,27 +195,12 @@ class TorchDevice final : public Device {
       // The thread to blame is about to end this process.
       std::this_thread::sleep_for(std::chrono::seconds(5));
     }
-    end_with_all();
-  }
-
-  [[noreturn]] void lose_device(const std::string& error) {
-    say("its torch worker lost the device: " + error);
-    end_with_all();
-  }
-
-  [[noreturn]] void worker_talks_nonsense(const char* what) {
-    say(std::string("its torch worker does not keep to the protocol: ") + what);
-    end_with_all();
-  }
-
-  void say(const std::string& what) const {
-    write_error_line(sanitised("msrun: the runner of device " + std::to_string(seat_.device_id) + " ends: " + what));
-  }
-
-  // Every call that is under way may be to blame.
-  [[noreturn]] static void end_with_all() {
     kill(getpid(), SIGKILL);
     while (true) pause();
+  }
+
+  [[noreturn]] void worker_talks_nonsense(const char* what) const {
+    end_runner(seat_.device_id, std::string("its torch worker does not keep to the protocol: ") + what);
   }
 
   TorchOptions options_;
@@ -246,7 +208,7 @@ class TorchDevice final : public Device {
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mutex_;
   std::map<std::thread::id, std::unique_ptr<Lane>> lanes_;
-  std::shared_mutex alone_;  // held by whoever runs a call with all of the device's memory
+  CallTurns turns_;
 };
 
 }  // namespace

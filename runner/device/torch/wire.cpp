@@ -10,9 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/saturated.h"
 #include "kernels/base/text.h"
-#include "kernels/evaluate/precision.h"
 #include "kernels/io/json/json_tree.h"
-#include "kernels/tensor/random.h"
 #include "runner/device/torch/frames.h"
 
 namespace msrun {
@@ -45,8 +43,6 @@ std::string real_text(double number) {
   return text;
 }
 
-bool takes_gradient(const Tensor& tensor) { return is_floating(tensor.dtype()) || is_complex(tensor.dtype()); }
-
 class CallWriter {
  public:
   CallWriter(const DeviceCall& call, Arena& arena) : call_(call), materialised_(call.materialised), arena_(arena) {}
@@ -63,12 +59,12 @@ class CallWriter {
     dict(materialised_.kwargs);
     member("b", materialised_.backward.run ? "true" : "false");
     member("only", call_.only_output ? number_text(*call_.only_output) : "null");
-    member("autocast", autocast());
+    const std::optional<DType> autocast = autocast_of(call_);
+    member("autocast", autocast ? json_string(msrun::name(*autocast)) : "null");
     text_ += R"(,"gy":)";
     in_arguments_ = false;
     list(materialised_.backward.run ? materialised_.gradients : List{});
-    // What is drawn is not to depend on the calls before.
-    if (call_.traits.random_zeros) member("seed", number_text(random_key(0, materialised_.name, "torch") >> 1));
+    if (const auto seed = seed_of(call_)) member("seed", number_text(*seed));
     member("o", number_text(offset_));
     text_ += '}';
     return std::move(text_);
@@ -80,13 +76,6 @@ class CallWriter {
     std::size_t bytes = 0;
     for_each_input(materialised_, [&](const Tensor& tensor) { bytes = aligned(bytes) + tensor.bytes(); });
     arena_.reserve(bytes);
-  }
-
-  // As the device cast when the call was recorded.
-  std::string autocast() const {
-    if (!materialised_.autocast) return "null";
-    const auto dtype = autocast_dtype(plan_raise(materialised_, call_.traits), materialised_.output_dtype);
-    return dtype ? json_string(msrun::name(*dtype)) : "null";
   }
 
   void member(const char* key, const std::string& value) { text_ += std::string(",\"") + key + "\":" + value; }
@@ -113,13 +102,7 @@ class CallWriter {
   }
 
   void tensor(const Tensor& tensor) {
-    bool requires_grad = false;
-    if (in_arguments_) {
-      const std::vector<bool>& flags = materialised_.requires_grad;
-      requires_grad =
-          materialised_.backward.run && tensors_ < flags.size() && flags[tensors_] && takes_gradient(tensor);
-      ++tensors_;
-    }
+    const bool requires_grad = in_arguments_ && asks_gradient(materialised_, tensors_++, tensor);
     const Tensor source = tensor.contiguous();
     if (source.bytes() > 0) {
       offset_ = aligned(offset_);
@@ -264,9 +247,7 @@ class ReplyReader {
     const std::span<const std::byte> memory = arena_.memory();
     if (bytes > memory.size() || offset > memory.size() - bytes) throw BadFrame("a tensor lies outside of the arena");
     arena_.touched(offset + bytes);
-    Tensor tensor(*dtype, shape);
-    if (bytes > 0) std::memcpy(tensor.mutable_data<std::byte>(), memory.data() + offset, bytes);
-    return tensor;
+    return tensor_of(*dtype, shape, bytes > 0 ? memory.subspan(offset, bytes) : std::span<const std::byte>());
   }
 
   Arena& arena_;
@@ -309,7 +290,7 @@ std::string encode_call(const DeviceCall& call, std::uint64_t id, Arena& arena) 
   return CallWriter(call, arena).write(id);
 }
 
-Reply decode_reply(std::string_view text, std::uint64_t id, const DeviceCall& call, Arena& arena) {
+Reply decode_reply(std::string_view text, std::uint64_t id, Arena& arena) {
   JsonTree tree;
   try {
     JsonReader reader("the worker's reply", memory_source(text), 4096);
@@ -337,10 +318,6 @@ Reply decode_reply(std::string_view text, std::uint64_t id, const DeviceCall& ca
   reply.result.output = reader.value(*output);
   reply.result.backward_problem = text_member(root, "bp");
   if (const auto gradients = member(root, "g")) reply.result.gradients = reader.list(*gradients);
-  if (call.materialised.backward.run && !reply.result.output.is_none() && reply.result.gradients.empty() &&
-      reply.result.backward_problem.empty()) {
-    reply.result.backward_problem = "The device returned no gradients.";
-  }
   return reply;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runner/device/device.h"
+#include "runner/device/reply.h"
 #include "runner/device/torch/arena.h"
 
 namespace msrun {
@@ -15,17 +15,9 @@ namespace msrun {
 // that the protocol does not have, and what Arena::reserve throws.
 std::string encode_call(const DeviceCall& call, std::uint64_t id, Arena& arena);
 
-enum class ReplyStatus : std::uint8_t { done, unsupported, arguments, failed, out_of_memory, lost };
-
-struct Reply {
-  ReplyStatus status = ReplyStatus::done;
-  std::string error;    // unless it is done
-  DeviceResult result;  // if it is done; the tensors are copies
-};
-
 // Throws BadFrame for a text that is no reply to the request of that id or that names memory outside of the arena;
 // SkipError and NoTensorMemory where a tensor cannot be had.
-Reply decode_reply(std::string_view text, std::uint64_t id, const DeviceCall& call, Arena& arena);
+Reply decode_reply(std::string_view text, std::uint64_t id, Arena& arena);
 
 // text as a string of JSON, quotes included.
 std::string json_string(std::string_view text);

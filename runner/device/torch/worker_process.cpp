@@ -282,14 +282,4 @@ std::optional<std::uint64_t> faulting_thread(const std::string& fault) {
   return ident;
 }
 
-std::string end_text(int wait_status) {
-  if (WIFSIGNALED(wait_status)) {
-    const int number = WTERMSIG(wait_status);
-    const char* name = sigabbrev_np(number);
-    return "was killed by signal " + std::to_string(number) +
-           (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
-  }
-  return "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
-}
-
 }  // namespace msrun

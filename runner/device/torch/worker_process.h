@@ -78,7 +78,4 @@ class WorkerProcess {
 // faulthandler does not say.
 std::optional<std::uint64_t> faulting_thread(const std::string& fault);
 
-// "was killed by signal 11 (SIGSEGV)", "ended with exit code 70".
-std::string end_text(int wait_status);
-
 }  // namespace msrun

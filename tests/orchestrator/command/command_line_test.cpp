@@ -232,7 +232,7 @@ TEST(CommandLine, InputIsRequired) {
   const Options torch = parse_with_input(
       {"--backend", "torch:npu", "--python", "/opt/my python", "--torch-lanes", "3", "--torch-workers=2"});
   EXPECT_EQ(torch.backend, "torch");
-  EXPECT_EQ(torch.torch_device, "npu");
+  EXPECT_EQ(torch.backend_kind, "npu");
   EXPECT_EQ(torch.torch_lanes, 3U);
   EXPECT_EQ(torch.torch_workers, 2U);
   EXPECT_THAT(reproduce_command(torch), HasSubstr("--backend torch:npu --python '/opt/my python' --torch-lanes 3 "
@@ -273,9 +273,18 @@ TEST(CommandLine, Backends) {
   EXPECT_EQ(parse_with_input({"--backend", "recorded"}).backend, "recorded");
   const Options torch = parse_with_input({"--backend", "torch:cuda"});
   EXPECT_EQ(torch.backend, "torch");
-  EXPECT_EQ(torch.torch_device, "cuda");
+  EXPECT_EQ(torch.backend_kind, "cuda");
   EXPECT_THAT(usage_error_with_input({"--backend", "tpu"}),
               HasSubstr("--backend must be one of auto, torch, torch:cpu"));
+  // A path that holds for whoever goes on with the run from elsewhere.
+  const Options plugin = parse_with_input({"--backend", "plugin:/opt/a:b/mine.so"});
+  EXPECT_EQ(plugin.backend, "plugin");
+  EXPECT_EQ(plugin.backend_kind, "/opt/a:b/mine.so");
+  EXPECT_THAT(reproduce_command(plugin), HasSubstr("--backend plugin:/opt/a:b/mine.so"));
+  EXPECT_TRUE(parse_with_input({"--backend=plugin:mine.so"}).backend_kind.ends_with("/mine.so"));
+  for (const char* text : {"plugin", "plugin:", "plug:x"}) {
+    EXPECT_THAT(usage_error_with_input({"--backend", text}), HasSubstr("plugin:FILE"));
+  }
   const Options faults = parse_with_input({"--sim-fault", "a=1", "--sim-fault=b"});
   EXPECT_THAT(faults.sim_faults, ElementsAre("a=1", "b"));
   EXPECT_EQ(faults.backend, "sim");
@@ -377,7 +386,8 @@ TEST(CommandLine, HelpAndVersion) {
   }
   for (const Backend& backend : backends()) {
     EXPECT_THAT(std::get<PrintAndExit>(parse_any({"help"})).text, HasSubstr("\n  " + std::string(backend.name) + " "));
-    EXPECT_EQ(parse_with_input({"--backend", std::string(backend.name).c_str()}).backend, backend.name);
+    const std::string text = std::string(backend.name) + (backend.takes_file ? ":file" : "");
+    EXPECT_EQ(parse_with_input({"--backend", text.c_str()}).backend, backend.name);
   }
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help"})).text, std::get<PrintAndExit>(parse_any({"-h"})).text);
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"--version"})).text, "msrun 0.1.0\n");

@@ -95,6 +95,11 @@ TEST(Backends, UnknownNamesAreRefusedWithThoseThereAre) {
   for (const Backend& backend : backends()) EXPECT_THAT(text, HasSubstr("'" + std::string(backend.name) + "'"));
 }
 
+TEST(Backends, APluginNeedsAFile) {
+  EXPECT_THAT(refusal({"plugin", "", {}, false}), HasSubstr("--backend plugin:FILE needs the file of a plugin"));
+  EXPECT_THAT(refusal({"plugin", "/nowhere/mine.so", {}, false}), HasSubstr("/nowhere/mine.so: there is no such file"));
+}
+
 TEST(Backends, SettingsAreThoseOfTheRequest) {
   const ChosenBackend chosen = choose_backend({"sim", "", {"Torch.mm.*=hf32"}, false});
   ASSERT_EQ(chosen.settings.size(), 1U);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -161,9 +162,7 @@ TEST(TorchWire, AsksForTheAutocastOfTheRecording) {
   EXPECT_THAT(encoded(call, arena), HasSubstr(R"("autocast":null)"));
 }
 
-Reply decoded(std::string_view text, Arena& arena, const MaterialisedCall& call) {
-  return decode_reply(text, 7, {call, "linalg_norm", ordinary_traits, std::nullopt}, arena);
-}
+Reply decoded(std::string_view text, Arena& arena) { return decode_reply(text, 7, arena); }
 
 constexpr std::string_view whole_reply =
     R"({"id":7,"out":[{"t":[64,8,"float32",[2],false]},1,2.5,NaN,null,true,"text",{"m":{"a":{"v":"cpu"}}},{"d":"int8"}],)"
@@ -174,7 +173,7 @@ TEST(TorchWire, ReadsReplies) {
   const std::array<float, 2> values{1.5F, -2};
   std::memcpy(arena.memory().data() + 64, values.data(), sizeof(values));
   const MaterialisedCall call = call_of({});
-  const Reply reply = decoded(whole_reply, arena, call);
+  const Reply reply = decoded(whole_reply, arena);
   EXPECT_EQ(reply.status, ReplyStatus::done);
   const List& outputs = *reply.result.output.get<List>();
   ASSERT_EQ(outputs.size(), 9U);
@@ -186,7 +185,7 @@ TEST(TorchWire, ReadsReplies) {
   ASSERT_EQ(reply.result.gradients.size(), 2U);
   EXPECT_EQ(reply.result.gradients[1].get<Tensor>()->shape(), (Dims{0, 3}));
   EXPECT_EQ(reply.result.backward_problem, "why not");
-  const Reply lost = decoded(R"({"id":7,"status":"lost","error":"507015"})", arena, call);
+  const Reply lost = decoded(R"({"id":7,"status":"lost","error":"507015"})", arena);
   EXPECT_EQ(lost.status, ReplyStatus::lost);
   EXPECT_EQ(lost.error, "507015");
 }
@@ -202,7 +201,7 @@ TEST(TorchWire, RefusesWhatIsNoReply) {
         R"({"id":7,"out":{"t":[9223372036854775807,4,"float32",[1],false]}})",
         R"({"id":7,"out":{"t":[0,4611686018427387904,"float32",[1152921504606846976],false]}})",
         R"({"id":7,"out":{"t":[0,0,"float32",[-1],false]}})", R"({"id":7,"out":null,"g":{}})"}) {
-    EXPECT_THROW(decoded(text, arena, call), BadFrame) << text;
+    EXPECT_THROW(decoded(text, arena), BadFrame) << text;
   }
 }
 
@@ -230,7 +229,7 @@ TEST(TorchWire, MutatedRepliesAreReadOrRefused) {
       if (text.empty()) text = " ";
     }
     try {
-      decoded(text, arena, call);
+      decoded(text, arena);
       ++read;
     } catch (const BadFrame&) {
     } catch (const SkipError&) {
@@ -274,6 +273,17 @@ TEST(TorchHello, SaysWhatToDo) {
   EXPECT_THAT(refusal(R"({"v":1,"error":"torch_npu finds no NPU","cause":"device"})"),
               HasSubstr("--backend torch:npu: torch_npu finds no NPU"));
   for (const char* text : {"", "7", "{", "[1]"}) EXPECT_THROW(parse_hello(text, npu()), UserError) << text;
+}
+
+// A driver may never answer whoever asks for its devices.
+TEST(TorchHello, IsNotWaitedForWithoutEnd) {
+  const testing::TemporaryDirectory folder;
+  TorchOptions options = npu();
+  options.python = folder.write("python3", "#!/bin/sh\nexec sleep 600\n");
+  ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
+  WorkerProcess worker({options, 0, true, false, 0, -1});
+  EXPECT_THAT(error_of<UserError>([&] { await_hello(worker, options, 0.2); }),
+              HasSubstr("has not said within 0.2 s what torch and devices it has"));
 }
 
 TEST(TorchWorker, FaulthandlerNamesTheThread) {

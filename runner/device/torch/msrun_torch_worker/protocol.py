@@ -16,9 +16,13 @@ CONTROL_DESCRIPTOR = 3
 FAULT_DESCRIPTOR = 4
 LONGEST_FRAME = 64 << 20
 _MOST_DESCRIPTORS = 4
+# Room for frames that a lane keeps between calls.
+_USUAL_BYTES = 65536
 
 _LENGTH = struct.Struct("<I")
 _encoder = json.JSONEncoder(separators=(",", ":"))
+# What json.loads does, but for white space around the value, which msrun does not send.
+_scan = json.JSONDecoder().scan_once
 
 
 class BadFrame(Exception):
@@ -27,9 +31,12 @@ class BadFrame(Exception):
 
 def _parse(text):
     try:
-        message = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        text = str(text, "utf-8")
+        message, end = _scan(text, 0)
+    except (ValueError, RecursionError, StopIteration) as error:
         raise BadFrame("the text of a frame is no JSON: %s" % error) from None
+    if end != len(text):
+        raise BadFrame("something follows the object in a frame")
     if not isinstance(message, dict):
         raise BadFrame("a frame holds %s, not an object" % type(message).__name__)
     return message
@@ -40,31 +47,39 @@ class Frames:
 
     def __init__(self, connection):
         self._connection = connection
-        self._received = b""
+        self._reserve(_USUAL_BYTES, 0)
 
-    def _fill(self, size):
-        """False at the end of the stream."""
-        while len(self._received) < size:
-            more = self._connection.recv(max(65536, size - len(self._received)))
-            if not more:
-                return False
-            self._received = self._received + more if self._received else more
-        return True
+    def _reserve(self, size, received):
+        """Makes room for that many bytes, of which so many are there."""
+        buffer = memoryview(bytearray(size))
+        if received:
+            buffer[:received] = self._buffer[:received]
+        self._buffer = buffer
 
     def receive(self):
         """The next message; None at the end of the stream."""
-        if not self._fill(_LENGTH.size):
-            if self._received:
+        received = 0
+        end = _LENGTH.size
+        # Nothing follows a frame before it is answered, so that whatever comes belongs to it.
+        while received < end:
+            count = self._connection.recv_into(self._buffer[received:])
+            if count == 0:
+                if received == 0:
+                    return None
                 raise BadFrame("the stream ends within a frame")
-            return None
-        (size,) = _LENGTH.unpack_from(self._received)
-        if size > LONGEST_FRAME:
-            raise BadFrame("a frame of %d bytes is too long" % size)
-        end = _LENGTH.size + size
-        if not self._fill(end):
-            raise BadFrame("the stream ends within a frame")
-        text = self._received[_LENGTH.size:end]
-        self._received = self._received[end:]
+            if received < _LENGTH.size <= received + count:
+                (size,) = _LENGTH.unpack_from(self._buffer)
+                if size > LONGEST_FRAME:
+                    raise BadFrame("a frame of %d bytes is too long" % size)
+                end = _LENGTH.size + size
+                if end > len(self._buffer):
+                    self._reserve(end, received + count)
+            received += count
+        if received > end:
+            raise BadFrame("a frame follows another one that is not answered")
+        text = self._buffer[_LENGTH.size:end]
+        if end > _USUAL_BYTES:
+            self._reserve(_USUAL_BYTES, 0)
         return _parse(text)
 
     def send(self, message):

@@ -119,7 +119,9 @@ def _fork_workers(options, connection):
         _, hello = _open(options)
         protocol.Frames(connection).send(hello)
         os._exit(0)
-    os.waitpid(pid, 0)
+    _, status = os.waitpid(pid, 0)
+    if status != 0:
+        forks.end_like(status)
     asked = forks.serve(connection)
     if asked["blocking"]:
         os.environ.update({"ASCEND_LAUNCH_BLOCKING": "1", "CUDA_LAUNCH_BLOCKING": "1"})

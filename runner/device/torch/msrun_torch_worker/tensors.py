@@ -74,7 +74,7 @@ class Arena:
         count = _count(sizes)
         if count == 0:
             return torch.empty(sizes, dtype=dtype)
-        if offset < 0 or offset % ALIGNMENT != 0 or min(sizes, default=0) < 0:
+        if offset < 0 or offset % ALIGNMENT != 0 or (sizes and min(sizes) < 0):
             raise BadRequest("a tensor cannot be at %r with sizes %r" % (offset, sizes))
         end = offset + size
         if end > self._size:
@@ -105,6 +105,7 @@ class Reader:
     def __init__(self, arena, device):
         self._arena = arena
         self._device = device
+        self._is_elsewhere = device.type != "cpu"
         self.leaves = []  # one per tensor, depth first: the leaf, or None where no gradient is asked for
 
     def value(self, value):
@@ -124,7 +125,7 @@ class Reader:
     def tensor(self, content, leaf=True):
         offset, size, name, sizes, requires_grad = content
         tensor = self._arena.read(offset, size, dtype_of(name), sizes)
-        if self._device.type != "cpu":
+        if self._is_elsewhere:
             tensor = tensor.to(self._device)
         if not leaf:
             return tensor
@@ -157,7 +158,7 @@ _TAGS = {
 def written(value, arena):
     """A value as the protocol writes it; tensors go into the arena."""
     if isinstance(value, torch.Tensor):
-        tensor = value.detach()
+        tensor = value.detach() if value.requires_grad else value
         if tensor.layout is not torch.strided:
             tensor = tensor.to_dense()
         if tensor.is_quantized:

@@ -1,0 +1,91 @@
+// What `cmake --install` puts into a folder works from there, and from wherever that folder is moved to.
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
+#include "tests/support/torch_python.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Installed : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string build = fs::path(programs()).parent_path();
+    const std::string log = scratch_.file("install.log");
+    const std::string command = std::string(CMAKE_PROGRAM) + " --install '" + build + "' --prefix '" + prefix("first") +
+                                "' >'" + log + "' 2>&1";
+    ASSERT_EQ(std::system(command.c_str()), 0) << read_file(log);
+  }
+
+  std::string prefix(const std::string& name) const { return (scratch_ / name).string(); }
+
+  // A run of the program below the prefix; nothing outside of it is in its environment.
+  Finished run(const std::string& where, const std::string& program, const std::vector<std::string>& arguments) {
+    return Process(arguments, scratch_.path(), {"LD_LIBRARY_PATH=", "MSRUN_PYTHON=" + torch_python()},
+                   prefix(where) + "/bin/" + program)
+        .wait();
+  }
+
+  std::string check(const std::string& where, const std::string& backend) {
+    const fs::path out = scratch_ / (where + backend);
+    const Finished finished =
+        run(where, "msrun",
+            {"-api_info", dump("cnn_fp32"), "-o", out, "-n", "2", "--backend", backend, "--only", "Functional.relu.*"});
+    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    const Rows rows = read_csv(only_file(out, "accuracy_checking_result_"));
+    EXPECT_GT(rows.size(), 2U);
+    for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i][1], "pass") << rows[i][0];
+    return read_file(only_file(out, "accuracy_checking_details_"));
+  }
+
+  const TemporaryDirectory scratch_;
+};
+
+TEST_F(Installed, RunsFromAnyPrefix) {
+  const std::string details = check("first", "sim");
+  fs::rename(prefix("first"), prefix("second place"));
+  EXPECT_EQ(check("second place", "sim"), details);
+  // Commands are programs beside msrun.
+  const Finished help = run("second place", "msrun", {"api_precision_compare", "--help"});
+  EXPECT_EQ(help.exit_code, 0) << help.err;
+}
+
+TEST_F(Installed, FindsItsWorker) {
+  if (!has_torch()) GTEST_SKIP() << torch_python() << " has no torch";
+  const std::string details = check("first", "torch:cpu");
+  fs::rename(prefix("first"), prefix("second place"));
+  EXPECT_EQ(check("second place", "torch:cpu"), details);
+  fs::remove(prefix("second place") + "/lib/msrun/msrun_torch_worker/__main__.py");
+  const Finished refused =
+      run("second place", "msrun", {"-api_info", dump("cnn_fp32"), "-o", scratch_ / "none", "--backend", "torch:cpu"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("The files of the torch worker are not in " + prefix("second place")));
+}
+
+TEST_F(Installed, BringsPagesAndTheHeaderOfPlugins) {
+  const fs::path first = prefix("first");
+  for (const char* file : {"share/doc/msrun/README.md", "share/doc/msrun/LICENSE", "share/doc/msrun/docs/devices.md",
+                           "share/doc/msrun/docs/plugin_example.c", "include/msrun/msrun_plugin.h"}) {
+    EXPECT_TRUE(fs::exists(first / file)) << file;
+  }
+  // Nothing that only the build needs.
+  for (const auto& entry : fs::recursive_directory_iterator(first)) {
+    EXPECT_NE(entry.path().extension(), ".a") << entry.path();
+    EXPECT_NE(entry.path().extension(), ".pyc") << entry.path();
+  }
+  const std::string compile = "cc -shared -fPIC -I '" + prefix("first") + "/include/msrun' '" + prefix("first") +
+                              "/share/doc/msrun/docs/plugin_example.c' -o '" + prefix("example.so") + "'";
+  ASSERT_EQ(std::system(compile.c_str()), 0);
+  const Finished finished =
+      run("first", "msrun",
+          {"-api_info", dump("cnn_fp32"), "-o", scratch_ / "out", "--backend", "plugin:" + prefix("example.so")});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,94 @@
+// Every sample dump on torch:cpu against the files that msProbe wrote for it with torch as the device: asked for
+// msProbe's rules and for torch's stream of random data, the statuses are the same. torch/other_statuses.txt lists the
+// APIs for which they are not, with the reason.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <iostream>
+#include <sstream>
+
+#include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
+#include "tests/support/torch_python.h"
+
+namespace msrun::testing {
+namespace {
+
+std::vector<std::string> dumps() {
+  std::vector<std::string> result;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(test_data()) / "dumps")) {
+    if (fs::exists(golden(entry.path().filename(), "result"))) result.push_back(entry.path().filename());
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+// Beginnings of names of which other_statuses.txt knows that they differ.
+std::vector<std::string> listed() {
+  std::vector<std::string> beginnings;
+  std::istringstream lines(read_file(source_root() + "/tests/e2e/torch/other_statuses.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t star = line.find("* ");
+    EXPECT_NE(star, std::string::npos) << line << ": a name, '*', and the reason";
+    beginnings.push_back(line.substr(0, star));
+  }
+  return beginnings;
+}
+
+class TorchGolden : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!has_torch()) GTEST_SKIP() << torch_python() << " has no torch";
+  }
+
+  Rows result_of(const std::vector<std::string>& devices, const std::string& out) {
+    std::vector<std::string> words{"-api_info", dump(GetParam()),
+                                   "-o",        scratch_ / out,
+                                   "--backend", "torch:cpu",
+                                   "--python",  torch_python(),
+                                   "-n",        "2",
+                                   "--compat",  "msprobe",
+                                   "-d"};
+    words.insert(words.end(), devices.begin(), devices.end());
+    words.insert(words.end(), {"--seed-mode", "stream"});
+    const Finished finished = msrun(words, scratch_.path());
+    // 1 of recordings of which torch has no call: nothing was checked.
+    EXPECT_THAT(finished.exit_code, ::testing::AnyOf(0, 1)) << finished.out << finished.err;
+    return read_csv(only_file(scratch_ / out, "accuracy_checking_result_"));
+  }
+
+  const TemporaryDirectory scratch_;
+};
+
+TEST_P(TorchGolden, HasTheStatusesOfMsprobe) {
+  const Rows rows = result_of({"0", "1"}, "two");
+  // The largest one takes long, and has no call that the others do not have.
+  if (GetParam() != "llama_mid_bf16") {
+    EXPECT_TRUE(result_of({"0"}, "one") == rows) << "it depends on the devices";
+  }
+  const Rows expected = read_csv(golden(GetParam(), "result"));
+  ASSERT_EQ(names(rows), names(expected));
+  const std::vector<std::string> beginnings = listed();
+  std::size_t others = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const auto& row = rows[i];
+    if (row[1] == expected[i][1] && row[2] == expected[i][2]) continue;
+    const std::string statuses =
+        row[0] + ": '" + row[1] + "', '" + row[2] + "', not '" + expected[i][1] + "', '" + expected[i][2] + "'";
+    const bool is_listed =
+        std::ranges::any_of(beginnings, [&](const std::string& beginning) { return row[0].starts_with(beginning); });
+    if (is_listed) continue;
+    // What is skipped does not depend on the processor that torch was built for, as last bits do.
+    EXPECT_EQ(row[1] == "SKIP", expected[i][1] == "SKIP") << statuses;
+    EXPECT_EQ(row[2] == "SKIP", expected[i][2] == "SKIP") << statuses;
+    std::cout << statuses << '\n';
+    ++others;
+  }
+  EXPECT_LE(others * 50, rows.size() - 1) << "more than 2 of 100 APIs have another status";
+}
+
+INSTANTIATE_TEST_SUITE_P(AllDumps, TorchGolden, ::testing::ValuesIn(dumps()),
+                         [](const auto& parameter) { return parameter.param; });
+
+}  // namespace
+}  // namespace msrun::testing

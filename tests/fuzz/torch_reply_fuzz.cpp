@@ -1,0 +1,105 @@
+// Any bytes as what a torch worker sends: frames through a socket, each of them read as what it says of itself and as
+// the reply to a call. There is a value or an error for all of it, no tensor reaches beyond the memory of the lane, and
+// what came after the frames is left alone. The first byte of an input says how it is read: 0: as a stream of frames,
+// else as the text of one.
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "kernels/base/error.h"
+#include "kernels/base/unique_fd.h"
+#include "kernels/tensor/memory.h"
+#include "runner/device/torch/arena.h"
+#include "runner/device/torch/frames.h"
+#include "runner/device/torch/hello.h"
+#include "runner/device/torch/probe.h"
+#include "runner/device/torch/wire.h"
+
+namespace {
+
+using namespace msrun;
+
+constexpr std::uint64_t call_id = 7;
+constexpr std::size_t lane_memory = std::size_t{1} << 20;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+// Every element of the tensors of a reply is read.
+std::uint64_t sum_of_bytes(const Value& value) {
+  std::uint64_t sum = 0;
+  for_each_leaf(value, [&](const Value& leaf) {
+    const Tensor* tensor = leaf.get<Tensor>();
+    if (tensor == nullptr) return;
+    require(tensor->bytes() <= lane_memory);
+    for (std::size_t i = 0; i < tensor->bytes(); ++i) sum += static_cast<std::uint64_t>(tensor->raw()[i]);
+  });
+  return sum;
+}
+
+void take_reply(std::string_view text) {
+  Arena arena;
+  try {
+    const Reply reply = decode_reply(text, call_id, arena);
+    require(arena.memory().size() == lane_memory);
+    std::uint64_t sum = sum_of_bytes(reply.result.output);
+    for (const Value& gradient : reply.result.gradients) sum += sum_of_bytes(gradient);
+    require(sum == 0);  // nothing was written into the lane
+  } catch (const BadFrame&) {
+  } catch (const SkipError&) {
+  } catch (const NoTensorMemory&) {
+  }
+}
+
+void take_hello(std::string_view text) {
+  TorchOptions options;
+  options.kind = "npu";
+  options.python = "python3";
+  try {
+    require_devices(parse_hello(text, options), options, {0});
+  } catch (const UserError& error) {
+    require(std::string_view(error.what()).find('\n') == std::string_view::npos);
+  }
+}
+
+void take_stream(std::string_view bytes) {
+  std::array<int, 2> ends{};
+  require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  const UniqueFd here(ends[0]);
+  UniqueFd there(ends[1]);
+  // As much as the socket takes without a reader.
+  bytes = bytes.substr(0, std::size_t{64} << 10);
+  require(send(there.get(), bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
+  there.reset();
+  std::string text;
+  std::size_t consumed = 0;
+  try {
+    while (receive_frame(here.get(), text)) {
+      consumed += sizeof(std::uint32_t) + text.size();
+      require(bytes.substr(consumed - text.size(), text.size()) == text);
+      take_hello(text);
+      take_reply(text);
+    }
+  } catch (const BadFrame&) {
+  }
+  require(consumed <= bytes.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (data[0] == 0) {
+    take_stream(bytes);
+  } else {
+    take_hello(bytes);
+    take_reply(bytes);
+  }
+  return 0;
+}
