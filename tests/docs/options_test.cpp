@@ -56,8 +56,8 @@ std::string help_of(const std::string& program, const std::vector<std::string>& 
 }
 
 const std::vector<std::string>& tools() {
-  static const std::vector<std::string> names{"api_precision_compare", "tensor_compare", "torchair_compare",
-                                              "torchair_convert"};
+  static const std::vector<std::string> names{"api_precision_compare", "code_mapping", "tensor_compare",
+                                              "torchair_compare", "torchair_convert"};
   return names;
 }
 
