@@ -22,6 +22,7 @@ constexpr auto tools = std::to_array<ToolCommand>({
      "compares the dump of a compiled graph with an eager or unfused one: --mode torchair"},
     {"convert", "torchair_convert",
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
+    {"op_generate", "op_generate", "writes a Python script that runs one recorded call on a device and compares it"},
     {"tensor_compare", "tensor_compare", "compares two tensor files, or pairs of a JSON file: metrics and verdict"},
 });
 
