@@ -222,6 +222,15 @@ TEST_F(CodeMapping, RewritesStatisticsOnceHoweverOftenItRuns) {
   EXPECT_FALSE(fs::exists(scratch_ / "none"));
 }
 
+TEST_F(CodeMapping, IsACommandOfMsrun) {
+  const Finished finished =
+      msrun::testing::msrun({"-f", "mindspore", "code_mapping", "--ir", (data() / "step_graph.ir").string(),
+                             "--dump_data", (data() / "statistic_dump").string()},
+                            scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Found in the graph: 10 of 11 rows\n"));
+}
+
 TEST_F(CodeMapping, LeavesStatisticsAloneWhereThereAreTensors) {
   const fs::path file = data() / "statistic_dump/rank_0/Net/0/0/statistic.csv";
   const std::string before = read_file(file);
