@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/base/error.h"
 #include "tests/support/error_of.h"
@@ -220,6 +221,15 @@ TEST_F(CodeMapping, RewritesStatisticsOnceHoweverOftenItRuns) {
     EXPECT_EQ(read_file(file), expected("statistic_expected.csv"));
   }
   EXPECT_FALSE(fs::exists(scratch_ / "none"));
+}
+
+TEST_F(CodeMapping, SaysThatItsOutputCouldNotBeWritten) {
+  const std::string command = "'" + msrun::testing::programs() + "/code_mapping' --ir '" +
+                              (data() / "step_graph.ir").string() + "' --dump_data '" +
+                              (data() / "statistic_dump").string() + "' > /dev/full 2> '" + scratch_.file("err") + "'";
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_EQ(read_file(scratch_ / "err"), "code_mapping: the output could not be written\n");
 }
 
 TEST_F(CodeMapping, IsACommandOfMsrun) {
