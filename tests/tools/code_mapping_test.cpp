@@ -132,11 +132,11 @@ TEST(CodeMappingScopes, TheLastNodeOfAKeyCounts) {
   EXPECT_EQ(index.find("a_b")->scope, "a_b");
 }
 
-TEST(CodeMappingScopes, LongNamesAreNotSearched) {
-  const std::string name = std::string(ScopeIndex::longest_name, '_') + "a";
+TEST(CodeMappingScopes, LongNamesAreFoundAsAWholeAlone) {
+  const std::string name = std::string(ScopeIndex::longest_searched, '_') + "a";
   EXPECT_EQ(found({"a"}, name), "none");
   EXPECT_EQ(found({"a"}, name.substr(1)), "a");
-  EXPECT_EQ(found({std::string(ScopeIndex::longest_name + 1, 'a')}, "a"), "none");
+  EXPECT_EQ(found({"a", name}, name), name);
 }
 
 std::string added(const std::string& csv, std::size_t times = 1) {

@@ -37,21 +37,19 @@ bool is_key(std::string_view key, std::string_view scope) {
 
 bool is_alphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
-bool may_match(std::string_view scope) {
-  return scope.find_first_not_of("0123456789") != std::string_view::npos && scope.size() <= ScopeIndex::longest_name;
-}
+bool may_match(std::string_view scope) { return scope.find_first_not_of("0123456789") != std::string_view::npos; }
 
 }  // namespace
 
 ScopeIndex::ScopeIndex(const Graph& graph) {
   nodes_.reserve(graph.nodes().size());
-  std::vector<bool> has_length(longest_name + 1);
+  std::vector<bool> has_length(longest_searched + 1);
   for (const Node& node : graph.nodes()) {
     if (!may_match(node.scope)) continue;
     add(node);
-    has_length[node.scope.size()] = true;
+    if (node.scope.size() <= longest_searched) has_length[node.scope.size()] = true;
   }
-  for (std::size_t length = longest_name; length > 0; --length) {
+  for (std::size_t length = longest_searched; length > 0; --length) {
     if (has_length[length]) lengths_.push_back(length);
   }
 }
@@ -74,7 +72,8 @@ const Node* ScopeIndex::with_key(std::string_view key, std::uint64_t hash) const
 }
 
 const Node* ScopeIndex::find(std::string_view name) {
-  if (name.empty() || name.size() > longest_name) return nullptr;
+  if (name.empty()) return nullptr;
+  if (name.size() > longest_searched) return with_key(name, key_hash(name));
   const auto known = found_.find(std::string(name));
   if (known != found_.end()) return known->second;
   const Node* node = search(name);

@@ -16,8 +16,9 @@ namespace msrun::code_mapping {
 
 class ScopeIndex {
  public:
-  // Names that are longer than this, in bytes, have no node: no recorder writes them, and to search them takes time.
-  static constexpr std::size_t longest_name = 4096;
+  // Parts of names that are longer than this, in bytes, are not looked for: to search them takes time, and no recorder
+  // writes such names.
+  static constexpr std::size_t longest_searched = 1024;
 
   // graph must outlive the index. Nodes whose key is empty or consists of digits alone are left out, and of those with
   // one key all but the last.
