@@ -16,8 +16,8 @@ import torch
 
 try:
     importlib.import_module("torch_npu")
-except ImportError:
-    pass
+except (ImportError, OSError, RuntimeError):
+    pass  # no NPU can be used then, which --device npu says
 
 CASE = {}
 LIMITS = {}
