@@ -17,10 +17,12 @@ namespace {
 constexpr auto tools = std::to_array<ToolCommand>({
     {"api_precision_compare", "api_precision_compare",
      "compares the details files of two acc_check runs, NPU and GPU, by each API's standard"},
+    {"code_mapping", "code_mapping", "names the source lines behind the operators that a static graph's dump recorded"},
     {"compare", "torchair_compare",
      "compares the dump of a compiled graph with an eager or unfused one: --mode torchair"},
     {"convert", "torchair_convert",
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
+    {"op_generate", "op_generate", "writes a Python script that runs one recorded call on a device and compares it"},
     {"tensor_compare", "tensor_compare", "compares two tensor files, or pairs of a JSON file: metrics and verdict"},
 });
 

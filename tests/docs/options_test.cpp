@@ -56,8 +56,8 @@ std::string help_of(const std::string& program, const std::vector<std::string>& 
 }
 
 const std::vector<std::string>& tools() {
-  static const std::vector<std::string> names{"api_precision_compare", "tensor_compare", "torchair_compare",
-                                              "torchair_convert"};
+  static const std::vector<std::string> names{"api_precision_compare", "code_mapping",     "op_generate",
+                                              "tensor_compare",        "torchair_compare", "torchair_convert"};
   return names;
 }
 
@@ -70,9 +70,10 @@ TEST(Options, OfATablePageAreThoseOfTheHelp) {
 
 // Whatever a page writes as code and looks like an option is one of ours, or of a program that is named here.
 TEST(Options, ThatAPageNamesExist) {
-  Options known{"-h",         "--help", "--version", "--preset",        "--build", "--gtest_filter",
-                "--test-dir", "-j2",    "-n32",      "--repeat",        "--quick", "--output-on-failure",
-                "-i",         "-j",     "-C",        "-max_total_time", "-kill",   "-9"};
+  Options known{"-h",         "--help",    "--version", "--preset", "--build", "--gtest_filter",
+                "--test-dir", "-j2",       "-n32",      "--repeat", "--quick", "--output-on-failure",
+                "--save",     "--against", "-i",        "-j",       "-C",      "-max_total_time",
+                "-kill",      "-9"};
   known.merge(listed(help_of("msrun")));
   known.merge(listed(help_of("msrun", {"help", "run_overflow_check"})));
   known.merge(listed(help_of("msrun", {"journal", "--help"})));

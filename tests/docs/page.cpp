@@ -22,7 +22,7 @@ std::string marker(const std::string& line, const std::string& name) {
 // Whether a line of an indented or unnamed block looks like a command.
 bool looks_like_a_command(const std::string& line) {
   static const std::regex command(
-      R"(^(\$ |\./bootstrap|build[-\w]*/bin/|ctest|cmake --|ninja |(msrun|tensor_compare|api_precision_compare|torchair_\w+) [^ ]*-).*)");
+      R"(^(\$ |\./bootstrap|build[-\w]*/bin/|ctest|cmake --|ninja |(msrun|tensor_compare|api_precision_compare|code_mapping|op_generate|torchair_\w+) [^ ]*-).*)");
   // Names in angle brackets are for the reader to fill in.
   return line.find('<') == std::string::npos && std::regex_match(line, command);
 }

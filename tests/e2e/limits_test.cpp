@@ -187,7 +187,8 @@ TEST_F(Limited, ASmallStackIsAClearLine) {
     EXPECT_EQ(shell(prefix + programs() + "/msrun" + arguments, output), exit_usage);
     EXPECT_THAT(read_file(output),
                 AllOf(HasSubstr("msrun: the stack is limited to " + std::to_string(limit) + " KiB"), EndsWith("\n")));
-    for (const char* tool : {"api_precision_compare", "tensor_compare", "torchair_compare", "torchair_convert"}) {
+    for (const char* tool : {"api_precision_compare", "code_mapping", "op_generate", "tensor_compare",
+                             "torchair_compare", "torchair_convert"}) {
       EXPECT_EQ(shell(prefix + programs() + "/" + tool + " --version", output), exit_usage) << tool;
     }
     EXPECT_FALSE(fs::exists(out()));

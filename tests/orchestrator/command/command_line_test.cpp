@@ -343,8 +343,8 @@ TEST(CommandLine, UnknownCommandsSuggestTheNearest) {
   EXPECT_EQ(usage_error({"run_overflow"}), "unknown command run_overflow, did you mean run_overflow_check?");
   EXPECT_EQ(usage_error({"pack"}),
             "unknown command pack: the commands are multi_acc_check, "
-            "acc_check, run_overflow_check, journal, api_precision_compare, compare, "
-            "convert, tensor_compare");
+            "acc_check, run_overflow_check, journal, api_precision_compare, code_mapping, "
+            "compare, convert, op_generate, tensor_compare");
   EXPECT_EQ(usage_error({"comapre"}), "unknown command comapre, did you mean compare?");
   EXPECT_EQ(usage_error({"torchair_convert"}), "unknown command torchair_convert, did you mean convert?");
   EXPECT_EQ(usage_error({"tensor-compare", "a", "b"}), "unknown command tensor-compare, did you mean tensor_compare?");

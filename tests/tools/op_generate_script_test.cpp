@@ -1,0 +1,380 @@
+// Generated scripts, run by the Python with torch that ./bootstrap test installs.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+#include <regex>
+#include <set>
+
+#include "kernels/api/api_call.h"
+#include "kernels/base/text.h"
+#include "kernels/io/torch/pt_file.h"
+#include "tests/tools/op_generate_support.h"
+#include "tools/op_generate/configuration.h"
+#include "tools/op_generate/table.h"
+
+namespace msrun::op_generate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using testing::Finished;
+using testing::has_torch;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::read_file;
+using ::testing::StartsWith;
+using testing::test_data;
+
+std::string tests_folder() { return testing::source_root() + "/tests/tools"; }
+
+// Without the rows that fixtures do not have: a script's own verdicts.
+std::string without_results(const std::string& text) {
+  std::string result;
+  std::istringstream lines(text);
+  bool was_result = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!was_result && !line.starts_with("| Result ")) result += line + "\n";
+    was_result = line.starts_with("| Result ");
+  }
+  return result;
+}
+
+class OpGenerateScript : public OpGenerateTest {
+ protected:
+  void SetUp() override {
+    if (!has_torch()) GTEST_SKIP() << "there is no Python with torch here";
+  }
+
+  // Generates a script from the extraction that was written, and runs it. What it prints, both streams.
+  std::string script_output(const std::string& key, const std::string& more = "",
+                            const std::string& options = "--device cpu", int exit_code = 0) const {
+    const Finished finished = run({"-i", configuration(more), "-o", scratch_.file("out")});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    const int code = python(shell(scratch_ / "out" / (key + ".py")) + " " + options, scratch_ / "printed");
+    EXPECT_EQ(code, exit_code) << read_file(scratch_ / "printed");
+    return read_file(scratch_ / "printed");
+  }
+
+  // Every script below the folder, quoted for a shell.
+  std::string scripts_in(const fs::path& folder) const {
+    std::string words;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".py") words += " " + shell(entry.path());
+    }
+    return words;
+  }
+
+  void expect_no_lint(const std::string& scripts) const {
+    EXPECT_EQ(python("-m pyflakes" + scripts, scratch_ / "lint"), 0) << read_file(scratch_ / "lint");
+  }
+};
+
+TEST_F(OpGenerateScript, PrintsAndBuildsWhatTheFixturesDo) {
+  for (const auto& entry : fs::directory_iterator(test_data("/op_generate"))) {
+    if (!entry.is_directory()) continue;
+    const fs::path folder = scratch_ / entry.path().filename().string();
+    fs::copy(entry.path(), folder, fs::copy_options::recursive);
+    ASSERT_EQ(run_shell(folder, testing::programs() + "/op_generate -i config_op.json -o out", scratch_ / "log"), 0);
+    std::string script = read_file(folder / "expected/script_name.txt");
+    script = "out/" + script.substr(0, script.find('\n'));
+    const std::string runner = shell(test_data("/op_generate/run_generated.py"));
+    ASSERT_EQ(
+        run_shell(folder, testing::torch_python() + " " + runner + " " + script + " inputs.json", scratch_ / "printed"),
+        0)
+        << read_file(scratch_ / "printed");
+    EXPECT_EQ(without_results(read_file(scratch_ / "printed")), read_file(folder / "expected/stdout.txt")) << folder;
+    EXPECT_EQ(read_file(folder / "inputs.json"), read_file(folder / "expected/inputs.json")) << folder;
+    expect_no_lint(scripts_in(folder / "out"));
+  }
+}
+
+// Cells of a table by the names of its rows.
+std::vector<std::pair<std::string, std::string>> rows_of(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  static const std::regex row(R"(\| ([^|]*[^ |]) *\| ([^|]*[^ |]) *\|)");
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, match, row)) {
+      rows.emplace_back(match[1], match[2]);
+    } else if (!line.starts_with('+')) {
+      rows.emplace_back(line, "");
+    }
+  }
+  return rows;
+}
+
+// All numbers are equal to the last digit. On processors on which torch adds in another order, those that are made of
+// sums are nearly so.
+void expect_equal_tables(const std::string& script, const std::string& native, bool same_sums,
+                         const std::string& what) {
+  const auto expected = rows_of(script);
+  const auto found = rows_of(native);
+  ASSERT_EQ(expected.size(), found.size()) << what << "\n" << script << native;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::string& title = expected[i].first;
+    EXPECT_EQ(title, found[i].first) << what;
+    const bool is_sum = title.starts_with("Mean") || title.starts_with("Root Mean");
+    const auto number = parse_number<double>(expected[i].second);
+    const auto other = parse_number<double>(found[i].second);
+    if (!same_sums && is_sum && number && other && std::isfinite(*number)) {
+      EXPECT_NEAR(*number, *other, std::abs(*number) * 1e-5) << what << ": " << title;
+    } else {
+      EXPECT_EQ(expected[i].second, found[i].second) << what << ": " << title;
+    }
+  }
+}
+
+// The entries of a recording by which every API with a script is met once, forward and backward.
+std::vector<std::string> entries_of(const fs::path& dump) {
+  const std::string text = read_file(dump);
+  std::vector<std::string> result;
+  std::set<std::string> met;
+  static const std::regex entry(R"re("((Torch|Tensor|Functional)\.[\w.]+?\.\d+\.(forward|backward))": \{)re");
+  for (std::sregex_iterator at(text.begin(), text.end(), entry), end; at != end; ++at) {
+    const std::string key = (*at)[1];
+    std::string_view base;
+    const auto direction = split_direction(key, base);
+    const auto name = ApiName::parse(base);
+    if (!direction || !name) continue;
+    if (met.insert(name->type + "." + name->api + direction_text(*direction)).second) result.push_back(key);
+  }
+  return result;
+}
+
+TEST_F(OpGenerateScript, OfEveryApiAgreeWithTheNativeTables) {
+  const fs::path out = scratch_ / "out";
+  std::set<Standard> standards;
+  std::set<std::string> apis;
+  std::vector<std::string> keys;
+  std::vector<std::string> refused;
+  for (const std::string& key : entries_of(testing::dump("zoo_stat"))) {
+    const Finished finished = run({"--api", key, "-i", testing::dump("zoo_stat").string(), "-o", out.string(), "--run",
+                                   "--save-inputs", (out / (key + ".native")).string()});
+    // Where the data decide on the shape of the output, the recorded gradient does not fit, and where an argument could
+    // not be recorded, nothing does; then the script cannot run, either.
+    if (finished.exit_code == 0) keys.push_back(key);
+    if (finished.exit_code != 0) refused.push_back(key);
+  }
+  const std::string scripts = scripts_in(out);
+  ASSERT_EQ(python(shell(tests_folder() + "/op_generate_scripts.py") + " " + shell(out) + scripts, scratch_ / "log"), 0)
+      << read_file(scratch_ / "log");
+  expect_no_lint(scripts);
+  for (const std::string& key : refused) {
+    if (!fs::exists(out / (key + ".py"))) continue;
+    EXPECT_THAT(read_file(out / (key + ".failed")), HasSubstr("ERROR: ")) << key;
+  }
+  EXPECT_LE(refused.size(), 10U) << ::testing::PrintToString(refused);
+  const bool same_sums = read_file(out / "capability") == "AVX2";
+  std::size_t tables = 0;
+  for (const std::string& key : keys) {
+    const std::string stem = (out / key).string();
+    EXPECT_EQ(read_file(stem + ".failed"), "") << key;
+    EXPECT_EQ(read_file(stem + ".inputs"), read_file(stem + ".native")) << key;
+    EXPECT_THAT(read_file(stem + ".out"),
+                AllOf(StartsWith("iter: 0:\nCompare result:\n"), EndsWith("\nCompare finished.\n")))
+        << key;
+    std::string_view base;
+    split_direction(key, base);
+    const ApiName name = *ApiName::parse(base);
+    const Standard standard = select_standard(name.api, DType::float32, false, Policy::per_api);
+    for (int i = 0; fs::exists(stem + "." + std::to_string(i) + ".table"); ++i) {
+      const std::string place = stem + "." + std::to_string(i);
+      expect_equal_tables(read_file(place + ".table"),
+                          comparison_text(read_pt(place + ".device.pt"), read_pt(place + ".bench.pt"), standard),
+                          same_sums, key + "." + std::to_string(i));
+      standards.insert(standard);
+      apis.insert(name.api);
+      ++tables;
+    }
+  }
+  EXPECT_GE(apis.size(), 40U);
+  EXPECT_GE(tables, 200U);
+  EXPECT_GE(standards.size(), 5U);
+}
+
+TEST_F(OpGenerateScript, TakesEveryKindOfArgument) {
+  const std::string t = tensor("float32", "[4, 6]", "2", "-2");
+  const auto call = [&](const std::string& key, const std::string& args, const std::string& kwargs = "{}") {
+    extraction("\"" + key + "\": " + forward(args, kwargs));
+    return script_output(key);
+  };
+  const std::string finished = "Compare finished.\n";
+  EXPECT_THAT(call("Torch.clamp.0.forward", t + ", null", R"({"max": {"type": "float", "value": Infinity}})"),
+              EndsWith(finished));
+  EXPECT_THAT(call("Tensor.__getitem__.0.forward",
+                   t + R"(, [{"type": "slice", "value": [0, null, 2]}, {"type": "ellipsis", "value": "..."}])"),
+              HasSubstr("torch.Size([2, 6])"));
+  EXPECT_THAT(
+      call(
+          "Torch.zeros.0.forward", R"([{"type": "int", "value": 2}, {"type": "int", "value": 3}])",
+          R"({"dtype": {"type": "torch.dtype", "value": "torch.float16"}, "device": {"type": "torch.device", "value": "npu:0"}, "requires_grad": {"type": "bool", "value": false}})"),
+      HasSubstr("torch.float16"));
+  EXPECT_THAT(call("Tensor.to.0.forward", t + R"(, {"type": "torch.dtype", "value": "torch.bfloat16"})",
+                   R"({"copy": {"type": "bool", "value": true}, "non_blocking": {"type": "bool", "value": false}})"),
+              HasSubstr("torch.bfloat16"));
+  EXPECT_THAT(call("Torch.linalg.norm.0.forward", t), EndsWith(finished));
+  EXPECT_THAT(call("Torch.cat.0.forward", "[" + t + ", " + t + "]"), HasSubstr("torch.Size([8, 6])"));
+  EXPECT_THAT(call("Tensor.size.0.forward", t), AllOf(HasSubstr("index 0:\nPASS"), HasSubstr("index 1:\nPASS")));
+  EXPECT_THAT(call("Tensor.dim.0.forward", t), HasSubstr("PASS: out_device and out_bench equals.\n"));
+  EXPECT_THAT(call("Torch.isnan.0.forward", tensor("float32", "[2]", "NaN", "null")),
+              HasSubstr("no range was recorded"));
+  EXPECT_THAT(call("Torch.abs.0.forward", tensor("float32", "[0, 3]", "null", "null")),
+              HasSubstr("Both out_device and out_bench have zero elements."));
+  EXPECT_THAT(call("Torch.add.0.forward", tensor("int8", "[3]", "-5", "5") + R"(, {"type": "int", "value": 1})"),
+              HasSubstr("they were exchanged"));
+  EXPECT_THAT(call("Torch.abs.0.forward", tensor("float32", "[5]", "Infinity", "-Infinity")),
+              AllOf(HasSubstr("lies outside of the range"), EndsWith(finished)));
+}
+
+TEST_F(OpGenerateScript, DifferentiatesWhatIsMarked) {
+  const std::string x = tensor("float64", "[3, 2]", "1", "-1", true);
+  const auto gradient = [&](const std::string& key, const std::string& args, const std::string& gradients) {
+    extraction("\"" + key + ".forward\": " + forward(args) + ", \"" + key + R"(.backward": {"input": [)" + gradients +
+               "]}");
+    return script_output(key + ".backward", R"(, "propagation": "backward")");
+  };
+  const std::string g = tensor("float64", "[6, 2]", "1", "-1");
+  EXPECT_THAT(gradient("Torch.cat.0", "[" + x + ", " + x + "]", g),
+              AllOf(HasSubstr("index 0:"), HasSubstr("index 1:"), Not(HasSubstr("ERROR"))));
+  const std::string same = tensor("float64", "[3, 2]", "1", "-1");
+  EXPECT_THAT(gradient("Tensor.mul_.0", x + ", " + same, same), AllOf(HasSubstr("index 0:"), Not(HasSubstr("ERROR"))));
+  const std::string half = tensor("float64", "[3, 1]", "1", "-1");
+  EXPECT_THAT(gradient("Torch.split.0", x + R"(, {"type": "int", "value": 1}, {"type": "int", "value": 1})",
+                       half + ", " + half),
+              Not(HasSubstr("ERROR")));
+  EXPECT_THAT(
+      gradient("Torch.split.0", x + R"(, {"type": "int", "value": 1}, {"type": "int", "value": 1})", "null, " + half),
+      Not(HasSubstr("ERROR")));
+  EXPECT_THAT(gradient("Torch.add.0", x + ", " + tensor("int64", "[3, 2]", "3", "0", true), same),
+              AllOf(HasSubstr("index 0:"), Not(HasSubstr("index 1:"))));
+}
+
+TEST_F(OpGenerateScript, InPlaceCallsLeaveTheBenchmarksInputsAlone) {
+  extraction(R"("Tensor.add_.0.forward": )" +
+             forward(tensor("float64", "[4]", "1", "-1") + R"(, {"type": "int", "value": 1})"));
+  EXPECT_THAT(script_output("Tensor.add_.0.forward"), HasSubstr("| Result               | pass"));
+}
+
+TEST_F(OpGenerateScript, TextOfADumpIsNoCode) {
+  const std::string hostile = R"(\"\"\"\u0027); open(\u0027pwned\u0027, \u0027w\u0027) #\\\n)";
+  extraction(
+      R"("Functional.pad.0.forward": )" +
+      forward(tensor("float32", "[2, 2]", "1", "0") + R"(, [{"type": "int", "value": 1}, {"type": "int", "value": 1}])",
+              R"({"mode": {"type": "str", "value": ")" + hostile + "\"}, \"" + hostile +
+                  R"(": {"type": "int", "value": 1}})"));
+  EXPECT_THAT(script_output("Functional.pad.0.forward", "", "--device cpu", 1),
+              HasSubstr("ERROR: torch.nn.functional.pad failed on cpu: TypeError"));
+  EXPECT_FALSE(fs::exists(scratch_ / "pwned"));
+  expect_no_lint(scripts_in(scratch_ / "out"));
+}
+
+TEST_F(OpGenerateScript, ChoosesTheDeviceThatIsAskedFor) {
+  extraction(R"("Torch.abs.0.forward": )" + forward(tensor("float32", "[2]", "1", "-1")));
+  EXPECT_THAT(script_output("Torch.abs.0.forward", "", "--device npu", 1),
+              HasSubstr("ERROR: torch finds no npu device here."));
+  EXPECT_THAT(script_output("Torch.abs.0.forward", "", "--devise npu", 2),
+              HasSubstr("unrecognized arguments: --devise"));
+  EXPECT_THAT(script_output("Torch.abs.0.forward", "", "--help"), HasSubstr("op_generate -i"));
+}
+
+TEST_F(OpGenerateScript, JudgesTheBenchmarkStandardByAGpusNumbers) {
+  extraction(R"("Functional.softmax.0.forward": )" +
+             forward(tensor("float32", "[8, 16]", "3", "-3"), R"({"dim": {"type": "int", "value": -1}})"));
+  const std::string key = "Functional.softmax.0.forward";
+  EXPECT_THAT(script_output(key, "", "--device cpu --save gpu.json"), Not(HasSubstr("Result")));
+  std::string numbers = read_file(scratch_ / "gpu.json");
+  const auto result = [&](const std::string& text) {
+    testing::write_file(scratch_ / "gpu.json", text);
+    const auto rows = rows_of(script_output(key, "", "--device cpu --against gpu.json"));
+    for (const auto& [title, value] : rows) {
+      if (title == "Result") return value;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(result(numbers), "pass");
+  static const std::regex maximum(R"(("Maximum Relative Error": )[^,]*)");
+  static const std::regex mean(R"(("Mean Relative Error": )[^,]*)");
+  std::smatch match;
+  ASSERT_TRUE(std::regex_search(numbers, match, std::regex(R"("Maximum Relative Error": ([^,]*))")));
+  const double largest = std::stod(match[1]);
+  ASSERT_TRUE(std::regex_search(numbers, match, std::regex(R"("Mean Relative Error": ([^,]*))")));
+  const double average = std::stod(match[1]);
+  const auto scaled = [&](const std::regex& what, double value) {
+    std::ostringstream number;
+    number << std::scientific << value;
+    return std::regex_replace(numbers, what, "$01" + number.str());
+  };
+  EXPECT_EQ(result(scaled(maximum, largest / 9)), "warning") << "up to ten times";
+  EXPECT_EQ(result(scaled(maximum, largest / 11)), "error");
+  EXPECT_EQ(result(scaled(mean, average / 1.9)), "warning") << "up to twice";
+  EXPECT_EQ(result(scaled(mean, average / 2.1)), "error");
+  testing::write_file(scratch_ / "gpu.json", "[]");
+  EXPECT_THAT(script_output(key, "", "--device cpu --against gpu.json", 1),
+              HasSubstr("--against does not hold the numbers"));
+}
+
+TEST_F(OpGenerateScript, OfRealDataSayWhichFileIsMissing) {
+  extraction(R"("Torch.abs.0.forward": )" +
+             forward(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [1], "data_name": "none.pt"})"));
+  const std::string real = R"(, "data_mode": "real_data")";
+  EXPECT_THAT(script_output("Torch.abs.0.forward", real, "", 1),
+              AllOf(HasSubstr("ERROR: The file path /"), HasSubstr("/none.pt does not exist.")));
+  scratch_.write("none.pt", "no tensor");
+  EXPECT_THAT(script_output("Torch.abs.0.forward", real, "", 1),
+              HasSubstr("load pt file " + scratch_.file("none.pt") + " failed"));
+}
+
+class OpGenerateMindSpore : public OpGenerateScript {
+ protected:
+  static std::string tensor(const std::string& dtype, const std::string& shape) {
+    return R"({"type": "mindspore.Tensor", "dtype": ")" + dtype + R"(", "shape": )" + shape +
+           R"(, "Max": 1.0, "Min": -1.0})";
+  }
+  // The details file that a script writes, run with a MindSpore that torch imitates.
+  testing::Rows details(const std::string& key) const {
+    fs::remove_all(scratch_ / "op_result_output");
+    const std::string command = "env PYTHONPATH=" + shell(tests_folder() + "/fake_mindspore") + " " +
+                                testing::torch_python() + " " + shell(scratch_ / "out" / (key + ".py"));
+    EXPECT_EQ(run_shell(scratch_.path(), command, scratch_ / "printed"), 0) << read_file(scratch_ / "printed");
+    return testing::read_csv(testing::csv_in(scratch_ / "op_result_output", "accuracy_checking_details_"));
+  }
+};
+
+TEST_F(OpGenerateMindSpore, ScriptsWriteThePairOfFilesOfAPreCheck) {
+  const std::string dump = scratch_.write(
+      "dump.json", R"({"framework": "mindspore", "task": "statistics", "dump_data_dir": null, "data": {
+    "Mint.where.0.forward": {"input_args": [)" +
+                       tensor("Bool", "[1, 4096]") +
+                       R"(, {"type": "int", "value": 0}, {"type": "int", "value": 1}], "input_kwargs": {}},
+    "Mint.matmul.0.forward": {"input_args": [)" +
+                       tensor("Float16", "[4, 8]") + ", " + tensor("Float16", "[8, 3]") + R"(], "input_kwargs": {}},
+    "Mint.matmul.0.backward": {"input": [)" +
+                       tensor("Float16", "[4, 3]") + R"(]},
+    "Tensor.sub.0.forward": {"input_args": [)" +
+                       tensor("BFloat16", "[3]") + R"(, {"type": "float", "value": 0.5}], "input_kwargs": {}}}})");
+  for (const char* key : {"Mint.where.0.forward", "Mint.matmul.0.backward", "Tensor.sub.0.forward"}) {
+    ASSERT_EQ(run({"--api", key, "-i", dump, "-o", scratch_.file("out"), "--iter_times", "2"}).exit_code, 0);
+  }
+  testing::Rows rows = details("Mint.where.0.forward");
+  ASSERT_EQ(rows.size(), 3U) << "a row of every iteration";
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"API Name", "Bench Dtype", "Tested Dtype", "Shape", "Cosine",
+                                               "MaxAbsErr", "MaxRelativeErr", "Status", "Message"}));
+  EXPECT_EQ(rows[1], (std::vector<std::string>{"Mint.where.0.forward.output.0", "Int64", "Int64", "(1, 4096)", "1.0",
+                                               "0.0", "0.0", "pass", ""}));
+  EXPECT_EQ(read_file(scratch_ / "printed"),
+            "There is neither an NPU nor a GPU here: the device is the cpu, which tests no NPU or GPU.\niter: "
+            "0:\niter: 1:\nCompare finished.\n");
+  const testing::Rows results =
+      testing::read_csv(testing::csv_in(scratch_ / "op_result_output", "accuracy_checking_result_"));
+  EXPECT_EQ(results.at(1), (std::vector<std::string>{"Mint.where.0", "pass", "", ""}));
+  rows = details("Tensor.sub.0.forward");
+  EXPECT_EQ(rows.at(1).at(1), "BFloat16");
+  EXPECT_EQ(rows.at(1).at(7), "pass");
+  expect_no_lint(scripts_in(scratch_ / "out"));
+  EXPECT_THAT(read_file(scratch_ / "out/Mint.where.0.json"), HasSubstr("\"framework\": \"mindspore\""));
+}
+
+}  // namespace
+}  // namespace msrun::op_generate

@@ -1,0 +1,369 @@
+// op_generate as its users see it: configurations, extractions, what it refuses. None of it needs Python.
+#include <gmock/gmock.h>
+
+#include <regex>
+
+#include "kernels/tensor/tensor.h"
+#include "tests/tools/op_generate_support.h"
+#include "tools/op_generate/python_text.h"
+#include "tools/op_generate/table.h"
+#include "tools/op_generate/torch_sum.h"
+
+namespace msrun::op_generate {
+namespace {
+
+using ::testing::AllOf;
+using testing::Finished;
+using ::testing::HasSubstr;
+using testing::read_file;
+using ::testing::StartsWith;
+using testing::test_data;
+using testing::write_file;
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+TEST(OpGeneratePython, NumbersAreThoseOfPythonsRepr) {
+  const std::vector<std::pair<double, std::string>> expected{{0, "0.0"},
+                                                             {-0.0, "-0.0"},
+                                                             {3, "3.0"},
+                                                             {0.1, "0.1"},
+                                                             {1e-4, "0.0001"},
+                                                             {1e-5, "1e-05"},
+                                                             {1e16, "1e+16"},
+                                                             {1e15, "1000000000000000.0"},
+                                                             {1.5e300, "1.5e+300"},
+                                                             {5e-324, "5e-324"},
+                                                             {123456.75, "123456.75"},
+                                                             {infinite, "inf"},
+                                                             {-infinite, "-inf"},
+                                                             {std::nan(""), "nan"},
+                                                             {8.145308845210285e-08, "8.145308845210285e-08"}};
+  for (const auto& [value, text] : expected) EXPECT_EQ(python_float(value), text);
+}
+
+TEST(OpGeneratePython, TextCannotLeaveItsQuotes) {
+  EXPECT_EQ(string_literal("a\"); import os; (\"\\\n\r\t\x01"), R"("a\"); import os; (\"\\\n\r\t\u0001")");
+  EXPECT_EQ(string_literal("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80"), R"("\u00e4\u20ac\ud83d\ude00")");
+  EXPECT_EQ(string_literal("\xFFz"), R"("\ufffdz")");
+}
+
+Tensor floats(DType dtype, const std::vector<double>& values) {
+  const std::int64_t size = static_cast<std::int64_t>(values.size());
+  return Tensor::from<double>(DType::float64, std::array{size}, values).to(dtype);
+}
+
+// The last column of a table, but for its first five rows.
+std::vector<std::string> cells(const Tensor& device, const Tensor& bench, Standard standard) {
+  std::vector<std::string> result;
+  std::istringstream lines(comparison_text(device, bench, standard));
+  static const std::regex row(R"(\| [^|]+\| ([^ |]+) *\|)");
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, match, row)) result.push_back(match[1]);
+  }
+  result.erase(result.begin(), result.begin() + std::min<std::ptrdiff_t>(4, std::ssize(result)));
+  return result;
+}
+
+TEST(OpGenerateTables, AddAsTorchDoes) {
+  const auto sum = [](int count, DType dtype) {
+    std::vector<double> values;
+    for (int i = 0; i < count; ++i) values.push_back(dtype == DType::float64 ? 0.1 * i : static_cast<float>(0.1 * i));
+    return torch_sum(values, dtype);
+  };
+  EXPECT_EQ(sum(0, DType::float64), 0);
+  EXPECT_EQ(sum(6, DType::float32), 1.5);
+  EXPECT_EQ(sum(1003, DType::float64), 50250.3) << "one by one it is 50250.299999999996";
+  EXPECT_EQ(sum(1003, DType::float32), 50250.30078125);
+  EXPECT_EQ(sum(20011, DType::float64), 20021005.5) << "one by one it is 20021005.499999996";
+  EXPECT_EQ(sum(20011, DType::float32), 20021004.0);
+}
+
+// The worked values of the format's description: two outputs in float32 and one in bfloat16.
+TEST(OpGenerateTables, HoldTheDocumentedValues) {
+  using Cells = std::vector<std::string>;
+  const Tensor device_a = floats(DType::float32, {1, 2.001, 0, -4, 5e-7});
+  const Tensor bench_a = floats(DType::float64, {1, 2, 0, -4, 4e-7});
+  EXPECT_EQ(cells(device_a, bench_a, Standard::binary_consistency), (Cells{"0.4", "error"}));
+  EXPECT_EQ(cells(device_a, bench_a, Standard::absolute_threshold), (Cells{"0.3333333432674408", "0.5", "error"}));
+  EXPECT_EQ(cells(device_a, bench_a, Standard::ulp),
+            (Cells{"3518437.1644672006", "704526.2328934402", "0.4000000059604645", "error"}));
+  EXPECT_EQ(
+      cells(device_a, bench_a, Standard::benchmark),
+      (Cells{"0.5", "0.0004999637603759766", "0.0001666545867919922", "0.0005773084232762552", "0.4000000059604645"}));
+  EXPECT_EQ(cells(device_a, bench_a, Standard::dual_1000), (Cells{"0.800000011920929", "error"}));
+
+  const Tensor device_inf = floats(DType::float32, {1, 2.001, 0, -4, 5e-7, infinite});
+  const Tensor bench_inf = floats(DType::float64, {1, 2, 0, -4, 4e-7, infinite});
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::binary_consistency), (Cells{"0.3333333333333333", "error"}));
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::absolute_threshold), (Cells{"0.3333333432674408", "0.5", "error"}));
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::ulp), (Cells{"nan", "nan", "0.3333333432674408", "error"}));
+  EXPECT_EQ(
+      cells(device_inf, bench_inf, Standard::benchmark),
+      (Cells{"0.5", "0.0004999637603759766", "0.0001666545867919922", "0.0005773084232762552", "0.3333333432674408"}));
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::dual_1000), (Cells{"0.6666666865348816", "error"}));
+
+  const Tensor device_c = floats(DType::bfloat16, {1, 2.002, 0.0005, -4});
+  const Tensor bench_c = floats(DType::float32, {1, 2, 0.0005, -4});
+  EXPECT_EQ(cells(device_c, bench_c, Standard::binary_consistency), (Cells{"0.25", "error"}));
+  EXPECT_EQ(cells(device_c, bench_c, Standard::absolute_threshold), (Cells{"0.0", "0.0", "pass"}));
+  EXPECT_EQ(cells(device_c, bench_c, Standard::ulp),
+            (Cells{"0.0720062255859375", "0.018001556396484375", "0.0", "pass"}));
+  EXPECT_EQ(cells(device_c, bench_c, Standard::benchmark), (Cells{"0.0", "0.0", "0.0", "0.0", "0.0"}));
+  EXPECT_EQ(cells(device_c, bench_c, Standard::dual_1000), (Cells{"1.0", "pass"}));
+}
+
+TEST(OpGenerateTables, SayWhatCannotBeCompared) {
+  const Tensor one = floats(DType::float32, {1});
+  const auto text = [](const Value& device, const Value& bench) {
+    return comparison_text(device, bench, Standard::benchmark);
+  };
+  EXPECT_EQ(text(one, 1.0), "ERROR: out_device and out_bench is not the same type!\n");
+  EXPECT_EQ(text(List{one}, List{}), "ERROR: len of out_device and out_bench is different!\n");
+  EXPECT_EQ(text(one, floats(DType::float32, {1, 2})), "ERROR: shape of out_device and out_bench is not equal!\n");
+  EXPECT_EQ(text(floats(DType::float32, {}), floats(DType::int64, {})),
+            "Both out_device and out_bench have zero elements.\n");
+  EXPECT_EQ(text(one, floats(DType::int64, {1})),
+            "ERROR: out_device dtype is torch.float32, out_bench dtype is torch.int64, not comparable.\n");
+  EXPECT_EQ(text(None{}, None{}), "ERROR: comparison of type <class 'NoneType'> is not supported.\n");
+  EXPECT_EQ(
+      text(List{std::int64_t{2}, List{true, std::string("a")}}, List{std::int64_t{3}, List{true, std::string("a")}}),
+      "index 0:\nERROR: out_device and out_bench is not equal!\nindex 1:\nindex 1.0:\n"
+      "PASS: out_device and out_bench equals.\nindex 1.1:\nPASS: out_device and out_bench equals.\n");
+}
+
+class OpGenerate : public OpGenerateTest {};
+
+TEST_F(OpGenerate, ExtractsAndLogsAsTheFixturesDo) {
+  for (const auto& entry : fs::directory_iterator(test_data("/op_generate"))) {
+    if (!entry.is_directory()) continue;
+    const fs::path folder = scratch_ / entry.path().filename().string();
+    fs::copy(entry.path(), folder, fs::copy_options::recursive);
+    const fs::path output = scratch_ / "output";
+    ASSERT_EQ(run_shell(folder, testing::programs() + "/op_generate -i config_op.json -o .", output), 0)
+        << read_file(output);
+    std::string printed =
+        std::regex_replace(read_file(output), std::regex(R"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) )"), "");
+    const std::string path = fs::canonical(folder).string();
+    for (std::size_t at = 0; (at = printed.find(path)) != std::string::npos;) printed.replace(at, path.size(), "{DIR}");
+    EXPECT_THAT(printed, StartsWith(read_file(folder / "expected/generate_log.txt"))) << folder;
+    std::string script = read_file(folder / "expected/script_name.txt");
+    script.erase(script.find_last_not_of('\n') + 1);
+    EXPECT_TRUE(fs::exists(folder / script)) << folder;
+    if (fs::exists(folder / "expected/extracted.json")) {
+      const fs::path extracted =
+          folder / (script.substr(0, script.find(".forward")).substr(0, script.find(".backward")) + ".json");
+      EXPECT_EQ(read_file(extracted), read_file(folder / "expected/extracted.json")) << folder;
+    }
+  }
+}
+
+TEST_F(OpGenerate, RunsNativelyOnTheInputsOfTheFixtures) {
+  for (const auto& entry : fs::directory_iterator(test_data("/op_generate"))) {
+    if (!entry.is_directory()) continue;
+    const fs::path folder = scratch_ / entry.path().filename().string();
+    fs::copy(entry.path(), folder, fs::copy_options::recursive);
+    const fs::path output = scratch_ / "output";
+    ASSERT_EQ(run_shell(folder,
+                        testing::programs() +
+                            "/op_generate -i config_op.json -o . --run --seed-mode stream --save-inputs in.json",
+                        output),
+              0)
+        << read_file(output);
+    EXPECT_EQ(read_file(folder / "in.json"), read_file(folder / "expected/inputs.json")) << folder;
+    // Rows, shapes and dtypes are those of the script; numbers of other kernels may differ.
+    const auto titles = [](const std::string& text) {
+      std::vector<std::string> result;
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("| Result") || line.starts_with('+') || line.find(" [INFO] ") != std::string::npos)
+          continue;
+        const bool is_number = line.find("Err") != std::string::npos || line.find("ratio") != std::string::npos;
+        line = line.substr(0, is_number ? line.find('|', 1) : line.find_last_not_of("| ") + 1);
+        result.push_back(std::regex_replace(line, std::regex(" +"), " "));
+      }
+      return result;
+    };
+    EXPECT_EQ(titles(read_file(output)), titles(read_file(folder / "expected/stdout.txt"))) << folder;
+  }
+}
+
+TEST_F(OpGenerate, RefusesFaultyConfigurationsInTheDocumentedWords) {
+  extraction(R"("Torch.add.0.forward": )" + forward(tensor("float32", "[2]", "1", "0")));
+  const auto config = [&](const std::string& text) { return scratch_.write("config_op.json", text); };
+  const std::string dump = scratch_.write("dump.json", R"({"framework": "pytorch", "data": {}})");
+  const std::string of_dump =
+      R"({"dump_json_path": ")" + dump + R"(", "extract_api_path": ")" + scratch_.file("new.json") + "\"";
+  EXPECT_EQ(refusal(scratch_.file("none.json")), "The file path " + scratch_.file("none.json") + " does not exist.\n");
+  EXPECT_EQ(refusal(""), "config_input path can not be empty, please check.\n");
+  EXPECT_THAT(refusal(config("{")), HasSubstr("Load json file "));
+  EXPECT_EQ(refusal(config(R"({"dump_json_path": "none.json", "extract_api_path": "x"})")),
+            "The file path none.json does not exist.\n");
+  EXPECT_EQ(refusal(config(of_dump + "}")), "api_name is missing.\n");
+  EXPECT_EQ(refusal(config(of_dump + R"(, "api_name": ""})")), "api_name is missing.\n");
+  EXPECT_EQ(refusal(config(of_dump + R"(, "api_name": "=Torch.add.0"})")),
+            "api name contains special characters, please check!\n");
+  EXPECT_EQ(refusal(config(of_dump + R"(, "api_name": "a;@b"})")),
+            "api name contains special characters, please check!\n");
+  const std::string long_name(301, 'a');
+  EXPECT_EQ(refusal(config(of_dump + R"(, "api_name": ")" + long_name + "\"}")),
+            "API name " + long_name + " is too long!\n");
+  EXPECT_EQ(refusal(config(R"({"api_name": ""})")), "extract_api_path is missing.\n");
+  EXPECT_EQ(refusal(config(R"({"extract_api_path": "/no/such.json"})")),
+            "The file path /no/such.json does not exist.\n");
+  EXPECT_EQ(refusal(configuration(R"(, "propagation": "up")")),
+            "propagation is invalid, it should be one of ['forward', 'backward']\n");
+  EXPECT_EQ(refusal(configuration(R"(, "data_mode": 1)")),
+            "data_mode is invalid, it should be one of ['random_data', 'real_data']\n");
+  for (const char* seed : {"true", "1.5", "1.0", "\"1\"", "1e3", "[]"}) {
+    EXPECT_EQ(refusal(configuration(std::string(R"(, "random_seed": )") + seed)),
+              "random_seed is invalid, it should be an int\n")
+        << seed;
+    EXPECT_EQ(refusal(configuration(std::string(R"(, "iter_times": )") + seed)),
+              "iter_times is invalid, it should be an int\n")
+        << seed;
+  }
+  EXPECT_EQ(refusal(configuration(R"(, "iter_times": 0)")), "iter_times should be an integer bigger than zero!\n");
+  EXPECT_EQ(refusal(configuration(R"(, "iter_times": 1001)")), "iter_times should not be greater than 1000!\n");
+  EXPECT_TRUE(!fs::exists(scratch_ / "out") || fs::is_empty(scratch_ / "out")) << "nothing is written";
+}
+
+TEST_F(OpGenerate, TakesTheDocumentedDefaults) {
+  extraction(R"("Torch.add.0.forward": )" +
+             forward(tensor("float32", "[2]", "1", "0") + R"(, {"type": "int", "value": 1})"));
+  EXPECT_EQ(run({"-i", configuration(), "-o", scratch_.file("out")}).exit_code, 0);
+  const std::string script = read_file(scratch_ / "out/Torch.add.0.forward.py");
+  for (const char* line : {"\"random_seed\": 1234,", "\"iter_times\": 1,", "\"data_mode\": \"random_data\",",
+                           "\"standard\": \"Absolute Threshold Standard\","}) {
+    EXPECT_THAT(script, HasSubstr(line));
+  }
+  EXPECT_EQ(
+      run({"-i", configuration(R"(, "random_seed": -5, "iter_times": 1000, "data_mode": "real_data", "unknown": {})"),
+           "-o", scratch_.file("out")})
+          .exit_code,
+      0);
+  const std::string other = read_file(scratch_ / "out/Torch.add.0.forward.py");
+  EXPECT_THAT(other, HasSubstr("\"random_seed\": -5,"));
+  EXPECT_THAT(other, HasSubstr("\"iter_times\": 1,")) << "real data run once";
+}
+
+TEST_F(OpGenerate, RefusesExtractionsInTheDocumentedWords) {
+  const std::string record = forward(tensor("float32", "[2]", "1", "0"));
+  const auto refused = [&](const std::string& text, const std::string& more = "") {
+    scratch_.write("call.json", text);
+    return refusal(configuration(more));
+  };
+  const std::string backward = R"(, "propagation": "backward")";
+  for (const char* empty : {"{}", "[]", "null", "0", "\"\""}) EXPECT_EQ(refused(empty), "json file is empty!\n");
+  EXPECT_EQ(refused("[1]"), "content of json file is not a dict!\n");
+  EXPECT_EQ(refused(R"({"A.a.0.forward": {}, "A.b.0.forward": {}, "A.c.0.forward": {}})"),
+            "json file has more than one API, the API only contains forward and backward info\n");
+  EXPECT_EQ(refused(R"({"Torch.abs.0.forward": {}})"), "Invalid forward API data in json_content!\n");
+  EXPECT_EQ(refused(R"({"Torch.abs.0.forward": )" + record + "}", backward),
+            "Backward propagation requires contains forward and backward info!\n");
+  EXPECT_EQ(refused(R"({"Torch.abs.0.forward": )" + record + R"(, "Torch.abs.0.backward": []})", backward),
+            "Invalid backward API data in json_content!\n");
+  EXPECT_EQ(refused(R"({"Torch.abs.0.forward": )" + record + R"(, "Torch.abs.0.backward": {"output": []}})", backward),
+            "Invalid backward API data in json_content!\n");
+  EXPECT_EQ(refused(R"({"NPU.npu_swiglu.0.forward": )" + record + "}"), "type NPU of API is not supported!\n");
+  EXPECT_EQ(refused(R"({"Module.a.Linear.0.forward": )" + record + "}"), "type Module of API is not supported!\n");
+  EXPECT_EQ(refused(R"({"Torch.abs.forward": )" + record + "}"), "Unexpected name in json: Torch.abs.forward\n");
+  EXPECT_EQ(refused(R"({"Torch.a.b.c.0.forward": )" + record + "}"),
+            "Unexpected name in json: Torch.a.b.c.0.forward\n");
+  EXPECT_EQ(refused(R"({"Torch.ab-s.0.forward": )" + record + "}"), "Unexpected name in json: Torch.ab-s.0.forward\n");
+  EXPECT_THAT(refused(R"({"Torch.nope.0.forward": )" + record + "}"), StartsWith("The API Torch.nope is not known"));
+  EXPECT_TRUE(!fs::exists(scratch_ / "out") || fs::is_empty(scratch_ / "out")) << "nothing is written";
+}
+
+TEST_F(OpGenerate, TellsForwardFromBackwardByItsName) {
+  const std::string record = forward(tensor("float32", "[2]", "1", "0", true));
+  extraction(R"("Torch.abs.0.backward": {"input": [)" + tensor("float32", "[2]", "1", "0") +
+             R"(]}, "Torch.abs.0.forward": )" + record);
+  EXPECT_EQ(run({"-i", configuration(), "-o", scratch_.file("out")}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(scratch_ / "out/Torch.abs.0.forward.py"));
+  EXPECT_EQ(run({"-i", configuration(R"(, "propagation": "backward")"), "-o", scratch_.file("out")}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(scratch_ / "out/Torch.abs.0.backward.py"));
+}
+
+TEST_F(OpGenerate, UsesNoOldExtraction) {
+  const std::string old = extraction(R"("Torch.abs.0.forward": )" + forward(tensor("float32", "[2]", "1", "0")));
+  const std::string dump = scratch_.write("dump.json", R"({"data": {"Torch.abs.01.forward": {}}})");
+  const std::string config =
+      scratch_.write("config_op.json", R"({"dump_json_path": ")" + dump +
+                                           R"(", "api_name": "Torch.abs.0", "extract_api_path": ")" + old + "\"}");
+  const Finished finished = run({"-i", config, "-o", scratch_.file("out")});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.out, HasSubstr("[WARNING] Warning: The api 'Torch.abs.0' does not exist in the file."));
+  EXPECT_THAT(finished.err, HasSubstr("is an old extraction and is not used."));
+  fs::remove(old);
+  EXPECT_EQ(run({"-i", config, "-o", scratch_.file("out")}).err,
+            "op_generate: The file path " + old + " does not exist.\n");
+}
+
+TEST_F(OpGenerate, WorksStraightFromADump) {
+  const std::string dump = testing::dump("zoo_stat").string();
+  const Finished finished = run({"--api", "Torch.matmul.0", "-i", dump, "-o", scratch_.file("out")});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_TRUE(fs::exists(scratch_ / "out/Torch.matmul.0.forward.py"));
+  EXPECT_THAT(finished.out, HasSubstr("Without Python: msrun -api_info " + dump + " --only Torch.matmul.0\n"));
+  EXPECT_EQ(run({"--api", "Torch.matmul.0.backward", "-i", dump, "-o", scratch_.file("out")}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(scratch_ / "out/Torch.matmul.0.backward.py"));
+  const Finished through_msrun = testing::msrun(
+      {"-f", "pytorch", "op_generate", "--api", "Torch.matmul.1", "-i", dump, "-o", scratch_.file("out")},
+      scratch_.path());
+  EXPECT_EQ(through_msrun.exit_code, 0) << through_msrun.err;
+  EXPECT_EQ(run({"--seed-mode", "stream", "-i", dump, "--api", "Torch.matmul.0"}).err,
+            "op_generate: --seed-mode needs --run\n");
+  EXPECT_THAT(run({"-i", dump}).err, HasSubstr("the option -o DIR is missing"));
+  EXPECT_THAT(run({"-i", dump, "-o", "x", "--propagation", "backward"}).err,
+              HasSubstr("--propagation needs --api NAME"));
+}
+
+TEST_F(OpGenerate, RefusesTensorsOutsideOfTheDump) {
+  for (const std::string name : {"../secret.pt", "/etc/passwd"}) {
+    const std::string dump = scratch_.write(
+        "dump.json",
+        R"({"dump_data_dir": "./data", "data": {"Torch.abs.0.forward": {"input_args": [{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [1], "data_name": ")" +
+            name + R"("}], "input_kwargs": {}}}})");
+    EXPECT_THAT(run({"--api", "Torch.abs.0", "-i", dump, "-o", scratch_.file("o")}).err,
+                HasSubstr("lies outside the folder of the dump and is not read"));
+    EXPECT_EQ(run({"--api", "Torch.abs.0", "-i", dump, "--allow-outside-data", "-o", scratch_.file("o")}).exit_code, 0);
+  }
+}
+
+TEST_F(OpGenerate, NamesTensorFilesAbsolutely) {
+  const std::string folder = test_data("/op_generate/06_mul_real_data");
+  const Finished finished = run({"--api", "Torch.mul.1", "-i", folder + "/dump.json", "-o", scratch_.file("o"),
+                                 "--data_mode", "real_data", "--run"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(read_file(scratch_ / "o/Torch.mul.1.forward.py"),
+              HasSubstr("\"data_name\": \"" + folder + "/dump_tensor_data/Torch.mul.1.forward.input.0.pt\""));
+}
+
+TEST_F(OpGenerate, RunsFusedOperatorsWithoutAScript) {
+  extraction(R"("NPU.npu_swiglu.0.forward": )" + forward(tensor("float16", "[2, 8]", "1", "-1")));
+  const Finished finished = run({"-i", configuration(), "-o", scratch_.file("out"), "--run"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Benchmark Standard"));
+  EXPECT_TRUE(fs::is_empty(scratch_ / "out"));
+}
+
+TEST_F(OpGenerate, SaysWhichRangesItCannotTake) {
+  const auto warnings = [&](const std::string& argument) {
+    extraction(R"("Torch.abs.0.forward": )" + forward(argument));
+    const Finished finished = run({"-i", configuration(), "-o", scratch_.file("out"), "--run"});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return finished.err;
+  };
+  EXPECT_THAT(warnings(tensor("float32", "[2]", "NaN", "-Infinity")),
+              AllOf(HasSubstr("arg_0 Max: nan lies outside of the range of the dtype; 3.4028234663852886e+38 is taken"),
+                    HasSubstr("arg_0 Min: -inf lies outside of the range of the dtype")));
+  EXPECT_THAT(warnings(tensor("int8", "[2]", "-3", "5")),
+              HasSubstr("arg_0: Min is greater than Max; they were exchanged."));
+  EXPECT_THAT(warnings(tensor("float16", "[3]", "null", "null")),
+              HasSubstr("arg_0: no range was recorded; all its values are 0."));
+  EXPECT_EQ(warnings(tensor("float32", "[0]", "null", "null")), "");
+}
+
+}  // namespace
+}  // namespace msrun::op_generate

@@ -1,0 +1,19 @@
+// The code_mapping command.
+#include <csignal>
+#include <iostream>
+
+#include "kernels/base/command_line/program.h"
+#include "kernels/base/guarded_main.h"
+#include "tools/code_mapping/command.h"
+
+int main(int argc, char** argv) {
+  using namespace msrun;
+  std::signal(SIGPIPE, SIG_IGN);
+  return guarded_main("code_mapping", [&] {
+    return print_or_run(code_mapping::parse_options(argc, argv), [](const code_mapping::Options& options) {
+      const int code = code_mapping::run(options);
+      if (!std::cout.flush()) throw UserError("the output could not be written");
+      return code;
+    });
+  });
+}

@@ -1,0 +1,145 @@
+#include "tools/op_generate/extraction.h"
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "kernels/io/files/file.h"
+#include "kernels/io/files/paths.h"
+#include "kernels/io/json/json_tree.h"
+#include "tools/op_generate/python_text.h"
+
+namespace msrun::op_generate {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Record {
+  std::string name;
+  std::unique_ptr<JsonTree> tree;
+};
+
+// What of a dump concerns one API.
+struct Selection {
+  std::vector<Record> records;  // in the order of the file; of one name the last, at the place of the first
+  bool has_data_folder = false;
+  std::string data_folder;
+  std::string framework;
+};
+
+bool is_of(std::string_view entry, const std::string& api) {
+  return entry.size() > api.size() + 1 && entry.starts_with(api) && entry[api.size()] == '.';
+}
+
+void read_records(JsonReader& reader, const std::string& path, const std::string& api, Selection& selection) {
+  if (reader.next() != JsonEvent::begin_object) reader.fail("data is no object");
+  while (reader.next() == JsonEvent::key) {
+    if (!is_of(reader.text(), api)) {
+      reader.skip_value();
+      continue;
+    }
+    std::string name(reader.text());
+    auto tree = std::make_unique<JsonTree>();
+    if (tree->read(reader) != JsonTree::Outcome::complete) {
+      throw UserError("The entry " + name + " of " + path + " is too large or nested too deeply.");
+    }
+    const auto same = std::ranges::find(selection.records, name, &Record::name);
+    if (same == selection.records.end()) {
+      selection.records.push_back({std::move(name), std::move(tree)});
+    } else {
+      same->tree = std::move(tree);
+    }
+  }
+}
+
+Selection select(const std::string& path, const std::string& api) try {
+  InputFile file(path);
+  JsonReader reader(path, [&](std::span<char> target) { return file.read(target); });
+  Selection selection;
+  if (reader.next() != JsonEvent::begin_object) reader.fail("a dump is one object");
+  while (reader.next() == JsonEvent::key) {
+    const std::string key(reader.text());
+    if (key == "data") {
+      read_records(reader, path, api, selection);
+      continue;
+    }
+    if (key != "dump_data_dir" && key != "framework") {
+      reader.skip_value();
+      continue;
+    }
+    JsonTree value;
+    if (value.read(reader) != JsonTree::Outcome::complete) continue;
+    const std::string text(value.root().is_string() ? value.root().text() : std::string_view());
+    if (key == "framework") selection.framework = text;
+    if (key == "dump_data_dir") {
+      selection.data_folder = text;
+      selection.has_data_folder = !value.root().is_null();
+    }
+  }
+  reader.next();  // nothing but white space may follow
+  return selection;
+} catch (const FileError& error) {
+  throw UserError(error.what());
+}
+
+// Puts the folder of the data in front of the names of tensor files.
+class DataNames {
+ public:
+  DataNames(std::string folder, bool allow_outside) : folder_(std::move(folder)), allow_outside_(allow_outside) {}
+
+  std::string operator()(std::string_view key, std::string_view text) const {
+    if (key != "data_name" || folder_.empty()) return std::string(text);
+    const fs::path name(text);
+    const bool climbs = std::ranges::find(name, fs::path("..")) != name.end();
+    if (!allow_outside_ && (name.is_absolute() || climbs)) {
+      throw UserError((fs::path(folder_) / name).string() +
+                      " lies outside the folder of the dump and is not read (--allow-outside-data allows it).");
+    }
+    return (fs::path(folder_) / name).string();
+  }
+
+ private:
+  std::string folder_;
+  bool allow_outside_;
+};
+
+std::string extraction_text(const Selection& selection, bool allow_outside) {
+  constexpr std::size_t indentation = 4;
+  const DataNames names(selection.data_folder, allow_outside);
+  std::string text = "{";
+  const auto member = [&](const std::string& name, const std::string& value) {
+    text += (text.size() > 1 ? ",\n    " : "\n    ") + string_literal(name) + ": " + value;
+  };
+  for (const Record& record : selection.records) {
+    member(record.name, json_text(record.tree->root(), indentation, names));
+  }
+  const bool mindspore = selection.framework == "mindspore" || selection.framework == "mindtorch";
+  if (mindspore && selection.has_data_folder) member("real_data_path", string_literal(selection.data_folder));
+  if (mindspore) member("framework", string_literal(selection.framework));
+  return text + "\n}";
+}
+
+}  // namespace
+
+void extract(const Configuration& configuration, bool allow_outside,
+             const std::function<void(const char* level, const std::string& text)>& log) {
+  const Selection selection = select(configuration.dump_path, configuration.api);
+  const fs::path target = fs::absolute(configuration.extraction_path).lexically_normal();
+  if (selection.records.empty()) {
+    log("WARNING", "Warning: The api '" + configuration.api + "' does not exist in the file.");
+    std::error_code error;
+    if (!fs::exists(target, error)) throw UserError("The file path " + target.string() + " does not exist.");
+    throw UserError("The file " + target.string() + " is an old extraction and is not used.");
+  }
+  const std::string text = extraction_text(selection, allow_outside);
+  prepare_output_directory(target.parent_path().string());
+  AtomicFile file(target.string());
+  file.write(text);
+  file.commit();
+  log("INFO", "The api '" + configuration.api + "' has been successfully extracted and saved in: " + target.string());
+}
+
+}  // namespace msrun::op_generate

@@ -1,0 +1,19 @@
+// The op_generate command.
+#include <csignal>
+#include <iostream>
+
+#include "kernels/base/command_line/program.h"
+#include "kernels/base/guarded_main.h"
+#include "tools/op_generate/command.h"
+
+int main(int argc, char** argv) {
+  using namespace msrun;
+  std::signal(SIGPIPE, SIG_IGN);
+  return guarded_main("op_generate", [&] {
+    return print_or_run(op_generate::parse_options(argc, argv), [](const op_generate::Options& options) {
+      const int code = op_generate::run(options);
+      if (!std::cout.flush()) throw UserError("the output could not be written");
+      return code;
+    });
+  });
+}

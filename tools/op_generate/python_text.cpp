@@ -1,0 +1,152 @@
+#include "tools/op_generate/python_text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "kernels/base/text.h"
+
+namespace msrun::op_generate {
+
+namespace {
+
+constexpr std::size_t step = 4;  // blanks
+
+std::string hex4(unsigned value) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text = "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) text += digits[(value >> shift) & 15U];
+  return text;
+}
+
+// The code point of a well-formed character of this many bytes.
+unsigned code_point(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0);
+  unsigned value = byte(0) & (0xFFU >> (character.size() + 1));
+  for (std::size_t i = 1; i < character.size(); ++i) value = (value << 6) | (byte(i) & 0x3FU);
+  return value;
+}
+
+void append_escaped(std::string& out, unsigned code) {
+  static const std::map<unsigned, std::string_view> short_forms{
+      {'"', "\\\""}, {'\\', "\\\\"}, {'\n', "\\n"}, {'\r', "\\r"}, {'\t', "\\t"}, {'\b', "\\b"}, {'\f', "\\f"}};
+  if (const auto found = short_forms.find(code); found != short_forms.end()) {
+    out += found->second;
+  } else if (code >= 0x20 && code < 0x7F) {
+    out += static_cast<char>(code);
+  } else if (code < 0x10000) {
+    out += hex4(code);
+  } else {
+    out += hex4(0xD800 + ((code - 0x10000) >> 10)) + hex4(0xDC00 + ((code - 0x10000) & 0x3FFU));
+  }
+}
+
+// As JSON has them; Python's literals are written elsewhere.
+std::string json_number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
+  return python_float(value);
+}
+
+// The last of the members of one name, at the place of the first, as Python reads an object.
+std::vector<JsonNode> members(const JsonNode& object) {
+  std::vector<JsonNode> result;
+  std::map<std::string_view, std::size_t> places;
+  for (const JsonNode member : object) {
+    const auto [place, is_new] = places.emplace(member.key(), result.size());
+    if (is_new) {
+      result.push_back(member);
+    } else {
+      result[place->second] = member;
+    }
+  }
+  return result;
+}
+
+class JsonWriter {
+ public:
+  explicit JsonWriter(const ChangeText& change) : change_(change) {}
+
+  void write(const JsonNode& node, std::string_view key, std::size_t indentation) {
+    switch (node.kind()) {
+      case JsonEvent::begin_object:
+        return container(members(node), '{', '}', true, key, indentation);
+      case JsonEvent::begin_array: {
+        std::vector<JsonNode> entries;
+        for (const JsonNode entry : node) entries.push_back(entry);
+        return container(entries, '[', ']', false, key, indentation);
+      }
+      case JsonEvent::string:
+        text_ += string_literal(change_(key, node.text()));
+        return;
+      case JsonEvent::integer:
+        text_ += std::to_string(node.integer());
+        return;
+      case JsonEvent::real:
+        text_ += json_number(node.number());
+        return;
+      case JsonEvent::boolean:
+        text_ += node.boolean() ? "true" : "false";
+        return;
+      default:
+        text_ += "null";
+    }
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void container(const std::vector<JsonNode>& entries, char open, char close, bool named, std::string_view key,
+                 std::size_t indentation) {
+    text_ += open;
+    bool first = true;
+    for (const JsonNode& entry : entries) {
+      text_ += first ? "\n" : ",\n";
+      first = false;
+      text_.append(indentation + step, ' ');
+      if (named) text_ += string_literal(entry.key()) + ": ";
+      write(entry, named ? entry.key() : key, indentation + step);
+    }
+    if (!entries.empty()) text_.append(1, '\n').append(indentation, ' ');
+    text_ += close;
+  }
+
+  const ChangeText& change_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string python_float(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
+  std::array<char, 64> digits{};
+  const double size = std::abs(value);
+  const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
+  const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, format);
+  std::string text(digits.data(), error == std::errc{} ? end : digits.data());
+  if (plain && text.find('.') == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string string_literal(std::string_view text) {
+  constexpr unsigned replacement = 0xFFFD;
+  std::string result = "\"";
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    append_escaped(result, length == 0 ? replacement : code_point(text.substr(0, length)));
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return result + '"';
+}
+
+std::string json_text(const JsonNode& node, std::size_t indentation, const ChangeText& change) {
+  JsonWriter writer(change);
+  writer.write(node, {}, indentation);
+  return writer.take();
+}
+
+}  // namespace msrun::op_generate

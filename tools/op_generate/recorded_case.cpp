@@ -1,0 +1,255 @@
+#include "tools/op_generate/recorded_case.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "kernels/base/error.h"
+#include "kernels/io/dump/dump_dialect.h"
+#include "kernels/io/dump/dump_value.h"
+#include "kernels/io/files/paths.h"
+#include "kernels/io/json/json_tree.h"
+#include "tools/common/whole_file.h"
+
+namespace msrun::op_generate {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t max_extraction_bytes = std::uint64_t{64} << 20;
+constexpr std::string_view framework_key = "framework";
+constexpr std::string_view data_path_key = "real_data_path";
+constexpr std::array torch_types{"Functional", "Tensor", "Torch"};
+constexpr std::string_view npu_type = "NPU";
+constexpr std::int64_t pytorch_seed = 1234;
+constexpr std::int64_t mindspore_seed = 42;
+
+std::optional<JsonNode> member(const JsonNode& object, std::string_view key) {
+  std::optional<JsonNode> found;
+  if (!object.is_object()) return found;
+  for (const JsonNode node : object) {
+    if (node.key() == key) found.emplace(node);
+  }
+  return found;
+}
+
+std::string text_of(const JsonNode& object, std::string_view key) {
+  const std::optional<JsonNode> found = member(object, key);
+  return found && found->is_string() ? std::string(found->text()) : std::string();
+}
+
+// What Python takes for false.
+bool is_empty_value(const JsonNode& node) {
+  switch (node.kind()) {
+    case JsonEvent::begin_object:
+    case JsonEvent::begin_array:
+      return node.count() == 0;
+    case JsonEvent::string:
+      return node.text().empty();
+    case JsonEvent::integer:
+    case JsonEvent::real:
+      return node.number() == 0;
+    case JsonEvent::boolean:
+      return !node.boolean();
+    default:
+      return true;
+  }
+}
+
+bool is_record(const std::optional<JsonNode>& node) { return node && node->is_object() && node->count() > 0; }
+
+// The members of an extraction that are records of an API, by name, in the order of the file.
+struct Members {
+  std::optional<JsonNode> forward;
+  std::optional<JsonNode> backward;
+  std::size_t count = 0;
+  std::string base;  // the name without direction
+  std::size_t forward_records = 0;
+  bool is_one_api = true;
+};
+
+Members members_of(const JsonNode& root) {
+  Members members;
+  std::optional<std::string> base;
+  for (const JsonNode node : root) {
+    if (node.key() == framework_key || node.key() == data_path_key) continue;
+    ++members.count;
+    std::string_view name = node.key();
+    const std::optional<Direction> direction = split_direction(node.key(), name);
+    if (!direction) throw UserError("Unexpected name in json: " + std::string(node.key()));
+    members.is_one_api = members.is_one_api && (!base || *base == name);
+    base = name;
+    if (*direction == Direction::forward) ++members.forward_records;
+    (*direction == Direction::forward ? members.forward : members.backward).emplace(node);
+  }
+  members.base = base.value_or("");
+  return members;
+}
+
+void check_members(const Members& members, Direction propagation, bool mindspore) {
+  if (members.count > 2) {
+    throw UserError("json file has more than one API, the API only contains forward and backward info");
+  }
+  if (!is_record(members.forward)) throw UserError("Invalid forward API data in json_content!");
+  if (mindspore && propagation == Direction::forward && members.forward_records == 2) {
+    throw UserError("json file has more than one API, the API only contains forward info");
+  }
+  if (!members.is_one_api) {
+    throw UserError("json file has more than one API, the API only contains forward and backward info");
+  }
+  if (propagation == Direction::forward) return;
+  if (members.count < 2) throw UserError("Backward propagation requires contains forward and backward info!");
+  if (!is_record(members.backward)) throw UserError("Invalid backward API data in json_content!");
+}
+
+bool holds_type(const JsonNode& node, std::string_view type) {
+  if (!node.is_object() && !node.is_array()) return false;
+  if (node.is_object() && text_of(node, "type") == type) return true;
+  for (const JsonNode below : node) {
+    if (holds_type(below, type)) return true;
+  }
+  return false;
+}
+
+Framework framework_of(const JsonNode& root) {
+  std::string word = text_of(root, framework_key);
+  std::ranges::transform(word, word.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (word == "mindtorch") return Framework::mindtorch;
+  if (word == "mindspore" || word == "ms") return Framework::mindspore;
+  if (!word.empty()) return Framework::pytorch;
+  return holds_type(root, "mindspore.Tensor") ? Framework::mindspore : Framework::pytorch;
+}
+
+// Type, API and index of the name. Throws UserError for names that no call has, and unknown APIs.
+void name_call(const std::string& name, bool natively, RecordedCase& result) {
+  constexpr std::string_view harmless = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  const std::string type = name.substr(0, name.find('.'));
+  const bool is_mint = result.framework != Framework::pytorch && type == "Mint";
+  const bool is_supported = std::ranges::count(torch_types, type) > 0 || is_mint || (natively && type == npu_type);
+  if (!is_supported) throw UserError("type " + type + " of API is not supported!");
+  const std::optional<ApiName> parts = ApiName::parse(name);
+  if (!parts || name.find_first_not_of(harmless) != std::string::npos || parts->api.empty() || parts->index.empty()) {
+    throw UserError("Unexpected name in json: " + result.key());
+  }
+  if (operator_of(parts->type, parts->api) == nullptr) {
+    throw UserError("The API " + parts->type + "." + parts->api + " is not known (msrun --list-apis lists all).");
+  }
+  result.type = parts->type;
+  result.api = parts->api;
+}
+
+// Where the files of real data lie: a name that is not absolute begins in the folder that the program is run in, in
+// that of the dump, or in the folder that the extraction names.
+class DataFiles {
+ public:
+  DataFiles(const Configuration& configuration, const JsonNode& root) {
+    folders_.emplace_back(fs::current_path());
+    for (const std::string& path : {configuration.dump_path, configuration.extraction_path}) {
+      if (!path.empty()) folders_.push_back(fs::absolute(path).parent_path());
+    }
+    if (const std::string folder = text_of(root, data_path_key); !folder.empty()) {
+      for (std::size_t i = folders_.size(); i-- > 0;) folders_.push_back(folders_[i] / folder);
+    }
+  }
+
+  std::string absolute(const std::string& name) const {
+    std::error_code error;
+    for (const fs::path& folder : folders_) {
+      const fs::path path = (folder / name).lexically_normal();
+      if (fs::exists(path, error)) return path.string();
+    }
+    return (folders_.front() / name).lexically_normal().string();
+  }
+
+ private:
+  std::vector<fs::path> folders_;
+};
+
+// Values that can be rebuilt, the tensors with absolute paths in data_path.
+Value usable(const Value& value, const DataFiles& files) {
+  return transform_leaves(value, [&](const Value& leaf) -> Value {
+    if (const auto* unsupported = leaf.get<Unsupported>()) throw UserError(unsupported->reason);
+    const TensorSpec* spec = recorded_tensor(leaf);
+    if (spec == nullptr) return leaf;
+    auto changed = std::make_shared<TensorSpec>(*spec);
+    if (!spec->file().empty()) changed->data_path = files.absolute(spec->file());
+    return std::shared_ptr<const TensorSpec>(std::move(changed));
+  });
+}
+
+DumpEntry entry_of(const JsonNode& record, std::string_view name) {
+  ValueReader reader{pytorch_dump()};
+  DumpEntry entry;
+  if (const auto args = member(record, "input_args"); args && args->is_array()) {
+    entry.args = reader.list(*args, Where("input_args"));
+  }
+  if (const auto kwargs = member(record, "input_kwargs"); kwargs && kwargs->is_object()) {
+    entry.kwargs = reader.dict(*kwargs, Where("input_kwargs"));
+  }
+  pytorch_dump().complete(name, entry);
+  return entry;
+}
+
+List gradients_of(const JsonNode& record) {
+  for (const char* key : {"grad_input", "input"}) {
+    const std::optional<JsonNode> list = member(record, key);
+    if (!list || !list->is_array()) continue;
+    ValueReader reader{pytorch_dump()};
+    return reader.list(*list, Where(key));
+  }
+  throw UserError("Invalid backward API data in json_content!");
+}
+
+}  // namespace
+
+const Operator* operator_of(const std::string& type, const std::string& api) {
+  if (const Operator* found = find_operator(type, api)) return found;
+  // The dumper shortens the names of families such as torch.fft; others write them out.
+  const std::size_t dot = api.find('.');
+  if (dot == std::string::npos || type != "Torch") return nullptr;
+  std::string canonical = api;
+  canonical[dot] = '_';
+  return find_canonical(canonical);
+}
+
+bool has_script(const RecordedCase& recorded) { return recorded.type != npu_type; }
+
+RecordedCase read_case(const Configuration& configuration, bool natively) {
+  const std::string path = fs::absolute(configuration.extraction_path).lexically_normal().string();
+  const std::string bytes = read_whole_file(path, max_extraction_bytes);
+  JsonTree tree;
+  JsonReader reader(path, memory_source(bytes));
+  if (tree.read(reader) != JsonTree::Outcome::complete) {
+    throw UserError("The file " + path + " is too large or nested too deeply for one API.");
+  }
+  reader.next();  // nothing but white space may follow
+  const JsonNode root = tree.root();
+  RecordedCase result;
+  result.framework = framework_of(root);
+  result.propagation = configuration.propagation;
+  result.data_mode = configuration.data_mode;
+  result.iterations = configuration.iterations;
+  result.seed = configuration.seed.value_or(result.framework == Framework::pytorch ? pytorch_seed : mindspore_seed);
+  check_iterations(result.iterations, result.framework != Framework::pytorch);
+  if (is_empty_value(root)) throw UserError("json file is empty!");
+  if (!root.is_object()) throw UserError("content of json file is not a dict!");
+  const Members members = members_of(root);
+  check_members(members, result.propagation, result.framework != Framework::pytorch);
+  result.name = members.base;
+  name_call(members.base, natively, result);
+
+  const DataFiles files(configuration, root);
+  const DumpEntry entry = entry_of(*members.forward, members.forward->key());
+  for (const Value& value : entry.args) result.args.push_back(usable(value, files));
+  for (const auto& [key, value] : entry.kwargs) result.kwargs.emplace_back(key, usable(value, files));
+  if (result.propagation == Direction::backward) {
+    for (const Value& value : gradients_of(*members.backward)) result.gradients.push_back(usable(value, files));
+  }
+  result.standard = select_standard(result.api, DType::float32, false, Policy::per_api);
+  return result;
+}
+
+}  // namespace msrun::op_generate

@@ -1,0 +1,44 @@
+// The one call that is reproduced, as an extraction describes it (op_generate_and_code_mapping.md A.3, A.4).
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "kernels/api/operators.h"
+#include "kernels/compare/standards.h"
+#include "tools/op_generate/configuration.h"
+
+namespace msrun::op_generate {
+
+enum class Framework : std::uint8_t { pytorch, mindspore, mindtorch };
+
+struct RecordedCase {
+  std::string name;  // "Functional.softmax.0"
+  std::string type;  // "Functional"
+  std::string api;   // "softmax", "fft.fft"
+  Framework framework = Framework::pytorch;
+  Direction propagation = Direction::forward;
+  DataMode data_mode = DataMode::random_data;
+  std::int64_t seed = 0;
+  std::int64_t iterations = 1;
+  Standard standard = Standard::benchmark;  // of floating outputs
+  List args;                                // tensor leaves are TensorSpecs, whose files have absolute paths
+  Dict kwargs;
+  List gradients;  // of the outputs; only for backward
+
+  // "Functional.softmax.0.forward"
+  std::string key() const { return name + "." + direction_text(propagation); }
+};
+
+// Throws UserError in the documented words if the extraction does not hold what the configuration asks for, is of an
+// API that is not known, or has an argument that cannot be rebuilt. natively: fused NPU operators, which no script can
+// call everywhere, are taken as well.
+RecordedCase read_case(const Configuration& configuration, bool natively);
+
+// The operator that is called; null if msrun has none.
+const Operator* operator_of(const std::string& type, const std::string& api);
+
+// Whether a script can call it.
+bool has_script(const RecordedCase& recorded);
+
+}  // namespace msrun::op_generate

@@ -1,0 +1,310 @@
+#include "tools/op_generate/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "kernels/tensor/tensor.h"
+#include "tools/op_generate/metric_limits.h"
+#include "tools/op_generate/python_text.h"
+#include "tools/op_generate/torch_sum.h"
+
+namespace msrun::op_generate {
+
+namespace {
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+constexpr const char* passes = "pass";
+constexpr const char* fails = "error";
+
+// The number as a tensor of the dtype holds it.
+double rounded(DType dtype, double value) {
+  switch (dtype) {
+    case DType::float64:
+      return value;
+    case DType::float16:
+      return to_float(to_half(static_cast<float>(value)));
+    case DType::bfloat16:
+      return to_float(to_bfloat16(static_cast<float>(value)));
+    default:
+      return static_cast<float>(value);
+  }
+}
+
+// torch divides whole numbers in float32.
+double quotient(std::int64_t part, double whole) { return static_cast<float>(part) / static_cast<float>(whole); }
+
+std::vector<double> values_of(const Tensor& tensor) {
+  const Tensor wide = tensor.to(DType::float64).contiguous();
+  const double* first = wide.data<double>();
+  return {first, first + wide.numel()};
+}
+
+// The largest value; NaN if there is one.
+double largest(std::span<const double> values) {
+  double result = -std::numeric_limits<double>::infinity();
+  for (const double value : values) result = std::isnan(value) || value > result ? value : result;
+  const bool has_nan = std::ranges::any_of(values, [](double value) { return std::isnan(value); });
+  return has_nan ? std::numeric_limits<double>::quiet_NaN() : result;
+}
+
+// A cell: a count of nothing is the whole number 0, everything else a float.
+std::string cell(std::optional<double> value) { return value ? python_float(*value) : "0"; }
+
+// The quantities that the standards share, element by element, with the roundings of torch's operators.
+class FloatPair {
+ public:
+  FloatPair(const Tensor& device, const Tensor& bench)
+      : device_type_(device.dtype()),
+        bench_type_(bench.dtype()),
+        wide_(promote(device.dtype(), bench.dtype())),
+        limits_(limits_of(device.dtype())),
+        device_(values_of(device)),
+        bench_(values_of(bench)),
+        narrow_(values_of(bench.to(device.dtype()))) {
+    const double eps = bench_type_ == DType::float64 ? 0x1p-52 : 0x1p-23;
+    const double small = rounded(bench_type_, limits_.small);
+    for (std::size_t i = 0; i < device_.size(); ++i) {
+      abs_err_.push_back(rounded(wide_, std::abs(device_[i] - bench_[i])));
+      rel_err_.push_back(rounded(wide_, abs_err_[i] / rounded(bench_type_, std::abs(bench_[i]) + eps)));
+      const bool finite = std::isfinite(device_[i]) && std::isfinite(narrow_[i]);
+      small_.push_back(finite && std::abs(bench_[i]) <= small);
+      normal_.push_back(finite && !small_.back());
+    }
+  }
+
+  // Of the small values those whose error is too large.
+  std::optional<double> small_errors() const {
+    const double limit = rounded(wide_, limits_.small_atol);
+    return share(small_, [&](std::size_t i) { return abs_err_[i] > limit; });
+  }
+
+  std::optional<double> relative_errors() const {
+    const double limit = rounded(wide_, limits_.rtol);
+    return share(normal_, [&](std::size_t i) { return rel_err_[i] > limit; });
+  }
+
+  double within_a_thousandth() const {
+    const double limit = rounded(wide_, 0.001);
+    return quotient(std::ranges::count_if(rel_err_, [&](double error) { return error < limit; }), count());
+  }
+
+  double balance() const {
+    std::int64_t above = 0;
+    for (std::size_t i = 0; i < device_.size(); ++i)
+      above += device_[i] > narrow_[i] ? 1 : device_[i] < narrow_[i] ? -1 : 0;
+    return quotient(std::abs(above), count());
+  }
+
+  struct Ulp {
+    double largest;
+    double mean;
+    double proportion;
+  };
+  Ulp ulp() const {
+    const DType wide = device_type_ == DType::float32 ? DType::float64 : DType::float32;
+    std::vector<double> errors;
+    for (std::size_t i = 0; i < device_.size(); ++i) {
+      const double bench = rounded(wide, bench_[i]);
+      const double log2 = rounded(
+          wide, wide == DType::float64 ? std::log2(std::abs(bench)) : std::log2(static_cast<float>(std::abs(bench))));
+      double exponent = bench == 0 ? 0 : std::floor(log2);
+      if (!std::isnan(exponent)) exponent = std::max(exponent, static_cast<double>(limits_.min_exponent));
+      const double scale = rounded(wide, std::exp2(limits_.mantissa_bits - exponent));
+      const double difference = rounded(wide, std::abs(rounded(wide, device_[i]) - bench));
+      errors.push_back(rounded(wide, difference * scale));
+    }
+    const auto over = std::ranges::count_if(errors, [&](double error) { return error > limits_.ulp_limit; });
+    return {largest(errors), rounded(wide, torch_sum(errors, wide) / count()), quotient(over, count())};
+  }
+
+  struct Errors {
+    double largest;
+    double mean;
+    double root_mean_square;
+  };
+  // Of the normal values; nothing if there are none.
+  std::optional<Errors> errors() const {
+    std::vector<double> relative;
+    std::vector<double> squares;
+    for (std::size_t i = 0; i < device_.size(); ++i) {
+      if (!normal_[i]) continue;
+      relative.push_back(rel_err_[i]);
+      squares.push_back(rounded(wide_, abs_err_[i] * abs_err_[i]));
+    }
+    if (relative.empty()) return std::nullopt;
+    const auto normal = static_cast<double>(relative.size());
+    const double mean = rounded(wide_, torch_sum(relative, wide_) / normal);
+    const double mean_square = rounded(wide_, torch_sum(squares, wide_) / normal);
+    return Errors{largest(relative), mean, rounded(wide_, std::sqrt(mean_square))};
+  }
+
+ private:
+  double count() const { return static_cast<double>(device_.size()); }
+
+  std::optional<double> share(const std::vector<bool>& of, const std::function<bool(std::size_t)>& is) const {
+    std::int64_t all = 0;
+    std::int64_t part = 0;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      if (!of[i]) continue;
+      ++all;
+      part += is(i) ? 1 : 0;
+    }
+    if (all == 0) return std::nullopt;
+    return quotient(part, static_cast<double>(all));
+  }
+
+  DType device_type_;
+  DType bench_type_;
+  DType wide_;
+  const MetricLimits& limits_;
+  std::vector<double> device_;
+  std::vector<double> bench_;
+  std::vector<double> narrow_;  // the benchmark in the device's dtype
+  std::vector<double> abs_err_;
+  std::vector<double> rel_err_;
+  std::vector<bool> small_;
+  std::vector<bool> normal_;
+};
+
+void add_binary(const Tensor& device, const Tensor& bench, Rows& rows) {
+  std::int64_t unequal = 0;
+  for (std::int64_t i = 0; i < device.numel(); ++i) {
+    const bool equal =
+        is_floating(device.dtype()) ? device.item(i) == bench.item(i) : device.int_item(i) == bench.int_item(i);
+    unequal += equal ? 0 : 1;
+  }
+  const double rate = static_cast<double>(unequal) / static_cast<double>(device.numel());
+  rows.emplace_back("Error Rate", python_float(rate));
+  rows.emplace_back("Result", unequal == 0 ? passes : fails);
+}
+
+void add_ulp(const FloatPair& pair, DType device, Rows& rows) {
+  const FloatPair::Ulp ulp = pair.ulp();
+  const std::optional<DType> listed = limits_of(device).dtype;
+  const ComparisonLimits& limits = comparison_limits(torch_name(listed.value_or(DType::float32)));
+  rows.emplace_back("Maximum ULP Error", python_float(ulp.largest));
+  rows.emplace_back("Mean ULP Error", python_float(ulp.mean));
+  rows.emplace_back("ULP Error Proportion", python_float(ulp.proportion));
+  rows.emplace_back("Result", ulp.mean < limits.ulp_mean || ulp.proportion < limits.ulp_proportion ? passes : fails);
+}
+
+void add_benchmark(const FloatPair& pair, Rows& rows) {
+  const std::optional<FloatPair::Errors> errors = pair.errors();
+  const auto of = [&](double FloatPair::Errors::*field) {
+    return cell(errors ? std::optional(*errors.*field) : std::nullopt);
+  };
+  rows.emplace_back("Small Value Error Proportion", cell(pair.small_errors()));
+  rows.emplace_back("Maximum Relative Error", of(&FloatPair::Errors::largest));
+  rows.emplace_back("Mean Relative Error", of(&FloatPair::Errors::mean));
+  rows.emplace_back("Root Mean Squared Error", of(&FloatPair::Errors::root_mean_square));
+  rows.emplace_back("Error Balance", python_float(pair.balance()));
+}
+
+void add_absolute(const FloatPair& pair, Rows& rows) {
+  const std::optional<double> relative = pair.relative_errors();
+  const std::optional<double> absolute = pair.small_errors();
+  rows.emplace_back("Relative Error Ratio", cell(relative));
+  rows.emplace_back("Absolute Error Ratio", cell(absolute));
+  rows.emplace_back("Result", relative.value_or(0) == 0 && absolute.value_or(0) == 0 ? passes : fails);
+}
+
+void add_metrics(const Tensor& device, const Tensor& bench, Standard standard, Rows& rows) {
+  if (standard == Standard::binary_consistency) return add_binary(device, bench, rows);
+  const FloatPair pair(device, bench);
+  if (standard == Standard::absolute_threshold) return add_absolute(pair, rows);
+  if (standard == Standard::ulp) return add_ulp(pair, device.dtype(), rows);
+  if (standard != Standard::dual_1000) return add_benchmark(pair, rows);
+  const double ratio = pair.within_a_thousandth();
+  rows.emplace_back("Thousandth ratio", python_float(ratio));
+  rows.emplace_back("Result", ratio > dual_1000_limit ? passes : fails);
+}
+
+std::string grid(const Rows& rows) {
+  std::size_t left = 0;
+  std::size_t right = 0;
+  for (const auto& [name, value] : rows) {
+    left = std::max(left, name.size() + 2);
+    right = std::max(right, value.size() + 2);
+  }
+  const auto line = [&](char c) { return "+" + std::string(left, c) + "+" + std::string(right, c) + "+\n"; };
+  std::string text = line('-');
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& [name, value] = rows[i];
+    text += "| " + name + std::string(left - 1 - name.size(), ' ') + "| " + value +
+            std::string(right - 1 - value.size(), ' ') + "|\n" + line(i == 0 ? '=' : '-');
+  }
+  return text;
+}
+
+enum class Kind : std::uint8_t { real, integer, boolean, complex };
+
+Kind kind_of(const Tensor& tensor) {
+  if (is_floating(tensor.dtype())) return Kind::real;
+  if (is_complex(tensor.dtype())) return Kind::complex;
+  return tensor.dtype() == DType::boolean ? Kind::boolean : Kind::integer;
+}
+
+std::string tensors_text(const Tensor& device, const Tensor& bench, Standard standard) {
+  if (!std::ranges::equal(device.shape(), bench.shape()))
+    return "ERROR: shape of out_device and out_bench is not equal!\n";
+  if (device.numel() == 0) return "Both out_device and out_bench have zero elements.\n";
+  const std::string device_type(torch_name(device.dtype()));
+  const std::string bench_type(torch_name(bench.dtype()));
+  if (kind_of(device) != kind_of(bench) || kind_of(device) == Kind::complex) {
+    return "ERROR: out_device dtype is " + device_type + ", out_bench dtype is " + bench_type + ", not comparable.\n";
+  }
+  const Standard own = kind_of(device) == Kind::real ? standard : Standard::binary_consistency;
+  std::string shape;
+  for (const std::int64_t size : device.shape()) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+  Rows rows{{"Metric", "Value"},
+            {"Shape", "torch.Size([" + shape + "])"},
+            {"Dtype of out_device", device_type},
+            {"Dtype of out_bench", bench_type},
+            {"Compare Standard", standard_title(own)}};
+  add_metrics(device, bench, own, rows);
+  return grid(rows);
+}
+
+bool equal_values(const Value& a, const Value& b) {
+  if (const bool* flag = a.get<bool>()) return *flag == *b.get<bool>();
+  if (const auto* integer = a.get<std::int64_t>()) return *integer == *b.get<std::int64_t>();
+  if (const auto* text = a.get<std::string>()) return *text == *b.get<std::string>();
+  const double x = *a.get<double>();
+  const double y = *b.get<double>();
+  return x == y || (std::isnan(x) && std::isnan(y));
+}
+
+std::string outputs_text(const Value& device, const Value& bench, Standard standard, const std::string& index) {
+  if (device.variant().index() != bench.variant().index()) {
+    return "ERROR: out_device and out_bench is not the same type!\n";
+  }
+  if (const List* list = device.get<List>()) {
+    const List& other = *bench.get<List>();
+    if (list->size() != other.size()) return "ERROR: len of out_device and out_bench is different!\n";
+    std::string text;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const std::string place = index + std::to_string(i);
+      text += "index " + place + ":\n" + outputs_text((*list)[i], other[i], standard, place + ".");
+    }
+    return text;
+  }
+  if (const Tensor* tensor = device.get<Tensor>()) return tensors_text(*tensor, *bench.get<Tensor>(), standard);
+  const bool is_plain =
+      device.is<bool>() || device.is<std::int64_t>() || device.is<double>() || device.is<std::string>();
+  if (!is_plain) return "ERROR: comparison of type <class '" + python_type(device) + "'> is not supported.\n";
+  return equal_values(device, bench) ? "PASS: out_device and out_bench equals.\n"
+                                     : "ERROR: out_device and out_bench is not equal!\n";
+}
+
+}  // namespace
+
+std::string comparison_text(const Value& device, const Value& bench, Standard standard) {
+  return outputs_text(device, bench, standard, "");
+}
+
+}  // namespace msrun::op_generate

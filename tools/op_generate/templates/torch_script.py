@@ -1,0 +1,471 @@
+"""Runs one recorded API call on a device and compares it with the CPU in higher precision.
+
+    python SCRIPT [--device cpu|cuda|npu] [--save FILE] [--against FILE]
+
+It needs torch 1.13 or later and nothing else. What was recorded stands below as CASE; change it to try other shapes,
+ranges or values. Written by msrun op_generate.
+"""
+import argparse
+import importlib
+import json
+import math
+import os
+import sys
+
+import torch
+
+try:
+    importlib.import_module("torch_npu")
+except (ImportError, OSError, RuntimeError):
+    pass  # no NPU can be used then, which --device npu says
+
+CASE = {}
+LIMITS = {}
+
+FLOAT_TYPES = {"float16", "half", "bfloat16", "float32", "float", "float64", "double"}
+INTEGER_TYPES = {"uint8", "int8", "int16", "short", "int32", "int", "int64", "long"}
+RAISED = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
+
+BINARY = "Binary Equality Standard"
+ABSOLUTE = "Absolute Threshold Standard"
+ULP = "ULP error Standard"
+THOUSANDTH = "Thousandth Standard"
+BENCHMARK = "Benchmark Standard"
+
+# Stands for a recorded device, whichever it was: each side has its own.
+THE_DEVICE = object()
+
+# Where recordings shorten the name of a function that is not directly in torch.
+FAMILIES = ("linalg", "special", "fft", "_VF")
+
+
+def report(text):
+    print(text, file=sys.stderr)
+
+
+# The recorded call -------------------------------------------------------------------------------------------------
+
+
+def find_attribute(root, path):
+    value = root
+    for name in path.split("."):
+        value = getattr(value, name, None)
+    return value
+
+
+def find_api():
+    namespace, name = CASE["namespace"], CASE["api_name"]
+    found = find_attribute(importlib.import_module("torch"), namespace + "." + name if namespace else name)
+    if namespace == "Tensor" and found is None and name == "__imatmul__":
+        found = torch.Tensor.__matmul__
+    if namespace == "Tensor" and found is not None and not callable(found):
+        descriptor = found
+        return lambda tensor: descriptor.__get__(tensor)
+    for family in FAMILIES:
+        if found is None and not namespace:
+            found = find_attribute(torch, family + "." + name)
+    if not callable(found):
+        sys.exit("ERROR: torch %s has no %s." % (torch.__version__, CASE["api"]))
+    return found
+
+
+# Data --------------------------------------------------------------------------------------------------------------
+
+
+def short_dtype(text):
+    return text.split(".")[-1]
+
+
+def load_tensor(path):
+    if not os.path.exists(path):
+        sys.exit("ERROR: The file path %s does not exist." % path)
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True).detach()
+    except Exception as error:
+        sys.exit("ERROR: load pt file %s failed: %s" % (path, error))
+
+
+def bound(value, limit, name):
+    """A recorded extremum as a finite number; limit is the end of the dtype's range that takes its place."""
+    if math.isfinite(value) and abs(value) <= abs(limit):
+        return value
+    report("%s: %r lies outside of the range of the dtype; %r is taken in its place." % (name, value, limit))
+    return limit
+
+
+def random_float(shape, dtype, low, high):
+    data = torch.rand(shape, dtype=dtype)
+    scale, limit = high - low, torch.finfo(dtype).max
+    if abs(scale) <= limit:
+        return data * scale + low
+    part = data.to(torch.float64)
+    return (low * (1 - part) + high * part).clamp(-limit, limit).to(dtype)
+
+
+def random_integer(shape, dtype, low, high):
+    if high == torch.iinfo(torch.int64).max:
+        return torch.randint(low, high, shape, dtype=dtype)
+    return torch.randint(low, high + 1, shape, dtype=dtype)
+
+
+def random_tensor(info):
+    name, shape, kind = info["parameter_name"], tuple(info["shape"]), short_dtype(info["dtype"])
+    if kind not in FLOAT_TYPES and kind not in INTEGER_TYPES and kind != "bool":
+        sys.exit("ERROR: %s is not supported!" % info["dtype"])
+    dtype = getattr(torch, kind)
+    low, high = info["Min"], info["Max"]
+    if 0 in shape or low is None or high is None:
+        if 0 not in shape:
+            report("%s: no range was recorded; all its values are 0." % name)
+        return torch.zeros(shape, dtype=dtype)
+    if kind == "bool":
+        ends = sorted([int(low) if math.isfinite(low) else 0, int(high) if math.isfinite(high) else 1])
+        return torch.randint(ends[0], ends[1] + 1, shape) > 0
+    limits = torch.finfo(dtype) if kind in FLOAT_TYPES else torch.iinfo(dtype)
+    low, high = bound(low, limits.min, name + " Min"), bound(high, limits.max, name + " Max")
+    if kind in FLOAT_TYPES:
+        data = random_float(shape, dtype, low, high)
+    else:
+        low, high = int(low), int(high)
+        if low > high:
+            report("%s: Min is greater than Max; they were exchanged." % name)
+            low, high = high, low
+        data = random_integer(shape, dtype, low, high)
+    flat = data.reshape(-1)
+    flat[0] = low
+    flat[-1] = high
+    return flat.reshape(shape)
+
+
+def build_value(info):
+    """What a description stands for; tensors on the CPU in their recorded dtype."""
+    kind, value = info["type"], info.get("value")
+    if kind == "torch.Tensor":
+        real = CASE["data_mode"] == "real_data" and "data_name" in info
+        data = load_tensor(info["data_name"]) if real else random_tensor(info)
+    elif kind == "torch.dtype":
+        data = getattr(torch, short_dtype(value))
+    elif kind == "torch.device":
+        data = THE_DEVICE
+    elif kind == "slice":
+        data = slice(*value)
+    else:
+        data = Ellipsis
+    return data
+
+
+def get_input(info):
+    """Arguments in the place of their descriptions, the tensors with their mark that gradients are wanted."""
+    if isinstance(info, list):
+        return [get_input(entry) for entry in info]
+    if not isinstance(info, dict):
+        return info
+    if info["type"] == "dict":
+        return {key: get_input(entry) for key, entry in info["value"].items()}
+    value = build_value(info)
+    if isinstance(value, torch.Tensor):
+        return Leaf(value, info["requires_grad"] and value.dtype.is_floating_point)
+    return value
+
+
+class Leaf:
+    """A tensor that was built, before it is copied to the device and to the benchmark."""
+
+    def __init__(self, tensor, requires_grad):
+        self.tensor = tensor
+        self.requires_grad = requires_grad
+
+    def on(self, device, raised):
+        dtype = RAISED.get(self.tensor.dtype, self.tensor.dtype) if raised else self.tensor.dtype
+        copy = self.tensor.to(device=device, dtype=dtype, copy=True).detach()
+        return copy.requires_grad_(True) if self.requires_grad else copy
+
+
+class Side:
+    """The device or the benchmark: where its tensors are and whether their precision is raised."""
+
+    def __init__(self, device, raised):
+        self.device = device
+        self.raised = raised
+        self.wanted = []  # tensors whose gradients are asked for, in the order of the arguments
+
+    def value(self, built, name=None):
+        if isinstance(built, list):
+            return [self.value(entry) for entry in built]
+        if isinstance(built, dict):
+            return {key: self.value(entry) for key, entry in built.items()}
+        if built is THE_DEVICE or (name == "device" and isinstance(built, str)):
+            return self.device
+        if not isinstance(built, Leaf):
+            return built
+        copy = built.on(self.device, self.raised)
+        if not built.requires_grad:
+            return copy
+        self.wanted.append(copy)
+        return copy.clone()  # calls that work in place may not change a leaf
+
+    def forward(self, api, args, kwargs):
+        args = [self.value(entry) for entry in args]
+        kwargs = {key: self.value(entry, key) for key, entry in kwargs.items()}
+        # A list as index would pick elements; what was recorded is x[1, 2].
+        if CASE["api_name"] in ("__getitem__", "__setitem__") and len(args) > 1 and isinstance(args[1], list):
+            args[1] = tuple(args[1])
+        output = api(*args, **kwargs)
+        return args[0] if output is None and args else output
+
+    def backward(self, output, gradients):
+        outputs = list(output) if isinstance(output, (list, tuple)) else [output]
+        pairs = [(out, self.value(gradient)) for out, gradient in zip(outputs, gradients)
+                 if isinstance(out, torch.Tensor) and out.requires_grad and isinstance(gradient, Leaf)]
+        return torch.autograd.grad([out for out, _ in pairs], self.wanted,
+                                   [gradient.to(out.dtype) for out, gradient in pairs], allow_unused=True)
+
+
+def run(api, side, args, kwargs, gradients):
+    try:
+        output = side.forward(api, args, kwargs)
+        return output if CASE["propagation"] == "forward" else side.backward(output, gradients)
+    except Exception as error:
+        where = "the benchmark" if side.raised else str(side.device)
+        sys.exit("ERROR: %s failed on %s: %s: %s" % (CASE["api"], where, type(error).__name__, error))
+
+
+# Comparison --------------------------------------------------------------------------------------------------------
+
+
+def dtype_limits(dtype):
+    return LIMITS.get(short_dtype(str(dtype)), LIMITS["default"])
+
+
+def share(mask, of):
+    count = torch.sum(of)
+    return 0 if count == 0 else (torch.sum(mask & of) / count).item()
+
+
+class Pair:
+    """The quantities that the standards share, of a floating output and its benchmark."""
+
+    def __init__(self, device, bench):
+        self.device = device
+        self.bench = bench
+        self.limits = dtype_limits(device.dtype)
+        self.narrow = bench.to(device.dtype)
+        self.abs_err = torch.abs(device - bench)
+        eps = 2.0 ** -52 if bench.dtype == torch.float64 else 2.0 ** -23
+        self.rel_err = self.abs_err / (torch.abs(bench) + eps)
+        finite = torch.isfinite(device) & torch.isfinite(self.narrow)
+        self.small = finite & (torch.abs(bench) <= self.limits["small"])
+        self.normal = finite & ~self.small
+
+    def small_value_errors(self):
+        return share(self.abs_err > self.limits["small_atol"], self.small)
+
+
+def binary_rows(device, bench):
+    rate = (device != bench).sum().item() / device.numel()
+    return [("Error Rate", rate)], "pass" if rate == 0 else "error"
+
+
+def absolute_rows(pair):
+    relative = share(pair.rel_err > pair.limits["rtol"], pair.normal)
+    absolute = pair.small_value_errors()
+    return ([("Relative Error Ratio", relative), ("Absolute Error Ratio", absolute)],
+            "pass" if relative == 0 and absolute == 0 else "error")
+
+
+def ulp_rows(pair):
+    limits = pair.limits
+    wide = torch.float64 if pair.device.dtype == torch.float32 else torch.float32
+    bench = pair.bench.to(wide)
+    exponent = torch.where(bench == 0, torch.zeros_like(bench), torch.floor(torch.log2(torch.abs(bench))))
+    exponent = torch.max(exponent, torch.full_like(exponent, limits["min_exponent"]))
+    ulp = torch.abs(pair.device.to(wide) - bench) * torch.pow(torch.full_like(exponent, 2.0),
+                                                              limits["mantissa_bits"] - exponent)
+    mean = torch.mean(ulp).item()
+    proportion = (torch.sum(ulp > limits["ulp_limit"]) / ulp.numel()).item()
+    passes = mean < limits["ulp_mean"] or proportion < limits["ulp_proportion"]
+    return ([("Maximum ULP Error", torch.max(ulp).item()), ("Mean ULP Error", mean),
+             ("ULP Error Proportion", proportion)], "pass" if passes else "error")
+
+
+def thousandth_rows(pair):
+    ratio = (torch.sum(pair.rel_err < 0.001) / pair.rel_err.numel()).item()
+    return [("Thousandth ratio", ratio)], "pass" if ratio > LIMITS["thousandth"] else "error"
+
+
+def benchmark_rows(pair):
+    count = torch.sum(pair.normal)
+    rel_err = pair.rel_err[pair.normal]
+    square = torch.square(pair.abs_err[pair.normal])
+    difference = pair.device - pair.narrow
+    balance = torch.abs(torch.sum(difference > 0) - torch.sum(difference < 0)) / difference.numel()
+    return [("Small Value Error Proportion", pair.small_value_errors()),
+            ("Maximum Relative Error", 0 if count == 0 else torch.max(rel_err).item()),
+            ("Mean Relative Error", 0 if count == 0 else (torch.sum(rel_err) / count).item()),
+            ("Root Mean Squared Error", 0 if count == 0 else torch.sqrt(torch.sum(square) / count).item()),
+            ("Error Balance", balance.item())]
+
+
+class Comparison:
+    """Prints the tables of outputs and keeps their numbers. The Benchmark Standard is judged against those of a GPU."""
+
+    def __init__(self, against=None):
+        self.kept = []
+        self.against = against
+
+    def print_grid(self, rows):
+        left = max(len(name) for name, _ in rows) + 2
+        right = max(len(value) for _, value in rows) + 2
+        print("+" + "-" * left + "+" + "-" * right + "+")
+        for i, (name, value) in enumerate(rows):
+            print("| " + name.ljust(left - 1) + "| " + value.ljust(right - 1) + "|")
+            line = "=" if i == 0 else "-"
+            print("+" + line * left + "+" + line * right + "+")
+
+    def benchmark_result(self, metrics):
+        if self.against is None:
+            return [], None
+        place = len(self.kept)
+        other = self.against[place] if place < len(self.against) else None
+        if not isinstance(other, dict) or set(other) != {name for name, _ in metrics}:
+            sys.exit("ERROR: --against does not hold the numbers of this call.")
+        rows, result = [], "pass"
+        for name, value in metrics:
+            gpu = float(other[name])
+            ratio = value / gpu if gpu != 0 else (1.0 if value == 0 else math.inf)
+            rows.append((name + " Ratio", ratio))
+            warning = LIMITS["warning_maximum"] if name == "Maximum Relative Error" else LIMITS["warning"]
+            if not ratio <= warning:
+                result = "error"
+            elif not ratio <= LIMITS["pass"] and result == "pass":
+                result = "warning"
+        return rows, result
+
+    def tensors(self, device, bench):
+        device, bench = device.detach().cpu(), bench.detach().cpu()
+        if device.shape != bench.shape:
+            print("ERROR: shape of out_device and out_bench is not equal!")
+            return
+        if device.numel() == 0:
+            print("Both out_device and out_bench have zero elements.")
+            return
+        kinds = [torch.bool if tensor.dtype == torch.bool else
+                 "float" if tensor.dtype.is_floating_point else
+                 "complex" if tensor.dtype.is_complex else "int" for tensor in (device, bench)]
+        if kinds[0] != kinds[1] or kinds[0] == "complex":
+            print("ERROR: out_device dtype is %s, out_bench dtype is %s, not comparable." % (device.dtype, bench.dtype))
+            return
+        standard = CASE["standard"] if kinds[0] == "float" else BINARY
+        if standard == BINARY:
+            metrics, result = binary_rows(device, bench)
+        elif standard == BENCHMARK:
+            metrics = benchmark_rows(Pair(device, bench))
+            ratios, result = self.benchmark_result(metrics)
+        else:
+            compare = {ABSOLUTE: absolute_rows, ULP: ulp_rows, THOUSANDTH: thousandth_rows}[standard]
+            metrics, result = compare(Pair(device, bench))
+        self.kept.append(dict(metrics))
+        rows = [("Metric", "Value"), ("Shape", str(device.shape)), ("Dtype of out_device", str(device.dtype)),
+                ("Dtype of out_bench", str(bench.dtype)), ("Compare Standard", standard)]
+        rows += [(name, str(value)) for name, value in metrics]
+        if standard == BENCHMARK:
+            rows += [(name, str(value)) for name, value in ratios]
+        if result is not None:
+            rows.append(("Result", result))
+        self.print_grid(rows)
+
+    def outputs(self, device, bench, index=""):
+        if type(device) is not type(bench):
+            print("ERROR: out_device and out_bench is not the same type!")
+        elif isinstance(device, (list, tuple, dict)):
+            if len(device) != len(bench):
+                print("ERROR: len of out_device and out_bench is different!")
+                return
+            keys = list(device) if isinstance(device, dict) else range(len(device))
+            for place, key in enumerate(keys):
+                name = index + str(place)
+                print("index %s:" % name)
+                if isinstance(bench, dict) and key not in bench:
+                    print("ERROR: out_device and out_bench is not equal!")
+                else:
+                    self.outputs(device[key], bench[key], name + ".")
+        elif isinstance(device, torch.Tensor):
+            self.tensors(device, bench)
+        elif isinstance(device, (bool, int, float, str)):
+            equal = device == bench or (device != device and bench != bench)
+            print("PASS: out_device and out_bench equals." if equal else
+                  "ERROR: out_device and out_bench is not equal!")
+        else:
+            print("ERROR: comparison of type %s is not supported." % type(device))
+
+
+# The run -----------------------------------------------------------------------------------------------------------
+
+
+def has_npu():
+    npu = getattr(torch, "npu", None)
+    return npu is not None and npu.is_available()
+
+
+def choose_device(wanted):
+    available = {"cuda": torch.cuda.is_available(), "npu": has_npu(), "cpu": True}
+    if wanted is not None and not available[wanted]:
+        sys.exit("ERROR: torch finds no %s device here." % wanted)
+    if wanted is None:
+        wanted = next(name for name in ("cuda", "npu", "cpu") if available[name])
+        if wanted == "cpu":
+            report("There is neither an NPU nor a GPU here: the device is the cpu, which tests no NPU or GPU.")
+    return torch.device(wanted)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(
+        description="Runs %s on a device and compares it with the CPU in higher precision." % CASE["name"],
+        epilog="The same case without Python: " + CASE["native"].replace("%", "%%"))
+    parser.add_argument("--device", choices=["cpu", "cuda", "npu"], help="default: a GPU or NPU if there is one")
+    parser.add_argument("--save", metavar="FILE", help="keep the numbers, to be given to --against elsewhere")
+    parser.add_argument("--against", metavar="FILE",
+                        help="numbers of a GPU's run: judges the Benchmark Standard by the ratio to them, up to 1 pass, "
+                             "up to 2 (maximum relative error: 10) warning")
+    # Words that are no options are those of whoever runs the script from a program of his own.
+    options, rest = parser.parse_known_args()
+    unknown = [word for word in rest if word.startswith("-")]
+    if unknown:
+        parser.error("unrecognized arguments: " + " ".join(unknown))
+    return options
+
+
+def read_numbers(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            kept = json.load(file)
+    except (OSError, ValueError) as error:
+        sys.exit("ERROR: %s cannot be read: %s" % (path, error))
+    if not isinstance(kept, list):
+        sys.exit("ERROR: %s does not hold what --save writes." % path)
+    return kept
+
+
+def main():
+    options = parse_options()
+    comparison = Comparison(read_numbers(options.against) if options.against else None)
+    device = choose_device(options.device)
+    api = find_api()
+    torch.manual_seed(CASE["random_seed"])
+    for i in range(CASE["iter_times"]):
+        print("iter: %d:" % i)
+        args = get_input(CASE["args"])
+        kwargs = {key: get_input(info) for key, info in CASE["kwargs"].items()}
+        gradients = get_input(CASE["gradients"])
+        out_device = run(api, Side(device, False), args, kwargs, gradients)
+        out_bench = run(api, Side(torch.device("cpu"), True), args, kwargs, gradients)
+        print("Compare result:")
+        comparison.outputs(out_device, out_bench)
+    print("Compare finished.")
+    if options.save:
+        with open(options.save, "w", encoding="utf-8") as file:
+            json.dump(comparison.kept, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
