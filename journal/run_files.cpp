@@ -10,18 +10,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view result_prefix = "accuracy_checking_result_";
-constexpr std::string_view details_prefix = "accuracy_checking_details_";
+constexpr std::string_view result_prefix = "accuracy_checking_result";
+constexpr std::string_view details_prefix = "accuracy_checking_details";
 constexpr std::string_view csv_suffix = ".csv";
-constexpr std::string_view journal_prefix = "accuracy_checking_";
+constexpr std::string_view journal_prefix = "accuracy_checking";
 constexpr std::string_view journal_suffix = ".journal";
 constexpr std::size_t stamp_length = 14;
 
-// The stamp of a name between its prefix and its suffix; nothing if it has no such form.
+// The stamp of a name between its prefix and its suffix, which may be missing; nothing if it has no such form.
 std::optional<std::string> stamp_of(const std::string& name, std::string_view prefix, std::string_view suffix) {
-  if (name.size() != prefix.size() + stamp_length + suffix.size()) return std::nullopt;
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
-  std::string stamp = name.substr(prefix.size(), stamp_length);
+  if (name.size() == prefix.size() + suffix.size()) return std::string();
+  if (name.size() != prefix.size() + 1 + stamp_length + suffix.size() || name[prefix.size()] != '_') {
+    return std::nullopt;
+  }
+  std::string stamp = name.substr(prefix.size() + 1, stamp_length);
   const bool digits = std::all_of(stamp.begin(), stamp.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (!digits) return std::nullopt;
   return stamp;
@@ -34,9 +37,12 @@ RunFiles run_files(const std::string& directory, const std::string& stamp) {
   files.directory = directory.empty() ? "." : directory;
   files.stamp = stamp;
   const std::string folder = files.directory + (files.directory.ends_with('/') ? "" : "/");
-  files.result = folder + std::string(result_prefix) + stamp + std::string(csv_suffix);
-  files.details = folder + std::string(details_prefix) + stamp + std::string(csv_suffix);
-  files.journal = folder + std::string(journal_prefix) + stamp + std::string(journal_suffix);
+  const auto path = [&](std::string_view prefix, std::string_view suffix) {
+    return folder + std::string(prefix) + (stamp.empty() ? "" : "_" + stamp) + std::string(suffix);
+  };
+  files.result = path(result_prefix, csv_suffix);
+  files.details = path(details_prefix, csv_suffix);
+  files.journal = path(journal_prefix, journal_suffix);
   return files;
 }
 

@@ -10,7 +10,7 @@ namespace msrun {
 // The files of one run, all sharing one timestamp.
 struct RunFiles {
   std::string directory;  // of the three files; never empty
-  std::string stamp;      // YYYYmmddHHMMSS
+  std::string stamp;      // YYYYmmddHHMMSS; empty: the names have none, accuracy_checking_result.csv and so on
   std::string result;     // accuracy_checking_result_<stamp>.csv
   std::string details;    // accuracy_checking_details_<stamp>.csv
   std::string journal;    // accuracy_checking_<stamp>.journal

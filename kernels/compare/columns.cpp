@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/compare/att_measures.h"
 #include "kernels/compare/details.h"
 
 namespace msrun {
@@ -29,13 +30,12 @@ constexpr std::array<Column, metric_count> pytorch{{
 
 constexpr ColumnSet pytorch_set{1, {"Bench Dtype", "DEVICE Dtype", "Shape"}, pytorch, append_cell_text};
 
-constexpr std::array sets{&pytorch_set};
-
 }  // namespace
 
 const ColumnSet& pytorch_columns() { return pytorch_set; }
 
 const ColumnSet* find_columns(std::uint8_t id) {
+  static const std::array sets{&pytorch_set, &att_columns()};
   const auto* found = std::ranges::find(sets, id, &ColumnSet::id);
   return found == sets.end() ? nullptr : *found;
 }

@@ -33,7 +33,7 @@ class SideBuilder {
       const Tensor* tensor = leaf.get<Tensor>();
       if (tensor == nullptr) return leaf;
       if (!benchmark_) return input(*tensor);
-      const Tensor raised = raise(*tensor, plan_);
+      const Tensor raised = raise(*tensor, plan_, inputs_.size());
       const auto& change = inputs_.empty() && options_.change_first ? options_.change_first : options_.change_input;
       return input(change && is_floating(raised.dtype()) ? change(raised) : raised);
     });
@@ -93,7 +93,15 @@ void run_backward(const Value& output, const MaterialisedCall& call, const List&
     if (options.only_output && *options.only_output != i) continue;
     const Tensor* gradient = gradients[i].get<Tensor>();
     const Var* var = outputs[i].get<Var>();
-    if (gradient == nullptr || var == nullptr) continue;
+    if (var == nullptr) continue;
+    if (gradient == nullptr && call.implicit_gradient && outputs.size() == 1 && var->tensor().numel() == 1) {
+      tape.backward(*var, Tensor::full(var->dtype(), var->tensor().shape(), 1));
+      any = true;
+    }
+    if (gradient == nullptr && call.implicit_gradient && outputs.size() == 1 && !any) {
+      throw SkipError("grad can be implicitly created only for scalar outputs");
+    }
+    if (gradient == nullptr) continue;
     // With several outputs those without a graph simply get no gradient; a single one must have it.
     if (!var->requires_grad() && outputs.size() > 1) continue;
     Tensor upstream = options.benchmark ? raise_gradient(*gradient, plan) : *gradient;

@@ -113,11 +113,16 @@ class Builder {
 
   Tensor generate(const TensorSpec& spec, const std::string& path) const {
     const DType dtype = converted(dtype_of(spec), changes_);
-    if (options_.stream != nullptr) {
-      return random_tensor(dtype, spec.shape, range_of(spec), *options_.stream, RangeRule::torch);
+    if (options_.literal_ranges && recorded_elements(spec) == 0) {
+      throw SkipError("No random data can be made for a tensor without elements: its shape is " +
+                      tuple_text(spec.shape) + ".");
     }
+    const RangeRule rule = options_.literal_ranges      ? RangeRule::literal
+                           : options_.stream != nullptr ? RangeRule::torch
+                                                        : RangeRule::finite;
+    if (options_.stream != nullptr) return random_tensor(dtype, spec.shape, range_of(spec), *options_.stream, rule);
     Philox words(random_key(options_.seed, call_.name, path));
-    return random_tensor(dtype, spec.shape, range_of(spec), words);
+    return random_tensor(dtype, spec.shape, range_of(spec), words, rule);
   }
 
   const ApiCall& call_;
@@ -292,7 +297,7 @@ MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& opti
   return result;
 }
 
-std::uint64_t stream_words(const ApiCall& call, bool real_data) {
+std::uint64_t stream_words(const ApiCall& call, bool real_data, bool literal_ranges) {
   const std::optional<ApiName> name = ApiName::parse(call.name);
   if (!name) return 0;
   const OperatorTraits& traits = traits_of(*name);
@@ -300,12 +305,13 @@ std::uint64_t stream_words(const ApiCall& call, bool real_data) {
   List args = call.args;
   Dict kwargs = call.kwargs;
   if (traits.adapt != nullptr) traits.adapt(args, kwargs);
+  const RangeRule rule = literal_ranges ? RangeRule::literal : RangeRule::finite;
   std::uint64_t words = 0;
   const auto count = [&](const Value& tree) {
     for_each_leaf(tree, [&](const Value& leaf) {
       const TensorSpec* spec = recorded_tensor(leaf);
       if (spec == nullptr || (real_data && has_file(*spec))) return;
-      words += random_words_needed(converted(dtype_of(*spec), changes), spec->shape, range_of(*spec));
+      words += random_words_needed(converted(dtype_of(*spec), changes), spec->shape, range_of(*spec), rule);
     });
   };
   try {

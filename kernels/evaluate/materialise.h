@@ -23,6 +23,8 @@ struct MaterialiseOptions {
   std::vector<std::filesystem::path> data_folders;
   // Rounds the float32 inputs of operators that run in HF32 (6.6).
   bool round_to_hf32 = true;
+  // The recorded extrema are taken as they are (RangeRule::literal), and a tensor without elements is refused.
+  bool literal_ranges = false;
 };
 
 // Whether the backward of a call is run, by the rules of 5.2 that depend on the call and its operator. A message makes
@@ -46,6 +48,11 @@ struct MaterialisedCall {
   std::string output_dtype;
   // Whether the device casts as it did under autocast when the call was recorded.
   bool autocast = true;
+  // The benchmark raises each tensor by what came before it, as the old pre-check does (att_layout.md 5); otherwise all
+  // become one dtype.
+  bool raises_one_by_one = false;
+  // A gradient that is None is that of torch's backward() without arguments: 1 of a single output with one element.
+  bool implicit_gradient = false;
   // The rounding to HF32 changed an input.
   bool hf32_changed = false;
   // The device's results, for calls that were given them.
@@ -71,6 +78,6 @@ std::filesystem::path recorded_file(const TensorSpec& spec, const MaterialiseOpt
 MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options);
 
 // Words of the random stream that materialise takes for the call; 0 for one that it refuses.
-std::uint64_t stream_words(const ApiCall& call, bool real_data);
+std::uint64_t stream_words(const ApiCall& call, bool real_data, bool literal_ranges = false);
 
 }  // namespace msrun

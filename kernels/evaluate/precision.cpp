@@ -1,6 +1,23 @@
 #include "kernels/evaluate/precision.h"
 
 namespace msrun {
+namespace {
+
+// Half to float32, float32 to float64, but for tensors that have the dtype that the first of them got.
+std::vector<DType> raised_one_by_one(const MaterialisedCall& call) {
+  std::vector<DType> dtypes;
+  std::optional<DType> first;
+  for_each_argument(call, [&](const Tensor& tensor) {
+    DType dtype = tensor.dtype();
+    const bool raisable = is_half(dtype) || dtype == DType::float32;
+    if (raisable && dtype != first) dtype = is_half(dtype) ? DType::float32 : DType::float64;
+    if (raisable && !first) first = dtype;
+    dtypes.push_back(dtype);
+  });
+  return dtypes;
+}
+
+}  // namespace
 
 RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits) {
   bool half = false;
@@ -13,6 +30,10 @@ RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits)
   });
 
   RaisePlan plan;
+  if (call.raises_one_by_one && !traits.keeps_dtypes) {
+    plan.one_by_one = raised_one_by_one(call);
+    return plan;
+  }
   plan.keeps_float32 = traits.runs_in_hf32(call.parts.api);
   const int kinds = (half ? 1 : 0) + (bfloat ? 1 : 0) + (single ? 1 : 0);
   if (kinds == 0) return plan;
@@ -22,8 +43,9 @@ RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits)
   return plan;
 }
 
-Tensor raise(const Tensor& tensor, const RaisePlan& plan) {
+Tensor raise(const Tensor& tensor, const RaisePlan& plan, std::size_t place) {
   const DType dtype = tensor.dtype();
+  if (place < plan.one_by_one.size() && !is_float8(dtype)) return tensor.to(plan.one_by_one[place]);
   if (is_float8(dtype)) return tensor.to(DType::float32);
   if (!plan.raised) return tensor;
   const bool raisable = is_half(dtype) || dtype == DType::float32;

@@ -2,8 +2,10 @@
 // (acc_check_pytorch.md 6.7, 6.8).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "kernels/api/operator_traits.h"
 #include "kernels/evaluate/materialise.h"
@@ -15,13 +17,16 @@ struct RaisePlan {
   std::optional<DType> base;    // dtype of the call; of a mixed one the narrow dtype
   bool mixed = false;
   bool keeps_float32 = false;  // float32 stays although narrower dtypes are raised
+  // Of a call that raises one by one: the dtype that each tensor of its arguments gets.
+  std::vector<DType> one_by_one = {};
 };
 
 // From the float16, bfloat16 and float32 tensors in args and kwargs; traits are those of the call's operator.
 RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits);
 
-// One tensor of the benchmark side. float8 always becomes float32.
-Tensor raise(const Tensor& tensor, const RaisePlan& plan);
+// One tensor of the benchmark side, which is at that place among those of args and kwargs, depth first. float8 always
+// becomes float32.
+Tensor raise(const Tensor& tensor, const RaisePlan& plan, std::size_t place);
 
 // A gradient is raised by its own dtype: half and float8 to float32, float32 to float64 unless the plan keeps it.
 Tensor raise_gradient(const Tensor& gradient, const RaisePlan& plan);

@@ -81,10 +81,11 @@ std::string python_number(const std::optional<double>& value) {
   return text;
 }
 
-Bounds bounds_of(const ValueRange& range, std::int64_t count) {
+Bounds bounds_of(const ValueRange& range, std::int64_t count, RangeRule rule) {
   if (count == 0) return {0, 0, 0, 0};
-  const std::optional<double> low = range.min_finite ? range.min_finite : range.min;
-  const std::optional<double> high = range.max_finite ? range.max_finite : range.max;
+  const bool literal = rule == RangeRule::literal;
+  const std::optional<double> low = range.min_finite && !literal ? range.min_finite : range.min;
+  const std::optional<double> high = range.max_finite && !literal ? range.max_finite : range.max;
   if (!low || !high) {
     throw SkipError("Data info Min: " + python_number(low) + " , Max: " + python_number(high) +
                     ", info type must be int or float.");
@@ -238,8 +239,38 @@ void fix_ends(Tensor& tensor, const Bounds& bounds) {
   if (std::isinf(bounds.recorded_low)) set_element(tensor, 0, bounds.recorded_low);
 }
 
+// low + rand * (high - low), then the first element low and the last one high. The product is rounded before the sum.
+Tensor literal_tensor(DType dtype, std::span<const std::int64_t> shape, const Bounds& bounds, RandomWords& words) {
+  Tensor tensor(is_float8(dtype) ? DType::float32 : dtype, shape);
+  const auto fill = [&]<class T>(T low, T scale) {
+    std::array<T, block> values;
+    std::byte* target = tensor.mutable_data<std::byte>();
+    for (std::int64_t start = 0; start < tensor.numel(); start += block) {
+      const std::int64_t count = std::min(block, tensor.numel() - start);
+      uniform_block<T>(tensor.dtype(), words, values.data(), count);
+      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] *= scale;
+      if constexpr (std::is_same_v<T, float>) round_run(tensor.dtype(), values.data(), count);
+      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] += low;
+      store_run<T>(tensor.dtype(), values.data(), count,
+                   target + start * static_cast<std::int64_t>(size_of(tensor.dtype())));
+    }
+  };
+  const double scale = bounds.high - bounds.low;
+  if (dtype == DType::float64) {
+    fill(bounds.low, scale);
+  } else {
+    fill(static_cast<float>(bounds.low), static_cast<float>(scale));
+  }
+  if (tensor.numel() > 0) {
+    set_element(tensor, 0, bounds.low);
+    set_element(tensor, tensor.numel() - 1, bounds.high);
+  }
+  return tensor.to(dtype);
+}
+
 Tensor float_tensor(DType dtype, std::span<const std::int64_t> shape, const Bounds& bounds, RandomWords& words,
                     RangeRule rule) {
+  if (rule == RangeRule::literal) return literal_tensor(dtype, shape, bounds, words);
   if (std::isnan(bounds.high)) return Tensor::full(dtype, shape, bounds.high);
   if (fills_without_drawing(bounds)) {
     // Everything is infinite but the last slice along the first axis.
@@ -386,7 +417,7 @@ std::uint64_t random_key(std::uint64_t seed, std::string_view api, std::string_v
 Tensor random_tensor(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range, RandomWords& words,
                      RangeRule rule) {
   if (is_complex(dtype)) throw SkipError("Dtype is not supported: " + std::string(torch_name(dtype)));
-  const Bounds bounds = bounds_of(range, element_count(shape));
+  const Bounds bounds = bounds_of(range, element_count(shape), rule);
   if (is_floating(dtype)) return float_tensor(dtype, shape, bounds, words, rule);
   if (dtype == DType::boolean) return bool_tensor(shape, bounds, words);
   Tensor tensor(dtype, shape);
@@ -395,10 +426,12 @@ Tensor random_tensor(DType dtype, std::span<const std::int64_t> shape, const Val
   return tensor;
 }
 
-std::uint64_t random_words_needed(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range) {
+std::uint64_t random_words_needed(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range,
+                                  RangeRule rule) {
   const auto count = static_cast<std::uint64_t>(element_count(shape));
-  const Bounds bounds = bounds_of(range, static_cast<std::int64_t>(count));
-  if (is_floating(dtype)) return fills_without_drawing(bounds) ? 0 : dtype == DType::float64 ? 2 * count : count;
+  const Bounds bounds = bounds_of(range, static_cast<std::int64_t>(count), rule);
+  const bool drawn = rule == RangeRule::literal || !fills_without_drawing(bounds);
+  if (is_floating(dtype)) return !drawn ? 0 : dtype == DType::float64 ? 2 * count : count;
   const double values = std::trunc(bounds.high) - std::trunc(bounds.low) + 1;
   return values < 0x1p32 ? count : 2 * count;
 }

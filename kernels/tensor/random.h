@@ -67,8 +67,9 @@ struct ValueRange {
 };
 
 // Whether the scale max - min is computed as torch does, so that float16 from -65504 to 65504 overflows to infinity
-// (upstream), or in double with the result clamped to the finite range.
-enum class RangeRule : std::uint8_t { finite, torch };
+// (upstream), or in double with the result clamped to the finite range. literal takes the extrema as they are, as the
+// old pre-check does (att_layout.md 4): what NaN or infinite bounds give follows from the arithmetic alone.
+enum class RangeRule : std::uint8_t { finite, torch, literal };
 
 // A tensor of dtype with uniform values between the recorded extrema, which appear as its first and last element.
 // Complex dtypes and missing statistics throw SkipError. Rules: acc_check_pytorch.md 6.3.
@@ -76,6 +77,7 @@ Tensor random_tensor(DType dtype, std::span<const std::int64_t> shape, const Val
                      RangeRule rule = RangeRule::finite);
 
 // Words that random_tensor takes for the same arguments.
-std::uint64_t random_words_needed(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range);
+std::uint64_t random_words_needed(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range,
+                                  RangeRule rule = RangeRule::finite);
 
 }  // namespace msrun

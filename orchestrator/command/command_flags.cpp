@@ -65,7 +65,9 @@ constexpr auto judging = std::to_array<Option>({
      Takes::one_value},
     {"--limits LIMITS", "constants of small values: current (default), those of the tool in use, or documented",
      Takes::one_value},
-    {"--compat msprobe", "reproduce msProbe's cells, known errors included", Takes::one_value},
+    {"--compat TOOL", "reproduce the cells of msprobe or att (the older tool), known errors included",
+     Takes::one_value},
+    {"--layout LAYOUT", "rule and files: current (default) or att, those of the older tool", Takes::one_value},
     {"--fail-on LEVEL",
      "exit code 1 for: error, warning (or error), suspicious ones, skip (suspicious, or not checked but by rule); at "
      "any level for calls that failed to run",

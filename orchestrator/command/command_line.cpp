@@ -42,7 +42,7 @@ int parse_threads(const Arguments& arguments, Command command) {
   return arguments.number("num_splits", command == Command::acc_check ? 1 : 8, 1, max_threads);
 }
 
-std::vector<int> parse_devices(const Arguments& arguments) {
+std::vector<int> parse_devices(const Arguments& arguments, ReportLayout layout) {
   if (!arguments.given("device")) return {0};
   std::vector<int> devices;
   for (const std::string& word : arguments.texts("device")) {
@@ -51,6 +51,9 @@ std::vector<int> parse_devices(const Arguments& arguments) {
       const std::string text = word.substr(begin, end - begin);
       begin = end + 1;
       const auto id = parse_number<int>(text);
+      if (!id && layout != ReportLayout::current) {
+        throw UserError("error: argument -d/--device: invalid int value: '" + sanitised(text) + "'");
+      }
       if (!id) throw arguments.wrong("device", text, "takes device ids");
       if (*id < 0) throw UserError("-d: device id must be greater than or equal to 0, not " + text);
       if (std::find(devices.begin(), devices.end(), *id) != devices.end()) {
@@ -147,6 +150,37 @@ void parse_backend(const Arguments& arguments, Options& options) {
   if (colon != std::string::npos) options.backend_kind = text.substr(colon + 1);
 }
 
+void set_layout(const Arguments& arguments, Options& options) {
+  enum class Compat : std::uint8_t { none, msprobe, att };
+  const Compat compat = arguments.choice("compat", Compat::none, {{"msprobe", Compat::msprobe}, {"att", Compat::att}});
+  const ReportLayout usual = compat == Compat::att ? ReportLayout::att : ReportLayout::current;
+  options.layout = arguments.choice("layout", usual, {{"current", ReportLayout::current}, {"att", ReportLayout::att}});
+  options.compat_msprobe = compat == Compat::msprobe;
+  if (compat == Compat::att && options.layout == ReportLayout::current) {
+    throw UserError("--compat att is that of --layout att");
+  }
+  if (compat == Compat::msprobe && options.layout == ReportLayout::att) {
+    throw UserError("--compat msprobe does not go with --layout att, which has --compat att");
+  }
+  if (options.layout == ReportLayout::current) return;
+  if (compat == Compat::att) options.layout = ReportLayout::att_raw;
+  for (const char* name : {"standard", "limits", "titles"}) {
+    if (!arguments.given(name)) continue;
+    options.notices.push_back(arguments.shown(name) +
+                              " has no effect on --layout att, which has one rule and one form.");
+  }
+}
+
+// In the words of the older tool, whose two files go together.
+void require_att_pair(const Options& options) {
+  std::string missing;
+  if (options.forward.empty()) missing = "-forward/--forward_input_file";
+  if (options.backward.empty() && options.command != Command::run_overflow_check) {
+    missing += std::string(missing.empty() ? "" : ", ") + "-backward/--backward_input_file";
+  }
+  if (!missing.empty()) throw UserError("error: the following arguments are required: " + missing);
+}
+
 void parse_input(const Arguments& arguments, Options& options) {
   options.api_info = arguments.text("api_info");
   options.forward = arguments.text("forward_input_file");
@@ -159,6 +193,7 @@ void parse_input(const Arguments& arguments, Options& options) {
     throw UserError("-csv_path: no journal beside " + sanitised(csv_path) +
                     " says which dump it is of; give it with -api_info");
   }
+  if (options.api_info.empty() && options.layout != ReportLayout::current) require_att_pair(options);
   if (options.api_info.empty() && options.forward.empty()) {
     throw UserError(options.backward.empty() ? std::string(missing_input) : "-backward needs -forward");
   }
@@ -214,7 +249,7 @@ void fit_overflow_check(const Arguments& arguments, Options& options) {
                            "num_splits", "standard", "limits", "titles", "summary", "no_summary"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
-  if (options.backward.empty()) return;
+  if (options.backward.empty() || options.layout != ReportLayout::current) return;
   options.notices.push_back("run_overflow_check runs forwards only: " + options.backward + " is not read.");
   options.backward.clear();
 }
@@ -277,7 +312,7 @@ void set_output(const Arguments& arguments, Options& options) {
 }
 
 void set_running(const Arguments& arguments, Options& options) {
-  options.devices = parse_devices(arguments);
+  options.devices = parse_devices(arguments, options.layout);
   options.threads = parse_threads(arguments, options.command);
   fit_threads(options);
   parse_backend(arguments, options);
@@ -322,6 +357,7 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
         "--json goes with --list-apis, --list-standards, --list-devices or --list-faults; events of a run: "
         "--message-format json");
   }
+  set_layout(arguments, options);
   parse_input(arguments, options);
   set_selection(arguments, options);
   set_output(arguments, options);
@@ -336,7 +372,6 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
       arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.limits =
       arguments.choice("limits", Limits::current, {{"current", Limits::current}, {"documented", Limits::documented}});
-  options.compat_msprobe = arguments.choice("compat", false, {{"msprobe", true}});
   return options;
 }
 

@@ -15,6 +15,7 @@
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/command/tool_commands.h"
 #include "orchestrator/view/console.h"
+#include "runner/dialects/dialect.h"
 
 namespace msrun {
 
@@ -97,6 +98,7 @@ struct Options {
   Policy standard = Policy::per_api;
   Limits limits = Limits::current;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
+  ReportLayout layout = ReportLayout::current;
 
   // With csv_path: what the journal said and the command line did not, to be told; options quoted for a shell.
   std::string taken_over;

@@ -77,6 +77,8 @@ void add_words_of_results(const Options& options, Words& words) {
   if (options.standard == Policy::current) words.add("--standard", "current");
   if (options.limits == Limits::documented) words.add("--limits", "documented");
   if (options.compat_msprobe) words.add("--compat", "msprobe");
+  if (options.layout == ReportLayout::att) words.add("--layout", "att");
+  if (options.layout == ReportLayout::att_raw) words.add("--compat", "att");
 }
 
 // With calls that do not end, or do not end well.

@@ -23,6 +23,7 @@ constexpr auto tools = std::to_array<ToolCommand>({
     {"convert", "torchair_convert",
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
     {"op_generate", "op_generate", "writes a Python script that runs one recorded call on a device and compares it"},
+    {"parse", "parse", "turns dump files of the graph engine, .pt and .npz into .npy, and shows what is in them"},
     {"tensor_compare", "tensor_compare", "compares two tensor files, or pairs of a JSON file: metrics and verdict"},
 });
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <optional>
 #include <utility>
 
 #include "orchestrator/output/csv_titles.h"
@@ -11,6 +12,26 @@ namespace msrun {
 namespace {
 
 std::string name_of(const std::string& path) { return std::string(base_name(path)); }
+
+// The rows of a result, by the name that the files have for its call.
+class Rows {
+ public:
+  Rows(const ApiResult& result, const CsvStyle& style) : style_(style), result_(&result) {
+    const auto found = style.names == nullptr ? ShownNames::const_iterator() : style.names->find(result.name);
+    if (style.names == nullptr || found == style.names->end()) return;
+    renamed_ = result;
+    renamed_->name = found->second;
+    result_ = &*renamed_;
+  }
+
+  void append_details(std::string& out) const { style_.dialect->append_details(out, *result_, style_.precision); }
+  void append_result(std::string& out) const { style_.dialect->append_result(out, *result_, style_.with_reasons); }
+
+ private:
+  const CsvStyle& style_;
+  const ApiResult* result_;
+  std::optional<ApiResult> renamed_;
+};
 
 }  // namespace
 
@@ -23,11 +44,12 @@ void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle
   std::string bytes;
   while (const ApiResult* api = next()) {
     bytes.clear();
-    style.dialect->append_details(bytes, *api, style.precision);
+    const Rows rows(*api, style);
+    rows.append_details(bytes);
     details.write(bytes);
     if (aside != nullptr) aside->details(bytes);
     bytes.clear();
-    style.dialect->append_result(bytes, *api, style.with_reasons);
+    rows.append_result(bytes);
     result.write(bytes);
     if (aside != nullptr) aside->result(bytes);
   }
@@ -37,12 +59,13 @@ void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle
 }
 
 void forgo_rows(SetAside& aside, const ApiResult& result, const CsvStyle& style) {
-  std::string rows;
-  style.dialect->append_details(rows, result, style.precision);
-  aside.details(rows);
-  rows.clear();
-  style.dialect->append_result(rows, result, style.with_reasons);
-  aside.result(rows);
+  const Rows rows(result, style);
+  std::string text;
+  rows.append_details(text);
+  aside.details(text);
+  text.clear();
+  rows.append_result(text);
+  aside.result(text);
 }
 
 CsvFiles::CsvFiles(const CsvStyle& style, AppendedFile details, AppendedFile result)
@@ -79,10 +102,10 @@ CsvFiles CsvFiles::open(const Folder& folder, const RunFiles& files, const CsvSt
 
 void CsvFiles::append(std::span<const ApiResult> results) {
   std::string rows;
-  for (const ApiResult& result : results) style_.dialect->append_details(rows, result, style_.precision);
+  for (const ApiResult& result : results) Rows(result, style_).append_details(rows);
   details_.append(rows);
   rows.clear();
-  for (const ApiResult& result : results) style_.dialect->append_result(rows, result, style_.with_reasons);
+  for (const ApiResult& result : results) Rows(result, style_).append_result(rows);
   result_.append(rows);
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/io/files/csv.h"
@@ -17,11 +18,18 @@
 
 namespace msrun {
 
+// Calls that the files name otherwise than the program does: by their names here.
+using ShownNames = std::unordered_map<std::string, std::string>;
+
 struct CsvStyle {
   int precision = 14;  // decimals of double precision cells, 0..20
   bool english_titles = false;
   bool with_reasons = true;  // in the result file, why a call is a warning or an error
   const Dialect* dialect = &pytorch_dialect();
+  // Beside the pair of a run over several devices each has one of its own.
+  bool pair_per_device = true;
+  // Null: none. Must outlive the style.
+  const ShownNames* names = nullptr;
 };
 
 // Gives the results one after the other, nullptr at the end; a result need not outlive the next call.

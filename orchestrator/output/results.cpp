@@ -132,6 +132,12 @@ std::vector<std::string> ResultStore::rewrite_and_open_csvs(SetAside::Matters ma
   return kept;
 }
 
+void ResultStore::for_each_outline(const std::function<void(const ApiResult&)>& visit) const {
+  for (std::uint32_t task = 0; task < stored_.tasks(); ++task) {
+    if (stored_.has(task)) visit(stored_.outline(task));
+  }
+}
+
 ResultSource ResultStore::in_dump_order(int device) const {
   auto current = std::make_shared<ApiResult>();
   return [this, device, current, task = std::uint32_t{0}, kept = std::uint32_t{0}]() mutable -> const ApiResult* {
@@ -151,7 +157,7 @@ ResultSource ResultStore::in_dump_order(int device) const {
 }
 
 void ResultStore::write_device_csvs() const {
-  if (devices_.size() < 2) return;
+  if (devices_.size() < 2 || !style_.pair_per_device) return;
   for (const int device : devices_) {
     const Folder folder = folder_->subfolder("device" + std::to_string(device));
     write_csv_files(folder, run_files(folder.path(), files_.stamp), style_, in_dump_order(device));

@@ -71,6 +71,8 @@ class ResultStore {
   // folder was moved or replaced meanwhile, although its files are complete then.
   void finish();
 
+  // In dump order, without their rows.
+  void for_each_outline(const std::function<void(const ApiResult&)>& visit) const;
   bool is_done(std::uint32_t task) const { return stored_.has(task); }
   std::size_t done() const { return stored_.count(); }
   std::size_t restored() const { return restored_; }

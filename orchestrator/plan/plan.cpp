@@ -33,19 +33,22 @@ const Dialect& require_dialect(const std::string& framework, const std::string& 
 }  // namespace
 
 Plan Plan::read(const std::string& path, const PlanOptions& options) {
-  const Dialect* dialect = dialects().front();
+  const auto in_layout = [&](const Dialect& of_framework) -> const Dialect& {
+    return dialect_in_layout(of_framework, options.layout);
+  };
+  const Dialect* dialect = &in_layout(*dialects().front());
   for (bool is_certain = false;; is_certain = true) {
     PlanBuilder builder(path, options, *dialect);
     DumpReader reader(path);
     if (options.keep_results) reader.keep_outputs();
     reader.choose_dialect([&](std::string_view framework) -> const DumpDialect& {
       const Dialect* told = find_dialect(framework);
-      if (told != nullptr && !is_certain) builder.use(*told);
+      if (told != nullptr && !is_certain) builder.use(in_layout(*told));
       return builder.dialect().dump();
     });
     const DumpHeader header =
         reader.read([&](std::string_view entry, DumpEntry&& content) { builder.add(entry, std::move(content)); });
-    dialect = &require_dialect(header.framework, path);
+    dialect = &in_layout(require_dialect(header.framework, path));
     // The file may name its framework behind the calls only, or leave it to their values: then they are read again.
     if (dialect != &builder.dialect()) continue;
     const bool real_data = dialect->has_tensor_files(header);
@@ -58,7 +61,7 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
 }
 
 Plan Plan::read_att(const std::string& forward, const std::string& backward, const PlanOptions& options) {
-  PlanBuilder builder(forward, options, pytorch_dialect());
+  PlanBuilder builder(forward, options, dialect_in_layout(pytorch_dialect(), options.layout));
   AttPair pair(forward, backward);
   const DumpHeader header = read_att_pair(forward, backward, [&](std::string_view entry, DumpEntry&& content) {
     pair.see(entry, content);

@@ -23,8 +23,10 @@ struct PlanOptions {
   bool filter_duplicates = false;
   bool filter_compat = false;  // msProbe's rule for duplicates (acc_check_pytorch.md 5.5)
   bool stream_words = false;   // fill PlanRecord::stream_word
-  bool forward_only = false;   // leave out the backward entries
-  bool keep_results = false;   // the recorded outputs and gradients as well, for the recorded backend
+  // How results are judged and written.
+  ReportLayout layout = ReportLayout::current;
+  bool forward_only = false;  // leave out the backward entries
+  bool keep_results = false;  // the recorded outputs and gradients as well, for the recorded backend
 };
 
 // What a recording holds, whatever is planned of it.

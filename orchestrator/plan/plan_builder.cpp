@@ -85,6 +85,11 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   const std::string& reason = refusal.reason.empty() ? content.problem : refusal.reason;
   PlanRecord record;
   record.skip_by_rule = !refusal.reason.empty() && refusal.by_rule;
+  if (!content.recorded_name.empty()) {
+    const Piece piece = put(bounded(sanitised(content.recorded_name)));
+    record.recorded_name_offset = piece.offset;
+    record.recorded_name_size = piece.size;
+  }
   if (reason.empty()) {
     describe(name, std::move(content), record);
   } else {

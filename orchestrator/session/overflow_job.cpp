@@ -16,9 +16,17 @@ std::string csv_path(const std::string& directory, const std::string& stamp) {
 
 }  // namespace
 
-void OverflowJob::select(const Options& /*options*/, PlanOptions& plan_options) const {
+void OverflowJob::configure(const Options& options) {
+  if (options.layout == ReportLayout::current) return;
+  form_ = make_run_form(options.layout);
+  check_att_overflow_input(options);
+}
+
+void OverflowJob::select(const Options& options, PlanOptions& plan_options) const {
   plan_options.refusal = [](const Dialect& dialect, const std::string& name) { return dialect.overflow_refusal(name); };
-  plan_options.forward_only = true;
+  plan_options.layout = options.layout;
+  // The old log says which calls have a backward, although that is not checked.
+  plan_options.forward_only = !form_ || options.backward.empty();
 }
 
 void OverflowJob::choose_files(const SessionState& session) {
@@ -29,6 +37,10 @@ void OverflowJob::choose_files(const SessionState& session) {
 ResultStore& OverflowJob::open(const SessionState& session) {
   const auto make_report = [&] {
     report_.emplace(session.plan.dialect(), session.options.compat_msprobe, session.stdout_view, csv_path_);
+    if (!form_) return;
+    report_->log_with([plan = session.plan.view()](const ApiResult& result) {
+      log_att_overflow(result, std::string(plan.recorded_name(result.task)), plan);
+    });
   };
   if (!session.options.out_path_given) {
     make_report();
@@ -89,7 +101,7 @@ void OverflowJob::print_closing(const SessionState& session, const SessionEnd& e
   if (checked() == 0) {
     spdlog::error("Nothing was checked.");
   } else {
-    spdlog::info("acc_check task completed.");
+    spdlog::info("{}", form_ ? form_->last_line() : "acc_check task completed.");
   }
 }
 

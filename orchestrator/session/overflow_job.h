@@ -3,17 +3,20 @@
 // them can end the check; nothing is kept to be continued.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/overflow_report.h"
+#include "orchestrator/session/run_form.h"
 
 namespace msrun {
 
 class OverflowJob final : public Job {
  public:
-  const char* title() const override { return "overflow check"; }
+  const char* title() const override { return form_ ? form_->title() : "overflow check"; }
+  void configure(const Options& options) override;
   void select(const Options& options, PlanOptions& plan_options) const override;
   void choose_files(const SessionState& session) override;
   ResultStore& open(const SessionState& session) override;
@@ -29,7 +32,8 @@ class OverflowJob final : public Job {
   void print_incomplete(const SessionState& session) const override;
 
  private:
-  std::string csv_path_;  // empty: log lines alone
+  std::unique_ptr<RunForm> form_;  // of another layout than today's
+  std::string csv_path_;           // empty: log lines alone
   std::optional<OverflowReport> report_;
   std::optional<ResultStore> results_;
 };

@@ -84,7 +84,11 @@ void OverflowReport::report(const ApiResult& result) {
   }
   if (result.outcome == Outcome::failed_to_run) ++counts_.failed_to_run;
   if (result.outcome == Outcome::not_checkable) ++counts_.not_checkable;
-  log_finding(dialect_, result, compat_msprobe_);
+  if (log_) {
+    log_(result);
+  } else {
+    log_finding(dialect_, result, compat_msprobe_);
+  }
   if (csv_) csv_->append(overflow_row(result, compat_msprobe_));
 }
 

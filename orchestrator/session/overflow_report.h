@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "orchestrator/output/csv.h"
 #include "orchestrator/view/progress_view.h"
@@ -30,6 +32,9 @@ class OverflowReport : public ProgressView {
   void progress(const ProgressState& state) override { other_.progress(state); }
   void run_finished(const RunFinished& event) override { other_.run_finished(event); }
 
+  // What the log says of a finding, in place of the words of today.
+  void log_with(std::function<void(const ApiResult&)> log) { log_ = std::move(log); }
+
   // Reports what still waits for a call before it, when no more results come.
   void flush();
 
@@ -42,6 +47,7 @@ class OverflowReport : public ProgressView {
   bool compat_msprobe_;
   ProgressView& other_;
   std::optional<AppendedFile> csv_;
+  std::function<void(const ApiResult&)> log_;
   std::map<std::uint32_t, ApiResult> waiting_;  // for the calls before them
   std::uint32_t next_ = 0;
   OverflowCounts counts_;

@@ -73,10 +73,11 @@ void log_times(const SessionState& session, const ResultStore& results) {
 
 void PreCheckJob::configure(const Options& options) {
   resumed_ = !options.csv_path.empty();
+  form_ = make_run_form(options.layout);
   if (!options.taken_over.empty()) spdlog::info("From the journal: {}", options.taken_over);
-  if (options.config_path.empty()) return;
-  config_ = load_config(options.config_path, is_known_api);
+  if (!options.config_path.empty()) config_ = load_config(options.config_path, is_known_api);
   for (const std::string& notice : config_.notices) spdlog::warn("{}", notice);
+  form_->check(options, config_);
 }
 
 void PreCheckJob::select(const Options& options, PlanOptions& plan_options) const {
@@ -84,6 +85,7 @@ void PreCheckJob::select(const Options& options, PlanOptions& plan_options) cons
     return dialect.check_refusal(
         name, [this](std::string_view api) { return config_.list_verdict(api) == ListVerdict::run; });
   };
+  plan_options.layout = options.layout;
   plan_options.filter_duplicates = options.filter_api;
   plan_options.filter_compat = options.filter_compat;
 }
@@ -105,12 +107,12 @@ void PreCheckJob::choose_files(const SessionState& session) {
     }
     return;
   }
-  prepare_output_directory(options.out_path);
+  form_->prepare(options);
 }
 
 // Files and folders of a fresh run under the first time stamp that no other run has taken.
 void PreCheckJob::begin(const SessionState& session) {
-  files_ = fresh_run_files(session.options.out_path, [&](const RunFiles& files) {
+  files_ = form_->fresh_files(session.options, [&](const RunFiles& files) {
     if (!open_error_data(session, files)) return false;
     journal_ = begin_journal(session, files.journal, new_journal_);
     if (!journal_) new_error_data_.remove();
@@ -121,7 +123,7 @@ void PreCheckJob::begin(const SessionState& session) {
 // False for a fresh run if another run has the folder of that stamp.
 bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files) {
   if (!session.options.save_error_data) return true;
-  const Folder place(config_.error_data_path.empty() ? files.directory : config_.error_data_path);
+  const Folder place(form_->error_data_place(config_, files));
   const std::string name = session.plan.dialect().error_data_folder(files.stamp);
   if (!resumed_) {
     if (!place.make_new(name)) return false;
@@ -133,8 +135,12 @@ bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& f
 
 ResultStore& PreCheckJob::open(const SessionState& session) {
   const Options& options = session.options;
-  view_ = &session.stdout_view;
-  const CsvStyle style{config_.precision, options.english_titles, !options.compat_msprobe, &session.plan.dialect()};
+  names_ = form_->shown_names(session.plan);
+  own_view_ = form_->wrap(session.plan, names_, session.stdout_view,
+                          [this](std::uint32_t task) { return task < earlier_.size() && earlier_[task]; });
+  view_ = own_view_ ? own_view_.get() : &session.stdout_view;
+  const CsvStyle style{config_.precision,       options.english_titles,       !options.compat_msprobe,
+                       &session.plan.dialect(), form_->has_pair_per_device(), &names_};
   std::optional<EarlierRun> earlier;
   if (resumed_) {
     earlier = reopen_run(session, files_, style, new_journal_);
@@ -168,6 +174,7 @@ void PreCheckJob::restore(const Options& options, const Plan& plan, StoredResult
     if (runs_again) ++again;
     return runs_again;
   });
+  for (std::uint32_t task = 0; task < plan.size(); ++task) earlier_.push_back(results_->is_done(task));
   if (options.retry_skip) spdlog::info("--retry-skip: {} calls that were SKIP run again.", again);
 }
 
@@ -210,7 +217,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   CompareOptions& compare = supervision.check.compare;
   compare.policy = options.standard;
   compare.limits = options.limits;
-  compare.compat_msprobe = options.compat_msprobe;
+  compare.compat_msprobe = options.compat_msprobe || options.layout == ReportLayout::att_raw;
   compare.quantization_apis = config_.quantization_api_list;
   supervision.check.error_data = error_data_;
   supervision.in_child = [this] { journal_->close_in_child(); };
@@ -252,13 +259,15 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   if (end.complete()) {
     spdlog::info("acc_check task result csv is saved in {}", files_.result);
     spdlog::info("acc_check task details csv is saved in {}", files_.details);
-    say_success(results_->summary().counts());
+    if (form_->last_line() == nullptr) say_success(results_->summary().counts());
   }
   log_times(session, *results_);
-  if (session.options.summary.value_or(isatty(STDOUT_FILENO) != 0)) {
+  const std::optional<std::string> tables = form_->tables(*results_, session.console.paint());
+  if (session.options.summary.value_or(tables || isatty(STDOUT_FILENO) != 0)) {
     const SummaryStyle style{session.console.paint(), session.options.compat_msprobe};
-    session.console.print(results_->summary().text(reproduce_command(session.options), style));
+    session.console.print(tables ? *tables : results_->summary().text(reproduce_command(session.options), style));
   }
+  if (end.complete() && form_->last_line() != nullptr) spdlog::info("{}", form_->last_line());
 }
 
 void PreCheckJob::print_incomplete(const SessionState& session) const {

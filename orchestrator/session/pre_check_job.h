@@ -2,6 +2,7 @@
 // continue.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,13 +10,14 @@
 #include "orchestrator/command/config.h"
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/new_files.h"
+#include "orchestrator/session/run_form.h"
 #include "runner/results/attempts.h"
 
 namespace msrun {
 
 class PreCheckJob final : public Job {
  public:
-  const char* title() const override { return "acc_check test"; }
+  const char* title() const override { return form_->title(); }
   void configure(const Options& options) override;
   void select(const Options& options, PlanOptions& plan_options) const override;
   void inspect(const SessionState& session) const override;
@@ -38,9 +40,12 @@ class PreCheckJob final : public Job {
   void put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const;
 
   Config config_;
+  std::unique_ptr<RunForm> form_;
+  ShownNames names_;
   RunFiles files_;
   std::optional<Folder> error_data_;  // none: no tensors are kept
   AttemptHistory attempts_;
+  std::unique_ptr<ProgressView> own_view_;  // of the form
   ProgressView* view_ = nullptr;
   NewFile new_journal_;
   NewFile new_error_data_;
@@ -49,6 +54,7 @@ class PreCheckJob final : public Job {
   std::optional<journal::Writer> journal_;
   std::optional<ResultStore> results_;
   bool resumed_ = false;
+  std::vector<bool> earlier_;  // the calls that an earlier run has finished
 };
 
 }  // namespace msrun

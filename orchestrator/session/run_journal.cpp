@@ -62,7 +62,10 @@ json fingerprint(const SessionState& session) {
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
              {"standard", policy_text(options.standard)},
              {"limits", limits_text(options.limits)},
-             {"compat", options.compat_msprobe ? "msprobe" : "none"},
+             {"compat", options.compat_msprobe                    ? "msprobe"
+                        : options.layout == ReportLayout::att_raw ? "att"
+                                                                  : "none"},
+             {"layout", options.layout == ReportLayout::current ? "current" : "att"},
              {"outside_data", may_read_outside(session) ? "allowed" : "refused"}};
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
@@ -132,7 +135,7 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
     throw UserError(journal + ": its header does not say which run it belongs to.");
   }
   // Journals that lack one of these are of a version without the option.
-  json begun{{"limits", limits_text(Limits::current)}, {"outside_data", "refused"}};
+  json begun{{"limits", limits_text(Limits::current)}, {"outside_data", "refused"}, {"layout", "current"}};
   begun.update(recorded["fingerprint"]);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
@@ -197,6 +200,7 @@ class WholeRecording {
 
   explicit WholeRecording(const SessionState& session) {
     PlanOptions options;
+    options.layout = session.options.layout;
     options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
     const Plan whole = read_plan(session.options, options);
     std::uint32_t before = 0;
@@ -304,6 +308,10 @@ SortedRows sort_rows(const SessionState& session, const RunFiles& files, std::ve
 
 // The files of a tool that keeps no journal: what its result file holds is finished.
 EarlierRun import_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
+  if (!style.dialect->is_in_its_files()) {
+    throw UserError("-csv_path: there is no journal beside " + files.result +
+                    ", from which alone a run of this layout can be continued.");
+  }
   ImportedCsv imported = import_csv(files.result, files.details, style);
   SortedRows rows = sort_rows(session, files, std::move(imported.results));
   std::optional<journal::Writer> journal = begin_journal(session, files.journal, new_file, rows.others.size());

@@ -97,7 +97,7 @@ Session::Session(const Options& options, Job& job)
 
 int Session::run() {
   const Options& options = state_.options;
-  setup_logging(console_);
+  setup_logging(console_, options.layout == ReportLayout::current ? LogForm::current : LogForm::att);
   for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
   job_.configure(options);
   state_.backend = choose_backend(backend_request(options));

@@ -73,13 +73,13 @@ spdlog::level::level_enum level_of_environment() {
 
 }  // namespace
 
-void setup_logging(Console& console) {
+void setup_logging(Console& console, LogForm form) {
   auto sink = std::make_shared<LineSink>([&console](std::string_view line) { console.print_line(line); });
   // No line end from the formatter: the console adds its own.
   auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::local, "");
   formatter->add_flag<LevelFlag>('*', console.paint())
       .add_flag<CleanTextFlag>('&')
-      .set_pattern("%Y-%m-%d %H:%M:%S (%P) [%*] %&");
+      .set_pattern(form == LogForm::att ? "%Y-%m-%d %H:%M:%S(%P)-[%*]%&" : "%Y-%m-%d %H:%M:%S (%P) [%*] %&");
   sink->set_formatter(std::move(formatter));
   auto logger = std::make_shared<spdlog::logger>("msrun", std::move(sink));
   logger->set_level(level_of_environment());

@@ -124,8 +124,10 @@ std::string terminal_line(const ProgressState& state, std::size_t width, const P
 // That of the plain view.
 std::string plain_line(const ProgressState& state);
 
-// Sends log lines "YYYY-MM-DD HH:MM:SS (pid) [LEVEL] text" of spdlog's default logger to console. Level by
-// MSPROBE_LOG_LEVEL 0..4: DEBUG INFO WARNING ERROR none (default 1). console must outlive all logging.
-void setup_logging(Console& console);
+// Sends log lines "YYYY-MM-DD HH:MM:SS (pid) [LEVEL] text" of spdlog's default logger to console, or in the form of the
+// old layout "YYYY-MM-DD HH:MM:SS(pid)-[LEVEL]text". Level by MSPROBE_LOG_LEVEL 0..4: DEBUG INFO WARNING ERROR none
+// (default 1). console must outlive all logging.
+enum class LogForm : std::uint8_t { current, att };
+void setup_logging(Console& console, LogForm form = LogForm::current);
 
 }  // namespace msrun

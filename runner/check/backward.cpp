@@ -109,15 +109,7 @@ class BackwardCheck {
   }
 
  private:
-  // Upstream looks at positional tensors only; keyword tensors count where they have a gradient.
-  List compared(const List& all) const {
-    List gradients(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(positional_, all.size())));
-    if (compat_) return gradients;
-    for (std::size_t i = positional_; i < all.size(); ++i) {
-      if (!all[i].is_none()) gradients.push_back(all[i]);
-    }
-    return gradients;
-  }
+  List compared(const List& all) const { return input_.options.dialect->compared_gradients(input_.call, all, compat_); }
 
   std::optional<Comparison> compare(const List& bench, const List& device) const {
     return input_.options.dialect->compare_gradients(input_.call.name, input_.op.traits(), bench, device,

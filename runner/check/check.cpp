@@ -48,10 +48,6 @@ Value in_form_of(const Value& bench, const Value& recorded) {
   return recorded;
 }
 
-bool passes(const ApiResult& result) {
-  return result.forward == Status::pass && (!result.backward || *result.backward == Status::pass);
-}
-
 // Why an output without rows, or whose rows are all SKIP, proves little.
 Mistrust mistrust_in(const Comparison& forward) {
   const auto compared = [](const DetailsRow& row) { return row.status != Status::skip; };
@@ -207,7 +203,7 @@ class Check {
     }
     const bool error = result_.forward == Status::error || result_.backward == Status::error;
     if (error && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
-    if (!passes(result_) && options_.error_data) save(call, bench, device);
+    if (options_.error_data && options_.dialect->keeps_error_data(result_)) save(call, bench, device);
     return call.recorded && call.hf32_changed;
   }
 
@@ -279,9 +275,11 @@ class Check {
   }
 
   // The verdict stands whether or not the tensors can be kept.
-  void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) const {
+  void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
     try {
       options_.dialect->save_error_data(*options_.error_data, call, bench, device);
+      const std::string notice = options_.dialect->error_data_notice(*options_.error_data, call);
+      if (!notice.empty()) result_.message = notice;
     } catch (const std::exception& error) {
       write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));
     }

@@ -33,6 +33,10 @@ struct Refusal {
   bool by_rule = true;
 };
 
+// How the results of a pre-check are judged and written: as the tool in use does it, as the old tool of 2023 meant it
+// (att_layout.md), or as that wrote it, its known errors included.
+enum class ReportLayout : std::uint8_t { current, att, att_raw };
+
 class Dialect {
  public:
   virtual ~Dialect() = default;
@@ -83,6 +87,12 @@ class Dialect {
   virtual std::optional<Comparison> compare_gradients(std::string_view name, const OperatorTraits& traits,
                                                       const std::vector<Value>& bench, const std::vector<Value>& device,
                                                       bool fp8_input, const CompareOptions& options) const = 0;
+  // Those gradients of a call that are compared, of all, which are one per tensor in args, then one per tensor in
+  // kwargs. compat: only those that the dialect's own tool compares.
+  virtual List compared_gradients(const MaterialisedCall& call, const List& all, bool compat) const;
+  // run_overflow_check takes an output for overflown on the device whose sum in float32 is no finite number; otherwise
+  // one with such an element.
+  virtual bool sums_overflow() const { return false; }
   // The Message of the result file for a call whose verdicts and rows are in result.
   virtual std::string result_message(const ApiResult& result) const = 0;
 
@@ -90,6 +100,11 @@ class Dialect {
 
   // Columns of the details file.
   virtual const ColumnSet& columns() const = 0;
+  // First bytes of the result file and of the details file.
+  virtual std::string result_header() const;
+  virtual std::string details_header(bool english_titles) const;
+  // Whether a run can be continued from its files alone, without the journal.
+  virtual bool is_in_its_files() const { return true; }
   // Titles of the result file.
   virtual const std::array<std::string_view, 4>& result_titles() const = 0;
   // Appends the row of the result file, with its end. with_reasons: its Message says of warnings and errors why
@@ -98,15 +113,22 @@ class Dialect {
   // Appends the rows of the details file, forward before backward; nothing for a result without rows.
   virtual void append_details(std::string& out, const ApiResult& result, int precision) const = 0;
 
+  // Whether -save_error_data keeps the tensors of a call with this result.
+  virtual bool keeps_error_data(const ApiResult& result) const;
   // The folder that -save_error_data makes; stamp is that of the CSVs, "20260131123000".
   virtual std::string error_data_folder(const std::string& stamp) const = 0;
   // Writes the tensors of a call that did not pass. Slashes and control characters of names become '_' and long names
   // are cut, so that every file lies in the folder. Throws FileError for a file that cannot be written.
   virtual void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
                                const DeviceResult& device) const = 0;
+  // What the result file says of saving them, once that is done; empty: nothing.
+  virtual std::string error_data_notice(const Folder& /*folder*/, const MaterialisedCall& /*call*/) const { return {}; }
 };
 
 const Dialect& pytorch_dialect();
+
+// The dialect that a recording has in another layout. Throws UserError for a framework without that layout.
+const Dialect& dialect_in_layout(const Dialect& of_framework, ReportLayout layout);
 
 // All of them; the first is that of dumps that do not tell their framework.
 std::span<const Dialect* const> dialects();

@@ -1,6 +1,7 @@
 #include "runner/dialects/error_data.h"
 
 #include <algorithm>
+#include <map>
 
 #include "kernels/api/operators.h"
 #include "kernels/io/torch/pt_file.h"
@@ -8,14 +9,8 @@
 namespace msrun {
 namespace {
 
-// Foreign text as part of a file name: it may neither lead elsewhere nor make the name longer than a file system takes.
-std::string harmless(std::string text, std::size_t longest) {
-  text.resize(std::min(text.size(), longest));
-  for (char& c : text) {
-    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
-  }
-  return text;
-}
+constexpr std::size_t longest_name = 120;
+constexpr std::size_t longest_key = 80;
 
 // n counts every leaf, depth first; only tensors are written.
 void save_tree(const Folder& folder, const std::string& prefix, const Value& tree, int& n) {
@@ -36,15 +31,77 @@ void save_list(const Folder& folder, const std::string& prefix, const List& valu
   }
 }
 
+// The tensors of trees by their numbers: n counts every leaf, depth first.
+std::map<int, Tensor> numbered(const List& trees) {
+  std::map<int, Tensor> tensors;
+  int n = 0;
+  for (const Value& leaf : leaves(trees)) {
+    if (const Tensor* tensor = leaf.get<Tensor>()) tensors.emplace(n, *tensor);
+    ++n;
+  }
+  return tensors;
+}
+
+List values_of(const Dict& dict) {
+  List values;
+  for (const auto& [key, value] : dict) values.push_back(value);
+  return values;
+}
+
+std::string numbered_file(const std::string& prefix, int n) { return prefix + "." + std::to_string(n) + ".pt"; }
+
 }  // namespace
+
+std::string harmless_name(std::string text, std::size_t longest) {
+  text.resize(std::min(text.size(), longest));
+  for (char& c : text) {
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
+  }
+  return text;
+}
+
+std::string first_taken_att_file(const MaterialisedCall& call) {
+  const std::map<int, Tensor> positional = numbered(call.args);
+  for (const auto& [n, tensor] : numbered(values_of(call.kwargs))) {
+    if (positional.contains(n)) return numbered_file(harmless_name(call.name, longest_name) + ".forward.input", n);
+  }
+  return {};
+}
+
+void save_att_files(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
+                    const DeviceResult& device, const List& bench_gradients, const List& device_gradients, bool raw) {
+  const std::string name = harmless_name(call.name, longest_name);
+  const std::string input = name + ".forward.input";
+  save_list(folder, input, call.args);
+  if (raw) {
+    const std::map<int, Tensor> positional = numbered(call.args);
+    for (const auto& [n, tensor] : numbered(values_of(call.kwargs))) {
+      if (positional.contains(n)) return;
+      write_pt(folder, numbered_file(input, n), tensor);
+    }
+  } else {
+    for (const auto& [key, value] : call.kwargs) {
+      const std::string prefix = input + ".kwargs." + harmless_name(key, longest_key);
+      const Tensor* tensor = value.get<Tensor>();
+      if (tensor != nullptr) write_pt(folder, prefix + ".pt", *tensor);
+      if (tensor == nullptr) save_list(folder, prefix, {value});
+    }
+  }
+  save_list(folder, name + ".forward.output.bench", {bench.output});
+  save_list(folder, name + ".forward.output.npu", {device.output});
+  if (!call.backward.run) return;
+  save_list(folder, name + ".backward.input", call.gradients);
+  save_list(folder, name + ".backward.output.bench", bench_gradients);
+  save_list(folder, name + ".backward.output.npu", device_gradients);
+}
 
 void save_pt_files(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
                    const DeviceResult& device) {
-  const std::string name = harmless(call.name, 120);
+  const std::string name = harmless_name(call.name, longest_name);
   save_list(folder, name + ".forward.input", call.args);
   for (const auto& [key, value] : call.kwargs) {
     int n = 0;
-    save_tree(folder, name + ".forward.input.kwargs." + harmless(key, 80), value, n);
+    save_tree(folder, name + ".forward.input.kwargs." + harmless_name(key, longest_key), value, n);
   }
   save_list(folder, name + ".forward.output.bench", {bench.output});
   save_list(folder, name + ".forward.output.device", {device.output});

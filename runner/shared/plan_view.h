@@ -15,12 +15,14 @@ struct PlanRecord {
   // Encoded Lists of the recorded outputs and gradients; only in a plan that was asked for them.
   std::uint64_t output_offset = 0;
   std::uint64_t output_grad_offset = 0;
+  std::uint64_t recorded_name_offset = 0;  // the name in the recording, where it is another one
   std::uint32_t name_size = 0;
   std::uint32_t call_size = 0;
   std::uint32_t grad_size = 0;  // 0: the dump has no backward entry
   std::uint32_t skip_size = 0;
   std::uint32_t output_size = 0;
   std::uint32_t output_grad_size = 0;
+  std::uint32_t recorded_name_size = 0;
   std::uint64_t memory = 0;       // bytes, estimate of the peak
   std::uint64_t stream_word = 0;  // position in torch's random stream, for --seed-mode stream
   float cost = 0;                 // estimated nanoseconds of one core
@@ -32,6 +34,11 @@ struct PlanView {
   const char* bytes = nullptr;
 
   std::string_view name(std::uint32_t task) const { return text(tasks[task].name_offset, tasks[task].name_size); }
+  // The name as the recording has it.
+  std::string_view recorded_name(std::uint32_t task) const {
+    const PlanRecord& record = tasks[task];
+    return record.recorded_name_size == 0 ? name(task) : text(record.recorded_name_offset, record.recorded_name_size);
+  }
   std::string_view call(std::uint32_t task) const { return text(tasks[task].call_offset, tasks[task].call_size); }
   std::string_view gradients(std::uint32_t task) const { return text(tasks[task].grad_offset, tasks[task].grad_size); }
   std::string_view outputs(std::uint32_t task) const {

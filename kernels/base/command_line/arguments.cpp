@@ -5,7 +5,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "kernels/base/command_line/completion.h"
 #include "kernels/base/command_line/help.h"
+#include "kernels/base/command_line/manual.h"
 #include "kernels/base/command_line/suggestion.h"
 
 namespace msrun {
@@ -180,6 +182,11 @@ std::string Arguments::shown(std::string_view name) const { return shown_name(op
 
 std::variant<Arguments, PrintAndExit> parse_arguments(const CommandDescription& command,
                                                       const std::vector<std::string>& words) {
+  // For the build, which installs what they print.
+  if (words.size() == 1 && words[0] == "--print-manual") return PrintAndExit{manual_page(command)};
+  if (words.size() == 3 && words[0] == "--print-completion") {
+    return PrintAndExit{completion_table(command, words[1], words[2])};
+  }
   const std::array<OptionGroup, 1> common{{{"Help", common_options()}}};
   for (const std::string& word : words) {
     if (word == "--") break;

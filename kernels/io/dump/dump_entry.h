@@ -37,6 +37,8 @@ struct DumpEntry {
   // list of one gradient by the name of each.
   Dict parameters;
   Dict parameter_gradients;
+  // The name of the entry in its file, where that is another than the one it is handed out with.
+  std::string recorded_name;
   // Not empty: the entry itself is malformed, in this way. One sentence that names the key.
   std::string problem;
 };

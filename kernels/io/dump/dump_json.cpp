@@ -242,11 +242,13 @@ void read_att_file(const std::string& path, Direction direction, const DumpReade
   EntryReader entries(reader, pytorch_dump());
   while (reader.next() == JsonEvent::key) {
     ++header.entries;
-    const std::string name = att_entry_name(reader.text(), direction);
+    const std::string recorded_name(reader.text());
+    const std::string name = att_entry_name(recorded_name, direction);
     DumpEntry entry = direction == Direction::forward ? entries.read(att_keys) : entries.read_gradients();
     for_each_leaf(entry.args, note_files);
     for_each_leaf(entry.kwargs, note_files);
     for_each_leaf(entry.grad_inputs, note_files);
+    entry.recorded_name = recorded_name;
     on_entry(name, std::move(entry));
   }
   reader.next();  // nothing but white space may follow

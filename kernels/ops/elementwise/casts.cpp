@@ -1,6 +1,12 @@
 // Conversions of value to another dtype.
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
 
@@ -23,10 +29,45 @@ Value to_operator(const Bound& args) {
   return input;
 }
 
+// "torch.HalfTensor", on whatever device: "torch.cuda.HalfTensor". Otherwise a dtype's own name.
+std::optional<DType> dtype_of_text(std::string_view text) {
+  struct TensorType {
+    std::string_view name;
+    DType dtype;
+  };
+  static constexpr auto types = std::to_array<TensorType>({{"FloatTensor", DType::float32},
+                                                           {"DoubleTensor", DType::float64},
+                                                           {"HalfTensor", DType::float16},
+                                                           {"BFloat16Tensor", DType::bfloat16},
+                                                           {"ByteTensor", DType::uint8},
+                                                           {"CharTensor", DType::int8},
+                                                           {"ShortTensor", DType::int16},
+                                                           {"IntTensor", DType::int32},
+                                                           {"LongTensor", DType::int64},
+                                                           {"BoolTensor", DType::boolean},
+                                                           {"ComplexFloatTensor", DType::complex64},
+                                                           {"ComplexDoubleTensor", DType::complex128}});
+  const std::string_view last = text.substr(text.rfind('.') + 1);
+  const auto found = std::ranges::find(types, last, &TensorType::name);
+  if (found != types.end() && text.starts_with("torch.")) return found->dtype;
+  return parse_dtype(text);
+}
+
 Value optional_cast(const Bound& args) {
   const std::optional<DType> dtype = args.optional_dtype("dtype");
   const Var input = args.var("input");
   return dtype ? cast(input, *dtype) : input;
+}
+
+// A dtype, or its name as torch.Tensor.type takes it.
+Value type_operator(const Bound& args) {
+  const Var input = args.var("input");
+  const Value& value = args.value("dtype");
+  if (const DType* dtype = value.get<DType>()) return cast(input, *dtype);
+  const std::string& text = args.text("dtype");
+  const std::optional<DType> dtype = dtype_of_text(text);
+  if (!dtype) throw SkipError("Tensor.type: there is no dtype '" + bounded(readable(text)) + "'.");
+  return cast(input, *dtype);
 }
 
 }  // namespace
@@ -73,7 +114,7 @@ OP("cdouble(Tensor input)", cast_operator<DType::complex128>);
 NAMES("cdouble", "Tensor: cdouble");
 TRAITS("cdouble", .complex = true);
 
-OP("type(Tensor input, dtype dtype, bool non_blocking=False)", optional_cast);
+OP("type(Tensor input, any dtype, bool non_blocking=False)", type_operator);
 NAMES("type", "Tensor: type");
 TRAITS("type", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 

@@ -1,0 +1,23 @@
+# The target manuals: manual pages and completions for bash, zsh and fish, made by the programs themselves from the tables
+# that their help is made of, and installed where man and the shells look for them.
+function(add_msrun_manuals)
+  set(programs msrun api_precision_compare parse tensor_compare torchair_compare torchair_convert)
+  set(commands ${programs} "msrun run_overflow_check" "msrun journal")
+  set(tools api_precision_compare=api_precision_compare parse=parse tensor_compare=tensor_compare
+    compare=torchair_compare convert=torchair_convert)
+  list(JOIN commands "," commands)
+  list(JOIN tools "," tools)
+  set(to ${CMAKE_BINARY_DIR}/manuals)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/completion/*)
+  set(maker ${PROJECT_SOURCE_DIR}/cmake/MakeManuals.cmake)
+  add_custom_command(OUTPUT ${to}/made
+    COMMAND ${CMAKE_COMMAND} -DPROGRAMS=${CMAKE_RUNTIME_OUTPUT_DIRECTORY} -DTO=${to}
+      -DSOURCE=${PROJECT_SOURCE_DIR}/cmake/completion "-DCOMMANDS=${commands}" "-DTOOLS=${tools}" -P ${maker}
+    COMMAND ${CMAKE_COMMAND} -E touch ${to}/made
+    DEPENDS ${programs} ${sources} ${maker} COMMENT "Making manual pages and completions" VERBATIM)
+  add_custom_target(manuals ALL DEPENDS ${to}/made)
+  install(DIRECTORY ${to}/man1 DESTINATION share/man)
+  install(FILES ${to}/msrun DESTINATION share/bash-completion/completions)
+  install(FILES ${to}/_msrun DESTINATION share/zsh/site-functions)
+  install(FILES ${to}/msrun.fish DESTINATION share/fish/vendor_completions.d)
+endfunction()

@@ -1,0 +1,122 @@
+// parse: what it shows of files of tensors, and the .npy files that it makes of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "kernels/io/numpy/npy.h"
+#include "kernels/io/stored/npz.h"
+#include "kernels/io/torch/pt_file.h"
+#include "tests/support/ge_dump_builder.h"
+#include "tests/support/msrun_process.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* ge_name = "Add.Add_1.3.0.1767607200000";
+
+class Parse : public ::testing::Test {
+ protected:
+  Finished run(const std::vector<std::string>& words) const { return run_tool("parse", words, scratch_.path()); }
+
+  std::string file(const std::string& name, const std::string& bytes) const {
+    fs::create_directories((scratch_ / name).parent_path());
+    write_file(scratch_ / name, bytes);
+    return scratch_ / name;
+  }
+
+  std::string ge_file(const std::string& name) const {
+    // The bits of bfloat16 1.0 and -2.5, and int32.
+    const DumpTensor input{.data_type = 27, .shape = {2}, .data = bytes_of<std::uint16_t>({0x3F80, 0xC020})};
+    const DumpTensor output{.data_type = 7, .shape = {3, 1}, .data = bytes_of<std::int32_t>({7, 8, 9})};
+    return file(name, ge_dump_bytes({input}, {output}));
+  }
+
+  static std::vector<double> values(const Tensor& tensor) {
+    const Tensor wide = tensor.to(DType::float64).contiguous();
+    return {wide.data<double>(), wide.data<double>() + wide.numel()};
+  }
+
+  TemporaryDirectory scratch_;
+};
+
+TEST_F(Parse, ShowsWhatADumpOfAnOperatorHolds) {
+  const Finished shown = run({ge_file(ge_name), "--format", "csv"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_EQ(shown.out, std::string("File,Tensor,Dtype,Shape,Written to,Message\r\n") + ge_name +
+                           ",input.0,bfloat16,\"(2,)\",,\r\n" + ge_name + ",output.0,int32,\"(3, 1)\",,\r\n");
+  EXPECT_FALSE(fs::exists(scratch_ / (std::string(ge_name) + ".input.0.npy")));
+}
+
+TEST_F(Parse, WritesEveryTensorOfADumpAsNpy) {
+  const std::string to = scratch_ / "npy";
+  ASSERT_EQ(run({ge_file(ge_name), "-o", to}).exit_code, 0);
+  const Tensor input = read_npy(to + "/" + ge_name + ".input.0.npy");
+  EXPECT_EQ(input.dtype(), DType::float32);
+  EXPECT_THAT(values(input), ElementsAre(1.0, -2.5));
+  const Tensor output = read_npy(to + "/" + ge_name + ".output.0.npy");
+  EXPECT_EQ(output.dtype(), DType::int32);
+  EXPECT_EQ(output.shape().size(), 2U);
+  EXPECT_THAT(values(output), ElementsAre(7, 8, 9));
+}
+
+TEST_F(Parse, TakesAllFilesOfADirectory) {
+  ge_file(std::string("dump/0/") + ge_name);
+  write_pt(scratch_ / "dump" / "t.pt", Tensor::full(DType::bfloat16, std::vector<std::int64_t>{2, 2}, 0.5));
+  NpzArray array{"values", NumpyType::int16, {2}, std::vector<std::byte>(4)};
+  file("dump/a.npz", npz_bytes(std::span(&array, 1)));
+  file("dump/notes.txt", "no tensors");
+  file("dump/broken.npy", "no array");
+  const std::string to = scratch_ / "npy";
+  const Finished done = run({scratch_ / "dump", "-o", to, "--stats", "--format", "csv"});
+  EXPECT_EQ(done.exit_code, 1) << done.out;
+  EXPECT_THAT(done.out, StartsWith("File,Tensor,Dtype,Shape,Written to,Min,Max,Mean,L2 norm,NaN,Inf,Message\r\n"));
+  EXPECT_THAT(done.out, HasSubstr("t.pt,,bfloat16,\"(2, 2)\"," + to + "/t.npy,0.5,0.5,0.5,1,0,0,\r\n"));
+  EXPECT_THAT(done.out, HasSubstr("a.npz,values,int16,"));
+  EXPECT_THAT(done.out, HasSubstr("broken.npy"));
+  EXPECT_EQ(done.out.find("notes.txt"), std::string::npos);
+  EXPECT_EQ(read_npy(to + "/t.npy").dtype(), DType::float32);
+  EXPECT_THAT(values(read_npy(to + "/a.values.npy")), ElementsAre(0, 0));
+  EXPECT_THAT(values(read_npy(to + "/0/" + ge_name + ".output.0.npy")), ElementsAre(7, 8, 9));
+}
+
+TEST_F(Parse, ReplacesNothing) {
+  const std::string dump = ge_file(ge_name);
+  const std::string to = scratch_ / "npy";
+  ASSERT_EQ(run({dump, "-o", to}).exit_code, 0);
+  const Finished again = run({dump, "-o", to});
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.err, HasSubstr(".input.0.npy is there already and is not replaced."));
+}
+
+TEST_F(Parse, SaysInOneLineWhatCannotBeUsed) {
+  EXPECT_EQ(run({}).err,
+            "parse: a file or a directory is needed: parse FILE|DIR [-o DIR]; parse -h lists all options\n");
+  fs::create_directory(scratch_ / "empty");
+  for (const std::string& input : {std::string(scratch_ / "missing.pt"), std::string(scratch_ / "empty"),
+                                   file("odd.npz", "x"), file("odd", "y")}) {
+    const Finished refused = run({input});
+    EXPECT_EQ(refused.exit_code, 2) << input;
+    EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr(input));
+    EXPECT_EQ(refused.out, "");
+  }
+}
+
+TEST_F(Parse, StatisticsCountWhatIsNotFinite) {
+  const float nan = std::nanf("");
+  const DumpTensor tensor{.data_type = 1, .shape = {3}, .data = bytes_of<float>({1, nan, INFINITY})};
+  const Finished shown = run({file(ge_name, ge_dump_bytes({tensor}, {})), "--stats", "--format", "csv"});
+  EXPECT_THAT(shown.out, HasSubstr(",input.0,float32,\"(3,)\",,nan,nan,nan,nan,1,1,"));
+}
+
+TEST_F(Parse, IsACommandOfMsrun) {
+  EXPECT_THAT(msrun({"parse", "--help"}, scratch_.path()).out, HasSubstr("Usage: parse FILE|DIR"));
+}
+
+}  // namespace
+}  // namespace msrun::testing

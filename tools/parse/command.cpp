@@ -1,0 +1,230 @@
+#include "tools/parse/command.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "kernels/base/exit_code.h"
+#include "kernels/base/text.h"
+#include "kernels/io/files/csv.h"
+#include "kernels/io/files/paths.h"
+#include "kernels/io/numpy/npy_header.h"
+#include "tools/parse/tensor_source.h"
+
+namespace msrun::parse {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int most_levels = 32;
+
+// A file to be read, and what its name is below the directory that was given.
+struct Input {
+  std::string path;
+  std::string below;
+};
+
+using Row = std::vector<std::string>;
+
+// All files of tensors in the directory and below it, by name; links to directories are not followed.
+std::vector<Input> inputs_below(const std::string& directory) {
+  std::vector<Input> inputs;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry.depth() >= most_levels) entry.disable_recursion_pending();
+    std::error_code ignored;
+    if (!entry->is_regular_file(ignored) || !is_tensor_file(entry->path().filename().string())) continue;
+    inputs.push_back({entry->path().string(), entry->path().lexically_relative(directory).string()});
+  }
+  if (error) throw UserError("The directory " + sanitised(directory) + " cannot be read: " + error.message() + ".");
+  std::ranges::sort(inputs, {}, &Input::below);
+  return inputs;
+}
+
+std::string number(double value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
+std::string_view stem_of(std::string_view file) {
+  for (const std::string_view suffix : {".pt", ".npz", ".npy"}) {
+    if (file.ends_with(suffix)) file.remove_suffix(suffix.size());
+  }
+  return file;
+}
+
+// The name of an array may hold anything.
+std::string harmless(std::string name) {
+  for (char& c : name) {
+    if (c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '_';
+  }
+  return name;
+}
+
+std::string npy_name(const Input& input, const TensorSource& tensor) {
+  const std::string file = fs::path(input.below).filename().string();
+  return std::string(stem_of(file)) + (tensor.name.empty() ? "" : "." + harmless(tensor.name)) + ".npy";
+}
+
+class Parser {
+ public:
+  explicit Parser(const Options& options) : options_(options) {
+    if (!options_.out_path.empty()) prepare_output_directory(options_.out_path);
+  }
+
+  // Adds the rows of a file; one with the reason where it cannot be read.
+  void add(const Input& input) {
+    try {
+      const TensorFile file(input.path);
+      for (const TensorSource& tensor : file.tensors()) rows_.push_back(row_of(input, tensor));
+    } catch (const SkipError& error) {
+      rows_.push_back({input.below, "", "", "", ""});
+      problem(error.what());
+    }
+  }
+
+  const std::vector<Row>& rows() const { return rows_; }
+  const std::optional<std::string>& first_problem() const { return first_problem_; }
+
+  Row titles() const {
+    Row titles{"File", "Tensor", "Dtype", "Shape", "Written to"};
+    if (options_.statistics) {
+      for (const char* title : {"Min", "Max", "Mean", "L2 norm", "NaN", "Inf"}) titles.emplace_back(title);
+    }
+    titles.emplace_back("Message");
+    return titles;
+  }
+
+ private:
+  // The last row gets it as its message.
+  void problem(const std::string& text) {
+    rows_.back().resize(titles().size() - 1);
+    rows_.back().push_back(bounded(readable(text)));
+    if (!first_problem_) first_problem_ = text;
+  }
+
+  Row row_of(const Input& input, const TensorSource& tensor) {
+    Row row{input.below, harmless(tensor.name), tensor.dtype, tuple_text(tensor.shape), ""};
+    std::string message;
+    StatisticsSum sum;
+    try {
+      if (!options_.out_path.empty()) {
+        row[4] = write(input, tensor, sum);
+      } else if (options_.statistics) {
+        tensor.read([&](std::span<const std::byte> elements) { sum.add(tensor.type, elements); });
+      }
+    } catch (const SkipError& error) {
+      message = error.what();
+    } catch (const WriteError& error) {
+      message = error.what();
+    }
+    if (options_.statistics && message.empty()) add_statistics(row, sum.result());
+    row.resize(titles().size() - 1);
+    row.push_back(bounded(readable(message)));
+    if (!message.empty() && !first_problem_) first_problem_ = message;
+    return row;
+  }
+
+  static void add_statistics(Row& row, const Statistics& statistics) {
+    for (const double value : {statistics.smallest, statistics.largest, statistics.mean, statistics.l2_norm}) {
+      row.push_back(number(value));
+    }
+    row.push_back(std::to_string(statistics.nan_count));
+    row.push_back(std::to_string(statistics.infinity_count));
+  }
+
+  // Files that are there are never replaced.
+  std::string write(const Input& input, const TensorSource& tensor, StatisticsSum& sum) const {
+    const std::string directory = fs::path(input.below).parent_path().string();
+    Folder folder(options_.out_path);
+    for (const fs::path& part : fs::path(directory)) folder = folder.subfolder(part.string());
+    const std::string name = npy_name(input, tensor);
+    std::error_code ignored;
+    if (fs::exists(fs::symlink_status(folder.path_of(name), ignored))) {
+      throw WriteError("The file " + folder.path_of(name) + " is there already and is not replaced.");
+    }
+    AtomicFile file(folder, name);
+    file.write(npy_header_bytes(tensor.type, tensor.shape));
+    tensor.read([&](std::span<const std::byte> elements) {
+      file.write({reinterpret_cast<const char*>(elements.data()), elements.size()});
+      if (options_.statistics) sum.add(tensor.type, elements);
+    });
+    file.commit();
+    return folder.path_of(name);
+  }
+
+  const Options& options_;
+  std::vector<Row> rows_;
+  std::optional<std::string> first_problem_;
+};
+
+std::string csv_text(const Row& titles, const std::vector<Row>& rows) {
+  std::string text;
+  const auto add = [&](const Row& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (i > 0) text += ',';
+      // A number with a sign is no formula.
+      const bool is_number = parse_number<double>(row[i]).has_value();
+      is_number ? append_csv_field(text, row[i]) : append_csv_text(text, row[i]);
+    }
+    text += csv_row_end;
+  };
+  add(titles);
+  for (const Row& row : rows) add(row);
+  return text;
+}
+
+// Columns without any text are left out.
+std::string table_text(const Row& titles, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths(titles.size(), 0);
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (!row[i].empty()) widths[i] = std::max({widths[i], display_width(row[i]), titles[i].size()});
+    }
+  }
+  std::string text;
+  const auto add = [&](const Row& row) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths[i] == 0) continue;
+      const std::string cell = sanitised(row[i]);
+      line += cell + std::string(widths[i] - std::min(widths[i], display_width(cell)) + 2, ' ');
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  };
+  add(titles);
+  for (const Row& row : rows) add(row);
+  return text;
+}
+
+}  // namespace
+
+int run(const Options& options, bool on_terminal) {
+  std::error_code ignored;
+  const bool is_directory = fs::is_directory(options.input, ignored);
+  std::vector<Input> inputs;
+  if (is_directory) {
+    inputs = inputs_below(options.input);
+    if (inputs.empty()) throw UserError("The directory " + sanitised(options.input) + " holds no file of tensors.");
+  } else {
+    inputs.push_back({options.input, std::string(base_name(options.input))});
+  }
+  Parser parser(options);
+  for (const Input& input : inputs) parser.add(input);
+  if (!is_directory && parser.first_problem()) throw UserError(*parser.first_problem());
+  const Format format = options.format.value_or(on_terminal ? Format::table : Format::csv);
+  std::cout << (format == Format::csv ? csv_text(parser.titles(), parser.rows())
+                                      : table_text(parser.titles(), parser.rows()));
+  return parser.first_problem() ? exit_fail_on : exit_completed;
+}
+
+}  // namespace msrun::parse
