@@ -6,7 +6,7 @@
 namespace msrun {
 
 std::span<const Dialect* const> dialects() {
-  static const std::array<const Dialect*, 1> all{&pytorch_dialect()};
+  static const std::array<const Dialect*, 3> all{&pytorch_dialect(), &mindspore_dialect(), &mindtorch_dialect()};
   return all;
 }
 
