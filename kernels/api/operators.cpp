@@ -1,6 +1,7 @@
 #include "kernels/api/operators.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <stdexcept>
 #include <tuple>
@@ -89,6 +90,11 @@ struct OperatorTable {
 
 namespace {
 
+// Namespaces of MindSpore whose functions have the names of torch's, and which these are. Where MindSpore has more, it
+// is in the table itself.
+constexpr std::array followers{std::pair<std::string_view, std::string_view>{"Mint", "Torch"},
+                               std::pair<std::string_view, std::string_view>{"MintFunctional", "Functional"}};
+
 // Lives until the process ends: taking it apart would be time lost at every exit.
 const OperatorTable& table() {
   static const OperatorTable& instance = *new OperatorTable;
@@ -139,9 +145,12 @@ const Operator* find_canonical(std::string_view name) {
 
 const Operator* find_operator(std::string_view type, std::string_view api) {
   const auto names = table().names.find(type);
-  if (names == table().names.end()) return nullptr;
-  const auto found = names->second.find(api);
-  return found == names->second.end() ? nullptr : found->second;
+  if (names != table().names.end()) {
+    const auto found = names->second.find(api);
+    if (found != names->second.end()) return found->second;
+  }
+  const auto* follower = std::ranges::find(followers, type, &decltype(followers)::value_type::first);
+  return follower == followers.end() ? nullptr : find_operator(follower->second, api);
 }
 
 const OperatorTraits& traits_of(const ApiName& name) {

@@ -30,12 +30,22 @@ constexpr std::array<Column, metric_count> pytorch{{
 
 constexpr ColumnSet pytorch_set{1, {"Bench Dtype", "DEVICE Dtype", "Shape"}, pytorch, append_cell_text};
 
+constexpr std::array<Column, 3> mindspore{{
+    {Metric::cosine, "Cosine", "Cosine"},
+    {Metric::max_abs_error, "MaxAbsErr", "MaxAbsErr"},
+    {Metric::max_relative_error, "MaxRelativeErr", "MaxRelativeErr"},
+}};
+
+constexpr ColumnSet mindspore_set{2, {"Bench Dtype", "Tested Dtype", "Shape"}, mindspore, append_python_cell};
+
 }  // namespace
 
 const ColumnSet& pytorch_columns() { return pytorch_set; }
 
+const ColumnSet& mindspore_columns() { return mindspore_set; }
+
 const ColumnSet* find_columns(std::uint8_t id) {
-  static const std::array sets{&pytorch_set, &att_columns()};
+  static const std::array sets{&pytorch_set, &mindspore_set, &att_columns()};
   const auto* found = std::ranges::find(sets, id, &ColumnSet::id);
   return found == sets.end() ? nullptr : *found;
 }

@@ -84,6 +84,9 @@ class ColumnSet {
 // The columns of acc_check for PyTorch (precision_metrics.md 8).
 const ColumnSet& pytorch_columns();
 
+// Those of acc_check for MindSpore (acc_check_mindspore.md 7.1).
+const ColumnSet& mindspore_columns();
+
 // The set with this id; nullptr if there is none.
 const ColumnSet* find_columns(std::uint8_t id);
 

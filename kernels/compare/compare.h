@@ -22,6 +22,8 @@ struct CompareOptions {
   Policy policy = Policy::per_api;
   Limits limits = Limits::current;
   bool compat_msprobe = false;
+  // Limit of the maximum absolute error in MindSpore's check, which must stay below it (decision 5).
+  double max_abs_error = 0.0001;
   // Short names of APIs whose integer outputs may be off by one.
   std::vector<std::string> quantization_apis = {"npu_rms_norm_dynamic_quant", "npu_dynamic_quant",
                                                 "npu_quant_lightning_indexer"};

@@ -35,7 +35,8 @@ Decimal parse_scientific(const char* first, const char* last) {
   return decimal;
 }
 
-Decimal shortest_float(float magnitude) {
+template <class Float>
+Decimal shortest(Float magnitude) {
   std::array<char, 32> buffer;
   const auto end =
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, std::chars_format::scientific).ptr;
@@ -145,7 +146,7 @@ void append_shortest(std::string& out, double value, bool half) {
     return;
   }
   const Decimal decimal =
-      half ? shortest_half(Half{static_cast<std::uint16_t>(bits.bits & 0x7FFFU)}) : shortest_float(magnitude);
+      half ? shortest_half(Half{static_cast<std::uint16_t>(bits.bits & 0x7FFFU)}) : shortest(magnitude);
   append_decimal(out, decimal, magnitude);
 }
 
@@ -194,6 +195,21 @@ void append_cell_text(std::string& out, const Cell& cell, int precision) {
       append_integer(out, cell.value);
       return;
   }
+}
+
+void append_python_number(std::string& out, double value) {
+  if (append_special(out, value)) return;
+  if (std::signbit(value)) out += '-';
+  const double magnitude = std::fabs(value);
+  if (magnitude == 0) {
+    out += "0.0";
+  } else {
+    append_decimal(out, shortest(magnitude), magnitude);
+  }
+}
+
+void append_python_cell(std::string& out, const Cell& cell, int /*precision*/) {
+  if (cell.kind != Cell::Kind::blank) append_python_number(out, cell.value);
 }
 
 std::string cell_text(const Cell& cell, int precision) {

@@ -65,4 +65,10 @@ std::string cell_text(const Cell& cell, int precision);
 // Appends that text to out, for writers of many cells.
 void append_cell_text(std::string& out, const Cell& cell, int precision);
 
+// Appends a float64 as Python's repr() has it, the shortest decimal that round-trips: "0.001", "1e-05", "nan".
+void append_python_number(std::string& out, double value);
+
+// Appends cell text of MindSpore's CSV files: that form of the value, nothing for a blank cell. precision counts not.
+void append_python_cell(std::string& out, const Cell& cell, int precision);
+
 }  // namespace msrun

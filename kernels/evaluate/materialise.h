@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,10 +54,16 @@ struct MaterialisedCall {
   bool raises_one_by_one = false;
   // A gradient that is None is that of torch's backward() without arguments: 1 of a single output with one element.
   bool implicit_gradient = false;
+  // Whether operators that the pre-check takes for those of HF32 run in it.
+  bool hf32 = true;
+  // In which the benchmark is computed, and compared without being rounded; unset: by the dtypes of the arguments.
+  std::optional<DType> benchmark_dtype;
   // The rounding to HF32 changed an input.
   bool hf32_changed = false;
   // The device's results, for calls that were given them.
   std::optional<RecordedResult> recorded;
+  // Recorded gradients are those of the positional tensors, one each and in their order.
+  bool gradients_by_argument = false;
   // What is odd about the tensor files, though they could be read; one sentence each.
   std::vector<std::string> notes;
 };

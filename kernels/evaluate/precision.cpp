@@ -34,12 +34,13 @@ RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits)
     plan.one_by_one = raised_one_by_one(call);
     return plan;
   }
-  plan.keeps_float32 = traits.runs_in_hf32(call.parts.api);
+  plan.keeps_float32 = call.hf32 && traits.runs_in_hf32(call.parts.api);
   const int kinds = (half ? 1 : 0) + (bfloat ? 1 : 0) + (single ? 1 : 0);
   if (kinds == 0) return plan;
   plan.mixed = kinds > 1;
   plan.base = half ? DType::float16 : bfloat ? DType::bfloat16 : DType::float32;
   if (!traits.keeps_dtypes) plan.raised = kinds == 1 && single ? DType::float64 : DType::float32;
+  if (call.benchmark_dtype) plan.raised = call.benchmark_dtype;
   return plan;
 }
 

@@ -1,5 +1,6 @@
 // npu_fusion_attention in all layouts and sparse modes, and its gradient operator (api_inventory.md 4.1).
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "kernels/api/operators.h"
@@ -267,6 +268,45 @@ Attention fusion_attention(const Bound& args, const Var& query, const Var& key, 
   return {attention(inputs), g.layout};
 }
 
+// MindSpore's operator, by the formulas of its check (acc_check_mindspore.md 6.4). Other than that of the NPU it takes
+// the band of sparse mode 4 from the upper left corner, and has one in mode 0 without a mask.
+Var flash_attention_score(const Bound& args) {
+  if (args.real("keep_prob") < 1) throw SkipError("Attention with keep_prob < 1 is random: it cannot be compared.");
+  const Layout layout = parse_layout(args.text("input_layout"));
+  if (layout == Layout::tnd) throw SkipError("flash_attention_score: input_layout TND is not supported.");
+  if (args.given("real_shift")) throw SkipError("flash_attention_score: real_shift is not supported.");
+  AttentionInputs inputs;
+  inputs.query = args.var("query");
+  inputs.key = args.var("key");
+  inputs.value = args.var("value");
+  const Geometry g = geometry_of(inputs.query, inputs.key, inputs.value, args.integer("head_num"), layout);
+  inputs.query_view = inputs.output_view = [g](const Tensor& x) { return heads_view(x, g.layout, g.heads); };
+  inputs.key_view = inputs.value_view = [g](const Tensor& x) { return heads_view(x, g.layout, g.key_heads); };
+  inputs.output_shape = g.output_shape;
+  const std::int64_t size = std::max<std::int64_t>(inputs.query_view(inputs.query.tensor()).size(3), 1);
+  inputs.options.scale = args.optional_real("scalar_value").value_or(1 / std::sqrt(static_cast<double>(size)));
+  inputs.segments = segments_of(args, g);
+  const std::int64_t mode = args.integer("sparse_mode");
+  if (mode < 0 || mode > 4) throw SkipError("flash_attention_score: sparse_mode must be between 0 and 4.");
+  const std::optional<Var> mask = args.optional_var("attn_mask");
+  if (mask && !is_compressed(mask->tensor(), mode, g)) {
+    inputs.mask = ordinary_mask(mask->tensor(), g, inputs.segments);
+    return attention(inputs).output;
+  }
+  const auto limit = [&](const char* name) {
+    return std::clamp(args.integer(name), -AttentionBand::unlimited, AttentionBand::unlimited);
+  };
+  for (AttentionSegment& segment : inputs.segments) {
+    if (mode == 1) break;
+    segment.band.after = 0;
+    if (mode == 3) segment.band.offset = g.keys - g.rows;
+    if (mode == 2 || mode == 3) continue;
+    segment.band.before = limit("pre_tockens");
+    segment.band.after = limit("next_tockens");
+  }
+  return attention(inputs).output;
+}
+
 // In the sparse modes 2 to 4 the mask is compressed: always the same triangle, whatever data the recording describes.
 // One that lies in a file is taken from there.
 void adapt_compressed_mask(List& /*args*/, Dict& kwargs) {
@@ -311,6 +351,15 @@ OP("npu_fusion_attention(Tensor query, Tensor key, Tensor value, int head_num, s
 NAMES("npu_fusion_attention", "NPU: npu_fusion_attention");
 TRAITS("npu_fusion_attention", .compared_output = 0, .differentiable_output = 0, .adapt = adapt_compressed_mask,
        .multiply_adds = attention_work);
+
+OP("flash_attention_score(Tensor query, Tensor key, Tensor value, int head_num, str input_layout='BSH', *, Tensor? "
+   "real_shift=None, Tensor? drop_mask=None, Tensor? padding_mask=None, Tensor? attn_mask=None, int[]? prefix=None, "
+   "any "
+   "actual_seq_qlen=None, any actual_seq_kvlen=None, float keep_prob=1.0, float? scalar_value=None, int "
+   "pre_tockens=2147483647, int next_tockens=2147483647, int inner_precise=0, int sparse_mode=0)",
+   [](const Bound& args) -> Value { return flash_attention_score(args); });
+NAMES("flash_attention_score", "Functional: flash_attention_score");
+TRAITS("flash_attention_score", .multiply_adds = attention_work);
 
 // The gradients of query, key, value and pse for the cotangent dy. The softmax statistics of the forward pass are
 // computed again from the inputs.

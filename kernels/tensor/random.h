@@ -76,6 +76,12 @@ enum class RangeRule : std::uint8_t { finite, torch, literal };
 Tensor random_tensor(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range, RandomWords& words,
                      RangeRule rule = RangeRule::finite);
 
+// A tensor as numpy.random.RandomState(seed).uniform(min, max, shape) gives it in float64, converted to dtype: two
+// words of MT19937 an element, in row-major order; floats round to the nearest even, integers truncate toward zero,
+// bool is whether the draw from [0, 1) is above one half, whatever the range (acc_check_mindspore.md 4). Throws
+// SkipError for a range that is not finite, of another dtype than bool.
+Tensor numpy_uniform(DType dtype, std::span<const std::int64_t> shape, double min, double max, std::uint32_t seed);
+
 // Words that random_tensor takes for the same arguments.
 std::uint64_t random_words_needed(DType dtype, std::span<const std::int64_t> shape, const ValueRange& range,
                                   RangeRule rule = RangeRule::finite);

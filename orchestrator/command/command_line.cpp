@@ -15,6 +15,7 @@
 #include "orchestrator/command/recorded_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "runner/device/backends/backends.h"
+#include "runner/dialects/dialect.h"
 
 namespace msrun {
 
@@ -121,6 +122,16 @@ MemoryLimit parse_memory(const Arguments& arguments) {
   const auto size = parse_number<double>(number);
   if (!size || !(*size * unit >= 1) || *size * unit > 1e18) throw wrong();
   return {static_cast<std::uint64_t>(*size * unit), 0.8};
+}
+
+double parse_max_abs_error(const Arguments& arguments) {
+  if (!arguments.given("max_abs_err")) return Options().max_abs_error;
+  const std::string text = arguments.text("max_abs_err");
+  const auto limit = parse_number<double>(text);
+  if (!limit || !(*limit > 0) || !std::isfinite(*limit)) {
+    throw arguments.wrong("max_abs_err", text, "must be a number above 0, such as 0.001");
+  }
+  return *limit;
 }
 
 void parse_backend(const Arguments& arguments, Options& options) {
@@ -372,6 +383,7 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
       arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.limits =
       arguments.choice("limits", Limits::current, {{"current", Limits::current}, {"documented", Limits::documented}});
+  options.max_abs_error = parse_max_abs_error(arguments);
   return options;
 }
 
@@ -381,8 +393,7 @@ std::string take_framework(std::vector<std::string>& words) {
   std::string framework = words[1];
   std::transform(framework.begin(), framework.end(), framework.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  const std::set<std::string> known{"pytorch", "pt", "mindspore", "ms", "mindtorch"};
-  if (!known.contains(framework)) {
+  if (find_dialect(framework) == nullptr) {
     throw UserError("-f before the command names the framework: pytorch or mindspore, not " +
                     shell_quoted(sanitised(words[1])));
   }

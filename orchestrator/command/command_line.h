@@ -11,7 +11,7 @@
 
 #include "kernels/base/command_line/arguments.h"
 #include "kernels/base/error.h"
-#include "kernels/compare/standards.h"
+#include "kernels/compare/compare.h"
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/command/tool_commands.h"
 #include "orchestrator/view/console.h"
@@ -85,7 +85,7 @@ struct Options {
   std::vector<std::string> sim_faults;  // as written; the sim backend parses them
   bool require_device = false;          // a run without NPU or GPU is refused
   bool jit_compile = false;
-  std::uint64_t seed = 1234;
+  std::optional<std::uint64_t> seed;  // unset: the usual one of the recording's framework
   SeedMode seed_mode = SeedMode::per_api;
   std::optional<double> task_timeout;     // seconds for one call; 0: no limit; unset: by its cost
   std::uint32_t retries = 2;              // of a call whose runner died
@@ -97,6 +97,7 @@ struct Options {
   // How the results are judged.
   Policy standard = Policy::per_api;
   Limits limits = Limits::current;
+  double max_abs_error = CompareOptions().max_abs_error;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
   ReportLayout layout = ReportLayout::current;
 

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "kernels/base/text.h"
+#include "kernels/compare/details.h"
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/command/recorded_options.h"
 
@@ -72,9 +73,14 @@ void add_words_of_results(const Options& options, Words& words) {
   words.add_each("--sim-fault", options.sim_faults);
   if (options.require_device) words.add("--require-device");
   if (options.jit_compile) words.add("-j");
-  if (options.seed != defaults.seed) words.add("--seed", std::to_string(options.seed));
+  if (options.seed) words.add("--seed", std::to_string(*options.seed));
   if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
   if (options.standard == Policy::current) words.add("--standard", "current");
+  if (options.max_abs_error != defaults.max_abs_error) {
+    std::string limit;
+    append_python_number(limit, options.max_abs_error);
+    words.add("--max-abs-err", limit);
+  }
   if (options.limits == Limits::documented) words.add("--limits", "documented");
   if (options.compat_msprobe) words.add("--compat", "msprobe");
   if (options.layout == ReportLayout::att) words.add("--layout", "att");

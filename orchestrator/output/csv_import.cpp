@@ -160,7 +160,7 @@ class Importer {
         source.next(row) ? row.size() == 4 && row[0] == first_title : source.begins(result_header(*style_.dialect));
     if (!is_ours) source.fail("this is not the title row of a result file");
     while (source.next(row)) {
-      ApiResult result = parse_result_row(source, row);
+      ApiResult result = parse_result_row(source, row, style_);
       const auto [place, fresh] = place_.try_emplace(result.name, imported_.results.size());
       if (fresh) {
         imported_.results.push_back(std::move(result));
@@ -213,13 +213,15 @@ class Importer {
   }
 
  private:
-  static ApiResult parse_result_row(const Source& source, const std::vector<std::string>& row) {
+  static ApiResult parse_result_row(const Source& source, const std::vector<std::string>& row, const CsvStyle& style) {
     if (row.size() != 3 && row.size() != 4) {
       source.fail("it has " + std::to_string(row.size()) + " fields in place of 3 or 4");
     }
     ApiResult result;
     result.name = row[0];
-    const auto forward = parse_status(row[1]);
+    // Of a call that was recorded without its forward, where a dialect knows such.
+    const bool is_lone = style.dialect->lone_backward() && is_blank(row[1]);
+    const auto forward = is_lone ? std::optional(Status::pass) : parse_status(row[1]);
     if (!forward) source.fail("'" + sanitised(row[1]) + "' is not a status");
     result.forward = *forward;
     if (!is_blank(row[2])) {
@@ -228,6 +230,7 @@ class Importer {
     }
     if (row.size() == 4) result.message = row[3];
     result.outcome = outcome_by_reason(result);
+    if (is_lone && result.backward == Status::skip) result.outcome = Outcome::not_checkable;
     return result;
   }
 

@@ -24,10 +24,7 @@ std::uint64_t spread_hash(std::string_view bytes, std::uint64_t hash) {
 // framework is in lower case (acc_check_pytorch.md 1.1).
 const Dialect& require_dialect(const std::string& framework, const std::string& path) {
   if (const Dialect* dialect = find_dialect(framework)) return *dialect;
-  const bool mindspore = framework == "mindspore" || framework == "ms" || framework == "mindtorch";
-  throw UserError(path + ": " +
-                  (mindspore ? "The dump is of MindSpore, which cannot be checked yet; there is PyTorch."
-                             : "Unsupported framework in api_info: " + bounded(sanitised(framework))));
+  throw UserError(path + ": Unsupported framework in api_info: " + bounded(sanitised(framework)));
 }
 
 }  // namespace
@@ -46,8 +43,9 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
       if (told != nullptr && !is_certain) builder.use(in_layout(*told));
       return builder.dialect().dump();
     });
-    const DumpHeader header =
+    DumpHeader header =
         reader.read([&](std::string_view entry, DumpEntry&& content) { builder.add(entry, std::move(content)); });
+    if (!header.names_framework && !options.framework.empty()) header.framework = options.framework;
     dialect = &in_layout(require_dialect(header.framework, path));
     // The file may name its framework behind the calls only, or leave it to their values: then they are read again.
     if (dialect != &builder.dialect()) continue;
@@ -55,7 +53,11 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
     builder.finish(real_data);
     Plan plan = of(builder, real_data, path);
     plan.see(header);
-    plan.tensor_folder_ = dialect->tensor_folder(path, header);
+    if (real_data) plan.tensor_folder_ = dialect->tensor_folder(path, header);
+    if (!header.names_framework && dialect != dialects().front()) {
+      plan.warnings_.push_back("JSON parsing error in framework field: " + path + " does not name its framework, " +
+                               std::string(dialect->spellings().front()) + " is assumed.");
+    }
     return plan;
   }
 }
@@ -73,8 +75,9 @@ Plan Plan::read_att(const std::string& forward, const std::string& backward, con
   Plan plan = of(builder, header.real_data, forward);
   plan.see(header);
   // The older tool recorded paths that are absolute, or begin at a directory beside its two files.
-  plan.tensor_folder_ = std::filesystem::path(forward).parent_path();
-  if (plan.tensor_folder_.empty()) plan.tensor_folder_ = ".";
+  std::filesystem::path folder = std::filesystem::path(forward).parent_path();
+  if (folder.empty()) folder = ".";
+  plan.tensor_folder_ = {folder, folder};
   for (std::string& warning : pair.warnings()) plan.warnings_.push_back(std::move(warning));
   return plan;
 }
@@ -95,6 +98,7 @@ Plan Plan::of(PlanBuilder& builder, bool real_data, const std::string& path) {
 void Plan::see(const DumpHeader& header) {
   contents_.entries = header.entries;
   contents_.modules = header.left_out;
+  contents_.left_out_by_type = header.left_out_by_type;
   contents_.only_checksums = header.only_checksums;
 }
 

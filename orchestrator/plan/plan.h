@@ -5,6 +5,7 @@
 #include <boost/interprocess/mapped_region.hpp>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct PlanOptions {
   bool stream_words = false;   // fill PlanRecord::stream_word
   // How results are judged and written.
   ReportLayout layout = ReportLayout::current;
+  // That of a recording that does not tell it; empty: PyTorch, or what the types of its values tell.
+  std::string framework;
   bool forward_only = false;  // leave out the backward entries
   bool keep_results = false;  // the recorded outputs and gradients as well, for the recorded backend
 };
@@ -34,6 +37,7 @@ struct RecordingContents {
   std::size_t entries = 0;  // those of modules included
   std::size_t modules = 0;  // entries that the dialect leaves out: they are no calls
   std::size_t calls = 0;    // forward entries
+  std::map<std::string, std::size_t, std::less<>> left_out_by_type;  // of them, by the first segment of the name
   // Its tensors are recorded as checksums alone: no value ranges to make them from, no files to read them from.
   bool only_checksums = false;
 };
@@ -59,7 +63,9 @@ class Plan {
   // Tensors are in files.
   bool real_data() const { return real_data_; }
   // The folder that the names of these files are relative to; it need not exist.
-  const std::filesystem::path& tensor_folder() const { return tensor_folder_; }
+  const std::filesystem::path& tensor_folder() const { return tensor_folder_.path; }
+  // The folder that these files must lie in unless the user allows otherwise.
+  const std::filesystem::path& trusted_folder() const { return tensor_folder_.within; }
   // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
   std::uint64_t fingerprint() const { return fingerprint_; }
   const RecordingContents& contents() const { return contents_; }
@@ -86,7 +92,7 @@ class Plan {
   PlanView view_;
   const Dialect* dialect_ = nullptr;
   bool real_data_ = false;
-  std::filesystem::path tensor_folder_;
+  TensorFolder tensor_folder_;
   std::uint64_t fingerprint_ = 0;
   RecordingContents contents_;
   std::vector<RepeatedCall> repeated_;

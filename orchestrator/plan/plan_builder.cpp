@@ -24,6 +24,7 @@ void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
   if (*direction == Direction::forward) {
     add_forward(base, std::move(content));
   } else if (!options_.forward_only) {
+    add_lone_backward(base);
     Backward& backward = backward_[std::string(base)];
     if (options_.keep_results) backward.results = put_list(std::move(content.outputs));
     backward.gradients = put_gradients(std::move(content));
@@ -69,15 +70,41 @@ PlanBuilder::Piece PlanBuilder::put_gradients(DumpEntry&& content) {
   return put_list(std::move(content.grad_inputs));
 }
 
-void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
+std::string PlanBuilder::shown_name(std::string_view base) const {
   // acc_check_pytorch.md 5.1, row 1.
   if (is_formula(base)) {
     throw UserError(path_ + ": api name contains special characters, please check! The entry is '" +
                     bounded(sanitised(base)) + "'.");
   }
-  const std::string name = bounded(sanitised(base));
+  return bounded(sanitised(base));
+}
+
+void PlanBuilder::set_reason(const std::string& reason, PlanRecord& record) {
+  const Piece piece = put(reason);
+  record.skip_offset = piece.offset;
+  record.skip_size = piece.size;
+}
+
+void PlanBuilder::add_lone_backward(std::string_view base) {
+  const std::optional<std::string> reason = dialect_->lone_backward();
+  if (!reason) return;
+  const std::string name = shown_name(base);
+  if (index_.contains(name) || name != base) return;
   ++calls_;
   if (!filter_.is_wanted(name)) return;
+  PlanRecord record;
+  record.lone_backward = true;
+  set_reason(*reason, record);
+  put_record(name, record);
+}
+
+void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
+  const std::string name = shown_name(base);
+  const auto known = index_.find(name);
+  if (known == index_.end() || !records_[known->second].lone_backward) {
+    ++calls_;
+    if (!filter_.is_wanted(name)) return;
+  }
   const Refusal refusal = name == base ? options_.refusal(*dialect_, name)
                           : base.size() > longest_foreign_text
                               ? Refusal{"The API name is too long.", false}
@@ -93,25 +120,29 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
   if (reason.empty()) {
     describe(name, std::move(content), record);
   } else {
-    const Piece piece = put(reason);
-    record.skip_offset = piece.offset;
-    record.skip_size = piece.size;
+    set_reason(reason, record);
   }
+  put_record(name, record);
+}
+
+void PlanBuilder::put_record(const std::string& name, PlanRecord record) {
   const auto [position, fresh] = index_.try_emplace(name, static_cast<std::uint32_t>(records_.size()));
   if (fresh) {
     const Piece piece = put(name);
     record.name_offset = piece.offset;
     record.name_size = piece.size;
     records_.push_back(record);
-  } else {
-    // The last entry of a name wins, at the position of the first.
-    PlanRecord& earlier = records_[position->second];
-    record.name_offset = earlier.name_offset;
-    record.name_size = earlier.name_size;
-    earlier = record;
-    ++duplicates_;
-    if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
+    return;
   }
+  // The last entry of a name wins, at the position of the first.
+  PlanRecord& earlier = records_[position->second];
+  const bool is_repeated = !earlier.lone_backward;
+  record.name_offset = earlier.name_offset;
+  record.name_size = earlier.name_size;
+  earlier = record;
+  if (!is_repeated) return;
+  ++duplicates_;
+  if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
 }
 
 void PlanBuilder::describe(const std::string& name, DumpEntry&& content, PlanRecord& record) {

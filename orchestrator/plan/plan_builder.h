@@ -58,6 +58,13 @@ class PlanBuilder {
   Piece put_list(List&& list);
   Piece put_gradients(DumpEntry&& content);
   void add_forward(std::string_view base, DumpEntry&& content);
+  // Plans a call of which so far the backward alone was read, if the dialect has a reason to refuse such a call.
+  void add_lone_backward(std::string_view base);
+  // Throws UserError for a name that a spreadsheet would run as a formula; else the name as it may be shown.
+  std::string shown_name(std::string_view base) const;
+  void set_reason(const std::string& reason, PlanRecord& record);
+  // In place of an earlier record of that name, or behind all others.
+  void put_record(const std::string& name, PlanRecord record);
   // Puts the call among the bytes.
   void describe(const std::string& name, DumpEntry&& content, PlanRecord& record);
   void pair_backward();

@@ -59,9 +59,6 @@ void refuse_directory(const char* option, const std::string& path, std::string_v
 }  // namespace
 
 void check_input(const Options& options) {
-  if (!options.framework.empty() && find_dialect(options.framework) == nullptr) {
-    throw UserError("-f " + options.framework + ": MindSpore cannot be checked yet; there is PyTorch.");
-  }
   refuse_directory("-api_info", options.api_info, "dump.json");
   refuse_directory("-forward", options.forward, "forward_info");
   refuse_directory("-backward", options.backward, "backward_info");
@@ -82,6 +79,10 @@ Plan read_plan(const Options& options, const PlanOptions& plan_options) {
 void require_calls(const Options& options, const Plan& plan) {
   const std::string path = sanitised(options.forward.empty() ? options.api_info : options.forward);
   const RecordingContents& contents = plan.contents();
+  if (contents.calls == 0 && plan.dialect().leaves_out_calls()) {
+    spdlog::warn("{} records no API that is checked.", path);
+    return;
+  }
   if (contents.calls == 0) {
     if (contents.entries == 0 && options.command == Command::run_overflow_check) {
       // The recorder found no call that overflowed, which is a finding.
@@ -112,6 +113,15 @@ void require_recorded_results(const Options& options, const Plan& plan) {
   }
 }
 
+void require_device_ids(const Options& options, const Plan& plan) {
+  const int last = plan.dialect().last_device();
+  for (const int device : options.devices) {
+    if (device <= last) continue;
+    throw UserError("-d: the argument 'device_id' must be in range [0, " + std::to_string(last) + "], but got " +
+                    std::to_string(device));
+  }
+}
+
 bool holds_results(const Plan& plan) {
   for (std::uint32_t task = 0; task < plan.size(); ++task) {
     std::string_view encoded = plan.view().outputs(task);
@@ -133,7 +143,7 @@ std::filesystem::path data_root(const Options& options, const Plan& plan) {
 std::vector<fs::path> data_folders(const Options& options, const Plan& plan) {
   if (options.allow_outside_data) return {};
   const fs::path root = data_root(options, plan);
-  std::vector<fs::path> folders{root};
+  std::vector<fs::path> folders{options.real_data_path.empty() ? plan.trusted_folder() : root};
   if (!options.forward.empty())
     folders.insert(folders.end(), {root / "forward_real_data", root / "backward_real_data"});
   for (fs::path& folder : folders) {

@@ -22,6 +22,9 @@ void require_calls(const Options& options, const Plan& plan);
 // UserError if the recording has no results, which are what the recorded backend takes for the device's.
 void require_recorded_results(const Options& options, const Plan& plan);
 
+// UserError for a device id that no device of the recording's framework has.
+void require_device_ids(const Options& options, const Plan& plan);
+
 // Whether an output of any call was recorded in a file. The plan was asked to keep results.
 bool holds_results(const Plan& plan);
 

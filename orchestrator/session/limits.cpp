@@ -41,7 +41,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.processors = std::max(1U, std::thread::hardware_concurrency());
   supervision.check.dialect = &session.plan.dialect();
   supervision.check.tested_on = tested_on(*session.backend.row);
-  supervision.check.materialise.seed = options.seed;
+  supervision.check.materialise.seed = options.seed.value_or(session.plan.dialect().usual_seed());
   if (session.plan.real_data()) {
     supervision.check.materialise.data_root = data_root(options, session.plan);
     supervision.check.materialise.data_folders = data_folders(options, session.plan);

@@ -46,7 +46,9 @@ bool can_resume(const RunFiles& files) {
 // Whoever searches the log for "Successfully" finds it where all calls were checked that could be.
 void say_success(const VerdictCounts& counts) {
   const std::uint64_t all = counts.total() + counts.skip;
-  if (counts.total() == 0) {
+  if (all == 0) {
+    spdlog::info("Completed acc_check/multi_acc_check: there was no call to check.");
+  } else if (counts.total() == 0) {
     spdlog::error(
         "Nothing was checked: of {} calls {} failed to run, {} cannot be checked as they were recorded, {} are left "
         "out by rule.",
@@ -56,6 +58,17 @@ void say_success(const VerdictCounts& counts) {
   } else {
     spdlog::info("Successfully completed acc_check/multi_acc_check.");
   }
+}
+
+// The calls that the pre-check of the framework is not for leave no row.
+void log_left_out(const Plan& plan) {
+  const RecordingContents& contents = plan.contents();
+  if (!plan.dialect().leaves_out_calls() || contents.modules == 0) return;
+  std::string types;
+  for (const auto& [type, count] : contents.left_out_by_type) {
+    types += (types.empty() ? "" : ", ") + sanitised(type) + " " + std::to_string(count);
+  }
+  spdlog::info("Entries that acc_check is not for: {} ({}).", contents.modules, types);
 }
 
 void log_times(const SessionState& session, const ResultStore& results) {
@@ -91,6 +104,7 @@ void PreCheckJob::select(const Options& options, PlanOptions& plan_options) cons
 }
 
 void PreCheckJob::inspect(const SessionState& session) const {
+  log_left_out(session.plan);
   for (const std::string& fault : session.options.sim_faults) {
     warn_of_fault_without_call(session.plan, parse_sim_fault(fault).pattern);
   }
@@ -124,8 +138,10 @@ void PreCheckJob::begin(const SessionState& session) {
 bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files) {
   if (!session.options.save_error_data) return true;
   const Folder place(form_->error_data_place(config_, files));
-  const std::string name = session.plan.dialect().error_data_folder(files.stamp);
-  if (!resumed_) {
+  const bool several_devices = session.options.command == Command::multi_acc_check;
+  const std::string name = session.plan.dialect().error_data_folder(files.stamp, several_devices);
+  const bool is_own = name.find(files.stamp) != std::string::npos;
+  if (!resumed_ && is_own) {
     if (!place.make_new(name)) return false;
     new_error_data_.created(place.path_of(name));
   }
@@ -218,6 +234,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.policy = options.standard;
   compare.limits = options.limits;
   compare.compat_msprobe = options.compat_msprobe || options.layout == ReportLayout::att_raw;
+  compare.max_abs_error = options.max_abs_error;
   compare.quantization_apis = config_.quantization_api_list;
   supervision.check.error_data = error_data_;
   supervision.in_child = [this] { journal_->close_in_child(); };

@@ -58,10 +58,11 @@ json fingerprint(const SessionState& session) {
   const Options& options = session.options;
   json print{{"dump", hexadecimal(session.plan.fingerprint())},
              {"calls", session.plan.size()},
-             {"seed", options.seed},
+             {"seed", options.seed.value_or(session.plan.dialect().usual_seed())},
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
              {"standard", policy_text(options.standard)},
              {"limits", limits_text(options.limits)},
+             {"max_abs_err", options.max_abs_error},
              {"compat", options.compat_msprobe                    ? "msprobe"
                         : options.layout == ReportLayout::att_raw ? "att"
                                                                   : "none"},
@@ -135,7 +136,10 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
     throw UserError(journal + ": its header does not say which run it belongs to.");
   }
   // Journals that lack one of these are of a version without the option.
-  json begun{{"limits", limits_text(Limits::current)}, {"outside_data", "refused"}, {"layout", "current"}};
+  json begun{{"limits", limits_text(Limits::current)},
+             {"max_abs_err", Options().max_abs_error},
+             {"outside_data", "refused"},
+             {"layout", "current"}};
   begun.update(recorded["fingerprint"]);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {

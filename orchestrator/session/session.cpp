@@ -122,6 +122,7 @@ void Session::make_plan() {
   PlanOptions plan_options;
   plan_options.only = options.only;
   plan_options.except = options.except;
+  plan_options.framework = options.framework;
   plan_options.keep_results = state_.backend.row->needs_results;
   plan_options.stream_words = options.seed_mode == SeedMode::stream;
   job_.select(options, plan_options);
@@ -133,6 +134,7 @@ void Session::make_plan() {
   state_.plan_seconds = steady_seconds() - start;
   if (plan_options.filter_duplicates) log_repeated(state_.plan);
   for (const std::string& warning : state_.plan.warnings()) spdlog::warn("{}", warning);
+  require_device_ids(options, state_.plan);
   require_calls(options, state_.plan);
   for (const std::string& warning : state_.plan.unmet_patterns()) spdlog::warn("{}", warning);
   if (!plan_options.forward_only && !options.forward.empty() && options.backward.empty()) {
@@ -255,7 +257,8 @@ RunFinished Session::finished_event(const ResultStore& results, bool complete, i
 int Session::close(const ResultStore& results, const SessionEnd& end) {
   int code = exit_incomplete;
   if (end.complete()) {
-    const bool fails = job_.checked() == 0 || job_.fails(state_.options.fail_on);
+    const bool is_empty = state_.plan.size() == 0 && state_.plan.dialect().leaves_out_calls();
+    const bool fails = (job_.checked() == 0 && !is_empty) || job_.fails(state_.options.fail_on);
     code = fails ? exit_fail_on : exit_completed;
   }
   if (!end.failure.empty()) spdlog::error("{}", end.failure);

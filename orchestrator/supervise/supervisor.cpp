@@ -369,6 +369,7 @@ void Supervisor::record_death(std::uint32_t task, int device, const std::string&
                   "The runner of device " + std::to_string(device) + " died while running this API: " + how +
                       ", attempt " + std::to_string(retries_.attempts(task)) + ".",
                   Outcome::failed_to_run);
+  options_.check.dialect->complete_skip(result, true, plan_.view().tasks[task].grad_size > 0);
   result.device = device;
   result.tested_on = options_.check.tested_on;
   results_.add(result);
@@ -397,8 +398,11 @@ void Supervisor::record_planned_skips() {
   for (std::uint32_t task = 0; task < plan_.size(); ++task) {
     const PlanRecord& record = plan_.view().tasks[task];
     if (results_.is_done(task) || record.skip_size == 0) continue;
-    results_.add(skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task)),
-                             record.skip_by_rule ? Outcome::skipped_by_rule : Outcome::not_checkable));
+    ApiResult result =
+        skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task)),
+                    record.skip_by_rule ? Outcome::skipped_by_rule : Outcome::not_checkable);
+    options_.check.dialect->complete_skip(result, !record.lone_backward, record.grad_size > 0);
+    results_.add(result);
   }
 }
 

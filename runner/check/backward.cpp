@@ -112,8 +112,8 @@ class BackwardCheck {
   List compared(const List& all) const { return input_.options.dialect->compared_gradients(input_.call, all, compat_); }
 
   std::optional<Comparison> compare(const List& bench, const List& device) const {
-    return input_.options.dialect->compare_gradients(input_.call.name, input_.op.traits(), bench, device,
-                                                     input_.fp8_input, input_.options.compare);
+    return input_.options.dialect->compare_gradients({input_.op, input_.call, input_.options.compare, input_.fp8_input},
+                                                     bench, device);
   }
 
   // The benchmark's gradients with those of the first argument's equal elements in the device's order, where the call
@@ -318,7 +318,8 @@ class BackwardCheck {
       comparison.status = Status::skip;
     }
     explain(reading);
-    const bool several_outputs = input_.bench.output.is<List>() && !input_.op.traits().differentiable_output;
+    const bool several_outputs = input_.bench.output.is<List>() && !input_.op.traits().differentiable_output &&
+                                 !input_.options.dialect->knows_several_outputs();
     for (std::size_t i = 0; reading.of_arguments && i < comparison.rows.size(); ++i) {
       std::string& message = comparison.rows[i].message;
       if (i >= positional_) message += "Gradient of a keyword argument, which msProbe does not compare.\n";
@@ -357,7 +358,7 @@ BackwardResult check_backward(const BackwardInput& input, Explainer& explainer, 
   std::string message = call.backward.message;
   const bool several_outputs = input.bench.output.is<List>();
   if (input.options.compare.compat_msprobe && several_outputs && call.backward.run &&
-      !input.op.traits().differentiable_output) {
+      !input.op.traits().differentiable_output && !input.options.dialect->knows_several_outputs()) {
     message += "Multiple backward is not supported.";
   }
   if (!message.empty()) return skipped_backward(message);

@@ -244,9 +244,9 @@ class Check {
     const bool float8 = has_float8_input(call);
     const Value bench_output = compared_output(bench.output, *traits_);
     const Value device_output = compared_output(device.output, *traits_);
-    Comparison forward = options_.dialect->compare_outputs(
-        call.name, *traits_, bench_output, float8 ? narrow_float8_result(device_output) : device_output, float8,
-        options_.compare, call.args.empty() ? nullptr : &call.args.front());
+    Comparison forward =
+        options_.dialect->compare_outputs({op, call, options_.compare, float8}, bench_output,
+                                          float8 ? narrow_float8_result(device_output) : device_output);
     explain(explainer, forward, bench.output_sums,
             [&](const Evaluation& evaluation) { return leaves({compared_output(evaluation.output, *traits_)}); });
     result_.forward = forward.status;
@@ -277,7 +277,7 @@ class Check {
   // The verdict stands whether or not the tensors can be kept.
   void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
     try {
-      options_.dialect->save_error_data(*options_.error_data, call, bench, device);
+      options_.dialect->save_error_data(*options_.error_data, call, bench, device, result_);
       const std::string notice = options_.dialect->error_data_notice(*options_.error_data, call);
       if (!notice.empty()) result_.message = notice;
     } catch (const std::exception& error) {
@@ -341,6 +341,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   }
   if (reason.empty()) reason = "The call could not be run.";
   ApiResult skipped = skip_result(task, call.name, reason, outcome);
+  options.dialect->complete_skip(skipped, true, call.has_backward);
   skipped.device = device_id;
   skipped.tested_on = options.tested_on;
   skipped.times = result.times;

@@ -74,9 +74,10 @@ class Att final : public Dialect {
 
   const DumpDialect& dump() const override { return pytorch_dialect().dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return pytorch_dialect().has_tensor_files(header); }
-  std::filesystem::path tensor_folder(const std::filesystem::path& recording, const DumpHeader& header) const override {
+  TensorFolder tensor_folder(const std::filesystem::path& recording, const DumpHeader& header) const override {
     return pytorch_dialect().tensor_folder(recording, header);
   }
+  bool leaves_out_calls() const override { return pytorch_dialect().leaves_out_calls(); }
 
   // There were no lists; what a list of today leaves out has no row.
   Refusal check_refusal(const std::string& name, const IsListed& is_listed) const override {
@@ -99,8 +100,10 @@ class Att final : public Dialect {
   }
 
   bool is_outside_of_overflow_check(std::string_view /*name*/) const override { return false; }
+  std::optional<std::string> lone_backward() const override { return pytorch_dialect().lone_backward(); }
   bool is_never_run(std::string_view api) const override { return pytorch_dialect().is_never_run(api); }
 
+  std::uint64_t usual_seed() const override { return pytorch_dialect().usual_seed(); }
   MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const override {
     refuse_data(call);
     MaterialiseOptions plain = options;
@@ -119,17 +122,16 @@ class Att final : public Dialect {
     return msrun::stream_words(call, real_data, true);
   }
 
-  Comparison compare_outputs(std::string_view name, const OperatorTraits& traits, const Value& bench,
-                             const Value& device, bool /*fp8_input*/, const CompareOptions& /*options*/,
-                             const Value* /*first_input*/) const override {
+  Comparison compare_outputs(const ComparedCall& of, const Value& bench, const Value& device) const override {
+    const OperatorTraits& traits = of.op.traits();
     return compare_att_outputs(compared_output(traits, bench), compared_output(traits, device),
-                               {raw_, drops_at_random(name, traits)});
+                               {raw_, drops_at_random(of.call.name, traits)});
   }
-  std::optional<Comparison> compare_gradients(std::string_view name, const OperatorTraits& traits,
-                                              const std::vector<Value>& bench, const std::vector<Value>& device,
-                                              bool /*fp8_input*/, const CompareOptions& /*options*/) const override {
-    return compare_att_gradients(bench, device, {raw_, drops_at_random(name, traits)});
+  std::optional<Comparison> compare_gradients(const ComparedCall& of, const List& bench,
+                                              const List& device) const override {
+    return compare_att_gradients(bench, device, {raw_, drops_at_random(of.call.name, of.op.traits())});
   }
+  bool knows_several_outputs() const override { return false; }
 
   // Tensors that are arguments by themselves, in order; behind them those with a gradient in lists and of keywords.
   List compared_gradients(const MaterialisedCall& call, const List& all, bool /*compat*/) const override {
@@ -153,6 +155,11 @@ class Att final : public Dialect {
   std::string result_message(const ApiResult& result) const override {
     return pytorch_dialect().result_message(result);
   }
+
+  void complete_skip(ApiResult& result, bool has_forward, bool has_backward) const override {
+    pytorch_dialect().complete_skip(result, has_forward, has_backward);
+  }
+  int last_device() const override { return pytorch_dialect().last_device(); }
 
   const ColumnSet& columns() const override { return att_columns(); }
   // They lack why a row is as it is, and the order of a call's directions.
@@ -196,9 +203,11 @@ class Att final : public Dialect {
     const AttVerdict verdict = att_verdict(result, raw_);
     return verdict.forward == AttVerdict::Cell::no || verdict.backward == AttVerdict::Cell::no;
   }
-  std::string error_data_folder(const std::string& /*stamp*/) const override { return "ut_error_data"; }
+  std::string error_data_folder(const std::string& /*stamp*/, bool /*several_devices*/) const override {
+    return "ut_error_data";
+  }
   void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
-                       const DeviceResult& device) const override {
+                       const DeviceResult& device, const ApiResult& /*result*/) const override {
     save_att_files(folder, call, bench, device, compared_gradients(call, bench.gradients, raw_),
                    compared_gradients(call, device.gradients, raw_), raw_);
   }

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/api/operators.h"
 #include "kernels/compare/compare.h"
 #include "kernels/compare/details_csv.h"
 #include "kernels/evaluate/materialise.h"
@@ -25,6 +26,22 @@ namespace msrun {
 
 struct Evaluation;
 struct DeviceResult;
+
+// What a comparison may have to know of the call.
+struct ComparedCall {
+  const Operator& op;
+  const MaterialisedCall& call;
+  const CompareOptions& options;
+  bool fp8_input = false;
+};
+
+// Where the files of a recording's tensors are.
+struct TensorFolder {
+  // What their names are relative to; it need not exist.
+  std::filesystem::path path;
+  // The folder that they must lie in, unless the user allows otherwise.
+  std::filesystem::path within;
+};
 
 // Why a call is not run; no reason if it is.
 struct Refusal {
@@ -53,9 +70,11 @@ class Dialect {
   virtual const DumpDialect& dump() const = 0;
   // Whether the tensors of the recording are in files. Throws UserError for a header that does not say so.
   virtual bool has_tensor_files(const DumpHeader& header) const = 0;
-  // The folder that the names of these files are relative to; it need not exist. recording is the path of dump.json.
-  virtual std::filesystem::path tensor_folder(const std::filesystem::path& recording,
-                                              const DumpHeader& header) const = 0;
+  // recording is the path of dump.json. Asked only where there are such files.
+  virtual TensorFolder tensor_folder(const std::filesystem::path& recording, const DumpHeader& header) const = 0;
+  // Whether entries that dump() leaves out may be calls: the user is told of them, and a recording of nothing else is
+  // no error.
+  virtual bool leaves_out_calls() const = 0;
 
   // --- Which calls are checked. Names are without direction: "Functional.relu.0".
 
@@ -67,11 +86,15 @@ class Dialect {
   virtual Refusal overflow_refusal(const std::string& name) const = 0;
   // Calls of a kind that run_overflow_check is not meant for: that it skips them is no news.
   virtual bool is_outside_of_overflow_check(std::string_view name) const = 0;
+  // Why a backward entry without the forward of its call is SKIP; nothing where such an entry is passed over.
+  virtual std::optional<std::string> lone_backward() const = 0;
   // Bare API names that acc_check never runs, whatever the lists say.
   virtual bool is_never_run(std::string_view api) const = 0;
 
   // --- Data.
 
+  // Of runs for which the user has not chosen one.
+  virtual std::uint64_t usual_seed() const = 0;
   // Throws SkipError where a value cannot be built; the text is the reason.
   virtual MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const = 0;
   // Words of the one random stream of a run that materialise takes for the call; 0 for one that it refuses.
@@ -81,12 +104,11 @@ class Dialect {
 
   // See compare_outputs() and compare_gradients() in kernels/compare/compare.h, whose contracts these have. The rows
   // have the columns of columns().
-  virtual Comparison compare_outputs(std::string_view name, const OperatorTraits& traits, const Value& bench,
-                                     const Value& device, bool fp8_input, const CompareOptions& options,
-                                     const Value* first_input) const = 0;
-  virtual std::optional<Comparison> compare_gradients(std::string_view name, const OperatorTraits& traits,
-                                                      const std::vector<Value>& bench, const std::vector<Value>& device,
-                                                      bool fp8_input, const CompareOptions& options) const = 0;
+  virtual Comparison compare_outputs(const ComparedCall& of, const Value& bench, const Value& device) const = 0;
+  virtual std::optional<Comparison> compare_gradients(const ComparedCall& of, const List& bench,
+                                                      const List& device) const = 0;
+  // Whether the framework's own tool differentiates through several outputs.
+  virtual bool knows_several_outputs() const = 0;
   // Those gradients of a call that are compared, of all, which are one per tensor in args, then one per tensor in
   // kwargs. compat: only those that the dialect's own tool compares.
   virtual List compared_gradients(const MaterialisedCall& call, const List& all, bool compat) const;
@@ -95,6 +117,10 @@ class Dialect {
   virtual bool sums_overflow() const { return false; }
   // The Message of the result file for a call whose verdicts and rows are in result.
   virtual std::string result_message(const ApiResult& result) const = 0;
+  // Completes the result of a call that is SKIP as a whole (skip_result), of which these directions were recorded.
+  virtual void complete_skip(ApiResult& result, bool has_forward, bool has_backward) const = 0;
+  // The highest device id that -d may have.
+  virtual int last_device() const = 0;
 
   // --- Files.
 
@@ -115,17 +141,21 @@ class Dialect {
 
   // Whether -save_error_data keeps the tensors of a call with this result.
   virtual bool keeps_error_data(const ApiResult& result) const;
-  // The folder that -save_error_data makes; stamp is that of the CSVs, "20260131123000".
-  virtual std::string error_data_folder(const std::string& stamp) const = 0;
-  // Writes the tensors of a call that did not pass. Slashes and control characters of names become '_' and long names
-  // are cut, so that every file lies in the folder. Throws FileError for a file that cannot be written.
+  // The folder that -save_error_data makes; stamp is that of the CSVs, "20260131123000". Without the stamp in its name
+  // runs share it.
+  virtual std::string error_data_folder(const std::string& stamp, bool several_devices) const = 0;
+  // Writes the tensors of a call that did not pass; result is what came of it. Slashes and control characters of names
+  // become '_' and long names are cut, so that every file lies in the folder. Throws FileError for a file that cannot
+  // be written.
   virtual void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
-                               const DeviceResult& device) const = 0;
+                               const DeviceResult& device, const ApiResult& result) const = 0;
   // What the result file says of saving them, once that is done; empty: nothing.
   virtual std::string error_data_notice(const Folder& /*folder*/, const MaterialisedCall& /*call*/) const { return {}; }
 };
 
 const Dialect& pytorch_dialect();
+const Dialect& mindspore_dialect();
+const Dialect& mindtorch_dialect();
 
 // The dialect that a recording has in another layout. Throws UserError for a framework without that layout.
 const Dialect& dialect_in_layout(const Dialect& of_framework, ReportLayout layout);

@@ -48,7 +48,7 @@ const Dialect& dialect_in_layout(const Dialect& of_framework, ReportLayout layou
 }
 
 std::span<const Dialect* const> dialects() {
-  static const std::array<const Dialect*, 1> all{&pytorch_dialect()};
+  static const std::array<const Dialect*, 3> all{&pytorch_dialect(), &mindspore_dialect(), &mindtorch_dialect()};
   return all;
 }
 

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/io/numpy/npy.h"
 #include "kernels/io/torch/pt_file.h"
 
 namespace msrun {
@@ -50,6 +54,40 @@ List values_of(const Dict& dict) {
 
 std::string numbered_file(const std::string& prefix, int n) { return prefix + "." + std::to_string(n) + ".pt"; }
 
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+// The tensors of a value with the numbers of their places: ".0", and inside of lists ".0.1".
+void collect(const Value& value, const std::string& name, NamedTensors& tensors) {
+  if (const Tensor* tensor = value.get<Tensor>()) tensors.emplace_back(name, *tensor);
+  const List* list = value.get<List>();
+  for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    collect((*list)[i], name + "." + std::to_string(i), tensors);
+  }
+}
+
+void collect_slots(const List& slots, const std::string& prefix, NamedTensors& tensors) {
+  for (std::size_t i = 0; i < slots.size(); ++i) collect(slots[i], prefix + "." + std::to_string(i), tensors);
+}
+
+// Gradients by the numbers that their rows have: those that are there.
+List present(const List& gradients) {
+  List result;
+  for (const Value& gradient : gradients) {
+    const Tensor* tensor = gradient.get<Tensor>();
+    if (tensor != nullptr && is_floating(tensor->dtype())) result.push_back(gradient);
+  }
+  return result;
+}
+
+List slots_of(const Value& output) {
+  const List* list = output.get<List>();
+  return list == nullptr ? List{output} : *list;
+}
+
+bool fails(const std::vector<DetailsRow>& rows) {
+  return std::ranges::any_of(rows, [](const DetailsRow& row) { return row.status == Status::error; });
+}
+
 }  // namespace
 
 std::string harmless_name(std::string text, std::size_t longest) {
@@ -93,6 +131,27 @@ void save_att_files(const Folder& folder, const MaterialisedCall& call, const Ev
   save_list(folder, name + ".backward.input", call.gradients);
   save_list(folder, name + ".backward.output.bench", bench_gradients);
   save_list(folder, name + ".backward.output.npu", device_gradients);
+}
+
+void save_npy_files(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
+                    const DeviceResult& device, const ApiResult& result) {
+  const std::string name = harmless_name(call.name, longest_name);
+  NamedTensors tensors;
+  if (fails(result.forward_rows)) {
+    collect_slots(call.args, name + ".forward.input", tensors);
+    for (const auto& [key, value] : call.kwargs)
+      collect(value, name + ".forward.kwargs." + harmless_name(key, longest_key), tensors);
+    collect_slots(slots_of(device.output), name + ".forward.output", tensors);
+    collect_slots(slots_of(bench.output), name + ".forward.bench_output", tensors);
+  }
+  if (fails(result.backward_rows)) {
+    collect_slots(call.gradients, name + ".backward.input", tensors);
+    collect_slots(present(device.gradients), name + ".backward.output", tensors);
+    collect_slots(present(bench.gradients), name + ".backward.bench_output", tensors);
+  }
+  for (const auto& [file, tensor] : tensors) {
+    write_npy(folder, file + ".npy", tensor.dtype() == DType::bfloat16 ? tensor.to(DType::float32) : tensor);
+  }
 }
 
 void save_pt_files(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,

@@ -1,5 +1,5 @@
-// -save_error_data for PyTorch: the tensors of a call that did not pass, as .pt files (acc_check_pytorch.md 11,
-// att_layout.md 12).
+// -save_error_data: the tensors of a call that did not pass, as .pt files for PyTorch (acc_check_pytorch.md 11) and as
+// .npy files for MindSpore (acc_check_mindspore.md 8); those of the older tool (att_layout.md 12).
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/files/folder.h"
 #include "runner/device/device.h"
+#include "runner/results/result.h"
 
 namespace msrun {
 
@@ -27,5 +28,10 @@ void save_att_files(const Folder& folder, const MaterialisedCall& call, const Ev
 
 // Raw, the file at which saving ends; empty if there is none.
 std::string first_taken_att_file(const MaterialisedCall& call);
+
+// Writes <folder>/<name>.forward.input.<n>.npy and so on, of the directions that have a row which is no pass; those of
+// the benchmark are called bench_output. bfloat16 is written as float32. Names and errors as above.
+void save_npy_files(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
+                    const DeviceResult& device, const ApiResult& result);
 
 }  // namespace msrun

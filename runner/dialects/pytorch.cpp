@@ -1,5 +1,6 @@
 // PyTorch: the dialect of acc_check as msProbe defines it for PyTorch dumps.
 #include <algorithm>
+#include <limits>
 
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/evaluate.h"
@@ -43,15 +44,15 @@ class PyTorch final : public Dialect {
   const DumpDialect& dump() const override { return pytorch_dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }
   // Beside the dump, wherever it was moved to, or beside the dump that a link leads to.
-  std::filesystem::path tensor_folder(const std::filesystem::path& recording,
-                                      const DumpHeader& /*header*/) const override {
+  TensorFolder tensor_folder(const std::filesystem::path& recording, const DumpHeader& /*header*/) const override {
     constexpr const char* folder = "dump_tensor_data";
     const std::filesystem::path beside = recording.parent_path() / folder;
     std::error_code ignored;
-    if (std::filesystem::exists(beside, ignored)) return beside;
+    if (std::filesystem::exists(beside, ignored)) return {beside, beside};
     const std::filesystem::path target = std::filesystem::canonical(recording, ignored).parent_path() / folder;
-    return std::filesystem::exists(target, ignored) ? target : beside;
+    return std::filesystem::exists(target, ignored) ? TensorFolder{target, target} : TensorFolder{beside, beside};
   }
+  bool leaves_out_calls() const override { return false; }
 
   // acc_check_pytorch.md 5.1.
   Refusal check_refusal(const std::string& name, const IsListed& is_listed) const override {
@@ -79,10 +80,13 @@ class PyTorch final : public Dialect {
     return is_outside_of_overflow(name.substr(0, name.find('.')));
   }
 
+  std::optional<std::string> lone_backward() const override { return std::nullopt; }
+
   bool is_never_run(std::string_view api) const override {
     return std::ranges::find(never_run, api) != never_run.end();
   }
 
+  std::uint64_t usual_seed() const override { return 1234; }
   MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const override {
     return msrun::materialise(call, options);
   }
@@ -90,16 +94,15 @@ class PyTorch final : public Dialect {
     return msrun::stream_words(call, real_data);
   }
 
-  Comparison compare_outputs(std::string_view name, const OperatorTraits& traits, const Value& bench,
-                             const Value& device, bool fp8_input, const CompareOptions& options,
-                             const Value* first_input) const override {
-    return msrun::compare_outputs(name, traits, bench, device, fp8_input, options, first_input);
+  Comparison compare_outputs(const ComparedCall& of, const Value& bench, const Value& device) const override {
+    return msrun::compare_outputs(of.call.name, of.op.traits(), bench, device, of.fp8_input, of.options,
+                                  of.call.args.empty() ? nullptr : &of.call.args.front());
   }
-  std::optional<Comparison> compare_gradients(std::string_view name, const OperatorTraits& traits,
-                                              const std::vector<Value>& bench, const std::vector<Value>& device,
-                                              bool fp8_input, const CompareOptions& options) const override {
-    return msrun::compare_gradients(name, traits, bench, device, fp8_input, options);
+  std::optional<Comparison> compare_gradients(const ComparedCall& of, const List& bench,
+                                              const List& device) const override {
+    return msrun::compare_gradients(of.call.name, of.op.traits(), bench, device, of.fp8_input, of.options);
   }
+  bool knows_several_outputs() const override { return false; }
 
   // The reason of a SKIP.
   std::string result_message(const ApiResult& result) const override {
@@ -107,6 +110,10 @@ class PyTorch final : public Dialect {
     if (result.backward == Status::skip && !result.backward_rows.empty()) return result.backward_rows.front().message;
     return {};
   }
+
+  void complete_skip(ApiResult& /*result*/, bool /*has_forward*/, bool /*has_backward*/) const override {}
+  // Ids above those of a usual host are the user's to know.
+  int last_device() const override { return std::numeric_limits<int>::max(); }
 
   const ColumnSet& columns() const override { return pytorch_columns(); }
   const std::array<std::string_view, 4>& result_titles() const override { return titles; }
@@ -132,9 +139,11 @@ class PyTorch final : public Dialect {
     append_rows(out, result.name + ".backward.output.", result.backward_rows, precision);
   }
 
-  std::string error_data_folder(const std::string& stamp) const override { return "ut_error_data" + stamp; }
+  std::string error_data_folder(const std::string& stamp, bool /*several_devices*/) const override {
+    return "ut_error_data" + stamp;
+  }
   void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
-                       const DeviceResult& device) const override {
+                       const DeviceResult& device, const ApiResult& /*result*/) const override {
     save_pt_files(folder, call, bench, device);
   }
 };

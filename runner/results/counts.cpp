@@ -6,7 +6,8 @@
 namespace msrun {
 
 Status overall_status(const ApiResult& result) {
-  if (result.forward == Status::skip) return Status::skip;
+  // A call without a forward is SKIP by its backward.
+  if (result.forward == Status::skip || result.outcome == Outcome::not_checkable) return Status::skip;
   if (result.forward == Status::error || result.backward == Status::error) return Status::error;
   if (result.outcome == Outcome::failed_to_run) return Status::skip;
   if (result.forward == Status::warning || result.backward == Status::warning) return Status::warning;

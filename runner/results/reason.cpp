@@ -83,7 +83,10 @@ Reason reason_of(const ApiResult& result) {
     for (const auto& [direction, rows] :
          {std::pair{"forward", &result.forward_rows}, {"backward", &result.backward_rows}}) {
       const auto row = std::ranges::find_if(*rows, test);
-      if (row != rows->end()) return reason_in(direction, static_cast<std::size_t>(row - rows->begin()), *row);
+      if (row == rows->end()) continue;
+      // What had nothing to compare has no number.
+      const auto is_numbered = [](const DetailsRow& r) { return r.status != Status::skip || !r.message.empty(); };
+      return reason_in(direction, static_cast<std::size_t>(std::count_if(rows->begin(), row, is_numbered)), *row);
     }
   }
   return {"",

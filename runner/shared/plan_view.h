@@ -27,6 +27,7 @@ struct PlanRecord {
   std::uint64_t stream_word = 0;  // position in torch's random stream, for --seed-mode stream
   float cost = 0;                 // estimated nanoseconds of one core
   bool skip_by_rule = false;      // where there is a reason: it is a rule's, not a fault of the entry
+  bool lone_backward = false;     // the recording has no forward of the call
 };
 
 struct PlanView {

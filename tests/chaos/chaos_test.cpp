@@ -15,6 +15,7 @@
 #include <set>
 #include <thread>
 
+#include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
 namespace msrun::testing {
@@ -90,7 +91,9 @@ struct Tally {
 
 class Chaos : public ::testing::Test {
  protected:
-  static constexpr const char* fixture = "cnn_fp32";
+  virtual fs::path recording() const { return dump("cnn_fp32"); }
+  // Copies of the recording's calls: at least 500 calls together.
+  virtual int copies() const { return 10; }
 
   // A dump of at least 500 calls: those of a fixture over and over, under further indices.
   void SetUp() override {
@@ -99,10 +102,10 @@ class Chaos : public ::testing::Test {
     setenv("TSAN_OPTIONS", "handle_segv=0", 0);
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
-    std::ifstream file(dump(fixture));
+    std::ifstream file(recording());
     nlohmann::ordered_json recorded = nlohmann::ordered_json::parse(file);
     nlohmann::ordered_json data;
-    for (int copy = 0; copy < 10; ++copy) {
+    for (int copy = 0; copy < copies(); ++copy) {
       for (const auto& [entry, content] : recorded["data"].items()) {
         const std::size_t direction = entry.rfind('.');
         const std::size_t index = entry.rfind('.', direction - 1);
@@ -232,13 +235,15 @@ class Chaos : public ::testing::Test {
     }
   }
 
+  void expect_files_of_an_undisturbed_run();
+
   const TemporaryDirectory scratch_;
   std::mt19937_64 random_;
   Tally tally_;
   int calls_ = 0;
 };
 
-TEST_F(Chaos, EndsWithTheFilesOfAnUndisturbedRun) {
+void Chaos::expect_files_of_an_undisturbed_run() {
   const std::uint64_t seed = number_from("MSRUN_CHAOS_SEED", std::random_device{}());
   const std::uint64_t rounds = number_from("MSRUN_CHAOS_ROUNDS", 5);
   const char* log_name = std::getenv("MSRUN_CHAOS_LOG");
@@ -280,6 +285,16 @@ TEST_F(Chaos, EndsWithTheFilesOfAnUndisturbedRun) {
   EXPECT_EQ(shared_memory_names(), shared_memory);
   say(std::to_string(rounds) + " rounds, all byte-identical, none hung: " + total.text());
 }
+
+TEST_F(Chaos, EndsWithTheFilesOfAnUndisturbedRun) { expect_files_of_an_undisturbed_run(); }
+
+class MindSporeChaos : public Chaos {
+ protected:
+  fs::path recording() const override { return test_data("/mindspore/02_forward_backward_pairs/dump.json"); }
+  int copies() const override { return 80; }
+};
+
+TEST_F(MindSporeChaos, EndsWithTheFilesOfAnUndisturbedRun) { expect_files_of_an_undisturbed_run(); }
 
 }  // namespace
 }  // namespace msrun::testing

@@ -19,8 +19,17 @@ struct DumpDialect {
 
   // Called with every entry once it is read: restores what the recorder does not say in so many words.
   void (*complete)(std::string_view entry, DumpEntry& content);
+
+  // The value of JSON other than null, a list and an object with a "type". Null: what Python would have for it.
+  Value (*undescribed)(const JsonNode& node, const Where& where) = nullptr;
 };
 
 const DumpDialect& pytorch_dump();
+
+// MindSpore itself, and PyTorch's names over MindSpore's tensors (MindTorch, MSAdapter): they differ in which entries
+// are calls that are checked (acc_check_mindspore.md 3.1). What cannot be rebuilt is Unsupported in the words of the
+// tool in use.
+const DumpDialect& mindspore_dump();
+const DumpDialect& mindtorch_dump();
 
 }  // namespace msrun

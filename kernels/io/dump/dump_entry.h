@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -12,12 +14,16 @@ namespace msrun {
 struct DumpHeader {
   // Lower case; "pytorch" or, if any value has a MindSpore type, "mindspore" where the file does not say (DEV-2).
   std::string framework;
+  bool names_framework = false;  // the file itself says it
   std::string task;
+  bool task_is_no_text = false;
   std::string level;
   std::string dump_data_dir;  // as recorded; empty unless it is a string
   bool real_data = false;     // dump_data_dir is neither null nor empty: tensors are in files
   std::size_t entries = 0;    // those left out included
   std::size_t left_out = 0;   // entries that the dialect leaves out, whether or not they were asked for
+  // Of these, how many there are by the first segments of their names; a few dozen of them at most.
+  std::map<std::string, std::size_t, std::less<>> left_out_by_type;
   // Tensors were read, and of none there is more than a checksum: neither extrema nor a file.
   bool only_checksums = false;
 };

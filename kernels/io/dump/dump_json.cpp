@@ -254,6 +254,19 @@ void read_att_file(const std::string& path, Direction direction, const DumpReade
   reader.next();  // nothing but white space may follow
 }
 
+void count_left_out(std::string_view entry, DumpHeader& header) {
+  constexpr std::size_t most_types = 32;
+  constexpr std::size_t longest_type = 64;
+  ++header.left_out;
+  std::string_view type = entry.substr(0, entry.find('.'));
+  const auto found = header.left_out_by_type.find(type);
+  if (found != header.left_out_by_type.end()) {
+    ++found->second;
+  } else if (header.left_out_by_type.size() < most_types && type.size() <= longest_type) {
+    header.left_out_by_type.emplace(type, 1);
+  }
+}
+
 }  // namespace
 
 DumpReader::DumpReader(const std::string& path) : DumpReader(path, file_source(path)) {}
@@ -303,6 +316,8 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
       header.framework = value.is_string() ? lower_case(value.text()) : std::string();
     } else if (value.is_string()) {
       (key == "task" ? header.task : header.level) = value.text();
+    } else if (key == "task") {
+      header.task_is_no_text = !value.is_null();
     }
   }
   reader_.next();  // nothing but white space may follow
@@ -311,6 +326,7 @@ DumpHeader DumpReader::read(const OnEntry& on_entry) {
            (names_calls ? "; the forward_info and backward_info of the older recorder go with -forward and -backward"
                         : ""));
   }
+  header.names_framework = !header.framework.empty();
   if (header.framework.empty()) header.framework = framework_of_values.empty() ? "pytorch" : framework_of_values;
   return header;
 }
@@ -324,7 +340,7 @@ std::string_view DumpReader::read_data(const OnEntry& on_entry, DumpHeader& head
   while (reader_.next() == JsonEvent::key) {
     ++header.entries;
     const bool left_out = dialect.leaves_out(reader_.text());
-    if (left_out) ++header.left_out;
+    if (left_out) count_left_out(reader_.text(), header);
     if (left_out && !keep_modules_) {
       reader_.skip_value();
       continue;

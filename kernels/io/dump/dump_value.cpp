@@ -230,6 +230,13 @@ Value device(const JsonNode& value, const Where& where) {
   return DeviceName{value.integer() == 0 ? std::string() : std::to_string(value.integer())};
 }
 
+bool is_described(const JsonNode& node) {
+  for (const JsonNode field : node) {
+    if (field.key() == "type" && field.is_string()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Value described_value(const JsonNode& object, std::string_view type, const Where& where) {
@@ -290,9 +297,11 @@ std::string Where::text() const {
 }
 
 Value ValueReader::value(const JsonNode& node, const Where& where) {
+  if (node.is_array()) return list(node, where);
+  if (dialect.undescribed != nullptr && !node.is_null() && !is_described(node)) {
+    return dialect.undescribed(node, where);
+  }
   switch (node.kind()) {
-    case JsonEvent::begin_array:
-      return list(node, where);
     case JsonEvent::string:
       return without_nul(node.text());
     case JsonEvent::integer:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "kernels/base/error.h"
@@ -35,6 +36,21 @@ Tensor read_array(const InputFile& file, const NpyHeader& header, std::optional<
 }
 
 }  // namespace
+
+void write_npy(const Folder& folder, const std::string& name, const Tensor& tensor) {
+  for (int i = 0; i < numpy_type_count; ++i) {
+    const auto type = static_cast<NumpyType>(i);
+    if (tensor_dtype(type) != tensor.dtype()) continue;
+    const Tensor dense = tensor.contiguous();
+    const std::string header = npy_header_bytes(type, dense.shape());
+    OutputFile file(folder, name);
+    file.write(std::as_bytes(std::span(header)));
+    file.write(std::span(dense.raw(), dense.bytes()));
+    file.close();
+    return;
+  }
+  throw FileError(folder.path_of(name) + ": numpy has no " + std::string(msrun::name(tensor.dtype())) + ".");
+}
 
 Tensor read_npy(const InputFile& file) {
   const NpyHeader header = read_npy_header(file);

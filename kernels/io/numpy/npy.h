@@ -17,4 +17,7 @@ Tensor read_npy(const std::string& path);
 // two bytes; was_uint16 says whether the file has such elements.
 Tensor read_npy(const std::string& path, DType uint16_as, bool* was_uint16);
 
+// Row-major, for numpy.load, of a dtype that numpy has. Throws FileError if the file cannot be written.
+void write_npy(const Folder& folder, const std::string& name, const Tensor& tensor);
+
 }  // namespace msrun

@@ -79,6 +79,10 @@ class RecordedDevice final : public Device {
                                                                         : call.recorded->gradient_problem;
       return result;
     }
+    if (call.gradients_by_argument) {
+      result.gradients = call.recorded->gradients;
+      return result;
+    }
     const RecordedGradients kind = device_call.traits.gradients_recorded_of(call.parts.api);
     GradientPairing pairing = pair_gradients(kind, call.recorded->gradients, slots_of(call, device_call.operator_name));
     result.gradient_doubt = doubt(device_call, kind, pairing.ambiguous);

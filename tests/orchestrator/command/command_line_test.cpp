@@ -50,7 +50,7 @@ TEST(CommandLine, Defaults) {
   EXPECT_EQ(options.threads, 8);
   EXPECT_THAT(options.devices, ElementsAre(0));
   EXPECT_EQ(options.backend, "auto");
-  EXPECT_EQ(options.seed, 1234U);
+  EXPECT_FALSE(options.seed);
   EXPECT_EQ(options.seed_mode, SeedMode::per_api);
   EXPECT_EQ(options.standard, Policy::per_api);
   EXPECT_EQ(options.memory.bytes, 0U);

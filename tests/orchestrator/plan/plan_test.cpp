@@ -75,14 +75,40 @@ TEST_F(PlanTest, OfAnotherFrameworkIsRefused) {
   };
   EXPECT_THAT(refusal(R"({"data":{},"framework":"Jax"})"),
               HasSubstr("dump.json: Unsupported framework in api_info: jax"));
-  EXPECT_THAT(refusal(R"({"framework":"mindspore","data":{}})"), HasSubstr("dump.json: The dump is of MindSpore"));
-  // Old dumps do not say it: a tensor's type does.
-  const std::string entry = R"({"input_args":[{"type":"mindspore.Tensor","dtype":"Float32","shape":[2]}]})";
-  EXPECT_THAT(refusal(R"({"data":{"Mint.add.0.forward":)" + entry + "}}"), HasSubstr("MindSpore"));
   EXPECT_EQ(refusal(R"({"framework":"PyTorch","data":{}})"), "");
   EXPECT_EQ(refusal(R"({"framework":"pytorch","data":{},"framework":"pt"})"), "");
   EXPECT_EQ(refusal(R"({"framework":"pt","data":{}})"), "");
   EXPECT_EQ(refusal(R"({"data":{}})"), "");
+}
+
+TEST_F(PlanTest, TensorsTellTheFrameworkOfOldDumps) {
+  const std::filesystem::path path = directory_ / "dump.json";
+  const std::string entry = R"({"input_args":[{"type":"mindspore.Tensor","dtype":"Float32","shape":[2]}]})";
+  std::ofstream(path) << R"({"task":"statistics","data":{"Mint.add.0.forward":)" << entry << "}}";
+  const Plan plan = Plan::read(path.string(), options_);
+  EXPECT_EQ(&plan.dialect(), &mindspore_dialect());
+  ASSERT_EQ(plan.warnings().size(), 1U);
+  EXPECT_THAT(plan.warnings()[0], HasSubstr("JSON parsing error in framework field:"));
+  // Where not even these tell it, the user may.
+  std::ofstream(path) << R"({"task":"statistics","data":{}})";
+  options_.framework = "mindspore";
+  EXPECT_EQ(&Plan::read(path.string(), options_).dialect(), &mindspore_dialect());
+}
+
+TEST_F(PlanTest, MindSporeCallsStandWhereTheirFirstEntryDoes) {
+  const std::filesystem::path path = directory_ / "dump.json";
+  std::ofstream(path) << R"({"framework":"mindspore","task":"statistics","data":{"Mint.exp.0.backward":)" +
+                             backward("") + R"(,"Mint.sin.0.forward":)" + forward("") + R"(,"Mint.exp.0.forward":)" +
+                             forward("") + R"(,"Mint.cos.0.backward":)" + backward("") + R"(,"Cell.a.forward.0":{}}})";
+  const Plan result = Plan::read(path.string(), options_);
+  EXPECT_THAT(names(result), ElementsAre("Mint.exp.0", "Mint.sin.0", "Mint.cos.0"));
+  EXPECT_FALSE(result.view().tasks[0].lone_backward);
+  EXPECT_GT(result.view().tasks[0].grad_size, 0U);
+  EXPECT_TRUE(result.view().tasks[2].lone_backward);
+  EXPECT_THAT(std::string(result.view().skip_reason(2)), HasSubstr("input is not a dict"));
+  EXPECT_EQ(result.contents().calls, 3U);
+  EXPECT_TRUE(result.warnings().empty());
+  EXPECT_EQ(result.contents().left_out_by_type.at("Cell"), 1U);
 }
 
 TEST_F(PlanTest, BackwardMayComeFirst) {

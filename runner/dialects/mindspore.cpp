@@ -1,0 +1,298 @@
+// MindSpore and MindTorch: the dialects of acc_check as msProbe defines it for their dumps (acc_check_mindspore.md).
+#include <algorithm>
+#include <optional>
+
+#include "kernels/api/operators.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/compare/compare_mindspore.h"
+#include "kernels/evaluate/evaluate.h"
+#include "kernels/evaluate/materialise_mindspore.h"
+#include "kernels/io/files/csv.h"
+#include "runner/device/device.h"
+#include "runner/dialects/dialect.h"
+#include "runner/dialects/error_data.h"
+#include "runner/results/counts.h"
+#include "runner/results/reason.h"
+
+namespace msrun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 2> mindspore_names{"mindspore", "ms"};
+constexpr std::array<std::string_view, 1> mindtorch_names{"mindtorch"};
+
+constexpr std::array<std::string_view, 4> titles{"API Name", "Forward Test Success", "Backward Test Success",
+                                                 "Message"};
+
+constexpr const char* parse_failed =
+    "[msprobe] Api Accuracy Checker parse json failed: check_and_get_from_json_dict failed: ";
+constexpr const char* wrong_api = "[msprobe] Api Accuracy Checker something wrong with api: ";
+constexpr const char* wrong_name = "[msprobe] Api Accuracy Checker get wrong value: ";
+
+// Upstream's text in the Message of a row, which may have further lines of msrun.
+std::string_view first_line_of(const std::string& message) {
+  return std::string_view(message).substr(0, message.find('\n'));
+}
+
+// The reason of a direction that was not compared; empty where it was, or had nothing to compare.
+std::string_view skip_reason(const std::vector<DetailsRow>& rows) {
+  const bool is_skip = std::ranges::none_of(rows, [](const DetailsRow& row) { return row.status != Status::skip; });
+  return is_skip && !rows.empty() ? std::string_view(rows.front().message) : std::string_view();
+}
+
+std::string texts_of(const std::vector<DetailsRow>& rows) {
+  std::string text;
+  for (const DetailsRow& row : rows) {
+    if (row.status == Status::error) text += first_line_of(row.message);
+  }
+  return text;
+}
+
+bool was_compared(const std::vector<DetailsRow>& rows) {
+  return std::ranges::any_of(rows, [](const DetailsRow& row) { return row.status != Status::skip; });
+}
+
+// Upstream's text for an error; for a pass also why it is suspicious all the same, which upstream has no words for.
+std::string message_of(const DetailsRow& row) {
+  std::string text =
+      row.beyond_rounding && row.status == Status::pass ? row.message : std::string(first_line_of(row.message));
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
+}
+
+void append_rows(std::string& out, const std::string& name, const std::vector<DetailsRow>& rows, int precision) {
+  std::size_t slot = 0;
+  for (const DetailsRow& row : rows) {
+    if (row.status == Status::skip) continue;
+    append_csv_field(out, name + std::to_string(slot++));
+    DetailsRow written = row;
+    written.message = message_of(row);
+    append_details_cells(out, written, mindspore_columns(), precision);
+  }
+}
+
+std::string_view cell_of(Status status, const std::vector<DetailsRow>& rows) {
+  return status == Status::pass && !was_compared(rows) ? "" : status_text(status);
+}
+
+// The one call whose documented benchmark is not in the dtypes of the recording (acc_check_mindspore.md 6.4).
+bool has_wide_benchmark(const ApiName& name) {
+  return name.type == "Functional" && name.api == "flash_attention_score";
+}
+
+// The tensors of a value in other dtypes.
+class Rounding {
+ public:
+  explicit Rounding(const ComparedCall& of)
+      : of_(of), plan_(plan_raise(of.call, of.op.traits())), is_rounded_(plan_.raised && !of.call.benchmark_dtype) {}
+
+  // As a computation in the dtypes of the recording gives them. It would differ from the device's in its dtype only
+  // where the operator itself chooses that; then it is run.
+  List outputs(const List& bench, const List& device) {
+    List rounded = bench;
+    for (std::size_t i = 0; i < rounded.size(); ++i) {
+      const Tensor* tensor = rounded[i].get<Tensor>();
+      if (tensor == nullptr || !is_rounded_ || tensor->dtype() != *plan_.raised) continue;
+      const DType usual = plan_.mixed ? DType::float32 : *plan_.base;
+      const Tensor* theirs = i < device.size() ? device[i].get<Tensor>() : nullptr;
+      const bool is_usual = theirs != nullptr && theirs->dtype() == usual;
+      rounded[i] = tensor->to(is_usual ? usual : recorded_dtype(i).value_or(usual));
+    }
+    return rounded;
+  }
+
+  // Gradients have the dtypes of their arguments.
+  List gradients(const List& bench) const {
+    std::vector<DType> dtypes;
+    for_each_argument(of_.call, [&](const Tensor& tensor) { dtypes.push_back(tensor.dtype()); });
+    List rounded = bench;
+    for (std::size_t i = 0; i < rounded.size() && i < dtypes.size(); ++i) {
+      if (const Tensor* tensor = rounded[i].get<Tensor>()) rounded[i] = tensor->to(dtypes[i]);
+    }
+    return rounded;
+  }
+
+ private:
+  std::optional<DType> recorded_dtype(std::size_t slot) {
+    if (!recorded_) {
+      recorded_.emplace();
+      MaterialisedCall forward = of_.call;
+      forward.backward.run = false;
+      try {
+        recorded_ = mindspore_slots(evaluate(of_.op, forward, {}).output);
+      } catch (const SkipError&) {
+        // There is no memory for it beside the benchmark.
+      }
+    }
+    const Tensor* tensor = slot < recorded_->size() ? (*recorded_)[slot].get<Tensor>() : nullptr;
+    return tensor == nullptr ? std::nullopt : std::optional(tensor->dtype());
+  }
+
+  const ComparedCall& of_;
+  RaisePlan plan_;
+  bool is_rounded_;
+  std::optional<List> recorded_;
+};
+
+// Which elements are zero is random: one row says whether the shares of zeros are alike.
+Comparison compare_random(const ComparedCall& of, const Value& bench, const Value& device) {
+  Comparison comparison =
+      compare_outputs(of.call.name, of.op.traits(), bench, device, of.fp8_input, of.options, nullptr);
+  DetailsRow row(mindspore_columns());
+  const List slots = mindspore_slots(bench);
+  const Tensor* tensor = slots.empty() ? nullptr : slots.front().get<Tensor>();
+  if (tensor != nullptr) row.shape = tuple_text(tensor->shape());
+  row.bench_dtype = row.device_dtype = "";
+  row.status = comparison.status;
+  row.message = "Only the shares of zeros are compared.\n";
+  comparison.rows = {row};
+  comparison.pairs.resize(1);
+  return comparison;
+}
+
+class MindSpore final : public Dialect {
+ public:
+  MindSpore(std::span<const std::string_view> names, const DumpDialect& dump) : names_(names), dump_(dump) {}
+
+  std::span<const std::string_view> spellings() const override { return names_; }
+  const DumpDialect& dump() const override { return dump_; }
+
+  bool has_tensor_files(const DumpHeader& header) const override {
+    const std::string field = std::string(parse_failed) + "task field in api_info.json is ";
+    if (header.task_is_no_text) throw UserError(field + "not accepted type: <class 'str'>");
+    if (header.task.empty()) throw UserError(field + "missing");
+    if (header.task == "statistics") return false;
+    if (header.task != "tensor") throw UserError(field + "not accepted value: ('tensor', 'statistics')");
+    if (header.dump_data_dir.empty()) {
+      throw UserError(std::string(parse_failed) + "dump_data_dir field in api_info.json is missing");
+    }
+    return true;
+  }
+
+  // What the recording names, first beside it: the working directory may hold the files of another one.
+  TensorFolder tensor_folder(const fs::path& recording, const DumpHeader& header) const override {
+    const fs::path named = header.dump_data_dir;
+    std::error_code ignored;
+    const fs::path home = fs::weakly_canonical(recording, ignored).parent_path();
+    for (const fs::path& folder : {recording.parent_path() / named, home / named}) {
+      if (fs::is_directory(folder, ignored)) return {folder, home};
+    }
+    return {fs::is_directory(named, ignored) ? named : recording.parent_path() / named, home};
+  }
+  bool leaves_out_calls() const override { return true; }
+
+  Refusal check_refusal(const std::string& name, const IsListed& is_listed) const override {
+    const std::optional<ApiName> parts = ApiName::parse(name);
+    if (!parts) return {wrong_name, false};
+    if (!is_listed(parts->api)) return {"API " + parts->api + " in black list or not in white list. SKIP."};
+    if (find_operator(parts->type, parts->api) != nullptr) return {};
+    return {parts->api.find('.') == std::string::npos ? wrong_api : wrong_name, false};
+  }
+
+  Refusal overflow_refusal(const std::string& name) const override {
+    const std::optional<ApiName> parts = ApiName::parse(name);
+    if (parts && find_operator(parts->type, parts->api) != nullptr) return {};
+    return {"API " + name + " not support for overflow check. SKIP.", false};
+  }
+  bool is_outside_of_overflow_check(std::string_view /*name*/) const override { return false; }
+
+  std::optional<std::string> lone_backward() const override {
+    return std::string(parse_failed) + "input is not a dict";
+  }
+  bool is_never_run(std::string_view /*api*/) const override { return false; }
+
+  std::uint64_t usual_seed() const override { return 42; }
+  MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const override {
+    MaterialisedCall result = materialise_mindspore(call, options);
+    if (has_wide_benchmark(result.parts)) result.benchmark_dtype = DType::float64;
+    return result;
+  }
+  // Every tensor has a generator of its own.
+  std::uint64_t stream_words(const ApiCall& /*call*/, bool /*real_data*/) const override { return 0; }
+
+  Comparison compare_outputs(const ComparedCall& of, const Value& bench, const Value& device) const override {
+    if (of.op.traits().random_zeros) return compare_random(of, bench, device);
+    MindSporeSlots slots{mindspore_slots(bench), {}, mindspore_slots(device)};
+    slots.rounded = Rounding(of).outputs(slots.bench, slots.tested);
+    return compare_mindspore_outputs(of.op.traits(), slots, of.call.args.empty() ? nullptr : &of.call.args.front(),
+                                     of.options);
+  }
+  std::optional<Comparison> compare_gradients(const ComparedCall& of, const List& bench,
+                                              const List& device) const override {
+    if (of.op.traits().random_zeros && !bench.empty() && !device.empty()) {
+      return compare_random(of, bench.front(), device.front());
+    }
+    return compare_mindspore_gradients({bench, Rounding(of).gradients(bench), device}, of.options);
+  }
+  bool knows_several_outputs() const override { return true; }
+
+  // The texts of the rows that fail, then the reasons of SKIP, forward first.
+  std::string result_message(const ApiResult& result) const override {
+    std::string text = texts_of(result.forward_rows) + texts_of(result.backward_rows);
+    text += skip_reason(result.forward_rows);
+    return text += skip_reason(result.backward_rows);
+  }
+
+  // Each recorded direction is SKIP of its own, and says so where the recording is to blame.
+  void complete_skip(ApiResult& result, bool has_forward, bool has_backward) const override {
+    if (!has_forward) {
+      result.forward = Status::pass;
+      result.backward_rows = std::exchange(result.forward_rows, {});
+    } else if (!has_backward) {
+      result.backward.reset();
+    } else if (result.outcome == Outcome::not_checkable) {
+      result.backward_rows = result.forward_rows;
+      result.message = result_message(result);
+    }
+  }
+  int last_device() const override { return 4095; }
+
+  const ColumnSet& columns() const override { return mindspore_columns(); }
+  const std::array<std::string_view, 4>& result_titles() const override { return titles; }
+
+  void append_result(std::string& out, const ApiResult& result, bool with_reasons) const override {
+    append_csv_field(out, result.name);
+    out += ',';
+    out += cell_of(result.forward, result.forward_rows);
+    out += ',';
+    if (result.backward) out += cell_of(*result.backward, result.backward_rows);
+    out += ',';
+    const bool is_quiet = result.message.empty() && overall_status(result) == Status::pass && is_suspicious(result);
+    append_csv_text(out, with_reasons && is_quiet ? message_with_reason(result) : result.message);
+    out += csv_row_end;
+  }
+
+  void append_details(std::string& out, const ApiResult& result, int precision) const override {
+    append_rows(out, result.name + ".forward.output.", result.forward_rows, precision);
+    append_rows(out, result.name + ".backward.output.", result.backward_rows, precision);
+  }
+
+  std::string error_data_folder(const std::string& stamp, bool several_devices) const override {
+    return several_devices ? "ut_error_data" + stamp : "error_data";
+  }
+  // The files of a recording are there already.
+  void save_error_data(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,
+                       const DeviceResult& device, const ApiResult& result) const override {
+    if (!call.recorded) save_npy_files(folder, call, bench, device, result);
+  }
+
+ private:
+  std::span<const std::string_view> names_;
+  const DumpDialect& dump_;
+};
+
+}  // namespace
+
+const Dialect& mindspore_dialect() {
+  static const MindSpore dialect(mindspore_names, mindspore_dump());
+  return dialect;
+}
+
+const Dialect& mindtorch_dialect() {
+  static const MindSpore dialect(mindtorch_names, mindtorch_dump());
+  return dialect;
+}
+
+}  // namespace msrun
