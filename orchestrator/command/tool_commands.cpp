@@ -24,6 +24,7 @@ constexpr auto tools = std::to_array<ToolCommand>({
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
     {"op_generate", "op_generate", "writes a Python script that runs one recorded call on a device and compares it"},
     {"parse", "parse", "turns dump files of the graph engine, .pt and .npz into .npy, and shows what is in them"},
+    {"shrink", "shrink", "makes of a suspicious call the smallest recording that fails for the same cause"},
     {"tensor_compare", "tensor_compare", "compares two tensor files, or pairs of a JSON file: metrics and verdict"},
 });
 

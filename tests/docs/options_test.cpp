@@ -56,8 +56,12 @@ std::string help_of(const std::string& program, const std::vector<std::string>& 
 }
 
 const std::vector<std::string>& tools() {
-  static const std::vector<std::string> names{"api_precision_compare", "code_mapping",     "op_generate",     "parse",
-                                              "tensor_compare",        "torchair_compare", "torchair_convert"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    std::istringstream rest(TOOL_NAMES);
+    for (std::string name; std::getline(rest, name, ',');) list.push_back(name);
+    return list;
+  }();
   return names;
 }
 
