@@ -67,17 +67,23 @@ ApiResult judged(const Json& pair, const Dialect& dialect) {
   const std::string recorded = pair["name"].get<std::string>();
   std::string name = recorded;
   std::ranges::replace(name, '*', '.');
-  const OperatorTraits& traits = traits_of(*ApiName::parse(name));
+  MaterialisedCall call;
+  call.name = name;
+  call.parts = *ApiName::parse(name);
+  // Most of the names are of no API: what is compared depends on no more than that the operator has nothing special.
+  const Operator* op = find_operator(call.parts.type, call.parts.api);
+  if (op == nullptr) op = find_operator("Torch", "add");
+  const CompareOptions options;
+  const ComparedCall of{*op, call, options};
   ApiResult result;
   try {
-    Comparison forward =
-        dialect.compare_outputs(name, traits, value_of(pair["bench"]), value_of(pair["device"]), false, {}, nullptr);
+    Comparison forward = dialect.compare_outputs(of, value_of(pair["bench"]), value_of(pair["device"]));
     result.forward = forward.status;
     result.forward_rows = std::move(forward.rows);
     if (pair.contains("bench_grad")) {
       const Value bench = value_of(pair["bench_grad"]);
       const Value device = value_of(pair["device_grad"]);
-      auto backward = dialect.compare_gradients(name, traits, *bench.get<List>(), *device.get<List>(), false, {});
+      auto backward = dialect.compare_gradients(of, *bench.get<List>(), *device.get<List>());
       if (backward) result.backward = backward->status;
       if (backward) result.backward_rows = std::move(backward->rows);
     }
