@@ -290,5 +290,25 @@ TEST_F(AttLayout, AMalformedNameIsARowAmongOthers) {
   EXPECT_EQ(rows.at("Torch*neg*0"), "Torch*neg*0,True,N/A\r\n");
 }
 
+TEST_F(AttLayout, TypeTakesTheNameOfATensorType) {
+  const fs::path folder = scratch_ / "types";
+  fs::create_directories(folder);
+  std::string calls;
+  const std::vector<std::string> types{"torch.BFloat16Tensor", "torch.npu.DoubleTensor", "torch.int64", "FloatTensor"};
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    calls += (i == 0 ? "" : ",") + std::string("\"Tensor*type*") + std::to_string(i) +
+             R"(": {"args": [{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1.0, "Min": 1.0,
+                "requires_grad": false}, {"type": "str", "value": ")" +
+             types[i] + R"("}], "kwargs": {}})";
+  }
+  write_file(folder / "forward_info_0.json", "{" + calls + "}");
+  write_file(folder / "backward_info_0.json", "{}");
+  ASSERT_EQ(check("types", {"--layout", "att"}, "run").exit_code, 0);
+  EXPECT_THAT(details("run").at("Tensor*type*0"), HasSubstr(",torch.bfloat16,torch.bfloat16,"));
+  EXPECT_THAT(details("run").at("Tensor*type*1"), HasSubstr(",torch.float64,torch.float64,"));
+  EXPECT_THAT(details("run").at("Tensor*type*2"), HasSubstr(",torch.int64,torch.int64,"));
+  EXPECT_THAT(result("run").at("Tensor*type*3"), HasSubstr("there is no dtype 'FloatTensor'"));
+}
+
 }  // namespace
 }  // namespace msrun::testing
