@@ -21,6 +21,7 @@ constexpr auto tools = std::to_array<ToolCommand>({
      "compares the dump of a compiled graph with an eager or unfused one: --mode torchair"},
     {"convert", "torchair_convert",
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
+    {"shrink", "shrink", "makes of a suspicious call the smallest recording that fails for the same cause"},
     {"tensor_compare", "tensor_compare", "compares two tensor files, or pairs of a JSON file: metrics and verdict"},
 });
 

@@ -73,6 +73,7 @@ TEST_P(FrontEnd, PutsHostileWordsIntoOneCleanLine) {
 INSTANTIATE_TEST_SUITE_P(All, FrontEnd,
                          ::testing::Values(Program{"msrun", "-api_inf", "-api_info"},
                                            Program{"api_precision_compare", "-npu_csv", "--npu_csv_path"},
+                                           Program{"shrink", "--tims", "--times"},
                                            Program{"tensor_compare", "--standart", "--standard"},
                                            Program{"torchair_compare", "--target-pat", "--target_path"},
                                            Program{"torchair_convert", "--verbos", "--verbose"}),

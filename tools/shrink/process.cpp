@@ -1,0 +1,107 @@
+#include "tools/shrink/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/base/unique_fd.h"
+
+namespace msrun::shrink {
+namespace {
+
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void note_interrupt(int /*signal*/) { interrupted = 1; }
+
+// Only calls that are safe between fork and exec.
+[[noreturn]] void become(const std::vector<char*>& words, int log) {
+  setpgid(0, 0);
+  // A search that is killed leaves no run behind.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  dup2(log, STDOUT_FILENO);
+  dup2(log, STDERR_FILENO);
+  execv(words.front(), words.data());
+  _exit(127);
+}
+
+void kill_and_reap(pid_t child) {
+  kill(-child, SIGKILL);
+  kill(child, SIGKILL);
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// The status of the process once it has ended; nothing if an interrupt or the deadline came first, and then it is gone,
+// too.
+std::optional<int> wait_for(pid_t child, const Deadline& deadline) {
+  const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  for (;;) {
+    int status = 0;
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno == ECHILD)) return status;
+    if (Interrupts::came() || (deadline && std::chrono::steady_clock::now() >= *deadline)) {
+      kill_and_reap(child);
+      return std::nullopt;
+    }
+    pollfd waited{process.get(), POLLIN, 0};
+    poll(&waited, process ? 1 : 0, process ? 100 : 5);
+  }
+}
+
+}  // namespace
+
+Interrupts::Interrupts() {
+  struct sigaction action {};
+  action.sa_handler = note_interrupt;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+bool Interrupts::came() { return interrupted != 0; }
+
+std::string program_beside(const std::string& name) {
+  std::error_code error;
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
+}
+
+int run_program(std::vector<std::string> words, const std::string& log, Deadline deadline) {
+  const UniqueFd output(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!output) throw UserError(log + " cannot be made: " + std::system_category().message(errno));
+  std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw UserError("no process can be started: " + std::system_category().message(errno));
+  if (child == 0) become(argv, output.get());
+  const std::optional<int> status = wait_for(child, deadline);
+  if (!status) throw SearchEnds();
+  const int code = WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
+  if (code == 127) throw UserError("the program " + words.front() + " cannot be started");
+  return code;
+}
+
+std::string last_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty()) last = line;
+  }
+  return bounded(sanitised(last));
+}
+
+}  // namespace msrun::shrink

@@ -1,0 +1,245 @@
+#include "tools/shrink/source.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "journal/error.h"
+#include "journal/file.h"
+#include "journal/reader.h"
+#include "journal/run_files.h"
+#include "kernels/base/command_line/suggestion.h"
+#include "kernels/base/text.h"
+#include "kernels/io/dump/dump_json.h"
+#include "runner/results/counts.h"
+#include "runner/results/journal_records.h"
+
+namespace msrun::shrink {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// Options of a run that decide about the result of a call; the others are about which calls run, how many at a time,
+// and what is shown of them.
+constexpr std::array<std::string_view, 14> deciding{
+    "--backend", "--python",   "--torch-lanes", "--torch-workers", "--sim-fault",          "-j",       "--seed",
+    "--limits",  "--standard", "-config",       "--task-timeout",  "--allow-outside-data", "--memory", "--seed-mode"};
+constexpr std::array<std::string_view, 5> paths{"-api_info", "-forward", "-backward", "-real_data_path", "-config"};
+
+template <class Words>
+bool has(const Words& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+bool is_given(const std::vector<OptionWords>& options, std::string_view flag) {
+  return std::ranges::any_of(options, [&](const OptionWords& words) { return words.front() == flag; });
+}
+
+std::string shown(const std::string& path) { return sanitised(path); }
+
+// The newest of a folder: their names have the time in them.
+std::string journal_in(const std::string& folder) {
+  std::vector<std::string> journals;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".journal") journals.push_back(entry.path().string());
+  }
+  if (journals.empty()) throw UserError("-i: the folder " + shown(folder) + " holds no journal of a run");
+  return *std::ranges::max_element(journals);
+}
+
+// The journal that path means; nothing for a recording.
+std::optional<std::string> journal_of(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return journal_in(path);
+  if (!fs::exists(path, error)) throw UserError("-i: " + shown(path) + " does not exist");
+  if (path.ends_with(".json")) return std::nullopt;
+  const std::optional<RunFiles> files = files_of_run_file(path);
+  if (!files) {
+    throw UserError("-i: " + shown(path) + " is neither a recording (dump.json) nor the journal or a CSV of a run");
+  }
+  if (!fs::exists(files->journal, error)) throw UserError("-i: " + shown(path) + " has no journal beside it");
+  return files->journal;
+}
+
+// A relative path is that of the folder in which the run was begun.
+std::string found_again(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  if (folder.empty() || path.empty() || fs::path(path).is_absolute() || folder == fs::current_path(error).string())
+    return path;
+  const fs::path there = fs::path(folder) / path;
+  return fs::exists(there, error) ? there.string() : path;
+}
+
+std::string text_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::vector<OptionWords> arguments_in(const Json& metadata) {
+  std::vector<OptionWords> options;
+  for (const Json& group : metadata.value("arguments", Json::array())) {
+    OptionWords words;
+    for (const Json& word : group) {
+      if (word.is_string()) words.push_back(word.get<std::string>());
+    }
+    if (!words.empty()) options.push_back(std::move(words));
+  }
+  return options;
+}
+
+void take_over(const Json& metadata, const std::vector<OptionWords>& given, Source& source) {
+  const std::string folder = text_in(metadata, "working_directory");
+  for (OptionWords& words : arguments_in(metadata)) {
+    if (words.size() == 2 && has(paths, words[0])) words[1] = found_again(words[1], folder);
+    if (words.size() == 2 && words[0] == "-api_info") source.api_info = words[1];
+    if (words.size() == 2 && words[0] == "-forward") source.forward = words[1];
+    if (words.size() == 2 && words[0] == "-backward") source.backward = words[1];
+    if (words.size() == 2 && words[0] == "-real_data_path") source.real_data_path = words[1];
+    // A fault of the simulated device belongs to the backend.
+    const bool replaced = is_given(given, words[0]) || (words[0] == "--sim-fault" && is_given(given, "--backend"));
+    if (has(deciding, words[0]) && !replaced) source.options.push_back(std::move(words));
+  }
+  const std::string backend = text_in(metadata, "backend");
+  if (!backend.empty() && !is_given(source.options, "--backend") && !is_given(given, "--backend"))
+    source.options.push_back({"--backend", backend});
+}
+
+void read_journal(const std::string& path, const Options& options, Source& source) try {
+  const std::unique_ptr<journal::Source> file = journal::open_source(path);
+  const Json metadata = Json::parse(journal::read_header(*file).metadata, nullptr, false);
+  if (!metadata.is_object() || text_in(metadata, "program") != "msrun" || !metadata.contains("arguments")) {
+    throw UserError(shown(path) +
+                    ": its header does not say with which options it was run; give the recording: "
+                    "-i dump.json");
+  }
+  take_over(metadata, options.of_the_run, source);
+  std::optional<ApiResult> found;
+  std::vector<std::string> names;
+  read_records(*file, {.result =
+                           [&](ApiResult&& result) {
+                             names.push_back(result.name);
+                             if (result.name == options.api) found = std::move(result);
+                           },
+                       .attempt = {},
+                       .time = {},
+                       .unreadable = [](const std::string&) {}});
+  if (!found) {
+    const auto nearest = nearest_word(options.api, names);
+    throw UserError("--api " + shown(options.api) + " is not among the results in " + shown(path) +
+                    (nearest ? ", did you mean " + shown(names[*nearest]) + "?" : ""));
+  }
+  if (found->device >= 0) source.device = found->device;
+  if (found->inputs != 0) source.inputs = found->inputs;
+} catch (const journal::Error& error) {
+  throw UserError(error.what());
+}
+
+}  // namespace
+
+Source find_source(const Options& options) {
+  Source source;
+  source.options = options.of_the_run;
+  if (const std::optional<std::string> journal = journal_of(options.input)) {
+    read_journal(*journal, options, source);
+    if (source.api_info.empty() && source.forward.empty())
+      throw UserError(shown(*journal) + ": its header names no recording; give it: -i dump.json");
+    const std::string& recording = source.api_info.empty() ? source.forward : source.api_info;
+    std::error_code error;
+    if (!fs::exists(recording, error))
+      throw UserError(shown(*journal) + ": the recording of the run, " + shown(recording) +
+                      ", does not exist any more");
+  } else {
+    source.api_info = options.input;
+  }
+  if (options.device) source.device = options.device;
+  return source;
+}
+
+std::vector<std::string> input_words(const Source& source) {
+  std::vector<std::string> words;
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {flag, value});
+  };
+  add("-api_info", source.api_info);
+  add("-forward", source.forward);
+  add("-backward", source.backward);
+  add("-real_data_path", source.real_data_path);
+  return words;
+}
+
+ApiCall read_call(const Source& source, const std::string& name) {
+  ApiCall call;
+  call.name = name;
+  std::optional<DumpEntry> forward;
+  std::optional<DumpEntry> backward;
+  std::vector<std::string> names;
+  const auto see = [&](std::string_view entry, DumpEntry&& content) {
+    std::string_view base;
+    const std::optional<Direction> direction = split_direction(entry, base);
+    if (!direction) return;
+    if (*direction == Direction::forward) names.emplace_back(base);
+    if (base == name) (*direction == Direction::forward ? forward : backward) = std::move(content);
+  };
+  if (source.api_info.empty()) {
+    read_att_pair(source.forward, source.backward, see);
+  } else {
+    DumpReader reader(source.api_info);
+    reader.keep_outputs();
+    if (const DumpHeader header = reader.read(see); header.framework != "pytorch" && header.framework != "pt")
+      throw UserError(shown(source.api_info) + ": calls of " + shown(header.framework) + " cannot be shrunk");
+  }
+  const std::string& recording = source.api_info.empty() ? source.forward : source.api_info;
+  if (!forward) {
+    const auto nearest = nearest_word(name, names);
+    throw UserError("--api " + shown(name) + " is not in " + shown(recording) +
+                    (nearest ? ", did you mean " + shown(names[*nearest]) + "?" : ""));
+  }
+  if (!forward->problem.empty()) throw UserError(shown(recording) + ": " + shown(name) + ": " + forward->problem);
+  call.args = std::move(forward->args);
+  call.kwargs = std::move(forward->kwargs);
+  call.output_dtype = std::move(forward->output_dtype);
+  call.recorded = RecordedResult{std::move(forward->outputs), {}, {}};
+  if (backward && backward->problem.empty()) {
+    call.has_backward = true;
+    call.grad_inputs = std::move(backward->grad_inputs);
+    call.recorded->gradients = std::move(backward->outputs);
+  }
+  return call;
+}
+
+MaterialiseOptions data_of(const Source& source) {
+  MaterialiseOptions options;
+  for (const OptionWords& words : source.options) {
+    if (words.front() == "--seed" && words.size() == 2) {
+      const auto seed = parse_number<std::uint64_t>(words[1]);
+      if (!seed) throw UserError("--seed must be a whole number of at least 0, not " + shell_quoted(shown(words[1])));
+      options.seed = *seed;
+    }
+  }
+  const fs::path recording(source.api_info.empty() ? source.forward : source.api_info);
+  std::error_code error;
+  if (!source.real_data_path.empty()) {
+    options.data_root = source.real_data_path;
+  } else if (source.api_info.empty()) {
+    options.data_root = recording.parent_path().empty() ? fs::path(".") : recording.parent_path();
+  } else {
+    // Beside the dump, or beside the dump that a link leads to.
+    constexpr const char* folder = "dump_tensor_data";
+    options.data_root = recording.parent_path() / folder;
+    const fs::path target = fs::canonical(recording, error).parent_path() / folder;
+    if (!fs::exists(options.data_root, error) && fs::exists(target, error)) options.data_root = target;
+  }
+  if (is_given(source.options, "--allow-outside-data")) return options;
+  options.data_folders.push_back(fs::weakly_canonical(options.data_root, error));
+  if (source.api_info.empty()) {
+    for (const char* folder : {"forward_real_data", "backward_real_data"})
+      options.data_folders.push_back(fs::weakly_canonical(options.data_root / folder, error));
+  }
+  return options;
+}
+
+}  // namespace msrun::shrink

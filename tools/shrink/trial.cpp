@@ -1,0 +1,68 @@
+#include "tools/shrink/trial.h"
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "journal/error.h"
+#include "journal/file.h"
+#include "kernels/base/text.h"
+#include "runner/results/journal_records.h"
+
+namespace msrun::shrink {
+namespace {
+
+namespace fs = std::filesystem;
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+TrialResult read_result(const std::string& folder, const std::string& name) {
+  TrialResult found;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".journal") continue;
+    try {
+      const std::unique_ptr<journal::Source> source = journal::open_source(entry.path());
+      const auto metadata = nlohmann::json::parse(journal::read_header(*source).metadata, nullptr, false);
+      if (metadata.is_object()) found.backend = metadata.value("backend", std::string());
+      read_records(*source, {.result =
+                                 [&](ApiResult&& result) {
+                                   if (result.name == name) found.result = std::move(result);
+                                 },
+                             .attempt = {},
+                             .time = {},
+                             .unreadable = [](const std::string&) {}});
+    } catch (const journal::Error&) {
+      // A run that did not end well has no result.
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Trial::Trial(std::vector<std::string> options, std::string folder)
+    : options_(std::move(options)), folder_(std::move(folder)) {}
+
+TrialResult Trial::run(const std::vector<std::string>& input, const std::string& name, Deadline deadline) const {
+  std::error_code error;
+  fs::remove_all(folder_, error);
+  fs::create_directories(folder_, error);
+  const std::string log = folder_ + "/log";
+  const std::string out = folder_ + "/out";
+  std::vector<std::string> words{program_beside("msrun")};
+  words.insert(words.end(), input.begin(), input.end());
+  words.insert(words.end(), {"--only", name, "-n", "1", "-o", out, "--no-summary", "--color", "never"});
+  words.insert(words.end(), options_.begin(), options_.end());
+  run_program(words, log, deadline);
+  TrialResult found = read_result(out, name);
+  if (!found.result) found.complaint = last_line(log);
+  return found;
+}
+
+std::string Trial::command(const std::string& dump) const {
+  std::string line = "msrun -api_info " + shell_quoted(dump);
+  for (const std::string& word : options_) line += " " + shell_quoted(word);
+  return line;
+}
+
+}  // namespace msrun::shrink
