@@ -119,9 +119,12 @@ Said said_of(const DetailsRow& row) {
   return said;
 }
 
+// From the amount on: what comes before it is of the documented limits.
 std::string one_line(const std::string& message) {
+  const std::size_t begin = message.find(amount);
   std::string text;
-  for (const std::string& line : lines_of(message)) text += (text.empty() ? "" : " ") + line;
+  for (const std::string& line : lines_of(begin == std::string::npos ? message : message.substr(begin)))
+    text += (text.empty() ? "" : " ") + line;
   return sanitised(text);
 }
 
