@@ -250,7 +250,7 @@ TEST_F(Torch, NoiseOnStandardOutputHurtsNobody) {
 }
 
 TEST_F(Torch, ARepliesThatBreakTheProtocolEndTheWorker) {
-  for (const char* fault : {"nonsense", "endless_frame", "outside"}) {
+  for (const char* fault : {"nonsense", "endless_frame", "outside", "lanes"}) {
     SCOPED_TRACE(fault);
     const TemporaryDirectory scratch;
     const std::string mark = scratch.file("mark");

@@ -1,7 +1,7 @@
-// Any bytes as what a torch worker sends: frames through a socket, each of them read as what it says of itself and as
-// the reply to a call. There is a value or an error for all of it, no tensor reaches beyond the memory of the lane, and
-// what came after the frames is left alone. The first byte of an input says how it is read: 0: as a stream of frames,
-// else as the text of one.
+// Any bytes as what a torch worker sends: frames through a socket, each of them read as what it says of itself, as
+// the beginning of a lane and as the reply to a call. There is a value or an error for all of it, no tensor reaches
+// beyond the memory of the lane, and what came after the frames is left alone. The first byte of an input says how it
+// is read: 0: as a stream of frames, else as the text of one.
 #include <sys/socket.h>
 
 #include <array>
@@ -56,6 +56,14 @@ void take_reply(std::string_view text) {
   }
 }
 
+void take_lane(std::string_view text) {
+  try {
+    decode_lane(text);
+  } catch (const BadFrame&) {
+  } catch (const SkipError&) {
+  }
+}
+
 void take_hello(std::string_view text) {
   TorchOptions options;
   options.kind = "npu";
@@ -83,6 +91,7 @@ void take_stream(std::string_view bytes) {
       consumed += sizeof(std::uint32_t) + text.size();
       require(bytes.substr(consumed - text.size(), text.size()) == text);
       take_hello(text);
+      take_lane(text);
       take_reply(text);
     }
   } catch (const BadFrame&) {
@@ -99,6 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     take_stream(bytes);
   } else {
     take_hello(bytes);
+    take_lane(bytes);
     take_reply(bytes);
   }
   return 0;

@@ -18,7 +18,6 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
-#include "kernels/io/json/json_tree.h"
 #include "runner/device/process_end.h"
 #include "runner/device/reply.h"
 #include "runner/device/torch/arena.h"
@@ -140,12 +139,11 @@ class TorchDevice final : public Device {
     if (!send_frame(lane.worker->process.control(), text, descriptors)) worker_ended(lane);
     // The worker's end is in the message now; while ours is open, its death would go unseen.
     other.reset();
-    if (!receive_frame(lane.socket.get(), lane.reply)) worker_ended(lane);
-    JsonTree tree;
-    JsonReader reader("the worker's lane", memory_source(lane.reply), 4096);
-    tree.read(reader);
-    for (const JsonNode item : tree.root()) {
-      if (item.key() == "ident" && item.is_integer()) lane.ident = static_cast<std::uint64_t>(item.integer());
+    try {
+      if (!receive_frame(lane.socket.get(), lane.reply)) worker_ended(lane);
+      lane.ident = decode_lane(lane.reply);
+    } catch (const BadFrame& error) {
+      worker_talks_nonsense(error.what());
     }
   }
 

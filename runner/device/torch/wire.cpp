@@ -261,6 +261,17 @@ std::optional<JsonNode> member(const JsonNode& object, std::string_view key) {
   return std::nullopt;
 }
 
+// The one value in the text of a frame.
+void read_frame(std::string_view text, JsonTree& tree) {
+  try {
+    JsonReader reader("the worker's reply", memory_source(text), 4096);
+    if (tree.read(reader) != JsonTree::Outcome::complete) throw SkipError("The device returned too many values.");
+    if (reader.next() != JsonEvent::end) throw BadFrame("something follows a reply");
+  } catch (const UserError& error) {
+    throw BadFrame(error.what());
+  }
+}
+
 std::string text_member(const JsonNode& object, std::string_view key) {
   const std::optional<JsonNode> found = member(object, key);
   return found && found->is_string() ? std::string(found->text()) : std::string();
@@ -290,15 +301,18 @@ std::string encode_call(const DeviceCall& call, std::uint64_t id, Arena& arena) 
   return CallWriter(call, arena).write(id);
 }
 
+std::uint64_t decode_lane(std::string_view text) {
+  JsonTree tree;
+  read_frame(text, tree);
+  const JsonNode root = tree.root();
+  const auto ident = root.is_object() ? member(root, "ident") : std::nullopt;
+  if (!ident || !ident->is_integer()) throw BadFrame("a lane does not begin with the identity of its thread");
+  return static_cast<std::uint64_t>(ident->integer());
+}
+
 Reply decode_reply(std::string_view text, std::uint64_t id, Arena& arena) {
   JsonTree tree;
-  try {
-    JsonReader reader("the worker's reply", memory_source(text), 4096);
-    if (tree.read(reader) != JsonTree::Outcome::complete) throw SkipError("The device returned too many values.");
-    if (reader.next() != JsonEvent::end) throw BadFrame("something follows a reply");
-  } catch (const UserError& error) {
-    throw BadFrame(error.what());
-  }
+  read_frame(text, tree);
   const JsonNode root = tree.root();
   const auto number = member(root, "id");
   if (!root.is_object() || !number || !number->is_integer() || static_cast<std::uint64_t>(number->integer()) != id) {

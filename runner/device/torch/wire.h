@@ -19,6 +19,9 @@ std::string encode_call(const DeviceCall& call, std::uint64_t id, Arena& arena);
 // SkipError and NoTensorMemory where a tensor cannot be had.
 Reply decode_reply(std::string_view text, std::uint64_t id, Arena& arena);
 
+// The identity of the worker's thread that a lane begins with. Throws BadFrame for a text that is no such beginning.
+std::uint64_t decode_lane(std::string_view text);
+
 // text as a string of JSON, quotes included.
 std::string json_string(std::string_view text);
 

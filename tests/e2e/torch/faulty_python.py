@@ -69,15 +69,37 @@ def outside():
     tensors.Arena.write = lambda self, tensor: (1 << 40, tensor.numel() * tensor.element_size())
 
 
+def is_turn():
+    """Whether this is the call that misbehaves."""
+    mark = os.environ.get("MSRUN_TEST_ONCE")
+    if mark is None:
+        return True
+    if os.path.exists(mark):
+        return False
+    open(mark, "w").close()
+    return True
+
+
 def misbehaving(function, fault):
     def relu(*args, **kwargs):
-        mark = os.environ.get("MSRUN_TEST_ONCE")
-        if mark is None or not os.path.exists(mark):
-            if mark is not None:
-                open(mark, "w").close()
+        if is_turn():
             fault()
         return function(*args, **kwargs)
     return relu
+
+
+def break_lanes(worker):
+    """Lanes that begin with nonsense."""
+    sys.path.insert(0, os.path.dirname(worker))
+    from msrun_torch_worker import protocol
+    send = protocol.Frames.send
+
+    def broken(self, message):
+        if "lane" in message and is_turn():
+            self._connection.sendall(b"\x05\x00\x00\x00{]{]{")
+        else:
+            send(self, message)
+    protocol.Frames.send = broken
 
 
 def main():
@@ -91,7 +113,9 @@ def main():
         # The inspection runs no call.
         import torch
         functional = torch.nn.functional
-        if fault == "inspection":
+        if fault == "lanes":
+            break_lanes(words[0])
+        elif fault == "inspection":
             # What is asked of torch before a run.
             torch.are_deterministic_algorithms_enabled = crash
         else:

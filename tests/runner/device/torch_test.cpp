@@ -205,6 +205,13 @@ TEST(TorchWire, RefusesWhatIsNoReply) {
   }
 }
 
+TEST(TorchWire, ALaneBeginsWithItsThread) {
+  EXPECT_EQ(decode_lane(R"({"lane":0,"ident":140137})"), 140137U);
+  for (const char* text : {"", "{]{]{", "[]", "7", R"({"lane":0})", R"({"ident":"x"})", R"({"ident":1} 2)"}) {
+    EXPECT_THROW(decode_lane(text), BadFrame) << text;
+  }
+}
+
 // Whatever bytes come, there is an answer.
 TEST(TorchWire, MutatedRepliesAreReadOrRefused) {
   Arena arena;
