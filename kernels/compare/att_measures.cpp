@@ -133,13 +133,11 @@ double cosine_of(const FloatPair& pair, double bench_max, double device_max) {
   return static_cast<double>(dot / (std::sqrt(bench_square) * std::sqrt(device_square)));
 }
 
-void measure_cosine(const FloatPair& pair, bool raw, AttMeasures& measures) {
+// count: the elements of the tensors, of which the pair may have lost some.
+void measure_cosine(const FloatPair& pair, std::size_t count, bool raw, AttMeasures& measures) {
   Cell& cell = measures.cells[0];
-  if (pair.bench.size() <= 1) {
-    // Of no element that is left, all were the same.
-    if (!pair.bench.empty()) measures.message = scalar_text;
-    return;
-  }
+  if (count == 1) measures.message = scalar_text;
+  if (count == 1 || pair.bench.empty()) return;
   const double bench_max = largest(pair.bench);
   const double device_max = largest(pair.device);
   const bool bench_zero = bench_max <= smallest_maximum;
@@ -249,7 +247,7 @@ AttMeasures compare_floats(const Tensor& bench, const Tensor& device, bool raw) 
   AttMeasures measures;
   const std::size_t all = pair.bench.size();
   if (!raw) leave_out_alike(pair);
-  measure_cosine(pair, raw, measures);
+  measure_cosine(pair, all, raw, measures);
   measure_errors(pair, all - pair.bench.size(), measures);
   if (is_exempt(device.dtype(), raw)) measures.truths.ten_thousandth = true;
   return measures;
