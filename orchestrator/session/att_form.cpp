@@ -27,7 +27,7 @@ bool is_there(const std::string& path) {
 
 std::string real_path(const std::string& path) {
   std::error_code error;
-  const fs::path resolved = fs::weakly_canonical(path, error);
+  const fs::path resolved = fs::weakly_canonical(fs::absolute(path, error), error);
   return error ? path : resolved.string();
 }
 
