@@ -194,7 +194,9 @@ class Command {
       if (has_recorded_results()) {
         mend_results(smallest, attempts);
       } else {
-        drop_arguments(smallest, attempts, !cause_->is_backward);
+        if (!cause_->is_backward) drop_backward(smallest, attempts);
+        shorten_all_axes(smallest, attempts);
+        drop_arguments(smallest, attempts);
         shorten_axes(smallest, attempts);
         simplify_values(smallest, attempts);
       }
@@ -266,9 +268,9 @@ class Command {
     std::string text = options_.api + " on " + backend_ + ": " + place + cause_->message + "\n";
     std::string readme = text + "\n";
     for (const Found& found : found_) {
-      text += join_path(folder_.path(), line_of(found)) + "\n";
-      readme += line_of(found) + "\n";
-      if (!found.message.empty()) readme += "  " + found.message + "\n";
+      const std::string message = found.message.empty() ? "" : "  " + found.message + "\n";
+      text += join_path(folder_.path(), line_of(found)) + "\n" + message;
+      readme += line_of(found) + "\n" + message;
       readme += "  " + trial_.command(found.name + "/dump.json") + "\n\n";
     }
     std::string end = std::to_string(runs) + " runs of msrun " + std::string(program_version());

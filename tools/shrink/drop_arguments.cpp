@@ -19,13 +19,16 @@ bool try_without(Best& best, Attempts& attempts, Recording candidate) {
 
 }  // namespace
 
-void drop_arguments(Best& best, Attempts& attempts, bool forward_fails) {
-  if (forward_fails && best.recording.call.has_backward) {
-    Recording candidate = best.recording;
-    candidate.call.has_backward = false;
-    candidate.call.grad_inputs.clear();
-    try_without(best, attempts, std::move(candidate));
-  }
+void drop_backward(Best& best, Attempts& attempts) {
+  if (!best.recording.call.has_backward) return;
+  Recording candidate = best.recording;
+  candidate.call.has_backward = false;
+  candidate.call.grad_inputs.clear();
+  forget_unused(candidate);
+  improve(best, attempts, std::move(candidate));
+}
+
+void drop_arguments(Best& best, Attempts& attempts) {
   for (std::size_t i = best.recording.call.kwargs.size(); i-- > 0;) {
     Recording candidate = best.recording;
     candidate.call.kwargs.erase(candidate.call.kwargs.begin() + static_cast<std::ptrdiff_t>(i));

@@ -122,27 +122,6 @@ std::int64_t size_at(const Recording& recording, const Axis& axis) {
   return recording.data.at(axis.file).shape()[axis.axis];
 }
 
-// Every axis to a share of its size, as long as that goes.
-void shorten_all(Best& best, Attempts& attempts) {
-  for (const std::int64_t divisor : {64, 16, 4, 2}) {
-    for (bool shorter = true; shorter;) {
-      shorter = false;
-      std::map<std::int64_t, Cut> by_size;
-      for (Axis& axis : axes_of(best.recording, [](std::int64_t size) { return size > 1; })) {
-        const std::int64_t size = size_at(best.recording, axis);
-        Cut& cut = by_size[size];
-        cut.size = {size, 0, (size + divisor - 1) / divisor};
-        cut.axes.push_back(std::move(axis));
-      }
-      std::vector<Cut> cuts;
-      for (auto& [size, cut] : by_size) cuts.push_back(std::move(cut));
-      if (cuts.empty()) return;
-      std::optional<Recording> candidate = legal(best.recording, cuts, attempts);
-      shorter = candidate && improve(best, attempts, std::move(*candidate));
-    }
-  }
-}
-
 // Shortens these axes, which have one size, by halves and less, from either end. Returns whether that was ever legal.
 bool shorten_together(Best& best, Attempts& attempts, const std::vector<Axis>& axes) {
   bool was_legal = false;
@@ -194,8 +173,27 @@ std::int64_t elements(const Best& best) { return size_of(best.recording).element
 
 }  // namespace
 
+void shorten_all_axes(Best& best, Attempts& attempts) {
+  for (const std::int64_t divisor : {64, 16, 4, 2}) {
+    for (bool shorter = true; shorter;) {
+      shorter = false;
+      std::map<std::int64_t, Cut> by_size;
+      for (Axis& axis : axes_of(best.recording, [](std::int64_t size) { return size > 1; })) {
+        const std::int64_t size = size_at(best.recording, axis);
+        Cut& cut = by_size[size];
+        cut.size = {size, 0, (size + divisor - 1) / divisor};
+        cut.axes.push_back(std::move(axis));
+      }
+      std::vector<Cut> cuts;
+      for (auto& [size, cut] : by_size) cuts.push_back(std::move(cut));
+      if (cuts.empty()) return;
+      std::optional<Recording> candidate = legal(best.recording, cuts, attempts);
+      shorter = candidate && improve(best, attempts, std::move(*candidate));
+    }
+  }
+}
+
 void shorten_axes(Best& best, Attempts& attempts) {
-  shorten_all(best, attempts);
   for (std::int64_t before = 0; before != elements(best);) {
     before = elements(best);
     std::set<std::int64_t, std::greater<>> sizes;

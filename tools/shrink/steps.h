@@ -20,11 +20,17 @@ struct Best {
 // Takes the candidate for the best if it fails for the same cause.
 bool improve(Best& best, Attempts& attempts, Recording candidate);
 
-// Leaves out the backward of a call whose forward fails, keyword arguments, and positional ones that the call does not
-// need.
-void drop_arguments(Best& best, Attempts& attempts, bool forward_fails);
+// Leaves out the backward of a call whose forward fails.
+void drop_backward(Best& best, Attempts& attempts);
 
-// Shortens axes, together in all arguments as far as the call stays legal, which the benchmark decides.
+// Leaves out keyword arguments, and positional ones that the call does not need.
+void drop_arguments(Best& best, Attempts& attempts);
+
+// Shortens every axis to a share of its length. Whether a call stays legal the benchmark decides, so that this comes
+// first for calls that take long.
+void shorten_all_axes(Best& best, Attempts& attempts);
+
+// Shortens axes one after the other, together in all arguments as far as the call stays legal.
 void shorten_axes(Best& best, Attempts& attempts);
 
 // Zeroes elements of arguments and gradients, and rounds what is left to few bits.

@@ -51,7 +51,9 @@ TrialResult Trial::run(const std::vector<std::string>& input, const std::string&
   const std::string out = folder_ + "/out";
   std::vector<std::string> words{program_beside("msrun")};
   words.insert(words.end(), input.begin(), input.end());
-  words.insert(words.end(), {"--only", name, "-n", "1", "-o", out, "--no-summary", "--color", "never"});
+  // What fails once has failed.
+  words.insert(words.end(),
+               {"--only", name, "-n", "1", "-o", out, "--no-summary", "--color", "never", "--retries", "0"});
   words.insert(words.end(), options_.begin(), options_.end());
   run_program(words, log, deadline);
   TrialResult found = read_result(out, name);
