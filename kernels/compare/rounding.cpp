@@ -40,6 +40,11 @@ int smallest_exponent(DType dtype) {
   }
 }
 
+// The dtype of fewer digits: what a device keeps in a wider one than the benchmark has is no nearer to the truth.
+DType coarser(const Tensor& bench, const Tensor& device) {
+  return epsilon(bench.dtype()) > epsilon(device.dtype()) ? bench.dtype() : device.dtype();
+}
+
 // Elements [first, first + count) of a contiguous tensor.
 void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int64_t step, double* to) {
   load_run<double>(tensor.dtype(), tensor.raw() + static_cast<std::size_t>(first) * size_of(tensor.dtype()), step,
@@ -204,10 +209,11 @@ struct Allowance {
       return std::isnan(rounded) && std::isnan(device) ? 0 : std::numeric_limits<double>::infinity();
     }
     if (rounded == device) return 0;
-    // At the end of the range the largest number and infinity are neighbours.
+    // At the end of the range the largest number and infinity are neighbours, but for a benchmark that is this very
+    // number: a mask, say.
     const double from = std::isfinite(bench) ? std::clamp(rounded, -largest, largest) : rounded;
     const bool overflow = std::isinf(device) && std::abs(from) == largest && (device > 0) == (from > 0);
-    return overflow ? unit_in_last_place(dtype, largest) : std::abs(device - from);
+    return overflow && std::abs(bench) != largest ? unit_in_last_place(dtype, largest) : std::abs(device - from);
   }
 };
 
@@ -250,8 +256,9 @@ bool in_blocks(const Tensor& bench, const Tensor& device, const Test& test) {
 
 // Whether every element is the nearest number to a value within slope times its benchmark, plus offset, of that.
 bool all_within(const Tensor& bench, const Tensor& device, double slope, double offset) {
-  const double half_unit = epsilon(device.dtype()) / 2;
-  const double normal = smallest_normal(device.dtype());
+  const DType dtype = coarser(bench, device);
+  const double half_unit = epsilon(dtype) / 2;
+  const double normal = smallest_normal(dtype);
   return in_blocks(bench, device, [=](const double* b, const double* d, std::int64_t size) {
     std::int64_t beyond = 0;
     for (std::int64_t k = 0; k < size; ++k) {
@@ -310,12 +317,12 @@ double unit_in_last_place(DType dtype, double value) {
 double accumulator_roundoff(DType dtype) { return epsilon(dtype == DType::float64 ? dtype : DType::float32) / 2; }
 
 bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest) {
-  return all_within(bench, device, sum_factor(accumulator_roundoff(device.dtype()), longest), 0);
+  return all_within(bench, device, sum_factor(accumulator_roundoff(coarser(bench, device)), longest), 0);
 }
 
 bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest) {
   const TypicalMagnitude typical(sampled(bench.contiguous()));
-  const double factor = sum_factor(accumulator_roundoff(device.dtype()), longest);
+  const double factor = sum_factor(accumulator_roundoff(coarser(bench, device)), longest);
   return typical.is_one_kind() && all_within(bench, device, factor, factor * typical.of(0));
 }
 
@@ -340,7 +347,7 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
   const Tensor spread = model.spread.defined() ? model.spread.contiguous() : Tensor{};
   const Tensor noise = model.noise.defined() ? model.noise.contiguous() : Tensor{};
   const Tensor stored = model.with_stored.defined() ? model.with_stored.contiguous() : Tensor{};
-  Allowance allowance = allowance_of(dtype, model, [&] { return sampled(exact); });
+  Allowance allowance = allowance_of(coarser(bench, device), model, [&] { return sampled(exact); });
   allowance.typical_noise = median_share(noise, exact, spread);
   if (stored.defined()) allowance.common_stored = median_difference(exact, stored, dtype);
 

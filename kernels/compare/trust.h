@@ -21,8 +21,9 @@ enum class Mistrust : std::uint8_t {
   cancellation,      // what rounding may do is larger than the typical element
   all_dropped,       // a dropout has dropped every element
   nothing_compared,  // the call has no output that can be compared
+  half_steps,        // a half type's result is rounded on the way, as by the kernels of CPUs
 };
-inline constexpr std::size_t mistrust_count = 7;
+inline constexpr std::size_t mistrust_count = 8;
 
 // "constant_benchmark" and the like, for machines; "" for none.
 std::string_view mistrust_name(Mistrust mistrust);

@@ -7,9 +7,11 @@
 
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
+#include <algorithm>
 #include <initializer_list>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/sums.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
@@ -43,6 +45,14 @@ inline Dims with(Dims batch, std::initializer_list<std::int64_t> sizes) {
   return batch;
 }
 
-inline Tensor wide(const Tensor& tensor) { return tensor.to(DType::float64).contiguous(); }
+// An argument of a decomposition. In the accumulator of a device, whatever is computed of an m x n matrix is a chain of
+// up to min(m, n) steps, each of which sums up rows and columns.
+inline Tensor wide(const Tensor& tensor) {
+  if (tensor.rank() >= 2 && tensor.numel() > 0) {
+    const std::int64_t elements = tensor.size(-2) * tensor.size(-1);
+    note_sums(elements * std::min(tensor.size(-2), tensor.size(-1)), tensor.numel() / elements);
+  }
+  return tensor.to(DType::float64).contiguous();
+}
 
 }  // namespace msrun

@@ -1,8 +1,6 @@
 #include "runner/check/backward.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -39,31 +37,6 @@ Tensor sum_of(const Tensor& a, const Tensor& b) {
   return add(tape.constant(a), tape.constant(b)).tensor();
 }
 
-// Infinite if an element is NaN.
-double largest_magnitude(const Tensor& tensor) {
-  const Tensor wide = tensor.to(DType::float64).contiguous();
-  double largest = 0;
-  for (std::int64_t i = 0; i < wide.numel(); ++i) {
-    const double value = std::abs(wide.data<double>()[i]);
-    largest = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::max(largest, value);
-  }
-  return largest;
-}
-
-// How many units in the last place of the largest element an operator may be off that rounds after each of its steps.
-constexpr double most_rounding_steps = 16;
-
-// Of a half type, and as near to the benchmark as that.
-bool is_nearly_right(const Comparison::Pair& pair) {
-  const auto& [bench, device] = pair;
-  if (!bench.defined() || !device.defined() || bench.shape() != device.shape() || !is_half(device.dtype()))
-    return false;
-  Tape tape;
-  const DType wide = DType::float64;
-  const Tensor difference = sub(tape.constant(bench.to(wide)), tape.constant(device.to(wide))).tensor();
-  return largest_magnitude(difference) <= most_rounding_steps * epsilon(device.dtype()) * largest_magnitude(bench);
-}
-
 // A way to read the device's gradients, compared with the benchmark's.
 struct Reading {
   Comparison comparison;
@@ -73,13 +46,6 @@ struct Reading {
   bool of_arguments = true;
   bool complete = true;  // uses all recorded gradients
   bool explained = false;
-
-  bool is_nearly_right() const {
-    for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
-      if (is_wrong(comparison.rows[i]) && !msrun::is_nearly_right(comparison.pairs[i])) return false;
-    }
-    return true;
-  }
 
   bool passes() const {
     return comparison.status == Status::pass && std::ranges::any_of(comparison.rows, was_compared);
@@ -273,7 +239,7 @@ class BackwardCheck {
     add_to_rows(*comparison, "The dump holds the gradients of the last step inside " + input_.call.parts.api +
                                  ": these are compared.");
     Step& step = *steps_.emplace_back(std::make_unique<Step>(Step{std::move(options), std::move(bench), nullptr}));
-    step.explainer = std::make_unique<Explainer>(input_.op, input_.call, step.bench, step.options);
+    step.explainer = std::make_unique<Explainer>(input_.op, input_.call, step.bench, step.options, input_.may_be_cpu);
     Reading reading;
     reading.comparison = std::move(*comparison);
     reading.explainer = step.explainer.get();
@@ -297,11 +263,6 @@ class BackwardCheck {
         explain(reading);
         if (std::ranges::none_of(reading.comparison.rows, is_wrong)) return result_of(reading);
       }
-    }
-    if (input_.op.traits().recorded_gradients == RecordedGradients::of_last_step &&
-        std::ranges::any_of(readings_, [](const Reading& reading) { return reading.is_nearly_right(); })) {
-      note_doubt(input_.call.parts.api + " may be composed of operators of which each rounds its result: so small a " +
-                 "difference proves nothing.");
     }
     if (!doubt_.empty()) return skipped_backward(doubt_);
     return result_of(readings_.front());

@@ -194,7 +194,7 @@ class Check {
     if (call.recorded) device.output = in_form_of(bench.output, device.output);
     {
       const Stopwatch watch(result_.times.compare);
-      Explainer explainer(op, call, bench, benchmark);
+      Explainer explainer(op, call, bench, benchmark, device_.may_be_cpu());
       compare(op, call, bench, benchmark, device, explainer);
     }
     if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
@@ -253,7 +253,8 @@ class Check {
     result_.mistrust = mistrust_in(forward);
     shares_by_chance_ = forward.is_chance();
     result_.forward_rows = std::move(forward.rows);
-    const BackwardInput backward{op, call, bench, benchmark, device, options_, forward.status == Status::error, float8};
+    const BackwardInput backward{
+        op, call, bench, benchmark, device, options_, device_.may_be_cpu(), forward.status == Status::error, float8};
     BackwardResult gradients =
         check_backward(backward, explainer,
                        [&](Explainer& of, Comparison& comparison, const SumStatistics& sums,

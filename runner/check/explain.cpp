@@ -81,6 +81,37 @@ bool is_in_one_place(const DifferenceMap& map) {
   return regular && map.wrong * 4 <= map.elements;
 }
 
+// The noise of two causes together, each so many times as large; undefined if either is.
+Tensor combined_noise(const Tensor& first, const Tensor& second, double times_first, double times) {
+  if (!first.defined() || !second.defined()) return {};
+  Tensor both(DType::float64, first.shape());
+  double* to = both.mutable_data<double>();
+  for (std::int64_t i = 0; i < both.numel(); ++i)
+    to[i] = std::hypot(times_first * first.data<double>()[i], times * second.data<double>()[i]);
+  return both;
+}
+
+// Whether the errors of all elements together are of the size of the noise: of few elements chance may make them some
+// times as large.
+bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise) {
+  const Tensor exact = bench.to(DType::float64).contiguous();
+  const Tensor actual = device.to(DType::float64).contiguous();
+  double squares = 0;
+  double expected = 0;
+  double count = 0;
+  for (std::int64_t i = 0; i < exact.numel(); ++i) {
+    const double error = actual.data<double>()[i] - exact.data<double>()[i];
+    if (!std::isfinite(error)) continue;
+    const double unit = unit_in_last_place(device.dtype(), exact.data<double>()[i]);
+    const double size = noise.data<double>()[i];
+    ++count;
+    squares += error * error;
+    expected += size * size + unit * unit / 6;
+  }
+  const double most = 3 + 3 / std::sqrt(std::max(count, 1.0));
+  return squares <= most * most * expected;
+}
+
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {
   return surely_rounding(bench, device, longest) || (longest > 1 && surely_rounding_of_sums(bench, device, longest));
 }
@@ -90,10 +121,11 @@ bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t long
 bool Explainer::Judged::is_explained() const { return is_acceptable(fit, count); }
 
 Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
-                     const EvaluationOptions& benchmark_options)
+                     const EvaluationOptions& benchmark_options, bool may_be_cpu)
     : call_(call),
       variations_(op, call, bench, benchmark_options),
       rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),
+      may_be_cpu_(may_be_cpu),
       complex_arguments_(!op.traits().copies_only && has_complex_argument(call)) {}
 
 bool Explainer::measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
@@ -140,22 +172,59 @@ bool Explainer::stores_intermediates(const Comparison& comparison, std::size_t r
   return true;
 }
 
-bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
-                              Judged& judged) {
-  const auto& [bench, device] = comparison.pairs[row];
-  const std::vector<Variations::Nearby>& nearby = variations_.nearby(samples);
-  if (nearby.empty()) return false;
-  NoiseEstimate estimate(bench.shape());
-  for (const auto& [changed_bench, changed_sound] : nearby) {
+Tensor Explainer::noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,
+                               const Select& select, std::size_t samples) {
+  const std::vector<Variations::Nearby>& nearby = variations_.nearby(how, samples);
+  if (nearby.empty()) return {};
+  NoiseEstimate estimate(comparison.pairs[row].bench.shape());
+  for (const auto& [changed_bench, changed_rounded] : nearby) {
     const std::optional<Tensor> exact = tensor_of_row(changed_bench, comparison, row, select);
-    const std::optional<Tensor> rounded = tensor_of_row(changed_sound, comparison, row, select);
-    if (!exact || !rounded) return false;
+    const std::optional<Tensor> rounded = tensor_of_row(changed_rounded, comparison, row, select);
+    if (!exact || !rounded) return {};
     estimate.add(*exact, *rounded);
   }
-  judged.model.noise = estimate.noise();
+  return estimate.noise();
+}
+
+bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                              bool rough, Judged& judged) {
+  const auto& [bench, device] = comparison.pairs[row];
+  // The benchmark of float64 is computed in the same arithmetic. Errors are in proportion to the unit roundoff.
+  const bool in_float32 = device.dtype() == DType::float64;
+  Tensor noise = noise_beside({.rough = rough, .in_float32 = in_float32}, comparison, row, select, samples);
+  if (in_float32) noise = combined_noise(noise, noise, 0, epsilon(DType::float64) / epsilon(DType::float32));
+  judged.model.noise = std::move(noise);
+  if (!judged.model.noise.defined()) return false;
   judged.fit = fit_rounding(bench, device, judged.model);
   judged.stored = judged.is_explained();
   return judged.stored;
+}
+
+bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const DType dtype = device.dtype();
+  if (!may_be_cpu_ || !is_half(dtype)) return false;
+  const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
+  SumModel model = judged.model;
+  model.nearest = false;
+  const auto explains = [&](Tensor noise, const char* what) {
+    if (!noise.defined()) return false;
+    model.noise = std::move(noise);
+    const RoundingFit fit = fit_rounding(bench, device, model);
+    if (!fit.explained() || !errs_like(bench, device, model.noise)) return false;
+    judged.model = model;
+    judged.fit = fit;
+    judged.in_half = what;
+    return true;
+  };
+  const Tensor of_sums =
+      noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, most_noise_samples);
+  if (model.longest > 1 && explains(of_sums, "partial sums")) return true;
+  // Errors are in proportion to the unit roundoff, and those of float32 can be computed.
+  const Tensor of_steps =
+      noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, most_noise_samples);
+  return explains(combined_noise(of_sums, of_steps, 1, epsilon(dtype) / epsilon(DType::float32)),
+                  "intermediate results");
 }
 
 bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
@@ -222,17 +291,20 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (judge_steps(comparison, row, select, judged)) return judged;
   if (measure(comparison, row, select, first_samples, judged)) return judged;
   if (stores_intermediates(comparison, row, select, judged)) return judged;
-  if (measure_noise(comparison, row, select, first_noise_samples, judged)) return judged;
-  if (judged.fit.max_share > hopeless_share) return judged;
-  if (measure(comparison, row, select, most_samples, judged)) return judged;
-  measure_noise(comparison, row, select, most_noise_samples, judged);
+  if (measure_noise(comparison, row, select, first_noise_samples, false, judged)) return judged;
+  if (measure_noise(comparison, row, select, first_noise_samples, true, judged)) return judged;
+  if (judged.fit.max_share <= hopeless_share) {
+    if (measure(comparison, row, select, most_samples, judged)) return judged;
+    if (measure_noise(comparison, row, select, most_noise_samples, true, judged)) return judged;
+  }
+  rounds_on_the_way(comparison, row, select, judged);
   return judged;
 }
 
 std::string Explainer::finding(const Comparison& comparison, std::size_t row, const Judged& judged,
                                const Select& select) {
   const auto& [bench, device] = comparison.pairs[row];
-  const auto& [model, fit, stored, on_steps, count] = judged;
+  const auto& [model, fit, stored, in_half, on_steps, count] = judged;
   struct Candidate {
     Arithmetic arithmetic;
     const char* text;
@@ -281,10 +353,18 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     row.beyond_rounding = !explained;
     row.rounding_only = explained && row.status != Status::pass;
     if (explained && !silent) row.trust = trust_in(bench, device.dtype(), judged.model);
+    const bool in_half = !std::string_view(judged.in_half).empty();
+    if (in_half && !silent) row.trust.mistrust = Mistrust::half_steps;
     const bool doubtful = row.trust.mistrust != Mistrust::none;
     if (silent || (explained && row.status == Status::pass && !doubtful)) continue;
     if (!row.message.ends_with('\n')) row.message += '\n';
     if (doubtful) row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
+    if (in_half) {
+      row.message += "Rounds its " + std::string(judged.in_half) + " to " + std::string(name(device.dtype())) +
+                     ": computed so, the call errs as much; at most " + number(judged.fit.max_share) +
+                     " of what that explains.\n";
+      continue;
+    }
     if (explained && row.status == Status::pass) continue;
     if (judged.on_steps > 0) {
       row.message += "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +

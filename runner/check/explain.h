@@ -20,9 +20,10 @@ namespace msrun {
 
 class Explainer {
  public:
-  // bench is the call's benchmark, made with these options. All of them outlive the explainer.
+  // bench is the call's benchmark, made with these options. All of them outlive the explainer. may_be_cpu is what the
+  // device says of itself (Device).
   Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
-            const EvaluationOptions& benchmark_options);
+            const EvaluationOptions& benchmark_options, bool may_be_cpu);
 
   // Looks at the rows of one direction that are warning or error. select gives the values that were compared, of an
   // evaluation of the call, one leaf per row; silent leaves the Messages as they are.
@@ -35,6 +36,7 @@ class Explainer {
     SumModel model;
     RoundingFit fit;
     bool stored = false;        // because intermediate results are stored
+    const char* in_half = "";   // what is rounded to the half type that CPU kernels round; empty: nothing
     std::int64_t on_steps = 0;  // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t count = 0;
     bool is_explained() const;
@@ -52,17 +54,24 @@ class Explainer {
                Judged& judged);
   // Whether sound arithmetic, for inputs a few places beside the call's, errs as much as the device does.
   bool measure_noise(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
-                     Judged& judged);
+                     bool rough, Judged& judged);
   // Whether arithmetic in the dtypes of the call, which errs on the way as a device may, gives the device's result.
   bool is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more
   // than that.
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
+  // the device does: so do the kernels of CPUs, and operators that are composed of others.
+  bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had.
+  Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,
+                      const Select& select, std::size_t samples);
   std::string finding(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
 
   const MaterialisedCall& call_;
   Variations variations_;
-  bool rounds_once_;        // so that the nearest number is to be expected
+  bool rounds_once_;  // so that the nearest number is to be expected
+  bool may_be_cpu_;
   bool complex_arguments_;  // of which the magnitude is computed, not copied
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/tensor/changed_elements.h"
 #include "kernels/tensor/random.h"
 
@@ -140,27 +141,43 @@ const Evaluation* Variations::with(const Arithmetic& arithmetic) {
   return known->second ? &*known->second : nullptr;
 }
 
-const std::vector<Variations::Nearby>& Variations::nearby(std::size_t samples) {
-  if (!is_small() || unchangeable_) return nearby_;
+const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std::size_t samples) {
+  auto known = std::ranges::find(nearby_, how, [](const auto& some) { return some.first; });
+  if (known == nearby_.end()) known = nearby_.insert(known, {how, {}});
+  std::vector<Nearby>& results = known->second;
+  if (!is_small() || unchangeable_) return results;
   try {
-    while (nearby_.size() < samples) {
-      Philox words(random_key(0, call_.name, "nearby." + std::to_string(nearby_.size())));
-      const MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
-        return is_floating(tensor.dtype()) ? move_nearby(tensor, words) : tensor;
+    while (results.size() < samples) {
+      Philox words(random_key(0, call_.name, "nearby." + std::to_string(results.size())));
+      MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
+        if (!is_floating(tensor.dtype())) return tensor;
+        return move_nearby(how.in_float32 ? tensor.to(DType::float32) : tensor, words);
       });
+      if (how.in_float32) {
+        call.autocast = false;
+        for (auto& [key, value] : call.kwargs) {
+          if (const DType* dtype = value.get<DType>(); dtype != nullptr && is_floating(*dtype)) value = DType::float32;
+        }
+      }
       EvaluationOptions options;
       options.only_output = benchmark_options_.only_output;
       options.adjust_gradients = benchmark_options_.adjust_gradients;
       options.last_step = benchmark_options_.last_step;
-      Evaluation sound = evaluate(op_, call, options);
+      options.arithmetic = how.arithmetic;
+      const auto rounded_result = [&] {
+        const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
+        return evaluate(op_, call, options);
+      };
+      Evaluation rounded = rounded_result();
+      options.arithmetic = {};
       options.benchmark = true;
-      nearby_.push_back({evaluate(op_, call, options), std::move(sound)});
+      results.push_back({evaluate(op_, call, options), std::move(rounded)});
     }
   } catch (const SkipError&) {
     unchangeable_ = true;
-    nearby_.clear();
+    results.clear();
   }
-  return nearby_;
+  return results;
 }
 
 }  // namespace msrun

@@ -39,14 +39,20 @@ class Variations {
   // The call in the dtypes it was recorded in; null if it cannot be had.
   const Evaluation* with(const Arithmetic& arithmetic);
 
-  // The call with inputs that are a few places beside the recorded ones, in the benchmark's precision and in the dtypes
-  // it was recorded in.
+  // How the call is computed with inputs a few places beside the recorded ones.
+  struct Beside {
+    Arithmetic arithmetic = {};
+    bool rough = false;       // functions are off by a place (kernels/numeric/roughness.h)
+    bool in_float32 = false;  // inputs of other floating dtypes are float32 numbers of all their digits
+    bool operator==(const Beside&) const = default;
+  };
+  // The results for such inputs, in the benchmark's precision and so.
   struct Nearby {
     Evaluation bench;
-    Evaluation sound;
+    Evaluation rounded;
   };
   // At least so many of them; none if they cannot be had.
-  const std::vector<Nearby>& nearby(std::size_t samples);
+  const std::vector<Nearby>& nearby(const Beside& how, std::size_t samples);
 
  private:
   const Operator& op_;
@@ -54,7 +60,7 @@ class Variations {
   const Evaluation& bench_;
   const EvaluationOptions& benchmark_options_;
   std::vector<Evaluation> changed_;
-  std::vector<Nearby> nearby_;
+  std::vector<std::pair<Beside, std::vector<Nearby>>> nearby_;
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;
   bool unchangeable_ = false;  // the operator takes no changed inputs
 };

@@ -65,6 +65,10 @@ class Device {
   // Runs the forward and, where the call asks for it, the backward. Called from several threads at once. Throws
   // SkipError where the device cannot run the call, DeviceError.
   virtual DeviceResult run(const DeviceCall& call) = 0;
+
+  // Whether results may come from a CPU, whose kernels for half types round after every step where accelerators compute
+  // in float32.
+  virtual bool may_be_cpu() const { return false; }
 };
 
 }  // namespace msrun

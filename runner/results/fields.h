@@ -57,7 +57,7 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   archive.flag(row.rounding_only);
   if (archive.has(3)) {
     archive.flag(row.beyond_rounding);
-    archive.enumerator(row.trust.mistrust, Mistrust::nothing_compared);
+    archive.enumerator(row.trust.mistrust, Mistrust::half_steps);
     archive.optional(row.trust.visible, [&](auto& visible) {
       archive.number(visible.of_one);
       archive.number(visible.of_all);
@@ -91,7 +91,7 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
   if (archive.has(2)) archive.enumerator(result.outcome, Outcome::failed_to_run);
   if (archive.has(2)) archive.enumerator(result.tested_on, TestedOn::hardware);
   if (archive.has(3)) archive.flag(result.beyond_rounding);
-  if (archive.has(3)) archive.enumerator(result.mistrust, Mistrust::nothing_compared);
+  if (archive.has(3)) archive.enumerator(result.mistrust, Mistrust::half_steps);
   // The rows stay last, so that an outline (StoredResults) can be read without them.
   archive.rows(result.forward_rows);
   archive.rows(result.backward_rows);

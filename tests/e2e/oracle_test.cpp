@@ -22,20 +22,8 @@ const std::map<std::string, std::string>& known() {
   static const char* const single = "torch 1.13 has infinity in place of NaN for the variance of one element";
   static const char* const sorted = "torch sorts NaN by a comparison that is no order";
   static const std::map<std::string, std::string> names{
-      {"Functional.silu.9", half},
-      {"Functional.tanhshrink.9", half},
-      {"Torch.logcumsumexp.7", half},
-      {"Torch.logsumexp.19", half},
-      {"Torch.std.26", half},
       {"Torch.atanh.9", half},
-      {"Torch.erf.9", half},
-      {"Torch.erfc.9", half},
       {"Torch.reciprocal.9", half},
-      {"Torch.sinc.8", half},
-      {"Torch.cumprod.6", half},
-      {"Functional.interpolate.1", steps},
-      {"Functional.interpolate.20", steps},
-      {"Functional.interpolate.23", steps},
       {"Functional.grid_sample.26", steps},
       {"Functional.grid_sample.29", steps},
       {"Functional.grid_sample.41", steps},
@@ -61,7 +49,6 @@ const std::map<std::string, std::string>& known() {
       {"Torch.var_mean.23", single},
       {"Torch.renorm.1", "a row whose norm is NaN is not scaled, but its norm has a gradient here"},
       {"Torch.cumprod.3", "zeros and NaN in one line"},
-      {"Torch.logcumsumexp.4", "torch's gradient is a difference of exponentials that cancel"},
   };
   return names;
 }

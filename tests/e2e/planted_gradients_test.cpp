@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
@@ -172,6 +173,8 @@ TEST_P(PlantedGradients, SoundOnesPass) {
 TEST_P(PlantedGradients, AreFound) {
   const TemporaryDirectory out;
   const Counts counts = plant(test_data("/gradients/" + std::string(GetParam())), out.path());
+  std::cout << counts.planted << " planted, " << counts.accused << " found, " << counts.skipped << " SKIP\n"
+            << counts.others;
   EXPECT_GE(counts.planted, 1000U);
   EXPECT_LE(counts.skipped, 15U) << counts.others;
   EXPECT_GE(counts.accused, counts.planted * 98 / 100) << counts.others;

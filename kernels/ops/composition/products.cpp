@@ -21,13 +21,27 @@ LAST_STEPS("rmatmul", [](const ComposedCall& call) -> LastSteps {
   return {{moving_step(call.output), {call.output, {call.var("other"), call.var("input")}}}};
 });
 
-// Of powers above the third, the factors of the last product are not known.
+// Of powers above the third, the factors of the last product are not known; that of several matrices is a view.
 LAST_STEPS("linalg_matrix_power", [](const ComposedCall& call) -> LastSteps {
   const Var x = call.var("input");
   const std::int64_t power = call.args.integer("n");
   if (power == 1) return {{moving_step(call.output)}};
-  if (power != 2 && power != 3) return {{}, 2};
-  return {{step_of({power == 2 ? x : matmul(x, x), x}, [](const auto& in) { return matmul(in[0], in[1]); })}};
+  LastSteps steps;
+  if (power == 2 || power == 3) {
+    steps.known.push_back(
+        step_of({power == 2 ? x : matmul(x, x), x}, [](const auto& in) { return matmul(in[0], in[1]); }));
+  } else {
+    steps.of_unknown = 2;
+  }
+  if (x.rank() > 2) steps.known.push_back(moving_step(call.output));
+  return steps;
+});
+
+// One node, of the factors and then of the right side, as linalg.lu_solve has them.
+LAST_STEPS("lu_solve", [](const ComposedCall& call) -> LastSteps {
+  const Var factors = call.var("LU_data");
+  if (!is_floating(factors.dtype())) return {{whole_call(call.output)}};
+  return {{{call.output, {factors, call.var("input")}}}};
 });
 
 // The sum of the products.

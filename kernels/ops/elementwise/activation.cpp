@@ -9,6 +9,7 @@
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
 #include "kernels/numeric/logistic.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -262,16 +263,25 @@ Var glu(const Var& x, std::int64_t axis) {
 
 }  // namespace
 
+// A function whose gradient is slope(y, g) of its result y, which loses digits where y saturates.
+template <class F, class S>
+Var saturating(const Var& x, F f, S slope) {
+  const std::uint32_t seed = roughness();
+  if (seed == 0 || is_complex(x.dtype()))
+    return complex_unary(x, f, [slope](auto, auto y, auto g) { return slope(y, g); });
+  return unary(x, f, [slope, seed](auto, auto y, auto g) { return slope(off_by_a_place(y, seed), g); });
+}
+
 Var sigmoid(const Var& x) {
-  return complex_unary(
+  return saturating(
       x, [](auto a) { return logistic(a); },
-      [](auto, auto y, auto g) { return g * conjugate(y) * conjugate(decltype(y){1} - y); });
+      [](auto y, auto g) { return g * conjugate(y) * conjugate(decltype(y){1} - y); });
 }
 
 Var tanh(const Var& x) {
-  return complex_unary(
+  return saturating(
       x, [](auto a) { return hyperbolic_tangent(a); },
-      [](auto, auto y, auto g) { return g * conjugate(decltype(y){1} - y * y); });
+      [](auto y, auto g) { return g * conjugate(decltype(y){1} - y * y); });
 }
 
 Var silu(const Var& x) {

@@ -8,7 +8,9 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/memory.h"
@@ -66,6 +68,13 @@ Taps nearest_taps(const Axis& axis, bool exact) {
   return taps;
 }
 
+// A position as a device may have it.
+template <class Real>
+Real placed(Real position) {
+  const std::uint32_t seed = roughness();
+  return seed == 0 ? position : off_by_a_place(position, seed);
+}
+
 // Positions and weights between elements are computed in Real: for float32 and narrower tensors in float, as frameworks
 // and devices do, so that what they lose there counts as rounding.
 template <class Real>
@@ -75,7 +84,7 @@ Taps linear_taps(const Axis& axis, bool align_corners) {
   const Real half = static_cast<Real>(0.5);
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Real at = static_cast<Real>(o);
-    const Real position = align_corners ? at * scale : std::max(scale * (at + half) - half, Real{0});
+    const Real position = std::max(placed(align_corners ? at * scale : scale * (at + half) - half), Real{0});
     const std::int64_t low = std::min(static_cast<std::int64_t>(position), axis.in - 1);
     const Real fraction = std::min(position - static_cast<Real>(low), Real{1});
     taps.add(o, 0, low, static_cast<double>(1 - fraction));
@@ -99,7 +108,7 @@ Taps cubic_taps(const Axis& axis, bool align_corners) {
   const Real half = static_cast<Real>(0.5);
   for (std::int64_t o = 0; o < axis.out; ++o) {
     const Real at = static_cast<Real>(o);
-    const Real position = align_corners ? at * scale : scale * (at + half) - half;
+    const Real position = placed(align_corners ? at * scale : scale * (at + half) - half);
     const Real low = std::floor(position);
     for (std::int64_t k = 0; k < 4; ++k) {
       const std::int64_t source = static_cast<std::int64_t>(low) - 1 + k;
@@ -129,7 +138,7 @@ Taps antialiased_taps(const Axis& axis, bool align_corners, bool is_cubic) {
   const Real support = (is_cubic ? 2 : 1) * stretch;
   Taps taps = make_taps(axis.in, axis.out, std::min(axis.in, static_cast<std::int64_t>(std::ceil(support)) * 2 + 1));
   for (std::int64_t o = 0; o < axis.out; ++o) {
-    const Real centre = scale * (static_cast<Real>(o) + half);
+    const Real centre = placed(scale * (static_cast<Real>(o) + half));
     const std::int64_t start =
         std::max<std::int64_t>(static_cast<std::int64_t>(std::floor(centre - support + half)), 0);
     const std::int64_t stop = std::min(static_cast<std::int64_t>(std::floor(centre + support + half)), axis.in);
@@ -203,6 +212,8 @@ struct Resize {
       const Taps& of_axis = taps[axis];
       Dims shape = current.shape();
       shape[axis + 2] = transposed ? of_axis.in : of_axis.out;
+      // Backward, an element adds up what all elements give it that it is a tap of.
+      note_sums(of_axis.count * (transposed ? of_axis.out / of_axis.in + 1 : 1), element_count(shape));
       Tensor next = Tensor::zeros(current.dtype(), shape);
       const std::int64_t outer = element_count(std::span(shape.data(), axis + 2));
       const std::int64_t inner = element_count(std::span(shape.data() + axis + 3, shape.size() - axis - 3));

@@ -184,7 +184,8 @@ void running_product_quotients(std::int64_t extent, const Line<const T>& from, c
 }
 
 // dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too. Without zeros torch
-// divides the sum of g y from i on by x_i, which makes other infinities and NaN where the line has some.
+// divides the sum of g y from i on by x_i, which makes other infinities and NaN where the line has some, and other
+// errors in float32, where it is done as frameworks do it.
 Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) {
   const DType wide = product_width(x.dtype());
   const auto run = [&](auto zero) {
@@ -198,7 +199,7 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) 
         [has_zero](std::int64_t extent, auto from, auto to) {
           bool infinite = false;
           for (std::int64_t i = 0; i < extent; ++i) infinite = infinite || is_infinite(from[i]);
-          if (infinite && !has_zero) return running_product_quotients(extent, from, to);
+          if ((infinite || std::is_same_v<T, float>)&&!has_zero) return running_product_quotients(extent, from, to);
           for (std::int64_t i = extent - 1; i-- > 0;) to[i] += conjugate(from[i + 1]) * to[i + 1];
           T before = 1;
           for (std::int64_t i = 0; i < extent; ++i) {
@@ -260,6 +261,57 @@ T log_of_sum(T a, T b) {
   return larger + std::log1p(std::exp((a == larger ? b : a) - larger));
 }
 
+// The gradient of a line in place of that of its running result log_sums, x the line itself.
+//
+// As frameworks compose it: exp(x_i + log of the sum of exp(log g_j - y_j) from i on), of positive and of negative g
+// apart. It loses as many digits as y has before the point.
+template <class Numbers, class Sums, class Gradients>
+void composed_gradient(std::int64_t extent, const Numbers& x, const Sums& log_sums, const Gradients& to) {
+  using T = std::remove_cvref_t<decltype(to[0])>;
+  T positive = -std::numeric_limits<T>::infinity();
+  T negative = positive;
+  for (std::int64_t i = extent; i-- > 0;) {
+    T& side = to[i] > 0 ? positive : negative;
+    if (to[i] != 0) side = log_of_sum(side, std::log(std::abs(to[i])) - log_sums[i]);
+    to[i] = std::exp(positive + x[i]) - std::exp(negative + x[i]);
+  }
+}
+
+// dx_i = exp(x_i - y_i) * s_i with s_i = g_i + exp(y_i - y_{i+1}) s_{i+1}; y never falls, so no exponent is positive.
+// Behind an infinity nothing flows back, to the infinity itself NaN, and NaN spreads over its whole line.
+template <class Numbers, class Sums, class Gradients>
+void exact_gradient(std::int64_t extent, const Numbers& x, const Sums& log_sums, const Gradients& to) {
+  using T = std::remove_cvref_t<decltype(to[0])>;
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  if (extent == 0) return;
+  const T last = log_sums[extent - 1];
+  for (std::int64_t i = extent - 1; i-- > 0;) {
+    if (log_sums[i] == -infinity || log_sums[i + 1] == infinity) continue;
+    to[i] += std::exp(log_sums[i] - log_sums[i + 1]) * to[i + 1];
+  }
+  for (std::int64_t i = 0; i < extent; ++i) {
+    if (std::isnan(last)) to[i] = last;
+    to[i] = x[i] == -infinity && log_sums[i] != -infinity ? to[i] * 0 : std::exp(x[i] - log_sums[i]) * to[i];
+  }
+}
+
+template <class T>
+Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& gradient, std::int64_t axis) {
+  Tensor result = gradient.clone();
+  Tensor log_sums = y.clone();
+  for_each_line<T>(
+      axis,
+      [](std::int64_t extent, auto from, auto sums, auto to) {
+        bool finite = true;
+        for (std::int64_t i = 0; i < extent; ++i)
+          finite = finite && std::isfinite(from[i]) && std::isfinite(sums[i]) && std::isfinite(to[i]);
+        if (std::is_same_v<T, float> && finite) return composed_gradient(extent, from, sums, to);
+        exact_gradient(extent, from, sums, to);
+      },
+      x, log_sums, result);
+  return result;
+}
+
 Var logcumsumexp(const Var& x, std::int64_t axis) {
   if (!is_floating(x.dtype())) throw SkipError("logcumsumexp needs a floating point tensor.");
   const DType wide = wide_dtype(x.dtype());
@@ -275,35 +327,14 @@ Var logcumsumexp(const Var& x, std::int64_t axis) {
         x.tensor().to(wide), y);
     return y;
   });
-  // dx_i = exp(x_i - y_i) * s_i with s_i = g_i + exp(y_i - y_{i+1}) s_{i+1}; y never falls, so no exponent is positive.
-  // Behind an infinity nothing flows back, to the infinity itself NaN, and NaN spreads over its whole line.
-  return x.tape().record(y.to(x.dtype()), {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
-                                              return visit_floats(wide, [&](auto zero) {
-                                                using T = decltype(zero);
-                                                Tensor result = g.to(wide).clone();
-                                                for_each_line<T>(
-                                                    axis,
-                                                    [](std::int64_t extent, auto log_sum, auto to) {
-                                                      constexpr T infinity = std::numeric_limits<T>::infinity();
-                                                      if (extent == 0) return;
-                                                      const T last = log_sum[extent - 1];
-                                                      for (std::int64_t i = extent - 1; i-- > 0;) {
-                                                        if (log_sum[i] == -infinity || log_sum[i + 1] == infinity)
-                                                          continue;
-                                                        to[i] += std::exp(log_sum[i] - log_sum[i + 1]) * to[i + 1];
-                                                      }
-                                                      for (std::int64_t i = 0; std::isnan(last) && i < extent; ++i)
-                                                        to[i] = last;
-                                                    },
-                                                    y, result);
-                                                return map(t.dtype(), t, y, result, [](auto v, auto log_sum, auto s) {
-                                                  using U = decltype(v);
-                                                  constexpr U nothing = -std::numeric_limits<U>::infinity();
-                                                  return v == nothing && log_sum != nothing ? s * 0
-                                                                                            : std::exp(v - log_sum) * s;
-                                                });
-                                              });
-                                            }}});
+  return x.tape().record(
+      y.to(x.dtype()),
+      {{x, [t = x.tensor(), y, wide, axis](const Tensor& g) {
+          return visit_floats(wide, [&](auto zero) {
+            using T = decltype(zero);
+            return logcumsumexp_gradient<T>(t.to(wide).contiguous(), y, g.to(wide).contiguous(), axis).to(t.dtype());
+          });
+        }}});
 }
 
 // Differences of neighbours, n times; of bools, whether they differ.

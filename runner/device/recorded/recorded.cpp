@@ -67,6 +67,9 @@ std::string doubt(const DeviceCall& device_call, RecordedGradients kind, bool am
 
 class RecordedDevice final : public Device {
  public:
+  // The recording does not say what made it.
+  bool may_be_cpu() const override { return true; }
+
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;
     if (!call.recorded || call.recorded->outputs.empty()) throw SkipError("The dump holds no output of this call.");

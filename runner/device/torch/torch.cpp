@@ -101,6 +101,8 @@ class TorchDevice final : public Device {
     for (const auto& worker : workers_) worker->process.dismiss();
   }
 
+  bool may_be_cpu() const override { return options_.kind == "cpu"; }
+
   DeviceResult run(const DeviceCall& call) override {
     Lane& lane = lane_of_this_thread();
     Reply reply = turns_.run([&] { return ask(lane, call); },

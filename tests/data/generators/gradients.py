@@ -175,6 +175,12 @@ def record(dump, rng):
     dump.call("Functional.normalize", [plain(4, 8, dtype=torch.bfloat16)])
     dump.call("Functional.softsign", [plain(4, 8, dtype=torch.bfloat16)])
     dump.call("Functional.l1_loss", [plain(4, 8, dtype=torch.bfloat16), plain(4, 8, dtype=torch.bfloat16)])
+    dump.call("Tensor.__rpow__", [plain(3, 4), unit(3, 4)])
+    dump.call("Torch.linalg.matrix_power", [plain(2, 3, 3), 5])
+    dump.call("Torch.lu_solve", [plain(2, 3, 3), plain(2, 3, 3) + 4 * torch.eye(3), torch.tensor([[1, 3, 3], [2, 2, 3]], dtype=torch.int32)])
+    dump.call("Torch.softmax", [plain(4, 8), 1], {"dtype": torch.float64})
+    dump.call("Torch.log_softmax", [plain(4, 8, dtype=torch.bfloat16), 1], {"dtype": torch.float64})
+    dump.call("Torch.cummax", [numbers([4, 12], "ties", torch.bfloat16, rng), 1])
 
 
 def main(folder):

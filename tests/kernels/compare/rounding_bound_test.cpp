@@ -143,7 +143,9 @@ TEST(RoundingBound, NumbersThatAreNotFinite) {
   EXPECT_FALSE(explained(nan_value, 1));
   EXPECT_FALSE(explained(1, infinity));
   EXPECT_FALSE(explained(70000, -infinity));
-  EXPECT_TRUE(explained(65504, infinity));
+  EXPECT_TRUE(explained(65510, infinity));
+  // The largest number itself.
+  EXPECT_FALSE(explained(65504, infinity));
   EXPECT_FALSE(explained(60000, infinity));
 }
 

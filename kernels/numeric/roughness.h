@@ -1,0 +1,41 @@
+// How far sound devices may lie from what is computed here. The kernels round as rarely as they can; the functions of
+// a device may be off by a place of their result, and whatever follows from it then differs by more than rounding does.
+// Whoever wants to know by how much computes a call roughly.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace msrun {
+
+// While one with a seed lives, kernels on the calling thread move what others keep of a function's result by up to a
+// place: results that a gradient is computed from, positions between elements.
+class RoughScope {
+ public:
+  explicit RoughScope(std::uint32_t seed);  // 0: nothing is moved
+  ~RoughScope();
+  RoughScope(const RoughScope&) = delete;
+  RoughScope& operator=(const RoughScope&) = delete;
+
+ private:
+  std::uint32_t before_;
+};
+
+// The seed of the calling thread's scope; 0 without one.
+std::uint32_t roughness();
+
+// A value one place up, one down, or as it is, as its bits and a seed that is not 0 have it.
+template <class T>
+T off_by_a_place(T value, std::uint32_t seed) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const std::uint64_t mixed = (std::uint64_t{std::bit_cast<Bits>(value)} ^ seed) * 0x9e3779b97f4a7c15U;
+  const std::uint64_t third = (mixed >> 33) % 3;
+  if (third == 0) return value;
+  const T infinity = std::numeric_limits<T>::infinity();
+  return std::nextafter(value, third == 1 ? infinity : -infinity);
+}
+
+}  // namespace msrun

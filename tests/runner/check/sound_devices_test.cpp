@@ -1,0 +1,154 @@
+// Sound devices that do not compute as msrun does: functions that are off by a place, and formulas of frameworks that
+// lose digits. None is accused, and faults of a size that matters are found in the same calls.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "runner/results/counts.h"
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+using Change = ComputingDevice::Change;
+
+Tensor of(DType dtype, const Dims& shape, const std::vector<double>& values) {
+  return Tensor::from<double>(DType::float64, shape, std::span<const double>(values)).to(dtype);
+}
+
+double element(const Value& value, std::int64_t i) { return value.get<Tensor>()->to(DType::float64).data<double>()[i]; }
+
+void set_elements(Value& value, const std::function<double(double, std::int64_t)>& change) {
+  value = changed_elements(*value.get<Tensor>(), change);
+}
+
+std::string described(const ApiResult& result) {
+  std::string text = result.name + ": " + result.message;
+  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
+    for (const DetailsRow& row : *rows) text += "\n" + row.message;
+  }
+  return text;
+}
+
+void expect_sound(const ApiCall& call, const Change& change) {
+  const ApiResult result = check(call, change);
+  EXPECT_FALSE(is_suspicious(result)) << described(result);
+}
+
+void expect_fault(const ApiCall& call, const Change& change) {
+  const ApiResult result = check(call, change);
+  EXPECT_TRUE(is_suspicious(result)) << described(result);
+}
+
+ApiCall call_with(const std::string& name, List args, Dict kwargs = {}) {
+  ApiCall call;
+  call.name = name;
+  call.args = std::move(args);
+  call.kwargs = std::move(kwargs);
+  return call;
+}
+
+// With a gradient of 1 for each result.
+ApiCall differentiated(const std::string& name, const Dims& shape, double at) {
+  ApiCall call = call_of(name, {shape}, shape, DType::float32, at, at);
+  auto ones = std::make_shared<TensorSpec>();
+  ones->dtype = "torch.float32";
+  ones->shape.assign(shape.begin(), shape.end());
+  ones->min = ones->max = 1;
+  call.grad_inputs = {std::shared_ptr<const TensorSpec>(std::move(ones))};
+  return call;
+}
+
+// Where tanh is a place below 1, a device may have 1, whose slope is 0.
+TEST(SoundDevices, MayBeAPlaceOffWhereAFunctionSaturates) {
+  const ApiCall call = differentiated("Torch.tanh.0", {12}, 8.66);
+  expect_sound(call, [](DeviceResult& result, int) {
+    set_elements(result.gradients.front(), [](double value, std::int64_t i) { return i == 5 ? 0 : value; });
+  });
+  expect_fault(call, [](DeviceResult& result, int) {
+    set_elements(result.gradients.front(), [](double value, std::int64_t i) { return i == 5 ? 1e-5 : value; });
+  });
+}
+
+// x - (max + log of the sum) where msrun has (x - max) - log of the sum. The benchmark of float64 is no more precise.
+TEST(SoundDevices, MayLoseDigitsInFloat64) {
+  const std::vector<double> x{-3.2, 8.87, -1.1, 0.4, -7.7, 1.3};
+  const ApiCall call = call_with("Torch.log_softmax.0", {of(DType::float64, {6}, x), std::int64_t{0}});
+  double total = 0;
+  for (const double value : x) total += std::exp(value - 8.87);
+  const double log_sum = 8.87 + std::log(total);
+  expect_sound(call, [&](DeviceResult& result, int) {
+    set_elements(result.output, [&](double, std::int64_t i) { return x[static_cast<std::size_t>(i)] - log_sum; });
+  });
+  expect_fault(call, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double value, std::int64_t i) { return i == 1 ? value * (1 + 1e-6) : value; });
+  });
+}
+
+// A decomposition errs by what a place of its largest elements makes, in every element.
+TEST(SoundDevices, ErrByWholeMatrices) {
+  const ApiCall call =
+      call_with("Torch.inverse.0", {of(DType::float32, {4, 4}, {4, 1, -2, 2, 1, 2, 0, 1, -2, 0, 3, -2, 2, 1, -2, -1})});
+  double largest = 0;
+  expect_sound(call, [&](DeviceResult& result, int) {
+    for (std::int64_t i = 0; i < 16; ++i) largest = std::max(largest, std::abs(element(result.output, i)));
+    set_elements(result.output,
+                 [&](double value, std::int64_t i) { return value + (i % 2 == 0 ? 1 : -1) * 0x1p-23 * largest; });
+  });
+  expect_fault(call, [&](DeviceResult& result, int) {
+    set_elements(result.output, [&](double value, std::int64_t i) { return i == 3 ? value + 1e-3 * largest : value; });
+  });
+}
+
+// Positions between elements are a place off where a device fuses a multiplication with an addition.
+TEST(SoundDevices, MayPlaceElementsElsewhere) {
+  const std::vector<double> x{0.0886, -0.944, 0.31, 0.92};
+  const ApiCall call = call_with("Functional.interpolate.0", {of(DType::float32, {1, 1, 4}, x)},
+                                 {{"scale_factor", 0.6}, {"mode", std::string("linear")}});
+  const auto at = [&](std::int64_t i, float shift) {
+    const double position = static_cast<double>(static_cast<float>(1 / 0.6) * (static_cast<float>(i) + 0.5F) - 0.5F) +
+                            static_cast<double>(shift);
+    const auto low = static_cast<std::size_t>(position);
+    return x[low] + (x[std::min<std::size_t>(low + 1, 3)] - x[low]) * (position - static_cast<double>(low));
+  };
+  const auto moved = [&](float shift) {
+    return [&, shift](DeviceResult& result, int) {
+      set_elements(result.output, [&](double, std::int64_t i) { return at(i, shift); });
+    };
+  };
+  expect_sound(call, moved(0x1p-23F));
+  expect_fault(call, moved(0x1p-14F));
+}
+
+// What is left of the mean of a row is multiplied by as much as epsilon allows.
+TEST(SoundDevices, MayLeaveARestOfTheMean) {
+  const ApiCall call = call_with("Functional.layer_norm.0", {of(DType::float32, {1}, {-7.407}), List{std::int64_t{1}}});
+  expect_sound(call, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double, std::int64_t) { return 316.2 * 0x1p-22; });
+  });
+  expect_fault(
+      call, [](DeviceResult& result, int) { set_elements(result.output, [](double, std::int64_t) { return 0.01; }); });
+}
+
+// A benchmark of fewer digits than the result says nothing about the others.
+TEST(SoundDevices, MayHaveMoreDigitsThanTheBenchmark) {
+  const ApiCall call = call_with("Torch.mean.0", {of(DType::bfloat16, {6}, {0.3, 1.7, -0.2, 0.9, 2.2, 1.1})},
+                                 {{"dtype", DType::float64}});
+  expect_sound(call, {});
+}
+
+// The largest number is not computed: a device that has infinity in its place has not copied it.
+TEST(SoundDevices, HaveNoInfinityForTheLargestNumber) {
+  const double most = max_finite(DType::float32);
+  const ApiCall call = call_with("Torch.full.0", {List{std::int64_t{4}, std::int64_t{4}}, -most});
+  expect_sound(call, {});
+  expect_fault(call, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double, std::int64_t) { return -std::numeric_limits<double>::infinity(); });
+  });
+}
+
+}  // namespace
+}  // namespace msrun::testing
