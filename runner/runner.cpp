@@ -75,18 +75,18 @@ class Worker {
     const SignalStack stack;
     work_owner() = &slot_;
     while (setup_.queue.acquire_processor(slot_, [&] { return any_left(); })) {
-      const std::optional<std::uint32_t> task = take();
-      if (!task) break;
+      const std::optional<std::uint32_t> item = take();
+      if (!item) break;
       // Waiting for memory is waiting for others and does not count as time of this task.
-      if (!setup_.queue.admit(slot_, setup_.plan.tasks[*task].memory)) break;
+      if (!setup_.queue.admit(slot_, setup_.plan.tasks[setup_.items.task(*item)].memory)) break;
       begin();
-      const std::optional<ApiResult> result = check_in_memory(*task);
+      const std::optional<ApiResult> result = check_in_memory(*item);
       if (!result) break;
       // Nor does what follows, which depends on the supervisor.
       slot_.since.store(0);
       passed(QueueStep::call_computed);
       setup_.queue.release(slot_);
-      send(encode(*result));
+      send(setup_.items.on_all_devices() ? encode(ResultPart{setup_.items.part(*item), *result}) : encode(*result));
       passed(QueueStep::result_sent);
       slot_.task.store(WorkerSlot::idle);
       passed(QueueStep::slot_emptied);
@@ -134,7 +134,9 @@ class Worker {
 
   // First with a fair share of the memory; a call whose outputs are far beyond the estimate is run again with all of
   // it, while no other call holds any. Nothing if the run is being stopped.
-  std::optional<ApiResult> check_in_memory(std::uint32_t task) {
+  std::optional<ApiResult> check_in_memory(std::uint32_t item) {
+    const std::uint32_t task = setup_.items.task(item);
+    take_part(item);
     const QueueControl& control = *setup_.queue.control;
     const std::uint64_t at_a_time = std::min<std::uint64_t>(control.processors, setup_.queue.slots.size());
     const std::uint64_t share = std::max(control.memory_budget / at_a_time, 2 * setup_.plan.tasks[task].memory);
@@ -152,6 +154,14 @@ class Worker {
     begin();
     const TensorMemoryScope scope(control.memory_budget);
     return check(task);
+  }
+
+  // What is done for this item. Runs of a call on different devices have different numbers.
+  void take_part(std::uint32_t item) {
+    if (!setup_.items.on_all_devices()) return;
+    const std::uint32_t part = setup_.items.part(item);
+    check_.only_device = !setup_.items.is_check(part);
+    check_.first_run = part % setup_.items.devices() * check_.repeat;
   }
 
   ApiResult check(std::uint32_t task) {

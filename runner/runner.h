@@ -9,6 +9,7 @@
 #include "runner/check/check.h"
 #include "runner/shared/plan_view.h"
 #include "runner/shared/region.h"
+#include "runner/shared/work_items.h"
 
 namespace msrun {
 
@@ -17,6 +18,7 @@ struct RunnerSetup {
   SharedQueue queue;
   std::size_t first_slot = 0;  // slots and rings [first_slot, first_slot + threads) are this runner's
   std::size_t threads = 1;
+  WorkItems items = {};  // that the queue holds
   std::int32_t device_id = 0;
   int notify = -1;    // eventfd: written when a ring has something
   int lifeline = -1;  // end of a pipe: when the other end closes, the supervisor is gone
@@ -26,7 +28,7 @@ struct RunnerSetup {
   // Whether a crash leaves a core dump: as large as the system allows, or none, however large the shell allows it.
   bool core_dumps = false;
   std::function<std::unique_ptr<Device>(const DeviceSeat& seat)> make_device;
-  // Tasks to run before those of the queue: what a dead runner left behind. With alone set, nothing else is run and one
+  // Items to run before those of the queue: what a dead runner left behind. With alone set, nothing else is run and one
   // thread runs them one after the other.
   std::vector<std::uint32_t> retries;
   bool alone = false;

@@ -65,6 +65,12 @@ enum class RecordedGradients : std::uint8_t {
   of_addmm,         // those of the arguments, or of addmm in its order: bias, input, transposed weight
 };
 
+// Which results of a call an accelerator may compute with other bits each time, from the same inputs: it adds in the
+// order in which terms arrive, lets several elements be written to one place, picks among equal elements, or draws at
+// random. By torch's lists of operators that are not deterministic (torch.use_deterministic_algorithms; attention:
+// scaled_dot_product_attention; recurrent layers: cuDNN).
+enum class Varies : std::uint8_t { nothing, gradients, results };
+
 // A dtype in place of another.
 struct DTypeChange {
   DType from;
@@ -92,6 +98,10 @@ struct OperatorTraits {
   Freedom freedom = Freedom::none;
   // Draws at random which elements are zero: only the shares of zeros can be compared.
   bool random_zeros = false;
+  Varies varies = Varies::nothing;
+  // Whether equal calls may give unequal outputs, or unequal gradients.
+  constexpr bool outputs_vary() const { return random_zeros || varies == Varies::results; }
+  constexpr bool gradients_vary() const { return random_zeros || varies != Varies::nothing; }
   // The only one of several outputs that is compared, the others serve the device alone; nothing: all are.
   std::optional<std::size_t> compared_output = std::nullopt;
   // The only one of several outputs that msProbe differentiates; nothing: it refuses the backward of a call with

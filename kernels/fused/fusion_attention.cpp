@@ -349,8 +349,8 @@ OP("npu_fusion_attention(Tensor query, Tensor key, Tensor value, int head_num, s
                  std::int64_t{0}};
    });
 NAMES("npu_fusion_attention", "NPU: npu_fusion_attention");
-TRAITS("npu_fusion_attention", .compared_output = 0, .differentiable_output = 0, .adapt = adapt_compressed_mask,
-       .multiply_adds = attention_work);
+TRAITS("npu_fusion_attention", .varies = Varies::gradients, .compared_output = 0, .differentiable_output = 0,
+       .adapt = adapt_compressed_mask, .multiply_adds = attention_work);
 
 OP("flash_attention_score(Tensor query, Tensor key, Tensor value, int head_num, str input_layout='BSH', *, Tensor? "
    "real_shift=None, Tensor? drop_mask=None, Tensor? padding_mask=None, Tensor? attn_mask=None, int[]? prefix=None, "
@@ -388,7 +388,7 @@ OP("npu_fusion_attention_grad(Tensor query, Tensor key, Tensor value, Tensor dy,
      return gradients;
    });
 NAMES("npu_fusion_attention_grad", "NPU: npu_fusion_attention_grad");
-TRAITS("npu_fusion_attention_grad", .multiply_adds = attention_work);
+TRAITS("npu_fusion_attention_grad", .varies = Varies::results, .multiply_adds = attention_work);
 
 }  // namespace
 }  // namespace msrun

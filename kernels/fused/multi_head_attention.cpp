@@ -300,8 +300,8 @@ OP("multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int emb
    "bool is_causal=False)",
    multi_head_attention);
 NAMES("multi_head_attention_forward", "Functional: multi_head_attention_forward");
-TRAITS("multi_head_attention_forward", .autocast = AutocastPolicy::lower, .multiply_adds = attention_work,
-       .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("multi_head_attention_forward", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
+       .multiply_adds = attention_work, .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace
 }  // namespace msrun

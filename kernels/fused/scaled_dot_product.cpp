@@ -91,8 +91,8 @@ OP("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor?
    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False)",
    [](const Bound& args) -> Value { return scaled_dot_product(args); });
 NAMES("scaled_dot_product_attention", "Functional: scaled_dot_product_attention");
-TRAITS("scaled_dot_product_attention", .autocast = AutocastPolicy::lower, .multiply_adds = attention_work,
-       .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("scaled_dot_product_attention", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
+       .multiply_adds = attention_work, .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace
 }  // namespace msrun

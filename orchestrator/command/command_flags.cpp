@@ -47,6 +47,9 @@ constexpr auto running = std::to_array<Option>({
      Takes::one_value},
     {"--retries N", "retries of a call whose runner died (default 2)", Takes::one_value},
     {"--max-device-failures N", "deaths of an idle runner before its device is given up (default 3)", Takes::one_value},
+    {"--repeat N", "run every call N times on its device, 1..1000: the bits must be the same each time (default 1)",
+     Takes::one_value},
+    {"--same-on-all", "run every call on all devices of -d: the bits must be the same on each"},
     {"--memory SIZE", "limit for all calls in flight: 2G, 512M or, of free memory, 50% (default 80%)",
      Takes::one_value},
     {"--core-dumps", "a crash of a runner leaves a core dump where the system puts them (default: none)"},
@@ -72,8 +75,8 @@ constexpr auto judging = std::to_array<Option>({
      Takes::one_value},
     {"--layout LAYOUT", "rule and files: current (default) or att, those of the older tool", Takes::one_value},
     {"--fail-on LEVEL",
-     "exit code 1 for: error, warning (or error), suspicious ones, skip (suspicious, or not checked but by rule); at "
-     "any level for calls that failed to run",
+     "exit code 1 for: error, warning (or error), suspicious ones, skip (suspicious, or not checked but by rule), "
+     "unsteady (other bits in another run or on another device); at any level for calls that failed to run",
      Takes::one_value},
 });
 

@@ -33,6 +33,7 @@ constexpr std::array<CommandName, 5> command_names{{
     {"multi_run_ut", Command::multi_acc_check},
     {"run_ut", Command::acc_check},
 }};
+constexpr std::uint32_t most_runs = 1000;  // of one call
 constexpr std::string_view journal_word = "journal";
 
 constexpr std::string_view missing_input =
@@ -249,6 +250,21 @@ void fit_threads(Options& options) {
   }
 }
 
+// Every device needs a thread, and which of them a call is compared with must not depend on how they are written down.
+void fit_same_on_all(Options& options) {
+  if (options.command != Command::multi_acc_check || options.devices.size() < 2) {
+    throw UserError("--same-on-all needs two or more devices (-d 0 1) and multi_acc_check, which runs on several");
+  }
+  std::ranges::sort(options.devices);
+  const int devices = static_cast<int>(options.devices.size());
+  if (options.threads >= devices) return;
+  options.notices.push_back("-n " + std::to_string(options.threads) +
+                            " is less than one thread per device: running "
+                            "with " +
+                            std::to_string(devices) + " threads, as --same-on-all needs every device.");
+  options.threads = devices;
+}
+
 // A text after -j says yes unless it is empty.
 bool is_jit_given(const Arguments& arguments) {
   return arguments.given("jit_compile") && !arguments.text("jit_compile", "yes").empty();
@@ -256,10 +272,12 @@ bool is_jit_given(const Arguments& arguments) {
 
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
-  for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
-                           "num_splits", "standard", "limits", "titles", "summary", "no_summary"}) {
+  for (const char* name :
+       {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data", "num_splits",
+        "standard", "limits", "titles", "summary", "no_summary", "repeat", "same_on_all"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
+  if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
   if (options.backward.empty() || options.layout != ReportLayout::current) return;
   options.notices.push_back("run_overflow_check runs forwards only: " + options.backward + " is not read.");
   options.backward.clear();
@@ -325,6 +343,9 @@ void set_output(const Arguments& arguments, Options& options) {
 void set_running(const Arguments& arguments, Options& options) {
   options.devices = parse_devices(arguments, options.layout);
   options.threads = parse_threads(arguments, options.command);
+  options.repeat = arguments.number<std::uint32_t>("repeat", 1, 1, most_runs, "a whole number");
+  options.same_on_all = arguments.given("same_on_all");
+  if (options.same_on_all) fit_same_on_all(options);
   fit_threads(options);
   parse_backend(arguments, options);
   options.sim_faults = arguments.texts("sim_fault");
@@ -376,7 +397,8 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
                                      {{"error", FailOn::error},
                                       {"warning", FailOn::warning},
                                       {"suspicious", FailOn::suspicious},
-                                      {"skip", FailOn::skip}});
+                                      {"skip", FailOn::skip},
+                                      {"unsteady", FailOn::unsteady}});
   if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
   set_running(arguments, options);
   options.standard =

@@ -25,8 +25,9 @@ enum class MessageFormat : std::uint8_t { human, json };
 // What a finished result survives: the death of any process, or a power loss as well.
 enum class Durability : std::uint8_t { process, power };
 // What a completed run is not to have: errors; errors or warnings; those of them that rounding does not explain; these
-// or a call that was not checked although no rule leaves it out. At any level but never: a call that failed to run.
-enum class FailOn : std::uint8_t { never, error, warning, suspicious, skip };
+// or a call that was not checked although no rule leaves it out; results that differ between runs or devices. At any
+// level but never: a call that failed to run.
+enum class FailOn : std::uint8_t { never, error, warning, suspicious, skip, unsteady };
 
 // Memory that all tasks in flight may take together: bytes if they are given, else a share of what is free at the
 // start.
@@ -91,7 +92,9 @@ struct Options {
   std::uint32_t retries = 2;              // of a call whose runner died
   std::uint32_t max_device_failures = 3;  // deaths of a runner at no call before its device is given up
   MemoryLimit memory;
-  bool core_dumps = false;  // a runner that crashes may leave one
+  std::uint32_t repeat = 1;  // runs of every call on its device
+  bool same_on_all = false;  // every call runs on all devices, of which there are two or more
+  bool core_dumps = false;   // a runner that crashes may leave one
   Durability durability = Durability::process;
 
   // How the results are judged.

@@ -25,9 +25,8 @@
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
+#include "orchestrator/command/result_json.h"
 #include "orchestrator/output/run_paths.h"
-#include "orchestrator/view/difference_json.h"
-#include "orchestrator/view/trust_json.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -127,11 +126,18 @@ std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
   return journals;
 }
 
+std::string unsteady_text(const VerdictCounts& counts) {
+  std::string text;
+  if (counts.unsteady > 0) text += ", unsteady " + with_commas(counts.unsteady);
+  if (counts.devices_differ > 0) text += ", not the same on every device " + with_commas(counts.devices_differ);
+  return text;
+}
+
 std::string counts_line(const VerdictCounts& counts) {
   return "pass " + with_commas(counts.pass) + ", warning " + with_commas(counts.warning) + ", error " +
          with_commas(counts.error) + ", SKIP " + with_commas(counts.skip) + " (" + with_commas(counts.failed_to_run) +
          " failed to run, " + with_commas(counts.skipped_by_rule) + " by rule), suspicious " +
-         with_commas(counts.suspicious()) + ", proves little " + with_commas(counts.mistrusted);
+         with_commas(counts.suspicious()) + ", proves little " + with_commas(counts.mistrusted) + unsteady_text(counts);
 }
 
 // Text or number of the metadata, fit for one line.
@@ -192,6 +198,9 @@ class Text {
     }
     if (contents.kept > 0) {
       line("Kept", plural(contents.kept, "result") + " of calls that the options of this run leave out");
+    }
+    if (contents.waiting > 0) {
+      line("Waiting", plural(contents.waiting, "call") + " that not all devices have run");
     }
     if (contents.replaced > 0) {
       line("Replaced", plural(contents.replaced, "result") + " of calls that were run again");
@@ -258,7 +267,10 @@ Json counts_json(const VerdictCounts& counts) {
           {"simulated", counts.simulated},
           {"suspicious", counts.suspicious()},
           {"rounding_only", counts.rounding_only},
-          {"proves_little", counts.mistrusted}};
+          {"proves_little", counts.mistrusted},
+          {"unsteady", counts.unsteady},
+          {"devices_differ", counts.devices_differ},
+          {"varying_as_declared", counts.varying}};
 }
 
 Json optional_json(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
@@ -283,6 +295,7 @@ Json whole_json(const JournalContents& contents) {
           {"devices", devices},
           {"kept", contents.kept},
           {"replaced", contents.replaced},
+          {"waiting", contents.waiting},
           {"records", recovery.records},
           {"attempt_notes", contents.attempt_notes},
           {"batches", recovery.frames},
@@ -300,60 +313,6 @@ Json whole_json(const JournalContents& contents) {
             {"displaced_batches", recovery.displaced_frames},
             {"unreadable_records", contents.unreadable}}},
           {"writer", writer}};
-}
-
-// JSON has no words for these.
-Json number_json(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : (value > 0 ? "inf" : "-inf");
-}
-
-void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& details) {
-  for (std::size_t i = 0; i < details.size(); ++i) {
-    const DetailsRow& row = details[i];
-    Json metrics = Json::object();
-    for (std::size_t column = 0; column < row.cells.size(); ++column) {
-      const Cell& cell = row.cells[column];
-      if (cell.kind == Cell::Kind::blank) continue;
-      metrics[row.columns->columns()[column].english] = number_json(cell.value);
-    }
-    rows.push_back({{"direction", direction},
-                    {"output", i},
-                    {"bench_dtype", row.bench_dtype},
-                    {"device_dtype", row.device_dtype},
-                    {"shape", row.shape},
-                    {"status", status_text(row.status)},
-                    {"message", row.message},
-                    {"beyond_rounding", row.beyond_rounding},
-                    {"proves_little", proves_little_json(row.trust.mistrust)},
-                    {"visible_fault", visible_fault_json(row)},
-                    {"metrics", std::move(metrics)},
-                    {"difference", difference_json(row.difference)}});
-  }
-}
-
-Json result_json(const ApiResult& result) {
-  Json rows = Json::array();
-  add_rows(rows, "forward", result.forward_rows);
-  add_rows(rows, "backward", result.backward_rows);
-  const auto seconds = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; };
-  return {{"name", result.name},
-          {"task", result.task},
-          {"device", result.device < 0 ? Json(nullptr) : Json(result.device)},
-          {"forward", status_text(result.forward)},
-          {"backward", result.backward ? Json(status_text(*result.backward)) : Json(nullptr)},
-          {"outcome", outcome_text(result.outcome)},
-          {"tested_on", result.tested_on == TestedOn::unknown ? Json(nullptr) : Json(tested_on_text(result.tested_on))},
-          {"message", result.message},
-          {"suspicious", is_suspicious(result)},
-          {"proves_little", proves_little_json(result)},
-          {"inputs", result.inputs == 0 ? Json(nullptr) : Json(hexadecimal(result.inputs))},
-          {"seconds",
-           {{"materialise", seconds(result.times.materialise)},
-            {"device", seconds(result.times.device)},
-            {"benchmark", seconds(result.times.benchmark)},
-            {"compare", seconds(result.times.compare)}}},
-          {"rows", std::move(rows)}};
 }
 
 // In dump order, journal by journal; with several, every line names its own.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "journal/file.h"
@@ -44,11 +45,14 @@ class Reading {
     }
     contents_.calls = contents_.metadata.is_null() ? 0 : planned_calls(contents_.metadata);
     kept_ = contents_.metadata.is_null() ? 0 : number_of_calls(contents_.metadata.value("kept", Json()));
-    contents_.recovery = read_records(*source, {.result = [this](ApiResult&& result) { see(result); },
-                                                .attempt = [this](const AttemptNote&) { ++contents_.attempt_notes; },
-                                                .time = [this](const TimeNote& note) { see(note); },
-                                                .unreadable = [this](const std::string&) { ++contents_.unreadable; }});
+    contents_.recovery =
+        read_records(*source, {.result = [this](ApiResult&& result) { see(result); },
+                               .part = [this](ResultPart&& part) { waiting_.insert(part.result.task); },
+                               .attempt = [this](const AttemptNote&) { ++contents_.attempt_notes; },
+                               .time = [this](const TimeNote& note) { see(note); },
+                               .unreadable = [this](const std::string&) { ++contents_.unreadable; }});
     contents_.disk_bytes = contents_.recovery.valid_size + contents_.recovery.torn_bytes;
+    contents_.waiting = waiting_.size();
     count();
     return std::move(contents_);
   }
@@ -71,6 +75,7 @@ class Reading {
     }
     if (contents_.results.has(task)) ++contents_.replaced;
     contents_.results.put(result);
+    waiting_.erase(task);
   }
 
   void count() {
@@ -88,6 +93,7 @@ class Reading {
   }
 
   JournalContents contents_;
+  std::set<std::uint32_t> waiting_;
   std::uint64_t kept_ = 0;  // results that the metadata allow behind those of the plan
 };
 

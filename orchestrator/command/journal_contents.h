@@ -26,6 +26,7 @@ struct JournalContents {
   std::uint64_t finished = 0;  // results of planned calls
   std::uint64_t kept = 0;      // of the others
   std::uint64_t replaced = 0;
+  std::uint64_t waiting = 0;  // calls that some devices have run, and not yet all that are to
   std::uint64_t attempt_notes = 0;
   std::uint64_t unreadable = 0;
   std::optional<double> started;  // seconds since 1970

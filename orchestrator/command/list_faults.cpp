@@ -35,10 +35,9 @@ std::string list_faults_text() {
   std::string text =
       "Faults of the simulated device: --sim-fault PATTERN=FAULT, for the calls whose names match the pattern. What "
       "changes\nelements does so in the first floating tensor of the output (the first of any dtype: wrong-element, "
-      "wrong-block and\nwrong-once) and of the gradients.\n\n";
+      "wrong-block,\nwrong-once and wrong-on-device) and of the gradients.\n\n";
   for (const SimFaultKind& kind : sim_fault_kinds()) {
-    text += lines_of("  " + std::string(kind.name) + (kind.parameter.empty() ? "" : "=") + std::string(kind.parameter),
-                     kind.effect);
+    text += lines_of("  " + spelled(kind), kind.effect);
   }
   return text;
 }
@@ -48,6 +47,7 @@ std::string list_faults_json() {
   for (const SimFaultKind& kind : sim_fault_kinds()) {
     nlohmann::ordered_json fault{{"name", kind.name}};
     if (!kind.parameter.empty()) fault["parameter"] = kind.parameter;
+    if (kind.is_optional) fault["parameter_is_optional"] = true;
     fault["effect"] = kind.effect;
     faults.push_back(std::move(fault));
   }

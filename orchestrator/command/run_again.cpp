@@ -73,6 +73,7 @@ void add_words_of_results(const Options& options, Words& words) {
   words.add_each("--sim-fault", options.sim_faults);
   if (options.require_device) words.add("--require-device");
   if (options.jit_compile) words.add("-j");
+  if (options.repeat != defaults.repeat) words.add("--repeat", std::to_string(options.repeat));
   if (options.seed) words.add("--seed", std::to_string(*options.seed));
   if (options.seed_mode == SeedMode::stream) words.add("--seed-mode", "stream");
   if (options.standard == Policy::current) words.add("--standard", "current");
@@ -107,7 +108,7 @@ void add_memory(const Options& options, Words& words) {
 
 void add_fail_on(const Options& options, Words& words) {
   if (options.fail_on == FailOn::never) return;
-  constexpr std::array levels{"", "error", "warning", "suspicious", "skip"};
+  constexpr std::array levels{"", "error", "warning", "suspicious", "skip", "unsteady"};
   words.add("--fail-on", levels[static_cast<std::size_t>(options.fail_on)]);
 }
 
@@ -128,6 +129,7 @@ Words words_of_run(const Options& options, bool presentation) {
   add_fail_on(options, words);
   words.add("-n", std::to_string(options.threads));
   words.add_devices(options.devices);
+  if (options.same_on_all) words.add("--same-on-all");
   add_patience(options, words);
   add_memory(options, words);
   if (options.durability == Durability::power) words.add("--durability", "power");
@@ -139,6 +141,10 @@ Words words_of_run(const Options& options, bool presentation) {
 std::string reproduce_command(const Options& options) {
   Words words;
   add_words_of_results(options, words);
+  if (options.same_on_all) {
+    words.add_devices(options.devices);
+    words.add("--same-on-all");
+  }
   return words.line(options);
 }
 

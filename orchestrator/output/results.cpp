@@ -4,6 +4,8 @@
 #include <cmath>
 #include <exception>
 #include <memory>
+#include <utility>
+#include <variant>
 
 #include "kernels/base/clock.h"
 
@@ -54,8 +56,42 @@ void ResultStore::restore(StoredResults earlier, const std::function<bool(const 
   restored_ = stored_.count();
 }
 
+void ResultStore::join(const WorkItems& items) {
+  items_ = items;
+  joined_.emplace(items);
+}
+
+void ResultStore::restore(const ResultPart& part) {
+  if (!joined_ || part.part >= 2 * items_.devices()) return;
+  if (part.result.task >= stored_.tasks() || is_done(part.result.task)) return;
+  // The program that wrote the parts wanted more of them than this one: the call runs again.
+  joined_->add(part);
+}
+
+std::vector<std::uint32_t> ResultStore::missing(std::uint32_t task) const {
+  if (is_done(task)) return {};
+  return joined_ ? joined_->missing(task) : std::vector{task};
+}
+
+std::vector<std::uint32_t> ResultStore::newly_wanted() { return std::exchange(newly_wanted_, {}); }
+
+bool ResultStore::is_item_done(std::uint32_t item) const {
+  return is_done(items_.task(item)) || (joined_ && joined_->has(item));
+}
+
 void ResultStore::add(std::string_view encoded) {
-  ApiResult result = decode_result(encoded);
+  Record record = decode_record(encoded);
+  if (auto* part = std::get_if<ResultPart>(&record)) {
+    add(*part, encoded);
+  } else {
+    add(std::move(std::get<ApiResult>(record)), encoded);
+  }
+}
+
+void ResultStore::add(const ApiResult& result) { add(ApiResult(result), encode(result)); }
+void ResultStore::add(const ResultPart& part) { add(part, encode(part)); }
+
+void ResultStore::add(ApiResult&& result, std::string_view encoded) {
   if (result.task >= stored_.tasks() || is_done(result.task)) return;
   stored_.put(result);
   summary_.add(result);
@@ -70,14 +106,27 @@ void ResultStore::add(std::string_view encoded) {
   unwritten_sizes_.push_back(encoded.size());
 }
 
-void ResultStore::add(const ApiResult& result) { add(encode(result)); }
+// The last part of a call need not be written: the result holds what it says.
+void ResultStore::add(const ResultPart& part, std::string_view encoded) {
+  const std::uint32_t task = part.result.task;
+  if (!joined_ || task >= stored_.tasks() || is_done(task)) return;
+  if (part.part >= 2 * items_.devices() || joined_->has(items_.item(task, part.part))) return;
+  if (const std::optional<ApiResult> result = joined_->add(part)) return add(*result);
+  for (const std::uint32_t item : joined_->missing(task)) {
+    if (items_.part(item) >= items_.devices()) newly_wanted_.push_back(item);
+  }
+  if (journal_ == nullptr) return;
+  unwritten_ += encoded;
+  unwritten_sizes_.push_back(encoded.size());
+  has_new_parts_ = true;
+}
 
 void ResultStore::note(std::string record) {
   if (journal_ != nullptr) notes_.push_back(std::move(record));
 }
 
 void ResultStore::commit() {
-  if (!uncommitted_.empty() || !notes_.empty()) {
+  if (!uncommitted_.empty() || !notes_.empty() || has_new_parts_) {
     if (journal_ != nullptr) write_journal();
     if (csvs_) append_csvs();
     for (const ApiResult& result : uncommitted_) view_.api_result(result);
@@ -108,6 +157,7 @@ void ResultStore::write_journal() {
   journal_->flush();
   unwritten_.clear();
   unwritten_sizes_.clear();
+  has_new_parts_ = false;
   notes_.clear();
   if (!unsynced_since_) unsynced_since_ = steady_seconds();
 }

@@ -11,6 +11,7 @@
 
 #include "journal/writer.h"
 #include "orchestrator/output/csv.h"
+#include "orchestrator/output/joined_results.h"
 #include "orchestrator/view/progress_view.h"
 #include "orchestrator/view/summary.h"
 #include "runner/results/record.h"
@@ -50,9 +51,22 @@ class ResultStore {
   // Rows for the CSVs alone, which count nowhere: already in the journal.
   void keep(KeptResults kept) { kept_ = std::move(kept); }
 
+  // From now on a call has a result once all devices have given their part, and add() takes parts, too. items is of
+  // calls for all devices.
+  void join(const WorkItems& items);
+  // A part of a result that an earlier run left behind: already in the journal. Those of calls that have a result are
+  // passed over. To be called behind restore(StoredResults), and before anything is added.
+  void restore(const ResultPart& part);
+  // The items of a call that have to run until it has its result, as far as is known.
+  std::vector<std::uint32_t> missing(std::uint32_t task) const;
+  // Of those the checks on further devices that results since the last question have shown to be needed; one may be
+  // named again.
+  std::vector<std::uint32_t> newly_wanted();
+
   // Takes a result; it reaches journal and CSVs with the next commit(). A second result for the same task is dropped.
   void add(std::string_view encoded);
   void add(const ApiResult& result);
+  void add(const ResultPart& part);
 
   // A record for the journal alone, with the next commit().
   void note(std::string record);
@@ -74,6 +88,10 @@ class ResultStore {
   // In dump order, without their rows.
   void for_each_outline(const std::function<void(const ApiResult&)>& visit) const;
   bool is_done(std::uint32_t task) const { return stored_.has(task); }
+  // Whether nothing more is to be done for the item, of a call or of one of its parts.
+  bool is_item_done(std::uint32_t item) const;
+  // What the numbers of items mean.
+  const WorkItems& items() const { return items_; }
   std::size_t done() const { return stored_.count(); }
   std::size_t restored() const { return restored_; }
   const Summary& summary() const { return summary_; }
@@ -86,6 +104,8 @@ class ResultStore {
  private:
   // Results in dump order: all, or those of one device.
   ResultSource in_dump_order(int device) const;
+  void add(ApiResult&& result, std::string_view encoded);
+  void add(const ResultPart& part, std::string_view encoded);
   void write_journal();
   void append_csvs();
   void sync_if_due();
@@ -105,7 +125,11 @@ class ResultStore {
   std::optional<SetAside> aside_;
   StoredResults stored_;
   KeptResults kept_;
-  std::vector<ApiResult> forgone_;  // earlier results of calls that run again
+  WorkItems items_;
+  std::optional<JoinedResults> joined_;      // with calls for all devices
+  std::vector<std::uint32_t> newly_wanted_;  // items
+  bool has_new_parts_ = false;               // in unwritten_
+  std::vector<ApiResult> forgone_;           // earlier results of calls that run again
   std::vector<ApiResult> uncommitted_;
   std::string unwritten_;  // these, encoded for the journal one behind the other
   std::vector<std::size_t> unwritten_sizes_;

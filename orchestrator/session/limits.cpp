@@ -42,6 +42,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.check.dialect = &session.plan.dialect();
   supervision.check.tested_on = tested_on(*session.backend.row);
   supervision.check.materialise.seed = options.seed.value_or(session.plan.dialect().usual_seed());
+  supervision.check.repeat = options.repeat;
   if (session.plan.real_data()) {
     supervision.check.materialise.data_root = data_root(options, session.plan);
     supervision.check.materialise.data_folders = data_folders(options, session.plan);

@@ -170,9 +170,12 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   }
   results_.emplace(session.plan.size(), options.devices, files_, style, *journal_, *view_);
   if (options.durability == Durability::power) results_->sync_within(power_sync_delay);
+  const auto calls = static_cast<std::uint32_t>(session.plan.size());
+  if (options.same_on_all) results_->join(WorkItems(calls, static_cast<std::uint32_t>(options.devices.size())));
   if (earlier) {
     results_->keep(std::move(earlier->kept));
     restore(options, session.plan, std::move(earlier->results));
+    for (const ResultPart& part : earlier->parts) results_->restore(part);
   } else {
     results_->open_fresh_csvs();
     new_journal_.keep();
@@ -263,6 +266,8 @@ bool PreCheckJob::fails(FailOn level) const {
       return counts.suspicious() > 0;
     case FailOn::skip:
       return counts.suspicious() + counts.not_checkable > 0;
+    case FailOn::unsteady:
+      return counts.unsteady + counts.devices_differ > 0;
   }
   return false;
 }

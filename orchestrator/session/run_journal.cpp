@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -67,7 +69,9 @@ json fingerprint(const SessionState& session) {
                         : options.layout == ReportLayout::att_raw ? "att"
                                                                   : "none"},
              {"layout", options.layout == ReportLayout::current ? "current" : "att"},
-             {"outside_data", may_read_outside(session) ? "allowed" : "refused"}};
+             {"outside_data", may_read_outside(session) ? "allowed" : "refused"},
+             {"repeat", options.repeat},
+             {"same_on_all", options.same_on_all ? options.devices : std::vector<int>()}};
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
   }
@@ -139,7 +143,9 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
   json begun{{"limits", limits_text(Limits::current)},
              {"max_abs_err", Options().max_abs_error},
              {"outside_data", "refused"},
-             {"layout", "current"}};
+             {"layout", "current"},
+             {"repeat", 1},
+             {"same_on_all", json::array()}};
   begun.update(recorded["fingerprint"]);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
@@ -254,22 +260,30 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   StoredResults results(session.plan.size());
   const std::uint64_t most_kept = kept_results(metadata);
   StoredResults kept;
+  std::map<std::uint32_t, std::vector<ResultPart>> parts;  // by task
   AttemptHistory attempts;
   RecordHandlers handlers;
   // A call that ran again for its SKIP has several results: the last counts.
   handlers.result = [&](ApiResult&& result) {
-    if (result.task < results.tasks()) return results.put(result);
+    if (result.task < results.tasks()) {
+      parts.erase(result.task);
+      return results.put(result);
+    }
     result.task -= static_cast<std::uint32_t>(results.tasks());
     if (result.task >= most_kept) return;
     if (kept.tasks() <= result.task) kept.resize(std::max<std::size_t>(1024, std::size_t{result.task} * 2));
     kept.put(result);
   };
+  handlers.part = [&](ResultPart&& part) { parts[part.result.task].push_back(std::move(part)); };
   handlers.attempt = [&](const AttemptNote& note) { attempts.see(note); };
   const journal::Recovery recovery = read_records(*file, handlers);
   warn_of_losses(recovery, path);
   KeptResults others = placed(session, kept);
+  std::vector<ResultPart> waiting;
+  for (auto& [task, of_task] : parts) std::ranges::move(of_task, std::back_inserter(waiting));
   return {journal::Writer::resume(std::move(file), recovery.valid_size, recovery.next_sequence),
           std::move(results),
+          std::move(waiting),
           std::move(attempts),
           std::move(others),
           {},
@@ -340,7 +354,7 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
     spdlog::info("{}: {} rows are of calls that these options leave out; they stay as they are.", files.result,
                  rows.others.size());
   }
-  return {*std::move(journal), std::move(results), {}, std::move(kept), std::move(imported.notes), true};
+  return {*std::move(journal), std::move(results), {}, {}, std::move(kept), std::move(imported.notes), true};
 }
 
 // What to do about a journal that nothing can be read from, if there are CSVs to go on with.

@@ -11,6 +11,7 @@
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/new_files.h"
 #include "runner/results/attempts.h"
+#include "runner/results/record.h"
 #include "runner/results/stored_results.h"
 
 namespace msrun {
@@ -24,6 +25,7 @@ std::optional<journal::Writer> begin_journal(const SessionState& session, const 
 struct EarlierRun {
   journal::Writer journal;
   StoredResults results;
+  std::vector<ResultPart> parts;  // of calls for all devices that have no result
   AttemptHistory attempts;
   KeptResults kept;
   std::vector<std::string> notes;  // what of the files could not be used; one sentence each

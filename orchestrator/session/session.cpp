@@ -37,6 +37,7 @@ BackendRequest backend_request(const Options& options) {
   request.python = options.python;
   request.torch_lanes = options.torch_lanes;
   request.torch_workers = options.torch_workers;
+  request.seed = options.seed;
   return request;
 }
 
@@ -141,6 +142,7 @@ void Session::make_plan() {
     spdlog::warn("No -backward file is given: only the forward of each call is checked.");
   }
   if (plan_options.keep_results) require_recorded_results(options, state_.plan);
+  require_device_that_computes();
   warn_if_data_is_missing(options, state_.plan);
   job_.inspect(state_);
 }
@@ -178,6 +180,15 @@ void Session::prefer_recorded(PlanOptions& plan_options) {
   plan_options.keep_results = true;
   state_.plan = std::move(plan);
   state_.backend = std::move(backend);
+}
+
+// A recording holds one result of each call.
+void Session::require_device_that_computes() const {
+  const Options& options = state_.options;
+  if (!state_.backend.row->needs_results || (options.repeat == 1 && !options.same_on_all)) return;
+  throw UserError(std::string(options.same_on_all ? "--same-on-all" : "--repeat") +
+                  " needs a device that computes: --backend " + std::string(state_.backend.row->name) +
+                  " has one result of each call.");
 }
 
 SessionEnd Session::supervise(ResultStore& results) {
@@ -242,6 +253,7 @@ RunFinished Session::finished_event(const ResultStore& results, bool complete, i
   event.done = results.done();
   event.total = state_.plan.size();
   event.counts = results.summary().counts();
+  event.blamed_devices = results.summary().blamed_devices();
   event.costs.plan_seconds = state_.plan_seconds;
   event.costs.phases = results.times();
   event.costs.journal_time = results.journal_time();
@@ -266,7 +278,10 @@ int Session::close(const ResultStore& results, const SessionEnd& end) {
   job_.tell_end(state_, finished_event(results, end.complete(), code));
   if (human) job_.print_closing(state_, end);
   if (!human && end.complete() && job_.checked() == 0) spdlog::error("Nothing was checked.");
-  if (end.failure.empty() && end.end == RunEnd::no_devices) spdlog::error("No device is left to run on.");
+  if (end.failure.empty() && end.end == RunEnd::no_devices) {
+    spdlog::error("{}", state_.options.same_on_all ? "A device was given up, and --same-on-all needs every one."
+                                                   : "No device is left to run on.");
+  }
   if (human && !end.complete()) job_.print_incomplete(state_);
   return code;
 }

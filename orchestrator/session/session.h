@@ -26,6 +26,7 @@ class Session {
   // if it holds results; then the options ask for them.
   void complete_backend();
   void prefer_recorded(PlanOptions& plan_options);
+  void require_device_that_computes() const;
   SessionEnd supervise(ResultStore& results);
   void announce(const ResultStore& results, const SupervisorOptions& supervision) const;
   int close(const ResultStore& results, const SessionEnd& end);

@@ -5,19 +5,24 @@
 
 namespace msrun {
 
-Retries::Retries(std::size_t tasks, std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone)
-    : most_(most), attempts_(tasks), last_(last_and_alone.rbegin(), last_and_alone.rend()) {}
+Retries::Retries(std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone)
+    : most_(most), last_(last_and_alone.rbegin(), last_and_alone.rend()) {}
 
 bool Retries::died(std::uint32_t task, bool to_blame) {
   if (to_blame) ++attempts_[task];
-  if (attempts_[task] > most_) return false;
+  if (attempts(task) > most_) return false;
   wait(task);
   return true;
 }
 
 // A call that is at its last attempt waits to run alone, also when that attempt came to nothing without its fault.
 void Retries::wait(std::uint32_t task) {
-  (attempts_[task] > 0 && attempts_[task] == most_ ? waiting_alone_ : waiting_).push_back(task);
+  (attempts(task) > 0 && attempts(task) == most_ ? waiting_alone_ : waiting_).push_back(task);
+}
+
+std::uint32_t Retries::attempts(std::uint32_t task) const {
+  const auto found = attempts_.find(task);
+  return found == attempts_.end() ? 0 : found->second;
 }
 
 bool Retries::stopped_too_often(std::uint32_t task) {

@@ -10,14 +10,15 @@ namespace msrun {
 
 class Retries {
  public:
-  // tasks: number of calls in the plan. most: retries of a call that is to blame, the last of them alone.
-  // last_and_alone: calls that may have taken the host down, in the order in which they are to run.
-  Retries(std::size_t tasks, std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone);
+  // What is retried are items of work (work_items.h), which are called calls here. most: retries of a call that is to
+  // blame, the last of them alone. last_and_alone: calls that may have taken the host down, in the order in which they
+  // are to run.
+  Retries(std::uint32_t most, const std::vector<std::uint32_t>& last_and_alone);
 
   // A runner died with this call in flight. True if the call runs again; false if it was to blame once too often.
   bool died(std::uint32_t task, bool to_blame);
   // Deaths that the call was to blame for.
-  std::uint32_t attempts(std::uint32_t task) const { return attempts_[task]; }
+  std::uint32_t attempts(std::uint32_t task) const;
   // A runner that something outside had stopped was ended with this call in flight. True if the call is to blame after
   // all: nobody stops a call this often, so that a run would not end.
   bool stopped_too_often(std::uint32_t task);
@@ -41,7 +42,7 @@ class Retries {
   void wait(std::uint32_t task);
 
   std::uint32_t most_;
-  std::vector<std::uint8_t> attempts_;
+  std::map<std::uint32_t, std::uint32_t> attempts_;
   std::map<std::uint32_t, int> stops_;
   std::vector<std::uint32_t> waiting_;
   std::vector<std::uint32_t> waiting_alone_;  // each needs a runner of its own

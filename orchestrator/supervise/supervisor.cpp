@@ -25,14 +25,6 @@ std::size_t total_threads(const SupervisorOptions& options) {
   return total;
 }
 
-// Tasks that the queue is not to hold.
-std::vector<bool> not_queued(const Plan& plan, const ResultStore& results, const SupervisorOptions& options) {
-  std::vector<bool> tasks(plan.size());
-  for (std::uint32_t task = 0; task < plan.size(); ++task) tasks[task] = results.is_done(task);
-  for (const std::uint32_t task : options.last_and_alone) tasks[task] = true;
-  return tasks;
-}
-
 template <class T>
 bool contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -45,16 +37,20 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
       options_(options),
       results_(results),
       view_(view),
-      memory_(plan.order(not_queued(plan, results, options), options.stream), total_threads(options),
+      items_(results.items()),
+      memory_(queue_orders(plan, results, options.last_and_alone, options.stream), total_threads(options),
               options.memory_budget, options.processors),
-      queue_(memory_.view()),
-      time_left_(plan.view(), queue_, std::min<std::size_t>(total_threads(options), options.processors)),
-      retries_(plan.size(), options.retries, options.last_and_alone),
-      limits_(options.task_timeout, plan.view()),
+      control_(*memory_.view().control),
+      lanes_(make_lanes(memory_, results, options.retries, options.last_and_alone)),
+      time_left_(plan.view(), items_, queues_of(lanes_),
+                 std::min<std::size_t>(total_threads(options), options.processors)),
+      limits_(options.task_timeout, plan.view(), options.check.repeat, items_),
       own_time_(steady_seconds()) {
+  if (items_.on_all_devices()) note_queued_checks();
   std::size_t slot = 0;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
-    runners_.push_back({RunnerProcess(options.devices[i], queue_, slot, options.threads[i])});
+    Lane& lane = lanes_[items_.on_all_devices() ? i : 0];
+    runners_.push_back({RunnerProcess(options.devices[i], lane.queue, slot, options.threads[i]), &lane});
     slot += options.threads[i];
   }
 }
@@ -87,8 +83,8 @@ RunEnd Supervisor::run() {
   results_.note(start_note());
   note_in_flight();
   results_.commit();
-  if (queue_.control->task_count > 0) {
-    for (Runner& runner : runners_) start_runner(runner);
+  for (Runner& runner : runners_) {
+    if (runner.lane->work_left()) start_runner(runner);
   }
   do {
     while (any_running()) handle_events();
@@ -123,7 +119,7 @@ void Supervisor::on_signals() {
 
 void Supervisor::on_tick() {
   // A runner that died at the wrong moment may have left results unannounced.
-  if (queue_.control->results_waiting.load() != 0) results_pending_ = true;
+  if (control_.results_waiting.load() != 0) results_pending_ = true;
   const double seconds = own_time_.pass(steady_seconds());
   for (Runner& runner : runners_) {
     if (runner.process.running() && runner.ended == Ended::not_by_us) watch_over(runner, seconds);
@@ -168,25 +164,26 @@ void Supervisor::on_runner_end(Runner& runner) {
   const bool died = *wait_status != 0 || !nothing_left_for(runner);
   if (died && !stopped) blame(runner, unfinished_tasks(runner, true), *wait_status);
   runner.process.release_slots();
-  for (const std::uint32_t task : runner.given) {
-    if (!results_.is_done(task)) retries_.take_back(task);
+  for (const std::uint32_t item : runner.given) {
+    if (!results_.is_item_done(item)) runner.lane->retries.take_back(item);
   }
   runner.given.clear();
   if (died && !stopped) take_back_lost();
   results_.commit();
-  if (!stopped && work_left()) replace(runner);
+  if (!stopped && runner.lane->work_left()) replace(runner);
 }
 
 void Supervisor::replace(Runner& runner) {
   if (!runner.given_up) return start_runner(runner);
   // A device that was given up leaves its calls to one that has already finished, if no other is running.
-  const auto idle = std::find_if(runners_.begin(), runners_.end(),
-                                 [](const Runner& other) { return !other.process.running() && !other.given_up; });
+  const auto idle = std::find_if(runners_.begin(), runners_.end(), [&](const Runner& other) {
+    return other.lane == runner.lane && !other.process.running() && !other.given_up;
+  });
   if (idle != runners_.end()) start_runner(*idle);
 }
 
 void Supervisor::start_runner(Runner& runner) {
-  Retries::Batch batch = retries_.next();
+  Retries::Batch batch = runner.lane->retries.next();
   runner.ended = Ended::not_by_us;
   runner.timed_out.clear();
   runner.given = std::move(batch.tasks);
@@ -201,7 +198,8 @@ void Supervisor::run_as_child(const Runner& runner) {
   lifeline_.write.reset();
   RunnerSetup setup;
   setup.plan = plan_.view();
-  setup.queue = queue_;
+  setup.queue = runner.lane->queue;
+  setup.items = items_;
   setup.first_slot = runner.process.first_slot();
   setup.threads = runner.process.threads();
   setup.device_id = runner.process.device();
@@ -216,36 +214,46 @@ void Supervisor::run_as_child(const Runner& runner) {
   run_runner(setup);
 }
 
-Supervisor::Runner* Supervisor::usable_runner() {
-  const auto found =
-      std::find_if(runners_.begin(), runners_.end(), [](const Runner& candidate) { return !candidate.given_up; });
+Supervisor::Runner* Supervisor::usable_runner(const Lane& lane) {
+  const auto found = std::find_if(runners_.begin(), runners_.end(), [&](const Runner& candidate) {
+    return candidate.lane == &lane && !candidate.given_up;
+  });
   return found == runners_.end() ? nullptr : &*found;
 }
 
-// When no runner is left: starts one for calls that have no result, if there are any and a device to run them.
+// When no runner is left: starts one of each queue for calls that have no result, if there are any and a device to run
+// them.
 bool Supervisor::start_lost() {
   if (stopping()) return false;
   take_back_lost();
-  Runner* runner = usable_runner();
-  if (!work_left() || runner == nullptr) return false;
-  start_runner(*runner);
-  return true;
+  bool any = false;
+  for (const Lane& lane : lanes_) {
+    Runner* runner = usable_runner(lane);
+    if (!lane.work_left() || runner == nullptr) continue;
+    start_runner(*runner);
+    any = true;
+  }
+  return any;
 }
 
 // Starts a call that needs the host for itself, if there is one and a device to run it.
 bool Supervisor::start_last() {
-  Runner* runner = usable_runner();
-  if (!retries_.any_last() || runner == nullptr || stopping()) return false;
-  const std::uint32_t task = retries_.release_last();
-  results_.note(in_flight_note({&task, 1}));
-  results_.commit();
-  start_runner(*runner);
-  return true;
+  if (stopping()) return false;
+  for (Lane& lane : lanes_) {
+    Runner* runner = usable_runner(lane);
+    if (!lane.retries.any_last() || runner == nullptr) continue;
+    const std::uint32_t task = items_.task(lane.retries.release_last());
+    results_.note(in_flight_note({&task, 1}));
+    results_.commit();
+    start_runner(*runner);
+    return true;
+  }
+  return false;
 }
 
-void Supervisor::request_stop() { queue_.control->stop.store(1); }
+void Supervisor::request_stop() { control_.stop.store(1); }
 
-bool Supervisor::stopping() const { return queue_.control->stop.load() != 0; }
+bool Supervisor::stopping() const { return control_.stop.load() != 0; }
 
 void Supervisor::kill_runners() {
   request_stop();
@@ -262,23 +270,19 @@ bool Supervisor::any_running() const {
   return std::any_of(runners_.begin(), runners_.end(), [](const Runner& runner) { return runner.process.running(); });
 }
 
-bool Supervisor::work_left() const {
-  return retries_.any_waiting() || queue_.control->cursor.load() < queue_.control->task_count;
-}
-
 bool Supervisor::nothing_left_for(const Runner& runner) const {
-  const auto is_done = [&](std::uint32_t task) { return results_.is_done(task); };
-  const bool queue_is_dry = queue_.control->cursor.load() >= queue_.control->task_count;
+  const auto is_done = [&](std::uint32_t item) { return results_.is_item_done(item); };
+  const bool queue_is_dry = runner.lane->taken() == runner.lane->queue.lane->size;
   if (!stopping() && !(runner.alone || queue_is_dry)) return false;
   if (!stopping() && !std::all_of(runner.given.begin(), runner.given.end(), is_done)) return false;
   return unfinished_tasks(runner, false).empty();
 }
 
-// The calls in the slots of a runner that have no result: all, or those that it may have died of.
+// The items in the slots of a runner that are not done: all, or those that it may have died of.
 std::vector<std::uint32_t> Supervisor::unfinished_tasks(const Runner& runner, bool under_way) const {
   std::vector<std::uint32_t> tasks;
   for (const RunnerProcess::Activity& activity : runner.process.activities()) {
-    if (!results_.is_done(activity.task) && (!under_way || activity.under_way())) tasks.push_back(activity.task);
+    if (!results_.is_item_done(activity.task) && (!under_way || activity.under_way())) tasks.push_back(activity.task);
   }
   return tasks;
 }
@@ -295,10 +299,10 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
     spdlog::error("Device {} is given up: its runner {} {} times without working on a call.", device, event.reason,
                   runner.failures);
   }
-  for (const std::uint32_t task : in_flight) {
-    event.calls.emplace_back(plan_.view().name(task));
-    if (retries_.died(task, contains(to_blame, task))) continue;
-    record_death(task, device, event.reason);
+  for (const std::uint32_t item : in_flight) {
+    event.calls.emplace_back(plan_.view().name(items_.task(item)));
+    if (runner.lane->retries.died(item, contains(to_blame, item))) continue;
+    record_death(item, runner, event.reason);
     event.retried = false;
   }
   if (runner.ended != Ended::nothing_left) view_.runner_died(event);
@@ -310,8 +314,8 @@ std::vector<std::uint32_t> Supervisor::suspects(const Runner& runner, const std:
   if (runner.ended == Ended::call_over_time) return runner.timed_out;
   std::vector<std::uint32_t> tasks;
   if (runner.ended == Ended::stopped_from_outside) {
-    for (const std::uint32_t task : in_flight) {
-      if (retries_.stopped_too_often(task)) tasks.push_back(task);
+    for (const std::uint32_t item : in_flight) {
+      if (runner.lane->retries.stopped_too_often(item)) tasks.push_back(item);
     }
     return tasks;
   }
@@ -345,34 +349,46 @@ std::string Supervisor::reason_of(const Runner& runner, int wait_status) {
 // A runner that dies between two steps of the queue may take with it that it had taken a call. What was taken and is
 // neither done nor in anybody's hands runs again.
 void Supervisor::take_back_lost() {
-  // The queue first, the rings last: what a runner takes or finishes meanwhile is then seen as somebody's or as done.
-  const std::uint32_t taken = std::min(queue_.control->cursor.load(), queue_.control->task_count);
-  std::vector<bool> in_hand(plan_.size());
+  // The queues first, the rings last: what a runner takes or finishes meanwhile is then seen as somebody's or as done.
+  std::vector<std::uint32_t> taken;
+  for (const Lane& lane : lanes_) taken.push_back(lane.taken());
+  std::unordered_set<std::uint32_t> in_hand;
   for (const Runner& runner : runners_) {
     if (!runner.process.running()) continue;
-    for (const RunnerProcess::Activity& activity : runner.process.activities()) in_hand[activity.task] = true;
-    for (const std::uint32_t task : runner.given) in_hand[task] = true;
+    for (const RunnerProcess::Activity& activity : runner.process.activities()) in_hand.insert(activity.task);
+    in_hand.insert(runner.given.begin(), runner.given.end());
   }
   for (Runner& runner : runners_) {
     if (runner.process.running()) drain(runner);
   }
-  while (settled_ < taken && results_.is_done(queue_.order[settled_])) ++settled_;
-  for (std::uint32_t position = settled_; position < taken; ++position) {
-    const std::uint32_t task = queue_.order[position];
-    if (!results_.is_done(task) && !in_hand[task]) retries_.take_back(task);
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    Lane& lane = lanes_[i];
+    const std::uint32_t* const order = lane.queue.order;
+    while (lane.settled < taken[i] && results_.is_item_done(order[lane.settled])) ++lane.settled;
+    for (std::uint32_t position = lane.settled; position < taken[i]; ++position) {
+      const std::uint32_t item = order[position];
+      if (!results_.is_item_done(item) && !in_hand.contains(item)) lane.retries.take_back(item);
+    }
   }
 }
 
-void Supervisor::record_death(std::uint32_t task, int device, const std::string& how) {
+void Supervisor::record_death(std::uint32_t item, const Runner& runner, const std::string& how) {
+  const std::uint32_t task = items_.task(item);
+  const int device = runner.process.device();
   ApiResult result =
       skip_result(task, std::string(plan_.view().name(task)),
                   "The runner of device " + std::to_string(device) + " died while running this API: " + how +
-                      ", attempt " + std::to_string(retries_.attempts(task)) + ".",
+                      ", attempt " + std::to_string(runner.lane->retries.attempts(item)) + ".",
                   Outcome::failed_to_run);
   options_.check.dialect->complete_skip(result, true, plan_.view().tasks[task].grad_size > 0);
   result.device = device;
   result.tested_on = options_.check.tested_on;
-  results_.add(result);
+  if (items_.on_all_devices()) {
+    results_.add(ResultPart{items_.part(item), result});
+    queue_wanted();
+  } else {
+    results_.add(result);
+  }
 }
 
 void Supervisor::drain(Runner& runner) {
@@ -380,11 +396,30 @@ void Supervisor::drain(Runner& runner) {
     results_.add(record);
     runner.idle_stops = 0;
   });
+  queue_wanted();
+}
+
+// Those that the results of an earlier run have shown to be needed.
+void Supervisor::note_queued_checks() {
+  const auto note = [this](std::span<const std::uint32_t> items) {
+    for (const std::uint32_t item : items) {
+      if (items_.part(item) >= items_.devices()) queued_checks_.insert(item);
+    }
+  };
+  for (const std::uint32_t task : options_.last_and_alone) note(results_.missing(task));
+  for (const Lane& lane : lanes_) note({lane.queue.order, lane.queue.lane->size});
+}
+
+// Checks that further devices are to make because devices differ.
+void Supervisor::queue_wanted() {
+  for (const std::uint32_t item : results_.newly_wanted()) {
+    if (queued_checks_.insert(item).second) lanes_[items_.device(item)].retries.take_back(item);
+  }
 }
 
 void Supervisor::collect() {
   // Before the rings are read: a result that comes later announces itself again.
-  queue_.control->results_waiting.exchange(0);
+  control_.results_waiting.exchange(0);
   for (Runner& runner : runners_) {
     if (runner.process.running()) drain(runner);
   }
@@ -410,13 +445,15 @@ void Supervisor::record_planned_skips() {
 void Supervisor::note_in_flight() {
   std::vector<std::uint32_t> tasks;
   for (const Runner& runner : runners_) {
-    const std::vector<std::uint32_t> unfinished = unfinished_tasks(runner, false);
-    tasks.insert(tasks.end(), unfinished.begin(), unfinished.end());
+    for (const std::uint32_t item : unfinished_tasks(runner, false)) tasks.push_back(items_.task(item));
   }
-  if (!stopping()) {
-    const std::size_t next = std::min<std::size_t>(queue_.control->cursor.load(), queue_.control->task_count);
-    const std::size_t end = std::min<std::size_t>(next + queue_.slots.size(), queue_.control->task_count);
-    tasks.insert(tasks.end(), queue_.order + next, queue_.order + end);
+  for (const Lane& lane : lanes_) {
+    if (stopping()) break;
+    const std::size_t size = lane.queue.lane->size;
+    const std::size_t next = lane.taken();
+    const std::size_t end = std::min(next + lane.queue.slots.size(), size);
+    for (std::size_t position = next; position < end; ++position)
+      tasks.push_back(items_.task(lane.queue.order[position]));
   }
   std::sort(tasks.begin(), tasks.end());
   tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
@@ -441,7 +478,7 @@ ProgressState Supervisor::progress_state() {
   state.counts = results_.summary().counts();
   std::vector<RunnerProcess::Activity> running;
   for (const Runner& runner : runners_) {
-    state.devices.push_back(activity_of(runner.process, plan_.view(), now));
+    state.devices.push_back(activity_of(runner.process, plan_.view(), items_, now));
     const std::vector<RunnerProcess::Activity> calls = runner.process.activities();
     if (runner.process.running()) running.insert(running.end(), calls.begin(), calls.end());
   }

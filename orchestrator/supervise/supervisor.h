@@ -6,17 +6,19 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "orchestrator/output/results.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/supervise/event_loop.h"
-#include "orchestrator/supervise/retries.h"
+#include "orchestrator/supervise/lanes.h"
 #include "orchestrator/supervise/runner_clock.h"
 #include "orchestrator/supervise/runner_process.h"
 #include "orchestrator/supervise/time_left.h"
 #include "orchestrator/supervise/time_limits.h"
 #include "runner/runner.h"
+#include "runner/shared/work_items.h"
 
 namespace msrun {
 
@@ -66,8 +68,9 @@ class Supervisor {
 
   struct Runner {
     RunnerProcess process;
+    Lane* lane = nullptr;
     RunnerClock clock{process.slots()};
-    std::vector<std::uint32_t> given{};  // retries, at its start
+    std::vector<std::uint32_t> given{};  // items to run again, at its start
     bool alone = false;                  // with these
     Ended ended = Ended::not_by_us;
     double limit = 0;                        // seconds that it was over
@@ -87,7 +90,7 @@ class Supervisor {
   // Starting and stopping.
   void start_runner(Runner& runner);
   void run_as_child(const Runner& runner);
-  Runner* usable_runner();
+  Runner* usable_runner(const Lane& lane);
   bool start_lost();
   bool start_last();
   void replace(Runner& runner);
@@ -95,21 +98,22 @@ class Supervisor {
   void kill_runners();
   bool stopping() const;
   bool any_running() const;
-  bool work_left() const;
   bool nothing_left_for(const Runner& runner) const;
 
   // Deaths.
   std::vector<std::uint32_t> unfinished_tasks(const Runner& runner, bool under_way) const;
   void blame(Runner& runner, const std::vector<std::uint32_t>& in_flight, int wait_status);
-  std::vector<std::uint32_t> suspects(const Runner& runner, const std::vector<std::uint32_t>& in_flight);
+  static std::vector<std::uint32_t> suspects(const Runner& runner, const std::vector<std::uint32_t>& in_flight);
   bool is_failure(Runner& runner) const;
   static std::string reason_of(const Runner& runner, int wait_status);
   void take_back_lost();
-  void record_death(std::uint32_t task, int device, const std::string& how);
+  void record_death(std::uint32_t item, const Runner& runner, const std::string& how);
 
   // Results and what is said about them.
   void collect();
   void drain(Runner& runner);
+  void note_queued_checks();
+  void queue_wanted();
   void record_planned_skips();
   void note_in_flight();
   ProgressState progress_state();
@@ -118,20 +122,21 @@ class Supervisor {
   const SupervisorOptions& options_;
   ResultStore& results_;
   ProgressView& view_;
+  WorkItems items_;
   QueueMemory memory_;
-  SharedQueue queue_;
+  QueueControl& control_;
+  std::vector<Lane> lanes_;
+  std::unordered_set<std::uint32_t> queued_checks_;  // items: checks on further devices that a queue or lane has had
   TimeLeft time_left_;
-  Retries retries_;
   TimeLimits limits_;
   EventLoop loop_;
   UniqueFd signals_;
   UniqueFd timer_;
   Lifeline lifeline_;  // runners watch its reading end
   std::vector<Runner> runners_;
-  std::vector<std::uint32_t> noted_in_flight_;  // what the journal says
+  std::vector<std::uint32_t> noted_in_flight_;  // tasks: what the journal says
   double started_ = 0;                          // steady seconds
   OwnTime own_time_;
-  std::uint32_t settled_ = 0;  // positions of the queue before it are done
   std::uint32_t interrupts_ = 0;
   double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;

@@ -8,6 +8,7 @@
 #include "orchestrator/supervise/runner_process.h"
 #include "orchestrator/view/progress_view.h"
 #include "runner/shared/plan_view.h"
+#include "runner/shared/work_items.h"
 
 namespace msrun {
 
@@ -32,8 +33,8 @@ double estimated_seconds(const WorkState& work, std::size_t threads);
 // The estimates of one run, one after the other.
 class TimeLeft {
  public:
-  // For the calls in the queue, of which so many run at a time; the plan is read by the constructor alone.
-  TimeLeft(const PlanView& plan, const SharedQueue& queue, std::size_t threads);
+  // For what is in the queues, of which so much runs at a time; the plan is read by the constructor alone.
+  TimeLeft(const PlanView& plan, const WorkItems& items, const std::vector<SharedQueue>& queues, std::size_t threads);
 
   // running: the calls in flight, whose costs are in the plan; finished_in as in WorkState. The result is never above
   // the last one until calls that amount to a tenth of what is left have finished since: some small calls that took
@@ -43,14 +44,19 @@ class TimeLeft {
   double next(const WorkState& work);
 
  private:
-  SharedQueue queue_;
+  struct Lane {
+    SharedQueue queue;
+    std::vector<double> before;  // by position in the queue: planned seconds of all positions before it
+  };
+
+  WorkItems items_;
+  std::vector<Lane> lanes_;
   std::size_t threads_;
-  std::vector<double> before_;  // by position in the queue: planned seconds of all positions before it
   double last_ = std::numeric_limits<double>::infinity();
   double finished_at_last_rise_ = 0;
 };
 
 // now is in steady seconds.
-DeviceActivity activity_of(const RunnerProcess& runner, const PlanView& plan, double now);
+DeviceActivity activity_of(const RunnerProcess& runner, const PlanView& plan, const WorkItems& items, double now);
 
 }  // namespace msrun

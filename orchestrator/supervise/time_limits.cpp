@@ -16,11 +16,11 @@ constexpr double longest_idleness = 10;
 
 }  // namespace
 
-double TimeLimits::of(std::uint32_t task) const {
+double TimeLimits::of(std::uint32_t item) const {
   // Costs are estimates for an idle core of today; a busy host or a slow device takes its time.
   constexpr double patience = 50;
   if (seconds_) return *seconds_;
-  return std::max(five_minutes, patience * static_cast<double>(plan_.tasks[task].cost) * 1e-9);
+  return std::max(five_minutes, patience * runs_ * static_cast<double>(plan_.tasks[items_.task(item)].cost) * 1e-9);
 }
 
 std::vector<std::uint32_t> TimeLimits::exceeded(const RunnerClock& clock, int device) {
@@ -33,7 +33,7 @@ std::vector<std::uint32_t> TimeLimits::exceeded(const RunnerClock& clock, int de
     } else if (call.seconds > limit / 2 && std::find(warned_.begin(), warned_.end(), call.task) == warned_.end()) {
       warned_.push_back(call.task);
       spdlog::warn("{} has been running for {:.0f} s on device {}; it is ended after {:.0f} s (--task-timeout).",
-                   plan_.name(call.task), call.seconds, device, limit);
+                   plan_.name(items_.task(call.task)), call.seconds, device, limit);
     }
   }
   return tasks;

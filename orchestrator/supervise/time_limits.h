@@ -7,18 +7,21 @@
 
 #include "orchestrator/supervise/runner_clock.h"
 #include "runner/shared/plan_view.h"
+#include "runner/shared/work_items.h"
 
 namespace msrun {
 
 class TimeLimits {
  public:
-  // seconds for every call, 0 for no limit; unset: by the cost of each, at least five minutes. The plan outlives this.
-  TimeLimits(std::optional<double> seconds, const PlanView& plan) : seconds_(seconds), plan_(plan) {}
+  // seconds for every call, 0 for no limit; unset: by the cost of each, which is run so many times, at least five
+  // minutes. The plan outlives this.
+  TimeLimits(std::optional<double> seconds, const PlanView& plan, std::uint32_t runs = 1, WorkItems items = {})
+      : seconds_(seconds), plan_(plan), runs_(runs), items_(items) {}
 
   // Seconds; not to be asked where there is no limit.
-  double of(std::uint32_t task) const;
+  double of(std::uint32_t item) const;
 
-  // The calls of a runner that are over their time. Warns, once per call, when half of it is over.
+  // The items of a runner that are over their time. Warns, once per call, when half of it is over.
   std::vector<std::uint32_t> exceeded(const RunnerClock& clock, int device);
 
   // Seconds without a sign of life after which a runner is given up as stopped: thirty, or what a call may take if that
@@ -32,6 +35,8 @@ class TimeLimits {
  private:
   std::optional<double> seconds_;
   const PlanView& plan_;
+  double runs_;
+  WorkItems items_;
   std::vector<std::uint32_t> warned_;
 };
 

@@ -13,6 +13,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
+#include "orchestrator/view/consistency_json.h"
 #include "orchestrator/view/difference_json.h"
 #include "orchestrator/view/result_text.h"
 #include "orchestrator/view/status_line.h"
@@ -148,6 +149,9 @@ class JsonView : public ProgressView {
     add_reason(line, result);
     line["proves_little"] = proves_little_json(result);
     line["visible_faults"] = visible_faults_json(result);
+    line["checksums"] = checksums_json(result);
+    line["repeats"] = repeats_json(result);
+    line["agreement"] = agreement_json(result);
     line["overflow"] = nullptr;
     if (result.overflow) {
       line["overflow"] = {{"cpu", result.overflow->bench},
@@ -198,6 +202,10 @@ class JsonView : public ProgressView {
     line["forward_error"] = event.counts.forward_error;
     line["backward_error"] = event.counts.backward_error;
     line["both_error"] = event.counts.both_error;
+    line["blamed_devices"] = Json::array();
+    for (const auto& [device, calls] : event.blamed_devices) {
+      line["blamed_devices"].push_back({{"device", device}, {"calls", calls}});
+    }
     line["overflow"] = nullptr;
     if (event.overflow) {
       line["overflow"] = {{"no_overflow", event.overflow->none},
@@ -260,6 +268,9 @@ class JsonView : public ProgressView {
     line["suspicious"] = counts.suspicious();
     line["rounding_only"] = counts.rounding_only;
     line["proves_little"] = counts.mistrusted;
+    line["unsteady"] = counts.unsteady;
+    line["devices_differ"] = counts.devices_differ;
+    line["varying_as_declared"] = counts.varying;
   }
 
   // Bytes that are not UTF-8 become U+FFFD: names and messages may come from foreign files.

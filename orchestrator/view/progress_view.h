@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -89,6 +90,7 @@ struct RunFinished {
   std::uint64_t done = 0;
   std::uint64_t total = 0;
   VerdictCounts counts;
+  std::map<std::int32_t, std::uint64_t> blamed_devices;  // calls that speak against each
   RunCosts costs;
   std::string resume_command;              // empty if complete
   std::optional<OverflowCounts> overflow;  // of an overflow check alone

@@ -34,6 +34,12 @@ constexpr std::array conclusions{
                [](const VerdictCounts& counts) { return counts.suspicious(); }},
     Conclusion{"failed to run", "crashes, time-outs, want of memory, internal errors", Style::alarm, true,
                [](const VerdictCounts& counts) { return counts.failed_to_run; }},
+    Conclusion{"unsteady", "other bits in another run with the same inputs", Style::alarm, false,
+               [](const VerdictCounts& counts) { return counts.unsteady; }},
+    Conclusion{"not the same everywhere", "other bits on another device", Style::alarm, false,
+               [](const VerdictCounts& counts) { return counts.devices_differ; }},
+    Conclusion{"varying as declared", "other bits in another run or on another device, as the operator may",
+               Style::plain, false, [](const VerdictCounts& counts) { return counts.varying; }},
     Conclusion{"explained by rounding", "warnings and errors no larger than rounding makes them", Style::plain, false,
                [](const VerdictCounts& counts) { return counts.rounding_only; }},
     Conclusion{"proves little", "results that agree where nothing else could be expected", Style::plain, false,
@@ -156,6 +162,7 @@ void Summary::add(const ApiResult& result) {
   const Status status = overall_status(result);
   if (status == Status::skip) add_skip(result);
   if (is_mistrusted(result)) add_doubt(result);
+  add_blame(result);
   if (!is_suspicious(result)) return;
   Finding& finding = findings_[std::string(api_of(result.name))];
   const bool worse = finding.name.empty() || severity(status) > severity(finding.status);
@@ -172,6 +179,23 @@ void Summary::add(const ApiResult& result) {
     if (reason.row != nullptr && reason.row->difference) finding.map = reason.row->difference->map;
   }
   ++(status == Status::error ? finding.errors : status == Status::warning ? finding.warnings : finding.passes);
+}
+
+std::map<std::int32_t, std::uint64_t> Summary::blamed_devices() const {
+  std::map<std::int32_t, std::uint64_t> devices;
+  for (const auto& [device, blame] : blames_) devices[device] = blame.count;
+  return devices;
+}
+
+void Summary::add_blame(const ApiResult& result) {
+  if (!result.agreement) return;
+  for (const DeviceAnswer& answer : result.agreement->answers) {
+    if (!answer.blamed) continue;
+    Blame& blame = blames_[answer.device];
+    if (blame.count++ > 0 && result.task > blame.task) continue;
+    blame.task = result.task;
+    blame.name = result.name;
+  }
 }
 
 void Summary::add_doubt(const ApiResult& result) {
@@ -201,7 +225,8 @@ void Summary::add_skip(const ApiResult& result) {
 }
 
 std::string Summary::text(const std::string& reproduce_command, const SummaryStyle& style) const {
-  const std::string conclusions = conclusions_text(style.paint) + findings_text(reproduce_command, style.paint);
+  const std::string conclusions =
+      conclusions_text(style.paint) + blames_text(style.paint) + findings_text(reproduce_command, style.paint);
   const std::string documented = documented_text();
   return (style.documented_first ? documented + conclusions : conclusions + documented) + doubts_text() +
          skips_text(style.paint);
@@ -216,6 +241,17 @@ std::string Summary::conclusions_text(const Paint& paint) const {
     text += "  " + number_column(count) + "  " + paint(style, conclusion.title) + ": " + conclusion.meaning + "\n";
   }
   if (counts_.simulated > 0) text += paint(Style::caution, simulated_line(counts_)) + "\n";
+  return text;
+}
+
+std::string Summary::blames_text(const Paint& paint) const {
+  if (blames_.empty()) return {};
+  std::string text = "Devices that differ from the others\n";
+  for (const auto& [device, blame] : blames_) {
+    const std::string title = "device " + std::to_string(device);
+    const std::string rest = ": " + counted(blame.count, "call") + ", the first is " + sanitised(blame.name);
+    text += "  " + paint(Style::alarm, title) + cut_to_width(rest, max_width - 2 - title.size()) + "\n";
+  }
   return text;
 }
 

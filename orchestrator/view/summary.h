@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -25,6 +26,8 @@ class Summary {
  public:
   void add(const ApiResult& result);
   const VerdictCounts& counts() const { return counts_; }
+  // How many calls speak against each device (--same-on-all).
+  std::map<std::int32_t, std::uint64_t> blamed_devices() const;
 
   // The closing table, lines of at most 120 columns. reproduce_command is completed with "--only NAME" for each API
   // that is listed; a single word of it that is longer than a line stays whole.
@@ -50,6 +53,13 @@ class Summary {
     std::uint64_t count = 0;
   };
 
+  // All calls that speak against one device, and the first of them.
+  struct Blame {
+    std::uint32_t task = 0;
+    std::string name;
+    std::uint64_t count = 0;
+  };
+
   // All calls that are SKIP for one reason, and the first of them.
   struct Skipped {
     std::size_t group = 0;  // place in the list of groups, the most surprising first
@@ -61,8 +71,10 @@ class Summary {
 
   void add_skip(const ApiResult& result);
   void add_doubt(const ApiResult& result);
+  void add_blame(const ApiResult& result);
   std::string conclusions_text(const Paint& paint) const;
   std::string findings_text(const std::string& reproduce_command, const Paint& paint) const;
+  std::string blames_text(const Paint& paint) const;
   std::string documented_text() const;
   std::string doubts_text() const;
   std::string skips_text(const Paint& paint) const;
@@ -70,6 +82,7 @@ class Summary {
   VerdictCounts counts_;
   std::unordered_map<std::string, Finding> findings_;
   std::array<Doubt, mistrust_count> doubts_;        // by reason
+  std::map<std::int32_t, Blame> blames_;            // by device
   std::unordered_map<std::string, Skipped> skips_;  // by reason, without the name of the call
   std::uint64_t further_skips_ = 0;                 // of reasons beyond those that are kept
 };

@@ -14,6 +14,7 @@
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/overflow.h"
+#include "runner/check/repeated_run.h"
 #include "runner/results/counts.h"
 
 namespace msrun {
@@ -33,12 +34,6 @@ Value narrow_float8_result(const Value& output) {
   });
 }
 
-Value compared_output(const Value& output, const OperatorTraits& traits) {
-  const List* list = output.get<List>();
-  const bool chosen = list != nullptr && traits.compared_output && *traits.compared_output < list->size();
-  return chosen ? (*list)[*traits.compared_output] : output;
-}
-
 // A dump shows a tuple of one tensor like the tensor itself.
 Value in_form_of(const Value& bench, const Value& recorded) {
   const List* expected = bench.get<List>();
@@ -47,6 +42,9 @@ Value in_form_of(const Value& bench, const Value& recorded) {
   if (expected == nullptr && found != nullptr && found->size() == 1) return found->front();
   return recorded;
 }
+
+// No other run of a call has this number.
+constexpr std::uint32_t run_of_second_look = std::uint32_t{1} << 31;
 
 // Why an output without rows, or whose rows are all SKIP, proves little.
 Mistrust mistrust_in(const Comparison& forward) {
@@ -172,10 +170,10 @@ class Check {
     notes_ = call.notes;
     const std::optional<std::size_t> only_output =
         options_.compare.compat_msprobe ? traits_->differentiable_output : std::nullopt;
-    DeviceResult device;
-    {
-      const Stopwatch watch(result_.times.device);
-      device = device_.run({call, op.name, *traits_, only_output});
+    DeviceResult device = run_device(op, call, only_output);
+    if (options_.only_device) {
+      result_.forward = Status::pass;
+      return false;
     }
     EvaluationOptions benchmark;
     benchmark.benchmark = true;
@@ -202,9 +200,19 @@ class Check {
       add_line(result_.forward_rows.front(), notes());
     }
     const bool error = result_.forward == Status::error || result_.backward == Status::error;
-    if (error && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
+    const bool once = options_.repeat == 1;
+    if (error && once && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
     if (options_.error_data && options_.dialect->keeps_error_data(result_)) save(call, bench, device);
     return call.recorded && call.hf32_changed;
+  }
+
+  DeviceResult run_device(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) {
+    const Stopwatch watch(result_.times.device);
+    RepeatedRun run =
+        run_repeatedly(device_, {call, op.name, *traits_, only_output, options_.first_run}, options_.repeat);
+    result_.checksums = std::move(run.checksums);
+    result_.repeats = std::move(run.repeats);
+    return std::move(run.first);
   }
 
   // A fault that comes and goes is of the hardware, not of the operator: worth a second run. The verdict stands.
@@ -213,7 +221,7 @@ class Check {
     DeviceResult second;
     try {
       const Stopwatch watch(result_.times.device);
-      second = device_.run({call, op.name, *traits_, only_output});
+      second = device_.run({call, op.name, *traits_, only_output, run_of_second_look});
     } catch (const SkipError&) {
       // Beside the first result there is no memory for a second.
       return;
@@ -299,6 +307,7 @@ class Check {
 // Reasons quote the recording and its files of tensors, either of which may be damaged.
 ApiResult with_readable_messages(ApiResult result) {
   result.message = bounded(readable(std::move(result.message)));
+  if (result.repeats) result.repeats->problem = bounded(readable(std::move(result.repeats->problem)));
   for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
     for (DetailsRow& row : *rows) row.message = bounded(readable(std::move(row.message)));
   }
@@ -347,6 +356,8 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   skipped.tested_on = options.tested_on;
   skipped.times = result.times;
   skipped.inputs = result.inputs;
+  skipped.checksums = std::move(result.checksums);
+  skipped.repeats = std::move(result.repeats);
   return with_readable_messages(std::move(skipped));
 }
 

@@ -18,6 +18,11 @@ struct CheckOptions {
   TestedOn tested_on = TestedOn::unknown;
   MaterialiseOptions materialise;
   CompareOptions compare;
+  // How often the device runs each call, and the number of the first of these runs (DeviceCall::run).
+  std::uint32_t repeat = 1;
+  std::uint32_t first_run = 0;
+  // The device runs the call, and nothing is compared: the result has checksums and no rows.
+  bool only_device = false;
   // Where the tensors of calls that do not pass are written; none: nowhere.
   std::optional<Folder> error_data;
   // The check of runner/check/overflow.h in place of the comparison.

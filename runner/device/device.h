@@ -22,6 +22,8 @@ struct DeviceCall {
   const OperatorTraits& traits;
   // Which output alone is differentiated; unset: all for which the call has a gradient.
   std::optional<std::size_t> only_output;
+  // Which of the runs of this call it is, from 0; a call may be run several times, with the same inputs.
+  std::uint32_t run = 0;
 };
 
 struct DeviceResult {

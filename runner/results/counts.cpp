@@ -14,10 +14,30 @@ Status overall_status(const ApiResult& result) {
   return Status::pass;
 }
 
-bool is_suspicious(const ApiResult& result) {
+bool is_suspicious_by_values(const ApiResult& result) {
   const Status status = overall_status(result);
   if (status == Status::skip) return false;
   return status == Status::pass ? result.beyond_rounding : !result.rounding_only;
+}
+
+bool is_unsteady(const ApiResult& result) {
+  return result.repeats && result.repeats->different > 0 && !result.repeats->may_vary;
+}
+
+bool differs_between_devices(const ApiResult& result) {
+  using Verdict = Agreement::Verdict;
+  return result.agreement &&
+         (result.agreement->verdict == Verdict::undecided || result.agreement->verdict == Verdict::blamed);
+}
+
+bool varies_as_declared(const ApiResult& result) {
+  return (result.repeats && result.repeats->different > 0 && result.repeats->may_vary) ||
+         (result.agreement && result.agreement->verdict == Agreement::Verdict::may_vary);
+}
+
+bool is_suspicious(const ApiResult& result) {
+  if (is_suspicious_by_values(result)) return true;
+  return overall_status(result) != Status::skip && (is_unsteady(result) || differs_between_devices(result));
 }
 
 bool is_mistrusted(const ApiResult& result) {
@@ -32,6 +52,10 @@ void VerdictCounts::add(const ApiResult& result) {
   if (result.rounding_only && status != Status::skip) ++rounding_only;
   if (result.beyond_rounding && status == Status::pass) ++beyond_rounding;
   if (is_mistrusted(result)) ++mistrusted;
+  if (is_unsteady(result)) ++unsteady;
+  if (differs_between_devices(result)) ++devices_differ;
+  if (varies_as_declared(result)) ++varying;
+  if (is_suspicious(result) && !is_suspicious_by_values(result)) ++only_inconsistent;
   switch (status) {
     case Status::pass:
       ++pass;

@@ -28,10 +28,15 @@ struct VerdictCounts {
   std::uint64_t beyond_rounding = 0;  // of pass: rounding does not lead there; they are suspicious, too
   std::uint64_t mistrusted = 0;       // neither suspicious nor skip, but they prove little
 
+  std::uint64_t unsteady = 0;           // runs of theirs on one device differ
+  std::uint64_t devices_differ = 0;     // devices give them different bits
+  std::uint64_t varying = 0;            // runs or devices differ where the operator is declared to
+  std::uint64_t only_inconsistent = 0;  // suspicious for one of the first two of these alone
+
   void add(const ApiResult& result);
   // Calls with a verdict.
   std::uint64_t total() const { return pass + warning + error; }
-  std::uint64_t suspicious() const { return warning + error - rounding_only + beyond_rounding; }
+  std::uint64_t suspicious() const { return warning + error - rounding_only + beyond_rounding + only_inconsistent; }
   // "93.75%" of the calls with a verdict and of those that failed to run; "0%" if there is neither.
   std::string passing_rate() const;
 };
@@ -39,9 +44,21 @@ struct VerdictCounts {
 // The verdict of a call as a whole: where VerdictCounts puts it.
 Status overall_status(const ApiResult& result);
 
-// A warning or error that rounding does not explain, or a pass with an output further from the benchmark than rounding
-// leads.
+// A warning or error that rounding does not explain, a pass with an output further from the benchmark than rounding
+// leads, or a call that the device does not compute the same each time, or devices do not compute alike.
 bool is_suspicious(const ApiResult& result);
+
+// The part of these that the benchmark speaks against.
+bool is_suspicious_by_values(const ApiResult& result);
+
+// Runs of the call on one device gave different bits, and its operator is not declared to vary.
+bool is_unsteady(const ApiResult& result);
+
+// The same of devices; or one of them did not run what others ran.
+bool differs_between_devices(const ApiResult& result);
+
+// Runs or devices differ where the operator is declared to vary: worth a word, and nobody's fault.
+bool varies_as_declared(const ApiResult& result);
 
 // Nothing speaks against the call, but an output of it proves little (ApiResult::mistrust).
 bool is_mistrusted(const ApiResult& result);

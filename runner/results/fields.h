@@ -29,7 +29,7 @@ concept Fields = std::same_as<std::remove_const_t<T>, Of>;
 template <>
 struct RecordType<ApiResult> {
   static constexpr RecordKind kind = RecordKind::result;
-  static constexpr std::uint8_t version = 3;
+  static constexpr std::uint8_t version = 4;
 };
 
 // Part of a row from version 3 on.
@@ -69,6 +69,29 @@ void fields(Archive& archive, Fields<DetailsRow> auto& row) {
   }
 }
 
+// Part of a result from version 4 on.
+template <class Archive>
+void fields(Archive& archive, Fields<Repeats> auto& repeats) {
+  archive.number(repeats.runs);
+  archive.number(repeats.different);
+  archive.flag(repeats.may_vary);
+  archive.text(repeats.output);
+  archive.text(repeats.problem);
+}
+
+// Part of a result from version 4 on.
+template <class Archive>
+void fields(Archive& archive, Fields<Agreement> auto& agreement) {
+  archive.enumerator(agreement.verdict, Agreement::Verdict::blamed);
+  archive.text(agreement.output);
+  archive.text(agreement.reason);
+  archive.list(agreement.answers, [&](auto& answer) {
+    archive.number(answer.device);
+    archive.bits(answer.digest);
+    archive.flag(answer.blamed);
+  });
+}
+
 template <class Archive>
 void fields(Archive& archive, Fields<ApiResult> auto& result) {
   archive.task(result.task);
@@ -92,9 +115,28 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
   if (archive.has(2)) archive.enumerator(result.tested_on, TestedOn::hardware);
   if (archive.has(3)) archive.flag(result.beyond_rounding);
   if (archive.has(3)) archive.enumerator(result.mistrust, Mistrust::half_steps);
+  if (archive.has(4)) {
+    archive.list(result.checksums.outputs, [&](auto& checksum) { archive.bits(checksum); });
+    archive.list(result.checksums.gradients, [&](auto& checksum) { archive.bits(checksum); });
+    archive.optional(result.repeats, [&](auto& repeats) { fields(archive, repeats); });
+    archive.optional(result.agreement, [&](auto& agreement) { fields(archive, agreement); });
+  }
   // The rows stay last, so that an outline (StoredResults) can be read without them.
   archive.rows(result.forward_rows);
   archive.rows(result.backward_rows);
+}
+
+// Of the versions of a result.
+template <>
+struct RecordType<ResultPart> {
+  static constexpr RecordKind kind = RecordKind::part;
+  static constexpr std::uint8_t version = RecordType<ApiResult>::version;
+};
+
+template <class Archive>
+void fields(Archive& archive, Fields<ResultPart> auto& part) {
+  archive.number(part.part);
+  fields(archive, part.result);
 }
 
 template <>

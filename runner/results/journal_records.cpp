@@ -13,6 +13,8 @@ namespace {
 void handle(Record&& record, const RecordHandlers& handlers) {
   if (auto* result = std::get_if<ApiResult>(&record)) {
     if (handlers.result) handlers.result(std::move(*result));
+  } else if (auto* part = std::get_if<ResultPart>(&record)) {
+    if (handlers.part) handlers.part(std::move(*part));
   } else if (const auto* attempt = std::get_if<AttemptNote>(&record)) {
     if (handlers.attempt) handlers.attempt(*attempt);
   } else if (const auto* time = std::get_if<TimeNote>(&record)) {

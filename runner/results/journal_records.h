@@ -14,6 +14,7 @@ namespace msrun {
 // Called in the order of the journal; where one is empty, its records are passed over.
 struct RecordHandlers {
   std::function<void(ApiResult&& result)> result;
+  std::function<void(ResultPart&& part)> part = {};
   std::function<void(const AttemptNote& note)> attempt;
   std::function<void(const TimeNote& note)> time;
   // Is told of a record that cannot be read, and the reading goes on: "accuracy_checking_1.journal: record 7 cannot be

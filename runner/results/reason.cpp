@@ -52,27 +52,58 @@ Reason reason_in(const char* direction, std::size_t index, const DetailsRow& row
   return reason;
 }
 
+std::string device_names(const std::vector<const DeviceAnswer*>& answers) {
+  std::string text = answers.size() == 1 ? "device " : "devices ";
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == answers.size() ? " and " : ", ") + std::to_string(answers[i]->device);
+  }
+  return text;
+}
+
+std::string in_brackets(const std::string& output) { return output.empty() ? "" : " (" + output + ")"; }
+
+std::string repeats_line(const Repeats& repeats) {
+  const std::string runs = std::to_string(repeats.different) + " of " + std::to_string(repeats.runs) + " runs";
+  if (repeats.may_vary)
+    return "Varies from run to run, as its operator may: " + runs + in_brackets(repeats.output) + ".";
+  if (!repeats.problem.empty()) {
+    return "Not the same in every run: " + runs + " differ" + in_brackets(repeats.output) +
+           ", and one gave nothing: " + first_line(repeats.problem);
+  }
+  return "Not the same in every run: with the same inputs " + runs + " gave other bits than the rest" +
+         in_brackets(repeats.output) + ".";
+}
+
+std::string agreement_line(const Agreement& agreement) {
+  std::vector<const DeviceAnswer*> all;
+  std::vector<const DeviceAnswer*> blamed;
+  std::vector<const DeviceAnswer*> others;
+  for (const DeviceAnswer& answer : agreement.answers) {
+    all.push_back(&answer);
+    (answer.blamed ? blamed : others).push_back(&answer);
+  }
+  if (agreement.verdict == Agreement::Verdict::may_vary) {
+    return "Varies between " + device_names(all) + ", as its operator may" + in_brackets(agreement.output) + ".";
+  }
+  if (agreement.verdict == Agreement::Verdict::undecided) {
+    return "Not the same on every device: the bits of " + device_names(all) + " differ" +
+           in_brackets(agreement.output) + ", and nothing tells which are wrong.";
+  }
+  std::string text = device_names(blamed);
+  text.front() = 'D';
+  text += blamed.size() == 1 ? " differs from " : " differ from ";
+  text += device_names(others) + in_brackets(agreement.output);
+  return text + (agreement.reason.empty() ? "." : ": " + first_line(agreement.reason));
+}
+
 bool has_verdict(const ApiResult& result) {
   const Status status = overall_status(result);
   return status == Status::warning || status == Status::error;
 }
 
-}  // namespace
-
-std::string first_line(const std::string& message) {
-  const std::size_t begin = message.find_first_not_of("\r\n ");
-  if (begin == std::string::npos) return {};
-  return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
-}
-
-std::string ulp_text(double ulps) {
-  if (ulps > most_ulps) return "more than 1e6";
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", ulps);
-  return text.data();
-}
-
-Reason reason_of(const ApiResult& result) {
+// What is said of the first row of the result's status, one that rounding does not explain before those that it
+// explains.
+Reason reason_by_values(const ApiResult& result) {
   const Status status = overall_status(result);
   const auto is_worst = [&](const DetailsRow& row) {
     return status != Status::pass && row.status == status && !row.rounding_only;
@@ -95,6 +126,37 @@ Reason reason_of(const ApiResult& result) {
           nullptr};
 }
 
+}  // namespace
+
+std::string first_line(const std::string& message) {
+  const std::size_t begin = message.find_first_not_of("\r\n ");
+  if (begin == std::string::npos) return {};
+  return sanitised(message.substr(begin, message.find_first_of("\r\n", begin) - begin));
+}
+
+std::string ulp_text(double ulps) {
+  if (ulps > most_ulps) return "more than 1e6";
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", ulps);
+  return text.data();
+}
+
+std::vector<std::string> consistency_lines(const ApiResult& result) {
+  std::vector<std::string> lines;
+  if (result.repeats && result.repeats->different > 0) lines.push_back(repeats_line(*result.repeats));
+  if (result.agreement && result.agreement->verdict != Agreement::Verdict::same) {
+    lines.push_back(agreement_line(*result.agreement));
+  }
+  return lines;
+}
+
+Reason reason_of(const ApiResult& result) {
+  Reason reason;
+  if (!is_suspicious(result) || is_suspicious_by_values(result)) reason = reason_by_values(result);
+  for (std::string& line : consistency_lines(result)) reason.lines.push_back(std::move(line));
+  return reason;
+}
+
 std::string reason_text(const Reason& reason) {
   std::string text = reason.output.empty() ? "" : reason.output + ":";
   for (const std::string& line : reason.lines) text += (text.empty() ? "" : " ") + line;
@@ -104,7 +166,11 @@ std::string reason_text(const Reason& reason) {
 std::string message_with_reason(const ApiResult& result) {
   // That of a file which was read back.
   if (result.message.starts_with(suspicious) || result.message.starts_with(rounding)) return result.message;
-  if (!has_verdict(result) && !is_suspicious(result)) return result.message;
+  if (!has_verdict(result) && !is_suspicious(result)) {
+    std::string text = result.message;
+    for (const std::string& line : consistency_lines(result)) text += (text.empty() ? "" : " ") + line;
+    return text;
+  }
   std::string text(is_suspicious(result) ? suspicious : rounding);
   text += reason_text(reason_of(result));
   if (!result.message.empty()) text += " SKIP of a direction: " + result.message;

@@ -28,8 +28,13 @@ Reason reason_of(const ApiResult& result);
 // "forward.output.0: Not explained by rounding: ...", the lines of the reason as one.
 std::string reason_text(const Reason& reason);
 
+// What is to be said of a result that is not the same in every run, or on every device; empty if there is nothing. fit
+// for a terminal.
+std::vector<std::string> consistency_lines(const ApiResult& result);
+
 // The Message of the result file: of a warning or error "Suspicious: " or "Rounding: " and the reason, then why a
-// direction is SKIP, then that the device was simulated. A pass has none.
+// direction is SKIP, then that the device was simulated. A pass has none unless runs or devices
+// differ.
 std::string message_with_reason(const ApiResult& result);
 
 // A number of units in the last place for a reader: "12", "2.3e+04", above a million "more than 1e6".

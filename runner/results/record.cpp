@@ -74,6 +74,7 @@ Record decode_version(std::string_view bytes, std::uint8_t version, const char* 
 }  // namespace
 
 std::string encode(const ApiResult& result) { return encode_fields(result); }
+std::string encode(const ResultPart& part) { return encode_fields(part); }
 std::string encode(const AttemptNote& note) { return encode_fields(note); }
 std::string encode(const TimeNote& note) { return encode_fields(note); }
 
@@ -93,6 +94,8 @@ Record decode_record(std::string_view bytes) {
       record = decode_version<ApiResult>(bytes, version, "a result");
       if (version < version_with_outcome) derive_outcome(std::get<ApiResult>(record));
       return record;
+    case RecordKind::part:
+      return decode_version<ResultPart>(bytes, version, "a part of a result");
     case RecordKind::attempt_note:
       return decode_version<AttemptNote>(bytes, version, "a note of the calls in flight");
     case RecordKind::time_note:

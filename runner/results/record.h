@@ -17,7 +17,15 @@ namespace msrun {
 enum class RecordKind : std::uint8_t {
   result = 1,
   attempt_note = 2,
+  part = 3,
   time_note = 0x81,
+};
+
+// What one device has given for a call that is for all devices: a result that waits for those of the others
+// (agreement.h). The result of the call, which comes later, holds all that its parts say.
+struct ResultPart {
+  std::uint32_t part = 0;  // its number (WorkItems)
+  ApiResult result;
 };
 
 // Says that what precedes it was written by then.
@@ -28,10 +36,11 @@ struct TimeNote {
 // A record that adds to the others what this program does not know.
 struct UnknownNote {};
 
-using Record = std::variant<UnknownNote, ApiResult, AttemptNote, TimeNote>;
+using Record = std::variant<UnknownNote, ApiResult, ResultPart, AttemptNote, TimeNote>;
 
 // The bytes of a record, always of the latest version.
 std::string encode(const ApiResult& result);
+std::string encode(const ResultPart& part);
 std::string encode(const AttemptNote& note);
 std::string encode(const TimeNote& note);
 

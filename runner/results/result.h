@@ -52,6 +52,40 @@ enum class TestedOn : std::uint8_t {
 // "simulated", "recorded", "hardware"; "" for unknown.
 std::string_view tested_on_text(TestedOn tested_on);
 
+// What a device gave for a call, as checksums (runner/check/checksums.h); 0 stands for a value that is not there.
+struct Checksums {
+  std::vector<std::uint64_t> outputs;    // of the leaves of the compared output, depth first
+  std::vector<std::uint64_t> gradients;  // of the tensors among the arguments, in the order of DeviceResult::gradients
+  bool operator==(const Checksums&) const = default;
+};
+
+// What several runs of a call on one device with the same inputs have shown.
+struct Repeats {
+  std::uint32_t runs = 1;
+  std::uint32_t different = 0;  // of these: whose bits are not those of most of them
+  bool may_vary = false;        // they differ only where the operator is declared to (OperatorTraits::varies)
+  std::string output = {};      // the first that differs, "forward.output.0"; empty if none does
+  std::string problem = {};     // why one of the runs behind the first gave nothing; empty if all gave something
+};
+
+// What one device gave for a call that ran on several.
+struct DeviceAnswer {
+  std::int32_t device = 0;
+  std::uint64_t digest = 0;  // of its checksums; 0 if it did not run the call
+  bool blamed = false;
+};
+
+// What the answers of several devices to one call have shown.
+struct Agreement {
+  // All are the same; they differ where the operator is declared to vary; they differ, and nothing tells who is wrong;
+  // some devices are to blame.
+  enum class Verdict : std::uint8_t { same, may_vary, undecided, blamed };
+  Verdict verdict = Verdict::same;
+  std::string output;                 // the first that differs; empty if none does
+  std::string reason;                 // what speaks against those that are blamed; empty if they are the fewer
+  std::vector<DeviceAnswer> answers;  // by rising id
+};
+
 struct ApiResult {
   std::uint32_t task = 0;    // place of the call in the dump, counting forward entries from 0
   std::string name;          // "Functional.relu.0", as in the result file
@@ -71,6 +105,9 @@ struct ApiResult {
   Mistrust mistrust = Mistrust::none;
   PhaseTimes times;
   std::uint64_t inputs = 0;  // input_checksum(); 0 for a call whose inputs were not built
+  Checksums checksums;       // of the device's first run; empty if it gave nothing
+  std::optional<Repeats> repeats;
+  std::optional<Agreement> agreement;
   // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
   std::optional<OverflowFinding> overflow;
 };

@@ -16,7 +16,7 @@ namespace msrun {
 
 // Results by task. They are kept as bytes, made of the same fields as a record (fields.h) but for what many results
 // have in common, the dtypes, shapes and messages of their rows: that is kept once, so that a million results take some
-// 200 bytes each.
+// 220 bytes each.
 class StoredResults {
  public:
   explicit StoredResults(std::size_t tasks = 0) : places_(tasks) {}

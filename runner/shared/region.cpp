@@ -36,16 +36,16 @@ std::size_t ResultRing::push(std::string_view bytes) {
 }
 
 bool SharedQueue::any_left() const {
-  return control->stop.load(std::memory_order_relaxed) == 0 && control->cursor.load() < control->task_count;
+  return control->stop.load(std::memory_order_relaxed) == 0 && lane->cursor.load() < lane->size;
 }
 
 std::optional<std::uint32_t> SharedQueue::take(WorkerSlot& slot) const {
   slot.since.store(0);
-  std::uint32_t position = control->cursor.load();
-  while (position < control->task_count && control->stop.load(std::memory_order_relaxed) == 0) {
+  std::uint32_t position = lane->cursor.load();
+  while (position < lane->size && control->stop.load(std::memory_order_relaxed) == 0) {
     slot.task.store(order[position]);
     passed(QueueStep::call_claimed);
-    if (control->cursor.compare_exchange_weak(position, position + 1)) {
+    if (lane->cursor.compare_exchange_weak(position, position + 1)) {
       passed(QueueStep::call_taken);
       return order[position];
     }
@@ -130,29 +130,46 @@ boost::interprocess::mapped_region shared_memory(std::size_t bytes) {
   }
 }
 
+namespace {
+
+using Orders = std::vector<std::vector<std::uint32_t>>;
+
+}  // namespace
+
 QueueMemory::QueueMemory(std::span<const std::uint32_t> order, std::size_t workers, std::uint64_t memory_budget,
-                         std::uint32_t processors) {
+                         std::uint32_t processors)
+    : QueueMemory(Orders(1, {order.begin(), order.end()}), workers, memory_budget, processors) {}
+
+QueueMemory::QueueMemory(std::span<const std::vector<std::uint32_t>> orders, std::size_t workers,
+                         std::uint64_t memory_budget, std::uint32_t processors) {
   const auto aligned = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
-  const std::size_t order_bytes = aligned(order.size() * sizeof(std::uint32_t));
-  const std::size_t total = sizeof(QueueControl) + order_bytes + workers * (sizeof(WorkerSlot) + sizeof(ResultRing));
+  std::size_t total = sizeof(QueueControl) + workers * (sizeof(WorkerSlot) + sizeof(ResultRing));
+  for (const auto& order : orders) total += sizeof(QueueLane) + aligned(order.size() * sizeof(std::uint32_t));
   region_ = shared_memory(total);
   auto* at = static_cast<std::byte*>(region_.get_address());
-  view_.control = new (at) QueueControl;
+  SharedQueue view;
+  view.control = new (at) QueueControl;
+  view.control->memory_budget = memory_budget;
+  view.control->processors = std::max(processors, 1U);
   at += sizeof(QueueControl);
-  view_.order = reinterpret_cast<std::uint32_t*>(at);
-  std::copy(order.begin(), order.end(), view_.order);
-  at += order_bytes;
   auto* slots = reinterpret_cast<WorkerSlot*>(at);
   for (std::size_t i = 0; i < workers; ++i) new (slots + i) WorkerSlot;
   at += workers * sizeof(WorkerSlot);
   // Default-initialised, so that the pages of a ring that is never used are never touched.
   auto* rings = reinterpret_cast<ResultRing*>(at);
   for (std::size_t i = 0; i < workers; ++i) new (rings + i) ResultRing;
-  view_.slots = {slots, workers};
-  view_.rings = {rings, workers};
-  view_.control->task_count = static_cast<std::uint32_t>(order.size());
-  view_.control->memory_budget = memory_budget;
-  view_.control->processors = std::max(processors, 1U);
+  at += workers * sizeof(ResultRing);
+  view.slots = {slots, workers};
+  view.rings = {rings, workers};
+  for (const auto& order : orders) {
+    view.lane = new (at) QueueLane;
+    view.lane->size = static_cast<std::uint32_t>(order.size());
+    at += sizeof(QueueLane);
+    view.order = reinterpret_cast<std::uint32_t*>(at);
+    std::copy(order.begin(), order.end(), view.order);
+    at += aligned(order.size() * sizeof(std::uint32_t));
+    views_.push_back(view);
+  }
 }
 
 }  // namespace msrun

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace msrun {
 
@@ -55,7 +56,7 @@ class ResultRing {
 // in use altogether is the sum over the slots, so that the death of a process can leave no two numbers that differ.
 struct alignas(64) WorkerSlot {
   static constexpr std::uint32_t idle = 0xFFFFFFFFU;
-  std::atomic<std::uint32_t> task{idle};    // what it is on, or about to take
+  std::atomic<std::uint32_t> task{idle};    // the item that it is on, or about to take
   std::atomic<std::uint64_t> since{0};      // steady clock, nanoseconds; 0 before it has begun and once it is computed
   std::atomic<std::uint64_t> memory{0};     // bytes admitted, or claimed, for the task
   std::atomic<std::uint32_t> computing{0};  // 1 while it holds, or claims, one of the processor tokens
@@ -65,10 +66,14 @@ struct alignas(64) WorkerSlot {
   std::atomic<std::uint32_t> ready{0};      // 1 once its device is made
 };
 
-// The queue: task ids sorted by falling cost behind one cursor.
-struct alignas(64) QueueControl {
+// One queue: items of work (work_items.h), as a rule sorted by falling cost, behind one cursor.
+struct alignas(64) QueueLane {
   std::atomic<std::uint32_t> cursor{0};
-  std::uint32_t task_count = 0;
+  std::uint32_t size = 0;
+};
+
+// What all queues have in common.
+struct alignas(64) QueueControl {
   std::atomic<std::uint32_t> stop{0};  // no new tasks are taken
   // 1 from the first result after the supervisor emptied the rings until it empties them again: only that first result
   // wakes it.
@@ -81,13 +86,14 @@ struct alignas(64) QueueControl {
 // stopped between any two steps (queue_steps.h) of what follows: its slots then tell what it held.
 struct SharedQueue {
   QueueControl* control = nullptr;
-  std::uint32_t* order = nullptr;
+  QueueLane* lane = nullptr;       // the queue that is taken from
+  std::uint32_t* order = nullptr;  // its items
   std::span<WorkerSlot> slots;
   std::span<ResultRing> rings;
 
   // Whether take() would find something.
   bool any_left() const;
-  // The next task in order, which the slot has before the queue has lost it; nothing when the queue has run dry or the
+  // The next item in order, which the slot has before the queue has lost it; nothing when the queue has run dry or the
   // run is being stopped. Of a dead process the slot may hold a task that somebody else has taken.
   std::optional<std::uint32_t> take(WorkerSlot& slot) const;
   // Waits for a processor token; false if the run is being stopped or wanted() says that none is needed any more. More
@@ -109,16 +115,19 @@ struct SharedQueue {
   void wait_a_step(const WorkerSlot& slot) const;
 };
 
-// Owns the queue's memory. Create it before forking.
+// Owns the memory of one queue or several. Create it before forking.
 class QueueMemory {
  public:
   QueueMemory(std::span<const std::uint32_t> order, std::size_t workers, std::uint64_t memory_budget,
               std::uint32_t processors);
-  SharedQueue view() const { return view_; }
+  // A queue for each of the orders; slots, rings, memory and processors are common to all.
+  QueueMemory(std::span<const std::vector<std::uint32_t>> orders, std::size_t workers, std::uint64_t memory_budget,
+              std::uint32_t processors);
+  SharedQueue view(std::size_t lane = 0) const { return views_[lane]; }
 
  private:
   boost::interprocess::mapped_region region_;
-  SharedQueue view_;
+  std::vector<SharedQueue> views_;
 };
 
 }  // namespace msrun

@@ -73,9 +73,10 @@ TEST_F(Faults, EveryOneThatEndsChangesOutputs) {
       if (kind.kind >= SimFault::Kind::hang || kind.kind == SimFault::Kind::flush_subnormals) continue;
       // A half type has no float32 operands that could be rounded.
       if (kind.kind == SimFault::Kind::hf32_inputs && recording == "llama_bf16") continue;
-      const std::string parameter = kind.kind == SimFault::Kind::scaled       ? "=1.01"
-                                    : kind.kind == SimFault::Kind::wrong_core ? "=2/8"
-                                                                              : "";
+      const std::string parameter = kind.kind == SimFault::Kind::scaled            ? "=1.01"
+                                    : kind.kind == SimFault::Kind::wrong_core      ? "=2/8"
+                                    : kind.kind == SimFault::Kind::wrong_on_device ? "=0"
+                                                                                   : "";
       std::vector<std::string> words = some;
       words.insert(words.end(), {"--sim-fault", "*=" + std::string(kind.name) + parameter});
       const Found found = compare(clean, rows_of(recording, words));

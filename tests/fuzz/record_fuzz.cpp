@@ -35,6 +35,7 @@ std::string wrap(std::uint8_t form, std::string_view input) {
 
 std::optional<std::string> encode_again(const Record& record) {
   if (const auto* result = std::get_if<ApiResult>(&record)) return encode(*result);
+  if (const auto* part = std::get_if<ResultPart>(&record)) return encode(*part);
   if (const auto* attempt = std::get_if<AttemptNote>(&record)) return encode(*attempt);
   if (const auto* time = std::get_if<TimeNote>(&record)) return encode(*time);
   return std::nullopt;

@@ -350,6 +350,7 @@ OP("rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool 
      return rrelu(args.var("input"), args.real("lower"), args.real("upper"), args.flag("training"));
    });
 NAMES("rrelu", "Functional: rrelu rrelu_; Torch: rrelu rrelu_");
+TRAITS("rrelu", .varies = Varies::results);
 
 OP("elu(Tensor input, float alpha=1.0, bool inplace=False)",
    [](const Bound& args) -> Value { return elu(args.var("input"), args.real("alpha"), 1, 1); });

@@ -301,7 +301,7 @@ OP("gather(Tensor input, int dim, Tensor index, *, bool sparse_grad=False)", [](
   return gather(args.var("input"), args.integer("dim"), args.var("index").tensor());
 });
 NAMES("gather", "Torch: gather; Tensor: gather; Aten: gather; Mint: gather");
-TRAITS("gather", .copies_only = true);
+TRAITS("gather", .copies_only = true, .varies = Varies::gradients);
 
 OP("take_along_dim(Tensor input, Tensor indices, int? dim=None)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -321,7 +321,7 @@ OP("take_along_dim(Tensor input, Tensor indices, int? dim=None)", [](const Bound
   return gather(expand(x, x_shape), axis, index.expand(index_shape));
 });
 NAMES("take_along_dim", "Torch: take_along_dim; Tensor: take_along_dim");
-TRAITS("take_along_dim", .copies_only = true);
+TRAITS("take_along_dim", .copies_only = true, .varies = Varies::gradients);
 
 OP("take(Tensor input, Tensor index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -341,14 +341,14 @@ OP("put(Tensor input, Tensor index, Tensor source, bool accumulate=False)", [](c
   return args.flag("accumulate") ? put_sum(x, selection, source, 1) : put(x, selection, source);
 });
 NAMES("put", "Tensor: put put_");
-TRAITS("put", .complex = true);
+TRAITS("put", .complex = true, .varies = Varies::results);
 
 OP("scatter(Tensor input, int dim, Tensor index, Operand src, *, str? reduce=None)",
    [](const Bound& args) -> Value { return scatter(args, args.var("src")); });
 OP("scatter(Tensor input, int dim, Tensor index, Scalar value, *, str? reduce=None)",
    [](const Bound& args) -> Value { return scatter(args, args.var("value")); });
 NAMES("scatter", "Torch: scatter; Tensor: scatter scatter_; Aten: scatter scatter_; Mint: scatter");
-TRAITS("scatter", .complex = true);
+TRAITS("scatter", .complex = true, .varies = Varies::results);
 
 OP("scatter_add(Tensor input, int dim, Tensor index, Tensor src)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -358,14 +358,14 @@ OP("scatter_add(Tensor input, int dim, Tensor index, Tensor src)", [](const Boun
 });
 NAMES("scatter_add",
       "Torch: scatter_add; Tensor: scatter_add scatter_add_; Aten: scatter_add scatter_add_; Mint: scatter_add");
-TRAITS("scatter_add", .complex = true);
+TRAITS("scatter_add", .complex = true, .varies = Varies::results);
 
 OP("index_select(Tensor input, int dim, Tensor index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   return take(x, slices(args, x));
 });
 NAMES("index_select", "Torch: index_select; Tensor: index_select; Aten: index_select; Mint: index_select");
-TRAITS("index_select", .copies_only = true);
+TRAITS("index_select", .copies_only = true, .varies = Varies::gradients);
 
 OP("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -373,7 +373,7 @@ OP("index_add(Tensor input, int dim, Tensor index, Tensor source, *, Scalar alph
   return put_sum(x, selection, same_slices(args.var("source"), *selection), args.real("alpha"));
 });
 NAMES("index_add", "Torch: index_add; Tensor: index_add index_add_; Aten: index_add index_add_");
-TRAITS("index_add", .complex = true);
+TRAITS("index_add", .complex = true, .varies = Varies::results);
 
 OP("index_copy(Tensor input, int dim, Tensor index, Tensor source)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -381,7 +381,7 @@ OP("index_copy(Tensor input, int dim, Tensor index, Tensor source)", [](const Bo
   return put(x, selection, same_slices(args.var("source"), *selection));
 });
 NAMES("index_copy", "Torch: index_copy; Tensor: index_copy index_copy_; Aten: index_copy index_copy_");
-TRAITS("index_copy", .complex = true);
+TRAITS("index_copy", .complex = true, .varies = Varies::results);
 
 OP("index_fill(Tensor input, int dim, Tensor index, Operand value)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -411,7 +411,7 @@ OP("index_put(Tensor input, any indices, Operand values, bool accumulate=False)"
 });
 NAMES("index_put",
       "Torch: index_put index_put_; Tensor: index_put index_put_; Aten: index_put index_put_ _unsafe_index_put");
-TRAITS("index_put", .complex = true);
+TRAITS("index_put", .complex = true, .varies = Varies::results);
 
 OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -419,12 +419,12 @@ OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   return take(x, share(advanced_selection(source, source, index_list(args.value("indices")))));
 });
 NAMES("index", "Aten: index _unsafe_index");
-TRAITS("index", .copies_only = true);
+TRAITS("index", .copies_only = true, .varies = Varies::gradients);
 
 OP("getitem(Tensor input, any indices)",
    [](const Bound& args) -> Value { return getitem(args.var("input"), args.value("indices")); });
 NAMES("getitem", "Tensor: __getitem__");
-TRAITS("getitem", .copies_only = true);
+TRAITS("getitem", .copies_only = true, .varies = Varies::gradients);
 
 // Evaluated for the errors it may find in the arguments; the assignment itself has no result.
 OP("setitem(Tensor input, any indices, Operand value)", [](const Bound& args) -> Value {
@@ -432,7 +432,7 @@ OP("setitem(Tensor input, any indices, Operand value)", [](const Bound& args) ->
   return None{};
 });
 NAMES("setitem", "Tensor: __setitem__");
-TRAITS("setitem", .complex = true);
+TRAITS("setitem", .complex = true, .varies = Varies::results);
 
 OP("select_scatter(Tensor input, Tensor src, int dim, int index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

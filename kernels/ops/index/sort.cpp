@@ -165,7 +165,8 @@ OP("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False)", [](const Bou
   return values_and_indices_without(x, axis, indices, args.flag("keepdim"));
 });
 NAMES("kthvalue", "Torch: kthvalue; Tensor: kthvalue");
-TRAITS("kthvalue", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{2, -1}, .ranks = true);
+TRAITS("kthvalue", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{2, -1}, .ranks = true,
+       .varies = Varies::results);
 
 OP("median(Tensor input)", [](const Bound& args) -> Value { return median_of_all(args.var("input"), Rank::median); });
 OP("median(Tensor input, int dim, bool keepdim=False)", [](const Bound& args) -> Value {
@@ -174,7 +175,8 @@ OP("median(Tensor input, int dim, bool keepdim=False)", [](const Bound& args) ->
   return values_and_indices_without(x, axis, rank_index(x.tensor(), axis, Rank::median), args.flag("keepdim"));
 });
 NAMES("median", "Torch: median; Tensor: median; Aten: median; Mint: median");
-TRAITS("median", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
+TRAITS("median", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true,
+       .varies = Varies::results);
 
 OP("nanmedian(Tensor input)",
    [](const Bound& args) -> Value { return median_of_all(args.var("input"), Rank::nanmedian); });
@@ -184,7 +186,8 @@ OP("nanmedian(Tensor input, int dim, bool keepdim=False)", [](const Bound& args)
   return values_and_indices_without(x, axis, rank_index(x.tensor(), axis, Rank::nanmedian), args.flag("keepdim"));
 });
 NAMES("nanmedian", "Torch: nanmedian; Tensor: nanmedian; Aten: nanmedian");
-TRAITS("nanmedian", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true);
+TRAITS("nanmedian", .ties = {.indices = IndexOutput::of_values}, .picks = PickedAxis{1}, .ranks = true,
+       .varies = Varies::results);
 
 OP("mode(Tensor input, int dim=-1, bool keepdim=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

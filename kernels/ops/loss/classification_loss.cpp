@@ -452,27 +452,30 @@ OP("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_a
    "bool? reduce=None, str reduction='mean', float label_smoothing=0.0)",
    [](const Bound& args) -> Value { return cross_entropy(args, reduction_of(args, true)); });
 NAMES("cross_entropy", "Functional: cross_entropy; MintFunctional: cross_entropy");
-TRAITS("cross_entropy", .autocast = AutocastPolicy::float32, .adapt = adapt_class_indices,
+TRAITS("cross_entropy", .autocast = AutocastPolicy::float32, .varies = Varies::results, .adapt = adapt_class_indices,
        .converts = DTypeChange{DType::int32, DType::int64}, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
    "float label_smoothing=0.0)",
    [](const Bound& args) -> Value { return cross_entropy(args, reduction_of(args, false)); });
 NAMES("cross_entropy_loss", "Aten: cross_entropy_loss");
+TRAITS("cross_entropy_loss", .varies = Varies::results);
 
 OP("nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, "
    "bool? reduce=None, str reduction='mean')",
    [](const Bound& args) -> Value { return negative_log_likelihood(args, reduction_of(args, true)).loss; });
 NAMES("nll_loss", "Functional: nll_loss; MintFunctional: nll_loss");
-TRAITS("nll_loss", .autocast = AutocastPolicy::float32);
+TRAITS("nll_loss", .autocast = AutocastPolicy::float32, .varies = Varies::results);
 
 OP("aten_nll_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)",
    [](const Bound& args) -> Value { return negative_log_likelihood(args, reduction_of(args, false)).loss; });
 NAMES("aten_nll_loss", "Aten: nll_loss nll_loss_nd nll_loss2d");
+TRAITS("aten_nll_loss", .varies = Varies::results);
 
 OP("nll_loss_forward(Tensor input, Tensor target, Tensor? weight, int reduction, int ignore_index)",
    [](const Bound& args) -> Value { return likelihood_with_weight(args); });
 NAMES("nll_loss_forward", "Aten: nll_loss_forward nll_loss2d_forward");
+TRAITS("nll_loss_forward", .varies = Varies::results);
 
 OP("multi_margin_loss(Tensor input, Tensor target, Scalar p=1, float margin=1.0, Tensor? weight=None, "
    "bool? size_average=None, bool? reduce=None, str reduction='mean')",

@@ -223,12 +223,12 @@ OP("ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any target_len
    "bool zero_infinity=False)",
    [](const Bound& args) -> Value { return ctc_loss(args); });
 NAMES("ctc_loss", "Functional: ctc_loss; Aten: ctc_loss");
-TRAITS("ctc_loss", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("ctc_loss", .varies = Varies::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("torch_ctc_loss(Tensor log_probs, Tensor targets, any input_lengths, any target_lengths, int blank=0, "
    "int reduction=0, bool zero_infinity=False)",
    [](const Bound& args) -> Value { return ctc_loss(args); });
 NAMES("torch_ctc_loss", "Torch: ctc_loss");
-TRAITS("torch_ctc_loss", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("torch_ctc_loss", .varies = Varies::gradients, .recorded_gradients = RecordedGradients::of_last_step);
 
 }  // namespace msrun

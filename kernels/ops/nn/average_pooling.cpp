@@ -271,6 +271,7 @@ OP("avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
    "bool count_include_pad=True, int? divisor_override=None)",
    [](const Bound& args) { return average_sliding(args, 3); });
 NAMES("avg_pool3d", "Functional: avg_pool3d; Aten: avg_pool3d");
+TRAITS("avg_pool3d", .varies = Varies::gradients);
 
 OP("adaptive_avg_pool1d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 1); });
 NAMES("adaptive_avg_pool1d",
@@ -281,9 +282,11 @@ OP("adaptive_avg_pool2d(Tensor input, any output_size)", [](const Bound& args) {
 NAMES("adaptive_avg_pool2d",
       "Functional: adaptive_avg_pool2d; Torch: _adaptive_avg_pool2d; MintFunctional: adaptive_avg_pool2d; "
       "Aten: adaptive_avg_pool2d _adaptive_avg_pool2d");
+TRAITS("adaptive_avg_pool2d", .varies = Varies::gradients);
 
 OP("adaptive_avg_pool3d(Tensor input, any output_size)", [](const Bound& args) { return average_adaptive(args, 3); });
 NAMES("adaptive_avg_pool3d", "Functional: adaptive_avg_pool3d; Aten: adaptive_avg_pool3d _adaptive_avg_pool3d");
+TRAITS("adaptive_avg_pool3d", .varies = Varies::gradients);
 
 OP("lp_pool1d(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
    [](const Bound& args) { return power_mean(args, 1); });

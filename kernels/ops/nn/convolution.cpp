@@ -231,41 +231,46 @@ OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any p
    "groups=1)",
    [](const Bound& args) { return convolve(args, 1); });
 NAMES("conv1d", "Functional: conv1d; Torch: conv1d");
-TRAITS("conv1d", .autocast = AutocastPolicy::lower, .hf32_as = "conv1d", .rounds_once = true,
-       .multiply_adds = convolution_work);
+TRAITS("conv1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .hf32_as = "conv1d",
+       .rounds_once = true, .multiply_adds = convolution_work);
 OP("conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 2); });
 NAMES("conv2d", "Functional: conv2d; Torch: conv2d; NPU: npu_conv2d; Mint: conv2d");
-TRAITS("conv2d", .autocast = AutocastPolicy::lower, .hf32_as = "conv2d", .rounds_once = true,
-       .multiply_adds = convolution_work);
+TRAITS("conv2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .hf32_as = "conv2d",
+       .rounds_once = true, .multiply_adds = convolution_work);
 OP("conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 3); });
 NAMES("conv3d", "Functional: conv3d; Torch: conv3d; NPU: npu_conv3d");
-TRAITS("conv3d", .autocast = AutocastPolicy::lower, .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
+       .multiply_adds = convolution_work);
 
 OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 1); });
 NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
-TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
+       .multiply_adds = convolution_work);
 OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
 NAMES(
     "conv_transpose2d",
     "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
-TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
+       .multiply_adds = convolution_work);
 OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 3); });
 NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
-TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .rounds_once = true, .multiply_adds = convolution_work);
+TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
+       .multiply_adds = convolution_work);
 OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
    "int[] dilation, int groups)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
 NAMES("npu_conv_transpose2d", "NPU: npu_conv_transpose2d");
+TRAITS("npu_conv_transpose2d", .varies = Varies::gradients);
 
 OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
    "transposed, "
@@ -276,7 +281,7 @@ OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] p
      return args.flag("transposed") ? convolve_transposed(args, axes) : convolve(args, axes);
    });
 NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
-TRAITS("convolution", .multiply_adds = convolution_work);
+TRAITS("convolution", .varies = Varies::gradients, .multiply_adds = convolution_work);
 
 // x [time, batch, in] with w [kernel, in, out].
 OP("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0)", [](const Bound& args) -> Value {

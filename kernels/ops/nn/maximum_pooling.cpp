@@ -263,6 +263,7 @@ OP("max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
    "bool ceil_mode=False, bool return_indices=False)",
    [](const Bound& args) { return maximum_sliding_or_tuple(args, 3); });
 NAMES("max_pool3d", "Functional: max_pool3d _max_pool3d; Torch: max_pool3d; Aten: max_pool3d");
+TRAITS("max_pool3d", .varies = Varies::gradients);
 
 OP("max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=True)",
@@ -279,6 +280,7 @@ OP("max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None,
    "bool ceil_mode=False, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_sliding(args, 3)); });
 NAMES("max_pool3d_with_indices", "Functional: max_pool3d_with_indices; Aten: max_pool3d_with_indices");
+TRAITS("max_pool3d_with_indices", .varies = Varies::gradients);
 
 OP("adaptive_max_pool1d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 1); });
@@ -288,6 +290,7 @@ TRAITS("adaptive_max_pool1d", .recorded_gradients = RecordedGradients::of_last_s
 OP("adaptive_max_pool2d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 2); });
 NAMES("adaptive_max_pool2d", "Functional: adaptive_max_pool2d _adaptive_max_pool2d");
+TRAITS("adaptive_max_pool2d", .varies = Varies::gradients);
 
 OP("adaptive_max_pool3d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 3); });
@@ -302,6 +305,7 @@ TRAITS("adaptive_max_pool1d_with_indices", .recorded_gradients = RecordedGradien
 OP("adaptive_max_pool2d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 2)); });
 NAMES("adaptive_max_pool2d_with_indices", "Functional: adaptive_max_pool2d_with_indices; Aten: adaptive_max_pool2d");
+TRAITS("adaptive_max_pool2d_with_indices", .varies = Varies::gradients);
 
 OP("adaptive_max_pool3d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 3)); });
@@ -311,26 +315,31 @@ OP("max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=
    "int[]? output_size=None)",
    [](const Bound& args) { return unpool_sliding(args, 1); });
 NAMES("max_unpool1d", "Functional: max_unpool1d");
+TRAITS("max_unpool1d", .varies = Varies::results);
 
 OP("max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
    "int[]? output_size=None)",
    [](const Bound& args) { return unpool_sliding(args, 2); });
 NAMES("max_unpool2d", "Functional: max_unpool2d");
+TRAITS("max_unpool2d", .varies = Varies::results);
 
 OP("max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
    "int[]? output_size=None)",
    [](const Bound& args) { return unpool_sliding(args, 3); });
 NAMES("max_unpool3d", "Functional: max_unpool3d");
+TRAITS("max_unpool3d", .varies = Varies::results);
 
 OP("aten_max_unpool2d(Tensor input, Tensor indices, int[] output_size)", [](const Bound& args) -> Value {
   return unpool(args.var("input"), args.var("indices").tensor(), 2, args.ints("output_size"));
 });
 NAMES("aten_max_unpool2d", "Aten: max_unpool2d");
+TRAITS("aten_max_unpool2d", .varies = Varies::results);
 
 OP("aten_max_unpool3d(Tensor input, Tensor indices, int[] output_size, int[] stride, int[] padding)",
    [](const Bound& args) -> Value {
      return unpool(args.var("input"), args.var("indices").tensor(), 3, args.ints("output_size"));
    });
 NAMES("aten_max_unpool3d", "Aten: max_unpool3d");
+TRAITS("aten_max_unpool3d", .varies = Varies::results);
 
 }  // namespace msrun

@@ -218,6 +218,7 @@ TRAITS("softmin", .autocast = AutocastPolicy::float32, .recorded_gradients = Rec
 OP("gumbel_softmax(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1)",
    [](const Bound&) -> Value { throw SkipError("gumbel_softmax is random: its values cannot be compared."); });
 NAMES("gumbel_softmax", "Functional: gumbel_softmax");
+TRAITS("gumbel_softmax", .varies = Varies::results);
 
 OP("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, dtype? input_dtype=None)",
    [](const Bound& args) { return backward_kernel(args, Form::plain); });

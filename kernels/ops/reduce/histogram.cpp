@@ -265,7 +265,8 @@ OP("histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", [](const Bou
       equal_bin_counts(args.var("input").tensor(), args.integer("bins"), args.real("min"), args.real("max")));
 });
 NAMES("histc", "Torch: histc; Tensor: histc; Mint: histc");
-TRAITS("histc", .adapt = adapt_integers, .converts = DTypeChange{DType::int64, DType::float32});
+TRAITS("histc", .varies = Varies::results, .adapt = adapt_integers,
+       .converts = DTypeChange{DType::int64, DType::float32});
 
 OP("bincount(Tensor input, Tensor? weights=None, int minlength=0)", [](const Bound& args) -> Value {
   const std::optional<Var> weights = args.optional_var("weights");
@@ -273,5 +274,6 @@ OP("bincount(Tensor input, Tensor? weights=None, int minlength=0)", [](const Bou
       bin_counts(args.var("input").tensor(), weights ? weights->tensor() : Tensor{}, args.integer("minlength")));
 });
 NAMES("bincount", "Torch: bincount; Tensor: bincount");
+TRAITS("bincount", .varies = Varies::results);
 
 }  // namespace msrun

@@ -358,7 +358,7 @@ OP("cumsum(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) 
   return cumsum(cast(x, args.optional_dtype("dtype").value_or(x.dtype())), args.integer("dim"));
 });
 NAMES("cumsum", "Torch: cumsum; Tensor: cumsum cumsum_; Aten: cumsum cumsum_; Mint: cumsum");
-TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true);
+TRAITS("cumsum", .autocast = AutocastPolicy::float32, .complex = true, .varies = Varies::results);
 
 OP("cumprod(Tensor input, int dim, *, dtype? dtype=None)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

@@ -439,7 +439,7 @@ OP("repeat_interleave(Tensor input, Operand repeats, int? dim=None, *, int? outp
    });
 NAMES("repeat_interleave",
       "Torch: repeat_interleave; Tensor: repeat_interleave; Aten: repeat_interleave; Mint: repeat_interleave");
-TRAITS("repeat_interleave", .copies_only = true,
+TRAITS("repeat_interleave", .copies_only = true, .varies = Varies::gradients,
        .backward_refusal = "This API does not have backward input data, skip backward.");
 
 OP("atleast_1d(Tensor tensors)", at_least_operator<1>);

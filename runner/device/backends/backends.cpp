@@ -114,7 +114,9 @@ constexpr std::array table{
             [](const BackendRequest& request, ChosenBackend& chosen) {
               std::vector<SimFault> faults;
               for (const std::string& text : request.sim_faults) faults.push_back(parse_sim_fault(text));
-              chosen.make_device = [faults](const DeviceSeat&) { return make_sim_device(faults); };
+              chosen.make_device = [faults, seed = request.seed](const DeviceSeat& seat) {
+                return make_sim_device(faults, seat.device_id, seed);
+              };
               chosen.settings = {{"sim_faults", request.sim_faults}};
             },
         .suits_auto = [](const BackendRequest&) { return true; },

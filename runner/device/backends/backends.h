@@ -24,6 +24,7 @@ struct BackendRequest {
   std::string python = {};              // as written; empty: not given
   std::size_t torch_lanes = 2;
   std::size_t torch_workers = 1;
+  std::uint64_t seed = 1234;    // of the run
   bool no_accelerator = false;  // "auto" is not to take an NPU or GPU
 };
 

@@ -33,6 +33,20 @@ bool read_blocks(std::string_view text, SimFault& fault) {
   return true;
 }
 
+bool read_chance(std::string_view text, SimFault& fault) {
+  const std::optional<double> chance = parse_number<double>(text);
+  if (!chance || !(*chance > 0) || *chance > 1) return false;
+  fault.chance = *chance;
+  return true;
+}
+
+bool read_device(std::string_view text, SimFault& fault) {
+  const std::optional<std::int32_t> device = parse_number<std::int32_t>(text);
+  if (!device || *device < 0) return false;
+  fault.device = *device;
+  return true;
+}
+
 using Kind = SimFault::Kind;
 
 constexpr std::array kinds{
@@ -73,7 +87,18 @@ constexpr std::array kinds{
                  .reach = FaultReach::first_tensors},
     SimFaultKind{.kind = Kind::wrong_once,
                  .name = "wrong-once",
-                 .effect = "as wrong-element, but only the first time that a process runs the call",
+                 .parameter = "P",
+                 .is_optional = true,
+                 .effect = "as wrong-element, but only in the first run of the call; with P in any of its runs, each "
+                           "with that probability (0 < P <= 1)",
+                 .read = read_chance,
+                 .damage = damage::wrong_element,
+                 .reach = FaultReach::first_tensors},
+    SimFaultKind{.kind = Kind::wrong_on_device,
+                 .name = "wrong-on-device",
+                 .parameter = "ID",
+                 .effect = "as wrong-element, but only on the device of that id",
+                 .read = read_device,
                  .damage = damage::wrong_element,
                  .reach = FaultReach::first_tensors},
     SimFaultKind{.kind = Kind::wrong_tail,
@@ -154,16 +179,18 @@ std::optional<Written> taken_apart(std::string_view text) {
   return Written{text.substr(0, middle), kind, text.substr(last + 1)};
 }
 
-std::string spelled(const SimFaultKind& kind) {
-  return std::string(kind.name) + (kind.parameter.empty() ? "" : "=" + std::string(kind.parameter));
-}
-
 }  // namespace
 
 std::span<const SimFaultKind> sim_fault_kinds() { return kinds; }
 
 const SimFaultKind& kind_of(const SimFault& fault) {
   return *std::find_if(kinds.begin(), kinds.end(), [&](const SimFaultKind& kind) { return kind.kind == fault.kind; });
+}
+
+std::string spelled(const SimFaultKind& kind) {
+  if (kind.parameter.empty()) return std::string(kind.name);
+  const std::string parameter = "=" + std::string(kind.parameter);
+  return std::string(kind.name) + (kind.is_optional ? "[" + parameter + "]" : parameter);
 }
 
 SimFault parse_sim_fault(std::string_view text) {
@@ -180,6 +207,7 @@ SimFault parse_sim_fault(std::string_view text) {
     if (written->parameter) throw UserError(begin + std::string(kind.name) + " takes no parameter.");
     return fault;
   }
+  if (!written->parameter && kind.is_optional) return fault;
   if (!written->parameter || !kind.read(*written->parameter, fault)) {
     throw UserError(begin + "expected " + spelled(kind) + "; " + std::string(kind.effect) + ".");
   }

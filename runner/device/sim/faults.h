@@ -24,6 +24,7 @@ struct SimFault {
     wrong_element,
     wrong_block,
     wrong_once,
+    wrong_on_device,
     wrong_tail,
     wrong_core,
     scaled,
@@ -43,6 +44,8 @@ struct SimFault {
   double factor = 1;        // of scaled: finite
   std::int64_t every = 1;   // of wrong_core: the blocks every - 1, 2 every - 1, ... of so many are wrong
   std::int64_t blocks = 1;  // at least every
+  double chance = 0;        // of wrong_once: that a run is wrong, each on its own; 0: the first run of the call is
+  std::int32_t device = 0;  // of wrong_on_device: the id of that device
 };
 
 // Which stored tensors a fault changes: one of the output and one of the gradients, or of the gradients alone. Those
@@ -53,6 +56,7 @@ struct SimFaultKind {
   SimFault::Kind kind;
   std::string_view name;            // "wrong-core"
   std::string_view parameter = {};  // as a reader is told to write it: "K/N"; empty: none
+  bool is_optional = false;         // the parameter may be left out
   std::string_view effect;          // a clause without a full stop
   // Takes the parameter; false if the text is not one.
   bool (*read)(std::string_view text, SimFault& fault) = nullptr;
@@ -66,6 +70,8 @@ struct SimFaultKind {
 // In the order in which they are listed.
 std::span<const SimFaultKind> sim_fault_kinds();
 const SimFaultKind& kind_of(const SimFault& fault);
+// As it is written: "wrong-core=K/N", "wrong-once[=P]".
+std::string spelled(const SimFaultKind& kind);
 
 // "Torch.matmul.*=acc-fp16", "*=scale=1.001". Throws UserError for anything else, with what there is.
 SimFault parse_sim_fault(std::string_view text);

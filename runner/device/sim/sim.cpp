@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <csignal>
 #include <functional>
-#include <mutex>
-#include <set>
+#include <string>
 
 #include "kernels/base/error.h"
 #include "kernels/evaluate/evaluate.h"
+#include "kernels/tensor/random.h"
 #include "runner/device/sim/other_inputs.h"
 
 namespace msrun {
@@ -86,7 +86,8 @@ void stop_process(Kind kind) {
 
 class SimDevice final : public Device {
  public:
-  explicit SimDevice(std::vector<SimFault> faults) : faults_(std::move(faults)) {}
+  SimDevice(std::vector<SimFault> faults, std::int32_t device_id, std::uint64_t seed)
+      : faults_(std::move(faults)), device_id_(device_id), seed_(seed) {}
 
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;
@@ -94,7 +95,7 @@ class SimDevice final : public Device {
     if (op == nullptr) throw SkipError("The simulated device has no " + std::string(device_call.operator_name) + ".");
     EvaluationOptions options;
     options.only_output = device_call.only_output;
-    const Faults faults = faults_of(call.name);
+    const Faults faults = faults_of(call.name, device_call.run);
     for (const SimFault* fault : faults) {
       stop_process(fault->kind);
       if (const auto change = kind_of(*fault).arithmetic) change(options.arithmetic);
@@ -109,25 +110,33 @@ class SimDevice final : public Device {
     }
     if (has(faults, Kind::missing_gradient_term)) leave_out_a_term(result, *op, call, options);
     for (const SimFault* fault : faults) {
-      if (kind_of(*fault).damage != nullptr) apply_damage(result, *fault, call.name);
+      if (kind_of(*fault).damage == nullptr) continue;
+      // What comes by chance comes at another place each time.
+      apply_damage(result, *fault, fault->chance > 0 ? run_name(call.name, device_call.run) : call.name);
     }
     return result;
   }
 
  private:
-  // Those that concern the call, each kind once: of two the first counts.
-  Faults faults_of(const std::string& name) {
+  static std::string run_name(const std::string& call, std::uint32_t run) {
+    return call + " run " + std::to_string(run);
+  }
+
+  // Those that concern this run of the call, each kind once: of two the first counts.
+  Faults faults_of(const std::string& name, std::uint32_t run) const {
     Faults faults;
     for (const SimFault& fault : faults_) {
       if (fnmatch(fault.pattern.c_str(), name.c_str(), 0) != 0 || has(faults, fault.kind)) continue;
-      if (fault.kind == Kind::wrong_once && !is_first_run(name)) continue;
+      if (fault.kind == Kind::wrong_once && !comes_in(fault, name, run)) continue;
+      if (fault.kind == Kind::wrong_on_device && fault.device != device_id_) continue;
       faults.push_back(&fault);
     }
     // One wrong element or a block of them.
     const bool block = has(faults, Kind::wrong_block);
     const bool element = has(faults, Kind::wrong_element);
     std::erase_if(faults, [&](const SimFault* fault) {
-      return (fault->kind == Kind::wrong_element && block) || (fault->kind == Kind::wrong_once && (block || element));
+      const bool sometimes = fault->kind == Kind::wrong_once || fault->kind == Kind::wrong_on_device;
+      return (fault->kind == Kind::wrong_element && block) || (sometimes && (block || element));
     });
     return faults;
   }
@@ -140,20 +149,21 @@ class SimDevice final : public Device {
       result.gradients[*at] = lacking->gradients[*at];
   }
 
-  bool is_first_run(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    return run_before_.insert(name).second;
+  bool comes_in(const SimFault& fault, const std::string& name, std::uint32_t run) const {
+    if (fault.chance == 0) return run == 0;
+    constexpr double keys = 0x1p64;
+    return static_cast<double>(random_key(seed_, run_name(name, run), "wrong-once")) < fault.chance * keys;
   }
 
   std::vector<SimFault> faults_;
-  std::mutex mutex_;
-  std::set<std::string> run_before_;  // calls with wrong-once
+  std::int32_t device_id_;
+  std::uint64_t seed_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_sim_device(std::vector<SimFault> faults) {
-  return std::make_unique<SimDevice>(std::move(faults));
+std::unique_ptr<Device> make_sim_device(std::vector<SimFault> faults, std::int32_t device_id, std::uint64_t seed) {
+  return std::make_unique<SimDevice>(std::move(faults), device_id, seed);
 }
 
 }  // namespace msrun

@@ -10,6 +10,9 @@
 
 namespace msrun {
 
-std::unique_ptr<Device> make_sim_device(std::vector<SimFault> faults);
+// seed: of the faults that come by chance; where and when they come also depends on the name of the call and the number
+// of its run.
+std::unique_ptr<Device> make_sim_device(std::vector<SimFault> faults, std::int32_t device_id = 0,
+                                        std::uint64_t seed = 0);
 
 }  // namespace msrun

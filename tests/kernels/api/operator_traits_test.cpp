@@ -45,6 +45,17 @@ TEST(OperatorTraits, BelongToEveryNameOfAnOperator) {
   EXPECT_EQ(find_in_any_namespace("no_such_api"), nullptr);
 }
 
+TEST(OperatorTraits, WhoseGradientsMayVaryMayHaveOutputsThatDoNot) {
+  const auto varies = [](const char* name) {
+    const OperatorTraits& traits = traits_of_call(name);
+    return std::pair(traits.outputs_vary(), traits.gradients_vary());
+  };
+  EXPECT_EQ(varies("Torch.matmul.0"), std::pair(false, false));
+  EXPECT_EQ(varies("Functional.embedding.0"), std::pair(false, true));
+  EXPECT_EQ(varies("Tensor.index_add_.0"), std::pair(true, true));
+  EXPECT_EQ(varies("Functional.dropout.0"), std::pair(true, true));
+}
+
 TEST(OperatorTraits, WhatOnlyCopiesIsNotAboutNumbers) {
   bool any = false;
   for (const ApiListing& entry : list_apis()) {

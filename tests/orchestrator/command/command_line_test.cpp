@@ -264,7 +264,7 @@ TEST(CommandLine, Choices) {
   EXPECT_EQ(usage_error_with_input({"--standard", "x"}), "--standard must be one of per_api, current, not x");
   EXPECT_EQ(usage_error_with_input({"--message-format", "x"}), "--message-format must be one of human, json, not x");
   EXPECT_EQ(usage_error_with_input({"--fail-on", "x"}),
-            "--fail-on must be one of error, warning, suspicious, skip, not x");
+            "--fail-on must be one of error, warning, suspicious, skip, unsteady, not x");
   EXPECT_EQ(usage_error_with_input({"--titles", "x"}), "--titles must be one of zh, cn, en, not x");
   EXPECT_EQ(usage_error_with_input({"--compat", "x"}), "--compat must be msprobe, not x");
 }

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 TEST(Retries, TheLastAttemptIsAlone) {
-  Retries retries(10, 2, {});
+  Retries retries(2, {});
   EXPECT_FALSE(retries.any_waiting());
   EXPECT_TRUE(retries.died(4, true));
   Retries::Batch batch = retries.next();
@@ -28,7 +28,7 @@ TEST(Retries, TheLastAttemptIsAlone) {
 }
 
 TEST(Retries, WhoIsNotToBlameRunsAgainHoweverOften) {
-  Retries retries(10, 1, {});
+  Retries retries(1, {});
   for (int i = 0; i < 50; ++i) {
     EXPECT_TRUE(retries.died(3, false));
     const Retries::Batch batch = retries.next();
@@ -39,14 +39,14 @@ TEST(Retries, WhoIsNotToBlameRunsAgainHoweverOften) {
 }
 
 TEST(Retries, NoneAreAllowed) {
-  Retries retries(10, 0, {});
+  Retries retries(0, {});
   EXPECT_TRUE(retries.died(1, false));
   EXPECT_FALSE(retries.died(2, true));
   EXPECT_THAT(retries.next().tasks, ElementsAre(1));
 }
 
 TEST(Retries, OneThatRunsAloneGoesFirst) {
-  Retries retries(10, 1, {});
+  Retries retries(1, {});
   retries.died(1, false);
   retries.died(2, true);
   retries.died(3, false);
@@ -57,7 +57,7 @@ TEST(Retries, OneThatRunsAloneGoesFirst) {
 }
 
 TEST(Retries, WhatIsTakenBackWaitsOnce) {
-  Retries retries(10, 1, {});
+  Retries retries(1, {});
   retries.died(1, false);
   retries.died(2, true);
   retries.take_back(1);
@@ -69,7 +69,7 @@ TEST(Retries, WhatIsTakenBackWaitsOnce) {
 }
 
 TEST(Retries, TheLastAttemptStaysAloneIfItComesToNothing) {
-  Retries retries(10, 1, {});
+  Retries retries(1, {});
   EXPECT_TRUE(retries.died(4, true));
   EXPECT_TRUE(retries.next().alone);
   EXPECT_TRUE(retries.died(4, false));
@@ -82,7 +82,7 @@ TEST(Retries, TheLastAttemptStaysAloneIfItComesToNothing) {
 }
 
 TEST(Retries, ACallIsNotToBlameForBeingStoppedUnlessThereIsNoEndToIt) {
-  Retries retries(10, 1, {});
+  Retries retries(1, {});
   int stops = 0;
   while (!retries.stopped_too_often(3)) ASSERT_LT(++stops, 100);
   EXPECT_EQ(stops, 10);
@@ -90,7 +90,7 @@ TEST(Retries, ACallIsNotToBlameForBeingStoppedUnlessThereIsNoEndToIt) {
 }
 
 TEST(Retries, SuspectsOfEarlierRunsComeLastOneByOne) {
-  Retries retries(10, 2, {7, 2});
+  Retries retries(2, {7, 2});
   EXPECT_FALSE(retries.any_waiting());
   ASSERT_TRUE(retries.any_last());
   EXPECT_EQ(retries.release_last(), 7U);

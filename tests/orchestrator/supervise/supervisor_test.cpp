@@ -64,6 +64,7 @@ class Recorder final : public ProgressView {
   void api_result(const ApiResult& result) override {
     verdicts[result.name] = status_text(result.forward);
     messages[result.name] = result.message;
+    if (result.agreement) agreements[result.name] = *result.agreement;
   }
   void runner_died(const RunnerDied& event) override { deaths.push_back(event); }
   void progress(const ProgressState&) override {}
@@ -77,6 +78,7 @@ class Recorder final : public ProgressView {
 
   std::map<std::string, std::string> verdicts;
   std::map<std::string, std::string> messages;
+  std::map<std::string, Agreement> agreements;
   std::vector<RunnerDied> deaths;
 };
 
@@ -153,6 +155,10 @@ class SupervisorTest : public ::testing::Test {
 
   RunEnd run() {
     ResultStore results(plan_.size(), seen_);
+    if (on_all_devices_) {
+      results.join(
+          WorkItems(static_cast<std::uint32_t>(plan_.size()), static_cast<std::uint32_t>(options_.devices.size())));
+    }
     Supervisor supervisor(plan_, options_, results, seen_);
     const RunEnd end = supervisor.run();
     results.finish();
@@ -180,6 +186,7 @@ class SupervisorTest : public ::testing::Test {
   testing::TemporaryDirectory scratch_;
   Plan plan_;
   SupervisorOptions options_;
+  bool on_all_devices_ = false;
   Recorder seen_;
 };
 
@@ -208,6 +215,20 @@ TEST_P(AtEveryStep, ADeathCostsNoResult) {
     EXPECT_LE(shared().passes_left.load(), 0) << "the step was not passed";
     expect_all_passed();
     EXPECT_THAT(seen_.reasons(), Contains("killed by signal 9 (SIGKILL)"));
+  }
+}
+
+TEST_P(AtEveryStep, ADeathCostsNoResultOfCallsForAllDevices) {
+  on_all_devices_ = true;
+  options_.processors = 2;
+  crash_once();
+  set_trap(step(), SIGKILL, 1);
+  EXPECT_EQ(run(), RunEnd::complete);
+  EXPECT_LE(shared().passes_left.load(), 0) << "the step was not passed";
+  expect_all_passed();
+  for (const auto& [name, agreement] : seen_.agreements) {
+    EXPECT_EQ(agreement.verdict, Agreement::Verdict::same) << name;
+    EXPECT_THAT(agreement.answers, SizeIs(4)) << name;
   }
 }
 
@@ -291,6 +312,71 @@ TEST_F(SupervisorTest, DevicesThatCannotBeMadeAreGivenUp) {
   EXPECT_EQ(run(), RunEnd::no_devices);
   EXPECT_THAT(seen_.verdicts, IsEmpty());
   EXPECT_THAT(seen_.reasons(), Each("ended with exit code 0"));
+}
+
+// The device id of a call's answer that is blamed alone; -1 if none or several are.
+int blamed_device(const Agreement& agreement) {
+  int device = -1;
+  for (const DeviceAnswer& answer : agreement.answers) {
+    if (answer.blamed && device >= 0) return -1;
+    if (answer.blamed) device = answer.device;
+  }
+  return device;
+}
+
+TEST_F(SupervisorTest, ACallThatOneDeviceOfAllCannotRunNamesThatDevice) {
+  on_all_devices_ = true;
+  options_.retries = 0;
+  options_.make_device = [](const DeviceSeat& seat) {
+    return std::make_unique<TestDevice>(
+        [id = seat.device_id](const std::string& name) {
+          if (id == 2 && name == "Functional.relu.5") raise(SIGSEGV);
+        },
+        nullptr);
+  };
+  EXPECT_EQ(run(), RunEnd::complete);
+  EXPECT_THAT(seen_.verdicts, SizeIs(calls));
+  for (const auto& [name, agreement] : seen_.agreements) {
+    EXPECT_EQ(blamed_device(agreement), name == "Functional.relu.5" ? 2 : -1) << name;
+  }
+  EXPECT_THAT(seen_.agreements["Functional.relu.5"].reason, HasSubstr("killed by signal 11"));
+}
+
+TEST_F(SupervisorTest, TheRightOneOfTwoDevicesIsNamedByAFurtherCheck) {
+  on_all_devices_ = true;
+  options_.devices = {0, 1};
+  options_.threads = {2, 2};
+  options_.make_device = [](const DeviceSeat& seat) {
+    return make_sim_device({parse_sim_fault("*=wrong-on-device=1")}, seat.device_id);
+  };
+  EXPECT_EQ(run(), RunEnd::complete);
+  EXPECT_THAT(seen_.agreements, SizeIs(calls));
+  for (const auto& [name, agreement] : seen_.agreements) EXPECT_EQ(blamed_device(agreement), 1) << name;
+}
+
+// With three or more the fewer are named; whose values are judged does not matter.
+TEST_F(SupervisorTest, TheRightDeviceIsNamedEachTime) {
+  on_all_devices_ = true;
+  options_.threads = {1, 1, 1, 1};
+  for (const int sick : {0, 1, 2, 3}) {
+    options_.make_device = [sick](const DeviceSeat& seat) {
+      return make_sim_device({parse_sim_fault("*=wrong-on-device=" + std::to_string(sick))}, seat.device_id);
+    };
+    seen_ = {};
+    EXPECT_EQ(run(), RunEnd::complete);
+    EXPECT_THAT(seen_.agreements, SizeIs(calls));
+    for (const auto& [name, agreement] : seen_.agreements) EXPECT_EQ(blamed_device(agreement), sick) << name;
+  }
+}
+
+TEST_F(SupervisorTest, ADeviceThatIsGivenUpLeavesCallsForAllUnfinished) {
+  on_all_devices_ = true;
+  options_.make_device = [](const DeviceSeat& seat) -> std::unique_ptr<Device> {
+    if (seat.device_id == 3) _exit(0);
+    return make_sim_device({});
+  };
+  EXPECT_EQ(run(), RunEnd::no_devices);
+  EXPECT_THAT(seen_.verdicts, IsEmpty());
 }
 
 TEST_F(SupervisorTest, ACallThatIsOverItsTimeIsStillBlamed) {

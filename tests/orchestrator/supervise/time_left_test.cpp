@@ -38,7 +38,7 @@ class TimeLeftTest : public ::testing::Test {
  protected:
   std::array<std::uint32_t, 0> order_{};
   QueueMemory memory_{order_, 1, 0, 4};
-  TimeLeft left_{PlanView(), memory_.view(), 4};
+  TimeLeft left_{PlanView(), {}, {memory_.view()}, 4};
 };
 
 // Small calls that each take a hundred times what was planned, beside a large one that does not.

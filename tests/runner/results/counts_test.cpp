@@ -62,6 +62,36 @@ TEST(VerdictCountsTest, WhatRoundingDoesNotExplainIsSuspicious) {
   EXPECT_EQ(counts.suspicious(), 1U);
 }
 
+TEST(VerdictCountsTest, WhatIsNotTheSameEachTimeIsSuspiciousUnlessDeclared) {
+  ApiResult result = of_status(pass, pass);
+  result.repeats = {3, 0, false};
+  VerdictCounts counts;
+  counts.add(result);
+  EXPECT_EQ(counts.suspicious() + counts.unsteady + counts.varying, 0U);
+  result.repeats->different = 1;
+  counts.add(result);
+  EXPECT_EQ(counts.unsteady, 1U);
+  EXPECT_EQ(counts.suspicious(), 1U);
+  result.repeats->may_vary = true;
+  counts.add(result);
+  EXPECT_EQ(counts.varying, 1U);
+  EXPECT_EQ(counts.suspicious(), 1U);
+  result.agreement = {Agreement::Verdict::undecided, "", "", {}};
+  counts.add(result);
+  EXPECT_EQ(counts.devices_differ, 1U);
+  EXPECT_EQ(counts.suspicious(), 2U);
+  // One whose values are suspicious as well counts once.
+  result.forward = error;
+  counts.add(result);
+  EXPECT_EQ(counts.suspicious(), 3U);
+  // Where there is no verdict there is nothing to suspect, but the finding stands.
+  result = of_status(skip, skip);
+  result.agreement = {Agreement::Verdict::blamed, "", "", {}};
+  counts.add(result);
+  EXPECT_EQ(counts.suspicious(), 3U);
+  EXPECT_EQ(counts.devices_differ, 3U);
+}
+
 ApiResult of_outcome(Outcome outcome) {
   ApiResult result = of_status(skip, skip);
   result.outcome = outcome;

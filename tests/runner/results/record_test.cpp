@@ -134,8 +134,11 @@ TEST(Records, AreWhatTheFormatSays) {
   result.mistrust = Mistrust::nothing_compared;
   result.outcome = Outcome::failed_to_run;
   result.tested_on = TestedOn::recorded;
+  result.checksums.outputs = {9};
+  result.repeats = {3, 1, false, "of", ""};
+  result.agreement = {Agreement::Verdict::blamed, "", "", {{2, 8, true}}};
   EXPECT_EQ(encode(result),
-            "\x01\x03R\xD2"
+            "\x01\x04R\xD2"
             "\xAC\x02"                          // task
             "\x0BTorch.add.0"                   // name
             "\x01"                              // device
@@ -148,6 +151,10 @@ TEST(Records, AreWhatTheFormatSays) {
             "\0"                                // no finding of an overflow check
             "\x03\x02"                          // failed to run, tested on what was recorded
             "\1\6"                              // an output is beyond rounding, nothing was compared
+            "\1\x09\0\0\0\0\0\0\0"              // the checksum of one output
+            "\0"                                // no gradients
+            "\1\3\1\0\2of\0"                    // one of three runs differs: of
+            "\1\3\0\0\1\4\x08\0\0\0\0\0\0\0\1"  // a device is to blame: 2, which gave 8
             "\0"                                // no rows of the forward
             "\x01"                              // one of the backward
             "\x01"
@@ -164,7 +171,7 @@ TEST(Records, AreWhatTheFormatSays) {
 std::string in_version_1(const ApiResult& result) {
   std::string bytes = encode(result);
   bytes[1] = 1;
-  bytes.erase(bytes.size() - 6, 4);
+  bytes.erase(bytes.size() - 10, 8);
   return bytes;
 }
 
@@ -176,11 +183,26 @@ TEST(Records, OfVersion2SayNothingOfTrust) {
   result.mistrust = Mistrust::constant;
   std::string bytes = encode(result);
   bytes[1] = 2;
-  bytes.erase(bytes.size() - 4, 2);
+  bytes.erase(bytes.size() - 8, 6);
   const ApiResult read = decode_result(bytes);
   EXPECT_EQ(read.outcome, Outcome::failed_to_run);
   EXPECT_FALSE(read.beyond_rounding);
   EXPECT_EQ(read.mistrust, Mistrust::none);
+}
+
+TEST(Records, OfVersion3SayNothingOfRunsAndDevices) {
+  ApiResult result;
+  result.name = "Torch.add.0";
+  result.mistrust = Mistrust::constant;
+  std::string bytes = encode(result);
+  bytes[1] = 3;
+  // Two lists and two options in front of the two lists of rows.
+  bytes.erase(bytes.size() - 6, 4);
+  const ApiResult read = decode_result(bytes);
+  EXPECT_EQ(read.mistrust, Mistrust::constant);
+  EXPECT_EQ(read.checksums, Checksums());
+  EXPECT_FALSE(read.repeats);
+  EXPECT_FALSE(read.agreement);
 }
 
 TEST(Records, OfVersion1HaveTheOutcomeThatTheirReasonTells) {
@@ -225,7 +247,7 @@ TEST(Records, OfVersion2HaveNoDifferences) {
   // of the 11 bytes of lists and row.
   bytes.pop_back();
   bytes.erase(bytes.size() - 19 - 3, 3);
-  bytes.erase(bytes.size() - 19 - 11 - 2, 2);
+  bytes.erase(bytes.size() - 19 - 11 - 6, 6);
   const ApiResult read = decode_result(bytes);
   expect_equal(read.backward_rows, result.backward_rows);
   result.backward_rows[0].difference = varied_difference(9);
@@ -270,9 +292,9 @@ TEST(Records, WithValuesOutOfRangeAreRefused) {
 
 TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
   std::string result = encode(skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable));
-  result[1] = 4;
+  result[1] = 5;
   EXPECT_EQ(error_of([&] { decode_record(result); }),
-            "a result of version 4, which a later msrun has written; this one reads up to version 3");
+            "a result of version 5, which a later msrun has written; this one reads up to version 4");
   result[1] = 0;
   EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
   const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };

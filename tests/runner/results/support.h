@@ -44,6 +44,14 @@ inline std::vector<ApiResult> varied_results(std::uint32_t count) {
     result.message = task % 7 == 0 ? std::string(200'000, 'm') : "message " + std::to_string(task % 11);
     result.times = {task, std::uint64_t{1} << (task % 64), 127 + task, UINT64_MAX - task};
     result.inputs = task * 0x9E3779B97F4A7C15U;
+    for (std::uint32_t i = 0; i < task % 4; ++i) result.checksums.outputs.push_back(result.inputs + i);
+    for (std::uint32_t i = 0; i < task % 3; ++i) result.checksums.gradients.push_back(i * result.inputs);
+    if (task % 4 == 1) result.repeats = {2 + task, task, task % 8 == 1, std::string(task % 5, 'o'), "problem"};
+    if (task % 4 > 1) {
+      result.agreement = {static_cast<Agreement::Verdict>(task / 4 % 4), "output", std::string(task % 3, 'r'), {}};
+      for (std::int32_t i = 0; i < static_cast<std::int32_t>(task % 5); ++i)
+        result.agreement->answers.push_back({i, result.inputs, i == 2});
+    }
     result.rounding_only = task % 2 == 1;
     result.outcome = static_cast<Outcome>(task / 2 % 4);
     result.tested_on = static_cast<TestedOn>(task / 3 % 4);

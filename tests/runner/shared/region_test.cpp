@@ -84,7 +84,7 @@ TEST(SharedQueue, StopKeepsTasksInTheQueue) {
   EXPECT_FALSE(queue.any_left());
   EXPECT_FALSE(queue.take(queue.slots[0]));
   EXPECT_EQ(queue.slots[0].task.load(), WorkerSlot::idle);
-  EXPECT_EQ(queue.control->cursor.load(), 1U);
+  EXPECT_EQ(queue.lane->cursor.load(), 1U);
 }
 
 TEST(SharedQueue, AdmitsOneOversizedTaskAtATime) {
@@ -183,7 +183,7 @@ TEST(SharedQueue, ADeathAtAnyStepLosesNothing) {
     int status = 0;
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
     const std::uint32_t held = queue.slots[0].task.load();
-    const bool taken = queue.control->cursor.load() == 1;
+    const bool taken = queue.lane->cursor.load() == 1;
     EXPECT_TRUE(held == 7 || !taken) << held;
     queue.release(queue.slots[0]);
     EXPECT_EQ(queue.tokens_in_use(), 0U);

@@ -59,6 +59,10 @@ TEST(SimFaults, TakeParameters) {
   EXPECT_EQ(core.kind, Kind::wrong_core);
   EXPECT_EQ(core.every, 4);
   EXPECT_EQ(core.blocks, 32);
+  EXPECT_EQ(parse_sim_fault("*=wrong-once").chance, 0);
+  EXPECT_EQ(parse_sim_fault("*=wrong-once=0.25").chance, 0.25);
+  EXPECT_EQ(parse_sim_fault("*=wrong-once=1").chance, 1);
+  EXPECT_EQ(parse_sim_fault("*=wrong-on-device=12").device, 12);
 }
 
 TEST(SimFaults, SayWhatAParameterMustBe) {
@@ -70,6 +74,16 @@ TEST(SimFaults, SayWhatAParameterMustBe) {
   for (const char* wrong : {"", "=4", "=/", "=4/", "=/4", "=0/4", "=5/4", "=-1/4", "=1/65537", "=1.5/3", "=1/2/3"}) {
     EXPECT_THAT(refusal(std::string("*=wrong-core") + wrong), HasSubstr("expected wrong-core=K/N; every K-th of N"))
         << wrong;
+  }
+}
+
+TEST(SimFaults, SayWhatAChanceAndADeviceMustBe) {
+  for (const char* wrong : {"=", "=0", "=-0.1", "=1.01", "=nan", "=x"}) {
+    EXPECT_THAT(refusal(std::string("*=wrong-once") + wrong), HasSubstr("expected wrong-once[=P]; as wrong-element"))
+        << wrong;
+  }
+  for (const char* wrong : {"", "=", "=-1", "=1.5", "=x", "=99999999999"}) {
+    EXPECT_THAT(refusal(std::string("*=wrong-on-device") + wrong), HasSubstr("expected wrong-on-device=ID")) << wrong;
   }
 }
 

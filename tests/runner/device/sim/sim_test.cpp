@@ -43,7 +43,9 @@ struct Call {
     materialised.gradients = std::move(gradients);
   }
 
-  DeviceResult run(Device& device) const { return device.run({materialised, op->name, op->traits(), std::nullopt}); }
+  DeviceResult run(Device& device, std::uint32_t number = 0) const {
+    return device.run({materialised, op->name, op->traits(), std::nullopt, number});
+  }
   DeviceResult run(const std::vector<const char*>& faults) const {
     std::vector<SimFault> parsed;
     for (const char* fault : faults) parsed.push_back(parse_sim_fault(fault));
@@ -182,7 +184,30 @@ TEST(SimDevice, OneElementGivesWayToABlock) {
   const auto device = make_sim_device({parse_sim_fault("*=wrong-once")});
   const Value first = product().run(*device).output;
   EXPECT_TRUE(same(first, product().run({"*=wrong-element"}).output));
-  EXPECT_TRUE(same(product().run(*device).output, product().run(std::vector<const char*>{}).output));
+  EXPECT_TRUE(same(product().run(*device, 1).output, product().run(std::vector<const char*>{}).output));
+}
+
+TEST(SimDevice, IsWrongByChanceAsOftenAsAsked) {
+  const Call call = product();
+  const Value right = call.run(std::vector<const char*>{}).output;
+  const auto device = make_sim_device({parse_sim_fault("*=wrong-once=0.25")}, 0, 7);
+  int wrong = 0;
+  constexpr int runs = 2000;
+  for (std::uint32_t number = 0; number < runs; ++number) {
+    const Value output = call.run(*device, number).output;
+    wrong += same(output, right) ? 0 : 1;
+    EXPECT_TRUE(number >= 10 || same(output, call.run(*device, number).output));
+  }
+  // Four standard deviations.
+  EXPECT_NEAR(wrong, runs / 4, 78);
+}
+
+TEST(SimDevice, IsWrongOnTheDeviceThatIsNamed) {
+  const Value right = product().run(std::vector<const char*>{}).output;
+  for (const std::int32_t id : {0, 2, 3}) {
+    const auto device = make_sim_device({parse_sim_fault("*=wrong-on-device=2")}, id);
+    EXPECT_EQ(same(product().run(*device).output, right), id != 2) << id;
+  }
 }
 
 }  // namespace
