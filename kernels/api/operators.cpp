@@ -150,7 +150,10 @@ const Operator* find_operator(std::string_view type, std::string_view api) {
     if (found != names->second.end()) return found->second;
   }
   const auto* follower = std::ranges::find(followers, type, &decltype(followers)::value_type::first);
-  return follower == followers.end() ? nullptr : find_operator(follower->second, api);
+  if (follower != followers.end()) return find_operator(follower->second, api);
+  // Functions of torch.special are those of torch under their own names.
+  constexpr std::string_view special = "special.";
+  return type == "Torch" && api.starts_with(special) ? find_operator(type, api.substr(special.size())) : nullptr;
 }
 
 const OperatorTraits& traits_of(const ApiName& name) {
