@@ -192,7 +192,7 @@ std::uint64_t digest_of(const Checksums& checksums) {
   std::uint64_t digest = fnv1a_start;
   for (const auto* list : {&checksums.outputs, &checksums.gradients}) {
     const std::string_view bytes(reinterpret_cast<const char*>(list->data()), list->size() * sizeof(std::uint64_t));
-    digest = fnv1a(bytes, digest);
+    digest = fnv1a(bytes, fnv1a(std::to_string(list->size()), digest));
   }
   return digest == 0 ? 1 : digest;
 }
