@@ -19,6 +19,8 @@ constexpr std::size_t first_noise_samples = 2;
 constexpr std::size_t most_noise_samples = 8;
 // So many times beyond what few samples explain, more of them would change nothing.
 constexpr double hopeless_share = 100;
+// Below, that arithmetic of some kind gives the device's elements could be chance.
+constexpr std::int64_t enough_elements = 8;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
 constexpr double slack_of_large_calls = 8;
 
@@ -200,10 +202,27 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   return judged.stored;
 }
 
+bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select,
+                                    const Judged& judged) {
+  const Tensor& device = comparison.pairs[row].device;
+  if (judged.fit.beyond + judged.fit.misrounded < enough_elements) return false;
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  static constexpr std::array faults{Arithmetic{.summation = {.accumulator = Accumulator::float16}},
+                                     Arithmetic{.summation = {.drops_last = true}},
+                                     Arithmetic{.summation = {}, .rounds_to_zero = true}};
+  return std::ranges::any_of(faults, [&](const Arithmetic& arithmetic) {
+    // The only one that a CPU may have, for float16.
+    if (device.dtype() == DType::float16 && arithmetic.summation.accumulator == Accumulator::float16) return false;
+    const std::optional<Tensor> tensor = computed_with(arithmetic, comparison, row, select);
+    return tensor && !(sound && bitwise_equal(*sound, *tensor)) &&
+           is_acceptable(fit_rounding(*tensor, device, judged.model), judged.count);
+  });
+}
+
 bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   const auto& [bench, device] = comparison.pairs[row];
   const DType dtype = device.dtype();
-  if (!may_be_cpu_ || !is_half(dtype)) return false;
+  if (!may_be_cpu_ || !is_half(dtype) || errs_as_no_cpu_does(comparison, row, select, judged)) return false;
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   SumModel model = judged.model;
   model.nearest = false;

@@ -60,6 +60,8 @@ class Explainer {
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more
   // than that.
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // Whether faulty arithmetic that no CPU has gives the device's result.
+  bool errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
   // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
   // the device does: so do the kernels of CPUs, and operators that are composed of others.
   bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);

@@ -69,6 +69,16 @@ Tensor move_nearby(const Tensor& tensor, RandomWords& source) {
   });
 }
 
+// A call of float32 tensors that stays one.
+MaterialisedCall kept_in_float32(MaterialisedCall call) {
+  call.autocast = false;
+  for (auto& [key, value] : call.kwargs) {
+    const DType* dtype = value.get<DType>();
+    if (dtype != nullptr && *dtype == DType::float64) value = DType::float32;
+  }
+  return call;
+}
+
 // Masks and indices cost nothing beside them.
 double floating_elements(const MaterialisedCall& call) {
   double total = 0;
@@ -149,29 +159,20 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
   try {
     while (results.size() < samples) {
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(results.size())));
-      MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
+      const MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
         if (!is_floating(tensor.dtype())) return tensor;
         return move_nearby(how.in_float32 ? tensor.to(DType::float32) : tensor, words);
       });
-      if (how.in_float32) {
-        call.autocast = false;
-        for (auto& [key, value] : call.kwargs) {
-          if (const DType* dtype = value.get<DType>(); dtype != nullptr && is_floating(*dtype)) value = DType::float32;
-        }
-      }
       EvaluationOptions options;
       options.only_output = benchmark_options_.only_output;
       options.adjust_gradients = benchmark_options_.adjust_gradients;
       options.last_step = benchmark_options_.last_step;
-      options.arithmetic = how.arithmetic;
-      const auto rounded_result = [&] {
-        const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
-        return evaluate(op_, call, options);
-      };
-      Evaluation rounded = rounded_result();
-      options.arithmetic = {};
       options.benchmark = true;
-      results.push_back({evaluate(op_, call, options), std::move(rounded)});
+      Evaluation bench = evaluate(op_, call, options);
+      options.benchmark = false;
+      options.arithmetic = how.arithmetic;
+      const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
+      results.push_back({std::move(bench), evaluate(op_, how.in_float32 ? kept_in_float32(call) : call, options)});
     }
   } catch (const SkipError&) {
     unchangeable_ = true;

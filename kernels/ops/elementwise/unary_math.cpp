@@ -8,6 +8,7 @@
 #include "kernels/numeric/error_function.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/special_functions.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -55,15 +56,29 @@ Var tan(const Var& x) {
       x, [](auto a) { return std::tan(a); },
       [](auto, auto y, auto g) { return g * conjugate(decltype(y){1} + y * y); });
 }
+
+// 1 - a^2, of which a device may fuse the two operations or not.
+template <class T>
+T one_less_square(T a, std::uint32_t seed) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (seed != 0) return T{1} - off_by_a_place(a * a, seed);
+  }
+  return T{1} - a * a;
+}
+
 Var asin(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::asin(a); },
-      [](auto a, auto, auto g) { return quotient(g, conjugate(std::sqrt(decltype(a){1} - a * a))); });
+      [seed = roughness()](auto a, auto, auto g) {
+        return quotient(g, conjugate(std::sqrt(one_less_square(a, seed))));
+      });
 }
 Var acos(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::acos(a); },
-      [](auto a, auto, auto g) { return quotient(-g, conjugate(std::sqrt(decltype(a){1} - a * a))); });
+      [seed = roughness()](auto a, auto, auto g) {
+        return quotient(-g, conjugate(std::sqrt(one_less_square(a, seed))));
+      });
 }
 Var atan(const Var& x) {
   return complex_unary(
@@ -91,7 +106,7 @@ Var acosh(const Var& x) {
 Var atanh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::atanh(a); },
-      [](auto a, auto, auto g) { return quotient(g, conjugate(decltype(a){1} - a * a)); });
+      [seed = roughness()](auto a, auto, auto g) { return quotient(g, conjugate(one_less_square(a, seed))); });
 }
 
 Var exp2(const Var& x) {

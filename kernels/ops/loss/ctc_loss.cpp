@@ -6,6 +6,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/loss/loss.h"
 
@@ -187,6 +188,8 @@ Var ctc_loss(const Bound& args) {
     const auto length = static_cast<double>(std::max<std::int64_t>(problem.samples[n].target_length(), 1));
     factors[n] = 1 / (length * static_cast<double>(samples));
   }
+  // Each step in time adds up three probabilities for every position.
+  for (const Sample& sample : problem.samples) note_sums(3 * sample.time, std::ssize(sample.extended));
   Tensor result(problem.log_probs.dtype(), shape);
   visit_compute(problem.log_probs.dtype(), [&](auto element) {
     using T = decltype(element);

@@ -124,6 +124,18 @@ TEST(HalfSteps, HideNoFault) {
   }
 }
 
+// Arithmetic that no CPU has, which errs by less than such steps do.
+TEST(HalfSteps, AreNoneWhereADeviceErredOtherwise) {
+  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16);
+  call.has_backward = false;
+  EvaluationOptions options;
+  options.arithmetic.summation.accumulator = Accumulator::float16;
+  EXPECT_TRUE(is_suspicious(check_on(true, call, options, {})));
+  options.arithmetic = {};
+  options.arithmetic.rounds_to_zero = true;
+  EXPECT_TRUE(is_suspicious(check_on(true, call, options, {})));
+}
+
 // float32 has no such kernels.
 TEST(HalfSteps, AreOfHalfTypesOnly) {
   EvaluationOptions narrow_sums;
