@@ -240,7 +240,7 @@ class Command {
     const std::string program = program_beside("op_generate");
     if (Interrupts::came() || access(program.c_str(), X_OK) != 0) return {};
     const std::string folder = join_path(folder_.path(), best.name);
-    const std::string log = join_path(folder_.work(), "log");
+    const std::string log = join_path(folder_.work(), "script.log");
     try {
       const int code = run_program(
           {program, "--api", options_.api, "-i", join_path(folder, "dump.json"), "-o", folder, "--data_mode",

@@ -1,0 +1,383 @@
+// shrink: planted faults, recorded results and a damaged torch are shrunk to recordings that fail for the same cause
+// when msrun runs them alone; what cannot be shrunk, and interrupts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "journal/file.h"
+#include "kernels/io/dump/dump_json.h"
+#include "kernels/io/stored/tensor_file.h"
+#include "kernels/io/torch/pt_file.h"
+#include "runner/results/journal_records.h"
+#include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
+#include "tests/support/torch_python.h"
+#include "tests/tools/shrink/planted_faults.h"
+#include "tools/shrink/cause.h"
+
+namespace msrun::testing {
+namespace {
+
+using shrink::Cause;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Words = std::vector<std::string>;
+
+Finished run_shrink(const Words& words, const TemporaryDirectory& scratch) {
+  return run_tool("shrink", words, scratch.path());
+}
+
+// The result of the one call of a recording that msrun runs.
+std::optional<ApiResult> result_of(const fs::path& dump_json, const Words& options, const TemporaryDirectory& scratch) {
+  static int runs = 0;
+  const std::string out = scratch / ("check" + std::to_string(++runs));
+  Words words{"-api_info", dump_json.string(), "-o", out, "-n", "1"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Finished run = msrun(words, scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  std::optional<ApiResult> found;
+  const auto source = journal::open_source(only_file(out, "accuracy_checking_2"));
+  read_records(
+      *source,
+      {.result = [&](ApiResult&& result) { found = std::move(result); }, .attempt = {}, .time = {}, .unreadable = {}});
+  return found;
+}
+
+struct Contents {
+  std::int64_t elements = 0;  // of the arguments
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::vector<std::string> files;
+};
+
+Contents contents_of(const fs::path& dump_json) {
+  Contents contents;
+  DumpReader reader(dump_json.string());
+  reader.read([&](std::string_view name, DumpEntry&& entry) {
+    const bool forward = name.ends_with(".forward");
+    const auto see = [&](const Value& leaf) {
+      const TensorSpec* spec = recorded_tensor(leaf);
+      if (spec == nullptr) return;
+      contents.shapes.push_back(spec->shape);
+      contents.files.push_back(spec->data_name);
+      contents.elements += forward ? static_cast<std::int64_t>(recorded_elements(*spec)) : 0;
+    };
+    for_each_leaf(entry.args, see);
+    for_each_leaf(entry.kwargs, see);
+    for_each_leaf(entry.grad_inputs, see);
+  });
+  return contents;
+}
+
+// Zero elements of the files that a recording names.
+std::int64_t zeros_of(const fs::path& folder) {
+  std::int64_t zeros = 0;
+  for (const std::string& file : contents_of(folder / "dump.json").files) {
+    const Tensor tensor = read_tensor_file((folder / "dump_tensor_data" / file).string()).to(DType::float64);
+    for (std::int64_t i = 0; i < tensor.numel(); ++i) zeros += tensor.item(i) == 0 ? 1 : 0;
+  }
+  return zeros;
+}
+
+class PlantedFaults : public ::testing::TestWithParam<PlantedFault> {};
+
+TEST_P(PlantedFaults, FailAloneForTheSameCauseWhenTheyAreSmall) {
+  const TemporaryDirectory scratch;
+  const PlantedFault& planted = GetParam();
+  const std::string name = planted.call + ".0";
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  const Words options{"--backend", "sim", "--sim-fault", "*=" + planted.fault};
+  const std::optional<ApiResult> before = result_of(dump_json, options, scratch);
+  ASSERT_TRUE(before);
+  const std::optional<Cause> cause = shrink::cause_of(*before);
+  ASSERT_TRUE(cause) << "is not suspicious before it is shrunk";
+
+  Words words{"--api", name, "-i", dump_json, "-o", scratch / "small"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Finished run = run_shrink(words, scratch);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  std::cout << run.out;
+  EXPECT_THAT(scratch.names(), Contains("small"));
+  EXPECT_FALSE(fs::exists(scratch / "small" / ".work"));
+  EXPECT_THAT(read_file(scratch / "small" / "README.txt"), HasSubstr("msrun -api_info smallest/dump.json"));
+
+  const Contents original = contents_of(dump_json);
+  for (const char* folder : {"smallest", "same_shape"}) {
+    const fs::path written = scratch / "small" / folder / "dump.json";
+    const std::optional<ApiResult> after = result_of(written, options, scratch);
+    ASSERT_TRUE(after);
+    EXPECT_TRUE(shrink::shows(*after, *cause)) << folder << ": " << cause->message;
+    const Contents contents = contents_of(written);
+    if (std::string(folder) == "same_shape") {
+      EXPECT_EQ(contents.shapes, original.shapes);
+    } else {
+      EXPECT_LE(static_cast<double>(contents.elements), planted.share * static_cast<double>(original.elements));
+    }
+  }
+}
+
+// The first of them show each kind of step; the whole list takes a quarter of an hour and runs with MSRUN_SHRINK_ALL.
+std::vector<PlantedFault> faults_to_try() {
+  std::vector<PlantedFault> faults = planted_faults();
+  constexpr std::size_t usual = 6;
+  if (std::getenv("MSRUN_SHRINK_ALL") == nullptr) faults.resize(usual);
+  return faults;
+}
+
+std::string test_name(const ::testing::TestParamInfo<PlantedFault>& info) {
+  std::string name = info.param.call + "_" + info.param.fault + (info.param.dtype == "float32" ? "" : "_half");
+  std::ranges::replace_if(
+      name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, PlantedFaults, ::testing::ValuesIn(faults_to_try()), test_name);
+
+PlantedFault small_sum() {
+  return {"Torch.add", tensor_json("[12, 10]") + "," + tensor_json("[12, 10]"), {}, "[12, 10]", "wrong-element"};
+}
+
+TEST(Shrink, TakesCallAndOptionsFromTheJournalOfARun) {
+  const TemporaryDirectory scratch;
+  const std::string dump_json = scratch.write("dump.json", dump_of(small_sum()));
+  const Finished run = msrun({"-api_info", dump_json, "-o", scratch / "out", "--sim-fault", "Torch.add.*=wrong-element",
+                              "--seed", "7", "-n", "2", "-d", "3", "1"},
+                             scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Finished shrunk = run_shrink({"--api", "Torch.add.0", "-i", scratch / "out", "-o", scratch / "small"}, scratch);
+  ASSERT_EQ(shrunk.exit_code, 0) << shrunk.err;
+  EXPECT_EQ(shrunk.err, "");
+  EXPECT_THAT(shrunk.out, StartsWith("Torch.add.0 on sim: forward.output.0: Not explained by rounding: 1 of 120 "));
+  EXPECT_THAT(shrunk.out, HasSubstr("One element of 120 differs"));
+  const std::string readme = read_file(scratch / "small" / "README.txt");
+  EXPECT_THAT(readme, HasSubstr("--sim-fault 'Torch.add.*=wrong-element' --seed 7"));
+  EXPECT_THAT(readme, HasSubstr(" -d "));
+  // One element is told from others where there are three.
+  EXPECT_LE(contents_of(scratch / "small" / "smallest" / "dump.json").elements, 6);
+  EXPECT_EQ(zeros_of(scratch / "small" / "same_shape"), 240);
+}
+
+TEST(Shrink, RefusesWhatItCannotShrink) {
+  const TemporaryDirectory scratch;
+  const std::string dump_json = scratch.write("dump.json", dump_of(small_sum()));
+  const auto attempt = [&](const Words& words) { return run_shrink(words, scratch); };
+  const std::string out = scratch / "small";
+
+  const Finished sound = attempt({"--api", "Torch.add.0", "-i", dump_json, "-o", out, "--backend", "sim"});
+  EXPECT_EQ(sound.exit_code, 1);
+  EXPECT_EQ(sound.err, "shrink: Torch.add.0 is not suspicious on sim\n");
+  EXPECT_FALSE(fs::exists(out));
+
+  const Finished unknown = attempt({"--api", "Torch.ad.0", "-i", dump_json, "-o", out});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_EQ(unknown.err, "shrink: --api Torch.ad.0 is not in " + dump_json + ", did you mean Torch.add.0?\n");
+
+  fs::create_directory(out);
+  write_file(scratch / "small" / "mine", "x");
+  const Finished full = attempt({"--api", "Torch.add.0", "-i", dump_json, "-o", out});
+  EXPECT_EQ(full.exit_code, 2);
+  EXPECT_EQ(full.err, "shrink: -o: " + out + " is not empty\n");
+  EXPECT_EQ(read_file(scratch / "small" / "mine"), "x");
+
+  EXPECT_EQ(attempt({"--api", "Torch.add.0", "-i", scratch / "none.json", "-o", out}).exit_code, 2);
+  EXPECT_THAT(attempt({"-i", dump_json, "-o", out}).err, HasSubstr("--api is needed"));
+  const Finished fault = attempt({"--api", "Torch.add.0", "-i", dump_json, "-o", scratch / "a", "--sim-fault", "x"});
+  EXPECT_EQ(fault.exit_code, 2);
+  EXPECT_THAT(fault.err, HasSubstr("shrink: Torch.add.0 could not be run: msrun: "));
+}
+
+// Interrupts the search once it has found something smaller than before elements.
+Finished interrupted_when_smaller(const Words& words, std::int64_t before, const TemporaryDirectory& scratch) {
+  Process process(words, scratch.path(), {}, "shrink");
+  const fs::path smallest = scratch / "small" / "smallest" / "dump.json";
+  EXPECT_TRUE(eventually(200, [&] {
+    try {
+      return !process.running() || (fs::exists(smallest) && contents_of(smallest).elements < before);
+    } catch (const std::exception&) {
+      return false;  // it was replaced meanwhile
+    }
+  }));
+  process.signal(SIGINT);
+  return process.wait();
+}
+
+TEST(Shrink, KeepsTheSmallestSoFarWhenItIsInterrupted) {
+  const TemporaryDirectory scratch;
+  const PlantedFault planted = planted_faults().front();
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  const std::int64_t before = contents_of(dump_json).elements;
+  const Words options{"--backend", "sim", "--sim-fault", "*=" + planted.fault};
+  Words words{"--api", planted.call + ".0", "-i", dump_json, "-o", scratch / "small"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Finished finished = interrupted_when_smaller(words, before, scratch);
+  EXPECT_EQ(finished.exit_code, 3) << finished.err;
+  const fs::path smallest = scratch / "small" / "smallest" / "dump.json";
+  EXPECT_LT(contents_of(smallest).elements, before);
+  EXPECT_THAT(read_file(scratch / "small" / "README.txt"), HasSubstr("interrupted before it was done"));
+  EXPECT_FALSE(fs::exists(scratch / "small" / ".work"));
+  const auto result = result_of(smallest, options, scratch);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(shrink::cause_of(*result));
+}
+
+// Wrong elements of a recorded output: as few of them are left as show the cause, and the call stays as it was.
+TEST(Shrink, MendsRecordedResults) {
+  const TemporaryDirectory scratch;
+  fs::copy(dump("zoo_tensor").parent_path(), scratch / "dump", fs::copy_options::recursive);
+  const std::string name = "Torch.matmul.0";
+  const fs::path output = scratch / "dump" / "dump_tensor_data" / (name + ".forward.output.0.pt");
+  Tensor wrong = read_pt(output.string()).clone();
+  ASSERT_EQ(wrong.dtype(), DType::float32);
+  for (std::int64_t i = 0; i < wrong.numel(); i += 2) wrong.mutable_data<float>()[i] += 3;
+  fs::permissions(output, fs::perms::owner_write, fs::perm_options::add);
+  write_pt(output.string(), wrong);
+  const fs::path dump_json = scratch / "dump" / "dump.json";
+  const Finished run = run_shrink({"--api", name, "-i", dump_json.string(), "-o", scratch / "small"}, scratch);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith(name + " on recorded: forward.output.0: "));
+  for (const char* folder : {"smallest", "same_shape"}) {
+    const fs::path data = scratch / "small" / folder / "dump_tensor_data";
+    const Tensor left = read_pt((data / (name + ".forward.output.0.pt")).string());
+    ASSERT_EQ(left.shape(), wrong.shape());
+    std::int64_t still_wrong = 0;
+    for (std::int64_t i = 0; i < left.numel(); ++i) still_wrong += left.item(i) == wrong.item(i) && i % 2 == 0 ? 1 : 0;
+    EXPECT_EQ(still_wrong, 1);
+    const auto result = result_of(scratch / "small" / folder / "dump.json", {"--backend", "recorded"}, scratch);
+    ASSERT_TRUE(result);
+    EXPECT_TRUE(shrink::cause_of(*result));
+  }
+}
+
+// A Python takes seconds to import torch, so that the first step has to do.
+TEST(Shrink, ShrinksWhatAPythonWithADamagedTorchComputes) {
+  if (!has_torch()) GTEST_SKIP() << "there is no torch";
+  const TemporaryDirectory scratch;
+  const PlantedFault planted{"Functional.relu", tensor_json("[12, 40]"), {}, "[12, 40]", {}};
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  const std::string python = scratch.write("python", "#!/bin/sh\nexec " + torch_python() + " '" + source_root() +
+                                                         "/tests/tools/shrink/damaged_torch.py' \"$@\"\n");
+  chmod(python.c_str(), 0755);
+  const Words options{"--backend", "torch:cpu", "--python", python};
+  Words words{"--api", "Functional.relu.0", "-i", dump_json, "-o", scratch / "small", "--times", "1", "--time", "300"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Finished finished = interrupted_when_smaller(words, 480, scratch);
+  EXPECT_EQ(finished.exit_code, 3) << finished.err;
+  EXPECT_THAT(finished.out, StartsWith("Functional.relu.0 on torch:cpu: forward.output.0: "));
+  const fs::path smallest = scratch / "small" / "smallest" / "dump.json";
+  EXPECT_LT(contents_of(smallest).elements, 480);
+  const auto result = result_of(smallest, options, scratch);
+  ASSERT_TRUE(result);
+  const auto cause = shrink::cause_of(*result);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->place, "column");
+}
+
+// What is written is read by torch as well, with the elements that msrun reads.
+TEST(Shrink, WritesTensorsThatTorchLoads) {
+  if (!has_torch()) GTEST_SKIP() << "there is no torch";
+  const TemporaryDirectory scratch;
+  const std::string dump_json = scratch.write("dump.json", dump_of(small_sum()));
+  const Finished run = run_shrink({"--api", "Torch.add.0", "-i", dump_json, "-o", scratch / "small", "--backend", "sim",
+                                   "--sim-fault", "*=wrong-element"},
+                                  scratch);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string script = scratch.write("load.py", R"(
+import json, sys, torch
+folder = sys.argv[1]
+entry = json.load(open(folder + "/dump.json"))["data"]["Torch.add.0.forward"]
+for argument in entry["input_args"]:
+    tensor = torch.load(folder + "/dump_tensor_data/" + argument["data_name"])
+    assert list(tensor.shape) == argument["shape"], tensor
+    assert str(tensor.dtype) == argument["dtype"]
+    assert tensor.max().item() == argument["Max"]
+)");
+  const std::string command = torch_python() + " " + script + " " + (scratch / "small" / "same_shape").string();
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  // The script is that of op_generate, where the build has it.
+  if (fs::exists(fs::path(programs()) / "op_generate")) {
+    EXPECT_TRUE(fs::exists(scratch / "small" / "smallest" / "Torch.add.0.forward.py")) << run.out;
+  }
+}
+
+DetailsRow row_of(const std::string& message, DifferenceMap::Kind kind) {
+  DetailsRow row;
+  row.status = Status::error;
+  row.beyond_rounding = true;
+  row.message = message;
+  row.difference.emplace();
+  row.difference->map.kind = kind;
+  return row;
+}
+
+ApiResult result_with(const DetailsRow& row) {
+  ApiResult result;
+  result.forward = row.status;
+  result.forward_rows.push_back(row);
+  return result;
+}
+
+TEST(Cause, IsWhatTheMessageNamesWithoutNumbersOfTheShape) {
+  using Kind = DifferenceMap::Kind;
+  const std::string amount = "Not explained by rounding: 72 of 5000 elements differ, by more than 1e6 ULP.\n";
+  const ApiResult tail = result_with(row_of(
+      amount + "72 elements NaN where the benchmark is a number. Wrong are elements 4992 to 4999: the last partial "
+               "tile of 128.\n",
+      Kind::tail));
+  const std::optional<Cause> cause = shrink::cause_of(tail);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->row, "forward.output.0");
+  EXPECT_EQ(cause->finding, "# element NaN where the benchmark is a number");
+  EXPECT_EQ(cause->place, "tail");
+  const auto other = [&](const std::string& message, Kind kind) { return result_with(row_of(amount + message, kind)); };
+  EXPECT_TRUE(shrink::shows(
+      other("8 elements NaN where the benchmark is a number. Wrong are elements 128 to 135: the last tile of 16.\n",
+            Kind::tail),
+      *cause));
+  EXPECT_FALSE(shrink::shows(other("8 elements NaN where the benchmark is a number.\n", Kind::everywhere), *cause));
+  EXPECT_FALSE(shrink::shows(other("Wrong are elements 128 to 135: the last tile of 16.\n", Kind::tail), *cause));
+  EXPECT_FALSE(shrink::shows(other("1 element NaN where the benchmark is a number.\n", Kind::element), *cause));
+
+  const std::optional<Cause> sums = shrink::cause_of(
+      other("Errors are those of float16 accumulation: computed so, the call gives this result.\n", Kind::everywhere));
+  ASSERT_TRUE(sums);
+  EXPECT_EQ(sums->finding, "Errors are those of float16 accumulation");
+  EXPECT_EQ(sums->place, "");
+  EXPECT_TRUE(shrink::shows(
+      other("Errors have the size and spread of those of float16 accumulation.\n", Kind::scattered), *sums));
+  EXPECT_FALSE(shrink::shows(
+      other("Errors are those of bfloat16 accumulation: computed so, the call gives this result.\n", Kind::everywhere),
+      *sums));
+
+  const std::optional<Cause> factor =
+      shrink::cause_of(other("Every element is 1.5 times the benchmark's.\n", Kind::everywhere));
+  ASSERT_TRUE(factor);
+  EXPECT_FALSE(shrink::shows(other("Every element is 2 times the benchmark's.\n", Kind::everywhere), *factor));
+}
+
+TEST(Cause, IsNoneOfWhatRoundingExplains) {
+  DetailsRow row = row_of("Explained by rounding: sums of up to 9 terms in float32.\n", DifferenceMap::Kind::scattered);
+  row.beyond_rounding = false;
+  row.rounding_only = true;
+  EXPECT_FALSE(shrink::cause_of(result_with(row)));
+}
+
+// A direction that was sound stays sound, or it is another fault.
+TEST(Cause, IsAnotherWhereTheForwardFailsAsWell) {
+  const DetailsRow wrong =
+      row_of("Not explained by rounding: 9 of 9 elements differ.\n", DifferenceMap::Kind::everywhere);
+  ApiResult backward;
+  backward.backward_rows.push_back(wrong);
+  const std::optional<Cause> cause = shrink::cause_of(backward);
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->row, "backward.output.0");
+  EXPECT_TRUE(shrink::shows(backward, *cause));
+  backward.forward_rows.push_back(wrong);
+  EXPECT_FALSE(shrink::shows(backward, *cause));
+}
+
+}  // namespace
+}  // namespace msrun::testing
