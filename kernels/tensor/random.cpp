@@ -304,25 +304,6 @@ Tensor bool_tensor(std::span<const std::int64_t> shape, const Bounds& bounds, Ra
   return result;
 }
 
-// The half nearest to a double, rounded once: to odd on the way through float, which a rounding to nearest may follow.
-double nearest_half(double value) {
-  const auto narrow = static_cast<float>(value);
-  float odd = narrow;
-  if (std::isfinite(narrow) && static_cast<double>(narrow) != value) {
-    const bool is_above = std::abs(static_cast<double>(narrow)) > std::abs(value);
-    std::uint32_t bits = std::bit_cast<std::uint32_t>(narrow) - (is_above ? 1U : 0U);
-    odd = std::bit_cast<float>(bits | 1U);
-  }
-  return static_cast<double>(to_float(to_half(odd)));
-}
-
-// What C's conversion of a double to a 32-bit integer gives on the machines that numpy runs on.
-double cast_to_int32(double value) {
-  constexpr double limit = 0x1p31;
-  const double whole = std::trunc(value);
-  return whole >= -limit && whole < limit ? whole : -limit;
-}
-
 }  // namespace
 
 // Ten rounds for sixteen consecutive counters. A counter's four words are held in the lower halves of 64-bit lanes,
@@ -453,31 +434,6 @@ std::uint64_t random_words_needed(DType dtype, std::span<const std::int64_t> sha
   if (is_floating(dtype)) return !drawn ? 0 : dtype == DType::float64 ? 2 * count : count;
   const double values = std::trunc(bounds.high) - std::trunc(bounds.low) + 1;
   return values < 0x1p32 ? count : 2 * count;
-}
-
-Tensor numpy_uniform(DType dtype, std::span<const std::int64_t> shape, double min, double max, std::uint32_t seed) {
-  const double range = max - min;
-  if (dtype != DType::boolean && !std::isfinite(range)) throw SkipError("Range exceeds valid bounds");
-  Tensor tensor(dtype, shape);
-  MersenneTwister words(seed);
-  std::array<std::uint32_t, 2 * block> raw;
-  std::array<double, block> values;
-  std::byte* target = tensor.mutable_data<std::byte>();
-  for (std::int64_t start = 0; start < tensor.numel(); start += block) {
-    const std::int64_t count = std::min(block, tensor.numel() - start);
-    words.fill(std::span(raw.data(), static_cast<std::size_t>(2 * count)));
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto at = static_cast<std::size_t>(2 * i);
-      const double draw =
-          (static_cast<double>(raw[at] >> 5) * 67108864.0 + static_cast<double>(raw[at + 1] >> 6)) / 9007199254740992.0;
-      double& value = values[static_cast<std::size_t>(i)];
-      value = dtype == DType::boolean ? static_cast<double>(draw > 0.5) : min + range * draw;
-      if (dtype == DType::float16) value = nearest_half(value);
-      if (is_integer(dtype) && dtype != DType::int64) value = cast_to_int32(value);
-    }
-    store_run(dtype, values.data(), count, target + start * static_cast<std::int64_t>(size_of(dtype)));
-  }
-  return tensor;
 }
 
 }  // namespace msrun

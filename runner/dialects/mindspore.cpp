@@ -9,6 +9,7 @@
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/evaluate/materialise_mindspore.h"
 #include "kernels/io/files/csv.h"
+#include "kernels/tensor/mindspore_dtype.h"
 #include "runner/device/device.h"
 #include "runner/dialects/dialect.h"
 #include "runner/dialects/error_data.h"
@@ -144,10 +145,11 @@ Comparison compare_random(const ComparedCall& of, const Value& bench, const Valu
   Comparison comparison =
       compare_outputs(of.call.name, of.op.traits(), bench, device, of.fp8_input, of.options, nullptr);
   DetailsRow row(mindspore_columns());
-  const List slots = mindspore_slots(bench);
-  const Tensor* tensor = slots.empty() ? nullptr : slots.front().get<Tensor>();
-  if (tensor != nullptr) row.shape = tuple_text(tensor->shape());
-  row.bench_dtype = row.device_dtype = "";
+  const List slots = mindspore_slots(device);
+  if (const Tensor* tensor = slots.empty() ? nullptr : slots.front().get<Tensor>()) {
+    row.shape = tuple_text(tensor->shape());
+    row.bench_dtype = row.device_dtype = mindspore_name(tensor->dtype());
+  }
   row.status = comparison.status;
   row.message = "Only the shares of zeros are compared.\n";
   comparison.rows = {row};

@@ -2,8 +2,10 @@
 // and there is no other.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
-#include <sstream>
+#include <fstream>
+#include <map>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"

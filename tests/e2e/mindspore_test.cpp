@@ -252,7 +252,8 @@ TEST_F(MindSporeRun, SavesTheTensorsOfDirectionsThatFail) {
   acc_check.insert(acc_check.end(), words.begin(), words.end());
   ASSERT_EQ(run(acc_check).exit_code, 0);
   std::set<std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder / "error_data")) files.insert(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(folder / "error_data"))
+    files.insert(entry.path().filename().string());
   EXPECT_TRUE(files.contains("Mint.matmul.0.forward.input.0.npy"));
   EXPECT_TRUE(files.contains("Mint.matmul.0.forward.input.1.npy"));
   EXPECT_TRUE(files.contains("Mint.matmul.0.forward.output.0.npy"));

@@ -52,6 +52,15 @@ TEST(NumpyUniform, HasConstantsScalarsAndNothing) {
   EXPECT_TRUE(drawn(DType::float32, {2, 0, 3}, 0, 1).empty());
 }
 
+// A fused multiply-add would give other bits than the product and the sum of numpy.
+TEST(NumpyUniform, RoundsProductAndSum) {
+  const std::vector<double> wide = drawn(DType::int64, {64}, -1e15, 1e15);
+  EXPECT_EQ(wide[20], 223705789444759.0);
+  EXPECT_EQ(wide[28], 184829137724085.0);
+  EXPECT_EQ(wide[45], 325044568707964.0);
+  EXPECT_EQ(wide[49], -630291088948946.0);
+}
+
 // numpy rounds a double to half at once: by way of float32 every few thousandth element would be another one.
 TEST(NumpyUniform, RoundsHalvesOnce) {
   const std::int64_t count = 20000;
