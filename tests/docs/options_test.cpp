@@ -57,7 +57,7 @@ std::string help_of(const std::string& program, const std::vector<std::string>& 
 
 const std::vector<std::string>& tools() {
   static const std::vector<std::string> names{"api_precision_compare", "tensor_compare", "torchair_compare",
-                                              "torchair_convert"};
+                                              "torchair_convert",      "dump_compare",   "overflow_check"};
   return names;
 }
 
