@@ -25,6 +25,11 @@ constexpr double half_own_limit = 1e-1;
 constexpr double half_output_limit = 8e-2;
 constexpr double times_input = 8;     // an output's gap must exceed the inputs' by this factor
 constexpr double low_confidence = 4;  // half precision statistics: below this many times the limit
+// Outputs of half precision calls whose inputs are all but equal need no room for what came before.
+constexpr double half_equal_inputs = 1e-3;
+constexpr double half_output_of_equal_inputs = 3e-2;
+// Half precision gradients that cancel are off by more.
+constexpr double times_backward_output = 2;
 // Rounding of half precision gradients adds up: the limit of inputs grows by its own size every so many backward calls,
 // up to so many times.
 constexpr double backward_calls_a_step = 16;
@@ -114,6 +119,7 @@ RankDivergence::Limits RankDivergence::limits_of(const Call& call, std::uint32_t
     const double factor = 1 + std::min(backward_calls / backward_calls_a_step, most_steps);
     limits.input *= factor;
     limits.own *= factor;
+    limits.output *= times_backward_output;
   }
   limits.input *= tolerance_;
   limits.own *= tolerance_;
@@ -147,7 +153,9 @@ CallState RankDivergence::state_of(std::uint32_t call, std::uint32_t golden_call
     }
   }
   state.outputs_agree = state.output_gap <= limits.input;
-  state.differs = state.output_gap > limits.output && state.output_gap > times_input * state.input_gap;
+  const bool equal_inputs = limits.half && state.input_gap <= half_equal_inputs * tolerance_;
+  const double limit = equal_inputs ? half_output_of_equal_inputs * tolerance_ : limits.output;
+  state.differs = state.output_gap > limit && state.output_gap > times_input * state.input_gap;
   return state;
 }
 

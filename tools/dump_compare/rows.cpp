@@ -1,5 +1,8 @@
 #include "tools/dump_compare/rows.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 #include <deque>
 #include <string_view>
@@ -20,16 +23,20 @@ void each_leaf(const Recording& side, bool compat, const OnLeaf& on_leaf) {
   }
 }
 
-// Rows of the golden side by their keys, in the order of the file.
+// Rows of the golden side by their keys, in the order of the file. Of a key 128 bits are kept: there are millions.
 class GoldenIndex {
  public:
-  explicit GoldenIndex(std::size_t rows) { next_.reserve(rows); }
+  explicit GoldenIndex(std::size_t rows) {
+    next_.reserve(rows);
+    places_.reserve(rows);
+    first_.reserve(rows);
+  }
 
-  void add(std::string key, std::uint32_t call, std::uint32_t leaf) {
+  void add(std::string_view key, std::uint32_t call, std::uint32_t leaf) {
     const auto number = static_cast<std::uint32_t>(places_.size());
     places_.push_back({call, leaf});
     next_.push_back(no_place);
-    const auto [found, is_new] = first_.emplace(std::move(key), Chain{number, number, number});
+    const auto [found, is_new] = first_.emplace(digest(key), Chain{number, number, number});
     if (is_new) return;
     next_[found->second.last] = number;
     found->second.last = number;
@@ -40,16 +47,16 @@ class GoldenIndex {
     std::uint32_t leaf = no_place;
   };
   // The next row of that key that was not taken yet.
-  std::optional<Place> take(const std::string& key) {
-    const auto found = first_.find(key);
+  std::optional<Place> take(std::string_view key) {
+    const auto found = first_.find(digest(key));
     if (found == first_.end() || found->second.untaken == no_place) return std::nullopt;
     const std::uint32_t number = found->second.untaken;
     found->second.untaken = next_[number];
     return places_[number];
   }
-  std::vector<Place> all(const std::string& key) const {
+  std::vector<Place> all(std::string_view key) const {
     std::vector<Place> found;
-    const auto chain = first_.find(key);
+    const auto chain = first_.find(digest(key));
     if (chain == first_.end()) return found;
     for (std::uint32_t number = chain->second.first; number != no_place; number = next_[number]) {
       found.push_back(places_[number]);
@@ -63,7 +70,20 @@ class GoldenIndex {
     std::uint32_t last;
     std::uint32_t untaken;
   };
-  std::unordered_map<std::string, Chain> first_;
+  struct Digest {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    bool operator==(const Digest&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Digest& digest) const { return digest.low; }
+  };
+  static Digest digest(std::string_view key) {
+    const XXH128_hash_t hash = XXH3_128bits(key.data(), key.size());
+    return {hash.low64, hash.high64};
+  }
+
+  std::unordered_map<Digest, Chain, Hash> first_;
   std::vector<std::uint32_t> next_;
   std::vector<Place> places_;
 };
@@ -177,15 +197,23 @@ std::vector<Row> match_rows(const Sides& sides, const NameMap* names) {
   GoldenIndex index(golden.leaves.size());
   std::unordered_map<std::string, std::string> real_names;  // of golden rows, to their keys
   const bool mapped_names = names != nullptr && names->real_names && !compat;
+  std::string text;
   each_leaf(golden, compat, [&](std::uint32_t c, std::uint32_t leaf) {
-    std::string key = golden.row_key(golden.calls[c], golden.leaves[leaf], true);
-    if (mapped_names) real_names.emplace(golden.row_name(golden.calls[c], golden.leaves[leaf]), key);
-    index.add(std::move(key), c, leaf);
+    golden.set_row_key(text, golden.calls[c], golden.leaves[leaf], true);
+    if (mapped_names) real_names.emplace(golden.row_name(golden.calls[c], golden.leaves[leaf]), text);
+    index.add(text, c, leaf);
   });
   const bool check_dtypes = names == nullptr || !names->real_names;
   std::vector<Row> rows;
+  rows.reserve(target.leaves.size());
   each_leaf(target, compat, [&](std::uint32_t c, std::uint32_t leaf) {
     const Row alone{leaf, c, no_place, no_place};
+    if (names == nullptr && !compat) {
+      target.set_row_key(text, target.calls[c], target.leaves[leaf], true);
+      const auto place = index.take(text);
+      rows.push_back(place ? Row{leaf, c, place->leaf, place->call} : alone);
+      return;
+    }
     // msProbe maps the recorded name and not the renumbered one.
     const bool renumbered = names == nullptr || (!compat && !names->real_names);
     std::optional<std::string> key = target.row_key(target.calls[c], target.leaves[leaf], renumbered);

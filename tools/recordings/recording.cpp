@@ -40,22 +40,37 @@ TextId Texts::own(std::string_view text) {
 }
 
 std::string Recording::row_name(const Call& call, const Leaf& leaf) const {
-  if (leaf.data_name != 0) {
-    const std::string_view file = text(leaf.data_name);
-    const std::size_t dot = file.rfind('.');
-    return std::string(file.substr(0, dot == 0 ? file.size() : dot));
-  }
-  return std::string(name(call)) += text(leaf.suffix);
+  std::string name;
+  set_row_key(name, call, leaf, false);
+  return name;
 }
 
 std::string Recording::row_key(const Call& call, const Leaf& leaf, bool renumbered) const {
-  std::string key = row_name(call, leaf);
-  if (!renumbered || call.direction != Direction::backward || debug) return key;
-  if (!key.starts_with(name(call))) return key;
-  const std::string order = std::to_string(call.order);
-  const std::string base(text(call.base));
-  const std::string head = call.module ? base + ".backward." + order : base + "." + order + ".backward";
-  return head + key.substr(name(call).size());
+  std::string key;
+  set_row_key(key, call, leaf, renumbered);
+  return key;
+}
+
+void Recording::set_row_key(std::string& key, const Call& call, const Leaf& leaf, bool renumbered) const {
+  const std::string_view own = name(call);
+  std::string_view suffix = text(leaf.suffix);
+  key.clear();
+  if (leaf.data_name != 0) {
+    const std::string_view file = text(leaf.data_name);
+    const std::size_t dot = file.rfind('.');
+    const std::string_view stem = file.substr(0, dot == 0 ? file.size() : dot);
+    if (!stem.starts_with(own)) {
+      key = stem;
+      return;
+    }
+    suffix = stem.substr(own.size());
+  }
+  if (!renumbered || call.direction != Direction::backward || debug) {
+    key.append(own).append(suffix);
+    return;
+  }
+  key.append(text(call.base)).append(call.module ? ".backward." : ".");
+  key.append(std::to_string(call.order)).append(call.module ? "" : ".backward").append(suffix);
 }
 
 void read_name(std::string_view name, Call& call, Texts& texts) {
