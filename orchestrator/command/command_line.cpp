@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -443,7 +444,9 @@ std::string take_framework(std::vector<std::string>& words) {
   if (const auto nearest = nearest_word(word, known))
     throw UserError(text + ", did you mean " + written[*nearest] + "?");
   text += ": the commands are multi_acc_check, acc_check, run_overflow_check, journal";
-  for (const ToolCommand& tool : tool_commands()) text += ", " + std::string(tool.word);
+  for (const ToolCommand& tool : tool_commands()) {
+    if (*tool.mode == '\0') text += ", " + std::string(tool.word);
+  }
   throw UserError(text);
 }
 
@@ -460,7 +463,8 @@ Command take_command(std::vector<std::string>& words) {
 std::optional<ToolRequest> tool_request(std::vector<std::string> words) {
   const bool framework = words.size() > 2 && words[0] == "-f" && !words[1].starts_with('-');
   const std::size_t at = framework ? 2 : 0;
-  const ToolCommand* tool = at < words.size() ? find_tool(words[at]) : nullptr;
+  const ToolCommand* tool =
+      at < words.size() ? find_tool(words[at], std::span<const std::string>(words).subspan(at + 1)) : nullptr;
   if (tool == nullptr) return std::nullopt;
   take_framework(words);
   return ToolRequest{tool, {words.begin() + 1, words.end()}};

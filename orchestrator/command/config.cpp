@@ -12,7 +12,7 @@
 #include <span>
 
 #include "kernels/base/text.h"
-#include "orchestrator/command/yaml.h"
+#include "kernels/io/yaml/yaml.h"
 #include "orchestrator/output/run_paths.h"
 
 namespace msrun {

@@ -18,25 +18,47 @@ constexpr auto tools = std::to_array<ToolCommand>({
     {"api_precision_compare", "api_precision_compare",
      "compares the details files of two acc_check runs, NPU and GPU, by each API's standard"},
     {"code_mapping", "code_mapping", "names the source lines behind the operators that a static graph's dump recorded"},
+    {"compare", "dump_compare", "compares two recordings, tensor by tensor, and says where they part first"},
     {"compare", "torchair_compare",
-     "compares the dump of a compiled graph with an eager or unfused one: --mode torchair"},
+     "compares the dump of a compiled graph with an eager or unfused one: --mode torchair", "torchair"},
     {"convert", "torchair_convert",
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
     {"op_generate", "op_generate", "writes a Python script that runs one recorded call on a device and compares it"},
+    {"overflow_check", "overflow_check",
+     "names the call that brought the first NaN or infinity into a run of many ranks"},
     {"parse", "parse", "turns dump files of the graph engine, .pt and .npz into .npy, and shows what is in them"},
     {"shrink", "shrink", "makes of a suspicious call the smallest recording that fails for the same cause"},
     {"tensor_compare", "tensor_compare", "compares two tensor files, or pairs of a JSON file: metrics and verdict"},
 });
 
+// The value of --mode, in any of its spellings; empty if it is not given.
+std::string_view mode_of(std::span<const std::string> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--") break;
+    const std::size_t begin = word.find_first_not_of('-');
+    if (begin == 0 || begin == std::string_view::npos) continue;
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(begin, equals == std::string_view::npos ? equals : equals - begin);
+    if (name != "m" && name != "mode") continue;
+    if (equals != std::string_view::npos) return word.substr(equals + 1);
+    return i + 1 < arguments.size() ? std::string_view(arguments[i + 1]) : std::string_view();
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const ToolCommand> tool_commands() { return tools; }
 
-const ToolCommand* find_tool(std::string_view word) {
+const ToolCommand* find_tool(std::string_view word, std::span<const std::string> arguments) {
+  const ToolCommand* found = nullptr;
+  const std::string_view mode = mode_of(arguments);
   for (const ToolCommand& tool : tools) {
-    if (word == tool.word) return &tool;
+    if (word != tool.word) continue;
+    if (*tool.mode == '\0' ? found == nullptr : mode == tool.mode) found = &tool;
   }
-  return nullptr;
+  return found;
 }
 
 void run_tool(const ToolRequest& request) {

@@ -13,12 +13,13 @@ struct ToolCommand {
   const char* word;        // as the user writes it
   const char* executable;  // name of the program in the directory of msrun
   const char* help;        // what it does, for the help of msrun
+  const char* mode = "";   // the value of --mode with which this program is meant by the word
 };
 
 std::span<const ToolCommand> tool_commands();
 
-// nullptr for another word.
-const ToolCommand* find_tool(std::string_view word);
+// nullptr for another word. arguments: the words behind it, whose --mode may choose between two programs.
+const ToolCommand* find_tool(std::string_view word, std::span<const std::string> arguments);
 
 // A tool that was asked for, with the words behind its name.
 struct ToolRequest {

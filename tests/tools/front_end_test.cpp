@@ -79,13 +79,20 @@ INSTANTIATE_TEST_SUITE_P(All, FrontEnd,
                                            Program{"shrink", "--tims", "--times"},
                                            Program{"tensor_compare", "--standart", "--standard"},
                                            Program{"torchair_compare", "--target-pat", "--target_path"},
+                                           Program{"dump_compare", "--target-pat", "--target_path"},
+                                           Program{"overflow_check", "--input-pat", "--input_path"},
                                            Program{"torchair_convert", "--verbos", "--verbose"}),
                          [](const auto& program) { return program.param.name; });
 
 TEST(FrontEndOfCommands, ToolsAreHelpedAndMistypedThroughMsrun) {
   const TemporaryDirectory scratch;
   const auto run = [&](const std::vector<std::string>& words) { return msrun(words, scratch.path()); };
-  EXPECT_THAT(run({"help", "compare"}).out, HasSubstr("Usage: torchair_compare "));
+  EXPECT_THAT(run({"help", "compare"}).out, HasSubstr("Usage: dump_compare "));
+  for (const char* mode : {"--mode=torchair", "-m=torchair"}) {
+    EXPECT_THAT(run({"compare", mode, "--help"}).out, HasSubstr("Usage: torchair_compare "));
+  }
+  EXPECT_THAT(run({"compare", "--mode", "torchair", "--help"}).out, HasSubstr("Usage: torchair_compare "));
+  EXPECT_THAT(run({"compare", "-m", "auto", "--help"}).out, HasSubstr("Usage: dump_compare "));
   EXPECT_THAT(run({"convert", "--version"}).out, StartsWith("torchair_convert 0.1.0"));
   const Finished jurnal = run({"jurnal"});
   EXPECT_EQ(jurnal.exit_code, 2);

@@ -19,7 +19,7 @@
 #include "tools/torchair_compare/op_names.h"
 #include "tools/torchair_compare/op_planner.h"
 #include "tools/torchair_compare/op_task.h"
-#include "tools/torchair_compare/ordered_work.h"
+#include "tools/common/ordered_work.h"
 #include "tools/torchair_compare/report.h"
 #include "tools/torchair_compare/stack_info.h"
 

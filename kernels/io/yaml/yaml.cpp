@@ -1,4 +1,4 @@
-#include "orchestrator/command/yaml.h"
+#include "kernels/io/yaml/yaml.h"
 
 #include <yaml-cpp/yaml.h>
 

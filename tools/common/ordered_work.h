@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace msrun::torchair {
+namespace msrun {
 
 template <class Item, class Result>
 class OrderedWork {
@@ -114,4 +114,4 @@ class OrderedWork {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace msrun::torchair
+}  // namespace msrun

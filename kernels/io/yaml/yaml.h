@@ -1,4 +1,4 @@
-// YAML as JSON, for configuration files that may be either.
+// YAML as JSON, for files of the user that may be either.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,0 +1,27 @@
+// Any bytes as the mapping files of a comparison: names, or one UserError.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/base/error.h"
+#include "tools/dump_compare/mapping.h"
+#include "tools/recordings/layer_mapping.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace msrun;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto ignore = [](const std::string&) {};
+  try {
+    static_cast<void>(dump_compare::parse_name_pairs("fuzz.yaml", text));
+  } catch (const UserError&) {
+  }
+  try {
+    static_cast<void>(dump_compare::parse_api_mapping("fuzz.yaml", text, ignore));
+  } catch (const UserError&) {
+  }
+  try {
+    static_cast<void>(recordings::parse_layer_rules("fuzz.yaml", text));
+  } catch (const UserError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,60 @@
+// Any bytes as dump.json: a recording that keeps its own rules, or one UserError.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "tools/recordings/alignment.h"
+#include "tools/recordings/communication.h"
+#include "tools/recordings/recording_reader.h"
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check(const msrun::recordings::Recording& recording) {
+  using namespace msrun::recordings;
+  for (const Call& call : recording.calls) {
+    require(call.leaves <= call.leaf_end && call.leaf_end <= recording.leaves.size());
+    for (std::uint32_t i = call.leaves; i < call.leaf_end; ++i) {
+      const Leaf& leaf = recording.leaves[i];
+      require(leaf.suffix < recording.texts.size() && leaf.dtype < recording.texts.size());
+      static_cast<void>(recording.row_name(call, leaf));
+      static_cast<void>(recording.row_key(call, leaf, true));
+      static_cast<void>(elements_of(recording.text(leaf.shape)));
+    }
+    static_cast<void>(canonical_name(recording, call));
+  }
+  if (recording.calls.size() > 500) return;
+  const Alignment alignment = align(recording, recording, false);
+  require(alignment.how.size() == recording.calls.size());
+  const RankOrder order({{0, &recording}, {1, &recording}});
+  for (std::uint32_t c = 0; c < recording.calls.size(); ++c) {
+    require(!order.happens_before({0, c}, {0, c}));
+    require(!order.participants({0, c}).empty());
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace msrun;
+  for (const bool debug : {false, true}) {
+    std::size_t at = 0;
+    const auto source = [&](std::span<char> target) {
+      const std::size_t count = std::min(target.size(), size - at);
+      if (count > 0) std::memcpy(target.data(), data + at, count);
+      at += count;
+      return count;
+    };
+    try {
+      check(recordings::read_recording("fuzz.json", source, "npu", debug));
+    } catch (const UserError&) {
+    }
+  }
+  return 0;
+}

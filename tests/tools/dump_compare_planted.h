@@ -1,0 +1,37 @@
+// Recordings in which a fault is planted: a sound recording becomes another one of the same model by noise of rounding,
+// by calls that are inserted, deleted, reordered and renamed, and by one call whose output is wrong; whatever is
+// computed from that output changes with it, over ranks too.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace msrun::testing {
+
+using Json = nlohmann::ordered_json;
+
+struct Plant {
+  std::uint64_t seed = 0;
+  bool fault = true;
+  bool inserted = false;
+  bool deleted = false;
+  bool reordered = false;
+  bool renamed = false;
+  double noise = 0;  // relative, of every tensor
+  // Only calls before (or only behind) the first all_reduce of the rank, or any.
+  bool before_all_reduce = false;
+};
+
+struct Planted {
+  std::vector<Json> ranks;  // dump.json of each
+  std::size_t rank = 0;     // of the fault
+  std::string call;         // its name in that recording
+};
+
+Planted plant(std::vector<Json> ranks, const Plant& how);
+
+}  // namespace msrun::testing

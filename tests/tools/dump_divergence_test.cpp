@@ -1,0 +1,163 @@
+// The first divergence: the recordings in pairs with their known answers, and faults planted into them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/tools/dump_compare_planted.h"
+#include "tests/tools/dump_compare_support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+Json read_json(const fs::path& path) { return Json::parse(read_file(path)); }
+
+// What the search says of two paths.
+Json search(const std::string& target, const std::string& golden, const std::vector<std::string>& options = {},
+            Finished* finished = nullptr) {
+  const TemporaryDirectory scratch;
+  const std::string out = (scratch.path() / "out").string();
+  std::vector<std::string> words{"-tp", target, "-gp", golden, "-o", out, "--first-divergence"};
+  words.insert(words.end(), options.begin(), options.end());
+  const Finished run = run_tool("dump_compare", words, scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  if (finished != nullptr) *finished = run;
+  return read_json(only_file(scratch.path() / "out", "first_divergence_"));
+}
+
+TEST(FirstDivergence, IsThatOfTheRecordingsInPairs) {
+  const Rows expected = read_csv(compare_data("expected_ours/first_divergence.csv"));
+  for (std::size_t r = 1; r < expected.size(); ++r) {
+    const std::vector<std::string>& row = expected[r];
+    const std::string below = row[0] + (row[0] == "08_two_ranks" ? "/step0" : "");
+    const Json found = search(compare_data(below + "/target"), compare_data(below + "/golden"));
+    if (row[3] == "none") {
+      EXPECT_EQ(found["verdict"], "none") << row[0] << found["first"].dump();
+      continue;
+    }
+    EXPECT_EQ(found["verdict"], "found") << row[0];
+    if (found["verdict"] != "found") continue;
+    EXPECT_EQ(found["first"]["call"], row[2]) << row[0];
+    EXPECT_EQ(found["first"]["rank"].dump(), row[1]) << row[0];
+    EXPECT_EQ(found["first"]["kind"], row[3]) << row[0];
+  }
+}
+
+TEST(FirstDivergence, ThereIsNoneInEqualRecordings) {
+  for (const char* pair : {"01_stat_fp32", "02_stat_bf16_backward", "03_tensor_fp32", "06_md5", "09_mix_modules"}) {
+    const std::string path = compare_data(std::string(pair) + "/target");
+    EXPECT_EQ(search(path, path)["verdict"], "none") << pair;
+  }
+}
+
+TEST(FirstDivergence, TheConsoleHasTheLineThatChecksTheCall) {
+  Finished run;
+  search(compare_data("01_stat_fp32/target/dump.json"), compare_data("01_stat_fp32/golden/dump.json"), {}, &run);
+  EXPECT_THAT(run.out, HasSubstr("First divergence: rank 0, Functional.silu.0.forward\n"));
+  EXPECT_THAT(run.out, HasSubstr("target/dump.json --only Functional.silu.0\n"));
+}
+
+// A kind of recording, and the plants that are tried in it.
+struct Kind {
+  const char* name;
+  const char* golden;
+  int ranks;
+  double noise;
+  double least_right;  // share of the plants
+};
+
+class PlantedDivergences : public ::testing::TestWithParam<Kind> {};
+
+void write_ranks(const fs::path& folder, const std::vector<Json>& ranks) {
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const fs::path below = ranks.size() > 1 ? folder / ("rank" + std::to_string(r)) : folder;
+    fs::create_directories(below);
+    std::ofstream(below / "dump.json") << ranks[r].dump();
+  }
+}
+
+TEST_P(PlantedDivergences, AreNamedFirst) {
+  const Kind& kind = GetParam();
+  std::vector<Json> golden;
+  for (int r = 0; r < kind.ranks; ++r) {
+    const std::string rank = kind.ranks > 1 ? "/rank" + std::to_string(r) : "";
+    golden.push_back(read_json(compare_data(kind.golden + rank + "/dump.json")));
+  }
+  const TemporaryDirectory scratch;
+  write_ranks(scratch.path() / "golden", golden);
+  int plants = 0;
+  int right = 0;
+  std::string wrong;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Plant how;
+    how.seed = seed;
+    how.noise = kind.noise;
+    how.inserted = seed % 5 == 1 || seed % 5 == 4;
+    how.deleted = seed % 5 == 2;
+    how.reordered = seed % 5 == 3;
+    how.renamed = seed % 5 == 4;
+    how.before_all_reduce = kind.ranks > 1 && seed % 2 == 0;
+    const Planted planted = plant(golden, how);
+    fs::remove_all(scratch.path() / "target");
+    write_ranks(scratch.path() / "target", planted.ranks);
+    const Json found = search((scratch.path() / "target").string(), (scratch.path() / "golden").string());
+    ++plants;
+    if (found["verdict"] == "found" && found["first"]["call"] == planted.call &&
+        found["first"]["rank"] == planted.rank) {
+      ++right;
+    } else {
+      wrong += "\nseed " + std::to_string(seed) + ": rank " + std::to_string(planted.rank) + " " + planted.call +
+               ", not " + (found["first"].is_null() ? found["verdict"].dump() : found["first"]["call"].dump());
+    }
+    how.fault = false;
+    fs::remove_all(scratch.path() / "target");
+    write_ranks(scratch.path() / "target", plant(golden, how).ranks);
+    const Json sound = search((scratch.path() / "target").string(), (scratch.path() / "golden").string());
+    EXPECT_EQ(sound["verdict"], "none") << "seed " << seed << sound["first"].dump();
+  }
+  EXPECT_GE(right, kind.least_right * plants) << wrong;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PlantedDivergences,
+                         ::testing::Values(Kind{"Float32Statistics", "01_stat_fp32/golden", 1, 2e-7, 1},
+                                           Kind{"Bfloat16Statistics", "02_stat_bf16_backward/golden", 1, 4e-3, 0.95},
+                                           Kind{"Checksums", "06_md5/golden", 1, 0, 1},
+                                           Kind{"TwoRanks", "08_two_ranks/step0/golden", 2, 2e-7, 1},
+                                           Kind{"Modules", "09_mix_modules/golden", 1, 2e-7, 1}),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST(OverflowCheck, NamesTheCallOfTheRecordings) {
+  const Rows expected = read_csv(compare_data("expected_ours/overflow.csv"));
+  for (std::size_t r = 1; r < expected.size(); ++r) {
+    const std::vector<std::string>& row = expected[r];
+    const TemporaryDirectory scratch;
+    const Finished run =
+        run_tool("overflow_check",
+                 {"-i", compare_data("11_overflow/" + row[0] + "/step0"), "-o", (scratch.path() / "out").string()},
+                 scratch.path());
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    if (row[2].empty()) {
+      EXPECT_EQ(run.out, "Cannot find any anomaly node, no need to generate analyze file.\n");
+      continue;
+    }
+    EXPECT_THAT(run.out, HasSubstr("First NaN or infinity: rank " + row[1] + ", " + row[2])) << row[0];
+    const std::string text = read_file(only_file(scratch.path() / "out", "anomaly_analyze_"));
+    EXPECT_THAT(text, HasSubstr("\"op_name\": \"" + row[2] + "\"")) << row[0];
+    EXPECT_EQ(text.find("\"source\": \"input\"") != std::string::npos, row[0] == "in_first_input") << row[0];
+  }
+}
+
+TEST(OverflowCheck, RefusesFoldersWithoutCalls) {
+  const TemporaryDirectory scratch;
+  EXPECT_EQ(run_tool("overflow_check", {"-i", scratch.path().string()}, scratch.path()).exit_code, 2);
+  fs::create_directories(scratch.path() / "rank0");
+  std::ofstream(scratch.path() / "rank0" / "dump.json") << R"({"task":"statistics","data":{}})";
+  const Finished run = run_tool("overflow_check", {"-i", scratch.path().string()}, scratch.path());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("No APIs found"));
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,127 @@
+#include "tools/dump_compare/cells.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/base/text.h"
+
+namespace msrun::dump_compare {
+namespace {
+
+using recordings::Kind;
+using recordings::Texts;
+
+enum class Sort : std::uint8_t { number, nan, positive_infinity, negative_infinity, device, other };
+
+struct Sorted {
+  Sort sort = Sort::other;
+  double number = 0;
+};
+
+Sort sort_of(double value) {
+  if (std::isnan(value)) return Sort::nan;
+  if (std::isinf(value)) return value > 0 ? Sort::positive_infinity : Sort::negative_infinity;
+  return Sort::number;
+}
+
+Sorted sorted(const Texts& texts, const Value& value) {
+  if (value.is_number()) return {sort_of(value.number()), value.number()};
+  if (value.kind != Kind::text) return {};
+  std::string text(texts[value.text]);
+  const bool device = text.find("npu") != std::string::npos || text.find("cpu") != std::string::npos ||
+                      text.find("cuda") != std::string::npos;
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (const auto number = parse_number<double>(text)) return {sort_of(*number), *number};
+  return {device ? Sort::device : Sort::other, 0};
+}
+
+bool as_real(const Value& value, bool column) { return value.kind == Kind::real || column; }
+
+// Whether the cells show one text.
+bool same_text(const Texts& target_texts, const Value& target, bool target_real, const Texts& golden_texts,
+               const Value& golden, bool golden_real) {
+  if (target.is_number() && golden.is_number()) {
+    if (as_real(target, target_real) != as_real(golden, golden_real)) return false;
+    const double a = target.number();
+    const double b = golden.number();
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+    if (target.kind == Kind::integer && golden.kind == Kind::integer) return target.integer == golden.integer;
+    return a == b && std::signbit(a) == std::signbit(b);
+  }
+  return value_text(target_texts, target) == value_text(golden_texts, golden);
+}
+
+}  // namespace
+
+ColumnTypes column_types(const Sides& sides, const std::vector<Row>& rows) {
+  struct Seen {
+    bool only_numbers = true;
+    bool real = false;
+    void add(const Value& value) {
+      if (!value.is_number() || std::isnan(value.number())) only_numbers = false;
+      if (value.kind == Kind::real) real = true;
+    }
+  };
+  std::array<Seen, statistic_count> target;
+  std::array<Seen, statistic_count> golden;
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < statistic_count; ++i) {
+      target[i].add(row.target == no_place ? Value() : sides.target.leaves[row.target].statistics[i]);
+      golden[i].add(row.golden == no_place ? Value() : sides.golden.leaves[row.golden].statistics[i]);
+    }
+  }
+  ColumnTypes types;
+  for (std::size_t i = 0; i < statistic_count; ++i) {
+    types.target[i] = target[i].only_numbers && target[i].real;
+    types.golden[i] = golden[i].only_numbers && golden[i].real;
+  }
+  return types;
+}
+
+Difference difference_of(const Texts& target_texts, const Value* target, bool target_real, const Texts& golden_texts,
+                         const Value* golden, bool golden_real) {
+  Difference result;
+  if (target == nullptr || golden == nullptr) {
+    result.word = "N/A";
+    return result;
+  }
+  if (same_text(target_texts, *target, target_real, golden_texts, *golden, golden_real)) {
+    result.word = "0";
+    return result;
+  }
+  const Sorted mine = sorted(target_texts, *target);
+  const Sorted theirs = sorted(golden_texts, *golden);
+  const bool odd = mine.sort >= Sort::device;
+  if (odd || theirs.sort >= Sort::device) {
+    result.word = mine.sort == Sort::device && theirs.sort == Sort::device ? "N/A" : "Diff";
+  } else if (mine.sort == Sort::nan || theirs.sort == Sort::nan) {
+    result.word = "Nan";
+  } else if (mine.sort == Sort::number && theirs.sort == Sort::number) {
+    result.difference = mine.number - theirs.number;
+    result.percent = theirs.number == 0 ? std::numeric_limits<double>::infinity()
+                                        : std::abs(result.difference / theirs.number * 100);
+  } else if (mine.sort == Sort::number) {
+    result.word = theirs.sort == Sort::positive_infinity ? "-inf" : "inf";
+  } else if (mine.sort == theirs.sort) {
+    result.word = "0";
+  } else {
+    result.word = mine.sort == Sort::positive_infinity ? "inf" : "-inf";
+  }
+  return result;
+}
+
+std::string statistic_text(const Texts& texts, const Value& value, bool as_real_number, bool for_csv) {
+  if (value.kind == Kind::real || (as_real_number && value.kind == Kind::integer)) {
+    const double number = value.number();
+    if (std::isnan(number)) return "Nan";
+    std::string text;
+    if (for_csv && std::isinf(number)) text += ' ';
+    recordings::append_real(text, number);
+    return text;
+  }
+  return value_text(texts, value);
+}
+
+}  // namespace msrun::dump_compare

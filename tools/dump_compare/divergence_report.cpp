@@ -1,0 +1,186 @@
+#include "tools/dump_compare/divergence_report.h"
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
+#include "tools/dump_compare/divergence.h"
+#include "tools/recordings/companions.h"
+
+extern char** environ;
+
+namespace msrun::dump_compare {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : "inf";
+}
+
+// "Torch.matmul.0" of "Torch.matmul.0.backward": how msrun names what it checks.
+std::string checked_name(const Recording& side, const Call& call) {
+  const std::string name(side.name(call));
+  if (call.module || call.direction == recordings::Direction::none) return name;
+  return name.substr(0, name.rfind('.'));
+}
+
+class Reporter {
+ public:
+  Reporter(const std::vector<RankPair>& pairs, const Options& options, const std::string& folder)
+      : pairs_(pairs), folder_(folder) {
+    std::vector<std::pair<std::uint64_t, const Pair*>> ranks;
+    for (const RankPair& rank : pairs) ranks.emplace_back(rank.rank, rank.pair.get());
+    divergence_ = find_divergence(ranks, options.tolerance);
+  }
+
+  Json json() const {
+    Json document;
+    document["verdict"] = verdict_text(divergence_.verdict);
+    document["first"] = nullptr;
+    document["also"] = Json::array();
+    for (const Finding& finding : divergence_.findings) {
+      Json shown = finding_json(finding);
+      if (document["first"].is_null()) {
+        document["first"] = std::move(shown);
+      } else {
+        document["also"].push_back(std::move(shown));
+      }
+    }
+    document["ranks"] = Json::object();
+    for (std::size_t r = 0; r < pairs_.size(); ++r) {
+      const RankSummary& rank = divergence_.ranks[r];
+      document["ranks"][std::to_string(pairs_[r].rank)] = {{"aligned", rank.aligned},
+                                                           {"inserted", rank.inserted},
+                                                           {"deleted", rank.deleted},
+                                                           {"reordered", rank.reordered},
+                                                           {"renamed", rank.renamed}};
+    }
+    return document;
+  }
+
+  std::vector<std::string> lines() const {
+    switch (divergence_.verdict) {
+      case Verdict::none:
+        return {"First divergence: none, the recordings agree within rounding."};
+      case Verdict::not_comparable:
+        return {"First divergence: the recordings cannot be compared, fewer than half of the calls are the same."};
+      default:
+        break;
+    }
+    const Finding& first = divergence_.findings.front();
+    const Pair& pair = *pairs_[first.rank].pair;
+    const Call& call = pair.target.calls[first.call];
+    std::string what = "First divergence: rank " + std::to_string(pairs_[first.rank].rank) + ", " +
+                       std::string(pair.target.name(call));
+    if (divergence_.verdict == Verdict::random) what += " (random numbers)";
+    std::string gaps = std::string(kind_text(first.kind)) + ": " + (first.leaf.empty() ? "" : first.leaf + ", ") +
+                       "gap of the inputs " + short_number(first.input_gap) + ", of the output " +
+                       short_number(first.output_gap);
+    for (const std::string& scalar : first.scalar_differences) gaps += "; differs: " + scalar;
+    if (first.low_confidence) gaps += "; low confidence";
+    return {what, gaps, "To check this call: " + check_line(first)};
+  }
+
+  // Returns what to tell of the calls that were checked.
+  std::vector<std::string> check_suspects() const {
+    std::vector<std::string> lines;
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    const std::string program = (self.parent_path() / "msrun").string();
+    for (const Finding& finding : divergence_.findings) {
+      const Pair& pair = *pairs_[finding.rank].pair;
+      const std::string name = checked_name(pair.target, pair.target.calls[finding.call]);
+      const std::string output =
+          join_path(join_path(folder_, "suspects"), "rank" + std::to_string(pairs_[finding.rank].rank));
+      const int code = run({program, "-api_info", pair.target.path, "--only", name, "-o", output});
+      lines.push_back("Checked " + name + ": msrun ended with exit code " + std::to_string(code) + ", results in " +
+                      output);
+    }
+    return lines;
+  }
+
+ private:
+  Json finding_json(const Finding& finding) const {
+    const RankPair& rank = pairs_[finding.rank];
+    const Recording& target = rank.pair->target;
+    const Call& call = target.calls[finding.call];
+    const std::string name(target.name(call));
+    Json shown;
+    shown["rank"] = rank.rank;
+    shown["call"] = name;
+    shown["golden_call"] = nullptr;
+    if (finding.golden_call != no_place) {
+      shown["golden_call"] = std::string(rank.pair->golden.name(rank.pair->golden.calls[finding.golden_call]));
+    }
+    shown["kind"] = kind_text(finding.kind);
+    shown["input_gap"] = number(finding.input_gap);
+    shown["output_gap"] = number(finding.output_gap);
+    shown["leaf"] = finding.leaf;
+    shown["scalar_differences"] = finding.scalar_differences;
+    const auto construct = recordings::read_construct_of(target.folder);
+    shown["construct"] = construct ? construct->chain(name) : std::vector<std::string>{name};
+    const std::vector<std::string>* stack = rank.pair->stacks ? rank.pair->stacks->lines(name) : nullptr;
+    shown["stack"] = stack == nullptr ? std::vector<std::string>() : *stack;
+    if (finding.low_confidence) shown["confidence"] = "low";
+    shown["check"] = check_line(finding);
+    return shown;
+  }
+
+  std::string check_line(const Finding& finding) const {
+    const Recording& target = pairs_[finding.rank].pair->target;
+    return "msrun -api_info " + shell_quoted(target.path) + " --only " +
+           shell_quoted(checked_name(target, target.calls[finding.call]));
+  }
+
+  // Runs a program to its end; its output goes where ours does.
+  static int run(std::vector<std::string> words) {
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    if (::posix_spawn(&child, words.front().c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
+      throw UserError("the program " + words.front() + " cannot be started");
+    }
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  const std::vector<RankPair>& pairs_;
+  const std::string& folder_;
+  Divergence divergence_;
+};
+
+}  // namespace
+
+std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs, const Options& options,
+                                                 const std::string& folder, const std::string& stamp,
+                                                 std::ostream& out) {
+  const Reporter reporter(pairs, options, folder);
+  const std::string path = join_path(folder, "first_divergence_" + stamp + ".json");
+  AtomicFile file(path);
+  file.write(reporter.json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  file.commit();
+  std::vector<std::string> lines = reporter.lines();
+  for (const std::string& line : lines) out << sanitised(line) << '\n';
+  out << "The result file path is: " << path << ".\n" << std::flush;
+  if (options.check_suspects) {
+    for (const std::string& line : reporter.check_suspects()) {
+      out << sanitised(line) << '\n';
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+}  // namespace msrun::dump_compare

@@ -1,0 +1,173 @@
+#include "tools/dump_compare/jobs.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "kernels/io/files/paths.h"
+#include "tools/recordings/folders.h"
+
+namespace msrun::dump_compare {
+namespace {
+
+namespace fs = std::filesystem;
+using Warn = std::function<void(const std::string&)>;
+using Folders = std::map<std::uint64_t, std::string>;
+
+bool is_dump_name(const std::string& path) {
+  const std::string_view name = base_name(path);
+  return name == "dump.json" || name == "debug.json";
+}
+
+std::string base_of(const std::string& path) {
+  std::string_view rest = path;
+  while (rest.size() > 1 && rest.ends_with('/')) rest.remove_suffix(1);
+  return std::string(base_name(rest));
+}
+
+std::string dump_of(const std::string& folder) {
+  std::string path = recordings::dump_file(folder);
+  if (path.empty()) throw UserError("There is neither dump.json nor debug.json in " + folder + ".");
+  return path;
+}
+
+void keep(Folders& folders, const std::optional<std::set<std::uint64_t>>& wanted) {
+  if (wanted) std::erase_if(folders, [&](const auto& entry) { return !wanted->contains(entry.first); });
+}
+
+class Finder {
+ public:
+  Finder(const Options& options, const Warn& warn) : options_(options), warn_(warn) {}
+
+  std::vector<JobGroup> find() {
+    const std::string& target = options_.target_path;
+    const std::string& golden = options_.golden_path;
+    for (const std::string* path : {&target, &golden}) {
+      if (!fs::exists(*path)) throw UserError("path does not exist, please check! (" + *path + ")");
+    }
+    const bool folder = fs::is_directory(target);
+    if (folder != fs::is_directory(golden)) {
+      throw UserError("The target_path and golden_path need to be of the same type.");
+    }
+    if (!folder) {
+      if (!is_dump_name(target) || base_name(target) != base_name(golden)) {
+        throw UserError("npu_path and bench_path must both end with dump.json or debug.json. npu_path: " + target +
+                        ", bench_path: " + golden);
+      }
+      return {{std::nullopt, options_.output_path, {{0, "", target, golden}}}};
+    }
+    find_in(target, golden, options_.output_path);
+    if (groups_.empty()) throw UserError("No pair of dumps is left to compare.");
+    return std::move(groups_);
+  }
+
+ private:
+  void find_in(const std::string& target, const std::string& golden, const std::string& output) {
+    if (add_ranks(target, golden, output, std::nullopt)) return;
+    if (add_steps(target, golden, output)) return;
+    const std::string mine = recordings::dump_file(target);
+    const std::string theirs = recordings::dump_file(golden);
+    if (!mine.empty() && !theirs.empty()) {
+      groups_.push_back({std::nullopt, output, {{0, "", mine, theirs}}});
+      return;
+    }
+    if (add_graph_modes(target, golden, output)) return;
+    const auto of = [&](const std::string& path) {
+      const std::optional<std::string> process = recordings::process_folder(path);
+      if (!process) {
+        throw UserError("No or multiple proc directories were found in the " + path + ". Expected exactly one.");
+      }
+      return dump_of(*process);
+    };
+    groups_.push_back({std::nullopt, output, {{0, "", of(target), of(golden)}}});
+  }
+
+  bool add_ranks(const std::string& target, const std::string& golden, const std::string& output,
+                 std::optional<std::uint64_t> step) {
+    Folders mine = recordings::rank_folders(target);
+    Folders theirs = recordings::rank_folders(golden);
+    if (mine.empty() && theirs.empty()) return false;
+    keep(mine, options_.ranks);
+    keep(theirs, options_.ranks);
+    if (options_.pair_by_order && mine.size() != theirs.size()) {
+      throw UserError(
+          "The number of ranks in the two runs are different. Unable to match the ranks. Please use another folder to "
+          "compare or use compare() api and manually match the ranks.");
+    }
+    JobGroup group{step, output, {}};
+    auto next = theirs.begin();
+    for (const auto& [rank, path] : mine) {
+      std::string other;
+      if (options_.pair_by_order) {
+        other = (next++)->second;
+      } else if (const auto found = theirs.find(rank); found != theirs.end()) {
+        other = found->second;
+      } else {
+        warn_("rank " + std::to_string(rank) + " is missing in " + golden + "; it takes no part.");
+        continue;
+      }
+      group.jobs.push_back({rank, base_of(path), dump_of(path), dump_of(other)});
+    }
+    for (const auto& [rank, path] : theirs) {
+      if (options_.pair_by_order || mine.contains(rank)) continue;
+      warn_("rank " + std::to_string(rank) + " is missing in " + target + "; it takes no part.");
+    }
+    if (!group.jobs.empty()) groups_.push_back(std::move(group));
+    return true;
+  }
+
+  bool add_steps(const std::string& target, const std::string& golden, const std::string& output) {
+    Folders mine = recordings::step_folders(target);
+    Folders theirs = recordings::step_folders(golden);
+    if (mine.empty() || theirs.empty()) return false;
+    keep(mine, options_.steps);
+    keep(theirs, options_.steps);
+    for (const auto& [step, path] : mine) {
+      const auto found = theirs.find(step);
+      if (found == theirs.end()) {
+        warn_("step " + std::to_string(step) + " is missing in " + golden + "; it takes no part.");
+        continue;
+      }
+      const std::string below = join_path(output, "step" + std::to_string(step));
+      const std::size_t before = groups_.size();
+      if (!add_ranks(path, found->second, below, step)) find_in(path, found->second, below);
+      for (std::size_t i = before; i < groups_.size(); ++i) groups_[i].step = step;
+    }
+    for (const auto& [step, path] : theirs) {
+      if (!mine.contains(step))
+        warn_("step " + std::to_string(step) + " is missing in " + target + "; it takes no part.");
+    }
+    return true;
+  }
+
+  // Folders of MindSpore's graph and pynative modes, each with folders of its own.
+  bool add_graph_modes(const std::string& target, const std::string& golden, const std::string& output) {
+    bool any = false;
+    for (const char* mode : {"graph", "pynative"}) {
+      const std::string mine = join_path(target, mode);
+      const std::string theirs = join_path(golden, mode);
+      if (!fs::is_directory(mine) || !fs::is_directory(theirs)) continue;
+      any = true;
+      std::vector<std::string> names;
+      for (const auto& entry : fs::directory_iterator(mine)) names.push_back(entry.path().filename().string());
+      std::ranges::sort(names);
+      for (const std::string& name : names) {
+        const std::string one = join_path(mine, name);
+        const std::string other = join_path(theirs, name);
+        if (!fs::is_directory(one) || !fs::is_directory(other)) continue;
+        find_in(one, other, join_path(join_path(output, mode), name));
+      }
+    }
+    return any;
+  }
+
+  const Options& options_;
+  const Warn& warn_;
+  std::vector<JobGroup> groups_;
+};
+
+}  // namespace
+
+std::vector<JobGroup> find_jobs(const Options& options, const Warn& warn) { return Finder(options, warn).find(); }
+
+}  // namespace msrun::dump_compare

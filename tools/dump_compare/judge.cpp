@@ -1,0 +1,326 @@
+#include "tools/dump_compare/judge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace msrun::dump_compare {
+namespace {
+
+using recordings::RequiresGrad;
+using recordings::State;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+constexpr auto without_rules =
+    std::to_array<std::string_view>({"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format",
+                                     "new_empty_strided", "new_empty", "empty_strided"});
+constexpr auto with_few_rules = std::to_array<std::string_view>(
+    {"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"});
+
+constexpr const char* nan_in_target = "error: There is nan/inf/-inf in the maximum or minimum value of NPU.";
+constexpr const char* norm_of_output = "error: The NormRelativeErr of output is greater than 0.5.";
+constexpr const char* thousandth_of_output =
+    "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.";
+constexpr const char* scalars_differ = "error: The scalar parameters of NPU and Bench are inconsistent.";
+constexpr const char* norm_ten_times = "warning: The norm relative error of output is 10 times that of input.";
+constexpr const char* cosine_of_output =
+    "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1";
+
+// What the values of a MD5 cell say of it.
+bool no_sum(std::string_view sum) { return sum.empty() || sum == "N/A" || sum == "Nan"; }
+
+class Judge {
+ public:
+  Judge(const Sides& sides, Mode mode, std::span<ComparedRow> rows) : sides_(sides), mode_(mode), rows_(rows) {}
+
+  void run() {
+    if (!sides_.compat) {
+      for (ComparedRow& row : rows_) keep_metric_messages(row);
+    }
+    const std::string api = api_name();
+    if (std::ranges::find(without_rules, api) != without_rules.end()) return;
+    few_ = std::ranges::find(with_few_rules, api) != with_few_rules.end();
+    if (mode_ == Mode::md5) {
+      for (ComparedRow& row : rows_) judge_sums(row);
+      return;
+    }
+    each([&](ComparedRow& row) { judge_not_finite(row); });
+    if (!few_) judge_outputs_first();
+    each([&](ComparedRow& row) { judge_description(row); });
+    if (!few_) judge_outputs_last();
+    if (!sides_.compat) {
+      for (ComparedRow& row : rows_) judge_repairs(row);
+    }
+  }
+
+ private:
+  const Leaf* target(const ComparedRow& row) const {
+    return row.row.target == no_place ? nullptr : &sides_.target.leaves[row.row.target];
+  }
+  const Leaf* golden(const ComparedRow& row) const {
+    return row.row.golden == no_place ? nullptr : &sides_.golden.leaves[row.row.golden];
+  }
+  static bool matched(const ComparedRow& row) { return row.row.target != no_place && row.row.golden != no_place; }
+
+  std::string target_name(const ComparedRow& row) const {
+    return sides_.target.row_name(sides_.target.calls[row.row.target_call], *target(row));
+  }
+
+  bool is_output(const ComparedRow& row) const {
+    const Leaf* leaf = target(row);
+    if (leaf == nullptr) leaf = golden(row);
+    if (!sides_.compat || row.row.target == no_place) return leaf->state == State::output;
+    return target_name(row).find(".output.") != std::string::npos;
+  }
+  bool is_gradient(const ComparedRow& row) const {
+    const Leaf* leaf = target(row);
+    return !sides_.compat && leaf != nullptr && leaf->state == State::parameters_grad;
+  }
+
+  // Second part of the name of the first input row.
+  std::string api_name() const {
+    const auto first = std::ranges::find_if(
+        rows_, [&](const ComparedRow& row) { return row.row.target != no_place && !is_output(row); });
+    const ComparedRow& row = first == rows_.end() ? rows_.front() : *first;
+    if (row.row.target == no_place) return {};
+    const std::string name = target_name(row);
+    const std::size_t dot = name.find('.');
+    if (dot == std::string::npos) return {};
+    return name.substr(dot + 1, name.find('.', dot + 1) - dot - 1);
+  }
+
+  template <class OnRow>
+  void each(const OnRow& on_row) {
+    for (ComparedRow& row : rows_) {
+      if (row.row.target != no_place && (!few_ || is_output(row))) on_row(row);
+    }
+  }
+
+  void keep_metric_messages(ComparedRow& row) {
+    if (row.row.target == no_place) return row.add(Level::warning, "warning: No NPU data matched.");
+    if (row.row.golden == no_place) {
+      if (mode_ != Mode::md5) row.add(Level::warning, "warning: No bench data matched.");
+      return;
+    }
+    for (const MetricMessage& message : row.metrics.messages) {
+      switch (message.weight) {
+        case Weight::error:
+          row.add(Level::error, "error: " + message.text);
+          break;
+        case Weight::warning:
+          row.add(Level::warning, "warning: " + message.text);
+          break;
+        case Weight::none:
+          row.messages.push_back(message.text);
+      }
+    }
+  }
+
+  void judge_sums(ComparedRow& row) {
+    if (row.row.target == no_place) return;
+    const std::string_view mine = sides_.target.text(target(row)->md5);
+    const std::string_view theirs = matched(row) ? sides_.golden.text(golden(row)->md5) : std::string_view();
+    if (mine == theirs && matched(row)) return;
+    if (no_sum(mine) || no_sum(theirs)) {
+      row.add(Level::warning, "warning: The parameter of NPU does not match the bench.");
+    } else {
+      row.add(Level::error, "error: The CRC-32 value of NPU differs from that of the bench.");
+    }
+  }
+
+  static int kind(const Value& value) {
+    if (!value.is_number() || std::isfinite(value.number())) return 0;
+    return std::isnan(value.number()) ? 1 : value.number() > 0 ? 2 : 3;
+  }
+
+  // Rule 1.
+  void judge_not_finite(ComparedRow& row) {
+    const Leaf& mine = *target(row);
+    const Leaf* theirs = golden(row);
+    bool found = false;
+    bool golden_too = false;
+    bool alike = true;
+    for (const auto statistic : {recordings::max_value, recordings::min_value}) {
+      const int my_kind = kind(mine.statistics[statistic]);
+      const int their_kind = theirs == nullptr ? 0 : kind(theirs->statistics[statistic]);
+      found = found || my_kind != 0;
+      golden_too = golden_too || their_kind != 0;
+      alike = alike && (my_kind == 0 || my_kind == their_kind);
+    }
+    if (found && (sides_.compat ? !golden_too : !alike)) row.add(Level::error, nan_in_target);
+  }
+
+  // The share by which the norms differ; nothing for a word.
+  double norm_error(const ComparedRow& row, double of_word) const {
+    const Difference& norm = row.differences[recordings::norm_value];
+    if (norm.word == nullptr) return std::isinf(norm.percent) ? of_word : norm.percent / 100;
+    return std::strcmp(norm.word, "0") == 0 ? 0 : of_word;
+  }
+  bool is_number(const ComparedRow& row, Metric metric) const { return row.metrics.cells[metric].word == nullptr; }
+
+  double largest_input() const {
+    double largest = 0;
+    for (const ComparedRow& row : rows_) {
+      if (row.row.target == no_place || is_output(row) || is_gradient(row)) continue;
+      // A word of ours: the input is there and does not agree.
+      const bool disagrees = !sides_.compat && matched(row) && !equal_numbers(row);
+      largest = std::max(largest, norm_error(row, disagrees ? infinity : 0));
+    }
+    return largest;
+  }
+  // 0.0 and -0.0, whose texts differ.
+  static bool equal_numbers(const ComparedRow& row) {
+    const Difference& norm = row.differences[recordings::norm_value];
+    if (norm.word != nullptr) return std::strcmp(norm.word, "0") == 0 || std::strcmp(norm.word, "N/A") == 0;
+    return norm.difference == 0;
+  }
+
+  double smallest(Metric metric, bool outputs) const {
+    double least = 1.0;
+    for (const ComparedRow& row : rows_) {
+      if (row.row.target == no_place || is_output(row) != outputs || is_gradient(row)) continue;
+      if (is_number(row, metric)) least = std::min(least, row.metrics.cells[metric].number);
+    }
+    return least;
+  }
+
+  ComparedRow* first_output() {
+    for (ComparedRow& row : rows_) {
+      if (row.row.target != no_place && is_output(row)) return &row;
+    }
+    return nullptr;
+  }
+
+  // Rules 2a and 2b.
+  void judge_outputs_first() {
+    if (mode_ == Mode::statistics) {
+      if (largest_input() >= 0.1) return;
+      for (ComparedRow& row : rows_) {
+        if (row.row.target == no_place || !is_output(row)) continue;
+        const Difference& norm = row.differences[recordings::norm_value];
+        const bool infinite = norm.word != nullptr ? std::strcmp(norm.word, "inf") == 0 : std::isinf(norm.percent);
+        const double error = infinite ? infinity : norm_error(row, 0);
+        if (error > 0.5 && (sides_.compat || norm.word != nullptr || norm.difference != 0)) {
+          row.add(Level::error, norm_of_output);
+        }
+      }
+      return;
+    }
+    const double limit = sides_.compat ? 0.1 : 0.6;
+    ComparedRow* output = first_output();
+    if (output != nullptr && smallest(one_thousandth, false) > 0.9 && smallest(one_thousandth, true) < limit) {
+      output->add(Level::error, thousandth_of_output);
+    }
+  }
+
+  // Rules 3 to 6.
+  void judge_description(ComparedRow& row) {
+    if (!matched(row)) return;
+    const Leaf& mine = *target(row);
+    const Leaf& theirs = *golden(row);
+    const bool absent = mine.requires_grad == RequiresGrad::absent || theirs.requires_grad == RequiresGrad::absent;
+    if (mine.requires_grad != theirs.requires_grad && (sides_.compat || !absent)) {
+      row.add(Level::error, "error: The Required_Grad of NPU and Bench are inconsistent");
+    }
+    const std::string_view my_dtype = sides_.target.text(mine.dtype);
+    const std::string_view their_dtype = sides_.golden.text(theirs.dtype);
+    const bool classes =
+        my_dtype.find("class") != std::string_view::npos && their_dtype.find("class") != std::string_view::npos;
+    const Difference& max = row.differences[recordings::max_value];
+    const bool equal = max.word != nullptr ? std::strcmp(max.word, "0") == 0 : !sides_.compat && max.difference == 0;
+    if (!few_ && !is_output(row) && classes && sides_.target.text(mine.shape) == "[]" && !equal) {
+      row.add(Level::error, scalars_differ);
+    }
+    if (dtypes_differ(row, my_dtype, their_dtype)) {
+      row.add(Level::error, "error: The dtype of NPU and Bench are inconsistent.");
+    }
+    if (sides_.target.text(mine.shape) != sides_.golden.text(theirs.shape)) {
+      row.add(Level::error, "error: The shape of NPU and Bench are inconsistent.");
+    }
+  }
+
+  bool dtypes_differ(const ComparedRow& row, std::string_view mine, std::string_view theirs) const {
+    if (!sides_.compat) return canonical_dtype(mine) != canonical_dtype(theirs);
+    const std::string name = sides_.golden.row_name(sides_.golden.calls[row.row.golden_call], *golden(row));
+    return mine != theirs && name.find("qkv") == std::string::npos && name.find("gate_up") == std::string::npos;
+  }
+
+  // 64 units of rounding of the output's dtype: less than that is no finding.
+  double rounding_noise(const ComparedRow& row) const {
+    const std::string dtype = canonical_dtype(sides_.target.text(target(row)->dtype));
+    const double unit = dtype == "bfloat16" ? 0x1p-9 : dtype == "float16" ? 0x1p-11 : 0x1p-24;
+    return sides_.compat ? 0 : 64 * unit;
+  }
+
+  // Rules 7a and 7b.
+  void judge_outputs_last() {
+    ComparedRow* output = first_output();
+    if (output == nullptr) return;
+    if (mode_ == Mode::tensor) {
+      const double inputs = smallest(cosine, false);
+      if (inputs > 0.9 && inputs - smallest(cosine, true) > 0.1) output->add(Level::warning, cosine_of_output);
+      return;
+    }
+    double outputs = 0;
+    for (const ComparedRow& row : rows_) {
+      if (row.row.target == no_place || !is_output(row)) continue;
+      const double error = norm_error(row, 0);
+      if (error > rounding_noise(row)) outputs = std::max(outputs, error);
+    }
+    const double inputs = largest_input();
+    if (inputs == 0 ? outputs > 0.1 : outputs > 10 * inputs) output->add(Level::warning, norm_ten_times);
+  }
+
+  // What msProbe lets pass: values that differ without a number (B27), gradients of parameters (B36).
+  void judge_repairs(ComparedRow& row) {
+    if (!matched(row)) return;
+    if (mode_ == Mode::statistics && is_output(row)) {
+      const bool differs = std::ranges::any_of(row.differences, [](const Difference& difference) {
+        return difference.word != nullptr && std::strcmp(difference.word, "Diff") == 0;
+      });
+      if (differs) row.add(Level::error, "error: The values of NPU and Bench differ.");
+    }
+    if (!is_gradient(row)) return;
+    if (mode_ == Mode::statistics) {
+      const double error = equal_numbers(row) ? 0 : norm_error(row, infinity);
+      if (error > 0.5) {
+        row.add(Level::error, "error: The NormRelativeErr of the gradient is greater than 0.5.");
+      } else if (error > 0.1) {
+        row.add(Level::warning, "warning: The NormRelativeErr of the gradient is greater than 0.1.");
+      }
+      return;
+    }
+    if (is_number(row, one_thousandth) && row.metrics.cells[one_thousandth].number < 0.6) {
+      row.add(Level::error, "error: The One Thousandth Err Ratio of the gradient is below 0.6.");
+    } else if (is_number(row, cosine) && row.metrics.cells[cosine].number < 0.9) {
+      row.add(Level::warning, "warning: The Cosine of the gradient is below 0.9.");
+    }
+  }
+
+  const Sides& sides_;
+  const Mode mode_;
+  const std::span<ComparedRow> rows_;
+  bool few_ = false;
+};
+
+}  // namespace
+
+const char* level_text(Level level) {
+  switch (level) {
+    case Level::pass:
+      return "pass";
+    case Level::warning:
+      return "warning";
+    case Level::error:
+      return "error";
+  }
+  return "";
+}
+
+void judge(const Sides& sides, Mode mode, std::span<ComparedRow> rows) {
+  if (!rows.empty()) Judge(sides, mode, rows).run();
+}
+
+}  // namespace msrun::dump_compare

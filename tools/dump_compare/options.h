@@ -1,0 +1,37 @@
+// The command line of the comparison of two dumps (dump_compare.md 1).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "kernels/base/command_line/arguments.h"
+#include "tools/dump_compare/comparison.h"
+
+namespace msrun::dump_compare {
+
+struct Options {
+  std::string target_path;
+  std::string golden_path;
+  std::string stack_path;  // of -i; empty: beside the target's dump.json
+  std::string output_path = "./output";
+  MappingFiles mapping;
+  bool compat = false;  // as msProbe, cell by cell
+  bool xlsx = false;
+  bool html = false;
+  bool first_divergence = false;
+  bool check_suspects = false;
+  bool pair_by_order = false;
+  bool log_rows = false;
+  double tolerance = 1;
+  std::optional<std::set<std::uint64_t>> ranks;
+  std::optional<std::set<std::uint64_t>> steps;
+  std::size_t threads = 1;
+  std::optional<Level> fail_on;
+};
+
+std::variant<Options, PrintAndExit> parse_options(int argc, const char* const* argv);
+
+}  // namespace msrun::dump_compare

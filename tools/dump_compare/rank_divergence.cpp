@@ -1,0 +1,362 @@
+#include "tools/dump_compare/rank_divergence.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
+
+#include "tools/recordings/communication.h"
+
+namespace msrun::dump_compare {
+namespace {
+
+using recordings::Direction;
+using recordings::Gap;
+using recordings::How;
+using recordings::State;
+
+// Limits of dump_compare.md 15.1.
+constexpr double input_limit = 2e-4;
+constexpr double own_limit = 1e-2;
+constexpr double output_limit = 1e-3;
+constexpr double half_input_limit = 4e-2;
+constexpr double half_own_limit = 1e-1;
+constexpr double half_output_limit = 8e-2;
+constexpr double times_input = 8;     // an output's gap must exceed the inputs' by this factor
+constexpr double low_confidence = 4;  // half precision statistics: below this many times the limit
+// Outputs of half precision calls whose inputs are all but equal need no room for what came before.
+constexpr double half_equal_inputs = 1e-3;
+constexpr double half_output_of_equal_inputs = 3e-2;
+// Half precision gradients that cancel are off by more.
+constexpr double times_backward_output = 2;
+// Rounding of half precision gradients adds up: the limit of inputs grows by its own size every so many backward calls,
+// up to so many times.
+constexpr double backward_calls_a_step = 16;
+constexpr double most_steps = 3;
+
+constexpr auto copies = std::to_array<std::string_view>({"contiguous", "view", "reshape", "to", "clone"});
+constexpr auto random_words = std::to_array<std::string_view>(
+    {"rand", "normal_", "normal", "bernoulli", "multinomial", "uniform_", "exponential_", "randperm"});
+
+std::string_view api_name(const Recording& side, const Call& call) { return recordings::api_of(side.name(call), call); }
+
+std::vector<std::uint32_t> inputs_of(const Recording& side, const Call& call) {
+  std::vector<std::uint32_t> found = recordings::tensors_of(side, call, State::input);
+  const std::vector<std::uint32_t> parameters = recordings::tensors_of(side, call, State::parameters);
+  found.insert(found.end(), parameters.begin(), parameters.end());
+  return found;
+}
+
+std::vector<std::uint32_t> outputs_of(const Recording& side, const Call& call) {
+  std::vector<std::uint32_t> found = recordings::tensors_of(side, call, State::output);
+  const std::vector<std::uint32_t> gradients = recordings::tensors_of(side, call, State::parameters_grad);
+  found.insert(found.end(), gradients.begin(), gradients.end());
+  return found;
+}
+
+}  // namespace
+
+RankDivergence::RankDivergence(std::size_t rank, const Pair& pair, double tolerance)
+    : rank_(rank),
+      pair_(pair),
+      tolerance_(tolerance),
+      checksums_(pair.mode == Mode::md5),
+      alignment_(recordings::align(pair.target, pair.golden, checksums_)) {
+  const auto calls = static_cast<std::uint32_t>(pair.target.calls.size());
+  states_.resize(calls);
+  limits_.resize(calls);
+  std::uint32_t backward_calls = 0;
+  for (std::uint32_t call = 0; call < calls; ++call) {
+    if (pair.target.calls[call].direction == Direction::backward) ++backward_calls;
+    const std::uint32_t golden = alignment_.golden_of[call];
+    limits_[call] = limits_of(pair.target.calls[call], golden, backward_calls);
+    if (golden == recordings::no_call) continue;
+    states_[call] = state_of(call, golden, limits_[call]);
+    states_[call].judged = alignment_.how[call] != How::renamed;
+  }
+  find_producers();
+}
+
+RankSummary RankDivergence::summary() const {
+  RankSummary result;
+  result.inserted = alignment_.count(How::alone);
+  result.reordered = alignment_.count(How::reordered);
+  result.renamed = alignment_.count(How::renamed);
+  result.aligned = alignment_.how.size() - result.inserted;
+  result.deleted = alignment_.deleted();
+  return result;
+}
+
+bool RankDivergence::comparable() const {
+  const std::size_t smaller = std::min(alignment_.golden_of.size(), alignment_.target_of.size());
+  return 2 * summary().aligned >= smaller && smaller > 0;
+}
+
+Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs) const {
+  const Leaf& target = pair_.target.leaves[mine];
+  const Leaf& golden = pair_.golden.leaves[theirs];
+  if (pair_.mode == Mode::tensor && target.data_name != 0 && golden.data_name != 0) {
+    const TensorGap files = gap_of_tensor_files(tensor_path(pair_.target, target), tensor_path(pair_.golden, golden));
+    if (files.readable) return {files.same_shape, files.gap, 0};
+  }
+  return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_);
+}
+
+RankDivergence::Limits RankDivergence::limits_of(const Call& call, std::uint32_t golden_call,
+                                                 std::uint32_t backward_calls) const {
+  const auto any_half = [](const Recording& side, const Call& of) {
+    for (std::uint32_t i = of.leaves; i < of.leaf_end; ++i) {
+      if (side.leaves[i].tensor && recordings::is_half(side, side.leaves[i])) return true;
+    }
+    return false;
+  };
+  bool half = any_half(pair_.target, call);
+  if (!half && golden_call != recordings::no_call) half = any_half(pair_.golden, pair_.golden.calls[golden_call]);
+  Limits limits = half ? Limits{half_input_limit, half_own_limit, half_output_limit, true}
+                       : Limits{input_limit, own_limit, output_limit, false};
+  if (half && call.direction == Direction::backward) {
+    const double factor = 1 + std::min(backward_calls / backward_calls_a_step, most_steps);
+    limits.input *= factor;
+    limits.own *= factor;
+    limits.output *= times_backward_output;
+  }
+  limits.input *= tolerance_;
+  limits.own *= tolerance_;
+  limits.output *= tolerance_;
+  return limits;
+}
+
+CallState RankDivergence::state_of(std::uint32_t call, std::uint32_t golden_call, const Limits& limits) const {
+  CallState state;
+  const Call& mine = pair_.target.calls[call];
+  const Call& theirs = pair_.golden.calls[golden_call];
+  state.inputs_agree = true;
+  const std::vector<std::uint32_t> inputs = inputs_of(pair_.target, mine);
+  const std::vector<std::uint32_t> golden_inputs = inputs_of(pair_.golden, theirs);
+  for (std::size_t i = 0; i < std::min(inputs.size(), golden_inputs.size()); ++i) {
+    const Gap found = gap(inputs[i], golden_inputs[i]);
+    if (!found.comparable || found.gap > limits.input || found.own > limits.own) state.inputs_agree = false;
+    if (state.input == no_place || found.gap > state.input_gap) {
+      state.input_gap = found.gap;
+      state.input = inputs[i];
+    }
+  }
+  const std::vector<std::uint32_t> outputs = outputs_of(pair_.target, mine);
+  const std::vector<std::uint32_t> golden_outputs = outputs_of(pair_.golden, theirs);
+  for (std::size_t i = 0; i < std::min(outputs.size(), golden_outputs.size()); ++i) {
+    if (is_left_out(mine, pair_.target.leaves[outputs[i]])) continue;
+    const Gap found = gap(outputs[i], golden_outputs[i]);
+    if (state.output == no_place || found.gap > state.output_gap) {
+      state.output_gap = found.gap;
+      state.output = outputs[i];
+    }
+  }
+  state.outputs_agree = state.output_gap <= limits.input;
+  const bool equal_inputs = limits.half && state.input_gap <= half_equal_inputs * tolerance_;
+  const double limit = equal_inputs ? half_output_of_equal_inputs * tolerance_ : limits.output;
+  state.differs = state.output_gap > limit && state.output_gap > times_input * state.input_gap;
+  return state;
+}
+
+bool RankDivergence::is_left_out(const Call& call, const Leaf& output) const {
+  const std::string_view api = api_name(pair_.target, call);
+  if (api.starts_with("empty") || api.starts_with("new_empty")) return true;
+  const std::string_view suffix = pair_.target.text(output.suffix);
+  return api == "npu_fusion_attention" && (suffix == ".output.4" || suffix == ".output.5");
+}
+
+bool RankDivergence::is_random(std::uint32_t call) const {
+  const Call& of = pair_.target.calls[call];
+  const std::string_view api = api_name(pair_.target, of);
+  if (std::ranges::any_of(random_words, [&](std::string_view word) {
+        return word == "rand" || word == "bernoulli" ? api.starts_with(word) : api == word;
+      })) {
+    return true;
+  }
+  if (api.find("dropout") == std::string_view::npos) return false;
+  bool drops = true;
+  for (std::uint32_t i = of.leaves; i < of.leaf_end; ++i) {
+    const Leaf& leaf = pair_.target.leaves[i];
+    if (leaf.tensor || leaf.state != State::input) continue;
+    const Value& value = leaf.statistics[recordings::max_value];
+    if (value.kind == recordings::Kind::boolean && value.integer == 0 &&
+        !pair_.target.text(leaf.suffix).ends_with("inplace")) {
+      drops = false;
+    }
+    if (value.is_number() && value.number() == 0) drops = false;
+  }
+  return drops;
+}
+
+void RankDivergence::find_producers() {
+  for (std::uint32_t call = 0; call < pair_.target.calls.size(); ++call) {
+    for (const std::uint32_t leaf : outputs_of(pair_.target, pair_.target.calls[call])) {
+      const std::uint64_t content = recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_);
+      if (content != 0) producers_[content].push_back(call);
+    }
+  }
+}
+
+std::uint32_t RankDivergence::producer_of(std::uint32_t leaf, std::uint32_t before) const {
+  const auto found = producers_.find(recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_));
+  if (found == producers_.end()) return no_place;
+  const auto behind = std::ranges::lower_bound(found->second, before);
+  return behind == found->second.begin() ? no_place : *(behind - 1);
+}
+
+// Without golden outputs of its own, or renamed and with other ones.
+bool RankDivergence::is_foreign(std::uint32_t call) const {
+  if (alignment_.how[call] == How::alone) return true;
+  return alignment_.how[call] == How::renamed && states_[call].output_gap > limits_[call].output;
+}
+
+bool RankDivergence::copies_wrongly(std::uint32_t call, double limit) const {
+  const Call& of = pair_.target.calls[call];
+  if (std::ranges::find(copies, api_name(pair_.target, of)) == copies.end()) return false;
+  const std::vector<std::uint32_t> inputs = recordings::tensors_of(pair_.target, of, State::input);
+  const std::vector<std::uint32_t> outputs = recordings::tensors_of(pair_.target, of, State::output);
+  if (inputs.empty() || outputs.empty()) return false;
+  Leaf input = pair_.target.leaves[inputs.front()];
+  const Leaf& output = pair_.target.leaves[outputs.front()];
+  const auto elements = [&](const Leaf& leaf) { return recordings::elements_of(pair_.target.text(leaf.shape)); };
+  if (input.dtype != output.dtype || elements(input) != elements(output)) return false;
+  input.shape = output.shape;
+  return recordings::gap_of(pair_.target, output, pair_.target, input, checksums_).gap > limit;
+}
+
+// The first of the golden calls that were deleted where the region stands.
+std::uint32_t RankDivergence::golden_of_region(std::uint32_t call) const {
+  if (alignment_.how[call] == How::renamed) return alignment_.golden_of[call];
+  std::uint32_t before = call;
+  while (before > 0 && alignment_.how[before - 1] != How::in_order) --before;
+  std::uint32_t golden = before == 0 ? 0 : alignment_.golden_of[before - 1] + 1;
+  return golden < alignment_.target_of.size() && alignment_.target_of[golden] == recordings::no_call ? golden
+                                                                                                     : no_place;
+}
+
+std::optional<Finding> RankDivergence::region_behind(std::uint32_t producer, std::uint32_t reader, double gap) const {
+  const double limit = limits_[reader].output;
+  std::unordered_set<std::uint32_t> seen{producer};
+  std::vector<std::uint32_t> open{producer};
+  std::uint32_t first = producer;
+  double input_gap = 0;
+  bool copied_wrongly = false;
+  while (!open.empty()) {
+    const std::uint32_t call = open.back();
+    open.pop_back();
+    const bool wrong_copy = copies_wrongly(call, limit);
+    if (wrong_copy && (!copied_wrongly || call < first)) first = call;
+    copied_wrongly = copied_wrongly || wrong_copy;
+    if (!copied_wrongly) first = std::min(first, call);
+    for (const std::uint32_t input : inputs_of(pair_.target, pair_.target.calls[call])) {
+      const std::uint32_t source = producer_of(input, call);
+      if (source == no_place) continue;
+      if (is_foreign(source)) {
+        if (seen.insert(source).second) open.push_back(source);
+        continue;
+      }
+      if (!states_[source].outputs_agree && !copied_wrongly) {
+        if (states_[source].output_gap > limits_[reader].input) return std::nullopt;
+      }
+      input_gap = std::max(input_gap, states_[source].output_gap);
+    }
+  }
+  Finding finding = finding_of(first, FindingKind::region);
+  finding.golden_call = golden_of_region(first);
+  finding.input_gap = input_gap;
+  finding.output_gap = gap;
+  return finding;
+}
+
+std::optional<Finding> RankDivergence::origin_of(std::uint32_t call) const {
+  const Call& mine = pair_.target.calls[call];
+  const Call& theirs = pair_.golden.calls[alignment_.golden_of[call]];
+  const std::vector<std::uint32_t> inputs = inputs_of(pair_.target, mine);
+  const std::vector<std::uint32_t> golden_inputs = inputs_of(pair_.golden, theirs);
+  std::optional<Finding> first;
+  for (std::size_t i = 0; i < std::min(inputs.size(), golden_inputs.size()); ++i) {
+    const Gap found = gap(inputs[i], golden_inputs[i]);
+    if (found.comparable && found.gap <= limits_[call].output) continue;
+    const std::uint32_t producer = producer_of(inputs[i], call);
+    std::optional<Finding> finding;
+    if (producer == no_place) {
+      // Gradients are added up by no recorded call.
+      if (mine.direction == Direction::backward) continue;
+      finding = finding_of(call, FindingKind::source);
+      finding->input_gap = finding->output_gap = found.gap;
+      finding->leaf = pair_.target.row_name(mine, pair_.target.leaves[inputs[i]]);
+    } else if (is_foreign(producer)) {
+      finding = region_behind(producer, call, found.gap);
+    }
+    if (finding && (!first || finding->call < first->call)) first = finding;
+  }
+  return first;
+}
+
+Finding RankDivergence::finding_of(std::uint32_t call, FindingKind kind) const {
+  Finding finding;
+  finding.rank = rank_;
+  finding.kind = kind;
+  finding.call = call;
+  const Recording& target = pair_.target;
+  const Call& mine = target.calls[call];
+  const CallState& state = states_[call];
+  finding.golden_call = alignment_.golden_of[call];
+  finding.input_gap = state.input_gap;
+  finding.output_gap = state.output_gap;
+  if (state.output != no_place) finding.leaf = target.row_name(mine, target.leaves[state.output]);
+  finding.low_confidence =
+      pair_.mode == Mode::statistics && limits_[call].half && state.output_gap < low_confidence * limits_[call].output;
+  if (finding.golden_call == no_place) return finding;
+  const Call& theirs = pair_.golden.calls[finding.golden_call];
+  for (std::uint32_t i = mine.leaves; i < mine.leaf_end; ++i) {
+    const Leaf& leaf = target.leaves[i];
+    if (leaf.state != State::input) continue;
+    for (std::uint32_t k = theirs.leaves; k < theirs.leaf_end; ++k) {
+      const Leaf& other = pair_.golden.leaves[k];
+      if (pair_.golden.text(other.suffix) != target.text(leaf.suffix)) continue;
+      const auto shown = [](const Recording& side, const Leaf& of) {
+        return of.tensor ? std::string(side.text(of.dtype))
+                         : recordings::value_text(side.texts, of.statistics[recordings::max_value]);
+      };
+      const std::string one = shown(target, leaf);
+      const std::string another = shown(pair_.golden, other);
+      if (one != another) {
+        finding.scalar_differences.push_back(std::string(target.text(leaf.suffix).substr(1)) + ": " + one + ", " +
+                                             another);
+      }
+      break;
+    }
+  }
+  return finding;
+}
+
+std::vector<Finding> RankDivergence::findings() const {
+  std::vector<Finding> found;
+  for (std::uint32_t call = 0; call < states_.size(); ++call) {
+    const CallState& state = states_[call];
+    if (!state.judged) continue;
+    if (!state.inputs_agree) {
+      if (std::optional<Finding> origin = origin_of(call)) found.push_back(std::move(*origin));
+      continue;
+    }
+    if (!state.differs || is_random(call)) continue;
+    if (recordings::is_communication(pair_.target, pair_.target.calls[call])) continue;
+    found.push_back(finding_of(call, FindingKind::output));
+  }
+  std::ranges::stable_sort(found, {}, &Finding::call);
+  return found;
+}
+
+std::optional<Finding> RankDivergence::random_finding() const {
+  for (std::uint32_t call = 0; call < states_.size(); ++call) {
+    const CallState& state = states_[call];
+    if (state.judged && state.inputs_agree && state.differs && is_random(call)) {
+      return finding_of(call, FindingKind::output);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace msrun::dump_compare

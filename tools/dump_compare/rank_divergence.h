@@ -1,0 +1,73 @@
+// What one rank contributes to the search for the first divergence: for each call whether its inputs agree and its
+// outputs do not (dump_compare.md 15.1 to 15.3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/dump_compare/divergence.h"
+#include "tools/recordings/gap.h"
+
+namespace msrun::dump_compare {
+
+struct CallState {
+  bool judged = false;  // aligned under its own name
+  bool inputs_agree = false;
+  bool outputs_agree = true;  // within the limit of inputs: whoever reads them may be judged
+  bool differs = false;       // some output lies beyond the limit of outputs, and far beyond the inputs
+  double input_gap = 0;
+  double output_gap = 0;
+  std::uint32_t input = no_place;  // the leaf with the largest gap
+  std::uint32_t output = no_place;
+};
+
+class RankDivergence {
+ public:
+  RankDivergence(std::size_t rank, const Pair& pair, double tolerance);
+
+  const recordings::Alignment& alignment() const { return alignment_; }
+  const std::vector<CallState>& states() const { return states_; }
+  RankSummary summary() const;
+  bool comparable() const;
+
+  // Calls that diverge, communications and random calls left out; in the order of the dump.
+  std::vector<Finding> findings() const;
+  // A random call whose outputs differ although its inputs agree.
+  std::optional<Finding> random_finding() const;
+  Finding finding_of(std::uint32_t call, FindingKind kind) const;
+
+ private:
+  struct Limits {
+    double input;
+    double own;
+    double output;
+    bool half;
+  };
+
+  recordings::Gap gap(std::uint32_t mine, std::uint32_t theirs) const;
+  Limits limits_of(const Call& call, std::uint32_t golden_call, std::uint32_t backward_calls) const;
+  CallState state_of(std::uint32_t call, std::uint32_t golden_call, const Limits& limits) const;
+  bool is_left_out(const Call& call, const Leaf& output) const;
+  bool is_random(std::uint32_t call) const;
+  void find_producers();
+  std::uint32_t producer_of(std::uint32_t leaf, std::uint32_t before) const;
+  bool is_foreign(std::uint32_t call) const;
+  // What the disagreeing inputs of an aligned call come from: a wrong region, or data that differ.
+  std::optional<Finding> origin_of(std::uint32_t call) const;
+  std::optional<Finding> region_behind(std::uint32_t producer, std::uint32_t reader, double gap) const;
+  bool copies_wrongly(std::uint32_t call, double limit) const;
+  std::uint32_t golden_of_region(std::uint32_t call) const;
+
+  std::size_t rank_;
+  const Pair& pair_;
+  const double tolerance_;
+  const bool checksums_;
+  recordings::Alignment alignment_;
+  std::vector<CallState> states_;
+  std::vector<Limits> limits_;
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> producers_;  // calls by the content of an output
+};
+
+}  // namespace msrun::dump_compare

@@ -1,0 +1,270 @@
+#include "tools/dump_compare/tensor_metrics.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "kernels/base/error.h"
+#include "tools/dump_compare/tensor_source.h"
+
+namespace msrun::dump_compare {
+namespace {
+
+constexpr std::size_t block_elements = 16384;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Nearest decimal of that many places, half to even on the exact value, read back: as Python's round().
+double rounded(double value, int places) {
+  if (!std::isfinite(value)) return value;
+  std::array<char, 400> buffer{};
+  const auto [end, error] =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed, places);
+  double result = value;
+  if (error == std::errc{}) std::from_chars(buffer.data(), end, result);
+  return result;
+}
+
+// 0: finite, 1: NaN, 2: infinite, 3: minus infinite.
+int kind_of(double value) {
+  if (std::isfinite(value)) return 0;
+  if (std::isnan(value)) return 1;
+  return value > 0 ? 2 : 3;
+}
+
+struct Sums {
+  double dot = 0;
+  double target_squares = 0;
+  double golden_squares = 0;
+  double difference_squares = 0;
+  double max_absolute = 0;
+  double max_relative = 0;
+  double max_golden = 0;
+  std::int64_t within_thousandth = 0;
+  std::int64_t within_five = 0;
+  bool not_finite = false;
+  bool positions_differ = false;
+};
+
+// Reads both tensors to their ends.
+class PairPass {
+ public:
+  // strict: the kinds of what is not finite must agree, signs included.
+  PairPass(TensorSource& target, TensorSource& golden, bool strict, bool complex)
+      : target_(target), golden_(golden), strict_(strict), complex_(complex) {
+    single_ = target.single() && golden.single();
+  }
+
+  Sums run() {
+    std::vector<double> space(4 * block_elements);
+    const auto part = [&](std::size_t i) { return std::span(space).subspan(i * block_elements, block_elements); };
+    while (true) {
+      const std::size_t mine = target_.read(part(0), part(1));
+      const std::size_t theirs = golden_.read(part(2), part(3));
+      if (mine == 0 || mine != theirs) break;
+      for (std::size_t i = 0; i < mine; ++i) add(part(0)[i], part(1)[i], part(2)[i], part(3)[i]);
+    }
+    return sums_;
+  }
+
+ private:
+  void add(double n, double n_imaginary, double b, double b_imaginary) {
+    if (!complex_) n_imaginary = b_imaginary = 0;
+    if (!settle(n, b) || !settle(n_imaginary, b_imaginary)) return;
+    double relative = 0;
+    double difference = n - b;
+    if (complex_) {
+      difference = std::hypot(difference, n_imaginary - b_imaginary);
+      const double golden_size = std::hypot(b, b_imaginary);
+      constexpr double epsilon = std::numeric_limits<double>::epsilon();
+      relative = golden_size == 0 ? std::hypot(n, n_imaginary) / epsilon : difference / golden_size;
+      sums_.max_golden = std::max(sums_.max_golden, golden_size);
+    } else if (single_) {
+      auto top = static_cast<float>(n);
+      auto bottom = static_cast<float>(b);
+      if (bottom == 0) {
+        top += std::numeric_limits<float>::epsilon();
+        bottom += std::numeric_limits<float>::epsilon();
+      }
+      relative = static_cast<double>(std::abs((top - bottom) / bottom));
+      sums_.max_golden = std::max(sums_.max_golden, std::abs(b));
+    } else {
+      double top = n;
+      double bottom = b;
+      if (bottom == 0) {
+        top += std::numeric_limits<double>::epsilon();
+        bottom += std::numeric_limits<double>::epsilon();
+      }
+      relative = std::abs((top - bottom) / bottom);
+      sums_.max_golden = std::max(sums_.max_golden, std::abs(b));
+    }
+    sums_.dot += n * b + n_imaginary * b_imaginary;
+    sums_.target_squares += n * n + n_imaginary * n_imaginary;
+    sums_.golden_squares += b * b + b_imaginary * b_imaginary;
+    sums_.difference_squares += difference * difference;
+    sums_.max_absolute = larger(sums_.max_absolute, std::abs(difference));
+    sums_.max_relative = larger(sums_.max_relative, relative);
+    if (relative < 0.001) ++sums_.within_thousandth;
+    if (relative < 0.005) ++sums_.within_five;
+  }
+
+  static double larger(double most, double value) { return std::isnan(value) || value > most ? value : most; }
+
+  // What is not finite at one place on both sides counts as zero. False if the sides differ there.
+  bool settle(double& n, double& b) {
+    const int mine = kind_of(n);
+    const int theirs = kind_of(b);
+    if (mine == 0 && theirs == 0) return true;
+    sums_.not_finite = true;
+    if (mine == theirs || (!strict_ && mine > 1 && theirs > 1)) {
+      n = b = 0;
+      return true;
+    }
+    sums_.positions_differ = true;
+    return false;
+  }
+
+  TensorSource& target_;
+  TensorSource& golden_;
+  const bool strict_;
+  const bool complex_;
+  bool single_ = false;
+  Sums sums_;
+};
+
+void set_cosine(const Sums& sums, TensorMetrics& metrics) {
+  constexpr double zero = 0x1p-52;
+  const double mine = std::sqrt(sums.target_squares);
+  const double theirs = std::sqrt(sums.golden_squares);
+  MetricCell& cell = metrics.cells[cosine];
+  if (mine <= zero && theirs <= zero) return cell.set(1.0);
+  if (mine <= zero || theirs <= zero) {
+    cell.word = "Nan";
+    const std::string side = mine <= zero ? "npu" : "Bench";
+    metrics.messages.push_back(
+        {Weight::warning, "Cannot compare by Cosine Similarity, All the data is Zero in " + side + " dump data."});
+    return;
+  }
+  const double value = sums.dot / (mine * theirs);
+  if (std::isnan(value)) {
+    cell.word = "Nan";
+    metrics.messages.push_back({Weight::none, "Cannot compare by Cosine Similarity, the dump data has NaN."});
+    return;
+  }
+  const double fine = rounded(value, 12);
+  cell.set(fine > 0.9999 ? rounded(fine, 6) : fine);
+}
+
+void set_error(MetricCell& cell, double value, const char* name, TensorMetrics& metrics) {
+  if (!std::isnan(value)) return cell.set(rounded(value, 12));
+  cell.word = "Nan";
+  metrics.messages.push_back(
+      {Weight::none, std::string("Cannot compare by ") + name + ", the data contains nan/inf/-inf in dump data."});
+}
+
+// Two tensors of one element each.
+void compare_numbers(TensorSource& target, TensorSource& golden, bool compat, TensorMetrics& metrics) {
+  std::array<double, 4> values{};
+  const std::span<double> all(values);
+  target.read(all.subspan(0, 1), all.subspan(1, 1));
+  golden.read(all.subspan(2, 1), all.subspan(3, 1));
+  double absolute = 0;
+  double relative = 0;
+  const bool equal = !compat && kind_of(values[0]) != 0 && kind_of(values[0]) == kind_of(values[2]);
+  if (!equal) {
+    const bool single = target.single() && golden.single();
+    const double epsilon = single ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+    const double shift = values[2] == 0 ? epsilon : 0;
+    const double imaginary = compat ? 0 : values[1] - values[3];
+    absolute = std::hypot(values[0] - values[2], imaginary);
+    relative = absolute / std::hypot(values[2] + shift, compat ? 0 : values[3]);
+    if (single) {
+      const auto bottom = static_cast<float>(values[2] + shift);
+      relative = static_cast<double>(std::abs((static_cast<float>(values[0] + shift) - bottom) / bottom));
+    }
+    if (std::isnan(values[0]) || std::isnan(values[2])) absolute = relative = std::nan("");
+    if (std::isinf(values[0]) && values[0] == values[2]) absolute = relative = std::nan("");
+  }
+  set_error(metrics.cells[max_absolute_error], absolute, "MaxAbsError", metrics);
+  set_error(metrics.cells[max_relative_error], relative, "MaxRelativeError", metrics);
+  metrics.messages.push_back({Weight::none,
+                              "This is type of 0-d tensor, can not calculate 'Cosine', 'EucDist', 'One Thousandth Err "
+                              "Ratio' and 'Five Thousandths Err Ratio'. "});
+}
+
+TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool compat) {
+  TensorMetrics metrics;
+  const auto message = [&](Weight weight, const char* text) { metrics.messages.push_back({weight, text}); };
+  if (target.count() == 0) {
+    message(Weight::none, "This is empty data, can not compare.");
+    return metrics;
+  }
+  if (target.shape() != golden.shape() || golden.count() == 0) {
+    metrics.all_are("shape unmatched");
+    message(Weight::error, "Shape of NPU and bench tensor do not match. Skipped.");
+    return metrics;
+  }
+  const bool complex = !compat && (target.complex() || golden.complex());
+  if (target.shape().empty()) {
+    compare_numbers(target, golden, compat, metrics);
+    return metrics;
+  }
+  const Sums sums = PairPass(target, golden, !compat, complex).run();
+  const auto share = [&](std::int64_t count) {
+    return rounded(static_cast<double>(count) / static_cast<double>(target.count()), 12);
+  };
+  if (sums.positions_differ) {
+    metrics.all_are("N/A");
+    message(Weight::error, "The position of inf or nan in NPU and bench Tensor do not match.");
+    return metrics;
+  }
+  if (target.dtype() != golden.dtype()) message(Weight::warning, "Dtype of NPU and bench tensor do not match.");
+  set_cosine(sums, metrics);
+  metrics.cells[euclidean_distance].set(std::sqrt(sums.difference_squares));
+  set_error(metrics.cells[max_absolute_error], sums.max_absolute, "MaxAbsError", metrics);
+  set_error(metrics.cells[max_relative_error], sums.max_relative, "MaxRelativeError", metrics);
+  metrics.cells[one_thousandth].set(share(sums.within_thousandth));
+  metrics.cells[five_thousandths].set(share(sums.within_five));
+  return metrics;
+}
+
+}  // namespace
+
+TensorMetrics compare_tensor_files(const std::string& target, const std::string& golden, bool compat) {
+  try {
+    TensorSource mine(target);
+    TensorSource theirs(golden);
+    return compare_sources(mine, theirs, compat);
+  } catch (const std::exception&) {
+    TensorMetrics metrics;
+    const auto name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+    metrics.messages.push_back(
+        {Weight::error, "Dump file: " + name(target) + " or " + name(golden) + " not found or read failed."});
+    return metrics;
+  }
+}
+
+TensorGap gap_of_tensor_files(const std::string& target, const std::string& golden) {
+  TensorGap result;
+  try {
+    TensorSource mine(target);
+    TensorSource theirs(golden);
+    result.readable = true;
+    result.same_shape = mine.shape() == theirs.shape();
+    if (!result.same_shape || mine.count() == 0) return result;
+    const Sums sums = PairPass(mine, theirs, true, mine.complex() || theirs.complex()).run();
+    if (sums.positions_differ || std::isnan(sums.max_absolute)) {
+      result.gap = infinity;
+    } else if (sums.max_golden == 0) {
+      result.gap = sums.max_absolute == 0 ? 0 : infinity;
+    } else {
+      result.gap = sums.max_absolute / sums.max_golden;
+    }
+  } catch (const std::exception&) {
+    result.readable = false;
+  }
+  return result;
+}
+
+}  // namespace msrun::dump_compare

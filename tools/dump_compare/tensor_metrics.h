@@ -1,0 +1,59 @@
+// The metrics of two tensor files (dump_compare.md 8), in one pass over both.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace msrun::dump_compare {
+
+inline constexpr std::size_t metric_count = 6;
+enum Metric : std::uint8_t {
+  cosine,
+  euclidean_distance,
+  max_absolute_error,
+  max_relative_error,
+  one_thousandth,
+  five_thousandths
+};
+
+// A number, or a word in its place.
+struct MetricCell {
+  const char* word = "unsupported";  // nullptr: the number counts
+  double number = 0;
+
+  void set(double value) {
+    word = nullptr;
+    number = value;
+  }
+};
+
+enum class Weight : std::uint8_t { none, warning, error };
+
+struct MetricMessage {
+  Weight weight = Weight::none;
+  std::string text;  // as msProbe words it
+};
+
+struct TensorMetrics {
+  std::array<MetricCell, metric_count> cells{};
+  std::vector<MetricMessage> messages;
+
+  void all_are(const char* word) {
+    for (MetricCell& cell : cells) cell.word = word;
+  }
+};
+
+// What the search for the first divergence asks of two tensors (15.1).
+struct TensorGap {
+  bool readable = false;
+  bool same_shape = false;
+  double gap = 0;  // largest |t - g| over largest |g|; infinite where NaN or infinities lie elsewhere
+};
+
+// compat: as msProbe, which ignores the signs of infinities and imaginary parts. Never throws for what a file holds.
+TensorMetrics compare_tensor_files(const std::string& target, const std::string& golden, bool compat);
+TensorGap gap_of_tensor_files(const std::string& target, const std::string& golden);
+
+}  // namespace msrun::dump_compare

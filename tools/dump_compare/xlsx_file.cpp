@@ -1,0 +1,112 @@
+#include <unistd.h>
+#include <xlsxwriter.h>
+
+#include <cstdio>
+#include <optional>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
+#include "tools/dump_compare/result_files.h"
+
+namespace msrun::dump_compare {
+namespace {
+
+constexpr lxw_color_t red = 0xFFC7CE;
+constexpr lxw_color_t yellow = 0xFFEB9C;
+constexpr std::size_t longest_cell = 32767;  // characters, which a sheet allows
+
+class XlsxFile : public ResultFile {
+ public:
+  XlsxFile(const std::string& stem, std::vector<std::string> titles, std::size_t rows, bool coloured)
+      : path_(stem + ".xlsx"),
+        temporary_(stem + "." + std::to_string(::getpid()) + ".tmp"),
+        titles_(std::move(titles)),
+        parts_(rows >= rows_of_a_sheet) {
+    lxw_workbook_options options{};
+    options.constant_memory = LXW_TRUE;
+    book_ = workbook_new_opt(temporary_.c_str(), &options);
+    if (book_ == nullptr) throw WriteError("The file " + path_ + " cannot be created.");
+    if (coloured) {
+      error_ = workbook_add_format(book_);
+      format_set_bg_color(error_, red);
+      warning_ = workbook_add_format(book_);
+      format_set_bg_color(warning_, yellow);
+    }
+    begin();
+  }
+  XlsxFile(const XlsxFile&) = delete;
+  XlsxFile& operator=(const XlsxFile&) = delete;
+  ~XlsxFile() override {
+    if (book_ != nullptr) workbook_close(book_);
+    std::remove(temporary_.c_str());
+  }
+
+  void add(const ResultRow& row) override {
+    if (parts_ && next_ > rows_of_a_sheet) begin();
+    lxw_format* const format = row.level == Level::error ? error_ : row.level == Level::warning ? warning_ : nullptr;
+    for (std::size_t i = 0; i < row.size(); ++i) write(i, row.cell(i), row.kind(i), format);
+    ++next_;
+  }
+
+  std::vector<std::string> close() override {
+    lxw_workbook* const book = std::exchange(book_, nullptr);
+    const lxw_error error = workbook_close(book);
+    if (error != LXW_NO_ERROR) throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error));
+    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+      throw WriteError("The file " + path_ + " cannot be given its name.");
+    }
+    return {path_};
+  }
+
+ private:
+  void begin() {
+    const std::string name = parts_ ? "part_" + std::to_string(sheets_++) : "Sheet1";
+    sheet_ = workbook_add_worksheet(book_, name.c_str());
+    if (sheet_ == nullptr) throw WriteError("The file " + path_ + " cannot hold another sheet.");
+    next_ = 0;
+    for (std::size_t i = 0; i < titles_.size(); ++i) write(i, titles_[i], CellKind::text, nullptr);
+    next_ = 1;
+  }
+
+  void write(std::size_t column, std::string_view cell, CellKind kind, lxw_format* format) {
+    const auto row = static_cast<lxw_row_t>(next_);
+    const auto place = static_cast<lxw_col_t>(column);
+    if (kind == CellKind::boolean) {
+      worksheet_write_boolean(sheet_, row, place, cell == "True" ? 1 : 0, format);
+      return;
+    }
+    if (kind == CellKind::number) {
+      const std::optional<double> number = parse_number<double>(cell);
+      if (number && *number - *number == 0) {
+        worksheet_write_number(sheet_, row, place, *number, format);
+        return;
+      }
+    }
+    std::string text(cell.substr(0, longest_cell));
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U && text.size() < cell.size()) {
+      text.pop_back();
+    }
+    worksheet_write_string(sheet_, row, place, text.c_str(), format);
+  }
+
+  const std::string path_;
+  const std::string temporary_;
+  const std::vector<std::string> titles_;
+  const bool parts_;
+  lxw_workbook* book_ = nullptr;
+  lxw_worksheet* sheet_ = nullptr;
+  lxw_format* error_ = nullptr;
+  lxw_format* warning_ = nullptr;
+  std::size_t sheets_ = 0;
+  std::size_t next_ = 0;  // row of the sheet
+};
+
+}  // namespace
+
+std::unique_ptr<ResultFile> xlsx_file(const std::string& stem, const std::vector<std::string>& titles, std::size_t rows,
+                                      bool coloured) {
+  return std::make_unique<XlsxFile>(stem, titles, rows, coloured);
+}
+
+}  // namespace msrun::dump_compare

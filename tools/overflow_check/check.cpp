@@ -1,0 +1,89 @@
+#include "tools/overflow_check/check.h"
+
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <ostream>
+
+#include "kernels/base/exit_code.h"
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
+#include "tools/overflow_check/report.h"
+#include "tools/recordings/folders.h"
+#include "tools/recordings/recording_reader.h"
+
+namespace msrun::overflow_check {
+namespace {
+
+constexpr std::size_t read_at_once = 8;
+
+std::map<std::uint64_t, std::string> dump_folders(const std::string& step) {
+  std::map<std::uint64_t, std::string> folders = recordings::rank_folders(step);
+  if (!folders.empty()) return folders;
+  if (!recordings::dump_file(step).empty()) return {{0, step}};
+  if (const auto process = recordings::process_folder(step)) return {{0, *process}};
+  throw UserError("There are neither folders of ranks nor a dump.json in " + step + ".");
+}
+
+std::vector<RankDump> read_ranks(const std::map<std::uint64_t, std::string>& folders) {
+  std::vector<std::pair<std::uint64_t, std::string>> files;
+  for (const auto& [number, folder] : folders) {
+    const std::string path = recordings::dump_file(folder);
+    if (path.empty()) throw UserError("There is no dump.json in " + folder + ".");
+    files.emplace_back(number, path);
+  }
+  std::vector<RankDump> ranks;
+  for (std::size_t begin = 0; begin < files.size(); begin += read_at_once) {
+    std::vector<std::future<recordings::Recording>> reading;
+    const std::size_t end = std::min(files.size(), begin + read_at_once);
+    for (std::size_t i = begin; i < end; ++i) {
+      reading.push_back(std::async(std::launch::async, [path = files[i].second, number = files[i].first] {
+        return recordings::read_recording(path, "rank" + std::to_string(number));
+      }));
+    }
+    for (std::size_t i = begin; i < end; ++i) ranks.push_back({files[i].first, reading[i - begin].get()});
+  }
+  return ranks;
+}
+
+}  // namespace
+
+int check(const Options& options, std::ostream& out, const std::function<void(const std::string&)>& warn) {
+  if (!std::filesystem::is_directory(options.input_path)) {
+    throw UserError("The folder " + options.input_path + " does not exist.");
+  }
+  const std::vector<RankDump> ranks = read_ranks(dump_folders(options.input_path));
+  std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;
+  bool any = false;
+  for (const RankDump& rank : ranks) {
+    if (rank.recording.calls.empty()) warn("rank " + std::to_string(rank.number) + " holds no calls.");
+    any = any || !rank.recording.calls.empty();
+    recordings.emplace_back(rank.number, &rank.recording);
+  }
+  if (!any) throw UserError("No APIs found in the dump.json files of " + options.input_path + ".");
+  const std::vector<Anomaly> anomalies = find_anomalies(recordings);
+  if (anomalies.empty()) {
+    out << "Cannot find any anomaly node, no need to generate analyze file.\n";
+    return exit_completed;
+  }
+  prepare_output_directory(options.output_path);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string path = join_path(
+      options.output_path,
+      "anomaly_analyze_" + std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) + ".json");
+  AtomicFile file(path);
+  file.write(report_text(ranks, anomalies));
+  file.commit();
+  const Anomaly& first = anomalies.front();
+  const recordings::Recording& recording = ranks[first.rank].recording;
+  out << sanitised("First NaN or infinity: rank " + std::to_string(ranks[first.rank].number) + ", " +
+                   std::string(recording.name(recording.calls[first.call])) +
+                   (first.source ? " (already in its input)" : ""))
+      << '\n';
+  if (anomalies.size() > 1) out << "Calls as early as that: " << anomalies.size() - 1 << " more, in the file.\n";
+  out << "The analyze result is saved in: " << path << '\n';
+  return exit_completed;
+}
+
+}  // namespace msrun::overflow_check

@@ -1,0 +1,62 @@
+// Which calls of several ranks are one communication, and what happens before what over all ranks (dump_compare.md 14
+// and 15.4).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/recordings/recording.h"
+
+namespace msrun::recordings {
+
+bool is_communication(const Recording& side, const Call& call);
+
+// A call of a rank, by the place of the rank in the list and that of the call in its recording.
+struct CallPlace {
+  std::uint32_t rank = 0;
+  std::uint32_t call = 0;
+};
+
+// The order of the calls of all ranks. Calls of one rank follow each other as the recording has them; all participants
+// of one communication are one point of every rank that takes part.
+class RankOrder {
+ public:
+  struct Rank {
+    std::uint64_t number = 0;
+    const Recording* recording = nullptr;
+  };
+  // ranks must outlive this.
+  explicit RankOrder(std::vector<Rank> ranks);
+
+  // Of a communication all calls that belong to it, its own included; of any other call itself.
+  std::vector<CallPlace> participants(CallPlace place) const;
+  // Longest chain of communications before the call.
+  std::uint32_t layer(CallPlace place) const;
+  // Calls of the rank since its last communication.
+  std::uint32_t position(CallPlace place) const;
+  bool happens_before(CallPlace first, CallPlace second) const;
+  // By layer, position and rank.
+  bool is_earlier(CallPlace first, CallPlace second) const;
+
+ private:
+  static constexpr std::uint32_t none = 0xFFFFFFFFU;
+  struct Point {
+    std::vector<CallPlace> calls;
+    std::uint32_t layer = 0;             // chain of communications before it
+    std::vector<std::uint32_t> reaches;  // for each rank: calls with a smaller place happen before it
+    bool done = false;
+  };
+
+  void find_points();
+  void order_points();
+  // The last communication of the rank before the call; none if there is none.
+  std::uint32_t point_before(CallPlace place) const;
+
+  std::vector<Rank> ranks_;
+  std::vector<Point> points_;
+  std::vector<std::vector<std::uint32_t>> point_of_;    // for each rank and call
+  std::vector<std::vector<std::uint32_t>> last_point_;  // before each call
+};
+
+}  // namespace msrun::recordings

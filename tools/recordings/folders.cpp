@@ -1,0 +1,77 @@
+#include "tools/recordings/folders.h"
+
+#include <filesystem>
+
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
+
+namespace msrun::recordings {
+namespace {
+
+constexpr std::uint64_t most_numbers = 1'000'000;
+
+std::map<std::uint64_t, std::string> numbered(const std::string& folder, std::string_view prefix) {
+  std::map<std::uint64_t, std::string> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    std::error_code entry_error;
+    if (!entry.is_directory(entry_error)) continue;
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view digits = std::string_view(name).substr(prefix.size());
+    if (digits.empty()) {
+      found.emplace(0, join_path(folder, name));
+      continue;
+    }
+    const std::optional<std::uint64_t> number = parse_number<std::uint64_t>(digits);
+    if (!number || (digits.size() > 1 && digits.front() == '0')) continue;
+    found.insert_or_assign(*number, join_path(folder, name));
+  }
+  if (found.contains(0)) {
+    const std::string zero = join_path(folder, std::string(prefix) + "0");
+    if (std::filesystem::is_directory(zero, error)) found[0] = zero;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::map<std::uint64_t, std::string> rank_folders(const std::string& folder) { return numbered(folder, "rank"); }
+
+std::map<std::uint64_t, std::string> step_folders(const std::string& folder) {
+  std::map<std::uint64_t, std::string> steps = numbered(folder, "step");
+  std::erase_if(steps, [](const auto& step) { return step.second.ends_with("step"); });
+  return steps;
+}
+
+std::optional<std::string> process_folder(const std::string& folder) {
+  const std::map<std::uint64_t, std::string> found = numbered(folder, "proc");
+  if (found.size() != 1) return std::nullopt;
+  return found.begin()->second;
+}
+
+std::string dump_file(const std::string& folder) {
+  std::error_code error;
+  for (const char* name : {"dump.json", "debug.json"}) {
+    const std::string path = join_path(folder, name);
+    if (std::filesystem::is_regular_file(path, error)) return path;
+  }
+  return {};
+}
+
+std::optional<std::set<std::uint64_t>> parse_numbers(std::string_view text) {
+  std::set<std::uint64_t> numbers;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    const std::size_t dash = part.find('-');
+    const auto first = parse_number<std::uint64_t>(part.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : parse_number<std::uint64_t>(part.substr(dash + 1));
+    if (!first || !last || *last < *first || *last - *first >= most_numbers) return std::nullopt;
+    for (std::uint64_t number = *first; number <= *last; ++number) numbers.insert(number);
+    if (comma == std::string_view::npos) return numbers;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace msrun::recordings

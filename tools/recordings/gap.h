@@ -1,0 +1,29 @@
+// How far two recorded tensors lie apart, judged by their statistics or checksums (dump_compare.md 15.1).
+#pragma once
+
+#include <limits>
+
+#include "tools/recordings/recording.h"
+
+namespace msrun::recordings {
+
+struct Gap {
+  bool comparable = true;  // the shapes are equal
+  // Differences of the statistics over the size of the golden tensor; infinite where one side alone is not finite, and
+  // between tensors whose checksums differ.
+  double gap = 0;
+  // Differences of the extremes over the extremes themselves: seen also where one large value hides the others.
+  double own = 0;
+};
+
+// checksums: only those count.
+Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, const Leaf& theirs, bool checksums);
+
+// bfloat16 and float16.
+bool is_half(const Recording& side, const Leaf& leaf);
+
+// A number for the content of a tensor: equal for tensors of one element count and equal checksum or statistics.
+// Nothing tells two empty tensors, or tensors without either, from each other: 0.
+std::uint64_t content_of(const Recording& side, const Leaf& leaf, bool checksums);
+
+}  // namespace msrun::recordings

@@ -1,0 +1,31 @@
+// Calls of two models whose layers have other names, paired by the places of the layers (graph_visualization.md 8).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/recordings/companions.h"
+#include "tools/recordings/recording.h"
+
+namespace msrun::recordings {
+
+// Class of a layer -> names below it, on the target and on the golden side.
+using LayerRules = std::unordered_map<std::string, std::vector<std::pair<std::string, std::string>>>;
+
+// Throws UserError for a file that is not such a mapping; name stands in messages.
+LayerRules parse_layer_rules(const std::string& name, std::string_view text);
+
+// Target call -> golden call; an empty text where it has none. Calls without a place are left out.
+std::unordered_map<std::string, std::string> map_calls_by_layer(const Recording& target, const Recording& golden,
+                                                                const LayerRules& rules);
+
+// Name of a target row -> name of a golden row; nothing where it has none. text is the mapping file's.
+std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(const Recording& target,
+                                                                              const Recording& golden,
+                                                                              std::string_view text,
+                                                                              const std::string& name);
+
+}  // namespace msrun::recordings

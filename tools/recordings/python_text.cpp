@@ -1,0 +1,86 @@
+#include "tools/recordings/python_text.h"
+
+#include <array>
+#include <cstdio>
+
+#include "tools/recordings/recording.h"
+
+namespace msrun::recordings {
+namespace {
+
+void append_value(std::string& out, const JsonNode& node) {
+  switch (node.kind()) {
+    case JsonEvent::begin_object:
+    case JsonEvent::begin_array: {
+      const bool object = node.is_object();
+      out += object ? '{' : '[';
+      bool first = true;
+      for (const JsonNode child : node) {
+        if (!first) out += ", ";
+        first = false;
+        if (object) {
+          append_repr(out, child.key());
+          out += ": ";
+        }
+        append_value(out, child);
+      }
+      out += object ? '}' : ']';
+      return;
+    }
+    case JsonEvent::string:
+      return append_repr(out, node.text());
+    case JsonEvent::integer:
+      out += std::to_string(node.integer());
+      return;
+    case JsonEvent::real:
+      return append_real(out, node.number());
+    case JsonEvent::boolean:
+      out += node.boolean() ? "True" : "False";
+      return;
+    default:
+      out += "None";
+  }
+}
+
+}  // namespace
+
+void append_repr(std::string& out, std::string_view text) {
+  const bool single = text.find('\'') == std::string_view::npos || text.find('"') != std::string_view::npos;
+  const char quote = single ? '\'' : '"';
+  out += quote;
+  for (const char c : text) {
+    switch (c) {
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      default:
+        if (c == quote) out += '\\';
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          std::array<char, 8> escape{};
+          std::snprintf(escape.data(), escape.size(), "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+          out += escape.data();
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += quote;
+}
+
+std::string python_text(const JsonNode& node) {
+  if (node.is_string()) return std::string(node.text());
+  std::string text;
+  append_value(text, node);
+  return text;
+}
+
+}  // namespace msrun::recordings

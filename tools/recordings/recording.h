@@ -1,0 +1,138 @@
+// What a dump.json holds, in the form in which two of them are compared: calls in the order of the file, and of each
+// its leaves (tensors and scalars), flattened. Compact, so that a file of several hundred megabytes fits into memory
+// twice.
+//
+// In this folder: reading dump.json, stack.json and construct.json of PyTorch and MindSpore, the folders of steps and
+// ranks, and which calls of several ranks belong together. How two recordings are compared is told in the folders that
+// use it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace msrun::recordings {
+
+// Texts that are kept once for a whole recording; a number stands for each. Number 0 is the empty text.
+using TextId = std::uint32_t;
+
+class Texts {
+ public:
+  Texts() { views_.emplace_back(); }
+  Texts(const Texts&) = delete;
+  Texts& operator=(const Texts&) = delete;
+  Texts(Texts&&) = default;
+  Texts& operator=(Texts&&) = default;
+
+  // Equal texts have one number.
+  TextId shared(std::string_view text);
+  // For texts that rarely repeat: not looked up.
+  TextId own(std::string_view text);
+  // Valid as long as this, also when it is moved.
+  std::string_view operator[](TextId id) const { return views_[id]; }
+  std::size_t size() const { return views_.size(); }
+
+ private:
+  std::string_view keep(std::string_view text);
+
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t room_ = 0;
+  char* next_ = nullptr;
+  std::vector<std::string_view> views_;
+  std::unordered_map<std::string_view, TextId> known_;
+};
+
+enum class Kind : std::uint8_t { none, boolean, integer, real, text };
+
+// One recorded value: what kind it has decides which member counts; none has no value.
+struct Value {
+  Kind kind = Kind::none;
+  union {
+    std::int64_t integer = 0;  // of a boolean too
+    double real;
+    TextId text;
+  };
+
+  bool is_number() const { return kind == Kind::integer || kind == Kind::real; }
+  double number() const { return kind == Kind::real ? real : static_cast<double>(integer); }
+};
+
+enum class State : std::uint8_t { input, parameters, output, parameters_grad };
+enum class RequiresGrad : std::uint8_t { absent, no, yes };
+
+// Places in Leaf::statistics.
+inline constexpr std::size_t statistic_count = 4;
+enum Statistic : std::uint8_t { max_value, min_value, mean_value, norm_value };
+
+// One tensor or scalar of a call; dump_compare.md 3.
+struct Leaf {
+  TextId suffix = 0;     // behind the call's name: ".input.0"
+  TextId type = 0;       // "torch.Tensor", "int"; empty for null
+  TextId dtype = 0;      // as the table of results shows it: "torch.float32", "<class 'int'>", "None"
+  TextId shape = 0;      // likewise: "[2, 4]"
+  TextId md5 = 0;        // recorded, or CRC-32 of the value's text; empty for null
+  TextId data_name = 0;  // file of the tensor; empty if there is none
+  State state = State::input;
+  RequiresGrad requires_grad = RequiresGrad::absent;
+  bool tensor = false;        // has a dtype of its own
+  bool recorded_md5 = false;  // the recording has a checksum
+  std::array<Value, statistic_count> statistics{};
+};
+
+enum class Direction : std::uint8_t { none, forward, backward, parameters_grad };
+
+struct Call {
+  TextId name = 0;
+  TextId base = 0;  // "Functional.linear" of "Functional.linear.0.forward", "Module.fc.Linear" of a module's
+  Direction direction = Direction::none;
+  bool module = false;       // the direction stands before the number
+  std::uint32_t order = 0;   // among the calls of this base and direction, from 0
+  std::uint32_t leaves = 0;  // place of the first in Recording::leaves
+  std::uint32_t leaf_end = 0;
+};
+
+struct Recording {
+  std::string path;       // of dump.json
+  std::string folder;     // that it lies in
+  std::string framework;  // lower case; empty if the file does not say
+  std::string task;
+  std::string level;
+  bool has_task = false;
+  bool debug = false;  // debug.json, whose entries are values and no calls
+  bool has_md5 = false;
+  std::vector<Call> calls;
+  std::vector<Leaf> leaves;
+  Texts texts;
+  // The first text that a spreadsheet would run, as msProbe's refusal names it; empty if there is none.
+  std::string odd_text;
+
+  std::string_view name(const Call& call) const { return texts[call.name]; }
+  std::string_view text(TextId id) const { return texts[id]; }
+  // Name of the row of a leaf: its file's name without extension if it has one, else call and suffix.
+  std::string row_name(const Call& call, const Leaf& leaf) const;
+  // The key under which rows are matched: the name, with the number of a backward call replaced by its order
+  // (dump_compare.md 4.1). renumbered false: the name.
+  std::string row_key(const Call& call, const Leaf& leaf, bool renumbered) const;
+  // The same into a text that is used again and again.
+  void set_row_key(std::string& key, const Call& call, const Leaf& leaf, bool renumbered) const;
+};
+
+// What the name of a call tells: fills all of call but its name and leaves and order.
+void read_name(std::string_view name, Call& call, Texts& texts);
+
+// Middle part of "Functional.linear.0.forward": "linear"; of a module its class.
+std::string_view api_of(std::string_view name, const Call& call);
+
+// As Python's repr() prints it: "1e-05", "7.0", "inf", "nan".
+void append_real(std::string& out, double value);
+// As Python's str() prints the value; None, True and False for those.
+std::string value_text(const Texts& texts, const Value& value);
+
+// Elements of a tensor by the text of its shape, "[2, 4]"; -1 if that is none.
+std::int64_t elements_of(std::string_view shape);
+
+}  // namespace msrun::recordings
