@@ -37,7 +37,7 @@ BackendRequest backend_request(const Options& options) {
   request.python = options.python;
   request.torch_lanes = options.torch_lanes;
   request.torch_workers = options.torch_workers;
-  request.seed = options.seed;
+  if (options.seed) request.seed = *options.seed;
   return request;
 }
 
