@@ -162,7 +162,7 @@ class Att final : public Dialect {
   int last_device() const override { return pytorch_dialect().last_device(); }
 
   const ColumnSet& columns() const override { return att_columns(); }
-  // They lack why a row is as it is, and the order of a call's directions.
+  // They do not hold all that a result does.
   bool is_in_its_files() const override { return false; }
   const std::array<std::string_view, 4>& result_titles() const override { return titles; }
 

@@ -256,6 +256,11 @@ TEST(CommandLine, Choices) {
   EXPECT_TRUE(parse_with_input({"--titles", "en"}).english_titles);
   EXPECT_FALSE(parse_with_input({"--titles", "cn"}).english_titles);
   EXPECT_TRUE(parse_with_input({"--compat", "msprobe"}).compat_msprobe);
+  EXPECT_EQ(parse_with_input({"--compat", "att"}).layout, ReportLayout::att_raw);
+  EXPECT_FALSE(parse_with_input({"--compat", "att"}).compat_msprobe);
+  EXPECT_EQ(parse_with_input({"--layout", "att"}).layout, ReportLayout::att);
+  EXPECT_EQ(parse_with_input({}).layout, ReportLayout::current);
+  EXPECT_EQ(usage_error_with_input({"--layout", "current", "--compat", "att"}), "--compat att is that of --layout att");
   EXPECT_EQ(parse_with_input({}).durability, Durability::process);
   EXPECT_EQ(parse_with_input({"--durability", "power"}).durability, Durability::power);
   EXPECT_EQ(parse_with_input({"--durability=process"}).durability, Durability::process);
@@ -266,7 +271,7 @@ TEST(CommandLine, Choices) {
   EXPECT_EQ(usage_error_with_input({"--fail-on", "x"}),
             "--fail-on must be one of error, warning, suspicious, skip, unsteady, not x");
   EXPECT_EQ(usage_error_with_input({"--titles", "x"}), "--titles must be one of zh, cn, en, not x");
-  EXPECT_EQ(usage_error_with_input({"--compat", "x"}), "--compat must be msprobe, not x");
+  EXPECT_EQ(usage_error_with_input({"--compat", "x"}), "--compat must be one of msprobe, att, not x");
 }
 
 TEST(CommandLine, Backends) {

@@ -103,6 +103,19 @@ TEST(RunFilesTest, ShareOneStamp) {
   EXPECT_EQ(run_files("", "1").result, "./accuracy_checking_result_1.csv");
 }
 
+TEST(RunFilesTest, MayHaveNoStamp) {
+  const RunFiles files = run_files("out", "");
+  EXPECT_EQ(files.result, "out/accuracy_checking_result.csv");
+  EXPECT_EQ(files.details, "out/accuracy_checking_details.csv");
+  EXPECT_EQ(files.journal, "out/accuracy_checking.journal");
+  for (const std::string& path : {files.result, files.details, files.journal}) {
+    ASSERT_TRUE(files_of_run_file(path)) << path;
+    EXPECT_EQ(files_of_run_file(path)->journal, files.journal);
+  }
+  EXPECT_FALSE(files_of_run_file("out/accuracy_checking_result_.csv"));
+  EXPECT_FALSE(files_of_run_file("out/accuracy_checking_result1.csv"));
+}
+
 TEST(RunFilesTest, ResumeDerivesTheOtherFiles) {
   const TemporaryDirectory folder;
   const std::string result = folder.write("accuracy_checking_result_20260102030405.csv", "");
