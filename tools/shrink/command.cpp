@@ -30,8 +30,8 @@ constexpr const char* smallest_name = "smallest";
 constexpr const char* same_shape_name = "same_shape";
 // What the smallest may take of the time; what it leaves goes to the values of the same shape.
 constexpr double share_of_smallest = 0.7;
-// So that the runs that confirm both fit in.
-constexpr double share_of_search = 0.95;
+// The runs that confirm both take at most this share.
+constexpr double most_to_confirm = 0.5;
 
 // The folder of the results, which is new or empty. Unless keep() is called, nothing is left of it.
 class OutputFolder {
@@ -117,15 +117,17 @@ class Command {
     AttemptOptions attempts;
     attempts.times = options_.times_of_a_step;
     attempts.anywhere = has_recorded_results();
-    attempts.deadline = deadline(share_of_search);
+    attempts.deadline = deadline(1);
     attempts.output = folder_.path();
     attempts.work = folder_.work();
     return attempts;
   }
 
+  // A share of the time that is left for the search.
   Clock::time_point deadline(double share) const {
-    return begun_ +
-           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds * share));
+    const double to_confirm = std::min(2 * options_.times * seconds_of_a_run_, options_.seconds * most_to_confirm);
+    const std::chrono::duration<double> seconds((options_.seconds - to_confirm) * share);
+    return begun_ + std::chrono::duration_cast<Clock::duration>(seconds);
   }
 
   bool has_recorded_results() const { return backend_ == "recorded"; }
@@ -133,7 +135,9 @@ class Command {
   // Runs the call as it was recorded; false, with a line that says so, if it is not suspicious.
   bool see_it_fail() {
     std::vector<std::string> input = input_words(source_);
+    const Clock::time_point start = Clock::now();
     const TrialResult found = trial_.run(input, options_.api, std::nullopt);
+    seconds_of_a_run_ = std::chrono::duration<double>(Clock::now() - start).count();
     if (!found.result) {
       throw UserError(options_.api + " could not be run" + (found.complaint.empty() ? "" : ": " + found.complaint));
     }
@@ -205,7 +209,7 @@ class Command {
     }
     if (Interrupts::came()) return;
     try {
-      attempts.set_deadline(deadline(share_of_search));
+      attempts.set_deadline(deadline(1));
       if (has_recorded_results()) {
         same_shape.recording = smallest.recording;
         attempts.publish(same_shape.recording, same_shape_name);
@@ -292,6 +296,7 @@ class Command {
   OutputFolder folder_;
   Trial trial_;
   std::string backend_;
+  double seconds_of_a_run_ = 0;
   std::optional<Cause> cause_;
   Size whole_size_;
   bool is_cut_short_ = false;
