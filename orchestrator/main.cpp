@@ -47,10 +47,7 @@ int run(int argc, const char* const* argv) try {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A file that may not grow is a failed write like that to a full disk, and a run goes on without whoever read its
-  // output.
-  std::signal(SIGXFSZ, SIG_IGN);
+  // A run goes on without whoever read its output.
   std::signal(SIGPIPE, SIG_IGN);
-  msrun::occupy_standard_descriptors();
   return msrun::guarded_main("msrun", [&] { return run(argc, argv); });
 }

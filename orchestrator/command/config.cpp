@@ -167,6 +167,9 @@ class Checker {
         notices.push_back(path_ + ": there is no key " + sanitised(key) + "; it is not used.");
       }
     }
+    if (find(section_names[0]) != nullptr && find(section_names[1]) != nullptr) {
+      notices.push_back(path_ + ": acc_check and run_ut are names of one section; what is in run_ut is not used.");
+    }
     for (const auto& [key, value] : section.items()) {
       if (is_one_of(our_keys, key) || (is_yaml_ && is_one_of(yaml_keys, key))) continue;
       notices.push_back(path_ + ": acc_check has no key " + sanitised(key) + "; it is not used.");
@@ -208,10 +211,24 @@ class Checker {
 
 bool is_yaml_name(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
 
-json parse_document(const std::string& path, std::string_view text) {
+// As JSON's readers do, the last value of a key counts that an object has more than once; the key is then appended to
+// repeated_keys.
+json parse_json(std::string_view text, std::vector<std::string>& repeated_keys) {
+  std::vector<std::unordered_set<std::string>> keys_of_objects;
+  return json::parse(text, [&](int /*depth*/, json::parse_event_t event, const json& parsed) {
+    if (event == json::parse_event_t::object_start) keys_of_objects.emplace_back();
+    if (event == json::parse_event_t::object_end) keys_of_objects.pop_back();
+    if (event == json::parse_event_t::key && !keys_of_objects.back().insert(parsed.get<std::string>()).second) {
+      repeated_keys.push_back(parsed.get<std::string>());
+    }
+    return true;
+  });
+}
+
+json parse_document(const std::string& path, std::string_view text, std::vector<std::string>& repeated_keys) {
   json root;
   try {
-    root = is_yaml_name(path) ? parse_yaml(path, text) : json::parse(text);
+    root = is_yaml_name(path) ? parse_yaml(path, text, repeated_keys) : parse_json(text, repeated_keys);
   } catch (const json::parse_error& error) {
     throw UserError("load json file \"" + path + "\" failed: it is not valid JSON at byte " +
                     std::to_string(error.byte) + ".");
@@ -241,13 +258,17 @@ Config load_config(const std::string& path, const std::function<bool(std::string
 
 Config parse_config(const std::string& path, std::string_view text,
                     const std::function<bool(std::string_view)>& is_supported) {
-  const json root = parse_document(path, text);
+  std::vector<std::string> repeated_keys;
+  const json root = parse_document(path, text, repeated_keys);
   const bool is_yaml = is_yaml_name(path);
   const Checker checker(path, root, is_yaml);
   if (!is_yaml) checker.check_common_keys();
   Config config;
   const json section = checker.section();
   config.notices = checker.unused_keys(section);
+  for (const std::string& key : repeated_keys) {
+    config.notices.push_back(path + ": " + sanitised(key) + " is given more than once; the last one counts.");
+  }
   config.white_list = checker.name_list(section, "white_list", is_supported);
   config.black_list = checker.name_list(section, "black_list", is_supported);
   if (const json* value = checker.setting(section, "error_data_path")) {
@@ -262,6 +283,12 @@ Config parse_config(const std::string& path, std::string_view text,
   }
   if (const json* value = checker.setting(section, "quantization_api_list")) {
     config.quantization_api_list = checker.texts("quantization_api_list", *value);
+    const std::vector<std::string> known = Config().quantization_api_list;
+    for (const std::string& name : config.quantization_api_list) {
+      if (is_supported(name) || std::ranges::find(known, name) != known.end()) continue;
+      config.notices.push_back(path + ": quantization_api_list names " + sanitised(name) +
+                               ", which no supported API is called; it has no effect.");
+    }
   }
   return config;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -21,7 +22,8 @@ std::string place(const YAML::Mark& mark) { return mark.is_null() ? "" : " at li
 
 class Converter {
  public:
-  explicit Converter(const std::string& name) : name_(name) {}
+  Converter(const std::string& name, std::vector<std::string>& repeated_keys)
+      : name_(name), repeated_keys_(repeated_keys) {}
 
   json convert(const YAML::Node& node, int level = 0) {
     if (level > most_levels) fail(node, "is nested too deeply");
@@ -38,7 +40,9 @@ class Converter {
         json object = json::object();
         for (const auto& entry : node) {
           if (!entry.first.IsScalar()) fail(entry.first, "has a key that is no text");
-          object[valid(entry.first)] = convert(entry.second, level + 1);
+          std::string key = valid(entry.first);
+          if (object.contains(key)) repeated_keys_.push_back(key);
+          object[std::move(key)] = convert(entry.second, level + 1);
         }
         return object;
       }
@@ -47,11 +51,11 @@ class Converter {
     }
   }
 
- private:
   [[noreturn]] void fail(const YAML::Node& node, const char* problem) const {
     throw UserError("load yaml file \"" + name_ + "\" failed: it " + problem + place(node.Mark()) + ".");
   }
 
+ private:
   // Quoted, or tagged as text.
   static bool is_text(const YAML::Node& node) { return node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str"; }
 
@@ -79,14 +83,19 @@ class Converter {
   }
 
   const std::string& name_;
+  std::vector<std::string>& repeated_keys_;
   std::size_t values_ = 0;
 };
 
 }  // namespace
 
-json parse_yaml(const std::string& name, std::string_view text) {
+json parse_yaml(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys) {
   try {
-    return Converter(name).convert(YAML::Load(std::string(text)));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.empty()) return nullptr;
+    Converter converter(name, repeated_keys);
+    if (documents.size() > 1) converter.fail(documents[1], "holds a second document");
+    return converter.convert(documents.front());
   } catch (const YAML::Exception& error) {
     throw UserError("load yaml file \"" + name + "\" failed: it is not valid YAML" + place(error.mark) + ".");
   }

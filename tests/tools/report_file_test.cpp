@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 
@@ -108,6 +109,29 @@ void expect_whole_reports(const Killed& tool, const char* file_system) {
     EXPECT_EQ(files_in(out).size(), found.size() + expected.size());
   }
   EXPECT_GT(killed, 2);
+}
+
+// What a tool prints must not end in a report that got the number of a descriptor which the tool was started without.
+TEST(ReportFiles, HoldNothingThatIsPrintedWhereStandardDescriptorsAreClosed) {
+  const fs::path cases = fs::path(test_data()) / "api_precision_compare";
+  for (const std::string& command :
+       {"torchair_compare -tp '" + ge_on.string() + "' -gp '" + fx.string() + "' --threads 1",
+        "api_precision_compare -npu '" + (cases / "npu_details.csv").string() + "' -gpu '" +
+            (cases / "gpu_details.csv").string() + "'"}) {
+    const TemporaryDirectory scratch;
+    const auto reports = [&](const std::string& folder, const std::string& closed) {
+      fs::create_directories(scratch / folder);
+      const std::string line =
+          "'" + programs() + "'/" + command + " -o '" + (scratch / folder).string() + "' " + closed;
+      EXPECT_EQ(std::system(line.c_str()), 0) << line;  // NOLINT(cert-env33-c): the shell closes the descriptors
+      std::multiset<std::string> texts;
+      for (const auto& [name, bytes] : files_in(scratch / folder)) texts.insert(bytes);
+      return texts;
+    };
+    const std::multiset<std::string> expected = reports("open", "> /dev/null 2>&1");
+    EXPECT_EQ(expected.size(), 2U);
+    EXPECT_EQ(reports("closed", "<&- >&- 2>&-"), expected);
+  }
 }
 
 TEST(ReportFiles, AreWholeWheneverAToolIsKilled) {

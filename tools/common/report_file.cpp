@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include <array>
@@ -82,28 +81,9 @@ void ReportFile::flush() {
 
 bool ReportFile::appear(const std::string& name) {
   flush();
-  // Some file systems report only at a close that a write has failed.
-  const int copy = ::fcntl(file_.descriptor(), F_DUPFD_CLOEXEC, 0);
-  if (copy < 0 || ::close(copy) != 0) fail("written");
-  const std::string open_file = "/proc/self/fd/" + std::to_string(file_.descriptor());
-  if (::linkat(AT_FDCWD, open_file.c_str(), folder_.descriptor(), name.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
-  if (errno == EEXIST) return false;
-  // Without links the name is taken first, by an empty file that the report then replaces.
-  const int link_error = errno;
-  const std::string named = temporary_ + std::string(temporary_suffix);
-  if (::faccessat(folder_.descriptor(), named.c_str(), F_OK, 0) != 0) {
-    errno = link_error;
-    fail("given its name");
-  }
-  const UniqueFd taken(
-      ::openat(folder_.descriptor(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (!taken && errno == EEXIST) return false;
-  if (!taken) fail("given its name");
-  if (::renameat(folder_.descriptor(), named.c_str(), folder_.descriptor(), name.c_str()) == 0) return true;
-  const int rename_error = errno;
-  ::unlinkat(folder_.descriptor(), name.c_str(), 0);
-  errno = rename_error;
-  fail("given its name");
+  if (file_.publish_as_new(name)) return true;
+  if (errno != EEXIST) fail("given its name");
+  return false;
 }
 
 void ReportFile::disappear(const std::string& name) { ::unlinkat(folder_.descriptor(), name.c_str(), 0); }

@@ -108,12 +108,34 @@ bool PendingFile::replace() {
   return true;
 }
 
-bool PendingFile::publish() {
-  // Some file systems report only at a close that a write has failed; the name needs the file open.
+// Some file systems report only at a close that a write has failed; to be given a name the file must stay open.
+bool PendingFile::is_written() const {
   const int copy = fcntl(descriptor_.get(), F_DUPFD_CLOEXEC, 0);
-  const bool published = copy >= 0 && close(copy) == 0 && replace();
+  return copy >= 0 && close(copy) == 0;
+}
+
+bool PendingFile::publish() {
+  const bool published = is_written() && replace();
   abandon();
   return published;
+}
+
+bool PendingFile::publish_as_new(const std::string& name) {
+  if (!is_written()) return false;
+  if (link_to(name)) return true;
+  if (errno == EEXIST || !has_name_) return false;
+  // Without links the name is taken first, by an empty file that this one then replaces.
+  const UniqueFd taken(
+      openat(folder_.descriptor(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!taken) return false;
+  if (renameat(folder_.descriptor(), temporary_.c_str(), folder_.descriptor(), name.c_str()) == 0) {
+    has_name_ = false;
+    return true;
+  }
+  const int code = errno;
+  unlinkat(folder_.descriptor(), name.c_str(), 0);
+  errno = code;
+  return false;
 }
 
 void PendingFile::abandon() {

@@ -55,8 +55,12 @@ class PendingFile {
   // Gives the file its name in one step, closes it and replaces what has the name: a link itself, not what it points
   // to. False with errno if that fails; then nothing has changed, and the file is gone.
   bool publish();
+  // Gives the file that name in one step, which has no slash, and replaces nothing. The file stays open. False with
+  // errno if that fails: EEXIST if there is something of that name, and then another can be tried.
+  bool publish_as_new(const std::string& name);
 
  private:
+  bool is_written() const;
   bool link_to(const std::string& name) const;
   bool replace();
   void abandon();

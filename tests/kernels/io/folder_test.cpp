@@ -84,6 +84,21 @@ TEST(PendingFileTest, HasNoNameBeforeItIsComplete) {
   }
 }
 
+TEST(PendingFileTest, TakesNoNameAsNewThatSomethingHas) {
+  const TemporaryDirectory scratch;
+  scratch.write("taken", "of another");
+  {
+    PendingFile file(Folder(scratch.path()), "a");
+    text(file, "ours");
+    EXPECT_FALSE(file.publish_as_new("taken"));
+    EXPECT_EQ(errno, EEXIST);
+    EXPECT_TRUE(file.publish_as_new("b"));
+  }
+  EXPECT_THAT(scratch.names(), ElementsAre("b", "taken"));
+  EXPECT_EQ(read_file(scratch / "taken"), "of another");
+  EXPECT_EQ(read_file(scratch / "b"), "ours");
+}
+
 TEST(PendingFileTest, ReplacesALinkAndNotWhatItPointsTo) {
   const TemporaryDirectory scratch;
   scratch.write("victim", "precious");

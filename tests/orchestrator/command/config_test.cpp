@@ -106,6 +106,33 @@ TEST_F(ConfigFile, KeysThatAreNotUsedAreNamed) {
       IsEmpty());
 }
 
+TEST_F(ConfigFile, WhatTakesTheEffectFromAKeyIsNamed) {
+  const std::string json = folder_.file("config.json") + ": ";
+  const Config twice = load(R"({"white_list": ["relu"], "acc_check": {"black_list": ["to"], "black_list": []},
+                               "white_list": ["conv2d"], "run_ut": {"white_list": ["to"]}})");
+  EXPECT_THAT(twice.white_list, UnorderedElementsAre("conv2d"));
+  EXPECT_THAT(twice.notices, UnorderedElementsAre(
+                                 json + "acc_check and run_ut are names of one section; what is in run_ut is not used.",
+                                 json + "black_list is given more than once; the last one counts.",
+                                 json + "white_list is given more than once; the last one counts."));
+  // One key in two objects is two keys.
+  EXPECT_THAT(load(R"({"statistics": {"list": []}, "tensor": {"list": []}})").notices, IsEmpty());
+
+  const std::string yaml =
+      folder_.write("config.yaml",
+                    "white_list: [relu]\nwhite_list: [to]\n"
+                    "quantization_api_list: [npu_rms_norm, npu_dynamic_quant, npu_dynamic_qant]\n");
+  const Config config = load_config(yaml, is_supported);
+  EXPECT_THAT(config.white_list, UnorderedElementsAre("to"));
+  EXPECT_THAT(config.notices, UnorderedElementsAre(yaml + ": white_list is given more than once; the last one counts.",
+                                                   yaml + ": quantization_api_list names npu_dynamic_qant, which no "
+                                                          "supported API is called; it has no effect."));
+  EXPECT_THAT(error_of<UserError>([&] {
+                load_config(folder_.write("two.yaml", "white_list: [relu]\n---\nblack_list: [to]\n"), is_supported);
+              }),
+              HasSubstr("it holds a second document at line"));
+}
+
 TEST_F(ConfigFile, YamlIsReadLikeJson) {
   const auto load_yaml = [&](const std::string& text) {
     return load_config(folder_.write("config.yaml", text), is_supported);
