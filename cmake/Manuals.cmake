@@ -1,10 +1,14 @@
 # The target manuals: manual pages and completions for bash, zsh and fish, made by the programs themselves from the tables
 # that their help is made of, and installed where man and the shells look for them.
 function(add_msrun_manuals)
-  set(programs msrun api_precision_compare parse tensor_compare torchair_compare torchair_convert)
+  get_property(programs GLOBAL PROPERTY MSRUN_TOOLS)
+  # msrun starts tools by their names, but for these; it tells by --mode which comparison is meant.
+  set(tools ${programs})
+  list(REMOVE_ITEM tools dump_compare torchair_compare torchair_convert)
+  list(TRANSFORM tools REPLACE "^.*$" "\\0=\\0")
+  list(APPEND tools compare=dump_compare convert=torchair_convert)
+  list(PREPEND programs msrun)
   set(commands ${programs} "msrun run_overflow_check" "msrun journal")
-  set(tools api_precision_compare=api_precision_compare parse=parse tensor_compare=tensor_compare
-    compare=torchair_compare convert=torchair_convert)
   list(JOIN commands "," commands)
   list(JOIN tools "," tools)
   set(to ${CMAKE_BINARY_DIR}/manuals)

@@ -18,14 +18,12 @@ using Words = std::vector<std::string>;
 
 // Commands as they are called.
 const std::vector<Words>& commands() {
-  static const std::vector<Words> all{{"msrun"},
-                                      {"msrun", "run_overflow_check"},
-                                      {"msrun", "journal"},
-                                      {"parse"},
-                                      {"api_precision_compare"},
-                                      {"tensor_compare"},
-                                      {"torchair_compare"},
-                                      {"torchair_convert"}};
+  static const std::vector<Words> all = [] {
+    std::vector<Words> list{{"msrun"}, {"msrun", "run_overflow_check"}, {"msrun", "journal"}};
+    std::istringstream rest(TOOL_NAMES);
+    for (std::string name; std::getline(rest, name, ',');) list.push_back({name});
+    return list;
+  }();
   return all;
 }
 
