@@ -12,8 +12,8 @@
 #include "kernels/compare/dump_metrics.h"
 #include "kernels/io/graph_engine/ge_graph.h"
 #include "tests/support/msrun_process.h"
-#include "tools/torchair_compare/op_names.h"
 #include "tools/common/ordered_work.h"
+#include "tools/torchair_compare/op_names.h"
 #include "tools/torchair_compare/row.h"
 #include "tools/torchair_compare/token_files.h"
 

@@ -14,12 +14,12 @@
 #include "kernels/io/files/csv.h"
 #include "kernels/io/graph_engine/ge_graph.h"
 #include "tools/common/descriptors.h"
+#include "tools/common/ordered_work.h"
 #include "tools/torchair_compare/dump_tree.h"
 #include "tools/torchair_compare/html_report.h"
 #include "tools/torchair_compare/op_names.h"
 #include "tools/torchair_compare/op_planner.h"
 #include "tools/torchair_compare/op_task.h"
-#include "tools/common/ordered_work.h"
 #include "tools/torchair_compare/report.h"
 #include "tools/torchair_compare/stack_info.h"
 
