@@ -187,7 +187,7 @@ std::vector<Golden> all_golden() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Dumps, MindSporeGolden, ::testing::ValuesIn(all_golden()),
-                         [](const auto& info) { return "dump_" + info.param.name; });
+                         [](const auto& golden) { return "dump_" + golden.param.name; });
 
 }  // namespace
 }  // namespace msrun::testing
