@@ -11,9 +11,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing::StartsWith;
 
 class Repeated : public ::testing::Test {
  protected:
@@ -99,7 +97,9 @@ TEST_F(Repeated, ALaterRunThatIsWrongIsFoundAlthoughTheVerdictIsAPass) {
       EXPECT_FALSE(event["checksums"].is_null());
       EXPECT_THAT(event["reason"].get<std::string>(), HasSubstr("Not the same in every run"));
     }
-    if (event["type"] == "run_finished") EXPECT_GT(event["unsteady"], 0);
+    if (event["type"] == "run_finished") {
+      EXPECT_GT(event["unsteady"], 0);
+    }
   }
   EXPECT_GT(passes, 0);
 }
