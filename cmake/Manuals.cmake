@@ -5,7 +5,7 @@ function(add_msrun_manuals)
   # msrun starts tools by their names, but for these; it tells by --mode which comparison is meant.
   set(tools ${programs})
   list(REMOVE_ITEM tools dump_compare torchair_compare torchair_convert)
-  list(TRANSFORM tools REPLACE "^.*$" "\\0=\\0")
+  list(TRANSFORM tools REPLACE "^.+$" "\\0=\\0")
   list(APPEND tools compare=dump_compare convert=torchair_convert)
   list(PREPEND programs msrun)
   set(commands ${programs} "msrun run_overflow_check" "msrun journal")

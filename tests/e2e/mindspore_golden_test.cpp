@@ -48,9 +48,8 @@ bool same_metrics(const std::vector<std::string>& golden, const std::vector<std:
          std::abs(number(golden[6]) - number(found[6])) <= 1e-6 * number(golden[6]);
 }
 
-// Without the metrics where these agree.
-std::vector<std::string> shown(std::vector<std::string> row, const std::vector<std::string>& other) {
-  if (row.size() == 9 && other.size() == 9 && same_metrics(row, other)) row.erase(row.begin() + 4, row.begin() + 7);
+std::vector<std::string> without_metrics(std::vector<std::string> row) {
+  if (row.size() == 9) row.erase(row.begin() + 4, row.begin() + 7);
   return row;
 }
 
@@ -64,11 +63,12 @@ std::vector<std::string> differences(const std::string& kind, const Rows& golden
     const bool is_known = same != expected.end();
     if (is_known) order.push_back(row[0]);
     if (!is_known) {
-      list.push_back(kind + " " + row[0] + ": " + gone + " -> " + joined(shown(row, row)));
+      list.push_back(kind + " " + row[0] + ": " + gone + " -> " + joined(without_metrics(row)));
       continue;
     }
-    const std::vector<std::string> was = shown(same->second, row);
-    const std::vector<std::string> is = shown(row, same->second);
+    const bool agree = row.size() == 9 && same_metrics(same->second, row);
+    const std::vector<std::string> was = agree ? without_metrics(same->second) : same->second;
+    const std::vector<std::string> is = agree ? without_metrics(row) : row;
     if (was != is) {
       list.push_back(kind + " " + row[0] + ": " + joined(was) + " -> " + joined(is));
     }
