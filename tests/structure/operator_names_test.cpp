@@ -105,6 +105,60 @@ const std::vector<Allowed>& allowed() {
     add("runner/dialects/pytorch.cpp", {"to", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided"},
         "the pre-check's documented list of what it never runs");
     add("tools/api_precision_compare/comparison.cpp", {"topk"}, "a documented rule of that command");
+    add("tools/dump_compare/divergence_report.cpp", {"stack"}, "a key of the report");
+    add("tools/dump_compare/judge.cpp",
+        {"__setitem__", "bfloat16", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "numpy",
+         "to"},
+        "calls that the documented rules leave out");
+    add("tools/dump_compare/mapping.cpp",
+        {"adaptive_avg_pool2d",
+         "adaptive_avg_pool3d",
+         "adaptive_max_pool2d",
+         "affine_grid",
+         "conv1d",
+         "conv2d",
+         "conv3d",
+         "cosine_embedding_loss",
+         "cosine_similarity",
+         "cross_entropy",
+         "ctc_loss",
+         "gumbel_softmax",
+         "hardsigmoid",
+         "hardtanh",
+         "hinge_embedding_loss",
+         "l1_loss",
+         "margin_ranking_loss",
+         "max_pool3d",
+         "max_unpool1d",
+         "max_unpool2d",
+         "max_unpool3d",
+         "mse_loss",
+         "multi_margin_loss",
+         "multilabel_margin_loss",
+         "multilabel_soft_margin_loss",
+         "nll_loss",
+         "pdist",
+         "pixel_shuffle",
+         "pixel_unshuffle",
+         "relu",
+         "sigmoid",
+         "smooth_l1_loss",
+         "soft_margin_loss",
+         "tanh",
+         "tanhshrink",
+         "unfold"},
+        "names that MindSpore and PyTorch share, a documented table");
+    add("tools/dump_compare/rank_divergence.cpp",
+        {"bernoulli", "clone", "contiguous", "dropout", "empty", "exponential_", "multinomial", "new_empty", "normal_",
+         "npu_fusion_attention", "rand", "randperm", "reshape", "to", "uniform_", "view"},
+        "copies, memory without values and random numbers, as the search for a divergence is specified");
+    add("tools/dump_compare/rows.cpp", {"bfloat16", "complex"}, "names of dtypes");
+    add("tools/recordings/alignment.cpp",
+        {"add", "bmm", "div", "divide", "matmul", "mul", "multiply", "reshape", "sub", "subtract", "true_divide",
+         "view"},
+        "aliases of calls, as their alignment is specified");
+    add("tools/recordings/communication.cpp", {"gather", "scatter"}, "calls between ranks");
+    add("tools/recordings/gap.cpp", {"bfloat16"}, "words of that command");
     add("tools/html/table.cpp", {"sort"}, "how a table is sorted");
     add("tools/torchair_compare/html_report.cpp", {"cosine_similarity"}, "a column of metrics");
     add("tools/torchair_compare/reported_row.cpp", {"max", "min"}, "statistics that are compared");

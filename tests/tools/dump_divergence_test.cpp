@@ -15,8 +15,8 @@ using ::testing::HasSubstr;
 Json read_json(const fs::path& path) { return Json::parse(read_file(path)); }
 
 // What the search says of two paths.
-Json search(const std::string& target, const std::string& golden, const std::vector<std::string>& options = {},
-            Finished* finished = nullptr) {
+Json divergence_of(const std::string& target, const std::string& golden, const std::vector<std::string>& options = {},
+                   Finished* finished = nullptr) {
   const TemporaryDirectory scratch;
   const std::string out = (scratch.path() / "out").string();
   std::vector<std::string> words{"-tp", target, "-gp", golden, "-o", out, "--first-divergence"};
@@ -32,7 +32,7 @@ TEST(FirstDivergence, IsThatOfTheRecordingsInPairs) {
   for (std::size_t r = 1; r < expected.size(); ++r) {
     const std::vector<std::string>& row = expected[r];
     const std::string below = row[0] + (row[0] == "08_two_ranks" ? "/step0" : "");
-    const Json found = search(compare_data(below + "/target"), compare_data(below + "/golden"));
+    const Json found = divergence_of(compare_data(below + "/target"), compare_data(below + "/golden"));
     if (row[3] == "none") {
       EXPECT_EQ(found["verdict"], "none") << row[0] << found["first"].dump();
       continue;
@@ -48,13 +48,13 @@ TEST(FirstDivergence, IsThatOfTheRecordingsInPairs) {
 TEST(FirstDivergence, ThereIsNoneInEqualRecordings) {
   for (const char* pair : {"01_stat_fp32", "02_stat_bf16_backward", "03_tensor_fp32", "06_md5", "09_mix_modules"}) {
     const std::string path = compare_data(std::string(pair) + "/target");
-    EXPECT_EQ(search(path, path)["verdict"], "none") << pair;
+    EXPECT_EQ(divergence_of(path, path)["verdict"], "none") << pair;
   }
 }
 
 TEST(FirstDivergence, TheConsoleHasTheLineThatChecksTheCall) {
   Finished run;
-  search(compare_data("01_stat_fp32/target/dump.json"), compare_data("01_stat_fp32/golden/dump.json"), {}, &run);
+  divergence_of(compare_data("01_stat_fp32/target/dump.json"), compare_data("01_stat_fp32/golden/dump.json"), {}, &run);
   EXPECT_THAT(run.out, HasSubstr("First divergence: rank 0, Functional.silu.0.forward\n"));
   EXPECT_THAT(run.out, HasSubstr("target/dump.json --only Functional.silu.0\n"));
 }
@@ -102,7 +102,7 @@ TEST_P(PlantedDivergences, AreNamedFirst) {
     const Planted planted = plant(golden, how);
     fs::remove_all(scratch.path() / "target");
     write_ranks(scratch.path() / "target", planted.ranks);
-    const Json found = search((scratch.path() / "target").string(), (scratch.path() / "golden").string());
+    const Json found = divergence_of((scratch.path() / "target").string(), (scratch.path() / "golden").string());
     ++plants;
     if (found["verdict"] == "found" && found["first"]["call"] == planted.call &&
         found["first"]["rank"] == planted.rank) {
@@ -114,7 +114,7 @@ TEST_P(PlantedDivergences, AreNamedFirst) {
     how.fault = false;
     fs::remove_all(scratch.path() / "target");
     write_ranks(scratch.path() / "target", plant(golden, how).ranks);
-    const Json sound = search((scratch.path() / "target").string(), (scratch.path() / "golden").string());
+    const Json sound = divergence_of((scratch.path() / "target").string(), (scratch.path() / "golden").string());
     EXPECT_EQ(sound["verdict"], "none") << "seed " << seed << sound["first"].dump();
   }
   EXPECT_GE(right, kind.least_right * plants) << wrong;

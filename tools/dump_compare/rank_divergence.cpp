@@ -25,7 +25,7 @@ constexpr double half_own_limit = 1e-1;
 constexpr double half_output_limit = 8e-2;
 constexpr double times_input = 8;     // an output's gap must exceed the inputs' by this factor
 constexpr double low_confidence = 4;  // half precision statistics: below this many times the limit
-// Outputs of half precision calls whose inputs are all but equal need no room for what came before.
+// Outputs of half precision forward calls whose inputs are all but equal need no room for what came before.
 constexpr double half_equal_inputs = 1e-3;
 constexpr double half_output_of_equal_inputs = 3e-2;
 // Half precision gradients that cancel are off by more.
@@ -153,7 +153,8 @@ CallState RankDivergence::state_of(std::uint32_t call, std::uint32_t golden_call
     }
   }
   state.outputs_agree = state.output_gap <= limits.input;
-  const bool equal_inputs = limits.half && state.input_gap <= half_equal_inputs * tolerance_;
+  const bool equal_inputs =
+      limits.half && mine.direction != Direction::backward && state.input_gap <= half_equal_inputs * tolerance_;
   const double limit = equal_inputs ? half_output_of_equal_inputs * tolerance_ : limits.output;
   state.differs = state.output_gap > limit && state.output_gap > times_input * state.input_gap;
   return state;
