@@ -199,9 +199,9 @@ TEST(TorchairCompare, WrongUseIsRefusedInPlainWords) {
       {{"-tp", t, "-gp", g, "--threads", "0"}, "--threads must be a whole number from 1"},
   };
   for (const WrongUse& wrong : cases) {
-    std::vector<std::string> words{"compare", "-o", (scratch / "refused").string()};
+    std::vector<std::string> words{"-o", (scratch / "refused").string()};
     words.insert(words.end(), wrong.words.begin(), wrong.words.end());
-    const Finished finished = msrun(words, scratch.path());
+    const Finished finished = run_tool("torchair_compare", words, scratch.path());
     EXPECT_EQ(finished.exit_code, 2) << wrong.message;
     EXPECT_THAT(finished.err, HasSubstr(wrong.message));
   }
@@ -211,7 +211,7 @@ TEST(TorchairCompare, WrongUseIsRefusedInPlainWords) {
 
 TEST(TorchairCompare, HelpNamesTheOptions) {
   const TemporaryDirectory scratch;
-  const Finished help = msrun({"compare", "--help"}, scratch.path());
+  const Finished help = msrun({"compare", "--mode", "torchair", "--help"}, scratch.path());
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--target_path"), HasSubstr("--legacy_columns"), HasSubstr("--html")));
 }
