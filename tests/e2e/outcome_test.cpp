@@ -259,9 +259,10 @@ TEST_F(DeviceUnderTest, ThatIsSimulatedIsNamedEverywhere) {
 
 TEST_F(DeviceUnderTest, IsTheRecordingWhereThatHoldsTensors) {
   const Finished run = check({"--fail-on", "suspicious"}, "zoo_tensor");
-  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_EQ(run.exit_code, 0) << run.out;
   EXPECT_THAT(run.out, HasSubstr("Device under test: recorded"));
-  EXPECT_THAT(run.out, HasSubstr("suspicious 4"));
+  // What its CPU rounded on the way is listed, but not accused.
+  EXPECT_THAT(run.out, HasSubstr("suspicious 0"));
   EXPECT_THAT(run.out, Not(HasSubstr(notice)));
   EXPECT_TRUE(journal()["notice"].is_null());
   fs::remove_all(out());

@@ -26,9 +26,9 @@ constexpr std::array homes{"kernels/ops/", "kernels/fused/", "kernels/inventory/
 
 // Operators that are words of Python, of C++, of options and file formats first: one of them alone says nothing about
 // the operator.
-const std::set<std::string, std::less<>> vocabulary{"any",   "bool",  "byte",   "cdouble", "cfloat", "dim",  "double",
-                                                    "float", "full",  "half",   "int",     "long",   "mode", "normal",
-                                                    "short", "slice", "stride", "t",       "type"};
+const std::set<std::string, std::less<>> vocabulary{
+    "any", "bfloat16", "bool", "byte",   "cdouble", "cfloat", "dim",   "double", "float", "full", "half",
+    "int", "long",     "mode", "normal", "repeat",  "short",  "slice", "stride", "t",     "type"};
 
 struct Allowed {
   std::string file;

@@ -349,7 +349,7 @@ TEST(CommandLine, UnknownCommandsSuggestTheNearest) {
   EXPECT_EQ(usage_error({"pack"}),
             "unknown command pack: the commands are multi_acc_check, "
             "acc_check, run_overflow_check, journal, api_precision_compare, code_mapping, "
-            "compare, convert, op_generate, tensor_compare");
+            "compare, convert, op_generate, overflow_check, parse, shrink, tensor_compare");
   EXPECT_EQ(usage_error({"comapre"}), "unknown command comapre, did you mean compare?");
   EXPECT_EQ(usage_error({"torchair_convert"}), "unknown command torchair_convert, did you mean convert?");
   EXPECT_EQ(usage_error({"tensor-compare", "a", "b"}), "unknown command tensor-compare, did you mean tensor_compare?");
