@@ -77,7 +77,6 @@ const std::vector<Allowed>& allowed() {
          "min",
          "numel",
          "numpy",
-         "repeat",
          "repeat_interleave",
          "reshape",
          "round",
@@ -107,8 +106,7 @@ const std::vector<Allowed>& allowed() {
     add("tools/api_precision_compare/comparison.cpp", {"topk"}, "a documented rule of that command");
     add("tools/dump_compare/divergence_report.cpp", {"stack"}, "a key of the report");
     add("tools/dump_compare/judge.cpp",
-        {"__setitem__", "bfloat16", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "numpy",
-         "to"},
+        {"__setitem__", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "numpy", "to"},
         "calls that the documented rules leave out");
     add("tools/dump_compare/mapping.cpp",
         {"adaptive_avg_pool2d",
@@ -152,13 +150,12 @@ const std::vector<Allowed>& allowed() {
         {"bernoulli", "clone", "contiguous", "dropout", "empty", "exponential_", "multinomial", "new_empty", "normal_",
          "npu_fusion_attention", "rand", "randperm", "reshape", "to", "uniform_", "view"},
         "copies, memory without values and random numbers, as the search for a divergence is specified");
-    add("tools/dump_compare/rows.cpp", {"bfloat16", "complex"}, "names of dtypes");
+    add("tools/dump_compare/rows.cpp", {"complex"}, "names of dtypes");
     add("tools/recordings/alignment.cpp",
         {"add", "bmm", "div", "divide", "matmul", "mul", "multiply", "reshape", "sub", "subtract", "true_divide",
          "view"},
         "aliases of calls, as their alignment is specified");
     add("tools/recordings/communication.cpp", {"gather", "scatter"}, "calls between ranks");
-    add("tools/recordings/gap.cpp", {"bfloat16"}, "words of that command");
     add("tools/html/table.cpp", {"sort"}, "how a table is sorted");
     add("tools/torchair_compare/html_report.cpp", {"cosine_similarity"}, "a column of metrics");
     add("tools/torchair_compare/reported_row.cpp", {"max", "min"}, "statistics that are compared");

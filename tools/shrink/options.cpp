@@ -47,11 +47,10 @@ CommandDescription description() {
       "shrink makes of a call that a run found suspicious the smallest recording that still fails for the same cause: "
       "fewer elements and arguments (smallest), and fewer values in the same shapes (same_shape). Every step is "
       "accepted only if a fresh msrun fails with the written recording as the call did.";
-  command.usage = {"msrun shrink --api NAME -i DUMP_OR_JOURNAL -o DIR [OPTIONS]"};
-  command.sections = {
-      {"Examples",
-       {{"msrun shrink --api Torch.matmul.0 -i out -o small", "a call of the run whose files are in out"},
-        {"msrun shrink --api Torch.matmul.0 -i dump.json -o small --backend torch:npu", "of a recording"}}}};
+  command.usage = {"shrink --api NAME -i DUMP_OR_JOURNAL -o DIR [OPTIONS]"};
+  command.sections = {{"Examples",
+                       {{"shrink --api Torch.matmul.0 -i out -o small", "a call of the run whose files are in out"},
+                        {"shrink --api Torch.matmul.0 -i dump.json -o small --backend torch:npu", "of a recording"}}}};
   command.groups = {{"What", what}, {"Searching", searching}, {"How the call is run", of_the_run}};
   command.exit_meanings = {
       {exit_completed, "both results are written"},
@@ -78,7 +77,7 @@ Options options_from(const Arguments& arguments) {
   for (const char* needed : {"api", "input", "output"}) {
     if (!arguments.given(needed) || arguments.text(needed).empty()) {
       throw UserError(arguments.shown(needed) +
-                      " is needed: msrun shrink --api NAME -i DUMP_OR_JOURNAL -o DIR; shrink -h lists all options");
+                      " is needed: shrink --api NAME -i DUMP_OR_JOURNAL -o DIR; shrink -h lists all options");
     }
   }
   Options options;
