@@ -347,6 +347,9 @@ void set_running(const Arguments& arguments, Options& options) {
   options.repeat = arguments.number<std::uint32_t>("repeat", 1, 1, most_runs, "a whole number");
   options.same_on_all = arguments.given("same_on_all");
   if (options.same_on_all) fit_same_on_all(options);
+  if (options.fail_on == FailOn::unsteady && options.repeat == 1 && !options.same_on_all) {
+    throw UserError("--fail-on unsteady needs --repeat N or --same-on-all: otherwise every call runs once");
+  }
   fit_threads(options);
   parse_backend(arguments, options);
   options.sim_faults = arguments.texts("sim_fault");

@@ -47,7 +47,7 @@ bool can_resume(const RunFiles& files) {
 void say_success(const VerdictCounts& counts) {
   const std::uint64_t all = counts.total() + counts.skip;
   if (all == 0) {
-    spdlog::info("Completed acc_check/multi_acc_check: there was no call to check.");
+    spdlog::error("Nothing was checked: there was no call to check.");
   } else if (counts.total() == 0) {
     spdlog::error(
         "Nothing was checked: of {} calls {} failed to run, {} cannot be checked as they were recorded, {} are left "

@@ -269,8 +269,7 @@ RunFinished Session::finished_event(const ResultStore& results, bool complete, i
 int Session::close(const ResultStore& results, const SessionEnd& end) {
   int code = exit_incomplete;
   if (end.complete()) {
-    const bool is_empty = state_.plan.size() == 0 && state_.plan.dialect().leaves_out_calls();
-    const bool fails = (job_.checked() == 0 && !is_empty) || job_.fails(state_.options.fail_on);
+    const bool fails = job_.checked() == 0 || job_.fails(state_.options.fail_on);
     code = fails ? exit_fail_on : exit_completed;
   }
   if (!end.failure.empty()) spdlog::error("{}", end.failure);

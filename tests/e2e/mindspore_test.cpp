@@ -144,7 +144,8 @@ TEST_F(MindSporeRun, RefusesFatalInput) {
 
 TEST_F(MindSporeRun, OfNoCheckableApiWritesHeadersAlone) {
   EXPECT_TRUE(results_of(R"("Primitive.a.B.0.forward":)" + forward(floats("[2]"))).empty());
-  EXPECT_EQ(last_.exit_code, 0) << last_.err;
+  EXPECT_EQ(last_.exit_code, 1) << last_.err;
+  EXPECT_THAT(last_.out, HasSubstr("Nothing was checked"));
   EXPECT_THAT(last_.out, HasSubstr("Entries that acc_check is not for: 1 (Primitive 1)"));
   EXPECT_THAT(last_.out, HasSubstr("records no API that is checked"));
 }

@@ -268,6 +268,9 @@ TEST(CommandLine, Choices) {
   EXPECT_EQ(usage_error_with_input({"--seed-mode", "x"}), "--seed-mode must be one of per-api, stream, not x");
   EXPECT_EQ(usage_error_with_input({"--standard", "x"}), "--standard must be one of per_api, current, not x");
   EXPECT_EQ(usage_error_with_input({"--message-format", "x"}), "--message-format must be one of human, json, not x");
+  EXPECT_EQ(parse_with_input({"--fail-on", "unsteady", "--repeat", "2"}).fail_on, FailOn::unsteady);
+  EXPECT_EQ(usage_error_with_input({"--fail-on", "unsteady"}),
+            "--fail-on unsteady needs --repeat N or --same-on-all: otherwise every call runs once");
   EXPECT_EQ(usage_error_with_input({"--fail-on", "x"}),
             "--fail-on must be one of error, warning, suspicious, skip, unsteady, not x");
   EXPECT_EQ(usage_error_with_input({"--titles", "x"}), "--titles must be one of zh, cn, en, not x");
