@@ -1,5 +1,6 @@
 // The parts of code_mapping and the program as its users see it.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -186,6 +187,13 @@ class CodeMapping : public ::testing::Test {
     words.insert(words.begin(), {"--ir", (data() / "step_graph.ir").string()});
     return run_tool("code_mapping", words, scratch_.path());
   }
+  fs::path statistics() const { return data() / "statistic_dump/rank_0/Net/0/0/statistic.csv"; }
+  // Has the command rewrite the statistics by another graph of this text.
+  Finished run_with(const std::string& graph) const {
+    write_file(scratch_ / "other.ir", graph);
+    return run_tool("code_mapping", {"--ir", scratch_.file("other.ir"), "--dump_data", statistics().string()},
+                    scratch_.path());
+  }
   // The table in the folder; paths below `folder` with `name` in its place.
   std::string table(const fs::path& out, const fs::path& folder, const std::string& name) const {
     std::string text = read_file(msrun::testing::only_file(out, "code_mapping_"));
@@ -221,6 +229,89 @@ TEST_F(CodeMapping, RewritesStatisticsOnceHoweverOftenItRuns) {
     EXPECT_EQ(read_file(file), expected("statistic_expected.csv"));
   }
   EXPECT_FALSE(fs::exists(scratch_ / "none"));
+}
+
+TEST_F(CodeMapping, AnotherGraphErasesNoSourceLines) {
+  ASSERT_EQ(run({"--dump_data", statistics().string()}).exit_code, 0);
+  const std::string garbage = "no graph at all\n\x01\xFF";
+  for (const std::string& graph : {std::string(), garbage}) {
+    const Finished refused = run_with(graph);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.err, "code_mapping: The file " + scratch_.file("other.ir") +
+                               " names no scope of any operator: it is not the text of a graph.\n");
+    EXPECT_EQ(refused.out, "");
+    EXPECT_EQ(read_file(statistics()), expected("statistic_expected.csv"));
+  }
+  const Finished kept = run_with(node("Elsewhere/Foo-op77"));
+  EXPECT_EQ(kept.exit_code, 2);
+  EXPECT_THAT(kept.err, HasSubstr("None of the rows of " + statistics().string() + " is in the graph"));
+  EXPECT_THAT(kept.err, HasSubstr("; it stays as it is.\n"));
+  EXPECT_EQ(kept.out, "");
+  EXPECT_EQ(read_file(statistics()), expected("statistic_expected.csv"));
+}
+
+TEST_F(CodeMapping, ATableWithoutSourceLinesMayGetEmptyColumns) {
+  for (int times = 0; times < 2; ++times) {
+    const Finished finished = run_with(node("Elsewhere/Foo-op77"));
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr("Found in the graph: 0 of 11 rows\n"));
+  }
+  EXPECT_EQ(run({"--dump_data", statistics().string()}).exit_code, 0);
+  EXPECT_EQ(read_file(statistics()), expected("statistic_expected.csv"));
+}
+
+TEST_F(CodeMapping, NoTableOfTensorsIsMadeByWhatIsNoGraph) {
+  write_file(scratch_ / "other.ir", "no graph");
+  const Finished refused = run_tool("code_mapping",
+                                    {"--ir", scratch_.file("other.ir"), "--dump_data",
+                                     (data() / "tensor_dump").string(), "--output", scratch_.file("none")},
+                                    scratch_.path());
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_FALSE(fs::exists(scratch_ / "none"));
+}
+
+TEST_F(CodeMapping, TheReplacedTableKeepsItsMode) {
+  const std::string path = statistics().string();
+  for (const mode_t mode : {0600U, 0640U, 0666U}) {
+    ASSERT_EQ(chmod(path.c_str(), mode), 0);
+    struct stat before {};
+    ASSERT_EQ(stat(path.c_str(), &before), 0);
+    const Finished finished = run({"--dump_data", path});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    struct stat after {};
+    ASSERT_EQ(stat(path.c_str(), &after), 0);
+    EXPECT_EQ(after.st_mode, before.st_mode);
+    EXPECT_EQ(after.st_uid, before.st_uid);
+    EXPECT_EQ(after.st_gid, before.st_gid);
+    EXPECT_EQ(read_file(path), expected("statistic_expected.csv"));
+  }
+}
+
+TEST_F(CodeMapping, ALinkStaysAndWhatItLeadsToIsReplaced) {
+  fs::create_directory(scratch_ / "links");
+  const fs::path link = scratch_ / "links" / "statistic.csv";
+  fs::create_symlink(statistics(), link);
+  const Finished finished = run({"--dump_data", link.string()});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_EQ(read_file(statistics()), expected("statistic_expected.csv"));
+}
+
+TEST_F(CodeMapping, AReadOnlyTableIsRefusedAndTheOthersAreWritten) {
+  const fs::path other = data() / "statistic_dump/rank_1/statistic.csv";
+  fs::create_directory(other.parent_path());
+  fs::copy_file(statistics(), other);
+  ASSERT_EQ(chmod(other.c_str(), 0644), 0);
+  const std::string before = read_file(statistics());
+  ASSERT_EQ(chmod(statistics().c_str(), 0400), 0);
+  const Finished refused = run({"--dump_data", (data() / "statistic_dump").string()});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("rank_0/Net/0/0/statistic.csv is not writable; it stays as it is.\n"));
+  EXPECT_EQ(read_file(statistics()), before);
+  EXPECT_EQ(read_file(other), expected("statistic_expected.csv"));
+  struct stat status {};
+  ASSERT_EQ(stat(statistics().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0400U);
 }
 
 TEST_F(CodeMapping, SaysThatItsOutputCouldNotBeWritten) {

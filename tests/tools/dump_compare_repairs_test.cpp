@@ -336,7 +336,7 @@ TEST(DumpCompareRepairs, B29RanksArePairedByNumberB30StepsAndB31FailuresAreTold)
   const auto path = [&](const char* side) { return (dumps.folder() / side).string(); };
   const Finished run =
       run_tool("dump_compare", {"-tp", path("target"), "-gp", path("golden"), "-o", out}, dumps.folder());
-  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.exit_code, 2) << run.err;
   EXPECT_THAT(run.err, HasSubstr("rank 1 is missing"));
   EXPECT_THAT(run.err, HasSubstr("rank 2 is missing"));
   EXPECT_THAT(run.err, HasSubstr("Please check the dump task is consistent."));
@@ -344,6 +344,90 @@ TEST(DumpCompareRepairs, B29RanksArePairedByNumberB30StepsAndB31FailuresAreTold)
   const Finished none =
       run_tool("dump_compare", {"-tp", path("target/step1"), "-gp", path("golden/step1"), "-o", out}, dumps.folder());
   EXPECT_EQ(none.exit_code, 2);
+}
+
+TEST(DumpCompareResults, NobodysFilesAreReplaced) {
+  ComparedDumps dumps;
+  const Json data{{"Torch.exp.0.forward", recorded_call({ones}, {twos})}};
+  dumps.write("target", data);
+  dumps.write("golden", data);
+  const fs::path out = dumps.folder() / "out";
+  const auto path = [&](const char* side) { return (dumps.folder() / side / "dump.json").string(); };
+  constexpr std::size_t runs = 6;
+  for (std::size_t i = 0; i < runs; ++i) {
+    const Finished run = run_tool("dump_compare",
+                                  {"-tp", path("target"), "-gp", path("golden"), "-o", out.string(), "--html",
+                                   "--first-divergence", i % 2 == 0 ? "--xlsx" : "-s"},
+                                  dumps.folder());
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+  }
+  std::size_t pages = 0;
+  std::size_t tables = 0;
+  std::size_t divergences = 0;
+  for (const auto& entry : fs::directory_iterator(out)) {
+    fs::path file = entry.path();
+    if (file.filename().string().starts_with("first_divergence_")) ++divergences;
+    if (file.extension() == ".csv" || file.extension() == ".xlsx") ++tables;
+    if (file.extension() != ".html") continue;
+    ++pages;
+    const bool csv = fs::exists(file.replace_extension(".csv"));
+    EXPECT_NE(csv, fs::exists(file.replace_extension(".xlsx"))) << file;
+  }
+  EXPECT_EQ(pages, runs);
+  EXPECT_EQ(tables, runs);
+  EXPECT_EQ(divergences, runs);
+}
+
+TEST(DumpCompareResults, NothingComparedIsSaidAndNoSuccess) {
+  ComparedDumps dumps;
+  const Json nothing = recorded_call({recorded_tensor(1, 1, 1, 2)}, {recorded_tensor(1, 1, 1, 2)});
+  Json empty = nothing;
+  for (const char* key : {"input_args", "output"}) {
+    for (const char* statistic : {"Max", "Min", "Mean", "Norm"}) empty[key][0][statistic] = nullptr;
+  }
+  for (const Json& target : {Json{{"Torch.exp.0.forward", empty}}, Json::object()}) {
+    dumps.write("target", target);
+    dumps.write("golden", {{"Torch.exp.0.forward", nothing}});
+    for (const std::vector<std::string>& options : {std::vector<std::string>(), {"--first-divergence"}}) {
+      const Finished run = dumps.run(options);
+      EXPECT_EQ(run.exit_code, 1) << run.err;
+      EXPECT_THAT(run.out, HasSubstr("Nothing was compared"));
+      EXPECT_THAT(run.out, Not(HasSubstr("agree within rounding")));
+    }
+  }
+}
+
+TEST(DumpCompareResults, RanksThatCannotBeReadAreNamedAndNoSuccess) {
+  ComparedDumps dumps;
+  const Json data{{"Torch.exp.0.forward", recorded_call({ones}, {twos})}};
+  for (const char* place : {"target/rank0", "target/rank1", "golden/rank0", "golden/rank1"}) dumps.write(place, data);
+  std::ofstream(dumps.folder() / "target" / "rank1" / "dump.json") << R"({"task":"statistics","data":{)";
+  const auto path = [&](const char* side) { return (dumps.folder() / side).string(); };
+  for (const std::vector<std::string>& options :
+       {std::vector<std::string>(), {"--fail-on", "error"}, {"--first-divergence"}}) {
+    fs::remove_all(dumps.folder() / "out");
+    std::vector<std::string> words{"-tp", path("target"), "-gp", path("golden"), "-o", path("out")};
+    words.insert(words.end(), options.begin(), options.end());
+    const Finished run = run_tool("dump_compare", words, dumps.folder());
+    EXPECT_EQ(run.exit_code, 2) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("rank1: "));
+    EXPECT_NE(only_file(dumps.folder() / "out", "compare_result_rank0_"), fs::path());
+    if (options != std::vector<std::string>{"--first-divergence"}) continue;
+    EXPECT_THAT(run.out, HasSubstr("Rank 1 could not be read"));
+    const fs::path found = only_file(dumps.folder() / "out", "first_divergence_");
+    EXPECT_EQ(Json::parse(read_file(found))["unread"], Json::array({1}));
+  }
+}
+
+TEST(DumpCompareResults, RanksAndStepsThatDoNotApplyAndEndlessTolerancesAreRefused) {
+  ComparedDumps dumps;
+  const Json data{{"Torch.exp.0.forward", recorded_call({ones}, {twos})}};
+  dumps.write("target", data);
+  dumps.write("golden", data);
+  EXPECT_EQ(dumps.run({"--rank", "0"}).exit_code, 2);
+  EXPECT_EQ(dumps.run({"--step", "0"}).exit_code, 2);
+  EXPECT_EQ(dumps.run({"--first-divergence", "--tolerance", "inf"}).exit_code, 2);
+  EXPECT_EQ(dumps.run({"--first-divergence", "--tolerance", "2"}).exit_code, 0);
 }
 
 }  // namespace

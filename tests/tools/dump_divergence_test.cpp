@@ -159,5 +159,32 @@ TEST(OverflowCheck, RefusesFoldersWithoutCalls) {
   EXPECT_THAT(run.err, HasSubstr("No APIs found"));
 }
 
+TEST(OverflowCheck, SaysWhatItCouldNotLookAt) {
+  const TemporaryDirectory scratch;
+  const Json sound = recorded_call({recorded_tensor(1, 1, 1, 2)}, {recorded_tensor(1, 1, 1, 2)});
+  Json empty = sound;
+  for (const char* key : {"input_args", "output"}) {
+    for (const char* statistic : {"Max", "Min", "Mean", "Norm"}) empty[key][0][statistic] = nullptr;
+  }
+  const auto check = [&](const Json& first, const Json& second) {
+    std::vector<Json> ranks;
+    for (const Json& call : {first, second}) {
+      ranks.push_back({{"task", "statistics"}, {"data", {{"Torch.exp.0.forward", call}}}});
+    }
+    fs::remove_all(scratch.path() / "step0");
+    write_ranks(scratch.path() / "step0", ranks);
+    return run_tool("overflow_check", {"-i", (scratch.path() / "step0").string()}, scratch.path());
+  };
+  for (const Json& blank : {empty, Json("text")}) {
+    const Finished some = check(sound, blank);
+    EXPECT_EQ(some.exit_code, 0) << some.err;
+    EXPECT_THAT(some.err, HasSubstr("rank 1: nothing could be looked at"));
+    const Finished none = check(blank, blank);
+    EXPECT_EQ(none.exit_code, 1) << none.err;
+    EXPECT_THAT(none.out, HasSubstr("Nothing could be looked at"));
+  }
+  EXPECT_THAT(check(sound, "text").err, HasSubstr("rank 1: 1 entries are no objects"));
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -2,11 +2,14 @@
 // what is mistyped, exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
@@ -51,6 +54,13 @@ TEST_P(FrontEnd, LaysOutItsHelp) {
     EXPECT_LE(line.size(), 120U) << line;
     EXPECT_FALSE(line.ends_with(' ')) << line;
   }
+}
+
+TEST_P(FrontEnd, FailsWhereItsHelpCannotBeWritten) {
+  const std::string line = "'" + programs() + "/" + GetParam().name + "' --help > /dev/full 2> /dev/null";
+  const int status = std::system(line.c_str());  // NOLINT(cert-env33-c): the shell opens the device
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
 TEST_P(FrontEnd, SuggestsWhatAMistypedOptionMeant) {

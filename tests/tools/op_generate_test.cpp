@@ -132,7 +132,15 @@ TEST(OpGenerateTables, SayWhatCannotBeCompared) {
       "PASS: out_device and out_bench equals.\nindex 1.1:\nPASS: out_device and out_bench equals.\n");
 }
 
-class OpGenerate : public OpGenerateTest {};
+class OpGenerate : public OpGenerateTest {
+ protected:
+  // What lies in the folder, but for the streams of the programs that ran.
+  std::vector<std::string> files() const {
+    std::vector<std::string> names = scratch_.names();
+    std::erase_if(names, [](const std::string& name) { return name.starts_with("std"); });
+    return names;
+  }
+};
 
 TEST_F(OpGenerate, ExtractsAndLogsAsTheFixturesDo) {
   for (const auto& entry : fs::directory_iterator(test_data("/op_generate"))) {
@@ -237,12 +245,14 @@ TEST_F(OpGenerate, TakesTheDocumentedDefaults) {
                            "\"standard\": \"Absolute Threshold Standard\","}) {
     EXPECT_THAT(script, HasSubstr(line));
   }
+  extraction(R"("Torch.abs.0.forward": )" +
+             forward(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "data_name": "none.pt"})"));
   EXPECT_EQ(
       run({"-i", configuration(R"(, "random_seed": -5, "iter_times": 1000, "data_mode": "real_data", "unknown": {})"),
            "-o", scratch_.file("out")})
           .exit_code,
       0);
-  const std::string other = read_file(scratch_ / "out/Torch.add.0.forward.py");
+  const std::string other = read_file(scratch_ / "out/Torch.abs.0.forward.py");
   EXPECT_THAT(other, HasSubstr("\"random_seed\": -5,"));
   EXPECT_THAT(other, HasSubstr("\"iter_times\": 1,")) << "real data run once";
 }
@@ -291,13 +301,123 @@ TEST_F(OpGenerate, UsesNoOldExtraction) {
   const std::string config =
       scratch_.write("config_op.json", R"({"dump_json_path": ")" + dump +
                                            R"(", "api_name": "Torch.abs.0", "extract_api_path": ")" + old + "\"}");
-  const Finished finished = run({"-i", config, "-o", scratch_.file("out")});
-  EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_THAT(finished.out, HasSubstr("[WARNING] Warning: The api 'Torch.abs.0' does not exist in the file."));
-  EXPECT_THAT(finished.err, HasSubstr("is an old extraction and is not used."));
+  const std::string before = read_file(old);
+  const std::string expected = "The dump " + dump + " has no call Torch.abs.0. Did you mean Torch.abs.01?\n";
+  EXPECT_EQ(refusal(config), expected);
+  EXPECT_EQ(read_file(old), before);
   fs::remove(old);
-  EXPECT_EQ(run({"-i", config, "-o", scratch_.file("out")}).err,
-            "op_generate: The file path " + old + " does not exist.\n");
+  EXPECT_EQ(refusal(config), expected);
+  EXPECT_FALSE(fs::exists(old));
+}
+
+// The entries of a dump of PyTorch, statistics only.
+std::string dump_text(const std::string& entries) { return R"({"framework": "pytorch", "data": {)" + entries + "}}"; }
+
+TEST_F(OpGenerate, OverwritesNothingOfTheUser) {
+  const std::string text = dump_text(R"("Torch.abs.0.forward": )" + forward(tensor("float32", "[2]", "1", "0")));
+  const std::string dump = scratch_.write("dump.json", text);
+  const std::string link = scratch_.file("link.json");
+  fs::create_symlink(dump, link);
+  const auto config = [&](const std::string& target) {
+    return scratch_.write(
+        "config_op.json",
+        R"({"dump_json_path": ")" + dump + R"(", "api_name": "Torch.abs.0", "extract_api_path": ")" + target + "\"}");
+  };
+  for (const std::string& target : {dump, link, scratch_.file("out/../dump.json")}) {
+    EXPECT_EQ(refusal(config(target)), "The extraction " + target + " would overwrite the recording " + dump + ".\n");
+  }
+  const std::string own = scratch_.file("config_op.json");
+  EXPECT_EQ(refusal(config(own)), "The extraction " + own + " would overwrite the configuration " + own + ".\n");
+  const std::string extracted = scratch_.file("call.json");
+  const auto saving = [&](const std::string& inputs) {
+    return run({"-i", config(extracted), "-o", scratch_.file("out"), "--run", "--save-inputs", inputs});
+  };
+  for (const auto& [inputs, what] : std::vector<std::pair<std::string, std::string>>{
+           {dump, "the recording " + dump},
+           {link, "the recording " + dump},
+           {extracted, "the extraction " + extracted},
+           {own, "the configuration " + own},
+           {scratch_.file("out/Torch.abs.0.forward.py"),
+            "the script " + scratch_.file("out/Torch.abs.0.forward.py")}}) {
+    const Finished finished = saving(inputs);
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_EQ(finished.err, "op_generate: --save-inputs " + inputs + " would overwrite " + what + ".\n");
+  }
+  EXPECT_EQ(read_file(dump), text);
+  EXPECT_FALSE(fs::exists(extracted));
+  EXPECT_FALSE(fs::exists(scratch_ / "out"));
+  EXPECT_EQ(saving(scratch_.file("in.json")).exit_code, 0);
+}
+
+TEST_F(OpGenerate, DemandsTheFullNameOfACall) {
+  const std::string record = forward(tensor("float32", "[2]", "1", "0"));
+  const std::string dump =
+      scratch_.write("dump.json", dump_text(R"("Torch.abs.0.forward": )" + record + R"(, "Torch.abs.1.forward": )" +
+                                            record + R"(, "Torch.../../../esc.0.forward": )" + record));
+  for (const std::string name : {"Torch", "Torch.abs", "Torch.0", ".abs.0", "Torch..0", "Torch.abs.0.", "Torch.abs.x",
+                                 "Torch.../../../esc.0", "Torch./esc.0", "Torch.a bs.0", "Torch.abs.0.output"}) {
+    const Finished finished = run({"--api", name, "-i", dump, "-o", scratch_.file("a/b/out")});
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_EQ(finished.err,
+              "op_generate: " + name +
+                  " is no full name of a call: type, API and index are needed, such as Torch.matmul.0.\n");
+    const std::string config =
+        scratch_.write("config_op.json", R"({"dump_json_path": ")" + dump + R"(", "api_name": ")" + name +
+                                             R"(", "extract_api_path": ")" + scratch_.file("call.json") + "\"}");
+    EXPECT_THAT(refusal(config), StartsWith(name + " is no full name of a call"));
+  }
+  EXPECT_EQ(run({"--api", "Torch.a\nb.0", "-i", dump, "-o", scratch_.file("a/b/out")}).exit_code, 2);
+  extraction(R"("Torch.../../../esc.0.forward": )" + record);
+  EXPECT_EQ(refusal(configuration()), "Unexpected name in json: Torch.../../../esc.0.forward\n");
+  EXPECT_THAT(files(), ::testing::ElementsAre("call.json", "config_op.json", "dump.json"));
+}
+
+TEST_F(OpGenerate, LeavesNoExtractionOfACallThatCannotBeUsed) {
+  const std::string record = forward(tensor("float32", "[2]", "1", "0"));
+  const std::string dump =
+      scratch_.write("dump.json", dump_text(R"("Torch.matmul.0.forward": )" + record + R"(, "Torch.nope.0.forward": )" +
+                                            record + R"(, "Torch.abs.0.../../../esc.0.forward": )" + record));
+  const auto refused = [&](const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"--api", name, "-i", dump, "-o", scratch_.file("out")};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.exit_code, 2) << name;
+    EXPECT_EQ(finished.out, "") << name;
+    return finished.err;
+  };
+  EXPECT_EQ(refused("Torch.matmull.0"),
+            "op_generate: The dump " + dump + " has no call Torch.matmull.0. Did you mean Torch.matmul.0?\n");
+  EXPECT_EQ(refused("Functional.conv2d.7"), "op_generate: The dump " + dump + " has no call Functional.conv2d.7.\n");
+  EXPECT_THAT(refused("Torch.nope.0"), HasSubstr("The API Torch.nope is not known"));
+  EXPECT_THAT(refused("Torch.matmul.0", {"--propagation", "backward"}),
+              HasSubstr("Backward propagation requires contains forward and backward info!"));
+  EXPECT_THAT(refused("Torch.abs.0"), HasSubstr("Unexpected name in json: "));
+  EXPECT_EQ(refused("Torch.matmul.0", {"--data_mode", "real_data"}),
+            "op_generate: data_mode real_data: " + dump +
+                " holds no tensors of Torch.matmul.0.forward, only their statistics; random_data builds some.\n");
+  EXPECT_EQ(refused("Torch.matmul.0.backward", {"--propagation", "forward"}),
+            "op_generate: --api Torch.matmul.0.backward and --propagation forward contradict each other\n");
+  EXPECT_THAT(refused("Torch.matmul.0.forward", {"--propagation", "backward"}), HasSubstr("contradict each other"));
+  EXPECT_THAT(files(), ::testing::ElementsAre("dump.json"));
+  EXPECT_EQ(run({"--api", "Torch.matmul.0.forward", "--propagation", "forward", "-i", dump, "-o", scratch_.file("out")})
+                .exit_code,
+            0);
+}
+
+TEST_F(OpGenerate, RunsNoCallsOfMindSpore) {
+  const std::string dump = scratch_.write(
+      "dump.json",
+      R"({"framework": "mindspore", "data": {"Mint.abs.0.forward": {"input_args": [{"type": "mindspore.Tensor", "dtype": "Float32", "shape": [2], "Max": 1.0, "Min": -1.0}], "input_kwargs": {}},
+          "MintFunctional.relu.0.forward": {"input_args": [], "input_kwargs": {}, "output": []}}})");
+  const Finished finished = run({"--api", "Mint.abs.0", "-i", dump, "-o", scratch_.file("out"), "--run"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_EQ(finished.err, "op_generate: --run is for PyTorch recordings, and " + dump +
+                              " is one of MindSpore: leave --run out, and run the script that is written.\n");
+  EXPECT_EQ(run({"--api", "MintFunctional.relu.0", "-i", dump, "-o", scratch_.file("out")}).err,
+            "op_generate: type MintFunctional of API is not supported!\n");
+  EXPECT_FALSE(fs::exists(scratch_ / "out"));
+  EXPECT_EQ(run({"--api", "Mint.abs.0", "-i", dump, "-o", scratch_.file("out")}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(scratch_ / "out/Mint.abs.0.forward.py"));
 }
 
 TEST_F(OpGenerate, WorksStraightFromADump) {

@@ -1,6 +1,7 @@
 // parse: what it shows of files of tensors, and the .npy files that it makes of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 
@@ -93,6 +94,54 @@ TEST_F(Parse, ReplacesNothing) {
   EXPECT_THAT(again.err, HasSubstr(".input.0.npy is there already and is not replaced."));
 }
 
+TEST_F(Parse, AnArchiveOfWhichSomeArraysCannotBeWrittenHasRows) {
+  const std::vector<NpzArray> arrays{{"one", NumpyType::int16, {2}, std::vector<std::byte>(4)},
+                                     {"two", NumpyType::int16, {2}, std::vector<std::byte>(4)}};
+  const std::string archive = file("dump/a.npz", npz_bytes(arrays));
+  const std::string to = scratch_ / "npy";
+  file("npy/a.one.npy", "of somebody");
+  const std::string rows = "File,Tensor,Dtype,Shape,Written to,Message\r\na.npz,one,int16,\"(2,)\",,The file " + to +
+                           "/a.one.npy is there already and is not replaced.\r\na.npz,two,int16,\"(2,)\"," + to +
+                           "/a.two.npy,\r\n";
+  for (const std::string& input : {archive, std::string(scratch_ / "dump")}) {
+    const Finished done = run({input, "-o", to, "--format", "csv"});
+    EXPECT_EQ(done.exit_code, 1) << done.err;
+    EXPECT_EQ(done.out, rows);
+    EXPECT_EQ(done.err, "");
+    EXPECT_THAT(values(read_npy(to + "/a.two.npy")), ElementsAre(0, 0));
+    fs::remove(to + "/a.two.npy");
+  }
+  EXPECT_EQ(read_file(scratch_ / "npy" / "a.one.npy"), "of somebody");
+}
+
+TEST_F(Parse, WhatOnlyHasTheNameOfAFileHasARowThatSaysWhy) {
+  fs::create_directory(scratch_ / "dump");
+  write_npy(Folder(scratch_ / "dump"), "good.npy", Tensor::full(DType::float32, std::vector<std::int64_t>{2}, 1));
+  fs::create_symlink("nothing.npy", scratch_ / "dump" / "dangling.npy");
+  fs::create_symlink("good.npy", scratch_ / "dump" / "linked.npy");
+  fs::create_directory(scratch_ / "dump" / "folder.npy");
+  const std::string pipe = scratch_ / "dump" / "pipe.npy";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Finished done = run({scratch_ / "dump", "--format", "csv"});
+  EXPECT_EQ(done.exit_code, 1) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("\r\ndangling.npy,,,,,The link "));
+  EXPECT_THAT(done.out, HasSubstr("dangling.npy leads to nothing.\r\n"));
+  EXPECT_THAT(done.out, HasSubstr("\r\npipe.npy,,,,,The " + pipe + " should be a file!\r\n"));
+  EXPECT_THAT(done.out, HasSubstr("\r\ngood.npy,,float32,\"(2,)\",,\r\n"));
+  EXPECT_THAT(done.out, HasSubstr("\r\nlinked.npy,,float32,\"(2,)\",,\r\n"));
+  EXPECT_EQ(done.out.find("folder.npy"), std::string::npos);
+}
+
+TEST_F(Parse, ADirectoryWithoutANameIsNone) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"-o", ""}, std::vector<std::string>{"--out_path", ""}}) {
+    const Finished refused = run({ge_file(ge_name), words[0], words[1]});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(" needs the name of a directory\n"));
+    EXPECT_EQ(refused.out, "");
+  }
+}
+
 TEST_F(Parse, SaysInOneLineWhatCannotBeUsed) {
   EXPECT_EQ(run({}).err,
             "parse: a file or a directory is needed: parse FILE|DIR [-o DIR]; parse -h lists all options\n");
@@ -112,6 +161,12 @@ TEST_F(Parse, StatisticsCountWhatIsNotFinite) {
   const DumpTensor tensor{.data_type = 1, .shape = {3}, .data = bytes_of<float>({1, nan, INFINITY})};
   const Finished shown = run({file(ge_name, ge_dump_bytes({tensor}, {})), "--stats", "--format", "csv"});
   EXPECT_THAT(shown.out, HasSubstr(",input.0,float32,\"(3,)\",,nan,nan,nan,nan,1,1,"));
+}
+
+TEST_F(Parse, ANaNHasNoSign) {
+  const DumpTensor tensor{.data_type = 1, .shape = {2}, .data = bytes_of<float>({INFINITY, -INFINITY})};
+  const Finished shown = run({file(ge_name, ge_dump_bytes({tensor}, {})), "--stats", "--format", "csv"});
+  EXPECT_THAT(shown.out, HasSubstr(",input.0,float32,\"(2,)\",,-inf,inf,nan,inf,0,2,"));
 }
 
 TEST_F(Parse, IsACommandOfMsrun) {

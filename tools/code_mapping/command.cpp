@@ -31,6 +31,10 @@ bool rewrite_statistics(const std::string& path, const Graph& graph, ScopeIndex&
     say("warning: The file " + path + " is empty.");
     return true;
   }
+  if (is_read_only(path)) {
+    say("The file path " + path + " is not writable; it stays as it is.");
+    return false;
+  }
   StatisticTable table;
   try {
     table = with_source_lines(bytes, graph, index);
@@ -38,9 +42,12 @@ bool rewrite_statistics(const std::string& path, const Graph& graph, ScopeIndex&
     say("The file " + path + " " + error.what() + "; it stays as it is.");
     return false;
   }
-  AtomicFile file(path);
-  file.write(table.text);
-  file.commit();
+  if (table.mapped == 0 && table.filled > 0) {
+    say("None of the rows of " + path +
+        " is in the graph, but an earlier run has found some in another one; it stays as it is.");
+    return false;
+  }
+  replace_whole_file(path, table.text);
   std::cout << "Found in the graph: " << table.mapped << " of " << counted(table.rows, "row")
             << "\nTable: " << sanitised(path) << '\n';
   return true;
@@ -54,9 +61,10 @@ int run(const Options& options) {
     if (limit.admits("warnings", text)) say("warning: " + text);
   };
   const Graph graph(read_whole_file(options.ir, max_graph_bytes));
+  if (graph.nodes().empty()) {
+    throw UserError("The file " + options.ir + " names no scope of any operator: it is not the text of a graph.");
+  }
   const DumpFiles files = find_dump_files(options.dump_data, warn);
-  if (graph.nodes().empty())
-    warn("The file " + options.ir + " names no scope of any operator: is it the text of a graph?");
   ScopeIndex index(graph);
   bool all_done = true;
   if (!files.tensors.empty()) {

@@ -1,7 +1,9 @@
 #include "tools/code_mapping/statistic_table.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/error.h"
@@ -76,6 +78,12 @@ void append_row(std::string& text, const Layout& layout, const Row& row, const s
   text += '\n';
 }
 
+// Whether an earlier run has found the row's operator.
+bool is_filled(const Layout& layout, const Row& row) {
+  return std::ranges::any_of(std::array{*layout.code_stack, *layout.scope_name},
+                             [&](std::size_t column) { return column < row.size() && !row[column].empty(); });
+}
+
 std::size_t cells_in(const Row& row) {
   std::size_t count = row.size();
   while (count > 0 && row[count - 1].empty()) --count;
@@ -107,6 +115,7 @@ StatisticTable with_source_lines(std::string_view csv, const Graph& graph, Scope
     const Node* node = layout.name < row.size() ? index.find(row[layout.name]) : nullptr;
     ++table.rows;
     table.mapped += node == nullptr ? 0 : 1;
+    table.filled += is_filled(layout, row) ? 1 : 0;
     append_row(table.text, layout, row, code_stack_cell(graph, node), scope_name_cell(node));
   }
   return table;

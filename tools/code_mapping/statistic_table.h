@@ -12,6 +12,7 @@ struct StatisticTable {
   std::string text;
   std::size_t rows = 0;    // below the titles
   std::size_t mapped = 0;  // rows whose operator is in the graph
+  std::size_t filled = 0;  // rows in which the given table names source lines or a scope already
 };
 
 // The table with "Code Stack" and "Scope Name": in their columns if it has them, else behind a column "Unnamed: <its

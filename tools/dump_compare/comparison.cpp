@@ -117,11 +117,32 @@ class PieceWork {
                          row.row.target == sides_.target.calls[row.row.target_call].leaves;
       if (row.row.target_call != no_place) shown = row.row.target_call;
       results.push_back(maker_.make(row, first, for_csv_));
+      results.back().compared = has_values(row);
     }
     return results;
   }
 
  private:
+  // Whether both sides have values of one kind. A structure has none: there the description is what is compared.
+  bool has_values(const ComparedRow& compared) const {
+    const Row& row = compared.row;
+    if (row.target == no_place || row.golden == no_place) return false;
+    if (sides_.target.task == "structure") return true;
+    const Leaf& mine = sides_.target.leaves[row.target];
+    const Leaf& theirs = sides_.golden.leaves[row.golden];
+    if (mine.recorded_md5 && theirs.recorded_md5 && pair_.mode == Mode::md5) return true;
+    if (std::ranges::any_of(compared.metrics.cells, [](const MetricCell& cell) { return cell.word == nullptr; }) &&
+        pair_.mode == Mode::tensor) {
+      return true;
+    }
+    for (std::size_t i = 0; i < statistic_count; ++i) {
+      if (mine.statistics[i].kind != recordings::Kind::none && theirs.statistics[i].kind != recordings::Kind::none) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   void measure(ComparedRow& compared) const {
     const Row& row = compared.row;
     const Leaf* mine = row.target == no_place ? nullptr : &sides_.target.leaves[row.target];
@@ -221,6 +242,7 @@ Counts compare_rows(const Pair& pair, const std::vector<Row>& rows, bool compat,
           ++counts.rows;
           if (row.level == Level::error) ++counts.errors;
           if (row.level == Level::warning) ++counts.warnings;
+          if (row.compared) ++counts.compared;
           take(std::move(row));
         }
       });

@@ -43,6 +43,7 @@ struct Counts {
   std::size_t rows = 0;
   std::size_t errors = 0;
   std::size_t warnings = 0;
+  std::size_t compared = 0;  // rows with values on both sides
 };
 
 // Compares rows on `threads` threads; take gets every call's rows in order. for_csv: how infinities are written.

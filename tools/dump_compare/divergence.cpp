@@ -75,6 +75,8 @@ const char* verdict_text(Verdict verdict) {
       return "not_comparable";
     case Verdict::random:
       return "random";
+    case Verdict::nothing_compared:
+      return "nothing_compared";
   }
   return "";
 }
@@ -89,6 +91,10 @@ Divergence find_divergence(const std::vector<std::pair<std::uint64_t, const Pair
     numbers.push_back({rank, &pair->target});
     result.ranks.push_back(ranks.back()->summary());
     comparable = comparable && ranks.back()->comparable();
+  }
+  if (std::ranges::none_of(result.ranks, &RankSummary::compared)) {
+    result.verdict = Verdict::nothing_compared;
+    return result;
   }
   if (!comparable) {
     result.verdict = Verdict::not_comparable;

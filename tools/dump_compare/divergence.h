@@ -34,9 +34,10 @@ struct RankSummary {
   std::size_t deleted = 0;
   std::size_t reordered = 0;
   std::size_t renamed = 0;
+  bool compared = false;  // some pair of tensors has values on both sides
 };
 
-enum class Verdict : std::uint8_t { found, none, not_comparable, random };
+enum class Verdict : std::uint8_t { found, none, not_comparable, random, nothing_compared };
 const char* verdict_text(Verdict verdict);
 
 struct Divergence {

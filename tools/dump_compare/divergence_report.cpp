@@ -12,6 +12,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/dump_compare/divergence.h"
+#include "tools/dump_compare/result_files.h"
 #include "tools/recordings/companions.h"
 
 extern char** environ;
@@ -35,8 +36,9 @@ std::string checked_name(const Recording& side, const Call& call) {
 
 class Reporter {
  public:
-  Reporter(const std::vector<RankPair>& pairs, const Options& options, const std::string& folder)
-      : pairs_(pairs), folder_(folder) {
+  Reporter(const std::vector<RankPair>& pairs, const std::vector<std::uint64_t>& unread, const Options& options,
+           const std::string& folder)
+      : pairs_(pairs), unread_(unread), folder_(folder) {
     std::vector<std::pair<std::uint64_t, const Pair*>> ranks;
     for (const RankPair& rank : pairs) ranks.emplace_back(rank.rank, rank.pair.get());
     divergence_ = find_divergence(ranks, options.tolerance);
@@ -64,30 +66,22 @@ class Reporter {
                                                            {"reordered", rank.reordered},
                                                            {"renamed", rank.renamed}};
     }
+    if (!unread_.empty()) document["unread"] = unread_;
     return document;
   }
 
+  // What was found, and of which ranks that says nothing.
   std::vector<std::string> lines() const {
-    switch (divergence_.verdict) {
-      case Verdict::none:
-        return {"First divergence: none, the recordings agree within rounding."};
-      case Verdict::not_comparable:
-        return {"First divergence: the recordings cannot be compared, fewer than half of the calls are the same."};
-      default:
-        break;
+    std::vector<std::string> all = verdict_lines();
+    for (const std::uint64_t rank : unread_) {
+      all.push_back("Rank " + std::to_string(rank) + " could not be read: an earlier divergence may be there.");
     }
-    const Finding& first = divergence_.findings.front();
-    const Pair& pair = *pairs_[first.rank].pair;
-    const Call& call = pair.target.calls[first.call];
-    std::string what = "First divergence: rank " + std::to_string(pairs_[first.rank].rank) + ", " +
-                       std::string(pair.target.name(call));
-    if (divergence_.verdict == Verdict::random) what += " (random numbers)";
-    std::string gaps = std::string(kind_text(first.kind)) + ": " + (first.leaf.empty() ? "" : first.leaf + ", ") +
-                       "gap of the inputs " + short_number(first.input_gap) + ", of the output " +
-                       short_number(first.output_gap);
-    for (const std::string& scalar : first.scalar_differences) gaps += "; differs: " + scalar;
-    if (first.low_confidence) gaps += "; low confidence";
-    return {what, gaps, "To check this call: " + check_line(first)};
+    if (divergence_.verdict == Verdict::nothing_compared) return all;
+    for (std::size_t r = 0; r < pairs_.size(); ++r) {
+      if (divergence_.ranks[r].compared) continue;
+      all.push_back("Rank " + std::to_string(pairs_[r].rank) + " has no pair of values that could be compared.");
+    }
+    return all;
   }
 
   // Returns what to tell of the calls that were checked.
@@ -109,6 +103,31 @@ class Reporter {
   }
 
  private:
+  std::vector<std::string> verdict_lines() const {
+    switch (divergence_.verdict) {
+      case Verdict::none:
+        return {"First divergence: none, the recordings agree within rounding."};
+      case Verdict::nothing_compared:
+        return {"First divergence: unknown, nothing was compared: no pair of tensors has values in both recordings."};
+      case Verdict::not_comparable:
+        return {"First divergence: the recordings cannot be compared, fewer than half of the calls are the same."};
+      default:
+        break;
+    }
+    const Finding& first = divergence_.findings.front();
+    const Pair& pair = *pairs_[first.rank].pair;
+    const Call& call = pair.target.calls[first.call];
+    std::string what = "First divergence: rank " + std::to_string(pairs_[first.rank].rank) + ", " +
+                       std::string(pair.target.name(call));
+    if (divergence_.verdict == Verdict::random) what += " (random numbers)";
+    std::string gaps = std::string(kind_text(first.kind)) + ": " + (first.leaf.empty() ? "" : first.leaf + ", ") +
+                       "gap of the inputs " + short_number(first.input_gap) + ", of the output " +
+                       short_number(first.output_gap);
+    for (const std::string& scalar : first.scalar_differences) gaps += "; differs: " + scalar;
+    if (first.low_confidence) gaps += "; low confidence";
+    return {what, gaps, "To check this call: " + check_line(first)};
+  }
+
   Json finding_json(const Finding& finding) const {
     const RankPair& rank = pairs_[finding.rank];
     const Recording& target = rank.pair->target;
@@ -157,20 +176,22 @@ class Reporter {
   }
 
   const std::vector<RankPair>& pairs_;
+  const std::vector<std::uint64_t>& unread_;
   const std::string& folder_;
   Divergence divergence_;
 };
 
 }  // namespace
 
-std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs, const Options& options,
-                                                 const std::string& folder, const std::string& stamp,
-                                                 std::ostream& out) {
-  const Reporter reporter(pairs, options, folder);
-  const std::string path = join_path(folder, "first_divergence_" + stamp + ".json");
-  AtomicFile file(path);
-  file.write(reporter.json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  file.commit();
+std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs,
+                                                 const std::vector<std::uint64_t>& unread, const Options& options,
+                                                 const std::string& folder, std::string& stamp, std::ostream& out) {
+  const Reporter reporter(pairs, unread, options, folder);
+  const ResultPlace place{folder, "first_divergence_"};
+  std::vector<NamelessFile> files;
+  files.push_back({".json", std::make_unique<ReportFile>(place.folder, place.kind)});
+  files.back().file->write(reporter.json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  const std::string path = publish(place, stamp, files).front();
   std::vector<std::string> lines = reporter.lines();
   for (const std::string& line : lines) out << sanitised(line) << '\n';
   out << "The result file path is: " << path << ".\n" << std::flush;

@@ -18,9 +18,10 @@ struct RankPair {
 };
 
 // Searches, writes first_divergence_<stamp>.json to the folder and lines to out; with check_suspects it runs msrun on
-// the calls it names. Returns the lines. Throws WriteError.
-std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs, const Options& options,
-                                                 const std::string& folder, const std::string& stamp,
-                                                 std::ostream& out);
+// the calls it names. unread: ranks that take no part because they could not be read. The stamp becomes one that is
+// free. Returns the lines. Throws WriteError.
+std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs,
+                                                 const std::vector<std::uint64_t>& unread, const Options& options,
+                                                 const std::string& folder, std::string& stamp, std::ostream& out);
 
 }  // namespace msrun::dump_compare

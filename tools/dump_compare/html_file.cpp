@@ -1,5 +1,10 @@
-#include <array>
+#include <unistd.h>
 
+#include <array>
+#include <cstdio>
+
+#include "kernels/io/files/paths.h"
+#include "tools/dump_compare/copied_file.h"
 #include "tools/dump_compare/result_files.h"
 #include "tools/html/page.h"
 #include "tools/html/table.h"
@@ -13,8 +18,14 @@ std::size_t mark_of(Level level) { return level == Level::error ? 0 : level == L
 
 class HtmlFile : public ResultFile {
  public:
-  HtmlFile(std::string stem, std::vector<std::string> titles, PageFacts facts)
-      : path_(std::move(stem) + ".html"), titles_(std::move(titles)), facts_(std::move(facts)) {}
+  HtmlFile(const ResultPlace& place, std::vector<std::string> titles, PageFacts facts)
+      : place_(place),
+        temporary_(join_path(place.folder, "." + place.kind + std::to_string(::getpid()) + ".html.tmp")),
+        titles_(std::move(titles)),
+        facts_(std::move(facts)) {}
+  HtmlFile(const HtmlFile&) = delete;
+  HtmlFile& operator=(const HtmlFile&) = delete;
+  ~HtmlFile() override { std::remove(temporary_.c_str()); }
 
   void add(const ResultRow& row) override {
     const std::size_t mark = mark_of(row.level);
@@ -23,8 +34,8 @@ class HtmlFile : public ResultFile {
     rows_[mark].push_back({++order_, row});
   }
 
-  std::vector<std::string> close() override {
-    html::Page page(path_, "Comparison of two recordings");
+  std::vector<NamelessFile> close() override {
+    html::Page page(temporary_, "Comparison of two recordings");
     page.lines({"target: " + facts_.target, "golden: " + facts_.golden});
     page.facts({{"rows", std::to_string(counts_[0] + counts_[1] + counts_[2])},
                 {"error", std::to_string(counts_[0])},
@@ -54,7 +65,9 @@ class HtmlFile : public ResultFile {
     writer.end();
     page.end_section();
     page.commit();
-    return {path_};
+    std::vector<NamelessFile> files;
+    files.push_back(copied_file(place_, temporary_, ".html"));
+    return files;
   }
 
  private:
@@ -104,7 +117,8 @@ class HtmlFile : public ResultFile {
     return view;
   }
 
-  const std::string path_;
+  const ResultPlace place_;
+  const std::string temporary_;
   const std::vector<std::string> titles_;
   const PageFacts facts_;
   std::array<std::vector<Kept>, 3> rows_;
@@ -114,9 +128,9 @@ class HtmlFile : public ResultFile {
 
 }  // namespace
 
-std::unique_ptr<ResultFile> html_file(const std::string& stem, const std::vector<std::string>& titles,
+std::unique_ptr<ResultFile> html_file(const ResultPlace& place, const std::vector<std::string>& titles,
                                       PageFacts facts) {
-  return std::make_unique<HtmlFile>(stem, titles, std::move(facts));
+  return std::make_unique<HtmlFile>(place, titles, std::move(facts));
 }
 
 }  // namespace msrun::dump_compare

@@ -50,6 +50,8 @@ class Finder {
       throw UserError("The target_path and golden_path need to be of the same type.");
     }
     if (!folder) {
+      if (options_.ranks) throw UserError("--rank applies to folders of ranks, not to a single file");
+      if (options_.steps) throw UserError("--step applies to folders of steps, not to a single file");
       if (!is_dump_name(target) || base_name(target) != base_name(golden)) {
         throw UserError("npu_path and bench_path must both end with dump.json or debug.json. npu_path: " + target +
                         ", bench_path: " + golden);
@@ -58,6 +60,15 @@ class Finder {
     }
     find_in(target, golden, options_.output_path);
     if (groups_.empty()) throw UserError("No pair of dumps is left to compare.");
+    const auto has_rank = [](const Job& job) { return !job.rank_name.empty(); };
+    if (options_.ranks && std::ranges::none_of(groups_, [&](const JobGroup& group) {
+          return std::ranges::any_of(group.jobs, has_rank);
+        })) {
+      throw UserError("--rank does not apply: there are no folders of ranks in " + target);
+    }
+    if (options_.steps && std::ranges::none_of(groups_, [](const JobGroup& group) { return group.step.has_value(); })) {
+      throw UserError("--step does not apply: there are no folders of steps in " + target);
+    }
     return std::move(groups_);
   }
 

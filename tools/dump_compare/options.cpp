@@ -1,6 +1,7 @@
 #include "tools/dump_compare/options.h"
 
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -77,8 +78,8 @@ CommandDescription description() {
                     {"Running", running}};
   command.exit_meanings = {
       {exit_completed, "compared, whatever the results"},
-      {exit_fail_on, "compared, and --fail-on is met"},
-      {exit_usage, "wrong usage, input that cannot be compared, or results that cannot be written"},
+      {exit_fail_on, "compared, and --fail-on is met; or nothing could be compared"},
+      {exit_usage, "wrong usage, input (be it of one rank) that cannot be compared, or results that cannot be written"},
       {exit_internal, "internal error"},
   };
   return command;
@@ -162,7 +163,7 @@ Options options_from(const Arguments& arguments) {
   options.log_rows = arguments.given("is_print_compare_log");
   if (arguments.given("tolerance")) {
     const auto factor = parse_number<double>(arguments.text("tolerance"));
-    if (!factor || !(*factor > 0)) {
+    if (!factor || !(*factor > 0) || std::isinf(*factor)) {
       throw arguments.wrong("tolerance", arguments.text("tolerance"), "must be a number above 0");
     }
     options.tolerance = *factor;

@@ -85,6 +85,11 @@ RankSummary RankDivergence::summary() const {
   result.renamed = alignment_.count(How::renamed);
   result.aligned = alignment_.how.size() - result.inserted;
   result.deleted = alignment_.deleted();
+  for (std::uint32_t call = 0; call < alignment_.golden_of.size() && !result.compared; ++call) {
+    const std::uint32_t golden = alignment_.golden_of[call];
+    if (golden == recordings::no_call) continue;
+    result.compared = has_values(pair_.target.calls[call], pair_.golden.calls[golden]);
+  }
   return result;
 }
 
@@ -101,6 +106,29 @@ Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs) const {
     if (files.readable) return {files.same_shape, files.gap, 0};
   }
   return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_);
+}
+
+bool RankDivergence::has_values(std::uint32_t mine, std::uint32_t theirs) const {
+  const Leaf& target = pair_.target.leaves[mine];
+  const Leaf& golden = pair_.golden.leaves[theirs];
+  if (pair_.target.task == "structure") return true;
+  if (checksums_) return target.recorded_md5 && golden.recorded_md5;
+  if (pair_.mode == Mode::tensor && target.data_name != 0 && golden.data_name != 0) {
+    if (gap_of_tensor_files(tensor_path(pair_.target, target), tensor_path(pair_.golden, golden)).readable) return true;
+  }
+  const auto has_number = [](const Leaf& leaf) { return std::ranges::any_of(leaf.statistics, &Value::is_number); };
+  return has_number(target) && has_number(golden);
+}
+
+bool RankDivergence::has_values(const Call& mine, const Call& theirs) const {
+  const auto any = [&](const std::vector<std::uint32_t>& one, const std::vector<std::uint32_t>& other) {
+    for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+      if (has_values(one[i], other[i])) return true;
+    }
+    return false;
+  };
+  return any(inputs_of(pair_.target, mine), inputs_of(pair_.golden, theirs)) ||
+         any(outputs_of(pair_.target, mine), outputs_of(pair_.golden, theirs));
 }
 
 RankDivergence::Limits RankDivergence::limits_of(const Call& call, std::uint32_t golden_call,

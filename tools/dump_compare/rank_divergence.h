@@ -47,6 +47,9 @@ class RankDivergence {
   };
 
   recordings::Gap gap(std::uint32_t mine, std::uint32_t theirs) const;
+  // Whether there is anything by which two tensors of aligned calls can be told apart.
+  bool has_values(std::uint32_t mine, std::uint32_t theirs) const;
+  bool has_values(const Call& mine, const Call& theirs) const;
   Limits limits_of(const Call& call, std::uint32_t golden_call, std::uint32_t backward_calls) const;
   CallState state_of(std::uint32_t call, std::uint32_t golden_call, const Limits& limits) const;
   bool is_left_out(const Call& call, const Leaf& output) const;

@@ -22,6 +22,7 @@ struct ResultRow {
   Level level = Level::pass;
   std::uint32_t call = no_place;  // of the target, or else of the golden side
   bool golden_only = false;
+  bool compared = false;  // both sides have values
 
   void add(std::string_view cell, CellKind kind = CellKind::text);
   std::size_t size() const { return count_; }

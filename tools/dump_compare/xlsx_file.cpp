@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
+#include "tools/dump_compare/copied_file.h"
 #include "tools/dump_compare/result_files.h"
 
 namespace msrun::dump_compare {
@@ -18,9 +19,10 @@ constexpr std::size_t longest_cell = 32767;  // characters, which a sheet allows
 
 class XlsxFile : public ResultFile {
  public:
-  XlsxFile(const std::string& stem, std::vector<std::string> titles, std::size_t rows, bool coloured)
-      : path_(stem + ".xlsx"),
-        temporary_(stem + "." + std::to_string(::getpid()) + ".tmp"),
+  XlsxFile(const ResultPlace& place, std::vector<std::string> titles, std::size_t rows, bool coloured)
+      : place_(place),
+        path_(join_path(place.folder, place.kind + "....xlsx")),
+        temporary_(join_path(place.folder, "." + place.kind + std::to_string(::getpid()) + ".xlsx.tmp")),
         titles_(std::move(titles)),
         parts_(rows >= rows_of_a_sheet) {
     lxw_workbook_options options{};
@@ -49,14 +51,13 @@ class XlsxFile : public ResultFile {
     ++next_;
   }
 
-  std::vector<std::string> close() override {
+  std::vector<NamelessFile> close() override {
     lxw_workbook* const book = std::exchange(book_, nullptr);
     const lxw_error error = workbook_close(book);
     if (error != LXW_NO_ERROR) throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error));
-    if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      throw WriteError("The file " + path_ + " cannot be given its name.");
-    }
-    return {path_};
+    std::vector<NamelessFile> files;
+    files.push_back(copied_file(place_, temporary_, ".xlsx"));
+    return files;
   }
 
  private:
@@ -90,7 +91,8 @@ class XlsxFile : public ResultFile {
     worksheet_write_string(sheet_, row, place, text.c_str(), format);
   }
 
-  const std::string path_;
+  const ResultPlace place_;
+  const std::string path_;  // for messages
   const std::string temporary_;
   const std::vector<std::string> titles_;
   const bool parts_;
@@ -104,9 +106,9 @@ class XlsxFile : public ResultFile {
 
 }  // namespace
 
-std::unique_ptr<ResultFile> xlsx_file(const std::string& stem, const std::vector<std::string>& titles, std::size_t rows,
-                                      bool coloured) {
-  return std::make_unique<XlsxFile>(stem, titles, rows, coloured);
+std::unique_ptr<ResultFile> xlsx_file(const ResultPlace& place, const std::vector<std::string>& titles,
+                                      std::size_t rows, bool coloured) {
+  return std::make_unique<XlsxFile>(place, titles, rows, coloured);
 }
 
 }  // namespace msrun::dump_compare

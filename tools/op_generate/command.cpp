@@ -6,11 +6,13 @@
 #include <ctime>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
+#include "tools/common/whole_file.h"
 #include "tools/op_generate/extraction.h"
 #include "tools/op_generate/recorded_case.h"
 #include "tools/op_generate/script.h"
@@ -44,25 +46,76 @@ std::string native_command(const Configuration& configuration, const Options& op
          shell_quoted(absolute(options.output)) + " --run";
 }
 
+// Whether both paths lead to one file, through links as well, or would if it were there.
+bool is_same_file(const std::string& one, const std::string& other) {
+  std::error_code error;
+  if (fs::equivalent(one, other, error)) return true;
+  const fs::path first = fs::weakly_canonical(absolute(one), error);
+  return !error && first == fs::weakly_canonical(absolute(other), error) && !error;
+}
+
+void check_apart(const std::string& option, const std::string& written, const std::string& what,
+                 const std::string& kept) {
+  if (written.empty() || kept.empty() || !is_same_file(written, kept)) return;
+  throw UserError(option + " " + written + " would overwrite " + what + " " + kept + ".");
+}
+
+// Nothing that is written may replace what the user gave, nor another output.
+void check_outputs(const Configuration& configuration, const Options& options) {
+  const std::string config = options.from_dump.api.empty() ? options.input : std::string();
+  const std::string& extraction = configuration.extraction_path;
+  if (!configuration.dump_path.empty()) {
+    check_apart("The extraction", extraction, "the recording", configuration.dump_path);
+    check_apart("The extraction", extraction, "the configuration", config);
+  }
+  check_apart("--save-inputs", options.inputs_path, "the recording", configuration.dump_path);
+  check_apart("--save-inputs", options.inputs_path, "the extraction", extraction);
+  check_apart("--save-inputs", options.inputs_path, "the configuration", config);
+}
+
+// The text of the extraction, out of the dump if there is one.
+std::string extraction_text(const Configuration& configuration, const Options& options) {
+  if (!configuration.dump_path.empty()) return extraction_of(configuration, options.allow_outside_data);
+  const std::string path = absolute(configuration.extraction_path);
+  check_input_file(path, {""}, max_json_bytes);
+  return read_whole_file(path, max_extraction_bytes);
+}
+
+// Writes the extraction if it is new, and the script if there is one. Neither is put in its place before both are
+// whole.
+void write_outputs(const Configuration& configuration, const Options& options, const std::string& text,
+                   const RecordedCase& recorded) {
+  const std::string target = absolute(configuration.extraction_path);
+  const std::string path = absolute(join_path(options.output, recorded.key() + ".py"));
+  const std::string native = native_command(configuration, options);
+  std::optional<AtomicFile> extraction;
+  std::optional<AtomicFile> script;
+  prepare_output_directory(options.output);
+  if (has_script(recorded)) script.emplace(path).write(script_text(recorded, native));
+  if (!configuration.dump_path.empty()) {
+    prepare_output_directory(fs::path(target).parent_path().string());
+    extraction.emplace(target).write(text);
+    extraction->commit();
+    log("INFO", "The api '" + configuration.api + "' has been successfully extracted and saved in: " + target);
+  }
+  if (!script) return;
+  script->commit();
+  log("INFO", "Generate operator script successfully and the name is " + path + ".");
+  if (!options.run) std::cout << "Without Python: " << sanitised(native) << '\n';
+}
+
 }  // namespace
 
 int run(const Options& options) {
   const bool from_dump = !options.from_dump.api.empty();
   const Configuration configuration = from_dump ? options.from_dump : read_configuration(options.input);
-  if (from_dump) prepare_output_directory(options.output);
-  if (!configuration.dump_path.empty()) extract(configuration, options.allow_outside_data, log);
-  check_input_file(absolute(configuration.extraction_path), {""}, max_json_bytes);
-  prepare_output_directory(options.output);
-  const RecordedCase recorded = read_case(configuration, options.run);
-  if (has_script(recorded)) {
-    const std::string native = native_command(configuration, options);
-    const std::string path = absolute(join_path(options.output, recorded.key() + ".py"));
-    AtomicFile script(path);
-    script.write(script_text(recorded, native));
-    script.commit();
-    log("INFO", "Generate operator script successfully and the name is " + path + ".");
-    if (!options.run) std::cout << "Without Python: " << sanitised(native) << '\n';
-  }
+  check_outputs(configuration, options);
+  const std::string extraction = extraction_text(configuration, options);
+  const RecordedCase recorded = read_case(configuration, extraction, options.run);
+  check_apart("--save-inputs", options.inputs_path, "the script", join_path(options.output, recorded.key() + ".py"));
+  check_data(configuration, recorded);
+  if (options.run) check_native_run(configuration, recorded);
+  write_outputs(configuration, options, extraction, recorded);
   if (!options.run) return exit_completed;
   NativeRun run;
   run.seed_mode = options.seed_mode;

@@ -56,6 +56,19 @@ void check_api_name(const std::string& name) {
   }
 }
 
+void check_call_name(const std::string& name) {
+  check_api_name(name);
+  constexpr std::string_view digits = "0123456789";
+  constexpr std::string_view harmless = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+  const std::size_t last = name.rfind('.');
+  const bool has_index = last != std::string::npos && last + 1 < name.size() &&
+                         name.find_first_not_of(digits, last + 1) == std::string::npos;
+  const bool has_api = has_index && name.find('.') < last;
+  const bool is_whole = has_api && name.front() != '.' && name.find("..") == std::string::npos;
+  if (is_whole && name.find_first_not_of(harmless) == std::string::npos) return;
+  throw UserError(name + " is no full name of a call: type, API and index are needed, such as Torch.matmul.0.");
+}
+
 void check_iterations(std::int64_t iterations, bool mindspore) {
   constexpr std::int64_t most = 1000;
   if (iterations >= 1 && iterations <= most) return;
@@ -89,6 +102,7 @@ Configuration read_configuration(const std::string& path) {
   if (!configuration.dump_path.empty()) check_input_file(configuration.dump_path, {".json"}, max_json_bytes);
   configuration.api = text(json, "api_name");
   if (!configuration.dump_path.empty() || !configuration.api.empty()) check_api_name(configuration.api);
+  if (!configuration.dump_path.empty()) check_call_name(configuration.api);
   configuration.extraction_path = text(json, "extract_api_path");
   if (configuration.extraction_path.empty()) throw UserError("extract_api_path is missing.");
   check_path_text(configuration.extraction_path);

@@ -27,6 +27,10 @@ Configuration read_configuration(const std::string& path);
 // The rules of an API's name; throws UserError. The empty name is missing.
 void check_api_name(const std::string& name);
 
+// Demands the full name of one call, "Torch.matmul.0": only then can it be part of the name of a file. Throws
+// UserError.
+void check_call_name(const std::string& name);
+
 // From 1 to 1000, checked when everything else that the user gave is known to be there. Throws UserError.
 void check_iterations(std::int64_t iterations, bool mindspore);
 

@@ -5,9 +5,10 @@
 #include <set>
 #include <vector>
 
+#include "kernels/api/api_call.h"
+#include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
 #include "kernels/io/files/file.h"
-#include "kernels/io/files/paths.h"
 #include "kernels/io/json/json_tree.h"
 #include "tools/op_generate/python_text.h"
 
@@ -28,7 +29,17 @@ struct Selection {
   bool has_data_folder = false;
   std::string data_folder;
   std::string framework;
+  std::vector<std::string> others;  // names of calls, the first of them, among which a mistyped one may be looked for
 };
+
+constexpr std::size_t most_others = 20'000;
+constexpr std::size_t longest_other = 300;  // bytes; no call has a longer name
+
+void keep_other(std::string_view entry, std::vector<std::string>& others) {
+  std::string_view base;
+  if (others.size() >= most_others || entry.size() > longest_other || !split_direction(entry, base)) return;
+  if (others.empty() || others.back() != base) others.emplace_back(base);
+}
 
 bool is_of(std::string_view entry, const std::string& api) {
   return entry.size() > api.size() + 1 && entry.starts_with(api) && entry[api.size()] == '.';
@@ -38,6 +49,7 @@ void read_records(JsonReader& reader, const std::string& path, const std::string
   if (reader.next() != JsonEvent::begin_object) reader.fail("data is no object");
   while (reader.next() == JsonEvent::key) {
     if (!is_of(reader.text(), api)) {
+      keep_other(reader.text(), selection.others);
       reader.skip_value();
       continue;
     }
@@ -122,24 +134,21 @@ std::string extraction_text(const Selection& selection, bool allow_outside) {
   return text + "\n}";
 }
 
+// The call of the dump whose name is nearest, as a question; empty if none is near.
+std::string suggestion(const Selection& selection, const std::string& api) {
+  const auto nearest = nearest_word(api, selection.others);
+  return nearest ? " Did you mean " + selection.others[*nearest] + "?" : std::string();
+}
+
 }  // namespace
 
-void extract(const Configuration& configuration, bool allow_outside,
-             const std::function<void(const char* level, const std::string& text)>& log) {
+std::string extraction_of(const Configuration& configuration, bool allow_outside) {
   const Selection selection = select(configuration.dump_path, configuration.api);
-  const fs::path target = fs::absolute(configuration.extraction_path).lexically_normal();
   if (selection.records.empty()) {
-    log("WARNING", "Warning: The api '" + configuration.api + "' does not exist in the file.");
-    std::error_code error;
-    if (!fs::exists(target, error)) throw UserError("The file path " + target.string() + " does not exist.");
-    throw UserError("The file " + target.string() + " is an old extraction and is not used.");
+    throw UserError("The dump " + configuration.dump_path + " has no call " + configuration.api + "." +
+                    suggestion(selection, configuration.api));
   }
-  const std::string text = extraction_text(selection, allow_outside);
-  prepare_output_directory(target.parent_path().string());
-  AtomicFile file(target.string());
-  file.write(text);
-  file.commit();
-  log("INFO", "The api '" + configuration.api + "' has been successfully extracted and saved in: " + target.string());
+  return extraction_text(selection, allow_outside);
 }
 
 }  // namespace msrun::op_generate

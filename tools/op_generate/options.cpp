@@ -28,7 +28,7 @@ constexpr auto call = std::to_array<Option>({
 });
 
 constexpr auto running = std::to_array<Option>({
-    {"--run", "compare here and now without Python: msrun's own kernels against raised precision"},
+    {"--run", "compare here and now without Python: msrun's own kernels against raised precision; of PyTorch only"},
     {"--seed-mode MODE", "with --run: stream (default), the data of the script, or per-api, those of a pre-check",
      Takes::one_value},
     {"--save-inputs FILE", "with --run: every tensor that is built, as JSON", Takes::one_value},
@@ -59,13 +59,18 @@ CommandDescription description() {
 
 // "Torch.matmul.0" of "Torch.matmul.0.backward", which also says the direction.
 void take_api(const Arguments& arguments, Configuration& configuration) {
+  if (arguments.given("propagation")) configuration.propagation = direction_of(arguments.text("propagation"));
   configuration.api = arguments.text("api");
   std::string_view base;
   if (const auto direction = split_direction(configuration.api, base)) {
+    if (arguments.given("propagation") && *direction != configuration.propagation) {
+      throw UserError(arguments.shown("api") + " " + configuration.api + " and " + arguments.shown("propagation") +
+                      " " + direction_text(configuration.propagation) + " contradict each other");
+    }
     configuration.propagation = *direction;
     configuration.api = std::string(base);
   }
-  check_api_name(configuration.api);
+  check_call_name(configuration.api);
 }
 
 void set_call(const Arguments& arguments, Options& options) {
@@ -82,7 +87,6 @@ void set_call(const Arguments& arguments, Options& options) {
   configuration.dump_path = options.input;
   check_input_file(configuration.dump_path, {".json"}, max_json_bytes);
   configuration.extraction_path = join_path(options.output, configuration.api + ".json");
-  if (arguments.given("propagation")) configuration.propagation = direction_of(arguments.text("propagation"));
   if (arguments.given("data_mode")) configuration.data_mode = data_mode_of(arguments.text("data_mode"));
   using Limits = std::numeric_limits<std::int64_t>;
   if (arguments.given("random_seed")) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -10,7 +11,7 @@
 #include "kernels/io/dump/dump_value.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/json/json_tree.h"
-#include "tools/common/whole_file.h"
+#include "kernels/tensor/mindspore_dtype.h"
 
 namespace msrun::op_generate {
 
@@ -18,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t max_extraction_bytes = std::uint64_t{64} << 20;
 constexpr std::string_view framework_key = "framework";
 constexpr std::string_view data_path_key = "real_data_path";
 constexpr std::array torch_types{"Functional", "Tensor", "Torch"};
@@ -203,6 +203,17 @@ List gradients_of(const JsonNode& record) {
   throw UserError("Invalid backward API data in json_content!");
 }
 
+void for_each_argument(const RecordedCase& recorded, const std::function<void(const Value&)>& visit) {
+  for (const Value& value : recorded.args) for_each_leaf(value, visit);
+  for (const auto& [key, value] : recorded.kwargs) for_each_leaf(value, visit);
+  for (const Value& value : recorded.gradients) for_each_leaf(value, visit);
+}
+
+// The file that the user knows the recording by.
+const std::string& source_of(const Configuration& configuration) {
+  return configuration.dump_path.empty() ? configuration.extraction_path : configuration.dump_path;
+}
+
 }  // namespace
 
 const Operator* operator_of(const std::string& type, const std::string& api) {
@@ -217,12 +228,38 @@ const Operator* operator_of(const std::string& type, const std::string& api) {
 
 bool has_script(const RecordedCase& recorded) { return recorded.type != npu_type; }
 
-RecordedCase read_case(const Configuration& configuration, bool natively) {
+void check_data(const Configuration& configuration, const RecordedCase& recorded) {
+  if (recorded.data_mode != DataMode::real_data) return;
+  std::size_t tensors = 0;
+  std::size_t files = 0;
+  const auto count = [&](const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    if (spec == nullptr) return;
+    ++tensors;
+    if (!spec->file().empty()) ++files;
+  };
+  for_each_argument(recorded, count);
+  if (tensors == 0 || files > 0) return;
+  throw UserError("data_mode real_data: " + source_of(configuration) + " holds no tensors of " + recorded.key() +
+                  ", only their statistics; random_data builds some.");
+}
+
+void check_native_run(const Configuration& configuration, const RecordedCase& recorded) {
+  bool is_foreign = recorded.framework == Framework::mindspore;
+  for_each_argument(recorded, [&](const Value& leaf) {
+    const TensorSpec* spec = recorded_tensor(leaf);
+    if (spec != nullptr && !parse_dtype(spec->dtype) && parse_mindspore_dtype(spec->dtype)) is_foreign = true;
+  });
+  if (!is_foreign) return;
+  throw UserError("--run is for PyTorch recordings, and " + source_of(configuration) +
+                  " is one of MindSpore: leave --run out, and run the script that is written.");
+}
+
+RecordedCase read_case(const Configuration& configuration, const std::string& text, bool natively) {
   const std::string path = fs::absolute(configuration.extraction_path).lexically_normal().string();
-  const std::string bytes = read_whole_file(path, max_extraction_bytes);
   JsonTree tree;
-  JsonReader reader(path, memory_source(bytes));
-  if (tree.read(reader) != JsonTree::Outcome::complete) {
+  JsonReader reader(path, memory_source(text));
+  if (text.size() >= max_extraction_bytes || tree.read(reader) != JsonTree::Outcome::complete) {
     throw UserError("The file " + path + " is too large or nested too deeply for one API.");
   }
   reader.next();  // nothing but white space may follow

@@ -1,6 +1,7 @@
 // The one call that is reproduced, as an extraction describes it (op_generate_and_code_mapping.md A.3, A.4).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -30,10 +31,19 @@ struct RecordedCase {
   std::string key() const { return name + "." + direction_text(propagation); }
 };
 
-// Throws UserError in the documented words if the extraction does not hold what the configuration asks for, is of an
-// API that is not known, or has an argument that cannot be rebuilt. natively: fused NPU operators, which no script can
-// call everywhere, are taken as well.
-RecordedCase read_case(const Configuration& configuration, bool natively);
+// text is that of the extraction, which need not be written yet. Throws UserError in the documented words if it does
+// not hold what the configuration asks for, is of an API that is not known, or has an argument that cannot be rebuilt.
+// natively: fused NPU operators, which no script can call everywhere, are taken as well.
+RecordedCase read_case(const Configuration& configuration, const std::string& text, bool natively);
+
+// Throws UserError if real data are asked for, but the recording has tensors and the data of none.
+void check_data(const Configuration& configuration, const RecordedCase& recorded);
+
+// Throws UserError if the call can be run by a script alone.
+void check_native_run(const Configuration& configuration, const RecordedCase& recorded);
+
+// The bytes that the file of an extraction may have.
+inline constexpr std::uint64_t max_extraction_bytes = std::uint64_t{64} << 20;
 
 // The operator that is called; null if msrun has none.
 const Operator* operator_of(const std::string& type, const std::string& api);

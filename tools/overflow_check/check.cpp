@@ -1,5 +1,6 @@
 #include "tools/overflow_check/check.h"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <future>
@@ -47,6 +48,38 @@ std::vector<RankDump> read_ranks(const std::map<std::uint64_t, std::string>& fol
   return ranks;
 }
 
+// Warns of what holds no numbers. Returns whether anything does.
+bool has_numbers(const RankDump& rank, const std::function<void(const std::string&)>& warn) {
+  const recordings::Recording& recording = rank.recording;
+  const std::string name = "rank " + std::to_string(rank.number);
+  if (recording.calls.empty()) {
+    warn(name + " holds no calls.");
+    return false;
+  }
+  if (recording.no_objects > 0) {
+    warn(name + ": " + std::to_string(recording.no_objects) + " entries are no objects; they were not looked at.");
+  }
+  std::size_t seen = 0;
+  std::size_t unseen = 0;
+  for (const recordings::Leaf& leaf : recording.leaves) {
+    if (!leaf.tensor) continue;
+    const bool any = std::ranges::any_of(leaf.statistics, [](const recordings::Value& value) {
+      return value.is_number() || value.kind == recordings::Kind::boolean;
+    });
+    if (any) {
+      ++seen;
+    } else if (recordings::elements_of(recording.text(leaf.shape)) != 0) {
+      ++unseen;
+    }
+  }
+  if (seen == 0) {
+    warn(name + ": nothing could be looked at, no tensor has statistics.");
+  } else if (unseen > 0) {
+    warn(name + ": " + std::to_string(unseen) + " tensors have no statistics; they were not looked at.");
+  }
+  return seen > 0;
+}
+
 }  // namespace
 
 int check(const Options& options, std::ostream& out, const std::function<void(const std::string&)>& warn) {
@@ -56,12 +89,17 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
   const std::vector<RankDump> ranks = read_ranks(dump_folders(options.input_path));
   std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;
   bool any = false;
+  bool any_number = false;
   for (const RankDump& rank : ranks) {
-    if (rank.recording.calls.empty()) warn("rank " + std::to_string(rank.number) + " holds no calls.");
+    any_number = has_numbers(rank, warn) || any_number;
     any = any || !rank.recording.calls.empty();
     recordings.emplace_back(rank.number, &rank.recording);
   }
   if (!any) throw UserError("No APIs found in the dump.json files of " + options.input_path + ".");
+  if (!any_number) {
+    out << "Nothing could be looked at: no tensor has statistics.\n";
+    return exit_fail_on;
+  }
   const std::vector<Anomaly> anomalies = find_anomalies(recordings);
   if (anomalies.empty()) {
     out << "Cannot find any anomaly node, no need to generate analyze file.\n";

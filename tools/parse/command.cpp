@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -29,11 +30,23 @@ constexpr int most_levels = 32;
 struct Input {
   std::string path;
   std::string below;
+  std::string problem = {};  // why it is not even opened
 };
 
 using Row = std::vector<std::string>;
 
-// All files of tensors in the directory and below it, by name; links to directories are not followed.
+// Why what has the name of a file cannot be one; empty for files, and where only an attempt to open it tells. A pipe is
+// not opened, because that would be noticed by whoever writes into it.
+std::string problem_of(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  const fs::file_status status = entry.status(ignored);
+  if (status.type() == fs::file_type::not_found) return "The link " + entry.path().string() + " leads to nothing.";
+  const bool is_other = fs::exists(status) && !fs::is_regular_file(status);
+  return is_other ? "The " + entry.path().string() + " should be a file!" : "";
+}
+
+// All that has the name of a file of tensors in the directory and below it, by name, whether or not it can be read.
+// Links to directories are not followed.
 std::vector<Input> inputs_below(const std::string& directory) {
   std::vector<Input> inputs;
   std::error_code error;
@@ -41,15 +54,18 @@ std::vector<Input> inputs_below(const std::string& directory) {
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (entry.depth() >= most_levels) entry.disable_recursion_pending();
     std::error_code ignored;
-    if (!entry->is_regular_file(ignored) || !is_tensor_file(entry->path().filename().string())) continue;
-    inputs.push_back({entry->path().string(), entry->path().lexically_relative(directory).string()});
+    if (entry->is_directory(ignored) || !is_tensor_file(entry->path().filename().string())) continue;
+    const fs::path& path = entry->path();
+    inputs.push_back({path.string(), path.lexically_relative(directory).string(), problem_of(*entry)});
   }
   if (error) throw UserError("The directory " + sanitised(directory) + " cannot be read: " + error.message() + ".");
   std::ranges::sort(inputs, {}, &Input::below);
   return inputs;
 }
 
+// The sign of a NaN says nothing.
 std::string number(double value) {
+  if (std::isnan(value)) return "nan";
   std::array<char, 32> text{};
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
@@ -83,6 +99,7 @@ class Parser {
   // Adds the rows of a file; one with the reason where it cannot be read.
   void add(const Input& input) {
     try {
+      if (!input.problem.empty()) throw SkipError(input.problem);
       const TensorFile file(input.path);
       for (const TensorSource& tensor : file.tensors()) rows_.push_back(row_of(input, tensor));
     } catch (const SkipError& error) {
@@ -93,6 +110,10 @@ class Parser {
 
   const std::vector<Row>& rows() const { return rows_; }
   const std::optional<std::string>& first_problem() const { return first_problem_; }
+  // Whether there is a tensor about which there is nothing to complain.
+  bool has_success() const {
+    return std::ranges::any_of(rows_, [](const Row& row) { return row.back().empty(); });
+  }
 
   Row titles() const {
     Row titles{"File", "Tensor", "Dtype", "Shape", "Written to"};
@@ -220,7 +241,7 @@ int run(const Options& options, bool on_terminal) {
   }
   Parser parser(options);
   for (const Input& input : inputs) parser.add(input);
-  if (!is_directory && parser.first_problem()) throw UserError(*parser.first_problem());
+  if (!is_directory && parser.first_problem() && !parser.has_success()) throw UserError(*parser.first_problem());
   const Format format = options.format.value_or(on_terminal ? Format::table : Format::csv);
   std::cout << (format == Format::csv ? csv_text(parser.titles(), parser.rows())
                                       : table_text(parser.titles(), parser.rows()));

@@ -28,7 +28,7 @@ CommandDescription description() {
   command.groups = {{"Output", output}};
   command.exit_meanings = {
       {exit_completed, "all tensors were read, and written where that was asked for"},
-      {exit_fail_on, "some files of a directory could not be read, or tensors not written: their rows say why"},
+      {exit_fail_on, "some files of a directory could not be read, or some tensors not written: their rows say why"},
       {exit_usage, "wrong usage, or input or output that cannot be used"},
       {exit_internal, "internal error"},
   };
@@ -44,6 +44,9 @@ Options options_from(const Arguments& arguments) {
   Options options;
   options.input = arguments.operands().front();
   options.out_path = arguments.text("out_path");
+  if (arguments.given("out_path") && options.out_path.empty()) {
+    throw UserError("the option " + arguments.shown("out_path") + " needs the name of a directory");
+  }
   options.statistics = arguments.given("stats");
   options.format =
       arguments.choice<std::optional<Format>>("format", std::nullopt, {{"csv", Format::csv}, {"table", Format::table}});

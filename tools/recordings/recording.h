@@ -104,6 +104,7 @@ struct Recording {
   bool has_task = false;
   bool debug = false;  // debug.json, whose entries are values and no calls
   bool has_md5 = false;
+  std::size_t no_objects = 0;  // entries of `data` that hold nothing, being no objects
   std::vector<Call> calls;
   std::vector<Leaf> leaves;
   Texts texts;

@@ -1,10 +1,11 @@
 // What the main functions of all programs have in common behind the reading of their command line.
 #pragma once
 
-#include <iostream>
 #include <variant>
 
 #include "kernels/base/command_line/arguments.h"
+#include "kernels/base/exit_code.h"
+#include "kernels/base/standard_output.h"
 
 namespace msrun {
 
@@ -12,7 +13,7 @@ namespace msrun {
 template <class Options, class Run>
 int print_or_run(const std::variant<Options, PrintAndExit>& parsed, const Run& run) {
   if (const auto* options = std::get_if<Options>(&parsed)) return run(*options);
-  std::cout << std::get<PrintAndExit>(parsed).text;
+  print_text(std::get<PrintAndExit>(parsed).text);
   return exit_completed;
 }
 
