@@ -112,11 +112,10 @@ TEST_F(SameOnAll, IsContinuedToTheSameBytesOnTheSameDevicesAlone) {
   EXPECT_THAT(result, HasSubstr("Device 2 differs from devices 0 and 1"));
   fs::remove_all(out());
 
-  std::vector<std::string> words{"-api_info",   dump("llama_bf16"),     "-o", out(), "--same-on-all",
-                                 "--sim-fault", "Tensor.__mul__.0=hang"};
+  std::vector<std::string> words{"-api_info", dump("llama_bf16"), "-o", out(), "--same-on-all"};
   words.insert(words.end(), calm.begin(), calm.end());
   Process busy(words, scratch_.path());
-  ASSERT_TRUE(eventually(60, [&] { return fs::exists(out()) && finished_calls() >= 40; }));
+  ASSERT_TRUE(eventually(60, [&] { return fs::exists(out()) && finished_calls() >= 10; }));
   busy.signal(SIGKILL);
   busy.wait();
   const fs::path csv = only_file(out(), "accuracy_checking_result_");
