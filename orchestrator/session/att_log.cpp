@@ -44,10 +44,6 @@ void log_failure(const std::string& name, const std::string& shown, const std::s
       api, hint->what, api, hint->list);
 }
 
-bool writes_into_argument(const ApiCall& call) {
-  return std::ranges::any_of(call.kwargs, [](const auto& item) { return item.first == "out"; });
-}
-
 // The old tool complained once for each measure of outputs whose dtype it did not know.
 void log_unknown_dtypes(const std::vector<DetailsRow>& rows) {
   static constexpr std::array<std::string_view, 5> known{"bool", "uint8", "int32", "int64", "float"};

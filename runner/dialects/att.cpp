@@ -217,10 +217,6 @@ class Att final : public Dialect {
   }
 
  private:
-  static bool writes_into_argument(const ApiCall& call) {
-    return std::ranges::any_of(call.kwargs, [](const auto& item) { return item.first == "out"; });
-  }
-
   static Refusal operator_refusal(const ApiName& parts) {
     if (find_operator(parts.type, parts.api) != nullptr) return {};
     return {"There is no API " + parts.type + "." + parts.api + ".", false};
@@ -251,6 +247,10 @@ class Att final : public Dialect {
 };
 
 }  // namespace
+
+bool writes_into_argument(const ApiCall& call) {
+  return std::ranges::any_of(call.kwargs, [](const auto& item) { return item.first == "out"; });
+}
 
 AttVerdict att_verdict(const ApiResult& result, bool raw) {
   AttVerdict verdict;

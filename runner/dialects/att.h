@@ -26,6 +26,9 @@ struct AttVerdict {
   bool is_skip() const { return forward == Cell::skip || backward == Cell::skip; }
 };
 
+// Whether the call has an argument out=, for which the old tool ran no backward.
+bool writes_into_argument(const ApiCall& call);
+
 AttVerdict att_verdict(const ApiResult& result, bool raw);
 
 }  // namespace msrun

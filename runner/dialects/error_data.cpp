@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/api/operators.h"
+#include "kernels/compare/compare_mindspore.h"
 #include "kernels/io/numpy/npy.h"
 #include "kernels/io/torch/pt_file.h"
 
@@ -79,11 +80,6 @@ List present(const List& gradients) {
   return result;
 }
 
-List slots_of(const Value& output) {
-  const List* list = output.get<List>();
-  return list == nullptr ? List{output} : *list;
-}
-
 bool fails(const std::vector<DetailsRow>& rows) {
   return std::ranges::any_of(rows, [](const DetailsRow& row) { return row.status == Status::error; });
 }
@@ -141,8 +137,8 @@ void save_npy_files(const Folder& folder, const MaterialisedCall& call, const Ev
     collect_slots(call.args, name + ".forward.input", tensors);
     for (const auto& [key, value] : call.kwargs)
       collect(value, name + ".forward.kwargs." + harmless_name(key, longest_key), tensors);
-    collect_slots(slots_of(device.output), name + ".forward.output", tensors);
-    collect_slots(slots_of(bench.output), name + ".forward.bench_output", tensors);
+    collect_slots(mindspore_slots(device.output), name + ".forward.output", tensors);
+    collect_slots(mindspore_slots(bench.output), name + ".forward.bench_output", tensors);
   }
   if (fails(result.backward_rows)) {
     collect_slots(call.gradients, name + ".backward.input", tensors);

@@ -5,20 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/support/golden_dumps.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
-
-std::vector<std::string> dumps() {
-  std::vector<std::string> result;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(test_data()) / "dumps")) {
-    if (fs::exists(golden(entry.path().filename(), "result"))) result.push_back(entry.path().filename());
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
 
 // APIs that msProbe skipped, as a whole or the backward, although they can be checked: their rows may be more here.
 std::set<std::string> skipped_by_golden(const Rows& result) {
@@ -104,7 +96,7 @@ TEST_P(GoldenDump, HasTheRowsOfMsprobe) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllDumps, GoldenDump, ::testing::ValuesIn(dumps()),
+INSTANTIATE_TEST_SUITE_P(AllDumps, GoldenDump, ::testing::ValuesIn(golden_dumps()),
                          [](const auto& parameter) { return parameter.param; });
 
 TEST(SimFault, TurnsExactlyItsFamily) {

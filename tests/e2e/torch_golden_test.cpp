@@ -7,21 +7,13 @@
 #include <iostream>
 #include <sstream>
 
+#include "tests/support/golden_dumps.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/torch_python.h"
 
 namespace msrun::testing {
 namespace {
-
-std::vector<std::string> dumps() {
-  std::vector<std::string> result;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(test_data()) / "dumps")) {
-    if (fs::exists(golden(entry.path().filename(), "result"))) result.push_back(entry.path().filename());
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
 
 // Beginnings of names of which other_statuses.txt knows that they differ.
 std::vector<std::string> listed() {
@@ -87,7 +79,7 @@ TEST_P(TorchGolden, HasTheStatusesOfMsprobe) {
   EXPECT_LE(others * 50, rows.size() - 1) << "more than 2 of 100 APIs have another status";
 }
 
-INSTANTIATE_TEST_SUITE_P(AllDumps, TorchGolden, ::testing::ValuesIn(dumps()),
+INSTANTIATE_TEST_SUITE_P(AllDumps, TorchGolden, ::testing::ValuesIn(golden_dumps()),
                          [](const auto& parameter) { return parameter.param; });
 
 }  // namespace

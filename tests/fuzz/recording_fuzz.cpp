@@ -1,11 +1,9 @@
 // Any bytes as dump.json: a recording that keeps its own rules, or one UserError.
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <span>
 #include <string>
 
+#include "tests/fuzz/support.h"
 #include "tools/recordings/alignment.h"
 #include "tools/recordings/communication.h"
 #include "tools/recordings/recording_reader.h"
@@ -44,15 +42,8 @@ void check(const msrun::recordings::Recording& recording) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace msrun;
   for (const bool debug : {false, true}) {
-    std::size_t at = 0;
-    const auto source = [&](std::span<char> target) {
-      const std::size_t count = std::min(target.size(), size - at);
-      if (count > 0) std::memcpy(target.data(), data + at, count);
-      at += count;
-      return count;
-    };
     try {
-      check(recordings::read_recording("fuzz.json", source, "npu", debug));
+      check(recordings::read_recording("fuzz.json", InputPieces(data, size), "npu", debug));
     } catch (const UserError&) {
     }
   }

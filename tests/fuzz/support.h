@@ -1,12 +1,15 @@
-// For fuzz targets whose reader takes a file: the input as an unnamed file in memory.
+// The input of a fuzz target as its reader takes it: as an unnamed file in memory, or piece by piece.
 #pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <span>
 #include <string>
 
 namespace msrun {
@@ -24,6 +27,22 @@ class MemoryFile {
 
  private:
   int descriptor_;
+};
+
+// Gives the bytes in pieces of the size that is asked for, and from the end on none.
+class InputPieces {
+ public:
+  InputPieces(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
+
+  std::size_t operator()(std::span<char> target) {
+    const std::size_t count = std::min(target.size(), rest_.size());
+    if (count > 0) std::memcpy(target.data(), rest_.data(), count);
+    rest_ = rest_.subspan(count);
+    return count;
+  }
+
+ private:
+  std::span<const std::uint8_t> rest_;
 };
 
 }  // namespace msrun

@@ -1,11 +1,10 @@
 #include "tools/op_generate/python_text.h"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 
 #include "kernels/base/text.h"
+#include "kernels/compare/details.h"
 
 namespace msrun::op_generate {
 
@@ -120,15 +119,8 @@ class JsonWriter {
 }  // namespace
 
 std::string python_float(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
-  std::array<char, 64> digits{};
-  const double size = std::abs(value);
-  const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
-  const auto format = plain ? std::chars_format::fixed : std::chars_format::scientific;
-  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value, format);
-  std::string text(digits.data(), error == std::errc{} ? end : digits.data());
-  if (plain && text.find('.') == std::string::npos) text += ".0";
+  std::string text;
+  append_python_number(text, value);
   return text;
 }
 
