@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "kernels/compare/metrics_reference.h"
+#include "tests/kernels/compare/support.h"
 
-namespace msrun {
+namespace msrun::testing {
 namespace {
-
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::array device_dtypes{DType::float16, DType::bfloat16,      DType::float32,
                                    DType::float64, DType::float8_e4m3fn, DType::float8_e5m2};
@@ -313,5 +311,38 @@ TEST(Metrics, DocumentedLimitsDecideWhatIsSmall) {
       0);
 }
 
+// Long tensors: several blocks, a tail that does not fill the lanes, and values whose squares exceed float64.
+TEST(Metrics, ManyBlocks) {
+  const std::int64_t count = 3 * 512 + 77;
+  std::vector<double> bench(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) bench[static_cast<std::size_t>(i)] = static_cast<double>(i % 13 + 1);
+  std::vector<double> device = bench;
+  device.back() += 0.5;
+  device[600] -= 0.25;
+  const FloatMetrics metrics =
+      float_metrics(vector(DType::float64, bench), vector(DType::float32, device), Standard::benchmark, false);
+  const auto cell = [&](Metric metric) { return metrics.cells[static_cast<std::size_t>(metric)].value; };
+  const auto n = static_cast<double>(count);
+  EXPECT_EQ(metrics.max_abs_error.value, 0.5);
+  EXPECT_EQ(cell(Metric::error_balance), 0);
+  EXPECT_NEAR(cell(Metric::rmse), std::sqrt((0.25 + 0.0625) / n * (n / (n + 0.0001) + 0.0001)), 1e-15);
+  const double relative = 0.5 / (bench.back() + 0x1p-52) + 0.25 / (bench[600] + 0x1p-52);
+  EXPECT_NEAR(cell(Metric::mean_relative_error), relative / n, 1e-16);
+  EXPECT_EQ(metrics.within_1000, (n - 2) / n);
+}
+
+TEST(Metrics, CosineOfHugeValuesIsRescaled) {
+  const Tensor bench = vector(DType::float64, {3e200, 4e200, nan});
+  const Tensor device = vector(DType::float64, {3e200, -4e200, nan});
+  EXPECT_NEAR(float_metrics(bench, device, Standard::benchmark, false).cosine.value, -7.0 / 25, 1e-15);
+}
+
+TEST(Metrics, ExactlyOneHalfUlpCasesOfFloat16Rounding) {
+  // 2049 lies between two float16 values and rounds to the even one, 2048: equal to the device, so no imbalance.
+  const FloatMetrics metrics =
+      float_metrics(vector(DType::float32, {2049, 1}), vector(DType::float16, {2048, 1}), Standard::benchmark, false);
+  EXPECT_EQ(metrics.cells[static_cast<std::size_t>(Metric::error_balance)].value, 0);
+}
+
 }  // namespace
-}  // namespace msrun
+}  // namespace msrun::testing

@@ -1,0 +1,119 @@
+// Indices of equal elements, which may change places.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/kernels/compare/support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Ties : public ::testing::Test {
+ protected:
+  // Values 5 5 3 along the only axis, sorted; the input is 3 5 5.
+  Tensor input_ = vector(DType::float32, {3, 5, 5});
+  Value bench_ = List{vector(DType::float64, {5, 5, 3}), vector(DType::int64, {1, 2, 0})};
+
+  Comparison sort(const std::vector<double>& indices, bool with_input, const CompareOptions& options = {}) {
+    const Value device = List{vector(DType::float32, {5, 5, 3}), vector(DType::int64, indices)};
+    const Value input = input_;
+    return compare_call("Torch.sort.0", bench_, device, options, with_input ? &input : nullptr);
+  }
+};
+
+TEST_F(Ties, EqualElementsMayChangePlaces) {
+  for (const bool with_input : {false, true}) {
+    const Comparison comparison = sort({2, 1, 0}, with_input);
+    EXPECT_EQ(comparison.status, Status::pass);
+    EXPECT_THAT(comparison.rows[1].message, HasSubstr("2 indices differ from the benchmark's but select equal values"));
+    EXPECT_EQ(text(comparison.rows[1], Metric::binary_error_rate), "0.00000000000000");
+  }
+  EXPECT_EQ(sort({2, 1, 0}, true, compat()).status, Status::error);
+}
+
+TEST_F(Ties, AnIndexUsedTwiceIsWrong) {
+  EXPECT_EQ(sort({2, 2, 0}, false).status, Status::error);
+  EXPECT_EQ(sort({2, 2, 0}, true).status, Status::error);
+}
+
+TEST_F(Ties, WithTheInputAnIndexMustSelectTheValue) {
+  EXPECT_EQ(sort({0, 2, 1}, true).status, Status::error);
+  EXPECT_EQ(sort({1, 2, 7}, true).status, Status::error) << "out of range";
+  EXPECT_EQ(sort({1, 2, -1}, false).status, Status::error);
+}
+
+// Of a square input the values tell along which axis indices select: here along the first.
+TEST_F(Ties, TheAxisOfIndicesAloneFollowsFromTheInput) {
+  const auto status = [](const char* api, const std::vector<double>& input, const Tensor& bench, const Tensor& device) {
+    const Value given = tensor(DType::float32, {2, 2}, input);
+    return compare_call(api, bench, device, {}, &given).status;
+  };
+  const auto square = [](const std::vector<double>& indices) { return tensor(DType::int64, {2, 2}, indices); };
+  const Tensor first = vector(DType::int64, {0, 1});
+  const Tensor other = vector(DType::int64, {1, 1});
+  EXPECT_EQ(status("Torch.argmax.0", {5, 6, 5, 9}, first, other), Status::pass);
+  EXPECT_EQ(status("Torch.argmin.0", {-5, -6, -5, -9}, first, other), Status::pass);
+  EXPECT_EQ(status("Torch.argsort.0", {5, 6, 5, 9}, square({0, 0, 1, 1}), square({1, 0, 0, 1})), Status::pass);
+  EXPECT_EQ(status("Torch.argsort.0", {5, 4, 5, 3}, square({0, 1, 1, 0}), square({1, 1, 0, 0})), Status::pass);
+}
+
+TEST_F(Ties, IndicesOfAnotherShapeAreNotExcused) {
+  const Value device = List{vector(DType::float32, {5, 5, 3}), tensor(DType::int64, {1, 3}, {2, 1, 0})};
+  EXPECT_EQ(compare_call("Torch.sort.0", bench_, device).status, Status::error);
+}
+
+TEST_F(Ties, AlmostEqualElementsAreNotTied) {
+  const Value input = vector(DType::float32, {3, 5, 5.0005F});
+  const Tensor last = Tensor::scalar(std::int64_t{2});
+  EXPECT_EQ(compare_call("Torch.argmax.0", last, Tensor::scalar(std::int64_t{1}), {}, &input).status, Status::error);
+}
+
+TEST_F(Ties, SomeIndicesUsedTwiceAreWrong) {
+  const Value bench = List{vector(DType::float64, {5, 5, 5}), vector(DType::int64, {0, 1, 2})};
+  const Value device = List{vector(DType::float32, {5, 5, 5}), vector(DType::int64, {1, 1, 2})};
+  EXPECT_EQ(compare_call("Torch.sort.0", bench, device).status, Status::error);
+}
+
+TEST_F(Ties, ValuesMustAgreeExactly) {
+  const Value device = List{vector(DType::float32, {5, 4.9999995, 3}), vector(DType::int64, {2, 1, 0})};
+  const Comparison comparison = compare_call("Torch.sort.0", bench_, device);
+  EXPECT_EQ(comparison.rows[0].status, Status::pass) << "close enough as values";
+  EXPECT_EQ(comparison.rows[1].status, Status::error);
+}
+
+TEST_F(Ties, TheAxisFollowsFromTheInput) {
+  // Columns of {{1, 2}, {1, 0}}: max over axis 0.
+  const Value input = tensor(DType::float32, {2, 2}, {1, 2, 1, 0});
+  const Value bench = List{vector(DType::float64, {1, 2}), vector(DType::int64, {0, 0})};
+  const Value good = List{vector(DType::float32, {1, 2}), vector(DType::int64, {1, 0})};
+  const Value bad = List{vector(DType::float32, {1, 2}), vector(DType::int64, {0, 1})};
+  EXPECT_EQ(compare_call("Torch.max.0", bench, good, {}, &input).status, Status::pass);
+  EXPECT_EQ(compare_call("Torch.max.0", bench, bad, {}, &input).status, Status::error);
+}
+
+TEST_F(Ties, IndicesAloneNeedTheInput) {
+  const Value input = tensor(DType::float32, {2, 3}, {7, 1, 7, 0, 4, 4});
+  const auto status = [&](const char* api, const Tensor& bench, const Tensor& device, const Value* given) {
+    return compare_call(api, bench, device, {}, given).status;
+  };
+  const Tensor rows = vector(DType::int64, {0, 1});
+  EXPECT_EQ(status("Torch.argmax.0", rows, vector(DType::int64, {2, 2}), &input), Status::pass);
+  EXPECT_EQ(status("Torch.argmax.0", rows, vector(DType::int64, {2, 2}), nullptr), Status::error);
+  EXPECT_EQ(status("Torch.argmax.0", rows, vector(DType::int64, {1, 2}), &input), Status::error);
+  const Comparison half = compare_call("Torch.argmax.0", rows, vector(DType::int64, {2, 0}), {}, &input);
+  EXPECT_EQ(half.status, Status::error) << "one is tied, one is wrong";
+  EXPECT_EQ(text(half.rows[0], Metric::binary_error_rate), "0.50000000000000");
+  EXPECT_EQ(status("Torch.argmax.0", Tensor::scalar(std::int64_t{0}), Tensor::scalar(std::int64_t{2}), &input),
+            Status::pass);
+  EXPECT_EQ(status("Torch.argmin.0", vector(DType::int64, {1, 0}), vector(DType::int64, {1, 1}), &input),
+            Status::error);
+  const Tensor order = tensor(DType::int64, {2, 3}, {1, 0, 2, 0, 1, 2});
+  EXPECT_EQ(status("Torch.argsort.0", order, tensor(DType::int64, {2, 3}, {1, 2, 0, 0, 2, 1}), &input), Status::pass);
+  EXPECT_EQ(status("Torch.argsort.0", order, tensor(DType::int64, {2, 3}, {1, 2, 2, 0, 2, 1}), &input), Status::error);
+}
+
+}  // namespace
+}  // namespace msrun::testing
