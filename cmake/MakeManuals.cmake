@@ -1,19 +1,22 @@
 # Makes the manual pages and the completions of all commands in the folder TO, of what the programs in the folder
-# PROGRAMS say of themselves. COMMANDS are "program" or "program subcommand"; TOOLS are "word=program" for the tools that
-# msrun starts by a word.
+# PROGRAMS say of themselves. COMMANDS are "msrun" or "msrun subcommand"; TOOLS are "word=program" for the tools that
+# msrun starts by a word; MORE are programs that only have a page: msrun starts them by a word and an option. All pages
+# are called msrun-..., as the tools' own names are common ones.
 #
-#   cmake -DPROGRAMS=build/bin -DTO=build/manuals -DSOURCE=cmake/completion -DCOMMANDS=... -DTOOLS=... -P MakeManuals.cmake
+#   cmake -DPROGRAMS=build/bin -DTO=build/manuals -DSOURCE=cmake/completion -DCOMMANDS=... -DTOOLS=... -DMORE=...
+#     -P MakeManuals.cmake
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" COMMANDS "${COMMANDS}")
 string(REPLACE "," ";" TOOLS "${TOOLS}")
+string(REPLACE "," ";" MORE "${MORE}")
 
 function(said result)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
+file(REMOVE_RECURSE ${TO}/man1)
 file(MAKE_DIRECTORY ${TO}/man1)
-set(zsh_names "")
 foreach(shell bash zsh fish)
   set(tables_${shell} "")
 endforeach()
@@ -27,22 +30,24 @@ foreach(command IN LISTS COMMANDS)
     said(text ${PROGRAMS}/${program} ${words} --print-completion ${shell} "${command}")
     string(APPEND tables_${shell} "${text}")
   endforeach()
-  if(NOT words)
-    string(APPEND zsh_names " ${program}")
-  endif()
 endforeach()
 foreach(tool IN LISTS TOOLS)
   string(REGEX MATCH "^(.*)=(.*)$" ignored "${tool}")
   set(word ${CMAKE_MATCH_1})
   set(program ${CMAKE_MATCH_2})
-  file(WRITE ${TO}/man1/msrun-${word}.1 ".so man1/${program}.1\n")
+  said(text ${PROGRAMS}/${program} --print-manual)
+  file(WRITE ${TO}/man1/msrun-${word}.1 "${text}")
   foreach(shell bash zsh fish)
     said(text ${PROGRAMS}/${program} --print-completion ${shell} "msrun ${word}")
     string(APPEND tables_${shell} "${text}")
   endforeach()
 endforeach()
+foreach(program IN LISTS MORE)
+  said(text ${PROGRAMS}/${program} --print-manual)
+  file(WRITE ${TO}/man1/msrun-${program}.1 "${text}")
+endforeach()
 file(READ ${SOURCE}/msrun.bash functions)
 file(WRITE ${TO}/msrun "declare -gA _msrun_options _msrun_words\n${tables_bash}${functions}")
 file(READ ${SOURCE}/msrun.zsh functions)
-file(WRITE ${TO}/_msrun "#compdef${zsh_names}\n${tables_zsh}${functions}")
+file(WRITE ${TO}/_msrun "#compdef msrun\n${tables_zsh}${functions}")
 file(WRITE ${TO}/msrun.fish "${tables_fish}")

@@ -7,8 +7,8 @@ function(add_msrun_manuals)
   list(REMOVE_ITEM tools dump_compare torchair_compare torchair_convert)
   list(TRANSFORM tools REPLACE "^.+$" "\\0=\\0")
   list(APPEND tools compare=dump_compare convert=torchair_convert)
+  set(commands msrun "msrun run_overflow_check" "msrun journal")
   list(PREPEND programs msrun)
-  set(commands ${programs} "msrun run_overflow_check" "msrun journal")
   list(JOIN commands "," commands)
   list(JOIN tools "," tools)
   set(to ${CMAKE_BINARY_DIR}/manuals)
@@ -16,7 +16,7 @@ function(add_msrun_manuals)
   set(maker ${PROJECT_SOURCE_DIR}/cmake/MakeManuals.cmake)
   add_custom_command(OUTPUT ${to}/made
     COMMAND ${CMAKE_COMMAND} -DPROGRAMS=${CMAKE_RUNTIME_OUTPUT_DIRECTORY} -DTO=${to}
-      -DSOURCE=${PROJECT_SOURCE_DIR}/cmake/completion "-DCOMMANDS=${commands}" "-DTOOLS=${tools}" -P ${maker}
+      -DSOURCE=${PROJECT_SOURCE_DIR}/cmake/completion "-DCOMMANDS=${commands}" "-DTOOLS=${tools}" -DMORE=torchair_compare -P ${maker}
     COMMAND ${CMAKE_COMMAND} -E touch ${to}/made
     DEPENDS ${programs} ${sources} ${maker} COMMENT "Making manual pages and completions" VERBATIM)
   add_custom_target(manuals ALL DEPENDS ${to}/made)

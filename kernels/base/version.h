@@ -5,7 +5,7 @@
 
 namespace msrun {
 
-// "0.1.0"
+// "0.2.0"
 std::string_view program_version();
 
 }  // namespace msrun

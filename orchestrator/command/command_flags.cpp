@@ -115,7 +115,7 @@ HelpSection backend_section() {
 }
 
 HelpSection tool_section() {
-  HelpSection section{"Tools (msrun TOOL -h tells more; each is also a program)", {}};
+  HelpSection section{"Tools (msrun TOOL -h tells more)", {}};
   for (const ToolCommand& tool : tool_commands()) section.lines.push_back({tool.word, tool.help});
   return section;
 }

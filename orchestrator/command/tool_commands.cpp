@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <system_error>
 
 #include "kernels/base/error.h"
+#include "kernels/base/own_programs.h"
 
 namespace msrun {
 
@@ -62,9 +62,7 @@ const ToolCommand* find_tool(std::string_view word, std::span<const std::string>
 }
 
 void run_tool(const ToolRequest& request) {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  std::string program = (self.parent_path() / request.tool->executable).string();
+  std::string program = own_program(request.tool->executable);
   std::vector<std::string> words{program};
   words.insert(words.end(), request.arguments.begin(), request.arguments.end());
   std::vector<char*> argv;

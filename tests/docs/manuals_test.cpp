@@ -135,11 +135,12 @@ TEST(Manuals, BashCompletesCommandsAndOptions) {
     return read_file(output);
   };
   EXPECT_EQ(completed("msrun parse --st", 2), "--stats\n");
-  EXPECT_EQ(completed("parse --st", 1), "--stats\n");
   EXPECT_EQ(completed("msrun pa", 1), "parse\n");
   EXPECT_THAT(completed("msrun --li", 1), HasSubstr("--list-apis"));
   EXPECT_TRUE(fs::exists(file.parent_path() / "man1" / "msrun.1"));
   EXPECT_TRUE(fs::exists(file.parent_path() / "man1" / "msrun-parse.1"));
+  for (const fs::directory_entry& page : fs::directory_iterator(file.parent_path() / "man1"))
+    EXPECT_TRUE(page.path().filename().string().starts_with("msrun")) << page.path();
 }
 
 }  // namespace

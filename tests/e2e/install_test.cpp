@@ -55,6 +55,26 @@ TEST_F(Installed, RunsFromAnyPrefix) {
   EXPECT_EQ(help.exit_code, 0) << help.err;
 }
 
+// The names of tools are common words, which bin/ is not the place for.
+TEST_F(Installed, HasOneProgramInBin) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& file : fs::directory_iterator(scratch_ / "first" / "bin"))
+    names.push_back(file.path().filename());
+  EXPECT_THAT(names, ::testing::ElementsAre("msrun"));
+  for (const fs::directory_entry& page : fs::directory_iterator(scratch_ / "first" / "share" / "man" / "man1"))
+    EXPECT_TRUE(page.path().filename().string().starts_with("msrun")) << page.path();
+}
+
+// A tool starts others in turn: shrink starts msrun.
+TEST_F(Installed, ToolsFindEachOther) {
+  const fs::path out = scratch_ / "small";
+  const Finished finished = run("first", "msrun",
+                                {"shrink", "--api", "Functional.relu.0", "-i", dump("cnn_fp32"), "-o", out, "--backend",
+                                 "sim", "--sim-fault", "Functional.relu.*=wrong-element"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_TRUE(fs::exists(out / "smallest" / "dump.json")) << finished.out << finished.err;
+}
+
 TEST_F(Installed, FindsItsWorker) {
   if (!has_torch()) GTEST_SKIP() << torch_python() << " has no torch";
   const std::string details = check("first", "torch:cpu");

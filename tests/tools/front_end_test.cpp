@@ -30,7 +30,7 @@ TEST_P(FrontEnd, SaysItsVersion) {
   for (const char* word : {"--version", "-version"}) {
     const Finished run = run_tool(GetParam().name, {word}, scratch.path());
     EXPECT_EQ(run.exit_code, 0);
-    EXPECT_EQ(run.out, std::string(GetParam().name) + " 0.1.0\n");
+    EXPECT_EQ(run.out, std::string(GetParam().name) + " 0.2.0\n");
     EXPECT_EQ(run.err, "");
   }
 }
@@ -103,7 +103,7 @@ TEST(FrontEndOfCommands, ToolsAreHelpedAndMistypedThroughMsrun) {
   }
   EXPECT_THAT(run({"compare", "--mode", "torchair", "--help"}).out, HasSubstr("Usage: torchair_compare "));
   EXPECT_THAT(run({"compare", "-m", "auto", "--help"}).out, HasSubstr("Usage: dump_compare "));
-  EXPECT_THAT(run({"convert", "--version"}).out, StartsWith("torchair_convert 0.1.0"));
+  EXPECT_THAT(run({"convert", "--version"}).out, StartsWith("torchair_convert 0.2.0"));
   const Finished jurnal = run({"jurnal"});
   EXPECT_EQ(jurnal.exit_code, 2);
   EXPECT_EQ(jurnal.err, "msrun: unknown command jurnal, did you mean journal?\n");

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/dump_compare/divergence.h"
@@ -87,9 +88,7 @@ class Reporter {
   // Returns what to tell of the calls that were checked.
   std::vector<std::string> check_suspects() const {
     std::vector<std::string> lines;
-    std::error_code error;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    const std::string program = (self.parent_path() / "msrun").string();
+    const std::string program = own_program("msrun");
     for (const Finding& finding : divergence_.findings) {
       const Pair& pair = *pairs_[finding.rank].pair;
       const std::string name = checked_name(pair.target, pair.target.calls[finding.call]);

@@ -11,6 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
 #include "kernels/io/files/paths.h"
@@ -241,7 +242,7 @@ class Command {
 
   // The script lies beside dump.json and reads the same tensors. That a call has none is no error.
   std::string make_script(const Best& best) const {
-    const std::string program = program_beside("op_generate");
+    const std::string program = own_program("op_generate");
     if (Interrupts::came() || access(program.c_str(), X_OK) != 0) return {};
     const std::string folder = join_path(folder_.path(), best.name);
     const std::string log = join_path(folder_.work(), "script.log");

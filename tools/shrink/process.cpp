@@ -73,11 +73,6 @@ Interrupts::Interrupts() {
 
 bool Interrupts::came() { return interrupted != 0; }
 
-std::string program_beside(const std::string& name) {
-  std::error_code error;
-  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / name).string();
-}
-
 int run_program(std::vector<std::string> words, const std::string& log, Deadline deadline) {
   const UniqueFd output(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!output) throw UserError(log + " cannot be made: " + std::system_category().message(errno));

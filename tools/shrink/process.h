@@ -18,8 +18,6 @@ class Interrupts {
   static bool came();
 };
 
-// The path of a program that lies beside this one: "msrun".
-std::string program_beside(const std::string& name);
 
 // Runs the program words.front() with the other words; what it prints goes into the file log. Returns its exit code,
 // -1 if a signal ended it. Throws SearchEnds where an interrupt comes, or the deadline, before the program has ended,

@@ -6,6 +6,7 @@
 
 #include "journal/error.h"
 #include "journal/file.h"
+#include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
 #include "runner/results/journal_records.h"
 
@@ -49,7 +50,7 @@ TrialResult Trial::run(const std::vector<std::string>& input, const std::string&
   fs::create_directories(folder_, error);
   const std::string log = folder_ + "/log";
   const std::string out = folder_ + "/out";
-  std::vector<std::string> words{program_beside("msrun")};
+  std::vector<std::string> words{own_program("msrun")};
   words.insert(words.end(), input.begin(), input.end());
   // What fails once has failed.
   words.insert(words.end(),

@@ -124,7 +124,7 @@ TEST(Arguments, HelpAndVersionComeFirst) {
     return std::get<PrintAndExit>(parse_arguments(thing(), words)).text;
   };
   for (const char* word : {"-h", "--help", "-help"}) EXPECT_EQ(text({"--nonsense", word}), help_text(thing()));
-  for (const char* word : {"--version", "-version"}) EXPECT_EQ(text({"a", "b", "c", word}), "thing 0.1.0\n");
+  for (const char* word : {"--version", "-version"}) EXPECT_EQ(text({"a", "b", "c", word}), "thing 0.2.0\n");
   EXPECT_THAT(parsed({"--", "-h"}).operands(), ElementsAre("-h"));
 }
 

@@ -398,7 +398,7 @@ TEST(CommandLine, HelpAndVersion) {
     EXPECT_EQ(parse_with_input({"--backend", text.c_str()}).backend, backend.name);
   }
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help"})).text, std::get<PrintAndExit>(parse_any({"-h"})).text);
-  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"--version"})).text, "msrun 0.1.0\n");
+  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"--version"})).text, "msrun 0.2.0\n");
   EXPECT_EQ(std::get<PrintAndExit>(parse_any({"help", "journal"})).text,
             std::get<PrintAndExit>(parse_any({"journal", "--help"})).text);
   EXPECT_THAT(std::get<ToolRequest>(parse_any({"help", "compare"})).arguments, ElementsAre("--help"));
@@ -459,7 +459,7 @@ TEST(CommandLine, Journal) {
   EXPECT_THAT(std::get<PrintAndExit>(parse_any({"journal", "-h"})).text,
               ::testing::AllOf(HasSubstr("Usage: msrun journal PATH"), HasSubstr("--export FILE"),
                                ::testing::Not(HasSubstr("-api_info"))));
-  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"journal", "--version"})).text, "msrun 0.1.0\n");
+  EXPECT_EQ(std::get<PrintAndExit>(parse_any({"journal", "--version"})).text, "msrun 0.2.0\n");
   EXPECT_THAT(usage_error({"journal", "x", "--export", "a", "--export", "b"}), HasSubstr("more than once"));
   EXPECT_THAT(usage_error({"journal", "x", "--export="}), HasSubstr("needs a file"));
 }
