@@ -61,10 +61,14 @@ struct PageTree {
   std::function<PageDetails(std::uint32_t)> details;
 };
 
-// A field of parameters that compares the two sides, and stands in those of the target.
+// A value that compares the two sides, and stands among those of the target's parameter.
 struct PageMetric {
-  std::string name;
-  std::string meaning;
+  std::string name;     // "Max diff"
+  std::string meaning;  // shown when the pointer rests on it
+  // The values that it compares, and how: it is shown beside them in a column of that name. Empty: in a line of its
+  // own.
+  std::string field;   // "Max"
+  std::string column;  // "difference"
 };
 
 struct GraphPage {
