@@ -4,6 +4,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/msrun_process.h"
+#include "tests/tools/browser.h"
+
 namespace msrun::testing {
 
 namespace {
@@ -190,6 +193,48 @@ GraphPage large_page(std::uint32_t layers, std::uint32_t bad) {
   page.bench->details = [](std::uint32_t i) { return made_details(i, false); };
   page.facts = {{"nodes", std::to_string(page.target.nodes.size())}};
   return page;
+}
+
+json seen_on(const GraphPage& page, const std::string& steps, const std::string& options) {
+  const TemporaryDirectory scratch;
+  const fs::path path = scratch / "graph.html";
+  graph::write_graph_page(path.string(), page);
+  std::string html = read_file(path);
+  const std::string script = R"(<script>addEventListener('load', async () => {
+    const seen = {};
+    const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    const key = (name, options = {}) => document.activeElement.dispatchEvent(
+      new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true, ...options }));
+    const text = (selector) => document.querySelector(selector).innerText.replace(/\s+/g, ' ').trim();
+    const lines = () => [...document.querySelectorAll('#canvas .line')].map((line) => line.innerText.replace(/\s+/g, ' ').trim());
+    const panel = async () => { while (view.selected < 0 || document.getElementById('details').dataset.node !== fullName(view.selected)) await rest(10); };
+    try {
+      while (!document.documentElement.dataset.ready) await rest(10);
+      await (async () => {)" +
+                             steps +
+                             R"(})();
+    } catch (error) { seen.error = String(error); }
+    document.documentElement.dataset.seen = encodeURIComponent(JSON.stringify(seen));
+  });</script></body>)";
+  const std::size_t end = html.rfind("</body>");
+  html.replace(end, std::string("</body>").size(), script);
+  write_file(path, html);
+  const std::string document = document_of(path, scratch, options);
+  const std::string attribute = "data-seen=\"";
+  const std::size_t at = document.find(attribute);
+  if (at == std::string::npos) {
+    ADD_FAILURE() << "the script did not end";
+    return {};
+  }
+  std::string decoded;
+  for (std::size_t i = at + attribute.size(); document[i] != '"'; ++i) {
+    const bool escape = document[i] == '%';
+    decoded += escape ? static_cast<char>(std::stoi(document.substr(i + 1, 2), nullptr, 16)) : document[i];
+    if (escape) i += 2;
+  }
+  json seen = json::parse(decoded);
+  EXPECT_FALSE(seen.contains("error")) << seen["error"];
+  return seen;
 }
 
 }  // namespace msrun::testing

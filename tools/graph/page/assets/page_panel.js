@@ -31,13 +31,14 @@ function numberCell(text) {
 function headOf(name, sides) {
   const head = made('div', 'parameter-head');
   head.append(made('b', '', shown(name)));
-  for (const field of headFields) {
+  const scalar = sides.some((side) => side && side.values.has('value'));
+  for (const field of scalar ? ['type', 'value'] : headFields) {
     const [target, bench] = sides.map((side) => side && side.values.get(field));
     if (field === 'type' && [target, bench].every((text) => text === undefined || /(^|\.)Tensor$/.test(text))) continue;
     const texts = [target, bench].filter((text) => text !== undefined);
     if (texts.length === 0) continue;
     const differs = target !== undefined && bench !== undefined && target !== bench;
-    const part = made('span', differs ? 'differs' : 'soft', differs ? shown(target) + ' \u2260 ' + shown(bench) : shown(texts[0]));
+    const part = made('span', differs ? 'differs' : field === 'value' ? '' : 'soft', differs ? shown(target) + ' \u2260 ' + shown(bench) : shown(texts[0]));
     part.title = field + (differs ? ': target \u2260 bench' : '');
     head.append(part);
   }
@@ -52,10 +53,16 @@ function fieldsOf(sides) {
   for (const side of sides) {
     if (side) for (const field of side.values.keys()) if (!fields.includes(field)) fields.push(field);
   }
-  const isScalar = fields.includes('value');
-  return fields.filter((field) => !headFields.includes(field) && !metrics.has(field) &&
-    !(field === 'data_name' && sides.every((side) => !side || side.values.get(field) === '-1' || side.values.get(field) === undefined)) &&
-    !(isScalar && ['Max', 'Min', 'Mean', 'Norm', 'md5', 'data_name'].includes(field)));
+  const scalar = fields.includes('value');
+  return fields.filter((field) => !headFields.includes(field) && !metrics.has(field) && field !== 'data_name' && field !== 'value' &&
+    !(scalar && ['Max', 'Min', 'Mean', 'Norm', 'md5'].includes(field)));
+}
+
+// Where the values of a tensor are stored; -1 says that they are not.
+function storedAs(sides, present) {
+  const names = present.map((side) => sides[side] && sides[side].values.get('data_name')).map((name) => name === '-1' ? undefined : name);
+  const given = [...new Set(names.filter(Boolean))];
+  return given.length === 0 ? null : made('p', 'soft stored', given.map(shown).join(' \u2260 '));
 }
 
 // A line for each field: target, bench, and what compares them.
@@ -93,8 +100,9 @@ function parameterCard(sides, present) {
   const fields = fieldsOf(sides);
   if (fields.length > 0) card.append(valueTable(sides, fields, present));
   const inColumns = (metric) => metric.column && fields.includes(metric.field);
+  const scalar = sides.some((side) => side && side.values.has('value'));
   const rest = graph.metrics.filter((metric) => sides[0] && sides[0].values.has(metric.name) && !inColumns(metric) &&
-    !(metric.column && sides[0].values.get(metric.name) === 'N/A'));
+    !(scalar && (metric.column || ['N/A', 'unsupported'].includes(sides[0].values.get(metric.name)))));
   if (rest.length > 0) {
     const list = made('dl', 'metrics');
     for (const metric of rest) {
@@ -104,6 +112,8 @@ function parameterCard(sides, present) {
     }
     card.append(list);
   }
+  const stored = storedAs(sides, present);
+  if (stored) card.append(stored);
   return card;
 }
 
@@ -177,7 +187,10 @@ function nodeHead(rows) {
     if (overflow > 0) chips.append(made('span', 'tag overflow' + overflow, 'NaN/Inf ' + overflowNames[overflow] + (side === 1 ? ' (bench)' : '')));
   });
   if (graph.compared && present.length === 1) chips.append(made('span', 'tag unmatched', 'only in the ' + sideNames[present[0]]));
-  chips.append(button('Copy name', 'Copies the full name', () => navigator.clipboard && navigator.clipboard.writeText(names[0])));
+  if (navigator.clipboard) {
+    const copy = button('Copy name', 'Copies the full name', () => navigator.clipboard.writeText(names[0]).then(() => { copy.textContent = 'Copied'; }, () => {}));
+    chips.append(copy);
+  }
   if (present.length === 2 && rows[0] !== rows[1]) {
     chips.append(made('span', 'soft', 'matched elsewhere'),
       button('Go to its partner (m)', 'The matched node stands at another place', goToPartner));

@@ -109,7 +109,7 @@ function tagsOf(side, row) {
 
 function cellOf(side, i, place, lines) {
   const row = view.rows[place], depth = graph.depth[row];
-  const cell = made('div', 'cell');
+  const cell = made('div', 'cell' + heatClass(side, row));
   cell.setAttribute('role', 'gridcell');
   cell.dataset.side = side;
   cell.style.left = lines.left(i, depth) + 'px';
