@@ -26,7 +26,7 @@ inline std::string document_of(const fs::path& html, const TemporaryDirectory& s
       "timeout 100 " + browser() +
       " --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
       " --disable-component-update --disable-sync --user-data-dir='" +
-      (scratch / "profile").string() + "' " + options + " --virtual-time-budget=5000 --dump-dom 'file://" +
+      (scratch / "profile").string() + "' --virtual-time-budget=5000 " + options + " --dump-dom 'file://" +
       html.string() + "' > '" + out.string() + "' 2> /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return read_file(out);

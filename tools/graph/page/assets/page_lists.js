@@ -19,7 +19,7 @@ function renderTabs() {
   const shownTabs = tabs.names.filter((name) => name === 'node' || name === 'suspicious' || (name === 'unmatched' && graph.compared) || (name === 'found' && found.words));
   if (!shownTabs.includes(tabs.open)) tabs.open = 'node';
   byId('tabs').replaceChildren(...shownTabs.map((name) => {
-    const tab = button(tabs.titles[name] + (name === 'node' ? '' : ' ' + rowsOf(name).length), '', () => openTab(name, true));
+    const tab = button(tabs.titles[name] + (name === 'node' ? '' : ' ' + rowsOf(name).length), '', () => openTab(name));
     tab.id = 'tab-' + name;
     tab.setAttribute('role', 'tab');
     tab.setAttribute('aria-selected', String(name === tabs.open));
@@ -29,12 +29,10 @@ function renderTabs() {
   }));
 }
 
-function openTab(name, always) {
-  // A list stays open while its entries are looked at one after another.
-  if (!always && name === 'node' && tabs.open !== 'node' && list.contains(document.activeElement)) return;
+// A list stands above the details of the node that was chosen in it.
+function openTab(name) {
   tabs.open = name;
   renderTabs();
-  details.hidden = name !== 'node';
   list.hidden = name === 'node';
   list.setAttribute('aria-labelledby', 'tab-' + name);
   if (name !== 'node') {
@@ -46,11 +44,8 @@ function openTab(name, always) {
 function entryOf(rows, i) {
   const row = rows[i];
   const side = mainSide(row);
-  const entry = button('', shown(fullName(row)), () => {
-    select(row);
-    openTab('node', true);
-    scroller.focus({ preventScroll: true });
-  });
+  const entry = button('', shown(fullName(row)), () => select(row));
+  entry.dataset.row = row;
   entry.className = 'entry' + heatClass(side, row) + (row === view.selected ? ' selected' : '');
   entry.style.top = (i * entryHeight + (tabs.open === 'suspicious' ? 36 : 4)) + 'px';
   const name = made('span', 'name', shown(fullName(row)));
@@ -61,6 +56,10 @@ function entryOf(rows, i) {
   else for (const [className, words] of tagsOf(side, row)) tags.append(made('span', className, words));
   entry.append(tags);
   return entry;
+}
+
+function markEntries() {
+  for (const entry of list.querySelectorAll('.entry')) entry.classList.toggle('selected', Number(entry.dataset.row) === view.selected);
 }
 
 function renderList() {
@@ -88,13 +87,15 @@ function renderList() {
 }
 
 list.addEventListener('scroll', () => requestAnimationFrame(() => {
-  // Elements that hold the focus stay.
-  if (!list.contains(document.activeElement) || document.activeElement === list) renderList();
-  else { const at = document.activeElement.title; renderList(); const same = [...list.querySelectorAll('button')].find((one) => one.title === at); if (same) same.focus({ preventScroll: true }); else list.focus(); }
+  const held = list.contains(document.activeElement) ? document.activeElement.dataset.row : undefined;
+  renderList();
+  if (held === undefined) return;
+  (list.querySelector('.entry[data-row="' + held + '"]') || list).focus({ preventScroll: true });
 }));
 list.addEventListener('keydown', (event) => {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
-  const entries = [...list.querySelectorAll('button')];
+  if (event.target.tagName === 'SELECT') return;
+  const entries = [...list.querySelectorAll('.entry')];
   const next = entries[entries.indexOf(document.activeElement) + (event.key === 'ArrowDown' ? 1 : -1)];
   if (next) next.focus();
   event.preventDefault();
@@ -103,7 +104,7 @@ byId('tabs').addEventListener('keydown', (event) => {
   if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
   const all = [...byId('tabs').children];
   const next = all[(all.indexOf(document.activeElement) + (event.key === 'ArrowRight' ? 1 : all.length - 1)) % all.length];
-  openTab(next.id.slice(4), true);
+  openTab(next.id.slice(4));
   byId(next.id).focus();
   event.preventDefault();
 });

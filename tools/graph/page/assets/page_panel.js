@@ -209,7 +209,6 @@ function pairOf(row) {
 }
 
 async function showNode(row) {
-  openTab('node', false);
   const rows = pairOf(row);
   const nothing = { inputs: [], outputs: [], facts: [], suggestions: [], stack: [] };
   const sides = await Promise.all(rows.map((one, side) => one >= 0 ? detailsOf(side, one) : nothing));
@@ -238,7 +237,7 @@ function showOverview() {
   }
   if (graph.unmatched.length > 0) {
     parts.push(made('p', '', (graph.unmatched.length === 1 ? 'One node has' : graph.unmatched.length + ' nodes have') + ' no partner.'),
-      button('Unmatched nodes', 'Lists them', () => openTab('unmatched', true)));
+      button('Unmatched nodes', 'Lists them', () => openTab('unmatched')));
   }
   parts.push(made('p', 'soft', 'Choose a box to see its parameters and its stack here. Press ? for the keys.'));
   details.replaceChildren(...parts);

@@ -103,7 +103,7 @@ let waiting = false;
 scroller.addEventListener('scroll', () => {
   if (waiting) return;
   waiting = true;
-  requestAnimationFrame(() => { waiting = false; render(); });
+  requestAnimationFrame(() => { waiting = false; scrolled(); });
 }, { passive: true });
 
 // The panel's share of the room, in percent.
@@ -150,7 +150,7 @@ function listen() {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawMap);
   // On paper there is no scrolling: what is open is written down, as far as that is sensible.
   window.addEventListener('beforeprint', () => { view.frozen = true; render(); });
-  window.addEventListener('afterprint', () => { view.frozen = false; render(); });
+  window.addEventListener('afterprint', () => { view.frozen = false; refresh(); });
 }
 
 // The node whose name stands behind "#" in the address.

@@ -1,7 +1,8 @@
 // The boxes: which rows are visible, where they lie, and those of them that are in sight as elements.
-const rowHeight = 30, boxHeight = 26, boxPadding = 6, overscan = 12;
+const paperWidth = 700, paperRows = 2000;
+const rowHeight = 30, boxHeight = 26, boxPadding = 6, overscan = 8;
 const view = { open: null, keep: null, rows: null, top: null, bottom: null, place: null, count: 0, height: 0, deepest: 0,
-  selected: -1, found: null, sides: 'both', frozen: false };
+  selected: -1, found: null, sides: 'both', frozen: false, first: 0, last: 0, crumbs: -2 };
 const byId = (id) => document.getElementById(id);
 const scroller = byId('scroller'), canvas = byId('canvas');
 
@@ -66,11 +67,16 @@ const shownSides = () => !graph.compared || view.sides === 'target' ? [0] : view
 // Left edges and widths; boxes become narrower with their depth, and less so the deeper the visible ones lie.
 function geometry() {
   const sides = shownSides();
-  const width = scroller.clientWidth / sides.length;
+  const share = 100 / sides.length;
+  const width = (view.frozen ? paperWidth : scroller.clientWidth) / sides.length;
   const room = Math.max(40, width - Math.min(230, width * .55));
   const step = Math.min(14, room / Math.max(1, view.deepest));
-  return { sides, left: (i, depth) => i * width + 8 + Math.min(room, depth * step),
-    width: (depth) => width - 16 - Math.min(room, depth * step) - Math.min(24, depth * Math.min(4, step / 3)) };
+  const indent = (depth) => 8 + Math.min(room, depth * step);
+  const margins = (depth) => indent(depth) + 8 + Math.min(24, depth * Math.min(4, step / 3));
+  return { sides, roomy: (depth) => width - margins(depth) > 260, put: (element, i, depth) => {
+    element.style.left = 'calc(' + i * share + '% + ' + indent(depth) + 'px)';
+    element.style.width = 'calc(' + share + '% - ' + margins(depth) + 'px)';
+  } };
 }
 
 function heatClass(side, row) {
@@ -86,14 +92,14 @@ function boxOf(side, i, place, lines) {
   const row = view.rows[place], depth = graph.depth[row];
   const enclosing = view.open[row] && !isLeaf(row) && graph.hasChild[side][row];
   const box = made('div', 'box' + heatClass(side, row) + (enclosing ? ' enclosing' : '') + (row === view.selected ? ' selected' : ''));
-  box.style.left = lines.left(i, depth) + 'px';
-  box.style.width = lines.width(depth) + 'px';
+  lines.put(box, i, depth);
   box.style.top = view.top[place] + 'px';
   box.style.height = (enclosing ? view.bottom[place] - view.top[place] : boxHeight) + 'px';
   return box;
 }
 
-function tagsOf(side, row) {
+// Verdicts without their name where there is little room.
+function tagsOf(side, row, roomy = true) {
   const own = graph.sides[side], node = graph.node[side][row];
   const tags = [];
   const overflow = own.overflows[node];
@@ -102,7 +108,7 @@ function tagsOf(side, row) {
   else if (graph.compared && partnerRow(side, row) !== row) tags.push(['tag soft', 'matched elsewhere']);
   if (side === 0 && own.indices[node] !== null && own.levels[node] !== noLevel) {
     const level = graph.levels[own.levels[node]];
-    if (level.heat > 0) tags.push(['tag value', level.name + ' ' + Number(own.indices[node].toPrecision(3))]);
+    if (level.heat > 0) tags.push(['tag value', (roomy ? level.name + ' ' : '') + Number(own.indices[node].toPrecision(3))]);
   }
   return tags;
 }
@@ -112,8 +118,7 @@ function cellOf(side, i, place, lines) {
   const cell = made('div', 'cell' + heatClass(side, row));
   cell.setAttribute('role', 'gridcell');
   cell.dataset.side = side;
-  cell.style.left = lines.left(i, depth) + 'px';
-  cell.style.width = lines.width(depth) + 'px';
+  lines.put(cell, i, depth);
   cell.title = shown(nameOf(side, row));
   const caret = made('span', 'caret', graph.hasChild[side][row] ? (view.open[row] ? '\u25be' : '\u25b8') : '');
   caret.setAttribute('aria-hidden', 'true');
@@ -121,11 +126,12 @@ function cellOf(side, i, place, lines) {
   const text = made('span', 'name', shown(label.text));
   text.dir = 'ltr';
   cell.append(caret, text);
-  if (label.soft) cell.append(made('span', 'soft class', shown(label.soft)));
+  const roomy = lines.roomy(depth);
+  if (label.soft && roomy) cell.append(made('span', 'soft class', shown(label.soft)));
   if (label.call && label.call !== '0') cell.append(made('span', 'soft', '#' + label.call));
   if (label.direction === 'backward') cell.append(made('span', 'tag direction', 'backward'));
   const tags = made('span', 'tags');
-  for (const [className, words] of tagsOf(side, row)) tags.append(made('span', className, words));
+  for (const [className, words] of tagsOf(side, row, roomy)) tags.append(made('span', className, words));
   cell.append(tags);
   return cell;
 }
@@ -147,14 +153,25 @@ function lineOf(place, lines) {
   return line;
 }
 
+// While what comes into sight has its elements, nothing is made.
+function scrolled() {
+  const margin = 3;
+  const first = placeAt(scroller.scrollTop), last = placeAt(scroller.scrollTop + scroller.clientHeight);
+  if ((first - margin < view.first && view.first > 0) || (last + margin > view.last && view.last < view.count)) return render();
+  renderCrumbs();
+  drawFrame();
+}
+
 // Makes the elements of what is in sight; all others are not in the document.
 function render() {
   if (!graph.ready) return;
   const lines = geometry();
   const begin = Math.max(0, placeAt(scroller.scrollTop) - overscan);
-  const until = view.frozen ? Math.min(view.count, 2000) : placeAt(scroller.scrollTop + scroller.clientHeight) + overscan + 1;
+  const until = view.frozen ? Math.min(view.count, paperRows) : placeAt(scroller.scrollTop + scroller.clientHeight) + overscan + 1;
   const first = view.frozen ? 0 : begin;
   const last = Math.min(view.count, until);
+  view.first = first;
+  view.last = last;
   const boxes = document.createDocumentFragment(), rows = document.createDocumentFragment();
   const enclose = (place) => lines.sides.forEach((side, i) => {
     if (graph.node[side][view.rows[place]] >= 0) boxes.append(boxOf(side, i, place, lines));
@@ -167,6 +184,14 @@ function render() {
     rows.append(lineOf(place, lines));
   }
   canvas.replaceChildren(boxes, rows);
+  // Paper ends with the last row that is written down, and says so.
+  if (view.frozen && last < view.count) {
+    canvas.style.height = view.top[last] + 2 * rowHeight + 'px';
+    const more = made('p', 'soft', view.count - last + ' further rows are not printed.');
+    more.style.top = view.top[last] + 'px';
+    more.style.position = 'absolute';
+    canvas.append(more);
+  }
   if (view.count === 0) canvas.append(made('p', 'soft', 'No node fits these filters.'));
   scroller.setAttribute('aria-rowcount', view.count);
   if (view.selected >= 0 && byId('row-' + view.selected)) scroller.setAttribute('aria-activedescendant', 'row-' + view.selected);
@@ -179,10 +204,10 @@ function render() {
 function renderCrumbs() {
   const crumbs = byId('crumbs');
   const path = [];
-  if (view.count > 0) {
-    const first = view.rows[placeAt(scroller.scrollTop + 4)];
-    for (let row = graph.parent[first]; row >= 0; row = graph.parent[row]) path.push(row);
-  }
+  const inner = view.count > 0 ? graph.parent[view.rows[placeAt(scroller.scrollTop + 4)]] : -1;
+  if (inner === view.crumbs) return;
+  view.crumbs = inner;
+  for (let row = inner; row >= 0; row = graph.parent[row]) path.push(row);
   crumbs.replaceChildren(...path.reverse().map((row) => {
     const button = made('button', '', shown(labelOf(mainSide(row), row).text));
     button.type = 'button';
@@ -231,6 +256,7 @@ function select(row, { focus = false } = {}) {
     scroller.scrollTop = Math.max(0, top - scroller.clientHeight / 3);
   }
   render();
+  markEntries();
   showNode(row);
   showPositions();
   try { history.replaceState(null, '', '#' + encodeURIComponent(fullName(row))); } catch { /* some viewers allow no address */ }
