@@ -234,4 +234,27 @@ document.querySelectorAll('.sortable').forEach(fillTable);
 document.documentElement.dataset.ready = String(document.querySelectorAll('tr.row').length);
 )js";
 
+// The rules for dark systems are made those of all screens, or of none; paper stays light.
+const std::string_view theme_script = R"js(
+{
+  const dark = '(prefers-color-scheme: dark)';
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.media && rule.media.mediaText === dark);
+  const store = (value) => { try { return value === undefined ? localStorage.getItem('msrun-theme') : localStorage.setItem('msrun-theme', value); } catch { return null; } };
+  const use = (theme) => {
+    for (const rule of rules) rule.media.mediaText = theme === 'dark' ? 'screen' : theme === 'light' ? 'not all' : dark;
+    document.documentElement.style.colorScheme = theme || '';
+    document.documentElement.dataset.theme = theme || '';
+    document.dispatchEvent(new Event('themechange'));
+  };
+  let theme = store();
+  if (theme !== 'dark' && theme !== 'light') theme = null;
+  if (theme) use(theme);
+  for (const button of document.querySelectorAll('button.theme')) button.addEventListener('click', () => {
+    theme = (theme ? theme === 'dark' : matchMedia(dark).matches) ? 'light' : 'dark';
+    store(theme);
+    use(theme);
+  });
+}
+)js";
+
 }  // namespace msrun::html
