@@ -29,6 +29,7 @@ class Session {
   void require_device_that_computes() const;
   SessionEnd supervise(ResultStore& results);
   void announce(const ResultStore& results, const SupervisorOptions& supervision) const;
+  bool is_empty() const;
   int close(const ResultStore& results, const SessionEnd& end);
   RunFinished finished_event(const ResultStore& results, bool complete, int exit_code) const;
   int finish_output(int code);
