@@ -138,7 +138,7 @@ std::string part_label(const Options& options) {
 }
 
 std::string part_text(const Options& options) {
-  if (options.steal) return "the leases that it takes";
+  if (options.steal) return "what it took of the leases";
   if (!options.shard) return "all";
   return "part " + std::to_string(options.shard->number) + " of " + std::to_string(options.shard->of);
 }

@@ -31,7 +31,7 @@ std::string unique_node_name();
 // What the names of the files say of the part; empty for a run that checks all.
 std::string part_label(const Options& options);
 
-// "part 2 of 8", "what it could take".
+// "part 2 of 8", "what it took of the leases".
 std::string part_text(const Options& options);
 
 }  // namespace msrun

@@ -15,6 +15,7 @@
 #include "journal/error.h"
 #include "journal/reader.h"
 #include "kernels/base/error.h"
+#include "kernels/base/hash.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
 #include "kernels/io/files/file.h"
@@ -417,6 +418,12 @@ EarlierRun continue_journal(const SessionState& session, const RunFiles& files) 
 }
 
 }  // namespace
+
+std::string run_key(const SessionState& session) {
+  json print = fingerprint(session);
+  print.erase("shard");
+  return hexadecimal(fnv1a(print.dump(), fnv1a_start));
+}
 
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
                                              const CsvStyle& style, NewFile& new_file, std::size_t kept) {

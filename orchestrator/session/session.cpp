@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +23,7 @@
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/overflow_job.h"
 #include "orchestrator/session/pre_check_job.h"
+#include "orchestrator/session/stealing.h"
 #include "orchestrator/supervise/signals.h"
 #include "runner/results/reason.h"
 
@@ -217,9 +220,9 @@ SessionEnd Session::supervise(ResultStore& results) {
   try {
     job_.instruct(state_, supervision);
     announce(results, supervision);
-    Supervisor supervisor(state_.plan, supervision, results, job_.view());
-    const RunEnd end = supervisor.run();
-    runners_peak_ = supervisor.runners_peak();
+    bool interrupted = false;
+    const RunEnd end =
+        state_.options.steal ? steal(results, supervision) : supervise_share(results, supervision, interrupted);
     results.finish();
     job_.finish();
     return {end, {}};
@@ -233,6 +236,37 @@ SessionEnd Session::supervise(ResultStore& results) {
   } catch (const std::bad_alloc&) {
     return {{}, "Not enough memory to go on; what is finished is kept."};
   }
+}
+
+RunEnd Session::supervise_share(ResultStore& results, const SupervisorOptions& supervision, bool& interrupted) {
+  Supervisor supervisor(state_.plan, supervision, results, job_.view());
+  const RunEnd end = supervisor.run();
+  runners_peak_ = std::max(runners_peak_, supervisor.runners_peak());
+  interrupted = supervisor.interrupted();
+  return end;
+}
+
+RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
+  Stealing stealing(state_, supervision.on_tick);
+  supervision.may_go_on = [&] { return stealing.may_go_on(); };
+  const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
+  while (std::optional<std::vector<bool>> share = stealing.next()) {
+    supervision.share = *std::move(share);
+    supervision.last_and_alone.clear();
+    std::ranges::copy_if(last_and_alone, std::back_inserter(supervision.last_and_alone),
+                         [&](std::uint32_t task) { return supervision.share[task] && !results.is_done(task); });
+    bool interrupted = false;
+    const RunEnd end = supervise_share(results, supervision, interrupted);
+    if (end == RunEnd::complete) {
+      job_.make_durable();
+      stealing.finish();
+    } else if (end != RunEnd::withdrawn) {
+      stealing.give_back();
+      return end;
+    }
+    if (interrupted) return RunEnd::interrupted;
+  }
+  return stealing.interrupted() ? RunEnd::interrupted : RunEnd::complete;
 }
 
 void Session::announce(const ResultStore& results, const SupervisorOptions& supervision) const {

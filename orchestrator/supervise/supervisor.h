@@ -64,6 +64,9 @@ class Supervisor {
   // ResultStore::commit throws, and std::system_error.
   RunEnd run();
 
+  // Whether a signal has asked it to stop, even if everything was done by then.
+  bool interrupted() const { return interrupts_ > 0; }
+
   // Largest resident sizes in bytes of the runners that have ended, added up over the devices.
   std::uint64_t runners_peak() const;
 
