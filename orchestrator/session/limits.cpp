@@ -47,6 +47,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
     supervision.check.materialise.data_root = data_root(options, session.plan);
     supervision.check.materialise.data_folders = data_folders(options, session.plan);
   }
+  supervision.share = session.share;
   supervision.stream = options.seed_mode == SeedMode::stream;
   supervision.make_device = session.backend.make_device;
   return supervision;

@@ -1,0 +1,79 @@
+#include "orchestrator/merge/merge.h"
+
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/error.h"
+#include "journal/writer.h"
+#include "kernels/base/exit_code.h"
+#include "kernels/base/standard_output.h"
+#include "kernels/io/files/folder.h"
+#include "kernels/io/files/paths.h"
+#include "orchestrator/command/journal_command.h"
+#include "orchestrator/merge/merge_report.h"
+#include "orchestrator/merge/merged_results.h"
+#include "orchestrator/merge/part_journal.h"
+#include "orchestrator/session/new_files.h"
+
+namespace msrun {
+namespace {
+
+// In dump order.
+ResultSource source_of(const StoredResults& results, Summary& summary) {
+  return [&results, &summary, task = std::uint32_t{0}, current = ApiResult()]() mutable -> const ApiResult* {
+    while (task < results.tasks() && !results.has(task)) ++task;
+    if (task == results.tasks()) return nullptr;
+    current = results.get(task++);
+    summary.add(current);
+    return &current;
+  };
+}
+
+int exit_code_of(const Merged& merged) {
+  if (merged.finished < merged.calls) return exit_incomplete;
+  for (const Disagreement& disagreement : merged.disagreements) {
+    if (!disagreement.one_failed) return exit_fail_on;
+  }
+  return merged.summary.counts().total() == 0 ? exit_fail_on : exit_completed;
+}
+
+}  // namespace
+
+int merge_journals(const MergeOptions& options) {
+  Merged merged;
+  merged.program = options.program;
+  merged.parts = open_parts(journals_of(options.paths));
+  merged.calls = calls_of(merged.parts.front());
+  const CsvStyle style = csv_style_of(merged.parts.front());
+  prepare_output_directory(options.out_path);
+  const std::string metadata =
+      merged_metadata(merged.parts).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  NewFile new_journal;
+  std::optional<journal::Writer> journal;
+  merged.files = fresh_run_files(options.out_path, [&](const RunFiles& files) {
+    try {
+      journal = journal::Writer::create(files.journal, metadata);
+    } catch (const journal::WriteError& error) {
+      if (error.code() != EEXIST) throw;
+      return false;
+    }
+    new_journal.created(files.journal);
+    return true;
+  });
+  MergedResults results(merged.calls, *journal);
+  for (PartJournal& part : merged.parts) results.add(part);
+  results.finish();
+  journal->close();
+  merged.finished = results.results().count();
+  merged.overlapping = results.overlapping();
+  merged.disagreements = results.disagreements();
+  write_csv_files(Folder(merged.files.directory), merged.files, style, source_of(results.results(), merged.summary));
+  new_journal.keep();
+  const int code = exit_code_of(merged);
+  print_text(options.json ? merge_json(merged, code) : merge_text(merged));
+  return code;
+}
+
+}  // namespace msrun
