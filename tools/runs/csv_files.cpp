@@ -1,0 +1,212 @@
+#include "tools/runs/csv_files.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "kernels/base/text.h"
+#include "kernels/io/files/csv.h"
+#include "kernels/io/files/file.h"
+#include "kernels/io/files/paths.h"
+
+namespace msrun::runs {
+namespace {
+
+// Name, dtypes and shape stand before the metrics, status and message behind them.
+constexpr std::size_t first_metric = 4;
+
+std::string contents(const std::string& path) {
+  try {
+    InputFile file(path, max_csv_bytes);
+    std::string bytes;
+    auto piece = std::make_unique<std::array<char, 1 << 16>>();
+    while (const std::size_t count = file.read(*piece)) bytes.append(piece->data(), count);
+    return bytes;
+  } catch (const FileError& error) {
+    throw UserError(error.what());
+  }
+}
+
+// One of the files, row by row; errors name the file and the row.
+class Rows {
+ public:
+  explicit Rows(const std::string& path)
+      : path_(path), bytes_(contents(path)), reader_(bytes_, LastRow::may_lack_line_end) {}
+
+  bool next() {
+    ++number_;
+    return reader_.next(row_);
+  }
+  const std::vector<std::string>& row() const { return row_; }
+  [[noreturn]] void fail(const std::string& text) const {
+    throw UserError(path_ + ", row " + std::to_string(number_) + ": " + text);
+  }
+
+ private:
+  std::string path_;
+  std::string bytes_;
+  CsvReader reader_;
+  std::vector<std::string> row_;
+  std::size_t number_ = 0;
+};
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(' ') + 1);
+}
+
+std::optional<Status> parse_status(std::string_view text) {
+  for (const Status status : {Status::pass, Status::warning, Status::error, Status::skip}) {
+    if (text == status_text(status)) return status;
+  }
+  return std::nullopt;
+}
+
+// The set of columns with these titles; nothing if there is none.
+const ColumnSet* columns_of(const std::vector<std::string>& titles) {
+  for (const ColumnSet* set : {&pytorch_columns(), &mindspore_columns()}) {
+    if (titles.size() != first_metric + set->size() + 2) continue;
+    bool same = true;
+    for (std::size_t i = 0; same && i < set->size(); ++i) {
+      const Column& column = set->columns()[i];
+      same = titles[first_metric + i] == column.chinese || titles[first_metric + i] == column.english;
+    }
+    if (same) return set;
+  }
+  return nullptr;
+}
+
+Cell parse_cell(std::string_view text) {
+  const std::optional<double> value = parse_number<double>(trimmed(text));
+  if (!value) return {};
+  const bool whole = text.find_first_not_of("-0123456789 ") == std::string_view::npos;
+  return {whole ? Cell::Kind::integer : Cell::Kind::fp64, *value};
+}
+
+struct RowName {
+  std::string_view api;
+  bool forward = true;
+};
+
+// "Functional.relu.0.forward.output.1"; the API's own name may hold such words, too.
+std::optional<RowName> parse_row_name(std::string_view text) {
+  const std::size_t last = text.rfind('.');
+  if (last == std::string_view::npos) return std::nullopt;
+  const std::string_view before = text.substr(0, last);
+  const bool forward = before.ends_with(".forward.output");
+  const std::string_view suffix = forward ? ".forward.output" : ".backward.output";
+  if (!before.ends_with(suffix)) return std::nullopt;
+  return RowName{before.substr(0, before.size() - suffix.size()), forward};
+}
+
+ApiResult parse_result(const Rows& rows) {
+  const std::vector<std::string>& row = rows.row();
+  if (row.size() < 3) rows.fail("it has " + std::to_string(row.size()) + " fields in place of 3 or more");
+  ApiResult result;
+  result.name = row[0];
+  const std::string_view forward = trimmed(row[1]);
+  const std::string_view backward = trimmed(row[2]);
+  // A call that was recorded without its forward has none.
+  const std::optional<Status> status = forward.empty() ? Status::pass : parse_status(forward);
+  if (!status) rows.fail("'" + sanitised(row[1]) + "' is not a status");
+  result.forward = *status;
+  if (!backward.empty()) {
+    result.backward = parse_status(backward);
+    if (!result.backward) rows.fail("'" + sanitised(row[2]) + "' is not a status");
+  }
+  if (row.size() > 3) result.message = row[3];
+  result.outcome = outcome_by_reason(result);
+  return result;
+}
+
+DetailsRow parse_details(const Rows& rows, const ColumnSet& columns) {
+  const std::vector<std::string>& row = rows.row();
+  DetailsRow parsed(columns);
+  const std::string_view status = trimmed(row[row.size() - 2]);
+  parsed.status = status.empty() ? Status::skip : parse_status(status).value_or(Status::skip);
+  parsed.message = row.back();
+  parsed.bench_dtype = row[1];
+  parsed.device_dtype = row[2];
+  parsed.shape = row[3];
+  for (std::size_t i = 0; i < parsed.cells.size(); ++i) parsed.cells[i] = parse_cell(row[first_metric + i]);
+  // What the check says of a row that rounding explains, or does not (runner/check/explain.h).
+  parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
+  parsed.beyond_rounding = parsed.message.find("\nNot explained by ") != std::string::npos;
+  for (std::size_t i = 1; i < mistrust_count; ++i) {
+    const auto mistrust = static_cast<Mistrust>(i);
+    const bool is_said =
+        parsed.message.find("\nProves little: " + std::string(mistrust_text(mistrust))) != std::string::npos;
+    if (is_said && parsed.trust.mistrust == Mistrust::none) parsed.trust.mistrust = mistrust;
+  }
+  return parsed;
+}
+
+class Reading {
+ public:
+  void read_results(const std::string& path) {
+    Rows rows(path);
+    const bool has_titles = rows.next() && rows.row().size() >= 3 &&
+                            rows.row()[1].find("orward") != std::string::npos &&
+                            rows.row()[2].find("ackward") != std::string::npos;
+    if (!has_titles) rows.fail("this is not the title row of a result file");
+    while (rows.next()) {
+      ApiResult result = parse_result(rows);
+      const auto [place, fresh] = places_.try_emplace(result.name, run_.results.size());
+      result.task = static_cast<std::uint32_t>(place->second);
+      if (fresh) {
+        run_.results.push_back(std::move(result));
+      } else {
+        run_.results[place->second] = std::move(result);
+      }
+    }
+  }
+
+  void read_details(const std::string& path) {
+    Rows rows(path);
+    if (!rows.next()) rows.fail("this is not the title row of a details file");
+    const std::size_t width = rows.row().size();
+    const ColumnSet* columns = columns_of(rows.row());
+    if (columns == nullptr) {
+      run_.notes.push_back(sanitised(path) + ": its columns are not known, so that only the result file is read.");
+      return;
+    }
+    while (rows.next()) {
+      if (rows.row().size() != width) {
+        rows.fail("it has " + std::to_string(rows.row().size()) + " fields in place of " + std::to_string(width));
+      }
+      const std::optional<RowName> name = parse_row_name(rows.row()[0]);
+      if (!name) rows.fail("'" + sanitised(rows.row()[0]) + "' is not the name of an output");
+      const auto place = places_.find(std::string(name->api));
+      if (place == places_.end()) continue;
+      ApiResult& result = run_.results[place->second];
+      (name->forward ? result.forward_rows : result.backward_rows).push_back(parse_details(rows, *columns));
+    }
+  }
+
+  CsvRun take() {
+    for (ApiResult& result : run_.results) conclude_from_rows(result);
+    return std::move(run_);
+  }
+
+ private:
+  CsvRun run_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+}  // namespace
+
+CsvRun read_csv_run(const std::string& result_path, const std::string& details_path) {
+  Reading reading;
+  reading.read_results(result_path);
+  std::error_code ignored;
+  if (std::filesystem::exists(details_path, ignored)) reading.read_details(details_path);
+  return reading.take();
+}
+
+}  // namespace msrun::runs

@@ -1,0 +1,152 @@
+#include "tools/runs/run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "journal/error.h"
+#include "journal/file.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "runner/results/journal_records.h"
+#include "tools/runs/csv_files.h"
+
+namespace msrun::runs {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// More than any plan has; what claims more is damaged or forged.
+constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool has_files(const RunFiles& files) { return exists(files.journal) || exists(files.result); }
+
+std::uint64_t count_in(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned()) return 0;
+  return std::min(found->get<std::uint64_t>(), max_calls);
+}
+
+class JournalReading {
+ public:
+  explicit JournalReading(Run& run) : run_(run) {}
+
+  void read() {
+    const std::unique_ptr<journal::Source> source = journal::open_source(run_.files.journal);
+    read_header(*source);
+    RecordHandlers handlers;
+    handlers.result = [this](ApiResult&& result) { see(result); };
+    handlers.time = [this](const TimeNote& note) { run_.ended = note.time; };
+    handlers.unreadable = [this](const std::string&) { ++unreadable_; };
+    const journal::Recovery recovery = read_records(*source, handlers);
+    const std::string name = sanitised(run_.files.journal);
+    if (recovery.damaged_regions + recovery.missing_frames > 0) {
+      run_.notes.push_back(name + " is damaged: results may be missing.");
+    }
+    if (unreadable_ > 0) {
+      run_.notes.push_back(name + ": " + std::to_string(unreadable_) + " records cannot be read by this version.");
+    }
+  }
+
+ private:
+  void read_header(const journal::Source& source) {
+    run_.metadata = Json::parse(journal::read_header(source).metadata, nullptr, false);
+    if (!run_.metadata.is_object() || run_.metadata.value("program", Json()) != "msrun") {
+      throw UserError(sanitised(run_.files.journal) + " is not the journal of a run of msrun");
+    }
+    const Json started = run_.metadata.value("started", Json());
+    if (started.is_number()) run_.started = started.get<double>();
+    const Json print = run_.metadata.value("fingerprint", Json::object());
+    if (print.is_object()) run_.planned = count_in(print, "calls");
+    most_ = run_.planned + count_in(run_.metadata, "kept");
+  }
+
+  void see(const ApiResult& result) {
+    if (result.task >= most_) {
+      ++unreadable_;
+      return;
+    }
+    StoredResults& results = run_.results;
+    if (results.tasks() <= result.task) {
+      results.resize(std::min<std::size_t>(most_, std::max<std::size_t>(1024, std::size_t{result.task} * 2)));
+    }
+    results.put(result);
+  }
+
+  Run& run_;
+  std::uint64_t most_ = 0;
+  std::uint64_t unreadable_ = 0;
+};
+
+void read_csvs(Run& run) {
+  CsvRun csv = read_csv_run(run.files.result, run.files.details);
+  run.notes = std::move(csv.notes);
+  run.planned = csv.results.size();
+  run.results.resize(csv.results.size());
+  for (const ApiResult& result : csv.results) run.results.put(result);
+}
+
+// The newest run in a folder, by the stamps of its files.
+RunFiles newest_in(const std::string& folder) {
+  std::optional<RunFiles> newest;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    std::optional<RunFiles> files = files_of_run_file(entry.path().string());
+    if (!files || !has_files(*files)) continue;
+    if (!newest || files->stamp > newest->stamp) newest = std::move(files);
+  }
+  if (error) throw UserError("The directory " + sanitised(folder) + " cannot be read: " + error.message() + ".");
+  if (!newest) {
+    throw UserError("The directory " + sanitised(folder) +
+                    " holds no run: no accuracy_checking_<time>.journal and no accuracy_checking_result_<time>.csv.");
+  }
+  return *std::move(newest);
+}
+
+}  // namespace
+
+RunFiles find_run(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return newest_in(path);
+  if (!exists(path)) throw UserError("There is no run " + shell_quoted(sanitised(path)) + ".");
+  std::optional<RunFiles> files = files_of_run_file(path);
+  if (!files) {
+    // A file under a name of its own.
+    files.emplace();
+    files->directory = fs::path(path).parent_path().string();
+    (path.ends_with(".csv") ? files->result : files->journal) = path;
+    return *std::move(files);
+  }
+  if (fs::path(path).filename() == fs::path(files->result).filename()) files->result = path;
+  if (!has_files(*files)) {
+    throw UserError(sanitised(path) + " is no run by itself: neither its journal nor its result file is beside it.");
+  }
+  return *std::move(files);
+}
+
+Run read_run(const std::string& path) {
+  Run run;
+  run.path = path;
+  run.files = find_run(path);
+  run.has_journal = !run.files.journal.empty() && exists(run.files.journal);
+  if (!run.has_journal) {
+    read_csvs(run);
+    return run;
+  }
+  try {
+    JournalReading(run).read();
+  } catch (const journal::Error& error) {
+    throw UserError(sanitised(error.what()));
+  }
+  return run;
+}
+
+}  // namespace msrun::runs

@@ -1,0 +1,41 @@
+// A run of the pre-check that is over, read from what it left behind: for the tools that compare and show runs.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/run_files.h"
+#include "runner/results/stored_results.h"
+
+namespace msrun::runs {
+
+struct Run {
+  std::string path;  // as it was named
+  RunFiles files;    // those of the run, whether or not they are there
+  // Everything is known: inputs, outcomes, checksums. Else the run is known by its CSVs alone.
+  bool has_journal = false;
+  // Of the journal's header ("version", "fingerprint", "arguments", "backend", ...); null without one.
+  nlohmann::ordered_json metadata;
+  // By place in the recording; of CSVs by place in the result file, where task counts the rows. The last of each call
+  // counts. Results that are no part of the plan (journal metadata "kept") stand behind those that are.
+  StoredResults results;
+  std::uint64_t planned = 0;      // calls of the plan; of CSVs the rows
+  std::optional<double> started;  // seconds since 1970, as far as the journal says it
+  std::optional<double> ended;
+  std::vector<std::string> notes;  // what is odd about the files, one sentence each
+
+  bool is_complete() const { return results.count() >= planned; }
+};
+
+// The files of the run that path names: a folder, of which the newest run is taken, or a file of a run. Throws
+// UserError, one line, for what is none of them.
+RunFiles find_run(const std::string& path);
+
+// Reads the run that path names: its journal if there is one, else its CSVs, also those of the Python tool. Throws
+// UserError that names the file and the cause.
+Run read_run(const std::string& path);
+
+}  // namespace msrun::runs
