@@ -35,6 +35,7 @@ function drawMap() {
   const each = mapHeight() * ratio / lines;
   const sides = graph.compared ? 2 : 1;
   const margin = Math.round(6 * ratio);
+  const bad = [];  // drawn last and at least three pixels high, so that one is seen among thousands
   for (let line = 0; line < lines; ++line) {
     const begin = Math.floor(line * graph.count / lines), until = Math.max(begin + 1, Math.floor((line + 1) * graph.count / lines));
     for (let side = 0; side < sides; ++side) {
@@ -50,10 +51,16 @@ function drawMap() {
       const left = margin + side * half + Math.min(half / 2, depth * ratio);
       pen.globalAlpha = view.keep && !view.keep[worst] ? .25 : 1;
       pen.fillStyle = colorOf(worst);
-      pen.fillRect(left, line * each, half * (side + 1) + margin - left - ratio, Math.max(1, each - (each > 3 ? 1 : 0)));
+      const right = half * (side + 1) + margin - left - ratio;
+      pen.fillRect(left, line * each, right, Math.max(1, each - (each > 3 ? 1 : 0)));
+      if (mapRank(worst) > 3 && each < 3 * ratio) bad.push([pen.fillStyle, left, line * each, right]);
       pen.globalAlpha = 1;
       if (wanted) { pen.fillStyle = colors.found; pen.fillRect(0, line * each, margin - 2 * ratio, Math.max(2, each - 1)); }
     }
+  }
+  for (const [color, left, top, right] of bad) {
+    pen.fillStyle = color;
+    pen.fillRect(left, top - ratio / 2, right, 3 * ratio);
   }
   drawFrame();
 }
@@ -63,8 +70,8 @@ function drawFrame() {
   const pen = map.getContext('2d');
   pen.clearRect(0, 0, map.width, map.height);
   pen.drawImage(mapped, 0, 0);
-  const first = view.rows[placeAt(scroller.scrollTop)];
-  const lastRow = view.rows[placeAt(scroller.scrollTop + scroller.clientHeight - 1)];
+  const first = view.rows[placeAt(topInSight())];
+  const lastRow = view.rows[placeAt(topInSight() + scroller.clientHeight - 1)];
   const until = view.open[lastRow] ? lastRow + 1 : graph.end[lastRow];
   const ratio = window.devicePixelRatio || 1;
   const scale = mapHeight() * ratio / graph.count;
@@ -83,7 +90,7 @@ function showMapped(event) {
   if (event.type === 'click' && close.length > 0) return select(close[0]);
   let above = row;
   while (above > 0 && view.place[above] < 0) above = graph.parent[above] >= 0 ? graph.parent[above] : above - 1;
-  if (view.place[above] >= 0) scroller.scrollTop = view.top[view.place[above]] - scroller.clientHeight / 2;
+  if (view.place[above] >= 0) scrollToTop(view.top[view.place[above]] - scroller.clientHeight / 2);
 }
 map.addEventListener('click', showMapped);
 map.addEventListener('pointermove', (event) => { if (event.buttons === 1) showMapped(event); });

@@ -1,7 +1,8 @@
 // The boxes: which rows are visible, where they lie, and those of them that are in sight as elements.
 const paperWidth = 700, paperRows = 2000;
+const tallest = 15e6;  // pixels; browsers show no taller elements
 const rowHeight = 30, boxHeight = 26, boxPadding = 6, overscan = 8;
-const view = { open: null, keep: null, rows: null, top: null, bottom: null, place: null, count: 0, height: 0, deepest: 0,
+const view = { open: null, keep: null, rows: null, top: null, bottom: null, place: null, count: 0, height: 0, factor: 1, deepest: 0,
   selected: -1, found: null, sides: 'both', frozen: false, first: 0, last: 0, crumbs: -2 };
 const byId = (id) => document.getElementById(id);
 const scroller = byId('scroller'), canvas = byId('canvas');
@@ -49,8 +50,15 @@ function layOut() {
   close(count);
   view.count = visible;
   view.height = y + 4;
-  canvas.style.height = view.height + 'px';
+  const sight = scroller.clientHeight;
+  view.factor = view.height > tallest ? (view.height - sight) / (tallest - sight) : 1;
+  canvas.style.height = Math.min(view.height, tallest) + 'px';
 }
+
+// What is in sight, as rows have their places. Very many rows are passed faster than the scroll bar moves.
+const topInSight = () => scroller.scrollTop * view.factor;
+const scrollToTop = (y) => { scroller.scrollTop = Math.max(0, y) / view.factor; };
+const toScreen = (y) => (y + (view.frozen ? 0 : scroller.scrollTop - topInSight())) + 'px';
 
 // The first visible row that ends below y.
 function placeAt(y) {
@@ -93,8 +101,12 @@ function boxOf(side, i, place, lines) {
   const enclosing = view.open[row] && !isLeaf(row) && graph.hasChild[side][row];
   const box = made('div', 'box' + heatClass(side, row) + (enclosing ? ' enclosing' : '') + (row === view.selected ? ' selected' : ''));
   lines.put(box, i, depth);
-  box.style.top = view.top[place] + 'px';
-  box.style.height = (enclosing ? view.bottom[place] - view.top[place] : boxHeight) + 'px';
+  // No box is much taller than the screen.
+  const spare = view.frozen ? Infinity : 2000;
+  const top = Math.max(view.top[place], topInSight() - spare);
+  const bottom = enclosing ? Math.min(view.bottom[place], topInSight() + scroller.clientHeight + spare) : top + boxHeight;
+  box.style.top = toScreen(top);
+  box.style.height = bottom - top + 'px';
   return box;
 }
 
@@ -146,7 +158,7 @@ function lineOf(place, lines) {
   line.setAttribute('aria-rowindex', place + 1);
   line.setAttribute('aria-selected', String(row === view.selected));
   if (!isLeaf(row)) line.setAttribute('aria-expanded', String(view.open[row] === 1));
-  line.style.top = view.top[place] + 'px';
+  line.style.top = toScreen(view.top[place]);
   lines.sides.forEach((side, i) => {
     if (graph.node[side][row] >= 0) line.append(cellOf(side, i, place, lines));
   });
@@ -156,8 +168,8 @@ function lineOf(place, lines) {
 // While what comes into sight has its elements, nothing is made.
 function scrolled() {
   const margin = 3;
-  const first = placeAt(scroller.scrollTop), last = placeAt(scroller.scrollTop + scroller.clientHeight);
-  if ((first - margin < view.first && view.first > 0) || (last + margin > view.last && view.last < view.count)) return render();
+  const first = placeAt(topInSight()), last = placeAt(topInSight() + scroller.clientHeight);
+  if (view.factor > 1 || (first - margin < view.first && view.first > 0) || (last + margin > view.last && view.last < view.count)) return render();
   renderCrumbs();
   drawFrame();
 }
@@ -166,8 +178,8 @@ function scrolled() {
 function render() {
   if (!graph.ready) return;
   const lines = geometry();
-  const begin = Math.max(0, placeAt(scroller.scrollTop) - overscan);
-  const until = view.frozen ? Math.min(view.count, paperRows) : placeAt(scroller.scrollTop + scroller.clientHeight) + overscan + 1;
+  const begin = Math.max(0, placeAt(topInSight()) - overscan);
+  const until = view.frozen ? Math.min(view.count, paperRows) : placeAt(topInSight() + scroller.clientHeight) + overscan + 1;
   const first = view.frozen ? 0 : begin;
   const last = Math.min(view.count, until);
   view.first = first;
@@ -204,7 +216,7 @@ function render() {
 function renderCrumbs() {
   const crumbs = byId('crumbs');
   const path = [];
-  const inner = view.count > 0 ? graph.parent[view.rows[placeAt(scroller.scrollTop + 4)]] : -1;
+  const inner = view.count > 0 ? graph.parent[view.rows[placeAt(topInSight() + 4)]] : -1;
   if (inner === view.crumbs) return;
   view.crumbs = inner;
   for (let row = inner; row >= 0; row = graph.parent[row]) path.push(row);
@@ -252,9 +264,7 @@ function select(row, { focus = false } = {}) {
   view.selected = row;
   reveal(row);
   const top = view.top[view.place[row]];
-  if (top < scroller.scrollTop + 8 || top + rowHeight > scroller.scrollTop + scroller.clientHeight - 8) {
-    scroller.scrollTop = Math.max(0, top - scroller.clientHeight / 3);
-  }
+  if (top < topInSight() + 8 || top + rowHeight > topInSight() + scroller.clientHeight - 8) scrollToTop(top - scroller.clientHeight / 3);
   render();
   markEntries();
   showNode(row);
