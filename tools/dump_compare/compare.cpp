@@ -1,12 +1,15 @@
 #include "tools/dump_compare/compare.h"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <iterator>
 #include <ostream>
 
 #include "kernels/base/exit_code.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
+#include "tools/dump_compare/difference_analysis.h"
 #include "tools/dump_compare/divergence_report.h"
 #include "tools/dump_compare/jobs.h"
 #include "tools/dump_compare/result_files.h"
@@ -27,6 +30,7 @@ class Comparison {
     for (const JobGroup& group : groups) done += run_group(group);
     if (done == 0) throw UserError(failure_);
     if (failed_) return exit_usage;
+    if (analyzed_) return exit_completed;
     if (total_.compared == 0) {
       out_ << "Nothing was compared: no pair of values is in both recordings.\n";
       return exit_fail_on;
@@ -40,14 +44,17 @@ class Comparison {
   std::size_t run_group(const JobGroup& group) {
     prepare_output_directory(group.output);
     std::vector<RankPair> pairs;
+    std::vector<std::string> names;
     std::vector<std::uint64_t> unread;
     std::size_t done = 0;
     for (const Job& job : group.jobs) {
       try {
         RankPair rank{job.rank, read_pair(job.target, job.golden, options_.compat, warn_)};
         if (!options_.stack_path.empty()) read_other_stacks(*rank.pair);
-        if (options_.first_divergence) {
+        use_factors(*rank.pair);
+        if (options_.first_divergence && (!options_.compat || !job.rank_name.empty())) {
           pairs.push_back(std::move(rank));
+          names.push_back(job.rank_name);
         } else {
           write_table(group, job, *rank.pair, {});
           ++done;
@@ -63,8 +70,15 @@ class Comparison {
       }
     }
     if (pairs.empty()) return done;
+    if (options_.compat) {
+      analyze_differences(pairs, names, options_, group.output, stamp_, out_, warn_);
+      analyzed_ = true;
+      return done + pairs.size();
+    }
+    bool all_checked = true;
     const std::vector<std::string> findings =
-        report_first_divergence(pairs, unread, options_, group.output, stamp_, out_);
+        report_first_divergence(pairs, unread, options_, group.output, stamp_, out_, all_checked);
+    failed_ = failed_ || !all_checked;
     for (const RankPair& rank : pairs) {
       const auto job =
           std::find_if(group.jobs.begin(), group.jobs.end(), [&](const Job& j) { return j.rank == rank.rank; });
@@ -81,8 +95,52 @@ class Comparison {
     pair.stacks = recordings::read_stacks_of(slash == std::string::npos ? "." : options_.stack_path.substr(0, slash));
   }
 
+  void use_factors(Pair& pair) {
+    if (options_.right_matmul.empty()) return;
+    if (pair.mode != Mode::tensor) {
+      throw UserError("--right-matmul applies to recordings with tensors: there are none in " + pair.target.path);
+    }
+    pair.factors = read_right_factors(options_.right_matmul);
+    warn_of_unknown_tensors(pair.factors.target, pair.target, options_.right_matmul, warn_);
+    warn_of_unknown_tensors(pair.factors.golden, pair.golden, options_.right_matmul, warn_);
+  }
+
+  void write_layer_names(const JobGroup& group, const std::string& names) {
+    if (names.empty()) return;
+    const ResultPlace place{group.output, "data_mapping_"};
+    std::vector<NamelessFile> files;
+    files.push_back({".yaml", std::make_unique<ReportFile>(place.folder, place.kind)});
+    files.back().file->write(names);
+    out_ << "The mapping of the layers is: " << publish(place, stamp_, files).front() << ".\n";
+  }
+
+  // Of one row with tensors, in msProbe's words.
+  void log_row(const std::vector<std::string>& columns, const ResultRow& row) {
+    const std::string name = sanitised(std::string(row.cell(0)));
+    out_ << "start compare: " << name << "\n[" << name << "] Compare result: ";
+    if (row.metric_message.find("does not have data file") != std::string::npos ||
+        row.metric_message.find("unmatched") != std::string::npos) {
+      out_ << sanitised(row.metric_message) << " \n";
+      return;
+    }
+    constexpr auto shown =
+        std::to_array<std::pair<const char*, const char*>>({{"Cosine", "cosine"},
+                                                            {"EucDist", "euc_dist"},
+                                                            {"MaxAbsErr", "max_abs_err"},
+                                                            {"MaxRelativeErr", "max_relative_err"},
+                                                            {"One Thousandth Err Ratio", "one_thousand_err_ratio"},
+                                                            {"Five Thousandths Err Ratio", "five_thousand_err_ratio"}});
+    for (const auto& [title, word] : shown) {
+      const auto column = static_cast<std::size_t>(std::ranges::find(columns, title) - columns.begin());
+      out_ << word << ' ' << row.cell(column) << ", ";
+    }
+    out_ << sanitised(row.metric_message) << '\n';
+  }
+
   void write_table(const JobGroup& group, const Job& job, const Pair& pair, const std::vector<std::string>& findings) {
-    const std::vector<Row> rows = rows_of_pair(pair, options_.mapping, options_.compat, warn_);
+    std::string layer_names;
+    const std::vector<Row> rows = rows_of_pair(pair, options_.mapping, options_.compat, warn_, layer_names);
+    write_layer_names(group, layer_names);
     const std::string prefix = pair.target.debug ? "debug_compare_result_" : "compare_result_";
     const ResultPlace place{group.output, prefix + (job.rank_name.empty() ? "" : job.rank_name + "_")};
     const std::vector<std::string> columns = titles(pair.mode, pair.stacks.has_value());
@@ -90,10 +148,11 @@ class Comparison {
     files.push_back(options_.xlsx ? xlsx_file(place, columns, rows.size(), !options_.compat)
                                   : csv_file(place, columns, rows.size()));
     if (options_.html) files.push_back(html_file(place, columns, {job.target, job.golden, findings}));
-    const Counts counts =
-        compare_rows(pair, rows, options_.compat, !options_.xlsx, options_.threads, [&](ResultRow&& row) {
-          for (const auto& file : files) file->add(row);
-        });
+    const RowOptions how{options_.compat, !options_.xlsx, options_.mapping.fuzzy, options_.threads};
+    const Counts counts = compare_rows(pair, rows, how, [&](ResultRow&& row) {
+      if (options_.log_rows && pair.mode == Mode::tensor) log_row(columns, row);
+      for (const auto& file : files) file->add(row);
+    });
     total_.rows += counts.rows;
     total_.errors += counts.errors;
     total_.warnings += counts.warnings;
@@ -114,7 +173,8 @@ class Comparison {
   const Warn& warn_;
   std::string stamp_;  // of all files; where one of them is there already, the next free one
   Counts total_;
-  bool failed_ = false;  // some rank could not be compared
+  bool failed_ = false;    // some rank could not be compared, or some suspect not checked
+  bool analyzed_ = false;  // msProbe's search was asked for, which makes no tables
   std::string failure_ = "No pair of dumps could be compared.";
 };
 

@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "kernels/base/error.h"
-#include "kernels/io/files/paths.h"
+#include "kernels/base/text.h"
+#include "kernels/io/files/csv.h"
 #include "tools/common/ordered_work.h"
 #include "tools/dump_compare/mapping.h"
 #include "tools/recordings/alignment.h"
@@ -53,6 +54,18 @@ void find_frameworks(Pair& pair, const std::function<void(const std::string&)>& 
   pair.cross = golden == "pytorch";
 }
 
+// As msProbe, which writes no line that a spreadsheet would run.
+void refuse_odd_stacks(const Pair& pair) {
+  if (!pair.stacks) return;
+  for (const Call& call : pair.target.calls) {
+    const std::string_view name = pair.target.name(call);
+    const std::vector<std::string>* const lines = pair.stacks->lines(name);
+    if (lines != nullptr && std::ranges::any_of(*lines, [](const std::string& line) { return is_formula(line); })) {
+      throw UserError("stack info of " + bounded(std::string(name)) + " contains special characters, please check!");
+    }
+  }
+}
+
 // The rows of one call, and of the golden rows between its own.
 struct Piece {
   std::size_t begin = 0;
@@ -74,13 +87,13 @@ std::vector<Piece> pieces_of(const std::vector<Row>& rows) {
 
 class PieceWork {
  public:
-  PieceWork(const Pair& pair, const std::vector<Row>& rows, bool compat, bool for_csv, const ColumnTypes& types)
+  PieceWork(const Pair& pair, const std::vector<Row>& rows, const RowOptions& options, const ColumnTypes& types)
       : pair_(pair),
         rows_(rows),
-        sides_(pair.sides(compat)),
+        sides_(pair.sides(options.compat)),
         types_(types),
         maker_(sides_, pair.mode, types_, pair.stacks ? &*pair.stacks : nullptr),
-        for_csv_(for_csv) {}
+        options_(options) {}
 
   std::vector<ResultRow> run(const Piece& piece) const {
     std::vector<ComparedRow> compared(piece.end - piece.begin);
@@ -116,7 +129,7 @@ class PieceWork {
       const bool first = row.row.target_call != no_place && row.row.target_call != shown &&
                          row.row.target == sides_.target.calls[row.row.target_call].leaves;
       if (row.row.target_call != no_place) shown = row.row.target_call;
-      results.push_back(maker_.make(row, first, for_csv_));
+      results.push_back(maker_.make(row, first, options_.for_csv));
       results.back().compared = has_values(row);
     }
     return results;
@@ -153,13 +166,22 @@ class PieceWork {
                         sides_.golden.texts, theirs == nullptr ? nullptr : &theirs->statistics[i], types_.golden[i]);
     }
     if (pair_.mode != Mode::tensor) return;
-    const auto stop = [&](const char* text) { compared.metrics.messages.push_back({Weight::none, text}); };
+    const auto say = [&](const char* text) { compared.metrics.messages.push_back({Weight::none, text}); };
     if (mine == nullptr) return;
-    if (mine->data_name == 0) return stop("NPU does not have data file.");
-    if (theirs == nullptr) return;
-    if (theirs->data_name == 0) return stop("Bench does not have data file.");
-    compared.metrics =
-        compare_tensor_files(tensor_path(sides_.target, *mine), tensor_path(sides_.golden, *theirs), sides_.compat);
+    if (mine->data_name == 0) {
+      say("NPU does not have data file.");
+    } else if (theirs != nullptr && theirs->data_name == 0) {
+      say("Bench does not have data file.");
+    } else if (theirs != nullptr) {
+      const Call& call = sides_.target.calls[row.target_call];
+      compared.metrics = compare_tensor_files(target_file(sides_.target, call, *mine, pair_.factors),
+                                              golden_file(sides_.golden, *theirs, pair_.factors), sides_.compat);
+    }
+    if (theirs == nullptr || !options_.fuzzy) return;
+    const std::string name = sides_.target.row_name(sides_.target.calls[row.target_call], *mine);
+    if (name != sides_.golden.row_name(sides_.golden.calls[row.golden_call], *theirs)) {
+      say("Fuzzy matching data, the comparison accuracy may be affected.");
+    }
   }
 
   const Pair& pair_;
@@ -167,16 +189,10 @@ class PieceWork {
   const Sides sides_;
   const ColumnTypes& types_;
   const RowMaker maker_;
-  const bool for_csv_;
+  const RowOptions& options_;
 };
 
 }  // namespace
-
-std::string tensor_path(const Recording& side, const Leaf& leaf) {
-  const std::string_view name = side.text(leaf.data_name);
-  if (name.empty() || name.find('/') != std::string_view::npos) return {};
-  return join_path(join_path(side.folder, "dump_tensor_data"), name);
-}
 
 std::unique_ptr<Pair> read_pair(const std::string& target, const std::string& golden, bool compat,
                                 const std::function<void(const std::string&)>& warn) {
@@ -193,12 +209,13 @@ std::unique_ptr<Pair> read_pair(const std::string& target, const std::string& go
     for (const Recording* side : {&pair->target, &pair->golden}) {
       if (!side->odd_text.empty()) throw UserError(side->odd_text);
     }
+    refuse_odd_stacks(*pair);
   }
   return pair;
 }
 
 std::vector<Row> rows_of_pair(const Pair& pair, const MappingFiles& mapping, bool compat,
-                              const std::function<void(const std::string&)>& warn) {
+                              const std::function<void(const std::string&)>& warn, std::string& layer_names) {
   const Sides sides = pair.sides(compat);
   if (pair.target.leaves.empty() && pair.golden.leaves.empty()) {
     throw UserError("No valid data found. No compare result file generated. Please check input json.");
@@ -221,22 +238,23 @@ std::vector<Row> rows_of_pair(const Pair& pair, const MappingFiles& mapping, boo
     rows = rows_of_pairs(sides, recordings::align_by_name(pair.target, pair.golden));
   } else {
     const std::optional<NameMap> names = name_map(pair, mapping, compat, warn);
+    if (names) layer_names = names->listed;
     rows = match_rows(sides, names ? &*names : nullptr);
   }
-  const bool mapped = mapping.fuzzy || mapping.api || mapping.cell || !mapping.data.empty() || !mapping.layer.empty();
+  const bool mapped = mapping.fuzzy || mapping.api || mapping.cell || !mapping.data.empty() || mapping.layer;
   const bool any = std::ranges::any_of(rows, [](const Row& r) { return r.target != no_place && r.golden != no_place; });
   if (rows.empty() || (mapped && !any)) throw UserError("Can`t match any op. No compare result file generated.");
   return rows;
 }
 
-Counts compare_rows(const Pair& pair, const std::vector<Row>& rows, bool compat, bool for_csv, std::size_t threads,
+Counts compare_rows(const Pair& pair, const std::vector<Row>& rows, const RowOptions& options,
                     const std::function<void(ResultRow&&)>& take) {
   Counts counts;
-  const Sides sides = pair.sides(compat);
+  const Sides sides = pair.sides(options.compat);
   const ColumnTypes types = column_types(sides, rows);
-  const PieceWork work(pair, rows, compat, for_csv, types);
+  const PieceWork work(pair, rows, options, types);
   OrderedWork<Piece, std::vector<ResultRow>> ordered(
-      threads, threads * 4, [&] { return [&](const Piece& piece) { return work.run(piece); }; },
+      options.threads, options.threads * 4, [&] { return [&](const Piece& piece) { return work.run(piece); }; },
       [&](std::vector<ResultRow>&& results) {
         for (ResultRow& row : results) {
           ++counts.rows;

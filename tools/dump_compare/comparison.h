@@ -7,16 +7,17 @@
 #include <string>
 
 #include "tools/dump_compare/table.h"
+#include "tools/dump_compare/tensor_files.h"
 #include "tools/recordings/companions.h"
 
 namespace msrun::dump_compare {
 
 struct MappingFiles {
   bool fuzzy = false;
-  std::string data;  // path of the file; empty: none
-  std::string layer;
-  std::optional<std::string> cell;  // empty path: no names, only Cell for Module
-  std::optional<std::string> api;   // empty path: the table
+  std::string data;                  // path of the file; empty: none
+  std::optional<std::string> layer;  // empty path: no names that differ
+  std::optional<std::string> cell;   // empty path: no names, only Cell for Module
+  std::optional<std::string> api;    // empty path: the table
 };
 
 // Both sides, read. The target's framework decides how they are compared.
@@ -24,6 +25,7 @@ struct Pair {
   Recording target;
   Recording golden;
   std::optional<recordings::Stacks> stacks;  // of the target
+  RightFactors factors;
   Mode mode = Mode::statistics;
   bool cross = false;
   bool mindspore = false;
@@ -36,8 +38,9 @@ std::unique_ptr<Pair> read_pair(const std::string& target, const std::string& go
                                 const std::function<void(const std::string&)>& warn);
 
 // Which rows are compared. Throws UserError for a mapping file that cannot be used and if nothing is left to compare.
+// What a layer mapping makes of the names of rows is put into layer_names, as the text of a data mapping file.
 std::vector<Row> rows_of_pair(const Pair& pair, const MappingFiles& mapping, bool compat,
-                              const std::function<void(const std::string&)>& warn);
+                              const std::function<void(const std::string&)>& warn, std::string& layer_names);
 
 struct Counts {
   std::size_t rows = 0;
@@ -46,11 +49,15 @@ struct Counts {
   std::size_t compared = 0;  // rows with values on both sides
 };
 
-// Compares rows on `threads` threads; take gets every call's rows in order. for_csv: how infinities are written.
-Counts compare_rows(const Pair& pair, const std::vector<Row>& rows, bool compat, bool for_csv, std::size_t threads,
-                    const std::function<void(ResultRow&&)>& take);
+struct RowOptions {
+  bool compat = false;
+  bool for_csv = true;  // how infinities are written
+  bool fuzzy = false;   // names of one row may differ
+  std::size_t threads = 1;
+};
 
-// Path of the file of a tensor; empty if the recording names none. A name that leads elsewhere is no file's.
-std::string tensor_path(const Recording& side, const Leaf& leaf);
+// Compares rows; take gets every call's rows in order.
+Counts compare_rows(const Pair& pair, const std::vector<Row>& rows, const RowOptions& options,
+                    const std::function<void(ResultRow&&)>& take);
 
 }  // namespace msrun::dump_compare

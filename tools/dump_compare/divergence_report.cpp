@@ -7,8 +7,10 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
+#include "kernels/base/exit_code.h"
 #include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -28,11 +30,12 @@ Json number(double value) {
   return std::isnan(value) ? "nan" : "inf";
 }
 
-// "Torch.matmul.0" of "Torch.matmul.0.backward": how msrun names what it checks.
-std::string checked_name(const Recording& side, const Call& call) {
-  const std::string name(side.name(call));
-  if (call.module || call.direction == recordings::Direction::none) return name;
-  return name.substr(0, name.rfind('.'));
+// "Torch.matmul.0" of "Torch.matmul.0.backward": how msrun names what it checks. Nothing for what is no call of an API.
+std::optional<std::string> checked_name(const Recording& side, const Call& call) {
+  using recordings::Direction;
+  if (call.module || (call.direction != Direction::forward && call.direction != Direction::backward)) return {};
+  const std::string_view name = side.name(call);
+  return std::string(name.substr(0, name.rfind('.')));
 }
 
 class Reporter {
@@ -85,18 +88,26 @@ class Reporter {
     return all;
   }
 
-  // Returns what to tell of the calls that were checked.
-  std::vector<std::string> check_suspects() const {
+  // Returns what to tell of the calls that were checked. all_checked: msrun could check each of them.
+  std::vector<std::string> check_suspects(bool& all_checked) const {
     std::vector<std::string> lines;
     const std::string program = own_program("msrun");
+    all_checked = true;
     for (const Finding& finding : divergence_.findings) {
       const Pair& pair = *pairs_[finding.rank].pair;
-      const std::string name = checked_name(pair.target, pair.target.calls[finding.call]);
+      const std::optional<std::string> name = checked_name(pair.target, pair.target.calls[finding.call]);
+      if (!name) {
+        all_checked = false;
+        lines.push_back("Not checked: " + check_line(finding));
+        continue;
+      }
       const std::string output =
           join_path(join_path(folder_, "suspects"), "rank" + std::to_string(pairs_[finding.rank].rank));
-      const int code = run({program, "-api_info", pair.target.path, "--only", name, "-o", output});
-      lines.push_back("Checked " + name + ": msrun ended with exit code " + std::to_string(code) + ", results in " +
-                      output);
+      const int code = run({program, "-api_info", pair.target.path, "--only", *name, "-o", output});
+      const bool checked = code == exit_completed;
+      all_checked = all_checked && checked;
+      lines.push_back((checked ? "Checked " : "Not checked: ") + *name + ": msrun ended with exit code " +
+                      std::to_string(code) + (checked ? ", results in " + output : ", for the reason above"));
     }
     return lines;
   }
@@ -124,7 +135,8 @@ class Reporter {
                        short_number(first.output_gap);
     for (const std::string& scalar : first.scalar_differences) gaps += "; differs: " + scalar;
     if (first.low_confidence) gaps += "; low confidence";
-    return {what, gaps, "To check this call: " + check_line(first)};
+    const bool checkable = checked_name(pair.target, call).has_value();
+    return {what, gaps, (checkable ? "To check this call: " : "") + check_line(first)};
   }
 
   Json finding_json(const Finding& finding) const {
@@ -155,8 +167,14 @@ class Reporter {
 
   std::string check_line(const Finding& finding) const {
     const Recording& target = pairs_[finding.rank].pair->target;
-    return "msrun -api_info " + shell_quoted(target.path) + " --only " +
-           shell_quoted(checked_name(target, target.calls[finding.call]));
+    const Call& call = target.calls[finding.call];
+    const std::optional<std::string> name = checked_name(target, call);
+    if (!name) {
+      return std::string(target.name(call)) +
+             (call.module ? " is a module, of which msrun checks the calls: record level L1 or mix"
+                          : " is no call of an API, which is what msrun checks");
+    }
+    return "msrun -api_info " + shell_quoted(target.path) + " --only " + shell_quoted(*name);
   }
 
   // Runs a program to its end; its output goes where ours does.
@@ -184,7 +202,9 @@ class Reporter {
 
 std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs,
                                                  const std::vector<std::uint64_t>& unread, const Options& options,
-                                                 const std::string& folder, std::string& stamp, std::ostream& out) {
+                                                 const std::string& folder, std::string& stamp, std::ostream& out,
+                                                 bool& all_checked) {
+  all_checked = true;
   const Reporter reporter(pairs, unread, options, folder);
   const ResultPlace place{folder, "first_divergence_"};
   std::vector<NamelessFile> files;
@@ -195,7 +215,7 @@ std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pa
   for (const std::string& line : lines) out << sanitised(line) << '\n';
   out << "The result file path is: " << path << ".\n" << std::flush;
   if (options.check_suspects) {
-    for (const std::string& line : reporter.check_suspects()) {
+    for (const std::string& line : reporter.check_suspects(all_checked)) {
       out << sanitised(line) << '\n';
       lines.push_back(line);
     }

@@ -18,10 +18,11 @@ struct RankPair {
 };
 
 // Searches, writes first_divergence_<stamp>.json to the folder and lines to out; with check_suspects it runs msrun on
-// the calls it names. unread: ranks that take no part because they could not be read. The stamp becomes one that is
-// free. Returns the lines. Throws WriteError.
+// the calls it names, and all_checked says whether each of them could be checked. unread: ranks that take no part
+// because they could not be read. The stamp becomes one that is free. Returns the lines. Throws WriteError.
 std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs,
                                                  const std::vector<std::uint64_t>& unread, const Options& options,
-                                                 const std::string& folder, std::string& stamp, std::ostream& out);
+                                                 const std::string& folder, std::string& stamp, std::ostream& out,
+                                                 bool& all_checked);
 
 }  // namespace msrun::dump_compare

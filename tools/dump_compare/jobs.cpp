@@ -47,7 +47,11 @@ class Finder {
     }
     const bool folder = fs::is_directory(target);
     if (folder != fs::is_directory(golden)) {
-      throw UserError("The target_path and golden_path need to be of the same type.");
+      const auto what = [](const std::string& path, bool is_folder) {
+        return path + (is_folder ? " is a folder" : " is a file");
+      };
+      throw UserError("The target_path and golden_path need to be of the same type: " + what(target, folder) + ", " +
+                      what(golden, !folder) + ".");
     }
     if (!folder) {
       if (options_.ranks) throw UserError("--rank applies to folders of ranks, not to a single file");

@@ -15,7 +15,7 @@
 namespace msrun::dump_compare {
 namespace {
 
-using nlohmann::json;
+using Warn = std::function<void(const std::string&)>;
 
 constexpr std::uint64_t max_mapping_bytes = std::uint64_t{64} << 20;
 
@@ -79,10 +79,35 @@ std::string read_text(const std::string& path) {
   }
 }
 
-json parse(const std::string& name, std::string_view text) {
+YamlNode parse(const std::string& name, std::string_view text) {
   std::vector<std::string> repeated;
-  return parse_yaml(name, text, repeated);
+  return parse_yaml_in_order(name, text, repeated);
 }
+
+// Tells of entries that name nothing, the first of them one by one.
+class Unmatched {
+ public:
+  Unmatched(std::string file, const Warn& warn) : file_(std::move(file)), warn_(warn) {}
+  ~Unmatched() {
+    if (count_ > most_told) {
+      warn_(file_ + ": " + std::to_string(count_ - most_told) + " more names match nothing.");
+    }
+  }
+  Unmatched(const Unmatched&) = delete;
+  Unmatched& operator=(const Unmatched&) = delete;
+
+  void add(std::size_t line, const std::string& name, const char* what, const Recording& side) {
+    if (++count_ > most_told) return;
+    warn_(file_ + ", line " + std::to_string(line) + ": " + bounded(name) + " is no " + what + " of " + side.path +
+          "; the entry matches nothing.");
+  }
+
+ private:
+  static constexpr std::size_t most_told = 10;
+  const std::string file_;
+  const Warn& warn_;
+  std::size_t count_ = 0;
+};
 
 // First two parts of a name, and the rest with its dot.
 std::pair<std::string, std::string> split_api(const std::string& name) {
@@ -92,9 +117,15 @@ std::pair<std::string, std::string> split_api(const std::string& name) {
   return {name.substr(0, second), name.substr(second)};
 }
 
-using GoldenApis = std::unordered_set<std::string>;
+using Apis = std::unordered_set<std::string>;
 
-std::string golden_api(const std::string& api, const GoldenApis& golden) {
+Apis apis_of(const Recording& side) {
+  Apis apis;
+  for (const Call& call : side.calls) apis.insert(split_api(std::string(side.name(call))).first);
+  return apis;
+}
+
+std::string golden_api(const std::string& api, const Apis& golden) {
   const std::size_t dot = api.find('.');
   if (dot == std::string::npos) return api;
   const std::string type = api.substr(0, dot);
@@ -110,7 +141,7 @@ std::string golden_api(const std::string& api, const GoldenApis& golden) {
 }
 
 std::optional<std::string> map_by_api(const std::string& name, const std::vector<ApiMapping>& entries,
-                                      const GoldenApis& golden) {
+                                      const Apis& golden) {
   const auto [api, rest] = split_api(name);
   const auto entry = std::ranges::find(entries, api, &ApiMapping::target_api);
   if (entry == entries.end()) return golden_api(api, golden) + rest;
@@ -118,18 +149,26 @@ std::optional<std::string> map_by_api(const std::string& name, const std::vector
     const std::size_t at = rest.find(part.target);
     if (at == std::string::npos) continue;
     const std::size_t begin = at + part.target.size();
-    const std::size_t end = std::min(rest.find('.', begin), rest.size());
-    const auto index = parse_number<std::int64_t>(std::string_view(rest).substr(begin, end - begin));
-    const auto place = std::ranges::find_if(part.places, [&](const auto& p) { return index && p.first == *index; });
-    if (place == part.places.end()) return std::nullopt;
-    return entry->golden_api + rest.substr(0, begin) + std::to_string(place->second) + rest.substr(end);
+    const std::string_view argument = std::string_view(rest).substr(begin);
+    for (const auto& [from, to] : part.places) {
+      // What is below a listed argument goes with it.
+      if (!argument.starts_with(from)) continue;
+      const std::string_view below = argument.substr(from.size());
+      if (below.empty() || below.front() == '.')
+        return entry->golden_api + rest.substr(0, begin) + to + std::string(below);
+    }
+    return std::nullopt;
   }
   return std::nullopt;
 }
 
-using NamePairs = std::vector<std::pair<std::string, std::string>>;
+using NamePairs = std::vector<NamePair>;
 
-std::optional<std::string> map_by_cell(std::string name, const NamePairs& pairs) {
+// used, if it is not nullptr, says of each pair whether a cell has its name.
+std::optional<std::string> map_by_cell(std::string name, const NamePairs& pairs, std::vector<bool>* used) {
+  const auto use = [&](const NamePair& pair) {
+    if (used != nullptr) (*used)[static_cast<std::size_t>(&pair - pairs.data())] = true;
+  };
   std::size_t end = std::string::npos;
   for (const char* word : {".forward.", ".backward.", ".parameters_grad."}) end = std::min(end, name.find(word));
   if (end == std::string::npos) return std::nullopt;
@@ -140,100 +179,205 @@ std::optional<std::string> map_by_cell(std::string name, const NamePairs& pairs)
   const std::size_t begin = name.find('.') + 1;
   if (begin == 0 || begin > end) return name;
   std::string cell = name.substr(begin, end - begin);
-  const auto whole = std::ranges::find(pairs, cell, &NamePairs::value_type::first);
+  const auto whole = std::ranges::find(pairs, cell, &NamePair::from);
   if (whole != pairs.end()) {
-    cell = whole->second;
+    cell = whole->to;
+    use(*whole);
   } else {
-    for (const auto& [from, to] : pairs) {
-      const std::size_t at = from.empty() ? std::string::npos : cell.find(from);
-      if (at != std::string::npos) cell.replace(at, from.size(), to);
+    for (const NamePair& pair : pairs) {
+      const std::size_t at = pair.from.empty() ? std::string::npos : cell.find(pair.from);
+      if (at == std::string::npos) continue;
+      cell.replace(at, pair.from.size(), pair.to);
+      use(pair);
     }
   }
   return name.substr(0, begin) + cell + name.substr(end);
 }
 
-std::optional<std::int64_t> api_place(const json& value) {
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  return std::nullopt;
+const YamlNode* member(const YamlNode& object, const std::string& key) {
+  const auto found = std::ranges::find(object.members, key, &std::pair<std::string, YamlNode>::first);
+  return found == object.members.end() ? nullptr : &found->second;
 }
 
-std::optional<ApiMapping> api_entry(const json& object, const std::function<void(const std::string&)>& warn) {
+// Of an argument or a result: "0", "1.0", "weight".
+std::string place_text(const YamlNode& node) {
+  return node.value.is_string() ? node.value.get<std::string>() : node.value.dump();
+}
+
+std::optional<ApiMapping> api_entry(const YamlNode& object, const std::string& file, const Warn& warn) {
   const auto text = [&](const char* key) {
-    return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>()
-                                                                                 : std::string();
+    const YamlNode* const found = member(object, key);
+    return found != nullptr && found->value.is_string() ? found->value.get<std::string>() : std::string();
   };
   ApiMapping entry;
   entry.target_api = text("ms_api");
   entry.golden_api = text("pt_api");
-  if (entry.target_api.empty() || entry.golden_api.empty()) return std::nullopt;
+  entry.line = object.line;
+  const std::string place = file + ", line " + std::to_string(object.line) + ": ";
+  if (entry.target_api.empty() || entry.golden_api.empty()) {
+    warn(place + "an entry needs ms_api and pt_api; it is left out.");
+    return std::nullopt;
+  }
   constexpr auto parts = std::to_array<std::pair<const char*, const char*>>({{"args", ".input."},
                                                                              {"outputs", ".output."},
                                                                              {"output", ".output."},
                                                                              {"parameters", ".parameters."},
                                                                              {"parameters_grad", ".parameters_grad."}});
   for (const auto& [key, name] : parts) {
-    const std::string mine = std::string("ms_") + key;
-    const std::string theirs = std::string("pt_") + key;
-    if (!object.contains(mine) || !object.contains(theirs)) continue;
-    const json& from = object[mine];
-    const json& to = object[theirs];
-    if (!from.is_array() || !to.is_array() || from.size() != to.size()) {
-      warn("The user-defined mapping table is incorrect, make sure that the number of parameters is equal");
+    const YamlNode* const from = member(object, std::string("ms_") + key);
+    const YamlNode* const to = member(object, std::string("pt_") + key);
+    if (from == nullptr && to == nullptr) continue;
+    const std::size_t count = from == nullptr ? 0 : from->items.size();
+    if (count != (to == nullptr ? 0 : to->items.size())) {
+      warn(place +
+           "The user-defined mapping table is incorrect, make sure that the number of parameters is equal (ms_" + key +
+           ", pt_" + key + " of " + bounded(entry.target_api) + ")");
       return std::nullopt;
     }
     ApiMapping::Part part{name, {}};
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      const auto target = api_place(from[i]);
-      const auto golden = api_place(to[i]);
-      if (target && golden) part.places.push_back({*target, *golden});
-    }
+    for (std::size_t i = 0; i < count; ++i)
+      part.places.emplace_back(place_text(from->items[i]), place_text(to->items[i]));
     entry.parts.push_back(std::move(part));
   }
   return entry;
 }
 
-NameMap by_api(const Pair& pair, const std::string& file, const std::function<void(const std::string&)>& warn) {
+NameMap by_api(const Pair& pair, const std::string& file, const Warn& warn) {
   if (!pair.mindspore) throw UserError("Argument -am is not supported in PyTorch framework");
-  auto golden = std::make_shared<GoldenApis>();
-  for (const Call& call : pair.golden.calls) golden->insert(std::string(pair.golden.text(call.base)));
+  const auto golden = std::make_shared<const Apis>(apis_of(pair.golden));
   auto entries = std::make_shared<std::vector<ApiMapping>>();
   if (!file.empty()) *entries = parse_api_mapping(file, read_text(file), warn);
-  return {false, [golden, entries](const std::string& name) { return map_by_api(name, *entries, *golden); }};
+  const Apis mine = entries->empty() ? Apis() : apis_of(pair.target);
+  Unmatched unmatched(file, warn);
+  std::erase_if(*entries, [&](const ApiMapping& entry) {
+    const bool there = mine.contains(entry.target_api);
+    if (!there) unmatched.add(entry.line, entry.target_api, "API", pair.target);
+    if (there && !golden->contains(entry.golden_api)) unmatched.add(entry.line, entry.golden_api, "API", pair.golden);
+    return !there || !golden->contains(entry.golden_api);
+  });
+  return {false, [golden, entries](const std::string& name) { return map_by_api(name, *entries, *golden); }, {}};
 }
 
-NameMap by_layer(const Pair& pair, const std::string& file) {
+NameMap by_cell(const Pair& pair, const std::string& file, const Warn& warn) {
+  auto pairs = std::make_shared<NamePairs>();
+  if (!file.empty()) *pairs = parse_name_pairs(file, read_text(file));
+  std::vector<bool> used(pairs->size());
+  for (const Call& call : pair.target.calls) {
+    if (!pairs->empty()) map_by_cell(std::string(pair.target.name(call)) + ".", *pairs, &used);
+  }
+  Unmatched unmatched(file, warn);
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) unmatched.add((*pairs)[i].line, (*pairs)[i].from, "cell", pair.target);
+  }
+  return {false, [pairs](const std::string& name) { return map_by_cell(name, *pairs, nullptr); }, {}};
+}
+
+NameMap by_data(const Pair& pair, const std::string& file, const Warn& warn) {
+  const NamePairs listed = parse_name_pairs(file, read_text(file));
+  auto pairs = std::make_shared<std::unordered_map<std::string, std::string>>();
+  std::unordered_set<std::string_view> mine;  // names that no row was seen to have
+  std::unordered_set<std::string_view> theirs;
+  for (const NamePair& each : listed) {
+    (*pairs)[each.from] = each.to;
+    mine.insert(each.from);
+    theirs.insert(each.to);
+  }
+  const auto strike_out = [](const Recording& side, std::unordered_set<std::string_view>& names) {
+    std::string name;
+    for (const Call& call : side.calls) {
+      for (std::uint32_t leaf = call.leaves; leaf < call.leaf_end && !names.empty(); ++leaf) {
+        side.set_row_key(name, call, side.leaves[leaf], false);
+        names.erase(name);
+      }
+    }
+  };
+  strike_out(pair.target, mine);
+  strike_out(pair.golden, theirs);
+  Unmatched unmatched(file, warn);
+  for (const NamePair& each : listed) {
+    if (mine.contains(each.from)) {
+      unmatched.add(each.line, each.from, "row", pair.target);
+    } else if (theirs.contains(each.to)) {
+      unmatched.add(each.line, each.to, "row", pair.golden);
+    }
+  }
+  return {true,
+          [pairs](const std::string& name) -> std::optional<std::string> {
+            const auto found = pairs->find(name);
+            return found == pairs->end() ? name : found->second;
+          },
+          {}};
+}
+
+// A text as PyYAML writes it for a key or a value.
+std::string yaml_text(const std::string& text) {
+  const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '/';
+  });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// The rows of the target that are mapped, in their order, as a data mapping file.
+std::string listed_rows(const Recording& side,
+                        const std::unordered_map<std::string, std::optional<std::string>>& pairs) {
+  constexpr std::size_t longest_simple_key = 127;
+  std::string text;
+  for (const Call& call : side.calls) {
+    for (std::uint32_t leaf = call.leaves; leaf < call.leaf_end; ++leaf) {
+      const std::string name = side.row_name(call, side.leaves[leaf]);
+      const auto found = pairs.find(name);
+      if (found == pairs.end()) continue;
+      const std::string key = yaml_text(name);
+      text += key.size() > longest_simple_key ? "? " + key + "\n: " : key + ": ";
+      text += yaml_text(found->second.value_or("N/A")) + "\n";
+    }
+  }
+  return text.empty() ? "{}\n" : text;
+}
+
+NameMap by_layer(const Pair& pair, const std::string& file, const Warn& warn) {
+  std::vector<recordings::UnusedLayerRule> unused;
   auto pairs = std::make_shared<std::unordered_map<std::string, std::optional<std::string>>>(
-      recordings::map_rows_by_layer(pair.target, pair.golden, read_text(file), file));
-  return {true, [pairs](const std::string& name) -> std::optional<std::string> {
+      recordings::map_rows_by_layer(pair.target, pair.golden, file.empty() ? "" : read_text(file), file, unused));
+  Unmatched unmatched(file, warn);
+  for (const recordings::UnusedLayerRule& rule : unused) unmatched.add(rule.line, rule.name, "layer", pair.target);
+  return {true,
+          [pairs](const std::string& name) -> std::optional<std::string> {
             const auto found = pairs->find(name);
             return found == pairs->end() ? std::optional(name) : found->second;
-          }};
+          },
+          listed_rows(pair.target, *pairs)};
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> parse_name_pairs(const std::string& name, std::string_view text) {
-  const json document = parse(name, text);
-  if (document.is_null()) return {};
+std::vector<NamePair> parse_name_pairs(const std::string& name, std::string_view text) {
+  const YamlNode document = parse(name, text);
+  if (document.value.is_null()) return {};
   if (!document.is_object()) throw UserError("The mapping file " + name + " is no object of names.");
   NamePairs pairs;
-  for (const auto& [key, value] : document.items()) {
-    if (!value.is_string())
-      throw UserError("The mapping file " + name + ": the value of " + bounded(key) + " is no name.");
-    pairs.emplace_back(key, value.get<std::string>());
+  for (const auto& [key, value] : document.members) {
+    if (!value.value.is_string()) {
+      throw UserError("The mapping file " + name + ", line " + std::to_string(value.line) + ": the value of " +
+                      bounded(key) + " is no name.");
+    }
+    pairs.push_back({key, value.value.get<std::string>(), value.line});
   }
   return pairs;
 }
 
-std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_view text,
-                                          const std::function<void(const std::string&)>& warn) {
-  const json document = parse(name, text);
+std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_view text, const Warn& warn) {
+  const YamlNode document = parse(name, text);
   std::vector<ApiMapping> entries;
-  const auto add = [&](const json& object) {
-    if (std::optional<ApiMapping> entry = api_entry(object, warn)) entries.push_back(std::move(*entry));
+  const auto add = [&](const YamlNode& object) {
+    if (std::optional<ApiMapping> entry = api_entry(object, name, warn)) entries.push_back(std::move(*entry));
   };
-  if (document.is_array()) {
-    for (const json& object : document) add(object);
+  if (document.is_list()) {
+    for (const YamlNode& object : document.items) add(object);
   } else if (document.is_object()) {
     add(document);
   } else {
@@ -242,22 +386,12 @@ std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_v
   return entries;
 }
 
-std::optional<NameMap> name_map(const Pair& pair, const MappingFiles& mapping, bool compat,
-                                const std::function<void(const std::string&)>& warn) {
-  if (!mapping.layer.empty() && (pair.mindspore || !compat)) return by_layer(pair, mapping.layer);
-  if (!mapping.data.empty()) {
-    auto pairs = std::make_shared<std::unordered_map<std::string, std::string>>();
-    for (auto& [from, to] : parse_name_pairs(mapping.data, read_text(mapping.data))) (*pairs)[from] = to;
-    return NameMap{true, [pairs](const std::string& name) -> std::optional<std::string> {
-                     const auto found = pairs->find(name);
-                     return found == pairs->end() ? name : found->second;
-                   }};
-  }
+std::optional<NameMap> name_map(const Pair& pair, const MappingFiles& mapping, bool compat, const Warn& warn) {
+  if (mapping.layer && (pair.mindspore || !compat)) return by_layer(pair, *mapping.layer, warn);
+  if (!mapping.data.empty()) return by_data(pair, mapping.data, warn);
   if (mapping.api) return by_api(pair, *mapping.api, warn);
   if (!mapping.cell) return std::nullopt;
-  auto pairs = std::make_shared<NamePairs>();
-  if (!mapping.cell->empty()) *pairs = parse_name_pairs(*mapping.cell, read_text(*mapping.cell));
-  return NameMap{false, [pairs](const std::string& name) { return map_by_cell(name, *pairs); }};
+  return by_cell(pair, *mapping.cell, warn);
 }
 
 }  // namespace msrun::dump_compare

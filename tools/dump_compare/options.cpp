@@ -33,8 +33,14 @@ constexpr auto matching = std::to_array<Option>({
      "YAML: name.Class of a target cell, of the golden one; without FILE only Cell to Module", Takes::optional_value},
     {"--api_mapping, -am [FILE]", "MindSpore's names of APIs to PyTorch's, by the built-in table or by FILE (YAML)",
      Takes::optional_value},
-    {"--layer_mapping, -lm FILE", "YAML: names of layers that differ, by the class of the layer they are in",
+    {"--layer_mapping, -lm [FILE]", "YAML: names of layers that differ, by the class of the layer they are in",
+     Takes::optional_value},
+});
+
+constexpr auto tensors = std::to_array<Option>({
+    {"--right-matmul FILE", "YAML: matrices that tensors of either side are multiplied with before they are compared",
      Takes::one_value},
+    {"--is_print_compare_log, -tensor_log", "a line before and after each row"},
 });
 
 constexpr auto divergence = std::to_array<Option>({
@@ -54,7 +60,6 @@ constexpr auto report = std::to_array<Option>({
 
 constexpr auto running = std::to_array<Option>({
     {"--threads N", "default: one for each processor", Takes::one_value},
-    {"--is_print_compare_log, -tensor_log", "accepted because msProbe's command line has it"},
     {"-s, --stack_mode", "accepted because older command lines have it"},
     {"--consistent_check", "not supported"},
     {"--backend NAME", "not supported", Takes::one_value},
@@ -71,15 +76,15 @@ CommandDescription description() {
                        {{"dump_compare -tp npu/dump.json -gp gpu/dump.json -o out", "a table of two recordings"},
                         {"dump_compare -tp npu/step0 -gp gpu/step0 -o out --first-divergence --html",
                          "all ranks, and where they part first"}}}};
-  command.groups = {{"Recordings", dumps},
-                    {"Matching", matching},
-                    {"First divergence", divergence},
-                    {"Results", report},
-                    {"Running", running}};
+  command.groups = {{"Recordings", dumps}, {"Matching", matching},
+                    {"Tensors", tensors},  {"First divergence", divergence},
+                    {"Results", report},   {"Running", running}};
   command.exit_meanings = {
       {exit_completed, "compared, whatever the results"},
       {exit_fail_on, "compared, and --fail-on is met; or nothing could be compared"},
-      {exit_usage, "wrong usage, input (be it of one rank) that cannot be compared, or results that cannot be written"},
+      {exit_usage,
+       "wrong usage, input (be it of one rank) that cannot be compared, results that cannot be written, or a suspect "
+       "that --check-suspects could not check"},
       {exit_internal, "internal error"},
   };
   return command;
@@ -108,6 +113,8 @@ void read_input_file(const std::string& path, Options& options) {
   options.target_path = text("npu_path");
   options.golden_path = text("bench_path");
   options.stack_path = text("stack_path");
+  options.log_rows =
+      !object.is_object() || !object.contains("is_print_compare_log") || object["is_print_compare_log"] != false;
   if (options.target_path.empty() || options.golden_path.empty()) {
     throw UserError("The file " + path + " needs npu_path and bench_path.");
   }
@@ -124,11 +131,11 @@ void read_matching(const Arguments& arguments, Options& options) {
   MappingFiles& mapping = options.mapping;
   mapping.fuzzy = arguments.given("fuzzy_match");
   if (arguments.given("data_mapping")) mapping.data = filled(arguments, "data_mapping");
-  if (arguments.given("layer_mapping")) mapping.layer = filled(arguments, "layer_mapping");
+  if (arguments.given("layer_mapping")) mapping.layer = arguments.text("layer_mapping");
   if (arguments.given("cell_mapping")) mapping.cell = arguments.text("cell_mapping");
   if (arguments.given("api_mapping")) mapping.api = arguments.text("api_mapping");
   const int given = static_cast<int>(mapping.fuzzy) + static_cast<int>(!mapping.data.empty()) +
-                    static_cast<int>(!mapping.layer.empty()) + static_cast<int>(mapping.cell.has_value()) +
+                    static_cast<int>(mapping.layer.has_value()) + static_cast<int>(mapping.cell.has_value()) +
                     static_cast<int>(mapping.api.has_value());
   if (given > 1 && !options.compat) throw UserError("only one of -fm, -dm, -cm, -am and -lm can be given");
 }
@@ -153,14 +160,18 @@ Options options_from(const Arguments& arguments) {
     options.golden_path = filled(arguments, "golden_path");
   }
   options.compat = arguments.choice("compat", false, {{"msprobe", true}});
+  if (arguments.given("right-matmul")) options.right_matmul = filled(arguments, "right-matmul");
   read_matching(arguments, options);
   if (arguments.given("output_path")) options.output_path = arguments.text("output_path", options.output_path);
   options.xlsx = arguments.given("xlsx");
   options.html = arguments.given("html");
   options.check_suspects = arguments.given("check-suspects");
+  if (options.check_suspects && options.compat) {
+    throw UserError("--check-suspects does not go with --compat msprobe, which searches as msProbe does");
+  }
   options.first_divergence = arguments.given("first-divergence") || options.check_suspects;
   options.pair_by_order = arguments.given("pair-by-order") || options.compat;
-  options.log_rows = arguments.given("is_print_compare_log");
+  options.log_rows = options.log_rows || arguments.given("is_print_compare_log");
   if (arguments.given("tolerance")) {
     const auto factor = parse_number<double>(arguments.text("tolerance"));
     if (!factor || !(*factor > 0) || std::isinf(*factor)) {

@@ -17,6 +17,7 @@ struct Options {
   std::string golden_path;
   std::string stack_path;  // of -i; empty: beside the target's dump.json
   std::string output_path = "./output";
+  std::string right_matmul;  // file of matrices; empty: none
   MappingFiles mapping;
   bool compat = false;  // as msProbe, cell by cell
   bool xlsx = false;

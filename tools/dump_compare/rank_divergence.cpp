@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <string_view>
 #include <unordered_set>
@@ -35,6 +36,10 @@ constexpr double times_backward_output = 2;
 constexpr double backward_calls_a_step = 16;
 constexpr double most_steps = 3;
 
+// Gradients that are added up are looked for among so many calls, and so many of them.
+constexpr std::uint32_t summand_distance = 64;
+constexpr std::size_t most_summands = 8;
+
 constexpr auto copies = std::to_array<std::string_view>({"contiguous", "view", "reshape", "to", "clone"});
 constexpr auto random_words = std::to_array<std::string_view>(
     {"rand", "normal_", "normal", "bernoulli", "multinomial", "uniform_", "exponential_", "randperm"});
@@ -64,6 +69,13 @@ RankDivergence::RankDivergence(std::size_t rank, const Pair& pair, double tolera
       checksums_(pair.mode == Mode::md5),
       alignment_(recordings::align(pair.target, pair.golden, checksums_)) {
   const auto calls = static_cast<std::uint32_t>(pair.target.calls.size());
+  if (pair.mode == Mode::tensor) {
+    call_of_.resize(pair.target.leaves.size());
+    for (std::uint32_t call = 0; call < calls; ++call) {
+      const Call& of = pair.target.calls[call];
+      std::fill(call_of_.begin() + of.leaves, call_of_.begin() + of.leaf_end, call);
+    }
+  }
   states_.resize(calls);
   limits_.resize(calls);
   std::uint32_t backward_calls = 0;
@@ -98,11 +110,17 @@ bool RankDivergence::comparable() const {
   return 2 * summary().aligned >= smaller && smaller > 0;
 }
 
+TensorGap RankDivergence::gap_of_files(std::uint32_t mine, std::uint32_t theirs) const {
+  const Call& call = pair_.target.calls[call_of_[mine]];
+  return gap_of_tensor_files(target_file(pair_.target, call, pair_.target.leaves[mine], pair_.factors),
+                             golden_file(pair_.golden, pair_.golden.leaves[theirs], pair_.factors));
+}
+
 Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs) const {
   const Leaf& target = pair_.target.leaves[mine];
   const Leaf& golden = pair_.golden.leaves[theirs];
   if (pair_.mode == Mode::tensor && target.data_name != 0 && golden.data_name != 0) {
-    const TensorGap files = gap_of_tensor_files(tensor_path(pair_.target, target), tensor_path(pair_.golden, golden));
+    const TensorGap files = gap_of_files(mine, theirs);
     if (files.readable) return {files.same_shape, files.gap, 0};
   }
   return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_);
@@ -114,7 +132,7 @@ bool RankDivergence::has_values(std::uint32_t mine, std::uint32_t theirs) const 
   if (pair_.target.task == "structure") return true;
   if (checksums_) return target.recorded_md5 && golden.recorded_md5;
   if (pair_.mode == Mode::tensor && target.data_name != 0 && golden.data_name != 0) {
-    if (gap_of_tensor_files(tensor_path(pair_.target, target), tensor_path(pair_.golden, golden)).readable) return true;
+    if (gap_of_files(mine, theirs).readable) return true;
   }
   const auto has_number = [](const Leaf& leaf) { return std::ranges::any_of(leaf.statistics, &Value::is_number); };
   return has_number(target) && has_number(golden);
@@ -224,6 +242,10 @@ void RankDivergence::find_producers() {
       const std::uint64_t content = recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_);
       if (content != 0) producers_[content].push_back(call);
     }
+    for (const std::uint32_t leaf : inputs_of(pair_.target, pair_.target.calls[call])) {
+      const std::uint64_t content = recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_);
+      if (content != 0) readers_[content].push_back(call);
+    }
   }
 }
 
@@ -234,15 +256,67 @@ std::uint32_t RankDivergence::producer_of(std::uint32_t leaf, std::uint32_t befo
   return behind == found->second.begin() ? no_place : *(behind - 1);
 }
 
+bool RankDivergence::is_read_between(std::uint32_t leaf, std::uint32_t after, std::uint32_t before) const {
+  const auto found = readers_.find(recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_));
+  if (found == readers_.end()) return false;
+  const auto next = std::ranges::upper_bound(found->second, after);
+  return next != found->second.end() && *next < before;
+}
+
+// Gradients that meet are added up by no recorded call. They are outputs that nobody reads, and their means add up.
+std::uint32_t RankDivergence::summand_of(std::uint32_t leaf, std::uint32_t before) const {
+  const Recording& side = pair_.target;
+  const Leaf& sum = side.leaves[leaf];
+  const std::int64_t elements = recordings::elements_of(side.text(sum.shape));
+  if (elements <= 0 || !sum.statistics[recordings::mean_value].is_number()) return no_place;
+  const double root = std::sqrt(static_cast<double>(elements));
+  const auto mean_of = [&](const Leaf& of) { return of.statistics[recordings::mean_value].number(); };
+  const auto size_of = [&](const Leaf& of) { return of.statistics[recordings::norm_value].number() / root; };
+  std::vector<std::pair<std::uint32_t, const Leaf*>> parts;
+  const std::uint32_t first = before > summand_distance ? before - summand_distance : 0;
+  for (std::uint32_t call = before; call-- > first && parts.size() < most_summands;) {
+    if (side.calls[call].direction != Direction::backward) continue;
+    for (const std::uint32_t output : recordings::tensors_of(side, side.calls[call], State::output)) {
+      const Leaf& part = side.leaves[output];
+      if (part.shape != sum.shape || !part.statistics[recordings::mean_value].is_number()) continue;
+      if (!is_read_between(output, call, before + 1)) parts.emplace_back(call, &part);
+    }
+  }
+  const double unit = recordings::is_half(side, sum) ? 0x1p-9 : 0x1p-24;
+  std::uint32_t found = no_place;
+  std::size_t fewest = most_summands + 1;
+  for (std::uint32_t chosen = 1; chosen < 1U << parts.size(); ++chosen) {
+    const auto count = static_cast<std::size_t>(std::popcount(chosen));
+    if (count < 2 || count >= fewest) continue;
+    double mean = 0;
+    double allowed = size_of(sum);
+    std::uint32_t foreign = no_place;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if ((chosen >> i & 1U) == 0) continue;
+      mean += mean_of(*parts[i].second);
+      allowed += size_of(*parts[i].second);
+      if (is_foreign(parts[i].first)) foreign = parts[i].first;
+    }
+    if (!(std::abs(mean - mean_of(sum)) <= 4 * unit * allowed)) continue;
+    fewest = count;
+    found = foreign;
+  }
+  return found;
+}
+
 // Without golden outputs of its own, or renamed and with other ones.
 bool RankDivergence::is_foreign(std::uint32_t call) const {
   if (alignment_.how[call] == How::alone) return true;
   return alignment_.how[call] == How::renamed && states_[call].output_gap > limits_[call].output;
 }
 
+bool RankDivergence::is_copy(std::uint32_t call) const {
+  return std::ranges::find(copies, api_name(pair_.target, pair_.target.calls[call])) != copies.end();
+}
+
 bool RankDivergence::copies_wrongly(std::uint32_t call, double limit) const {
   const Call& of = pair_.target.calls[call];
-  if (std::ranges::find(copies, api_name(pair_.target, of)) == copies.end()) return false;
+  if (!is_copy(call)) return false;
   const std::vector<std::uint32_t> inputs = recordings::tensors_of(pair_.target, of, State::input);
   const std::vector<std::uint32_t> outputs = recordings::tensors_of(pair_.target, of, State::output);
   if (inputs.empty() || outputs.empty()) return false;
@@ -271,6 +345,7 @@ std::optional<Finding> RankDivergence::region_behind(std::uint32_t producer, std
   std::uint32_t first = producer;
   double input_gap = 0;
   bool copied_wrongly = false;
+  bool from_nowhere = false;  // some input is made by no recorded call
   while (!open.empty()) {
     const std::uint32_t call = open.back();
     open.pop_back();
@@ -280,7 +355,10 @@ std::optional<Finding> RankDivergence::region_behind(std::uint32_t producer, std
     if (!copied_wrongly) first = std::min(first, call);
     for (const std::uint32_t input : inputs_of(pair_.target, pair_.target.calls[call])) {
       const std::uint32_t source = producer_of(input, call);
-      if (source == no_place) continue;
+      if (source == no_place) {
+        from_nowhere = true;
+        continue;
+      }
       if (is_foreign(source)) {
         if (seen.insert(source).second) open.push_back(source);
         continue;
@@ -291,6 +369,10 @@ std::optional<Finding> RankDivergence::region_behind(std::uint32_t producer, std
       input_gap = std::max(input_gap, states_[source].output_gap);
     }
   }
+  // Copies of a gradient that was added up are as right as that.
+  const bool backward = pair_.target.calls[reader].direction == Direction::backward;
+  const bool only_copies = std::ranges::all_of(seen, [&](std::uint32_t call) { return is_copy(call); });
+  if (backward && from_nowhere && only_copies && !copied_wrongly) return std::nullopt;
   Finding finding = finding_of(first, FindingKind::region);
   finding.golden_call = golden_of_region(first);
   finding.input_gap = input_gap;
@@ -307,11 +389,12 @@ std::optional<Finding> RankDivergence::origin_of(std::uint32_t call) const {
   for (std::size_t i = 0; i < std::min(inputs.size(), golden_inputs.size()); ++i) {
     const Gap found = gap(inputs[i], golden_inputs[i]);
     if (found.comparable && found.gap <= limits_[call].output) continue;
-    const std::uint32_t producer = producer_of(inputs[i], call);
+    const bool backward = mine.direction == Direction::backward;
+    std::uint32_t producer = producer_of(inputs[i], call);
+    if (producer == no_place && backward) producer = summand_of(inputs[i], call);
     std::optional<Finding> finding;
     if (producer == no_place) {
-      // Gradients are added up by no recorded call.
-      if (mine.direction == Direction::backward) continue;
+      if (backward) continue;
       finding = finding_of(call, FindingKind::source);
       finding->input_gap = finding->output_gap = found.gap;
       finding->leaf = pair_.target.row_name(mine, pair_.target.leaves[inputs[i]]);

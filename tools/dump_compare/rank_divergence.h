@@ -46,6 +46,7 @@ class RankDivergence {
     bool half;
   };
 
+  TensorGap gap_of_files(std::uint32_t mine, std::uint32_t theirs) const;
   recordings::Gap gap(std::uint32_t mine, std::uint32_t theirs) const;
   // Whether there is anything by which two tensors of aligned calls can be told apart.
   bool has_values(std::uint32_t mine, std::uint32_t theirs) const;
@@ -56,7 +57,12 @@ class RankDivergence {
   bool is_random(std::uint32_t call) const;
   void find_producers();
   std::uint32_t producer_of(std::uint32_t leaf, std::uint32_t before) const;
+  // Whether a call behind the one and before the other reads what is in the leaf.
+  bool is_read_between(std::uint32_t leaf, std::uint32_t after, std::uint32_t before) const;
+  // A foreign call whose output is part of the gradient that a backward call reads; no_place if there is none.
+  std::uint32_t summand_of(std::uint32_t leaf, std::uint32_t before) const;
   bool is_foreign(std::uint32_t call) const;
+  bool is_copy(std::uint32_t call) const;
   // What the disagreeing inputs of an aligned call come from: a wrong region, or data that differ.
   std::optional<Finding> origin_of(std::uint32_t call) const;
   std::optional<Finding> region_behind(std::uint32_t producer, std::uint32_t reader, double gap) const;
@@ -67,10 +73,12 @@ class RankDivergence {
   const Pair& pair_;
   const double tolerance_;
   const bool checksums_;
+  std::vector<std::uint32_t> call_of_;  // of each leaf of the target; in tensor mode
   recordings::Alignment alignment_;
   std::vector<CallState> states_;
   std::vector<Limits> limits_;
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> producers_;  // calls by the content of an output
+  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> readers_;    // by that of an input
 };
 
 }  // namespace msrun::dump_compare

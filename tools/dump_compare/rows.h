@@ -40,6 +40,7 @@ struct NameMap {
   // Keys of the golden side are real names (a data mapping), not renumbered ones.
   bool real_names = false;
   std::function<std::optional<std::string>(const std::string& name)> map;
+  std::string listed;  // of a layer mapping: all rows that it maps, as the text of a data mapping file
 };
 
 // Whether msProbe compares the calls at all; the others are those that it drops without a word.

@@ -187,6 +187,11 @@ ResultRow RowMaker::make(const ComparedRow& compared, bool first_of_call, bool f
     result.add(lines == nullptr ? not_there : python_list(*lines));
   }
   if (mode_ == Mode::tensor) {
+    if (row.target != no_place && row.golden == no_place) result.metric_message = "Bench api/module unmatched.";
+    for (const MetricMessage& message : compared.metrics.messages) {
+      if (!result.metric_message.empty()) result.metric_message += ' ';
+      result.metric_message += message.text;
+    }
     const auto file = [&](const Recording& side, const Leaf* leaf) -> std::string {
       if (leaf == nullptr) return not_there;
       return leaf->data_name == 0 ? "-1" : std::string(side.text(leaf->data_name));

@@ -22,7 +22,8 @@ struct ResultRow {
   Level level = Level::pass;
   std::uint32_t call = no_place;  // of the target, or else of the golden side
   bool golden_only = false;
-  bool compared = false;  // both sides have values
+  bool compared = false;       // both sides have values
+  std::string metric_message;  // tensor mode: what the metrics say, one text
 
   void add(std::string_view cell, CellKind kind = CellKind::text);
   std::size_t size() const { return count_; }

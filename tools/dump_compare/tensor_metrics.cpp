@@ -4,10 +4,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <optional>
-
-#include "kernels/base/error.h"
-#include "tools/dump_compare/tensor_source.h"
 
 namespace msrun::dump_compare {
 namespace {
@@ -231,21 +227,29 @@ TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool c
 
 }  // namespace
 
-TensorMetrics compare_tensor_files(const std::string& target, const std::string& golden, bool compat) {
+TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat) {
   try {
     TensorSource mine(target);
     TensorSource theirs(golden);
-    return compare_sources(mine, theirs, compat);
+    TensorMetrics metrics = compare_sources(mine, theirs, compat);
+    const auto tell = [&](const TensorSource& source, const char* side, const TensorFile& file) {
+      if (source.factor_applied()) return;
+      metrics.messages.push_back(
+          {Weight::warning, std::string("Failed to right-matmul ") + side + " tensor from " + file.factor});
+    };
+    tell(mine, "target", target);
+    tell(theirs, "golden", golden);
+    return metrics;
   } catch (const std::exception&) {
     TensorMetrics metrics;
-    const auto name = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+    const auto name = [](const TensorFile& file) { return file.path.substr(file.path.rfind('/') + 1); };
     metrics.messages.push_back(
         {Weight::error, "Dump file: " + name(target) + " or " + name(golden) + " not found or read failed."});
     return metrics;
   }
 }
 
-TensorGap gap_of_tensor_files(const std::string& target, const std::string& golden) {
+TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden) {
   TensorGap result;
   try {
     TensorSource mine(target);
@@ -265,6 +269,25 @@ TensorGap gap_of_tensor_files(const std::string& target, const std::string& gold
     result.readable = false;
   }
   return result;
+}
+
+std::optional<std::int64_t> sum_of_tensor_file(const std::string& path) {
+  try {
+    TensorSource source({path, std::nullopt, {}});
+    if (source.complex() || source.dtype().find("int") == std::string_view::npos) return std::nullopt;
+    std::vector<double> space(2 * block_elements);
+    double sum = 0;
+    while (true) {
+      const std::span<double> block = std::span(space).first(block_elements);
+      const std::size_t count = source.read(block, std::span(space).subspan(block_elements));
+      for (std::size_t i = 0; i < count; ++i) sum += block[i];
+      if (count == 0) break;
+    }
+    if (!(std::abs(sum) < 0x1p53)) return std::nullopt;
+    return static_cast<std::int64_t>(sum);
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace msrun::dump_compare

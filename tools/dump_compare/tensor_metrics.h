@@ -3,8 +3,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "tools/dump_compare/tensor_source.h"
 
 namespace msrun::dump_compare {
 
@@ -53,7 +56,9 @@ struct TensorGap {
 };
 
 // compat: as msProbe, which ignores the signs of infinities and imaginary parts. Never throws for what a file holds.
-TensorMetrics compare_tensor_files(const std::string& target, const std::string& golden, bool compat);
-TensorGap gap_of_tensor_files(const std::string& target, const std::string& golden);
+TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat);
+TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden);
+// Sum of the elements, each as a whole number; nothing if the file cannot be read or does not hold whole numbers.
+std::optional<std::int64_t> sum_of_tensor_file(const std::string& path);
 
 }  // namespace msrun::dump_compare

@@ -10,20 +10,74 @@
 
 namespace msrun::dump_compare {
 
-TensorSource::TensorSource(const std::string& path) {
-  if (path.ends_with(".npy")) {
-    open_npy(path);
-    return;
+TensorSource::TensorSource(const TensorFile& file) {
+  if (file.path.ends_with(".npy")) {
+    open_npy(file.path);
+  } else {
+    if (!file.path.ends_with(".pt")) throw SkipError("The file " + file.path + " is neither .pt nor .npy.");
+    const Tensor tensor = read_pt(file.path);
+    describe(std::span(tensor.shape().begin(), tensor.shape().end()));
+    count_ = tensor.numel();
+    const DType dtype = tensor.dtype();
+    complex_ = is_complex(dtype);
+    dtype_ = dtype == DType::bfloat16 || is_float8(dtype) ? "float32" : std::string(name(dtype));
+    const std::array<std::int64_t, 1> flat{tensor.numel()};
+    tensor_ = tensor.contiguous().reshape(flat);
   }
-  if (!path.ends_with(".pt")) throw SkipError("The file " + path + " is neither .pt nor .npy.");
-  const Tensor tensor = read_pt(path);
-  describe(std::span(tensor.shape().begin(), tensor.shape().end()));
-  count_ = tensor.numel();
-  const DType dtype = tensor.dtype();
-  complex_ = is_complex(dtype);
-  dtype_ = dtype == DType::bfloat16 || is_float8(dtype) ? "float32" : std::string(name(dtype));
-  const std::array<std::int64_t, 1> flat{tensor.numel()};
-  tensor_ = tensor.contiguous().reshape(flat);
+  const bool in_rows = file.valid_rows && !full_shape_.empty() && count_ > 0;
+  if (in_rows && *file.valid_rows >= 0 && *file.valid_rows < full_shape_[0]) {
+    zero_from_ = count_ / full_shape_[0] * *file.valid_rows;
+  }
+  if (!file.factor.empty()) multiply(file.factor);
+}
+
+// As numpy.matmul(), for factors with two axes.
+void TensorSource::multiply(const std::string& factor) {
+  factor_applied_ = false;
+  try {
+    TensorSource matrix({factor, std::nullopt, {}});
+    const auto& sizes = matrix.full_shape_;
+    if (complex_ || matrix.complex_ || sizes.size() != 2 || full_shape_.empty() || full_shape_.back() != sizes[0])
+      return;
+    const auto inner = static_cast<std::size_t>(sizes[0]);
+    const auto columns = static_cast<std::size_t>(sizes[1]);
+    const std::size_t rows = inner == 0 ? 0 : static_cast<std::size_t>(count_) / inner;
+    std::vector<double> right(inner * columns);
+    std::vector<double> left(rows * inner);
+    std::vector<double> imaginary(std::max(left.size(), right.size()));
+    const auto read_all = [&](TensorSource& source, std::vector<double>& values) {
+      std::size_t done = 0;
+      while (done < values.size()) {
+        const std::size_t rest = values.size() - done;
+        const std::size_t count = source.read(std::span(values).subspan(done), std::span(imaginary).first(rest));
+        if (count == 0) throw SkipError("The tensor ends before its last element.");
+        done += count;
+      }
+    };
+    read_all(matrix, right);
+    read_all(*this, left);
+    const bool narrow = single() && matrix.single();
+    std::vector<double> product(rows * columns);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::span<double> out = std::span(product).subspan(row * columns, columns);
+      for (std::size_t k = 0; k < inner; ++k) {
+        const double value = left[row * inner + k];
+        for (std::size_t column = 0; column < columns; ++column) out[column] += value * right[k * columns + column];
+      }
+      if (!narrow) continue;
+      for (double& value : out) value = static_cast<double>(static_cast<float>(value));
+    }
+    dtype_ = narrow ? "float32" : "float64";
+    std::vector<std::int64_t> shape = full_shape_;
+    shape.back() = sizes[1];
+    describe(shape);
+    product_ = std::move(product);
+    count_ = static_cast<std::int64_t>(product_.size());
+    zero_from_ = std::numeric_limits<std::int64_t>::max();
+    next_ = 0;
+    factor_applied_ = true;
+  } catch (const std::exception&) {
+  }
 }
 
 void TensorSource::open_npy(const std::string& path) {
@@ -39,14 +93,33 @@ void TensorSource::open_npy(const std::string& path) {
 }
 
 void TensorSource::describe(std::span<const std::int64_t> shape) {
+  full_shape_.assign(shape.begin(), shape.end());
+  shape_.clear();
   std::ranges::copy_if(shape, std::back_inserter(shape_), [](std::int64_t size) { return size != 1; });
 }
 
 std::size_t TensorSource::read(std::span<double> real, std::span<double> imaginary) {
+  const std::int64_t begin = next_;
+  const std::size_t count = read_stored(real, imaginary);
+  if (next_ > zero_from_) {
+    const auto kept = static_cast<std::size_t>(std::max<std::int64_t>(zero_from_ - begin, 0));
+    std::fill(real.begin() + static_cast<std::ptrdiff_t>(kept), real.begin() + static_cast<std::ptrdiff_t>(count), 0.0);
+    std::fill(imaginary.begin() + static_cast<std::ptrdiff_t>(kept),
+              imaginary.begin() + static_cast<std::ptrdiff_t>(count), 0.0);
+  }
+  return count;
+}
+
+std::size_t TensorSource::read_stored(std::span<double> real, std::span<double> imaginary) {
   const auto length =
       static_cast<std::size_t>(std::min<std::int64_t>(static_cast<std::int64_t>(real.size()), count_ - next_));
   if (length == 0) return 0;
   if (!complex_) std::fill_n(imaginary.begin(), length, 0.0);
+  if (!product_.empty()) {
+    std::copy_n(product_.begin() + static_cast<std::ptrdiff_t>(next_), length, real.begin());
+    next_ += static_cast<std::int64_t>(length);
+    return length;
+  }
   if (tensor_.defined()) {
     const Tensor block = tensor_.slice(0, next_, static_cast<std::int64_t>(length));
     if (complex_) {

@@ -1,8 +1,11 @@
 // The elements of one tensor file, read block by block as double precision numbers.
 #pragma once
 
+#include <complex>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,10 +17,21 @@
 
 namespace msrun::dump_compare {
 
+// A tensor file, and what becomes of the tensor before it is compared.
+struct TensorFile {
+  std::string path;
+  // Rows of axis 0 that were computed: whatever stands in those behind them counts as 0.
+  std::optional<std::int64_t> valid_rows;
+  std::string factor;  // file of a matrix that the tensor is multiplied with from the right; empty: none
+};
+
 class TensorSource {
  public:
   // .pt or .npy. Throws SkipError or FileError.
-  explicit TensorSource(const std::string& path);
+  explicit TensorSource(const TensorFile& file);
+
+  // False if there is a factor that cannot be applied; then the tensor is as it was.
+  bool factor_applied() const { return factor_applied_; }
 
   // Without axes of length 1.
   const std::vector<std::int64_t>& shape() const { return shape_; }
@@ -34,8 +48,14 @@ class TensorSource {
  private:
   void open_npy(const std::string& path);
   void describe(std::span<const std::int64_t> shape);
+  void multiply(const std::string& factor);
+  std::size_t read_stored(std::span<double> real, std::span<double> imaginary);
 
   std::vector<std::int64_t> shape_;
+  std::vector<std::int64_t> full_shape_;                               // with axes of length 1
+  std::int64_t zero_from_ = std::numeric_limits<std::int64_t>::max();  // elements from here on count as 0
+  bool factor_applied_ = true;
+  std::vector<double> product_;  // with a factor: all elements
   std::int64_t count_ = 0;
   std::int64_t next_ = 0;
   std::string dtype_;

@@ -189,6 +189,9 @@ class Tree {
     return node;
   }
 
+  // Whether a layer of that class has those segments below it.
+  bool has(const std::string& kind, const Segments& below) const { return has(root_, kind, below); }
+
   Segments converted(const Segments& parts, const LayerRules& rules) const {
     Segments result{"TopLayer"};
     const Node* node = &root_;
@@ -214,6 +217,15 @@ class Tree {
   }
 
  private:
+  static bool has(const Node& node, const std::string& kind, const Segments& below) {
+    if (node.kind == kind) {
+      const Node* last = &node;
+      for (std::size_t i = 0; i < below.size() && last != nullptr; ++i) last = child(*last, below[i]);
+      if (last != nullptr) return true;
+    }
+    return std::ranges::any_of(node.children, [&](const auto& entry) { return has(*entry.second, kind, below); });
+  }
+
   static const Node* child(const Node& node, const std::string& name) {
     const auto found = node.children.find(name);
     return found == node.children.end() ? nullptr : found->second.get();
@@ -221,6 +233,23 @@ class Tree {
 
   Node root_;
 };
+
+// Names of the file that stand in no place where the target has a layer of that class.
+std::vector<UnusedLayerRule> unused_rules(const Recording& target, const std::string& name, std::string_view text) {
+  std::vector<std::string> repeated;
+  const YamlNode document = parse_yaml_in_order(name, text, repeated);
+  if (!document.is_object()) return {};
+  std::vector<Item> items = items_of(target);
+  renumber(items);
+  const Tree tree(items);
+  std::vector<UnusedLayerRule> unused;
+  for (const auto& [kind, names] : document.members) {
+    for (const auto& [from, to] : names.members) {
+      if (!tree.has(kind == "Cell" ? "TopLayer" : kind, split(from))) unused.push_back({kind + "." + from, to.line});
+    }
+  }
+  return unused;
+}
 
 }  // namespace
 
@@ -265,7 +294,9 @@ std::unordered_map<std::string, std::string> map_calls_by_layer(const Recording&
 std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(const Recording& target,
                                                                               const Recording& golden,
                                                                               std::string_view text,
-                                                                              const std::string& name) {
+                                                                              const std::string& name,
+                                                                              std::vector<UnusedLayerRule>& unused) {
+  unused = unused_rules(target, name, text);
   const auto calls = map_calls_by_layer(target, golden, parse_layer_rules(name, text));
   std::unordered_map<std::string_view, const Call*> by_name;
   for (const Call& call : golden.calls) by_name.emplace(golden.name(call), &call);

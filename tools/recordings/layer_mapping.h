@@ -22,10 +22,18 @@ LayerRules parse_layer_rules(const std::string& name, std::string_view text);
 std::unordered_map<std::string, std::string> map_calls_by_layer(const Recording& target, const Recording& golden,
                                                                 const LayerRules& rules);
 
-// Name of a target row -> name of a golden row; nothing where it has none. text is the mapping file's.
+// A name of a mapping file that no layer of the target has, where the file gives it.
+struct UnusedLayerRule {
+  std::string name;
+  std::size_t line = 0;
+};
+
+// Name of a target row -> name of a golden row; nothing where it has none. text is the mapping file's; what of it names
+// nothing is put into unused.
 std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(const Recording& target,
                                                                               const Recording& golden,
                                                                               std::string_view text,
-                                                                              const std::string& name);
+                                                                              const std::string& name,
+                                                                              std::vector<UnusedLayerRule>& unused);
 
 }  // namespace msrun::recordings

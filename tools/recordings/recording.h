@@ -95,6 +95,12 @@ struct Call {
   std::uint32_t leaf_end = 0;
 };
 
+// What a batch of sends and receives says of one of its tensors: the operation and the other rank.
+struct PeerOperation {
+  TextId operation = 0;
+  TextId peer = 0;
+};
+
 struct Recording {
   std::string path;       // of dump.json
   std::string folder;     // that it lies in
@@ -107,6 +113,7 @@ struct Recording {
   std::size_t no_objects = 0;  // entries of `data` that hold nothing, being no objects
   std::vector<Call> calls;
   std::vector<Leaf> leaves;
+  std::unordered_map<std::uint32_t, PeerOperation> peer_operations;  // by the place of the leaf
   Texts texts;
   // The first text that a spreadsheet would run, as msProbe's refusal names it; empty if there is none.
   std::string odd_text;

@@ -62,7 +62,15 @@ class CallReader {
     if (node.is_object()) {
       const std::optional<JsonNode> kind = find(node, "class_type");
       if (kind && kind->is_string() && kind->text() == "torch.distributed.P2POp") {
+        const auto begin = static_cast<std::uint32_t>(recording_.leaves.size());
         if (const std::optional<JsonNode> tensor = find(node, "tensor")) walk(*tensor, state);
+        const auto text = [&](const char* key) {
+          const std::optional<JsonNode> value = find(node, key);
+          return value && !value->is_null() ? recording_.texts.shared(python_text(*value)) : TextId{0};
+        };
+        const PeerOperation operation{text("op"), text("peer")};
+        const auto end = static_cast<std::uint32_t>(recording_.leaves.size());
+        for (std::uint32_t leaf = begin; leaf < end; ++leaf) recording_.peer_operations[leaf] = operation;
         return;
       }
       if (const std::optional<JsonNode> type = find(node, "type"); type && type->is_string()) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <utility>
 
 #include "kernels/base/error.h"
@@ -17,38 +18,50 @@ using nlohmann::json;
 
 constexpr int most_levels = 64;
 constexpr std::size_t most_values = 100000;
+constexpr std::size_t most_values_in_order = std::size_t{1} << 23;
 
 std::string place(const YAML::Mark& mark) { return mark.is_null() ? "" : " at line " + std::to_string(mark.line + 1); }
 
 class Converter {
  public:
-  Converter(const std::string& name, std::vector<std::string>& repeated_keys)
-      : name_(name), repeated_keys_(repeated_keys) {}
+  Converter(const std::string& name, std::vector<std::string>& repeated_keys, std::size_t most)
+      : name_(name), repeated_keys_(repeated_keys), most_(most) {}
 
-  json convert(const YAML::Node& node, int level = 0) {
+  YamlNode convert(const YAML::Node& node, int level = 0) {
     if (level > most_levels) fail(node, "is nested too deeply");
-    if (++values_ > most_values) fail(node, "holds too many values");
+    if (++values_ > most_) fail(node, "holds too many values");
+    YamlNode result;
+    result.line = line(node);
     switch (node.Type()) {
       case YAML::NodeType::Scalar:
-        return is_text(node) ? json(valid(node)) : plain(valid(node));
-      case YAML::NodeType::Sequence: {
-        json list = json::array();
-        for (const YAML::Node& item : node) list.push_back(convert(item, level + 1));
-        return list;
-      }
+        result.value = is_text(node) ? json(valid(node)) : plain(valid(node));
+        break;
+      case YAML::NodeType::Sequence:
+        result.value = json::array();
+        for (const YAML::Node& item : node) result.items.push_back(convert(item, level + 1));
+        break;
       case YAML::NodeType::Map: {
-        json object = json::object();
+        result.value = json::object();
+        std::unordered_map<std::string, std::size_t> places;
         for (const auto& entry : node) {
           if (!entry.first.IsScalar()) fail(entry.first, "has a key that is no text");
           std::string key = valid(entry.first);
-          if (object.contains(key)) repeated_keys_.push_back(key);
-          object[std::move(key)] = convert(entry.second, level + 1);
+          YamlNode value = convert(entry.second, level + 1);
+          value.line = line(entry.first);
+          const auto [place, is_new] = places.emplace(key, result.members.size());
+          if (is_new) {
+            result.members.emplace_back(std::move(key), std::move(value));
+          } else {
+            repeated_keys_.push_back(std::move(key));
+            result.members[place->second].second = std::move(value);
+          }
         }
-        return object;
+        break;
       }
       default:
-        return nullptr;
+        break;
     }
+    return result;
   }
 
   [[noreturn]] void fail(const YAML::Node& node, const char* problem) const {
@@ -56,6 +69,10 @@ class Converter {
   }
 
  private:
+  static std::size_t line(const YAML::Node& node) {
+    return node.Mark().is_null() ? 0 : static_cast<std::size_t>(node.Mark().line) + 1;
+  }
+
   // Quoted, or tagged as text.
   static bool is_text(const YAML::Node& node) { return node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str"; }
 
@@ -84,21 +101,37 @@ class Converter {
 
   const std::string& name_;
   std::vector<std::string>& repeated_keys_;
+  const std::size_t most_;
   std::size_t values_ = 0;
 };
 
-}  // namespace
-
-json parse_yaml(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys) {
+YamlNode read(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys,
+              std::size_t most) {
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty()) return nullptr;
-    Converter converter(name, repeated_keys);
+    if (documents.empty()) return {};
+    Converter converter(name, repeated_keys, most);
     if (documents.size() > 1) converter.fail(documents[1], "holds a second document");
     return converter.convert(documents.front());
   } catch (const YAML::Exception& error) {
     throw UserError("load yaml file \"" + name + "\" failed: it is not valid YAML" + place(error.mark) + ".");
   }
+}
+
+json plain_json(YamlNode&& node) {
+  for (auto& [key, value] : node.members) node.value[key] = plain_json(std::move(value));
+  for (YamlNode& item : node.items) node.value.push_back(plain_json(std::move(item)));
+  return std::move(node.value);
+}
+
+}  // namespace
+
+json parse_yaml(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys) {
+  return plain_json(read(name, text, repeated_keys, most_values));
+}
+
+YamlNode parse_yaml_in_order(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys) {
+  return read(name, text, repeated_keys, most_values_in_order);
 }
 
 }  // namespace msrun

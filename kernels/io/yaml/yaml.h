@@ -1,9 +1,11 @@
 // YAML as JSON, for files of the user that may be either.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace msrun {
@@ -14,5 +16,20 @@ namespace msrun {
 // document, and for one that is nested deeper than 64 levels or grows beyond a hundred thousand values through aliases;
 // name stands in messages.
 nlohmann::json parse_yaml(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys);
+
+// A value with its place, for whoever needs the order of the text or names lines in messages.
+struct YamlNode {
+  nlohmann::json value;                                   // of an object or a list: an empty one
+  std::size_t line = 0;                                   // of a member its key's; from 1, 0 if nothing is there
+  std::vector<std::pair<std::string, YamlNode>> members;  // of an object, in the order of the text
+  std::vector<YamlNode> items;                            // of a list
+
+  bool is_object() const { return value.is_object(); }
+  bool is_list() const { return value.is_array(); }
+};
+
+// As parse_yaml(), but for the order, the lines, and that a document may have some millions of values. A repeated key
+// keeps its first place and has its last value.
+YamlNode parse_yaml_in_order(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys);
 
 }  // namespace msrun
