@@ -27,7 +27,8 @@ std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& cla
 RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim) {
   return run_files(directory, fresh_stamp([&](const std::string& stamp) {
                      const RunFiles files = run_files(directory, stamp);
-                     return !is_taken(files.result) && !is_taken(files.details) && claim(files);
+                     return !is_taken(files.result) && !is_taken(files.details) && !is_taken(files.report) &&
+                            claim(files);
                    }));
 }
 
