@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view result_prefix = "accuracy_checking_result";
 constexpr std::string_view details_prefix = "accuracy_checking_details";
 constexpr std::string_view csv_suffix = ".csv";
+constexpr std::string_view report_prefix = "accuracy_checking_report";
+constexpr std::string_view report_suffix = ".html";
 constexpr std::string_view journal_prefix = "accuracy_checking";
 constexpr std::string_view journal_suffix = ".journal";
 constexpr std::size_t stamp_length = 14;
@@ -59,6 +61,7 @@ RunFiles run_files(const std::string& directory, const std::string& stamp) {
   files.result = path(result_prefix, csv_suffix);
   files.details = path(details_prefix, csv_suffix);
   files.journal = path(journal_prefix, journal_suffix);
+  files.report = path(report_prefix, report_suffix);
   return files;
 }
 

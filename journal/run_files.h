@@ -17,6 +17,7 @@ struct RunFiles {
   std::string result;   // accuracy_checking_result_<stamp>.csv
   std::string details;  // accuracy_checking_details_<stamp>.csv
   std::string journal;  // accuracy_checking_<stamp>.journal
+  std::string report;   // accuracy_checking_report_<stamp>.html, of a run that is complete
 };
 
 RunFiles run_files(const std::string& directory, const std::string& stamp);

@@ -63,6 +63,7 @@ class Worker {
   Worker(const RunnerSetup& setup, std::size_t index, Device& device, std::atomic<std::size_t>& next_retry,
          std::atomic<std::size_t>& busy)
       : setup_(setup),
+        thread_(static_cast<std::uint32_t>(index)),
         slot_(setup.queue.slots[setup.first_slot + index]),
         ring_(setup.queue.rings[setup.first_slot + index]),
         device_(device),
@@ -80,8 +81,9 @@ class Worker {
       // Waiting for memory is waiting for others and does not count as time of this task.
       if (!setup_.queue.admit(slot_, setup_.plan.tasks[setup_.items.task(*item)].memory)) break;
       begin();
-      const std::optional<ApiResult> result = check_in_memory(*item);
+      std::optional<ApiResult> result = check_in_memory(*item);
       if (!result) break;
+      result->run = {thread_, began_, (steady_nanoseconds() - slot_.since.load()) / 1000};
       // Nor does what follows, which depends on the supervisor.
       slot_.since.store(0);
       passed(QueueStep::call_computed);
@@ -129,6 +131,7 @@ class Worker {
 
   void begin() {
     slot_.since.store(steady_nanoseconds());
+    began_ = static_cast<std::uint64_t>(unix_seconds() * 1e6);
     passed(QueueStep::call_begun);
   }
 
@@ -210,6 +213,8 @@ class Worker {
   }
 
   const RunnerSetup& setup_;
+  std::uint32_t thread_;     // of this process's
+  std::uint64_t began_ = 0;  // the call under way: microseconds since 1970
   WorkerSlot& slot_;
   ResultRing& ring_;
   Device& device_;

@@ -38,6 +38,8 @@ double ulp_bound(std::size_t index);
 struct Difference {
   DifferenceMap map;
   ErrorHistogram errors;
+  // What rounding explains of a typical element, relative to it; 0: nothing is known of it.
+  double explained = 0;
 };
 
 // bench and device have equal shapes and are floating; fit is that of the pair.

@@ -97,6 +97,8 @@ constexpr auto output = std::to_array<Option>({
     {"--color WHEN", "auto (default: on a terminal, unless NO_COLOR is set), always or never", Takes::one_value},
     {"--summary", "closing table, also where stdout is no terminal"},
     {"--no-summary", "no closing table"},
+    {"--report", "an HTML report beside the CSVs: the default, but for --compat and --layout att"},
+    {"--no-report", "no HTML report; msrun report makes it later"},
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},
     {"--list-devices", "print the devices that torch, or the plugin of --backend, finds: name, memory, versions"},

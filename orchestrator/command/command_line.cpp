@@ -275,9 +275,10 @@ bool is_jit_given(const Arguments& arguments) {
 
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
-  for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
-                           "num_splits", "standard", "limits", "titles", "summary", "no_summary", "repeat",
-                           "same_on_all", "shard", "steal", "leases", "lease_timeout"}) {
+  for (const char* name :
+       {"csv_path", "retry_skip",  "durability", "filter_api", "config_path", "save_error_data", "num_splits",
+        "standard", "limits",      "titles",     "summary",    "no_summary",  "report",          "no_report",
+        "repeat",   "same_on_all", "shard",      "steal",      "leases",      "lease_timeout"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
@@ -341,6 +342,11 @@ void set_output(const Arguments& arguments, Options& options) {
   }
   if (arguments.given("summary")) options.summary = true;
   if (arguments.given("no_summary")) options.summary = false;
+  if (arguments.given("report") && arguments.given("no_report")) {
+    throw UserError("--report and --no-report exclude each other");
+  }
+  if (arguments.given("report")) options.report = true;
+  if (arguments.given("no_report")) options.report = false;
 }
 
 void set_running(const Arguments& arguments, Options& options) {
@@ -485,6 +491,11 @@ void replace_help_word(std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+bool wants_report(const Options& options) {
+  const bool has_own_files = options.layout == ReportLayout::current && !options.compat_msprobe;
+  return options.report.value_or(has_own_files);
+}
 
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);

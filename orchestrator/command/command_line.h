@@ -75,6 +75,7 @@ struct Options {
   bool english_titles = false;
   MessageFormat message_format = MessageFormat::human;
   std::optional<bool> summary;  // unset: printed if stdout is a terminal
+  std::optional<bool> report;   // unset: written where the files are not to be those of another tool (wants_report)
   ColourMode colour = ColourMode::automatic;
   FailOn fail_on = FailOn::never;
   bool list_apis = false;       // print the supported APIs and end; no input is needed
@@ -124,6 +125,9 @@ struct Options {
 
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
 };
+
+// Whether a run that is complete leaves a report beside its CSVs.
+bool wants_report(const Options& options);
 
 using ParsedCommandLine = std::variant<Options, JournalOptions, MergeOptions, ToolRequest, PrintAndExit>;
 

@@ -138,6 +138,7 @@ Words words_of_run(const Options& options, bool presentation) {
   if (options.save_error_data) words.add("-save_error_data");
   if (presentation && options.out_path != Options().out_path) words.add("-o", options.out_path);
   if (options.english_titles) words.add("--titles", "en");
+  if (options.report) words.add(*options.report ? "--report" : "--no-report");
   if (presentation && options.message_format == MessageFormat::json) words.add("--message-format", "json");
   if (presentation && options.summary) words.add(*options.summary ? "--summary" : "--no-summary");
   add_fail_on(options, words);

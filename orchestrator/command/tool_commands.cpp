@@ -27,6 +27,8 @@ constexpr auto tools = std::to_array<ToolCommand>({
     {"overflow_check", "overflow_check",
      "names the call that brought the first NaN or infinity into a run of many ranks"},
     {"parse", "parse", "turns dump files of the graph engine, .pt and .npz into .npy, and shows what is in them"},
+    {"report", "run_report",
+     "writes the HTML report of a run, also one to be shared: without paths, host names and values"},
     {"shrink", "shrink", "makes of a suspicious call the smallest recording that fails for the same cause"},
     {"tensor_compare", "tensor_compare", "compares two tensor files, or pairs of a JSON file: metrics and verdict"},
 });

@@ -31,7 +31,7 @@ RunFiles fresh_run_files(const std::string& directory, const std::function<bool(
   };
   return files_at(fresh_stamp([&](const std::string& stamp) {
     const RunFiles files = files_at(stamp);
-    return !is_taken(files.result) && !is_taken(files.details) && claim(files);
+    return !is_taken(files.result) && !is_taken(files.details) && !is_taken(files.report) && claim(files);
   }));
 }
 

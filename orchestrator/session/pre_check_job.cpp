@@ -15,6 +15,7 @@
 #include "orchestrator/output/run_paths.h"
 #include "orchestrator/plan/call_filter.h"
 #include "orchestrator/session/run_journal.h"
+#include "orchestrator/session/run_report.h"
 #include "runner/device/sim/sim.h"
 
 namespace msrun {
@@ -152,6 +153,8 @@ bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& f
 
 ResultStore& PreCheckJob::open(const SessionState& session) {
   const Options& options = session.options;
+  report_wanted_ = wants_report(options);
+  calls_ = session.plan.size();
   names_ = form_->shown_names(session.plan);
   own_view_ = form_->wrap(session.plan, names_, session.stdout_view,
                           [this](std::uint32_t task) { return task < earlier_.size() && earlier_[task]; });
@@ -244,6 +247,17 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   supervision.in_child = [this] { journal_->close_in_child(); };
 }
 
+// The results stand, whatever becomes of the report.
+void PreCheckJob::finish() {
+  if (!report_wanted_ || results_->done() < calls_) return;
+  try {
+    write_report(files_);
+    report_written_ = true;
+  } catch (const std::exception& error) {
+    spdlog::warn("No report is written: {} msrun report makes it later.", error.what());
+  }
+}
+
 void PreCheckJob::announce(RunStarted& event) const {
   spdlog::info("acc_check task result will be saved in {}", files_.result);
   spdlog::info("acc_check task details will be saved in {}", files_.details);
@@ -293,6 +307,7 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   if (end.complete()) {
     spdlog::info("acc_check task result csv is saved in {}", files_.result);
     spdlog::info("acc_check task details csv is saved in {}", files_.details);
+    if (report_written_) spdlog::info("acc_check task report is saved in {}", files_.report);
     const bool has_calls = results_->done() > 0 || part_label(session.options).empty();
     if (form_->last_line() == nullptr && has_calls) say_success(results_->summary().counts());
   }

@@ -27,6 +27,7 @@ class PreCheckJob final : public Job {
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void make_durable() override { results_->make_durable(); }
   void announce(RunStarted& event) const override;
+  void finish() override;
   std::uint64_t checked() const override { return results_->summary().counts().total(); }
   bool fails(FailOn level) const override;
   std::string resume_command(const SessionState& session) const override;
@@ -56,6 +57,9 @@ class PreCheckJob final : public Job {
   std::optional<journal::Writer> journal_;
   std::optional<ResultStore> results_;
   bool resumed_ = false;
+  std::size_t calls_ = 0;
+  bool report_wanted_ = false;
+  bool report_written_ = false;
   std::vector<bool> earlier_;  // the calls that an earlier run has finished
 };
 

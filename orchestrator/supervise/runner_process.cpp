@@ -111,10 +111,12 @@ void RunnerProcess::drain(const std::function<void(std::string_view record)>& ta
 
 std::vector<RunnerProcess::Activity> RunnerProcess::activities() const {
   std::vector<Activity> activities;
+  std::uint32_t next = 0;
   for (const WorkerSlot& slot : slots()) {
+    const std::uint32_t thread = next++;
     const std::uint32_t task = slot.task.load();
     if (task == WorkerSlot::idle) continue;
-    activities.push_back({task, static_cast<double>(slot.since.load()) * 1e-9, slot.fatal_signal.load() != 0});
+    activities.push_back({task, thread, static_cast<double>(slot.since.load()) * 1e-9, slot.fatal_signal.load() != 0});
   }
   return activities;
 }

@@ -47,7 +47,8 @@ class RunnerProcess {
   // What a thread is at, as far as its slot tells; that of a dead process tells what it died at.
   struct Activity {
     std::uint32_t task = 0;
-    double since = 0;  // steady seconds; 0: it has not begun, or has come to its result
+    std::uint32_t thread = 0;  // of this process's
+    double since = 0;          // steady seconds; 0: it has not begun, or has come to its result
     bool caught_signal = false;
     // Whether the process may have died of it.
     bool under_way() const { return since > 0 || caught_signal; }

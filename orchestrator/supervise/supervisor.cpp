@@ -7,6 +7,7 @@
 #include <spdlog/spdlog.h>
 
 #include "kernels/base/clock.h"
+#include "orchestrator/supervise/death_note.h"
 #include "orchestrator/supervise/signals.h"
 #include "runner/results/attempts.h"
 
@@ -310,18 +311,25 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
   event.reason = reason_of(runner, wait_status);
   event.retried = true;
   const std::vector<std::uint32_t> to_blame = suspects(runner, in_flight);
+  DeathNote note = death_note(runner.process, items_, in_flight, to_blame);
+  note.reason = event.reason;
   if (in_flight.empty() && is_failure(runner) && ++runner.failures >= options_.max_device_failures) {
     runner.given_up = true;
     spdlog::error("Device {} is given up: its runner {} {} times without working on a call.", device, event.reason,
                   runner.failures);
   }
-  for (const std::uint32_t item : in_flight) {
-    event.calls.emplace_back(plan_.view().name(items_.task(item)));
-    if (runner.lane->retries.died(item, contains(to_blame, item))) continue;
-    record_death(item, runner, event.reason);
+  note.given_up = runner.given_up;
+  for (std::size_t i = 0; i < in_flight.size(); ++i) {
+    DeathNote::Call& call = note.calls[i];
+    event.calls.emplace_back(plan_.view().name(call.task));
+    call.again = runner.lane->retries.died(in_flight[i], call.blamed);
+    if (call.again) continue;
+    record_death(in_flight[i], runner, note, call);
     event.retried = false;
   }
-  if (runner.ended != Ended::nothing_left) view_.runner_died(event);
+  if (runner.ended == Ended::nothing_left) return;
+  results_.note(encode(note));
+  view_.runner_died(event);
 }
 
 // The calls over their time, or the thread that caught the signal, are to blame; of a process that was killed from
@@ -388,16 +396,10 @@ void Supervisor::take_back_lost() {
   }
 }
 
-void Supervisor::record_death(std::uint32_t item, const Runner& runner, const std::string& how) {
-  const std::uint32_t task = items_.task(item);
-  const int device = runner.process.device();
-  ApiResult result =
-      skip_result(task, std::string(plan_.view().name(task)),
-                  "The runner of device " + std::to_string(device) + " died while running this API: " + how +
-                      ", attempt " + std::to_string(runner.lane->retries.attempts(item)) + ".",
-                  Outcome::failed_to_run);
-  options_.check.dialect->complete_skip(result, true, plan_.view().tasks[task].grad_size > 0);
-  result.device = device;
+void Supervisor::record_death(std::uint32_t item, const Runner& runner, const DeathNote& note,
+                              const DeathNote::Call& call) {
+  ApiResult result = result_of_death(plan_.view(), note, call, runner.lane->retries.attempts(item));
+  options_.check.dialect->complete_skip(result, true, plan_.view().tasks[call.task].grad_size > 0);
   result.tested_on = options_.check.tested_on;
   if (items_.on_all_devices()) {
     results_.add(ResultPart{items_.part(item), result});

@@ -17,6 +17,7 @@
 #include "orchestrator/supervise/runner_process.h"
 #include "orchestrator/supervise/time_left.h"
 #include "orchestrator/supervise/time_limits.h"
+#include "runner/results/record.h"
 #include "runner/runner.h"
 #include "runner/shared/work_items.h"
 
@@ -115,7 +116,7 @@ class Supervisor {
   bool is_failure(Runner& runner) const;
   static std::string reason_of(const Runner& runner, int wait_status);
   void take_back_lost();
-  void record_death(std::uint32_t item, const Runner& runner, const std::string& how);
+  void record_death(std::uint32_t item, const Runner& runner, const DeathNote& note, const DeathNote::Call& call);
 
   // Results and what is said about them.
   void collect();

@@ -13,6 +13,7 @@
 #include "runner/check/backward.h"
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
+#include "runner/check/input_notes.h"
 #include "runner/check/overflow.h"
 #include "runner/check/repeated_run.h"
 #include "runner/results/counts.h"
@@ -203,6 +204,7 @@ class Check {
     const bool once = options_.repeat == 1;
     if (error && once && !call.recorded && !options_.compare.compat_msprobe) look_again(op, call, only_output, device);
     if (options_.error_data && options_.dialect->keeps_error_data(result_)) save(call, bench, device);
+    if (!is_clean(result_) || is_unsteady(result_)) result_.input_notes = input_notes(call);
     return call.recorded && call.hf32_changed;
   }
 
@@ -358,6 +360,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
   skipped.inputs = result.inputs;
   skipped.checksums = std::move(result.checksums);
   skipped.repeats = std::move(result.repeats);
+  if (outcome == Outcome::failed_to_run) skipped.input_notes = input_notes(call);
   return with_readable_messages(std::move(skipped));
 }
 

@@ -114,6 +114,16 @@ bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise) {
   return squares <= most * most * expected;
 }
 
+// What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
+double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
+  constexpr std::int64_t looked_at = 64;
+  std::vector<double> shares = allowed_shares(bench, dtype, model, looked_at);
+  if (shares.empty()) return 0;
+  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
+  std::nth_element(shares.begin(), middle, shares.end());
+  return *middle;
+}
+
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {
   return surely_rounding(bench, device, longest) || (longest > 1 && surely_rounding_of_sums(bench, device, longest));
 }
@@ -400,6 +410,7 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     }
     row.message += unexplained_text(device.numel(), judged.fit);
     row.difference = difference_of(bench, device, judged.fit);
+    row.difference->explained = typical_allowance(bench, device.dtype(), judged.model);
     const std::string reason = finding(comparison, i, judged, select);
     if (!reason.empty()) row.message += reason + "\n";
   }

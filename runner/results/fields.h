@@ -29,7 +29,7 @@ concept Fields = std::same_as<std::remove_const_t<T>, Of>;
 template <>
 struct RecordType<ApiResult> {
   static constexpr RecordKind kind = RecordKind::result;
-  static constexpr std::uint8_t version = 4;
+  static constexpr std::uint8_t version = 5;
 };
 
 // Part of a row from version 3 on.
@@ -45,6 +45,7 @@ void fields(Archive& archive, Fields<Difference> auto& difference) {
   archive.list(map.picture, [&](auto& line) { archive.text(line); });
   archive.list(difference.errors.relative, [&](auto& count) { archive.number(count); });
   archive.list(difference.errors.ulps, [&](auto& count) { archive.number(count); });
+  if (archive.has(5)) archive.real(difference.explained);
 }
 
 template <class Archive>
@@ -92,6 +93,17 @@ void fields(Archive& archive, Fields<Agreement> auto& agreement) {
   });
 }
 
+// Part of a result from version 5 on.
+template <class Archive>
+void fields(Archive& archive, Fields<InputNote> auto& input) {
+  archive.text(input.name);
+  archive.common_text(input.dtype);
+  archive.common_text(input.shape);
+  archive.optional(input.least, [&](auto& value) { archive.real(value); });
+  archive.optional(input.most, [&](auto& value) { archive.real(value); });
+  archive.flag(input.is_finite);
+}
+
 template <class Archive>
 void fields(Archive& archive, Fields<ApiResult> auto& result) {
   archive.task(result.task);
@@ -120,6 +132,12 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
     archive.list(result.checksums.gradients, [&](auto& checksum) { archive.bits(checksum); });
     archive.optional(result.repeats, [&](auto& repeats) { fields(archive, repeats); });
     archive.optional(result.agreement, [&](auto& agreement) { fields(archive, agreement); });
+  }
+  if (archive.has(5)) {
+    archive.number(result.run.thread);
+    archive.number(result.run.began);
+    archive.number(result.run.took);
+    archive.list(result.input_notes, [&](auto& input) { fields(archive, input); });
   }
   // The rows stay last, so that an outline (StoredResults) can be read without them.
   archive.rows(result.forward_rows);
@@ -160,6 +178,27 @@ struct RecordType<TimeNote> {
 template <class Archive>
 void fields(Archive& archive, Fields<TimeNote> auto& note) {
   archive.real(note.time);
+}
+
+template <>
+struct RecordType<DeathNote> {
+  static constexpr RecordKind kind = RecordKind::death_note;
+  static constexpr std::uint8_t version = 1;
+};
+
+template <class Archive>
+void fields(Archive& archive, Fields<DeathNote> auto& note) {
+  archive.number(note.time);
+  archive.number(note.device);
+  archive.text(note.reason);
+  archive.flag(note.given_up);
+  archive.list(note.calls, [&](auto& call) {
+    archive.number(call.task);
+    archive.number(call.thread);
+    archive.number(call.began);
+    archive.flag(call.blamed);
+    archive.flag(call.again);
+  });
 }
 
 }  // namespace msrun

@@ -19,6 +19,8 @@ void handle(Record&& record, const RecordHandlers& handlers) {
     if (handlers.attempt) handlers.attempt(*attempt);
   } else if (const auto* time = std::get_if<TimeNote>(&record)) {
     if (handlers.time) handlers.time(*time);
+  } else if (const auto* death = std::get_if<DeathNote>(&record)) {
+    if (handlers.death) handlers.death(*death);
   }
 }
 

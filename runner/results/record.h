@@ -19,6 +19,7 @@ enum class RecordKind : std::uint8_t {
   attempt_note = 2,
   part = 3,
   time_note = 0x81,
+  death_note = 0x82,
 };
 
 // What one device has given for a call that is for all devices: a result that waits for those of the others
@@ -33,16 +34,34 @@ struct TimeNote {
   double time = 0;  // seconds since 1970
 };
 
+// Says that the process that checked calls on a device has ended before its work was done.
+struct DeathNote {
+  // A call that was under way in it.
+  struct Call {
+    std::uint32_t task = 0;
+    std::uint32_t thread = 0;
+    std::uint64_t began = 0;  // microseconds since 1970
+    bool blamed = false;      // the process may have died of it
+    bool again = false;       // it runs again
+  };
+  std::uint64_t time = 0;  // microseconds since 1970
+  std::int32_t device = 0;
+  std::string reason;     // "killed by signal 11 (SIGSEGV)", "no result within 60 s"
+  bool given_up = false;  // so is the device
+  std::vector<Call> calls;
+};
+
 // A record that adds to the others what this program does not know.
 struct UnknownNote {};
 
-using Record = std::variant<UnknownNote, ApiResult, ResultPart, AttemptNote, TimeNote>;
+using Record = std::variant<UnknownNote, ApiResult, ResultPart, AttemptNote, TimeNote, DeathNote>;
 
 // The bytes of a record, always of the latest version.
 std::string encode(const ApiResult& result);
 std::string encode(const ResultPart& part);
 std::string encode(const AttemptNote& note);
 std::string encode(const TimeNote& note);
+std::string encode(const DeathNote& note);
 
 // The record with these bytes, whatever its version; also those that msrun wrote before records had kinds (legacy.h).
 // Throws RecordError (bytes.h) for what is no record or, in plain words, of a later program.

@@ -86,6 +86,23 @@ struct Agreement {
   std::vector<DeviceAnswer> answers;  // by rising id
 };
 
+// When a call ran, and on which thread.
+struct RunTime {
+  std::uint32_t thread = 0;  // of its device's, counted from 0
+  std::uint64_t began = 0;   // microseconds since 1970; 0: not known
+  std::uint64_t took = 0;    // microseconds
+};
+
+// A tensor that a call was given, for people.
+struct InputNote {
+  std::string name;             // "args.0", "kwargs.weight", "grad.0"
+  std::string dtype;            // "float32"
+  std::string shape;            // "(2, 3)"
+  std::optional<double> least;  // of its finite elements; nothing if there are none, or they are not known
+  std::optional<double> most;
+  bool is_finite = true;  // so are all of its elements, as far as is known
+};
+
 struct ApiResult {
   std::uint32_t task = 0;    // place of the call in the dump, counting forward entries from 0
   std::string name;          // "Functional.relu.0", as in the result file
@@ -108,6 +125,9 @@ struct ApiResult {
   Checksums checksums;       // of the device's first run; empty if it gave nothing
   std::optional<Repeats> repeats;
   std::optional<Agreement> agreement;
+  RunTime run;
+  // Of a call that is suspicious or failed to run; of others nobody asks.
+  std::vector<InputNote> input_notes;
   // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
   std::optional<OverflowFinding> overflow;
 };

@@ -275,7 +275,9 @@ void Chaos::run_rounds(std::uint64_t usual_rounds) {
       EXPECT_EQ(read_file(only_file(out, "accuracy_checking_details_")), details);
       for (const fs::directory_entry& entry : fs::directory_iterator(out)) {
         const std::string name = entry.path().filename();
-        EXPECT_TRUE(name.ends_with(".csv") || name.ends_with(".journal") || name.starts_with("device")) << name;
+        EXPECT_TRUE(name.ends_with(".csv") || name.ends_with(".journal") || name.ends_with(".html") ||
+                    name.starts_with("device"))
+            << name;
       }
     }
     total.add(tally_);

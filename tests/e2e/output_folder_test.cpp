@@ -155,9 +155,10 @@ TEST_F(OutputFolder, RunsThatStartAtOnceHaveFilesOfTheirOwn) {
       EXPECT_GE(read_csv(entry.path()).size(), 56U) << name;
     }
   }
-  EXPECT_EQ(files,
-            (std::map<std::string, int>{
-                {"journal", at_once}, {"accuracy_checking_result", at_once}, {"accuracy_checking_details", at_once}}));
+  EXPECT_EQ(files, (std::map<std::string, int>{{"journal", at_once},
+                                               {"accuracy_checking_result", at_once},
+                                               {"accuracy_checking_details", at_once},
+                                               {"accuracy_checking_report", at_once}}));
 }
 
 TEST_F(OutputFolder, DanglingLinksAreNamesThatAreTaken) {

@@ -12,7 +12,7 @@
 #include "tools/html/chart.h"
 #include "tools/html/page.h"
 #include "tools/html/table.h"
-#include "tools/html/text.h"
+#include "kernels/io/html/text.h"
 
 namespace msrun::html {
 namespace {

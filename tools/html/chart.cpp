@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "tools/html/text.h"
+#include "kernels/io/html/text.h"
 
 namespace msrun::html {
 

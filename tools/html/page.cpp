@@ -1,7 +1,7 @@
 #include "tools/html/page.h"
 
 #include "tools/html/assets.h"
-#include "tools/html/text.h"
+#include "kernels/io/html/text.h"
 
 namespace msrun::html {
 

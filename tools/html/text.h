@@ -1,17 +1,4 @@
-// Foreign text inside a page: as markup, and as data for its scripts.
+// Foreign text inside a page of the kit.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <string_view>
-
-namespace msrun::html {
-
-// Text that a browser shows as it is, between tags and in attributes in double quotes.
-std::string escaped(std::string_view text);
-
-// JSON for the inside of a script element: no text in it ends the element or a line of a script. Bytes that are not
-// UTF-8 become U+FFFD.
-std::string script_json(const nlohmann::json& data);
-
-}  // namespace msrun::html
+#include "kernels/io/html/text.h"  // IWYU pragma: export

@@ -121,6 +121,18 @@ TEST(CommandLine, SwitchesInBothSpellings) {
   EXPECT_EQ(parse_with_input({"--no-summary"}).summary, false);
 }
 
+// Those who ask for the files of another tool get these alone.
+TEST(CommandLine, AReportIsWantedUnlessTheFilesAreAnotherTools) {
+  EXPECT_TRUE(wants_report(parse_with_input({})));
+  EXPECT_FALSE(wants_report(parse_with_input({"--no-report"})));
+  for (const char* tool : {"--compat=msprobe", "--compat=att", "--layout=att"}) {
+    EXPECT_FALSE(wants_report(parse_with_input({tool}))) << tool;
+    EXPECT_TRUE(wants_report(parse_with_input({tool, "--report"}))) << tool;
+  }
+  // The run that continues does as the one that began.
+  EXPECT_THAT(resume_command(parse_with_input({"--no-report"}), "r.csv"), HasSubstr(" --no-report "));
+}
+
 TEST(CommandLine, ThreadsAndDevicesInBothSpellings) {
   EXPECT_EQ(parse_with_input({"-n", "3"}).threads, 3);
   EXPECT_EQ(parse_with_input({"-n3"}).threads, 3);
@@ -368,9 +380,10 @@ TEST(CommandLine, OtherUsageErrors) {
   EXPECT_EQ(usage_error_with_input({"-api_info_file", "other"}), "-api_info is given more than once");
   EXPECT_EQ(usage_error_with_input({"-f=yes"}), "-f takes no value");
   EXPECT_EQ(usage_error_with_input({"--summary", "--no-summary"}), "--summary and --no-summary exclude each other");
+  EXPECT_EQ(usage_error_with_input({"--report", "--no-report"}), "--report and --no-report exclude each other");
   EXPECT_EQ(usage_error_with_input({"--filter-compat"}), "--filter-compat needs -f");
   EXPECT_EQ(usage_error_with_input({"--retry-skip"}), "--retry-skip needs -csv_path");
-  for (const char* flag : {"--durability=power", "-csv_path=x", "--summary", "--no-summary"}) {
+  for (const char* flag : {"--durability=power", "-csv_path=x", "--summary", "--no-summary", "--report"}) {
     EXPECT_THAT(usage_error({"run_overflow_check", "-api_info", "d", flag}), HasSubstr("takes no "));
   }
   EXPECT_EQ(usage_error_with_input({"-o", "a\nb", "x\ny"}), "unexpected argument x_y");

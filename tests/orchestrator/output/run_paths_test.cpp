@@ -100,6 +100,7 @@ TEST(RunFilesTest, ShareOneStamp) {
   EXPECT_EQ(files.result, "out/accuracy_checking_result_20260102030405.csv");
   EXPECT_EQ(files.details, "out/accuracy_checking_details_20260102030405.csv");
   EXPECT_EQ(files.journal, "out/accuracy_checking_20260102030405.journal");
+  EXPECT_EQ(files.report, "out/accuracy_checking_report_20260102030405.html");
   EXPECT_EQ(run_files("", "1").result, "./accuracy_checking_result_1.csv");
 }
 

@@ -45,6 +45,7 @@ void expect_equal(const std::optional<Difference>& difference, const std::option
   EXPECT_EQ(map.cell_columns, other.cell_columns);
   EXPECT_EQ(difference->errors.relative, expected->errors.relative);
   EXPECT_EQ(difference->errors.ulps, expected->errors.ulps);
+  EXPECT_EQ(difference->explained, expected->explained);
 }
 
 void expect_equal(const std::vector<DetailsRow>& rows, const std::vector<DetailsRow>& expected) {
@@ -78,6 +79,18 @@ TEST(Records, GiveBackEveryFieldOfAResult) {
     EXPECT_EQ(back.times.benchmark, result.times.benchmark);
     EXPECT_EQ(back.times.compare, result.times.compare);
     EXPECT_EQ(back.inputs, result.inputs);
+    EXPECT_EQ(back.run.thread, result.run.thread);
+    EXPECT_EQ(back.run.began, result.run.began);
+    EXPECT_EQ(back.run.took, result.run.took);
+    ASSERT_EQ(back.input_notes.size(), result.input_notes.size());
+    for (std::size_t i = 0; i < back.input_notes.size(); ++i) {
+      EXPECT_EQ(back.input_notes[i].name, result.input_notes[i].name);
+      EXPECT_EQ(back.input_notes[i].dtype, result.input_notes[i].dtype);
+      EXPECT_EQ(back.input_notes[i].shape, result.input_notes[i].shape);
+      EXPECT_EQ(back.input_notes[i].least, result.input_notes[i].least);
+      EXPECT_EQ(back.input_notes[i].most, result.input_notes[i].most);
+      EXPECT_EQ(back.input_notes[i].is_finite, result.input_notes[i].is_finite);
+    }
     ASSERT_EQ(back.overflow.has_value(), result.overflow.has_value());
     if (back.overflow) {
       EXPECT_EQ(back.overflow->verdict, result.overflow->verdict);
@@ -99,6 +112,19 @@ TEST(Records, GiveBackNotes) {
   ASSERT_TRUE(std::holds_alternative<TimeNote>(time));
   EXPECT_EQ(std::get<TimeNote>(time).time, 12.5);
   EXPECT_THAT(error_of([] { decode_result(encode(TimeNote{})); }), HasSubstr("no result"));
+  const Record death = decode_record(encode(DeathNote{7, -1, "killed", true, {{3, 2, 5, true, false}}}));
+  ASSERT_TRUE(std::holds_alternative<DeathNote>(death));
+  const DeathNote& note = std::get<DeathNote>(death);
+  EXPECT_EQ(note.time, 7U);
+  EXPECT_EQ(note.device, -1);
+  EXPECT_EQ(note.reason, "killed");
+  EXPECT_TRUE(note.given_up);
+  ASSERT_EQ(note.calls.size(), 1U);
+  EXPECT_EQ(note.calls[0].task, 3U);
+  EXPECT_EQ(note.calls[0].thread, 2U);
+  EXPECT_EQ(note.calls[0].began, 5U);
+  EXPECT_TRUE(note.calls[0].blamed);
+  EXPECT_FALSE(note.calls[0].again);
 }
 
 // The bytes that format.md gives.
@@ -137,26 +163,30 @@ TEST(Records, AreWhatTheFormatSays) {
   result.checksums.outputs = {9};
   result.repeats = {3, 1, false, "of", ""};
   result.agreement = {Agreement::Verdict::blamed, "", "", {{2, 8, true}}};
+  result.run = {3, 129, 7};
+  result.input_notes = {{"x", "e", "s", std::nullopt, 1.0, false}};
   EXPECT_EQ(encode(result),
-            "\x01\x04R\xD2"
-            "\xAC\x02"                          // task
-            "\x0BTorch.add.0"                   // name
-            "\x01"                              // device
-            "\x01"                              // warning
-            "\x01\0"                            // there is a backward: pass
-            "\0"                                // not explained by rounding
-            "\x01m"                             // message
-            "\x01\x02\x80\x01\x04"              // times
-            "\x01\x02\x03\x04\x05\x06\x07\x08"  // inputs
-            "\0"                                // no finding of an overflow check
-            "\x03\x02"                          // failed to run, tested on what was recorded
-            "\1\6"                              // an output is beyond rounding, nothing was compared
-            "\1\x09\0\0\0\0\0\0\0"              // the checksum of one output
-            "\0"                                // no gradients
-            "\1\3\1\0\2of\0"                    // one of three runs differs: of
-            "\1\3\0\0\1\4\x08\0\0\0\0\0\0\0\1"  // a device is to blame: 2, which gave 8
-            "\0"                                // no rows of the forward
-            "\x01"                              // one of the backward
+            "\x01\x05R\xD2"
+            "\xAC\x02"                               // task
+            "\x0BTorch.add.0"                        // name
+            "\x01"                                   // device
+            "\x01"                                   // warning
+            "\x01\0"                                 // there is a backward: pass
+            "\0"                                     // not explained by rounding
+            "\x01m"                                  // message
+            "\x01\x02\x80\x01\x04"                   // times
+            "\x01\x02\x03\x04\x05\x06\x07\x08"       // inputs
+            "\0"                                     // no finding of an overflow check
+            "\x03\x02"                               // failed to run, tested on what was recorded
+            "\1\6"                                   // an output is beyond rounding, nothing was compared
+            "\1\x09\0\0\0\0\0\0\0"                   // the checksum of one output
+            "\0"                                     // no gradients
+            "\1\3\1\0\2of\0"                         // one of three runs differs: of
+            "\1\3\0\0\1\4\x08\0\0\0\0\0\0\0\1"       // a device is to blame: 2, which gave 8
+            "\3\x81\1\7"                             // on thread 3, at 129 for 7 microseconds
+            "\1\1x\1e\1s\0\1\0\0\0\0\0\0\xF0\x3F\0"  // an input: x, e, s; no least, 1.0; not all finite
+            "\0"                                     // no rows of the forward
+            "\x01"                                   // one of the backward
             "\x01"
             "b\x01"
             "d\x02()\0"
@@ -171,7 +201,7 @@ TEST(Records, AreWhatTheFormatSays) {
 std::string in_version_1(const ApiResult& result) {
   std::string bytes = encode(result);
   bytes[1] = 1;
-  bytes.erase(bytes.size() - 10, 8);
+  bytes.erase(bytes.size() - 14, 12);
   return bytes;
 }
 
@@ -183,7 +213,7 @@ TEST(Records, OfVersion2SayNothingOfTrust) {
   result.mistrust = Mistrust::constant;
   std::string bytes = encode(result);
   bytes[1] = 2;
-  bytes.erase(bytes.size() - 8, 6);
+  bytes.erase(bytes.size() - 12, 10);
   const ApiResult read = decode_result(bytes);
   EXPECT_EQ(read.outcome, Outcome::failed_to_run);
   EXPECT_FALSE(read.beyond_rounding);
@@ -196,8 +226,8 @@ TEST(Records, OfVersion3SayNothingOfRunsAndDevices) {
   result.mistrust = Mistrust::constant;
   std::string bytes = encode(result);
   bytes[1] = 3;
-  // Two lists and two options in front of the two lists of rows.
-  bytes.erase(bytes.size() - 6, 4);
+  // Three lists, two options and three numbers in front of the two lists of rows.
+  bytes.erase(bytes.size() - 10, 8);
   const ApiResult read = decode_result(bytes);
   EXPECT_EQ(read.mistrust, Mistrust::constant);
   EXPECT_EQ(read.checksums, Checksums());
@@ -247,7 +277,7 @@ TEST(Records, OfVersion2HaveNoDifferences) {
   // of the 11 bytes of lists and row.
   bytes.pop_back();
   bytes.erase(bytes.size() - 19 - 3, 3);
-  bytes.erase(bytes.size() - 19 - 11 - 6, 6);
+  bytes.erase(bytes.size() - 19 - 11 - 10, 10);
   const ApiResult read = decode_result(bytes);
   expect_equal(read.backward_rows, result.backward_rows);
   result.backward_rows[0].difference = varied_difference(9);
@@ -268,8 +298,8 @@ TEST(Records, TellTheColumnsOfARow) {
 }
 
 TEST(Records, CutShortOrWithSurplusBytesAreRefused) {
-  for (const std::string& bytes :
-       {encode(varied_results(24).back()), encode(AttemptNote{{}, {1, 2}}), encode(TimeNote{1})}) {
+  for (const std::string& bytes : {encode(varied_results(24).back()), encode(AttemptNote{{}, {1, 2}}),
+                                   encode(TimeNote{1}), encode(DeathNote{1, 0, "x", false, {{1, 2, 3, true, true}}})}) {
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       EXPECT_THROW(decode_record(std::string_view(bytes).substr(0, size)), RecordError) << size;
     }
@@ -292,9 +322,9 @@ TEST(Records, WithValuesOutOfRangeAreRefused) {
 
 TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
   std::string result = encode(skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable));
-  result[1] = 5;
+  result[1] = 6;
   EXPECT_EQ(error_of([&] { decode_record(result); }),
-            "a result of version 5, which a later msrun has written; this one reads up to version 4");
+            "a result of version 6, which a later msrun has written; this one reads up to version 5");
   result[1] = 0;
   EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
   const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };

@@ -28,6 +28,7 @@ inline Difference varied_difference(std::uint32_t task) {
   map.cell_columns = 1 + task;
   difference.errors.relative[task % ErrorHistogram::relative_sizes] = task;
   difference.errors.ulps[task % ErrorHistogram::ulp_sizes] = UINT64_MAX - task;
+  difference.explained = 0.25 * task;
   return difference;
 }
 
@@ -51,6 +52,13 @@ inline std::vector<ApiResult> varied_results(std::uint32_t count) {
       result.agreement = {static_cast<Agreement::Verdict>(task / 4 % 4), "output", std::string(task % 3, 'r'), {}};
       for (std::int32_t i = 0; i < static_cast<std::int32_t>(task % 5); ++i)
         result.agreement->answers.push_back({i, result.inputs, i == 2});
+    }
+    result.run = {task % 6, UINT64_MAX / (1 + task), 1000 * task};
+    for (std::uint32_t i = 0; i < task % 3; ++i) {
+      InputNote note{"args." + std::to_string(i), "float16", "(" + std::to_string(task) + ")", {}, {}, task % 4 == 0};
+      if (task % 5 > 0) note.least = -1.5 * task;
+      if (task % 5 > 1) note.most = 2.5 * task;
+      result.input_notes.push_back(std::move(note));
     }
     result.rounding_only = task % 2 == 1;
     result.outcome = static_cast<Outcome>(task / 2 % 4);

@@ -1,4 +1,4 @@
-#include "tools/html/text.h"
+#include "kernels/io/html/text.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,17 @@
+# Writes TARGET, a C++ source that defines strings which HEADER declares in NAMESPACE: for each of FILES, "name=path",
+# the contents of the file under that name.
+cmake_minimum_required(VERSION 3.25)
+set(text "// Made by cmake/EmbedFiles.cmake.\n#include \"${HEADER}\"\n\nnamespace ${NAMESPACE} {\n")
+foreach(entry IN LISTS FILES)
+  string(FIND "${entry}" "=" at)
+  string(SUBSTRING "${entry}" 0 ${at} name)
+  math(EXPR at "${at} + 1")
+  string(SUBSTRING "${entry}" ${at} -1 path)
+  file(READ ${path} contents)
+  if(contents MATCHES "\\)file_text\"")
+    message(FATAL_ERROR "${path} holds the end of the string that it becomes.")
+  endif()
+  string(APPEND text "\nconst std::string_view ${name} = R\"file_text(${contents})file_text\";\n")
+endforeach()
+string(APPEND text "\n}  // namespace ${NAMESPACE}\n")
+file(WRITE ${TARGET} "${text}")

@@ -1,0 +1,65 @@
+// The calls of a run in little room: columns of numbers in place of an object for each call, so that a hundred thousand
+// take some two megabytes. What is said of a call beyond that stands in call_details.h.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runner/report/redaction.h"
+#include "runner/report/run_records.h"
+#include "runner/report/standing.h"
+#include "runner/results/result.h"
+
+namespace msrun::report {
+
+// Texts that many rows have in common, by their numbers.
+class TextTable {
+ public:
+  std::size_t number_of(const std::string& text);
+  bool has(const std::string& text) const { return numbers_.contains(text); }
+  const nlohmann::json& texts() const { return texts_; }
+
+ private:
+  nlohmann::json texts_ = nlohmann::json::array();
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+class CallRows {
+ public:
+  explicit CallRows(const Redaction& redaction) : redaction_(redaction) {}
+
+  // Calls in dump order; the row of a call is how many were added before it.
+  void add(const ApiResult& result);
+  std::size_t size() const { return size_; }
+  nlohmann::json json() const;
+
+ private:
+  void add_name(const std::string& name);
+  void add_note(const ApiResult& result, Standing standing);
+
+  const Redaction& redaction_;
+  std::size_t size_ = 0;
+  TextTable apis_;
+  TextTable dtypes_;
+  TextTable shapes_;
+  TextTable notes_;
+  std::vector<std::uint64_t> next_;  // by API: the index that its next call is expected to have
+  std::vector<std::size_t> api_;
+  std::vector<std::int64_t> index_;                      // distance from the expected one
+  nlohmann::json odd_names_ = nlohmann::json::object();  // by row: names that are not an API and an index
+  std::string standings_;
+  std::string statuses_;  // two letters for each
+  std::vector<std::size_t> dtype_;
+  std::vector<std::size_t> shape_;
+  std::vector<int> device_;
+  std::vector<std::uint64_t> took_;  // tens of microseconds, three digits
+  std::string visible_;              // a letter each: the exponent of the smallest visible fault of one element
+  std::vector<std::size_t> note_;    // numbers of the texts from 1 on; 0: none
+  std::size_t note_bytes_ = 0;
+  std::size_t rounding_bytes_ = 0;  // of these: what explains calls that nothing speaks against
+};
+
+}  // namespace msrun::report

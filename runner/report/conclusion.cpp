@@ -1,0 +1,46 @@
+#include "runner/report/conclusion.h"
+
+#include "runner/report/texts.h"
+
+namespace msrun::report {
+namespace {
+
+std::string findings(const VerdictCounts& counts, const Foremost& foremost) {
+  const std::uint64_t checked = counts.total();
+  std::string text;
+  if (counts.suspicious() > 0) {
+    text = with_commas(counts.suspicious()) + " of " + plural(checked, "checked call") +
+           (counts.suspicious() == 1 ? " is" : " are") + " suspicious, in " + plural(foremost.apis, "API") +
+           "; look at " + foremost.name + " first";
+    if (!foremost.cause.empty()) text += ": " + foremost.cause;
+    if (!text.ends_with('.')) text += '.';
+  } else if (checked > 0) {
+    text = "No call is suspicious: " + std::string(checked == 1 ? "the one call" : "all " + plural(checked, "call")) +
+           " that " + (checked == 1 ? "was" : "were") + " checked agree" + (checked == 1 ? "s" : "") +
+           " with the benchmark, as far as rounding allows.";
+  } else {
+    text = "Nothing was checked.";
+  }
+  return text;
+}
+
+}  // namespace
+
+Conclusion conclusion_of(const RunRecords& records, const Foremost& foremost) {
+  const VerdictCounts& counts = records.counts;
+  Conclusion conclusion{"good", findings(counts, foremost)};
+  if (counts.failed_to_run > 0) {
+    conclusion.tone = "caution";
+    conclusion.sentence += " " + plural(counts.failed_to_run, "call") + " failed to run.";
+  }
+  if (counts.total() == 0) conclusion.tone = "caution";
+  if (records.finished < records.planned) {
+    conclusion.tone = "caution";
+    conclusion.sentence += " The run is not complete: " + plural(records.planned - records.finished, "call") +
+                           (records.planned - records.finished == 1 ? " has" : " have") + " no result yet.";
+  }
+  if (counts.suspicious() > 0) conclusion.tone = "bad";
+  return conclusion;
+}
+
+}  // namespace msrun::report

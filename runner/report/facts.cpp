@@ -1,0 +1,141 @@
+#include "runner/report/facts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "journal/run_files.h"
+#include "kernels/base/text.h"
+#include "runner/report/texts.h"
+#include "runner/results/reason.h"
+
+namespace msrun::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What the page says in other places, or in a line of its own.
+constexpr std::array<std::string_view, 15> told{
+    "program", "version",  "started", "command",   "threads",   "devices",           "fingerprint", "api_info",
+    "forward", "backward", "backend", "tested_on", "arguments", "working_directory", "represented"};
+constexpr std::array<std::string_view, 3> private_keys{"host", "hostname", "user"};
+
+// A number, a text, or several of them.
+std::string plain(const Json& value) {
+  if (value.is_string()) return sanitised(value.get<std::string>());
+  if (value.is_array()) {
+    std::string text;
+    for (const Json& entry : value) text += (text.empty() ? "" : ", ") + plain(entry);
+    return text;
+  }
+  return value.is_null() ? "" : sanitised(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string plain(const Json& object, const char* key) { return plain(object.value(key, Json())); }
+
+// "Sim faults" of "sim_faults".
+std::string title_of(const std::string& key) {
+  std::string title = sanitised(key);
+  std::ranges::replace(title, '_', ' ');
+  if (!title.empty() && title.front() >= 'a' && title.front() <= 'z') title.front() += 'A' - 'a';
+  return title;
+}
+
+std::string tested_text(const VerdictCounts& counts, const std::string& kind) {
+  if (counts.simulated > 0 || (counts.not_simulated == 0 && kind == "simulated")) {
+    std::string text(simulated_notice);
+    if (counts.not_simulated > 0) {
+      text +=
+          " for " + with_commas(counts.simulated) + " of " + plural(counts.simulated + counts.not_simulated, "call");
+    }
+    return text;
+  }
+  if (kind == "recorded") return "the results in the recording";
+  return "";
+}
+
+std::string arguments_text(const Json& metadata, const Redaction& redaction) {
+  std::string text = "msrun";
+  for (const Json& option : metadata.value("arguments", Json::array())) {
+    if (!option.is_array()) continue;
+    for (const Json& word : option) {
+      if (word.is_string()) text += " " + shell_quoted(sanitised(word.get<std::string>()));
+    }
+  }
+  return redaction.command(text);
+}
+
+std::string settings_text(const Json& print) {
+  std::string text;
+  for (const char* key : {"standard", "limits", "compat", "layout", "seed", "seed_mode", "repeat", "same_on_all"}) {
+    const std::string value = plain(print, key);
+    if (value.empty()) continue;
+    text += (text.empty() ? "" : ", ") + std::string(key) + " " + value;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string text_in(const Json& metadata, const char* key) {
+  const auto found = metadata.find(key);
+  return found != metadata.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::string recording_of(const Json& metadata) {
+  const std::string recording = text_in(metadata, "api_info");
+  return recording.empty() ? text_in(metadata, "forward") : recording;
+}
+
+std::vector<std::string> private_texts(const Json& metadata) {
+  std::vector<std::string> texts;
+  const auto add = [&](std::string text) {
+    if (text.size() > 2) texts.push_back(std::move(text));
+  };
+  for (const char* key : {"api_info", "forward", "backward", "working_directory"}) add(text_in(metadata, key));
+  for (const std::string_view key : private_keys) add(text_in(metadata, std::string(key).c_str()));
+  // The longest first: one may be the beginning of another.
+  std::ranges::stable_sort(texts, std::ranges::greater{}, &std::string::size);
+  return texts;
+}
+
+Facts run_facts(const RunRecords& records, const std::string& stamp, const Redaction& redaction) {
+  const Json& data = records.metadata;
+  Facts facts;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) facts.emplace_back(name, value);
+  };
+  const Json print = data.value("fingerprint", Json::object());
+  const Json& known = print.is_object() ? print : data;
+  if (!redaction.on()) {
+    add("Recording", sanitised(recording_of(data)));
+    add("Backward recording", sanitised(text_in(data, "backward")));
+  }
+  add("Calls", with_commas(records.finished) + " of " + with_commas(records.planned) + " have a result");
+  add("Fingerprint", plain(known, "dump"));
+  const std::string tested = tested_text(records.counts, text_in(data, "tested_on"));
+  const std::string backend = redaction.text(plain(data, "backend"));
+  add("Device under test", tested.empty() ? backend : backend + " (" + tested + ")");
+  add("Device ids", plain(data, "devices"));
+  add("Threads", plain(data, "threads"));
+  for (const auto& [key, value] : data.items()) {
+    const bool is_private = std::ranges::find(private_keys, std::string_view(key)) != private_keys.end();
+    if (std::ranges::find(told, std::string_view(key)) != told.end() || (is_private && redaction.on())) continue;
+    add(title_of(key).c_str(), redaction.text(plain(value)));
+  }
+  add("Options", arguments_text(data, redaction));
+  add("Settings", settings_text(known));
+  add("msrun", plain(data, "version"));
+  const Json started = data.value("started", Json());
+  if (started.is_number()) add("Begun", utc_text(started.get<double>()));
+  if (records.last_result) add("Last result", utc_text(*records.last_result));
+  if (records.sessions > 1) add("Sessions", "continued " + plural(records.sessions - 1, "time"));
+  const RunFiles files = run_files("", stamp);
+  add("Files", files.result.substr(2) + ", " + files.details.substr(2) + ", " + files.journal.substr(2));
+  if (records.lost_bytes + records.unreadable > 0) {
+    add("Damage", plural(records.lost_bytes, "byte") + " of the journal are lost, " +
+                      plural(records.unreadable, "record") + " cannot be read");
+  }
+  return facts;
+}
+
+}  // namespace msrun::report

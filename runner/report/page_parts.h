@@ -1,0 +1,14 @@
+// The parts of the page that are the same in every report: style, script, and the frame of its sections. They are files
+// in page/, which the build puts into the program.
+#pragma once
+
+#include <string_view>
+
+namespace msrun::report {
+
+extern const std::string_view style_sheet;
+extern const std::string_view body_markup;  // from behind the headline to the facts of the run
+extern const std::string_view end_markup;   // behind these
+extern const std::string_view page_script;
+
+}  // namespace msrun::report

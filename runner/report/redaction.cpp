@@ -1,0 +1,108 @@
+#include "runner/report/redaction.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace msrun::report {
+namespace {
+
+constexpr std::string_view punctuation = "\"'`()[]{}<>,;:";
+constexpr std::array<std::string_view, 8> file_endings{".pt",  ".npy", ".npz",  ".json",
+                                                       ".csv", ".so",  ".yaml", ".journal"};
+constexpr std::array<std::string_view, 10> file_options{"-api_info", "-forward",  "-backward", "-real_data_path",
+                                                        "-config",   "-csv_path", "-o",        "--python",
+                                                        "-i",        "--backend"};
+
+bool names_file(std::string_view word) {
+  while (!word.empty() && (punctuation.find(word.back()) != std::string_view::npos || word.back() == '.'))
+    word.remove_suffix(1);
+  if (word.find('/') != std::string_view::npos || word.find('\\') != std::string_view::npos) return true;
+  return std::ranges::any_of(file_endings, [&](std::string_view ending) { return word.ends_with(ending); });
+}
+
+bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::string without_numbers(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const bool begins =
+        std::isdigit(static_cast<unsigned char>(text[i])) != 0 &&
+        (i == 0 || (!is_word_char(text[i - 1]) && (text[i - 1] != '.' || i == 1 || !is_word_char(text[i - 2]))));
+    if (!begins) {
+      out += text[i++];
+      continue;
+    }
+    while (i < text.size() &&
+           (is_word_char(text[i]) || (text[i] == '.' && i + 1 < text.size() && is_word_char(text[i + 1]))))
+      ++i;
+    out += "[number]";
+  }
+  return out;
+}
+
+void replace_all(std::string& text, const std::string& from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+}  // namespace
+
+std::vector<std::string> shell_words(std::string_view line) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '\'') quoted = !quoted;
+    if (c == ' ' && !quoted) {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  std::erase(words, std::string());
+  return words;
+}
+
+std::string Redaction::without_files(std::string_view sentence) const {
+  std::string text(sentence);
+  for (const std::string& known : known_) replace_all(text, known, "[file]");
+  std::string out;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    const std::string_view word = std::string_view(text).substr(begin, end - begin);
+    if (names_file(word)) {
+      const std::size_t front = std::min(word.find_first_not_of(punctuation), word.size());
+      const std::size_t back = word.find_last_not_of("\"'`()[]{}<>,;:.");
+      out.append(word.substr(0, front)).append("[file]");
+      if (back != std::string_view::npos) out += word.substr(back + 1);
+    } else {
+      out += word;
+    }
+    if (end < text.size()) out += text[end];
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string Redaction::text(std::string_view sentence) const {
+  return on_ ? without_files(sentence) : std::string(sentence);
+}
+
+std::string Redaction::reason(std::string_view sentence) const {
+  return on_ ? without_numbers(without_files(sentence)) : std::string(sentence);
+}
+
+std::string Redaction::command(std::string_view line) const {
+  if (!on_) return std::string(line);
+  std::string out = "msrun";
+  std::vector<std::string> words = shell_words(line);
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const bool is_value = std::ranges::find(file_options, std::string_view(words[i - 1])) != file_options.end();
+    const bool is_backend = words[i - 1] == "--backend";
+    const bool hidden = (is_value && !is_backend) || names_file(words[i]);
+    out += " " + (hidden ? std::string("FILE") : words[i]);
+  }
+  return out;
+}
+
+}  // namespace msrun::report

@@ -1,0 +1,270 @@
+#include "runner/report/report.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "journal/run_files.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/io/html/text.h"
+#include "runner/report/call_details.h"
+#include "runner/report/call_rows.h"
+#include "runner/report/conclusion.h"
+#include "runner/report/facts.h"
+#include "runner/report/page_parts.h"
+#include "runner/report/standing.h"
+#include "runner/report/texts.h"
+#include "runner/report/timeline.h"
+#include "runner/results/api_name.h"
+#include "runner/results/reason.h"
+
+namespace msrun::report {
+namespace {
+
+using Json = nlohmann::json;
+
+// What the details of all calls may take together; those of the calls to look at first come first.
+constexpr std::size_t most_detail_bytes = 1'300'000;
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
+Redaction redaction_for(const RunRecords& records, const ReportStyle& style) {
+  std::vector<std::string> known;
+  if (style.share) {
+    known = private_texts(records.metadata);
+    if (std::string host = host_name(); host.size() > 2) known.push_back(std::move(host));
+  }
+  return {style.share, std::move(known)};
+}
+
+double max_abs_error(const nlohmann::ordered_json& metadata) {
+  const auto print = metadata.find("fingerprint");
+  if (print == metadata.end() || !print->is_object()) return 0;
+  const nlohmann::ordered_json limit = print->value("max_abs_err", nlohmann::ordered_json());
+  return limit.is_number() ? limit.get<double>() : 0;
+}
+
+// A suspicious call, or one that failed to run, and where it stands among the others.
+struct Notable {
+  std::uint32_t task = 0;
+  int severity = 0;  // of suspicious calls: 3 error, 2 warning, 1 pass, 0 inconsistent alone; -1: it failed to run
+};
+
+int severity(Standing standing, Status status) {
+  if (standing == Standing::failed_to_run) return -1;
+  if (standing == Standing::inconsistent) return 0;
+  return status == Status::error ? 3 : status == Status::warning ? 2 : 1;
+}
+
+// The calls of one API that are suspicious, the worst first.
+using Group = std::vector<Notable>;
+
+class PageData {
+ public:
+  PageData(const RunRecords& records, const Redaction& redaction)
+      : records_(records), redaction_(redaction), rows_(redaction), row_of_(records.results.tasks(), -1) {
+    add_rows();
+    sort_groups();
+  }
+
+  Foremost foremost() const {
+    Foremost first;
+    first.apis = groups_.size();
+    if (groups_.empty()) return first;
+    const ApiResult result = records_.results.get(groups_.front().front().task);
+    first.name = sanitised(result.name);
+    const Reason reason = reason_of(result);
+    if (reason.lines.size() > 1) first.cause = redaction_.text(reason.lines[1]);
+    return first;
+  }
+
+  Json json() {
+    Json data{{"rows", rows_.json()}, {"timeline", timeline_json(records_, row_of_, redaction_)}};
+    data["groups"] = groups_json();
+    data["blames"] = blames_json();
+    data["details"] = details_json();
+    return data;
+  }
+
+ private:
+  void add_rows() {
+    std::map<std::string, Group> groups;
+    for (std::uint32_t task = 0; task < records_.results.tasks(); ++task) {
+      if (!records_.results.has(task)) continue;
+      const ApiResult result = records_.results.get(task);
+      row_of_[task] = static_cast<std::int64_t>(rows_.size());
+      rows_.add(result);
+      add_blames(result);
+      const Standing standing = standing_of(result);
+      if (standing > Standing::failed_to_run) continue;
+      const Notable notable{task, severity(standing, overall_status(result))};
+      (notable.severity < 0 ? failed_ : groups[std::string(api_of(result.name))]).push_back(notable);
+    }
+    for (auto& [api, group] : groups) groups_.push_back(std::move(group));
+  }
+
+  void add_blames(const ApiResult& result) {
+    if (!result.agreement) return;
+    for (const DeviceAnswer& answer : result.agreement->answers) {
+      if (!answer.blamed) continue;
+      auto& [calls, first] = blames_.try_emplace(answer.device, 0, row_of_[result.task]).first->second;
+      ++calls;
+    }
+  }
+
+  Json blames_json() const {
+    Json blames = Json::object();
+    for (const auto& [device, blame] : blames_) blames[std::to_string(device)] = {blame.first, blame.second};
+    return blames;
+  }
+
+  void sort_groups() {
+    const auto is_before = [](const Notable& a, const Notable& b) {
+      return std::pair(-a.severity, a.task) < std::pair(-b.severity, b.task);
+    };
+    for (Group& group : groups_) std::ranges::sort(group, is_before);
+    std::ranges::sort(groups_, [&](const Group& a, const Group& b) { return is_before(a.front(), b.front()); });
+  }
+
+  Json groups_json() const {
+    Json groups = Json::array();
+    for (const Group& group : groups_) {
+      Json rows = Json::array();
+      for (const Notable& notable : group) rows.push_back(row_of_[notable.task]);
+      groups.push_back(std::move(rows));
+    }
+    return groups;
+  }
+
+  // First the worst call of each API, then the second of each, and so on, as long as there is room.
+  Json details_json() const {
+    Json details = Json::object();
+    const double limit = max_abs_error(records_.metadata);
+    std::size_t bytes = 0;
+    const auto add = [&](const Notable& notable) {
+      Json of_call = call_details(records_.results.get(notable.task), limit, redaction_);
+      bytes += of_call.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+      if (bytes < most_detail_bytes) details[std::to_string(row_of_[notable.task])] = std::move(of_call);
+      return bytes < most_detail_bytes;
+    };
+    for (std::size_t place = 0, left = 1; left > 0; ++place) {
+      left = 0;
+      for (const Group& group : groups_) {
+        if (place >= group.size()) continue;
+        if (!add(group[place])) return details;
+        left += group.size() - place - 1;
+      }
+    }
+    for (const Notable& notable : failed_) {
+      if (!add(notable)) break;
+    }
+    return details;
+  }
+
+  const RunRecords& records_;
+  const Redaction& redaction_;
+  CallRows rows_;
+  std::vector<std::int64_t> row_of_;  // by task
+  std::vector<Group> groups_;         // by API, the one to look at first in front
+  Group failed_;
+  std::map<std::int32_t, std::pair<std::size_t, std::int64_t>> blames_;  // by device: its calls, the row of the first
+};
+
+// What completes a command line for one call.
+Json commands_json(const RunRecords& records, const std::string& stamp, const Redaction& redaction) {
+  const std::string recording = recording_of(records.metadata);
+  const std::string journal = run_files("", stamp).journal.substr(2);
+  return {{"run", redaction.command(sanitised(text_in(records.metadata, "command")))},
+          {"recording", redaction.on() ? "FILE" : shell_quoted(sanitised(recording))},
+          {"is_dump", !text_in(records.metadata, "api_info").empty()},
+          {"journal", shell_quoted(journal)}};
+}
+
+// How often calls ran, where it was more than once.
+std::string again_text(const nlohmann::ordered_json& metadata) {
+  const nlohmann::ordered_json print = metadata.value("fingerprint", nlohmann::ordered_json::object());
+  if (!print.is_object()) return {};
+  std::string text;
+  const nlohmann::ordered_json repeat = print.value("repeat", nlohmann::ordered_json());
+  if (repeat.is_number_unsigned() && repeat.get<std::uint64_t>() > 1) {
+    text = "Every call ran " + std::to_string(repeat.get<std::uint64_t>()) + " times on its device.";
+  }
+  const nlohmann::ordered_json devices = print.value("same_on_all", nlohmann::ordered_json());
+  if (devices.is_array() && devices.size() > 1) {
+    text += (text.empty() ? "" : " ") + std::string("Every call ran on each of ") + std::to_string(devices.size()) +
+            " devices.";
+  }
+  return text;
+}
+
+Json counts_json(const VerdictCounts& counts) {
+  return {{"checked", counts.total()},     {"calls", counts.total() + counts.skip},
+          {"pass", counts.pass},           {"warning", counts.warning},
+          {"error", counts.error},         {"skip", counts.skip},
+          {"rate", counts.passing_rate()}, {"varying", counts.varying}};
+}
+
+std::string head(const std::string& title) {
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+         "script-src 'unsafe-inline'\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>" +
+         html::escaped(title) + "</title>\n<style>\n" + std::string(style_sheet) + "</style>\n</head>\n";
+}
+
+std::string facts_markup(const Facts& facts) {
+  std::string text = "<dl class=\"facts\">\n";
+  for (const auto& [name, value] : facts) {
+    text += "<dt>" + html::escaped(name) + "</dt><dd>" + html::escaped(value) + "</dd>\n";
+  }
+  return text + "</dl>\n";
+}
+
+std::string notice_of(const RunRecords& records) {
+  return records.counts.simulated == 0
+             ? ""
+             : "<p class=\"notice\" role=\"note\">" +
+                   html::escaped("This run was made on a " + std::string(simulated_notice) + ".") + "</p>\n";
+}
+
+std::string title_of(const RunRecords& records, const Redaction& redaction) {
+  const std::string recording = sanitised(recording_of(records.metadata));
+  if (redaction.on() || recording.empty()) return "Accuracy check";
+  // The folder tells more than "dump.json".
+  const std::size_t last = recording.rfind('/');
+  const std::size_t before = last == std::string::npos || last == 0 ? last : recording.rfind('/', last - 1);
+  return "Accuracy check of " + (before == std::string::npos ? recording : recording.substr(before + 1));
+}
+
+}  // namespace
+
+std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style) {
+  const RunRecords records = read_run_records(source);
+  if (records.metadata.empty()) throw UserError(source.name() + " is not the journal of a run of msrun.");
+  const Redaction redaction = redaction_for(records, style);
+  PageData data(records, redaction);
+  const Conclusion conclusion = conclusion_of(records, data.foremost());
+  const std::string title = title_of(records, redaction);
+  Json json = data.json();
+  json["counts"] = counts_json(records.counts);
+  json["commands"] = commands_json(records, stamp, redaction);
+  json["again"] = again_text(records.metadata);
+  json["share"] = style.share;
+  return head(title) + "<body>\n<header>\n<h1>" + html::escaped(title) + "</h1>\n<p id=\"conclusion\" class=\"" +
+         conclusion.tone + "\">" + html::escaped(conclusion.sentence) + "</p>\n" + notice_of(records) +
+         std::string(body_markup) + facts_markup(run_facts(records, stamp, redaction)) + std::string(end_markup) +
+         "<script type=\"application/json\" id=\"data\">" + html::script_json(json) + "</script>\n<script>\n" +
+         std::string(page_script) + "</script>\n</body>\n</html>\n";
+}
+
+}  // namespace msrun::report

@@ -1,0 +1,20 @@
+// The report of a run: one HTML file that needs nothing but a browser, made from the journal's records alone, so that
+// it has the same bytes at the end of the run and whenever it is made later.
+#pragma once
+
+#include <string>
+
+#include "journal/file.h"
+
+namespace msrun::report {
+
+struct ReportStyle {
+  // For others: without paths, host names, and values of the recording.
+  bool share = false;
+};
+
+// The page. stamp is that of the names of the run's files; it may be empty. Throws journal::Error for what
+// is no journal or cannot be read, and UserError for a journal of another program.
+std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style);
+
+}  // namespace msrun::report

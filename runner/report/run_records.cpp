@@ -1,0 +1,95 @@
+#include "runner/report/run_records.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "journal/reader.h"
+#include "runner/results/journal_records.h"
+
+namespace msrun::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// More than any plan has; what claims more is damaged or forged.
+constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
+
+std::uint64_t planned_calls(const Json& metadata) {
+  const Json print = metadata.value("fingerprint", Json());
+  const Json calls = print.is_object() ? print.value("calls", Json()) : Json();
+  const bool holds = calls.is_number_unsigned() && calls.get<std::uint64_t>() <= max_calls;
+  return holds ? calls.get<std::uint64_t>() : 0;
+}
+
+class Reading {
+ public:
+  RunRecords read(const journal::Source& source) {
+    Json metadata = Json::parse(journal::read_header(source).metadata, nullptr, false);
+    if (!metadata.is_object() || metadata.value("program", Json()) != "msrun") metadata = Json::object();
+    records_.metadata = std::move(metadata);
+    records_.planned = planned_calls(records_.metadata);
+    const journal::Recovery recovery =
+        read_records(source, {.result = [this](ApiResult&& result) { see(result); },
+                              .part = [this](ResultPart&& part) { add_interval(part.result); },
+                              .attempt = [this](const AttemptNote& note) { see(note); },
+                              .time = [this](const TimeNote& note) { see(note); },
+                              .death =
+                                  [this](const DeathNote& note) {
+                                    records_.deaths.push_back({note, session()});
+                                  },
+                              .unreadable = [this](const std::string&) { ++records_.unreadable; }});
+    records_.lost_bytes = recovery.damaged_bytes + recovery.torn_bytes;
+    for (std::uint32_t task = 0; task < records_.results.tasks(); ++task) {
+      if (!records_.results.has(task)) continue;
+      const ApiResult result = records_.results.outline(task);
+      records_.counts.add(result);
+      records_.devices[result.device].add(result);
+      ++records_.finished;
+    }
+    return std::move(records_);
+  }
+
+ private:
+  std::uint32_t session() const { return records_.sessions == 0 ? 0 : records_.sessions - 1; }
+
+  void see(const AttemptNote& note) {
+    if (note.event == AttemptNote::Event::start) ++records_.sessions;
+  }
+
+  void see(const TimeNote& note) {
+    if (!records_.first_result) records_.first_result = note.time;
+    records_.last_result = note.time;
+  }
+
+  void see(const ApiResult& result) {
+    const std::uint32_t task = result.task;
+    // Behind the plan are results that are kept for later runs.
+    if (task >= records_.planned) return;
+    if (records_.results.tasks() <= task) {
+      records_.results.resize(
+          std::min<std::size_t>(records_.planned, std::max<std::size_t>(1024, std::size_t{task} * 2)));
+    }
+    records_.results.put(result);
+    add_interval(result);
+  }
+
+  // The result of a call that ran on several devices repeats the time of one of its parts.
+  void add_interval(const ApiResult& result) {
+    if (result.run.began == 0 || result.device < 0) return;
+    const Interval interval{result.device,   result.run.thread, result.run.began,
+                            result.run.took, result.task,       session()};
+    const auto is_same = [&](const Interval& other) {
+      return other.began == interval.began && other.device == interval.device && other.thread == interval.thread;
+    };
+    if (result.agreement && std::ranges::any_of(records_.intervals, is_same)) return;
+    records_.intervals.push_back(interval);
+  }
+
+  RunRecords records_;
+};
+
+}  // namespace
+
+RunRecords read_run_records(const journal::Source& source) { return Reading().read(source); }
+
+}  // namespace msrun::report

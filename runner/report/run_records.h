@@ -1,0 +1,53 @@
+// What the journal of a run says, for the page that shows it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "journal/file.h"
+#include "runner/results/counts.h"
+#include "runner/results/record.h"
+#include "runner/results/stored_results.h"
+
+namespace msrun::report {
+
+// A stretch of time in which a thread was at a call, in microseconds since 1970.
+struct Interval {
+  std::int32_t device = 0;
+  std::uint32_t thread = 0;
+  std::uint64_t began = 0;
+  std::uint64_t took = 0;
+  std::uint32_t task = 0;
+  std::uint32_t session = 0;  // supervisors that had begun before
+};
+
+struct Death {
+  DeathNote note;
+  std::uint32_t session = 0;
+};
+
+struct RunRecords {
+  nlohmann::ordered_json metadata;  // of the journal's header; an empty object if they are not msrun's
+  std::uint64_t planned = 0;        // calls of the plan
+  // The last of each call of the plan; those of calls that the options of the run leave out are not among them.
+  StoredResults results;
+  VerdictCounts counts;
+  std::uint64_t finished = 0;  // calls of the plan that have a result
+  std::map<std::int32_t, VerdictCounts> devices;
+  std::vector<Interval> intervals;  // in the order of the journal
+  std::vector<Death> deaths;
+  std::uint32_t sessions = 0;          // supervisors that have worked on the run
+  std::optional<double> first_result;  // seconds since 1970
+  std::optional<double> last_result;
+  std::uint64_t lost_bytes = 0;  // damaged or torn
+  std::uint64_t unreadable = 0;  // records
+};
+
+// Throws journal::Error for what is no journal or cannot be read. Damage is no error.
+RunRecords read_run_records(const journal::Source& source);
+
+}  // namespace msrun::report

@@ -1,0 +1,208 @@
+// The page of a run, made from its journal.
+#include "runner/report/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runner/report/call_details.h"
+#include "runner/report/call_rows.h"
+#include "runner/report/failed_metric.h"
+#include "runner/report/redaction.h"
+#include "tests/runner/report/support.h"
+
+namespace msrun::report {
+namespace {
+
+using testing::failed_result;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::report_metadata;
+using testing::sound_result;
+using testing::suspicious_result;
+using testing::TemporaryDirectory;
+
+std::string page_of(const std::vector<std::string>& records, std::size_t calls, bool share = false,
+                    const nlohmann::ordered_json& metadata = {}) {
+  const TemporaryDirectory scratch;
+  const auto path = testing::write_journal(scratch / "accuracy_checking_20261121071535.journal",
+                                           metadata.empty() ? report_metadata(calls) : metadata, records);
+  return report_page(*journal::open_source(path), "20261121071535", {share});
+}
+
+nlohmann::json data_of(const std::string& page) {
+  constexpr std::string_view begin = "id=\"data\">";
+  const std::size_t at = page.find(begin) + begin.size();
+  return nlohmann::json::parse(page.substr(at, page.find("</script>", at) - at));
+}
+
+TEST(Report, SaysInOneSentenceWhatTheRunComesTo) {
+  const auto sentence = [](const std::string& page) {
+    const std::size_t at = page.find("id=\"conclusion\"");
+    const std::size_t begin = page.find('>', at) + 1;
+    return page.substr(begin, page.find("</p>", begin) - begin);
+  };
+  EXPECT_EQ(
+      sentence(page_of({encode(sound_result(0, "Torch.add.0")), encode(sound_result(1, "Torch.add.1"))}, 2)),
+      "No call is suspicious: all 2 calls that were checked agree with the benchmark, as far as rounding allows.");
+  EXPECT_EQ(sentence(page_of({encode(sound_result(0, "Torch.add.0")), encode(suspicious_result(1, "Torch.mul.0"))}, 2)),
+            "1 of 2 checked calls is suspicious, in 1 API; look at Torch.mul.0 first: Opposite signs: every wrong "
+            "element.");
+  EXPECT_EQ(
+      sentence(page_of({encode(sound_result(0, "Torch.add.0")), encode(failed_result(1, "Torch.mul.0", "x"))}, 3)),
+      "No call is suspicious: the one call that was checked agrees with the benchmark, as far as rounding allows. "
+      "1 call failed to run. The run is not complete: 1 call has no result yet.");
+  EXPECT_EQ(sentence(page_of({}, 0)), "Nothing was checked.");
+}
+
+TEST(Report, PutsTheWorstCallsFirstAndGivesEachApiItsPlace) {
+  ApiResult warning = suspicious_result(0, "Torch.add.0");
+  warning.forward = warning.forward_rows.front().status = Status::warning;
+  const nlohmann::json data =
+      data_of(page_of({encode(warning), encode(suspicious_result(1, "Torch.mul.0")),
+                       encode(sound_result(2, "Torch.mul.1")), encode(suspicious_result(3, "Torch.mul.2"))},
+                      4));
+  EXPECT_EQ(data["groups"], nlohmann::json::parse("[[1, 3], [0]]"));
+  EXPECT_EQ(data["rows"]["standing"], "ssps");
+  EXPECT_TRUE(data["details"].contains("1"));
+  EXPECT_FALSE(data["details"].contains("2"));
+}
+
+TEST(Report, NamesTheMetricThatFailedItsLimitAndValue) {
+  const ApiResult result = suspicious_result(0, "Torch.add.0");
+  const nlohmann::json details = call_details(result, 0.0001, Redaction(false, {}));
+  const nlohmann::json expected = nlohmann::json::parse(
+      R"([["Cosine Similarity", "0.9812", "> 0.99", 1], ["Max Absolute Error", "7.25", "< 0.001", 0]])");
+  EXPECT_EQ(details["rows"][0]["metrics"], expected);
+  EXPECT_EQ(details["output"], "forward.output.0");
+  EXPECT_EQ(details["reason"][1], "Opposite signs: every wrong element.");
+  EXPECT_EQ(details["rows"][0]["difference"]["picture"][1], "####++++");
+  EXPECT_EQ(details["inputs"][0], nlohmann::json::parse(R"j(["args.0", "float32", "(2, 8)", "-4.242e+05 … 3.25"])j"));
+}
+
+TEST(FailedMetric, IsTheFirstOfTheWalkThatMissesItsLimit) {
+  DetailsRow row(pytorch_columns());
+  row.status = Status::warning;
+  row[Metric::cosine] = Cell::fp64(0.999);
+  row[Metric::max_abs_error] = Cell::fp64(0.5);
+  row[Metric::dual_1000] = Cell::fp64(0.9995);
+  row[Metric::dual_10000] = Cell::fp64(0.9);
+  EXPECT_EQ(failed_metric(row, 0), Metric::dual_10000);
+  row[Metric::dual_1000] = Cell::fp64(0.5);
+  EXPECT_EQ(failed_metric(row, 0), Metric::dual_1000);
+  row.status = Status::pass;
+  EXPECT_EQ(failed_metric(row, 0), std::nullopt);
+  DetailsRow mindspore(mindspore_columns());
+  mindspore.status = Status::error;
+  mindspore[Metric::cosine] = Cell::fp64(1);
+  mindspore[Metric::max_abs_error] = Cell::fp64(0.0005);
+  EXPECT_EQ(failed_metric(mindspore, 0.0001), Metric::max_abs_error);
+}
+
+TEST(Report, EscapesHostileNames) {
+  const std::string hostile = "Torch.</script><img src=x onerror=alert(1)>.0";
+  const std::string page = page_of({encode(suspicious_result(0, hostile))}, 1);
+  EXPECT_THAT(page, Not(HasSubstr("<img src=x")));
+  EXPECT_THAT(page, HasSubstr("&lt;img src=x onerror=alert(1)&gt;"));
+  EXPECT_EQ(data_of(page)["rows"]["odd"].size(), 0U);
+  EXPECT_EQ(data_of(page)["rows"]["apis"][0], "Torch.</script><img src=x onerror=alert(1)>");
+  // Bytes that are no text.
+  EXPECT_THAT(page_of({encode(suspicious_result(0, "Torch.\xFF.0"))}, 1), HasSubstr("\xEF\xBF\xBD"));
+}
+
+TEST(Report, ToBeSharedHasNoPathsHostNamesAndValues) {
+  nlohmann::ordered_json metadata = report_metadata(3);
+  metadata["host"] = "node17.cluster";
+  metadata["python"] = "/opt/somewhere/bin/python3";
+  ApiResult failed = failed_result(
+      1, "Torch.mul.0", "The file /data/secret/with space/x.pt on node17.cluster holds 31337 elements: dim 271828.");
+  const std::vector<std::string> records{encode(suspicious_result(0, "Torch.add.0")), encode(failed),
+                                         encode(DeathNote{5, 0, "killed in /data/other/run", false, {}})};
+  const std::string full = page_of(records, 2, false, metadata);
+  const std::string shared = page_of(records, 2, true, metadata);
+  for (const char* secret :
+       {"secret", "somewhere", "node17", "31337", "271828", "4.242e+05", "3.25\"", "7.25", "somebody", "/data"}) {
+    EXPECT_THAT(shared, Not(HasSubstr(secret))) << secret;
+  }
+  EXPECT_THAT(full, HasSubstr("/data/secret/dump.json"));
+  EXPECT_THAT(full, HasSubstr("7.25"));
+  // What is left says what is wrong, and where.
+  EXPECT_THAT(shared, HasSubstr("Torch.add"));
+  EXPECT_THAT(shared, HasSubstr("Opposite signs"));
+  EXPECT_THAT(shared, HasSubstr("####++++"));
+  EXPECT_THAT(shared, HasSubstr("(2, 8)"));
+  EXPECT_THAT(shared, HasSubstr("msrun -api_info FILE --backend sim"));
+}
+
+TEST(Redaction, LeavesNamesAndDtypesAlone) {
+  const Redaction redaction(true, {"/data/with space/dump.json"});
+  EXPECT_EQ(redaction.text("see /a/b.txt: Torch.add.0 has float16, 12 of 16 differ."),
+            "see [file]: Torch.add.0 has float16, 12 of 16 differ.");
+  EXPECT_EQ(redaction.text("'/data/with space/dump.json' is gone"), "'[file]' is gone");
+  EXPECT_EQ(redaction.reason("dim 5 of float16 is -1.5e-3 in Torch.add.12"),
+            "dim [number] of float16 is -[number]-[number] in Torch.add.12");
+  EXPECT_EQ(redaction.command("/opt/msrun -api_info 'a b.json' --sim-fault 'Torch.*=hf32' --seed 3"),
+            "msrun -api_info FILE --sim-fault 'Torch.*=hf32' --seed 3");
+  EXPECT_EQ(Redaction(false, {}).reason("/a 5"), "/a 5");
+}
+
+TEST(CallRows, KeepNamesThatAreNoApiAndIndex) {
+  const Redaction redaction(false, {});
+  CallRows rows(redaction);
+  for (const char* name : {"Torch.add.0", "Torch.add.1", "Torch.add.5", "Torch.add.007", "alone", ""}) {
+    ApiResult result = sound_result(0, name);
+    rows.add(result);
+  }
+  const nlohmann::json json = rows.json();
+  EXPECT_EQ(json["index"], nlohmann::json::parse("[0, 0, 3, 0, 0, 0]"));
+  EXPECT_EQ(json["odd"], nlohmann::json::parse(R"({"3": "Torch.add.007", "4": "alone", "5": ""})"));
+}
+
+TEST(Report, TellsWhoWasBusyWhenAndWhoDied) {
+  std::vector<std::string> records{start_note()};
+  for (std::uint32_t task = 0; task < 8; ++task)
+    records.push_back(encode(sound_result(task, "Torch.add." + std::to_string(task))));
+  DeathNote death{1'764'000'000'020'000, 1, "killed by signal 11 (SIGSEGV)", false, {}};
+  death.calls.push_back({8, 1, 1'764'000'000'010'000, true, true});
+  records.push_back(encode(death));
+  records.push_back(start_note());
+  ApiResult last = sound_result(8, "Torch.mul.0");
+  last.run = {0, 1'764'000'900'000'000, 1000};
+  records.push_back(encode(last));
+  const nlohmann::json timeline = data_of(page_of(records, 9))["timeline"];
+  ASSERT_EQ(timeline["sessions"].size(), 2U);
+  EXPECT_EQ(timeline["lanes"].size(), 4U);
+  EXPECT_EQ(timeline["bars"].size(), 9U);
+  ASSERT_EQ(timeline["deaths"].size(), 1U);
+  EXPECT_EQ(timeline["deaths"][0][3], "killed by signal 11 (SIGSEGV)");
+  EXPECT_EQ(timeline["deaths"][0][5], nlohmann::json::parse("[[8, 3, 10000, 1, 1]]"));
+  // Journals of before there were times have none.
+  ApiResult old = sound_result(0, "Torch.add.0");
+  old.run = {};
+  EXPECT_TRUE(data_of(page_of({encode(old)}, 1))["timeline"].is_null());
+}
+
+TEST(Report, OfSuspiciousCallsWithoutEndStaysSmall) {
+  std::vector<std::string> records;
+  for (std::uint32_t task = 0; task < 20'000; ++task) {
+    ApiResult result = suspicious_result(task, "Torch.api" + std::to_string(task % 7) + "." + std::to_string(task / 7));
+    result.forward_rows.front().message += "Its number is " + std::to_string(task) + ".\n";
+    records.push_back(encode(result));
+  }
+  const std::string page = page_of(records, 20'000);
+  EXPECT_LT(page.size(), 4'000'000U);
+  const nlohmann::json data = data_of(page);
+  // The worst of every API is told in full.
+  for (const nlohmann::json& group : data["groups"]) {
+    EXPECT_TRUE(data["details"].contains(std::to_string(group[0].get<int>())));
+  }
+  EXPECT_LT(data["details"].size(), 20'000U);
+}
+
+TEST(Report, OfAnotherProgramsJournalIsRefused) {
+  EXPECT_THROW(page_of({}, 0, false, {{"program", "other"}}), UserError);
+}
+
+}  // namespace
+}  // namespace msrun::report
