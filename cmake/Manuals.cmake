@@ -4,9 +4,10 @@ function(add_msrun_manuals)
   get_property(programs GLOBAL PROPERTY MSRUN_TOOLS)
   # msrun starts tools by their names, but for these; it tells by --mode which comparison is meant.
   set(tools ${programs})
-  list(REMOVE_ITEM tools dump_compare torchair_compare torchair_convert)
+  list(REMOVE_ITEM tools dump_compare torchair_compare torchair_convert run_diff run_bisect)
   list(TRANSFORM tools REPLACE "^.+$" "\\0=\\0")
-  list(APPEND tools compare=dump_compare convert=torchair_convert)
+  list(APPEND tools compare=dump_compare convert=torchair_convert diff=run_diff
+    bisect=run_bisect)
   list(PREPEND programs msrun)
   set(commands ${programs} "msrun run_overflow_check" "msrun journal")
   list(JOIN commands "," commands)
