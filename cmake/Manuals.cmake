@@ -2,10 +2,11 @@
 # that their help is made of, and installed where man and the shells look for them.
 function(add_msrun_manuals)
   get_property(programs GLOBAL PROPERTY MSRUN_TOOLS)
-  # msrun starts tools by their names, but for these; it tells by --mode which comparison is meant.
+  # msrun starts tools by their names, those called run_... by what follows, but for these; it tells by --mode which
+  # comparison is meant.
   set(tools ${programs})
   list(REMOVE_ITEM tools dump_compare torchair_compare torchair_convert)
-  list(TRANSFORM tools REPLACE "^.+$" "\\0=\\0")
+  list(TRANSFORM tools REPLACE "^(run_)?(.+)$" "\\2=\\0")
   list(APPEND tools compare=dump_compare convert=torchair_convert)
   set(commands msrun "msrun run_overflow_check" "msrun journal" "msrun merge")
   list(PREPEND programs msrun)

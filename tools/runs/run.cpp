@@ -116,7 +116,9 @@ RunFiles newest_in(const std::string& folder) {
 RunFiles find_run(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return newest_in(path);
-  if (!exists(path)) throw UserError("There is no run " + shell_quoted(sanitised(path)) + ".");
+  if (!exists(path))
+    throw UserError("There is no run " + shell_quoted(sanitised(path)) +
+                    ": neither a folder nor a file has that name.");
   std::optional<RunFiles> files = files_of_run_file(path);
   if (!files) {
     // A file under a name of its own.

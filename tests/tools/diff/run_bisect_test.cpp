@@ -1,0 +1,240 @@
+// msrun bisect: the planted version at every place, in few runs; versions that cannot be tried; ends that are none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/msrun_process.h"
+#include "tests/tools/diff/run_journal_file.h"
+#include "tools/run_bisect/search.h"
+
+namespace msrun::testing {
+namespace {
+
+using run_bisect::find_first_bad;
+using run_bisect::Found;
+using run_bisect::Verdict;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::size_t log2_rounded_up(std::size_t n) {
+  std::size_t steps = 0;
+  while ((std::size_t{1} << steps) < n) ++steps;
+  return steps;
+}
+
+TEST(BisectSearch, FindsEveryPlaceInFewestSteps) {
+  for (std::size_t count = 1; count <= 40; ++count) {
+    for (std::size_t planted = 0; planted < count; ++planted) {
+      std::set<std::size_t> tried;
+      const Found found = find_first_bad(count, [&](std::size_t i) {
+        EXPECT_TRUE(tried.insert(i).second && i + 1 < count) << i << " of " << count;
+        return i >= planted ? Verdict::bad : Verdict::good;
+      });
+      EXPECT_EQ(found.first_bad, planted) << count;
+      EXPECT_LE(tried.size(), log2_rounded_up(count)) << planted << " of " << count;
+    }
+  }
+}
+
+TEST(BisectSearch, NamesAllThatItMayBeWhereVersionsCannotBeTried) {
+  for (std::size_t count = 2; count <= 12; ++count) {
+    for (std::size_t planted = 0; planted < count; ++planted) {
+      for (unsigned mask = 0; mask < (1U << (count - 1)); ++mask) {
+        const auto is_skipped = [&](std::size_t i) { return (mask >> i & 1U) != 0; };
+        const Found found = find_first_bad(count, [&](std::size_t i) {
+          return is_skipped(i) ? Verdict::skip : i >= planted ? Verdict::bad : Verdict::good;
+        });
+        if (found.first_bad) {
+          ASSERT_EQ(*found.first_bad, planted);
+          continue;
+        }
+        ASSERT_GE(found.candidates.size(), 2U);
+        ASSERT_TRUE(std::ranges::find(found.candidates, planted) != found.candidates.end());
+        for (std::size_t i = 0; i + 1 < found.candidates.size(); ++i) ASSERT_TRUE(is_skipped(found.candidates[i]));
+      }
+    }
+  }
+}
+
+// Runs that lie ready take the place of those that msrun makes.
+class RunBisect : public ::testing::Test {
+ protected:
+  RunBisect() {
+    write_run(scratch_ / "good_run", {passed("Torch.add.0"), passed("Torch.mul.0"), passed("Torch.old.0")});
+    write_run(scratch_ / "bad_run", {wrong("Torch.add.0"), passed("Torch.mul.0"), passed("Torch.old.0")});
+  }
+
+  static ApiResult wrong(const std::string& name) {
+    ApiResult result = passed(name);
+    result.forward = Status::error;
+    result.forward_rows[0].status = Status::error;
+    result.forward_rows[0].beyond_rounding = true;
+    result.forward_rows[0].message = "\nNot explained by rounding: 3 of 6 elements differ.";
+    return result;
+  }
+
+  // A command under which versions from planted on are bad. Appends each version to the file "started".
+  std::string command(int planted, const std::string& before = "true") const {
+    return "V={version}; echo \"$V\" >> started; " + before + "; if [ \"$V\" -ge " + std::to_string(planted) +
+           " ]; then cp bad_run/* {out}; else cp good_run/* {out}; fi";
+  }
+  Finished bisect(const std::vector<std::string>& words) const {
+    return run_tool("run_bisect", words, scratch_.path());
+  }
+  // Tools run in the directory of the test program; the command has to find its way.
+  std::string here(const std::string& text) const { return "cd '" + scratch_.path().string() + "' && " + text; }
+  std::size_t started() const {
+    const std::string text = read_file(scratch_ / "started");
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+  std::vector<std::string> with_runs(const std::string& versions, const std::string& command) const {
+    return {"--good",    scratch_ / "good_run", "--bad", scratch_ / "bad_run", "--versions", versions,
+            "--command", here(command),         "-o",    scratch_ / "runs"};
+  }
+
+  TemporaryDirectory scratch_;
+};
+
+std::string versions_to(int count) {
+  std::string list;
+  for (int i = 1; i <= count; ++i) list += (i == 1 ? "" : ",") + std::to_string(i);
+  return list;
+}
+
+TEST_F(RunBisect, FindsThePlantedVersionInFewestRuns) {
+  for (const auto& [count, planted] : {std::pair{1, 1}, {2, 1}, {2, 2}, {5, 4}, {7, 1}, {16, 16}, {33, 17}, {40, 29}}) {
+    fs::remove_all(scratch_ / "runs");
+    fs::remove(scratch_ / "started");
+    const Finished run = bisect(with_runs(versions_to(count), command(planted)));
+    EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+    EXPECT_THAT(run.out, HasSubstr("The first bad version is " + std::to_string(planted) + " (")) << run.out;
+    EXPECT_LE(started(), log2_rounded_up(static_cast<std::size_t>(count))) << count;
+  }
+}
+
+TEST_F(RunBisect, MakesTheRunsOfItsEndsWhereTheyAreVersions) {
+  const Finished run = bisect({"--good", "10", "--bad", "26", "--command", here(command(21)), "-o", scratch_ / "runs"});
+  EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("New from 10 to 26: Torch.add.0."), HasSubstr("first bad version is 21 (4 runs"),
+                             HasSubstr("New there: Torch.add.0.")));
+  EXPECT_EQ(started(), 6U);
+}
+
+TEST_F(RunBisect, RemembersTheRunsThatItHasMade) {
+  const std::vector<std::string> words = with_runs(versions_to(16), command(5));
+  EXPECT_EQ(bisect(words).exit_code, 0);
+  EXPECT_EQ(started(), 4U);
+  const Finished again = bisect(words);
+  EXPECT_EQ(again.exit_code, 0);
+  EXPECT_EQ(started(), 4U);
+  EXPECT_THAT(again.out, AllOf(HasSubstr("(its run was there)"), HasSubstr("first bad version is 5 (0 runs")));
+  // Another command makes other runs.
+  const Finished other = bisect(with_runs(versions_to(16), command(9)));
+  EXPECT_THAT(other.out, HasSubstr("first bad version is 9 (4 runs"));
+}
+
+TEST_F(RunBisect, VersionsThatCannotBeTriedAreSkippedAndSaidSo) {
+  const std::string unfit = "case $V in 4) exit 125;; 5) exit 7;; 6) kill -9 $$;; esac";
+  Finished run = bisect(with_runs(versions_to(8), command(3, unfit)));
+  EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("4 cannot be tried and is skipped: the command says so (exit code 125)"),
+                             HasSubstr("first bad version is 3 (")));
+  fs::remove_all(scratch_ / "runs");
+  run = bisect(with_runs(versions_to(8), command(5, unfit)));
+  EXPECT_EQ(run.exit_code, 1) << run.err << run.out;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("5 cannot be tried and is skipped: the command failed with exit code 7"),
+                             HasSubstr("is skipped: the command was ended by a signal"),
+                             HasSubstr("The first bad version is one of 4 5 6 7: ")));
+  fs::remove_all(scratch_ / "runs");
+  run = bisect(with_runs(versions_to(2), "true {version} {out}"));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, HasSubstr("holds no run"));
+}
+
+TEST_F(RunBisect, EndsThatAreNotGoodAndBadAreRefused) {
+  Finished run = bisect(
+      {"--good", "8", "--bad", "9", "--command", here(command(3)), "-o", scratch_ / "runs", "--api", "Torch.add.0"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("the good end is not good: Torch.add.0 (suspicious) there already"));
+  run = bisect({"--good", "8", "--bad", "9", "--command", here(command(3)), "-o", scratch_ / "runs"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("nothing is new"), HasSubstr("Torch.add.0 (suspicious)")));
+  run = bisect({"--good", "1", "--bad", "2", "--command", here(command(3)), "-o", scratch_ / "other"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("the bad end is not bad"));
+  run = bisect(
+      {"--good", "1", "--bad", "3", "--command", here(command(3)), "-o", scratch_ / "other", "--api", "Torch.x"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("no call matches Torch.x"));
+}
+
+TEST_F(RunBisect, FollowsTheCallThatIsNamed) {
+  write_run(scratch_ / "bad_run_2", {wrong("Torch.add.0"), wrong("Torch.mul.0"), passed("Torch.old.0")});
+  const std::string three =
+      "V={version}; echo \"$V\" >> started; if [ \"$V\" -ge 6 ]; then cp bad_run_2/* {out}; elif "
+      "[ \"$V\" -ge 3 ]; then cp bad_run/* {out}; else cp good_run/* {out}; fi";
+  std::vector<std::string> words{"--good", "1", "--bad", "8", "--command", here(three), "-o", scratch_ / "runs"};
+  EXPECT_THAT(bisect(words).out, HasSubstr("first bad version is 3 ("));
+  words.insert(words.end(), {"--api", "Torch.mul"});
+  EXPECT_THAT(bisect(words).out, AllOf(HasSubstr("first bad version is 6 ("), HasSubstr("New there: Torch.mul.0.")));
+}
+
+TEST_F(RunBisect, GoesOnAfterAnInterrupt) {
+  const std::string hanging = command(5, "if [ \"$V\" = 6 ] && [ ! -e go ]; then touch waiting; sleep 100; fi");
+  const std::vector<std::string> words = with_runs(versions_to(8), hanging);
+  Process first(words, scratch_.path(), {}, "run_bisect");
+  ASSERT_TRUE(eventually(60, [&] { return fs::exists(scratch_ / "waiting"); }));
+  first.signal(SIGINT);
+  const Finished stopped = first.wait();
+  EXPECT_EQ(stopped.exit_code, 3) << stopped.err;
+  EXPECT_THAT(stopped.out, HasSubstr("Interrupted. The same command goes on"));
+  write_file(scratch_ / "go", "");
+  const Finished rest = bisect(words);
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_THAT(rest.out, AllOf(HasSubstr("4 is good (its run was there)"), HasSubstr("first bad version is 5 (")));
+}
+
+TEST_F(RunBisect, VersionsMayHaveAnyName) {
+  const std::string names = "v 1,$(touch hacked),'; exit 1; ',../../msrun_bisect_escaped,-o,last";
+  const std::string cmd =
+      "V={version}; printf '%s\\n' \"$V\" >> started; case \"$V\" in -o|last) cp bad_run/* {out};; *) "
+      "cp good_run/* {out};; esac";
+  const Finished run = bisect(with_runs(names, cmd));
+  EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, HasSubstr("first bad version is -o ("));
+  EXPECT_FALSE(fs::exists(scratch_ / "hacked"));
+  EXPECT_FALSE(fs::exists(scratch_.path().parent_path() / "msrun_bisect_escaped"));
+}
+
+TEST_F(RunBisect, WhatIsNotOfTheSearchIsLeftAlone) {
+  fs::create_directories(scratch_ / "runs/2");
+  write_file(scratch_ / "runs/2/precious", "mine");
+  const Finished run = bisect(with_runs(versions_to(4), command(2)));
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("is there and not of this search"));
+  EXPECT_EQ(read_file(scratch_ / "runs/2/precious"), "mine");
+}
+
+TEST_F(RunBisect, WrongUseIsRefusedInOneLine) {
+  const std::string good = scratch_ / "good_run";
+  const std::vector<std::vector<std::string>> wrong_lines{
+      {"--good", "1", "--bad", "2"},
+      {"--good", "1", "--bad", "2", "--command", "no placeholders"},
+      {"--good", "2", "--bad", "1", "--command", "{version} {out}"},
+      {"--good", "x1", "--bad", "y2", "--command", "{version} {out}"},
+      {"--good", good, "--bad", "3", "--command", "{version} {out}"},
+      {"--good", "a", "--bad", "b", "--versions", "a,b,a", "--command", "{version} {out}"},
+  };
+  for (const std::vector<std::string>& words : wrong_lines) {
+    std::vector<std::string> line = words;
+    line.insert(line.end(), {"-o", scratch_ / "runs"});
+    const Finished run = bisect(line);
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+  }
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,355 @@
+// msrun diff: every transition of planted ones between two runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "kernels/io/files/csv.h"
+#include "tests/support/msrun_process.h"
+#include "tests/tools/browser.h"
+#include "tests/tools/diff/run_journal_file.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+using Plant = std::function<void(ApiResult&)>;
+
+const Plant nothing = [](ApiResult&) {};
+
+void set_row(DetailsRow& row, Status status, bool rounding_only, bool beyond) {
+  row.status = status;
+  row.rounding_only = rounding_only;
+  row.beyond_rounding = beyond;
+  if (beyond) row.message = "\nNot explained by rounding: 3 of 6 elements differ.";
+}
+
+Plant forward(Status status, bool rounding_only, bool beyond) {
+  return [=](ApiResult& result) {
+    result.forward = status;
+    set_row(result.forward_rows[0], status, rounding_only, beyond);
+  };
+}
+Plant backward(Status status, bool rounding_only, bool beyond) {
+  return [=](ApiResult& result) {
+    result.backward = status;
+    set_row(result.backward_rows[0], status, rounding_only, beyond);
+  };
+}
+Plant skipped(Outcome outcome) {
+  return [=](ApiResult& result) {
+    ApiResult skip = skip_result(result.task, result.name, "because of " + std::string(outcome_text(outcome)), outcome);
+    skip.inputs = outcome == Outcome::failed_to_run ? 0 : result.inputs;
+    result = skip;
+  };
+}
+
+const Plant suspicious_error = forward(Status::error, false, true);
+const Plant suspicious_warning = forward(Status::warning, false, true);
+const Plant suspicious_pass = forward(Status::pass, false, true);
+const Plant rounding_warning = forward(Status::warning, true, false);
+const Plant rounding_error = forward(Status::error, true, false);
+const Plant mistrusted = [](ApiResult& result) { result.forward_rows[0].trust.mistrust = static_cast<Mistrust>(1); };
+const Plant failed = skipped(Outcome::failed_to_run);
+const Plant by_rule = skipped(Outcome::skipped_by_rule);
+const Plant not_checkable = skipped(Outcome::not_checkable);
+const Plant other_metric = [](ApiResult& result) {
+  result.forward_rows[0][Metric::max_abs_error] = Cell::fp64(0.5);
+  result.checksums.outputs[0] = 5;
+};
+const Plant other_bits = [](ApiResult& result) { result.checksums.gradients[0] = 5; };
+const Plant other_inputs = [](ApiResult& result) { result.inputs = 18; };
+const Plant other_shape = [](ApiResult& result) { result.backward_rows[0].shape = "(3, 2)"; };
+const Plant unsteady = [](ApiResult& result) { result.repeats = Repeats{3, 1, false, "forward.output.0", ""}; };
+const Plant backward_failed = [](ApiResult& result) {
+  result.backward = Status::skip;
+  result.outcome = Outcome::failed_to_run;
+  result.message = "out of memory";
+};
+const Plant without_backward = [](ApiResult& result) {
+  result.backward.reset();
+  result.backward_rows.clear();
+  result.checksums.gradients.clear();
+};
+
+Plant both(const Plant& one, const Plant& other) {
+  return [=](ApiResult& result) {
+    one(result);
+    other(result);
+  };
+}
+
+struct Transition {
+  const char* title;
+  Plant before;
+  Plant after;
+  const char* change;
+};
+
+// All of them stand in one pair of runs.
+const std::vector<Transition> transitions{
+    {"nothing", nothing, nothing, "same"},
+    {"pass to suspicious error", nothing, suspicious_error, "new"},
+    {"pass to suspicious warning", nothing, suspicious_warning, "new"},
+    {"pass to suspicious pass", nothing, suspicious_pass, "new"},
+    {"pass to failed", nothing, failed, "new"},
+    {"rounding to suspicious", rounding_warning, suspicious_warning, "new"},
+    {"SKIP by rule to suspicious", by_rule, suspicious_error, "new"},
+    {"not checkable to failed", not_checkable, failed, "new"},
+    {"suspicious to failed", suspicious_error, failed, "new"},
+    {"failed to suspicious", failed, suspicious_error, "new"},
+    {"suspicious warning to error", suspicious_warning, suspicious_error, "new"},
+    {"suspicious pass to warning", suspicious_pass, suspicious_warning, "new"},
+    {"another output as well", suspicious_error, both(suspicious_error, backward(Status::error, false, true)), "new"},
+    {"pass to unsteady", nothing, unsteady, "new"},
+    {"backward fails", nothing, backward_failed, "new"},
+    {"still suspicious", suspicious_error, suspicious_error, "still"},
+    {"still, milder", suspicious_error, suspicious_warning, "still"},
+    {"still, other metrics", suspicious_error, both(suspicious_error, other_metric), "still"},
+    {"still failed", failed, failed, "still"},
+    {"suspicious to pass", suspicious_error, nothing, "fixed"},
+    {"suspicious to rounding", suspicious_warning, rounding_warning, "fixed"},
+    {"suspicious to mistrusted", suspicious_error, mistrusted, "fixed"},
+    {"failed to pass", failed, nothing, "fixed"},
+    {"suspicious to SKIP by rule", suspicious_error, by_rule, "changed status"},
+    {"failed to not checkable", failed, not_checkable, "changed status"},
+    {"pass to SKIP by rule", nothing, by_rule, "changed status"},
+    {"pass to not checkable", nothing, not_checkable, "changed status"},
+    {"SKIP by rule to pass", by_rule, nothing, "changed status"},
+    {"pass to mistrusted", nothing, mistrusted, "changed status"},
+    {"pass to rounding", nothing, rounding_error, "changed status"},
+    {"rounding to pass", rounding_warning, nothing, "changed status"},
+    {"one backward less", nothing, without_backward, "changed status"},
+    {"other metric", nothing, other_metric, "changed metrics"},
+    {"other shape", nothing, other_shape, "changed metrics"},
+    {"mistrusted, other metric", mistrusted, both(mistrusted, other_metric), "changed metrics"},
+    {"other bits", nothing, other_bits, "changed bits"},
+    {"other bits of rounding", rounding_warning, both(rounding_warning, other_bits), "changed bits"},
+    {"other inputs", nothing, other_inputs, "not comparable"},
+    {"other inputs, suspicious", nothing, both(suspicious_error, other_inputs), "not comparable"},
+    {"SKIP by rule in both", by_rule, by_rule, "same"},
+};
+
+std::string name_of(const Transition& transition) {
+  std::string name = "Torch.";
+  for (const char* c = transition.title; *c != '\0'; ++c) name += *c == ' ' || *c == ',' ? '_' : *c;
+  return name + ".0";
+}
+
+class RunDiff : public ::testing::Test {
+ protected:
+  Finished diff(std::vector<std::string> words) const {
+    words.insert(words.begin(), {scratch_ / "a", scratch_ / "b"});
+    return run_tool("run_diff", words, scratch_.path());
+  }
+  Json json(std::vector<std::string> words = {}) const {
+    words.insert(words.end(), {"--json", "--all"});
+    return Json::parse(diff(words).out);
+  }
+  static std::string change_of(const Json& json, const std::string& name) {
+    for (const Json& call : json["calls"]) {
+      if (call["name"] == name) return call["change"];
+    }
+    return "not named";
+  }
+  void write(const std::string& run, std::vector<ApiResult> results,
+             const nlohmann::json& fingerprint = usual_fingerprint()) const {
+    write_run(scratch_ / run, std::move(results), fingerprint);
+  }
+
+  TemporaryDirectory scratch_;
+};
+
+TEST_F(RunDiff, EveryPlantedTransitionIsNamed) {
+  std::vector<ApiResult> before;
+  std::vector<ApiResult> after;
+  for (const Transition& transition : transitions) {
+    before.push_back(passed(name_of(transition)));
+    transition.before(before.back());
+    after.push_back(passed(name_of(transition)));
+    transition.after(after.back());
+  }
+  // Rows that one of them does not have.
+  before.push_back(passed("Torch.removed.0"));
+  before.push_back(passed("Torch.removed_suspicious.0"));
+  suspicious_error(before.back());
+  after.push_back(passed("Torch.added.0"));
+  after.push_back(passed("Torch.added_suspicious.0"));
+  suspicious_error(after.back());
+  write("a", before);
+  write("b", after);
+  const Json found = json();
+  for (const Transition& transition : transitions) {
+    EXPECT_EQ(change_of(found, name_of(transition)), transition.change) << transition.title;
+  }
+  EXPECT_EQ(change_of(found, "Torch.removed.0"), "removed");
+  EXPECT_EQ(change_of(found, "Torch.removed_suspicious.0"), "removed");
+  EXPECT_EQ(change_of(found, "Torch.added.0"), "added");
+  EXPECT_EQ(change_of(found, "Torch.added_suspicious.0"), "new");
+  std::size_t calls = 0;
+  for (const auto& [change, count] : found["counts"].items()) calls += count.get<std::size_t>();
+  EXPECT_EQ(calls, transitions.size() + 4);
+  EXPECT_EQ(diff({}).exit_code, 1);
+}
+
+TEST_F(RunDiff, OneTransitionAloneDecidesTheExitCode) {
+  for (const Transition& transition : transitions) {
+    fs::remove_all(scratch_ / "a");
+    fs::remove_all(scratch_ / "b");
+    ApiResult before = passed("Torch.add.0");
+    ApiResult after = passed("Torch.add.0");
+    transition.before(before);
+    transition.after(after);
+    write("a", {before});
+    write("b", {after});
+    EXPECT_EQ(diff({}).exit_code, transition.change == std::string("new") ? 1 : 0) << transition.title;
+  }
+}
+
+TEST_F(RunDiff, OutputsAreToldApart) {
+  write("a", {passed("Torch.add.0")});
+  ApiResult after = passed("Torch.add.0");
+  backward(Status::error, false, true)(after);
+  other_metric(after);
+  write("b", {after});
+  const Json call = json()["calls"][0];
+  ASSERT_EQ(call["outputs"].size(), 2U);
+  EXPECT_EQ(call["outputs"][0]["output"], "forward.output.0");
+  EXPECT_EQ(call["outputs"][0]["change"], "changed metrics");
+  EXPECT_EQ(call["outputs"][0]["metrics"][0]["metric"], "Max Absolute Error");
+  EXPECT_EQ(call["outputs"][0]["other_bits"], true);
+  EXPECT_EQ(call["outputs"][1]["output"], "backward.output.0");
+  EXPECT_EQ(call["outputs"][1]["change"], "new");
+  EXPECT_EQ(call["outputs"][1]["other_bits"], false);
+}
+
+TEST_F(RunDiff, OptionsThatJudgeOtherwiseAreNamedAndNothingIsCompared) {
+  ApiResult wrong = passed("Torch.add.0");
+  suspicious_error(wrong);
+  for (const char* option : {"standard", "limits", "compat", "layout", "max_abs_err"}) {
+    fs::remove_all(scratch_ / "a");
+    fs::remove_all(scratch_ / "b");
+    nlohmann::json fingerprint = usual_fingerprint();
+    fingerprint[option] = "documented";
+    write("a", {passed("Torch.add.0")});
+    write("b", {wrong}, fingerprint);
+    EXPECT_EQ(change_of(json(), "Torch.add.0"), "not comparable") << option;
+    const Finished text = diff({});
+    EXPECT_EQ(text.exit_code, 0) << option;
+    EXPECT_THAT(text.out, AllOf(HasSubstr("Other: " + std::string(option) + " ("), HasSubstr("Not comparable")));
+  }
+}
+
+TEST_F(RunDiff, AnotherSeedAloneMakesOnlyThoseIncomparableWhoseInputsDiffer) {
+  nlohmann::json fingerprint = usual_fingerprint();
+  fingerprint["seed"] = 7;
+  ApiResult other = passed("Torch.add.0");
+  other_inputs(other);
+  ApiResult equal = passed("Torch.mul.0");
+  suspicious_error(equal);
+  write("a", {passed("Torch.add.0"), passed("Torch.mul.0")});
+  write("b", {other, equal}, fingerprint);
+  const Json found = json();
+  EXPECT_EQ(change_of(found, "Torch.add.0"), "not comparable");
+  EXPECT_EQ(change_of(found, "Torch.mul.0"), "new");
+  EXPECT_EQ(found["other_options"][0], "seed (1234 in A, 7 in B)");
+}
+
+TEST_F(RunDiff, RunsOfSimAreCompared) {
+  const auto check = [&](const char* run, std::vector<std::string> more) {
+    more.insert(more.end(), {"-api_info", dump("llama_fp32"), "-o", scratch_ / run, "-n", "2", "--only",
+                             "Torch.matmul.*,Functional.silu.*"});
+    ASSERT_EQ(msrun(more, scratch_.path()).exit_code, 0);
+  };
+  check("a", {"--except", "Torch.matmul.3"});
+  check("b", {"--retries", "0", "--sim-fault", "Torch.matmul.0=acc-fp16", "--sim-fault", "Torch.matmul.1=crash"});
+  Json found = json();
+  EXPECT_EQ(change_of(found, "Torch.matmul.0"), "new");
+  EXPECT_EQ(change_of(found, "Torch.matmul.1"), "new");
+  EXPECT_EQ(change_of(found, "Torch.matmul.2"), "same");
+  EXPECT_EQ(change_of(found, "Torch.matmul.3"), "added");
+  const Finished text = msrun({"diff", scratch_ / "a", scratch_ / "b"}, scratch_.path());
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("2 new, 1 added, "), HasSubstr("Torch.matmul.1  pass -> failed to run"),
+                              HasSubstr("Torch.matmul.0  pass -> suspicious (error, backward pass)"),
+                              HasSubstr("float16 accumulation")));
+  EXPECT_EQ(msrun({"diff", scratch_ / "b", scratch_ / "a"}, scratch_.path()).exit_code, 0);
+  // Without the journals the statuses are left.
+  for (const char* run : {"a", "b"}) fs::remove(only_file(scratch_ / run, "accuracy_checking_2"));
+  found = json();
+  EXPECT_EQ(found["by_status"], true);
+  EXPECT_EQ(change_of(found, "Torch.matmul.0"), "new");
+  EXPECT_EQ(change_of(found, "Torch.matmul.1"), "new");
+  EXPECT_EQ(change_of(found, "Torch.matmul.2"), "same");
+  EXPECT_EQ(change_of(found, "Torch.matmul.3"), "added");
+}
+
+TEST_F(RunDiff, FilesOfThePythonToolAreCompared) {
+  const std::string titles = "API Name,Forward Test Success,Backward Test Success,Message\r\n";
+  fs::create_directories(scratch_ / "a");
+  fs::create_directories(scratch_ / "b");
+  const char* name = "accuracy_checking_result_20250101000000.csv";
+  scratch_.write(std::string("a/") + name, titles +
+                                               "Torch.add.0,pass,pass\r\nTorch.mul.0,warning,pass\r\n"
+                                               "Torch.sub.0,error, \r\nTorch.exp.0,SKIP,SKIP,why\r\n");
+  scratch_.write(std::string("b/") + name, titles +
+                                               "Torch.add.0,warning,pass\r\nTorch.mul.0,error,pass\r\n"
+                                               "Torch.sub.0,pass, \r\nTorch.exp.0,pass,pass\r\n");
+  const Json found = json();
+  EXPECT_EQ(change_of(found, "Torch.add.0"), "new");
+  EXPECT_EQ(change_of(found, "Torch.mul.0"), "new");
+  EXPECT_EQ(change_of(found, "Torch.sub.0"), "fixed");
+  EXPECT_EQ(change_of(found, "Torch.exp.0"), "changed status");
+}
+
+TEST_F(RunDiff, WrongInputIsRefusedInOneLine) {
+  write("a", {passed("Torch.add.0")});
+  fs::create_directories(scratch_ / "empty");
+  write_file(scratch_ / "strange.csv", "a,b\r\n");
+  write_file(scratch_ / "broken.journal", "no journal");
+  for (const char* other : {"empty", "nothing", "strange.csv", "broken.journal"}) {
+    const Finished run = run_tool("run_diff", {scratch_ / "a", scratch_ / other}, scratch_.path());
+    EXPECT_EQ(run.exit_code, 2) << other;
+    EXPECT_THAT(run.err, HasSubstr(other));
+    EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    EXPECT_EQ(run.out, "");
+  }
+  EXPECT_EQ(run_tool("run_diff", {scratch_ / "a"}, scratch_.path()).exit_code, 2);
+}
+
+TEST_F(RunDiff, TheNewestRunOfAFolderCounts) {
+  ApiResult wrong = passed("Torch.add.0");
+  suspicious_error(wrong);
+  write("a", {passed("Torch.add.0")});
+  write("b", {passed("Torch.add.0")});
+  write_run(scratch_ / "b", {wrong}, usual_fingerprint(), 0, "20261122130000");
+  EXPECT_EQ(diff({}).exit_code, 1);
+}
+
+TEST_F(RunDiff, CsvAndPageHoldWhatHasChanged) {
+  ApiResult wrong = passed("Torch.<b>&\"=1+1.0");
+  suspicious_error(wrong);
+  write("a", {passed("Torch.<b>&\"=1+1.0"), passed("Torch.mul.0")});
+  write("b", {wrong, passed("Torch.mul.0")});
+  const Finished run = diff({"--csv", scratch_ / "d.csv", "--html", scratch_ / "d.html"});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  const Rows rows = read_csv(scratch_ / "d.csv");
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1][2], "new");
+  EXPECT_EQ(rows[2][1], "forward.output.0");
+  for (const std::vector<std::string>& row : rows) EXPECT_EQ(row.size(), rows[0].size());
+  const std::string page = read_file(scratch_ / "d.html");
+  EXPECT_THAT(page, Not(HasSubstr("<b>&")));
+  if (!browser().empty()) {
+    const std::string shown = document_of(scratch_ / "d.html", scratch_);
+    EXPECT_THAT(shown, AllOf(HasSubstr("1 new, 1 the same."), HasSubstr("Torch.&lt;b&gt;&amp;")));
+  }
+  EXPECT_EQ(diff({"--csv", "/nowhere/d.csv"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,99 @@
+#include "tools/run_bisect/versions.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "tools/shrink/process.h"
+
+namespace msrun::run_bisect {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t most_versions = 1'000'000;
+
+std::vector<std::string> lines_of(std::istream& text, char separator) {
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line, separator);) {
+    const std::size_t first = line.find_first_not_of(" \t\r\n");
+    if (first == std::string::npos || line[first] == '#') continue;
+    lines.push_back(line.substr(first, line.find_last_not_of(" \t\r\n") + 1 - first));
+  }
+  return lines;
+}
+
+// git's list of commits, oldest first; nothing if git does not know the ends.
+std::optional<std::vector<std::string>> commits_between(const std::string& good, const std::string& bad) {
+  if (good.starts_with('-') || bad.starts_with('-')) return std::nullopt;
+  const std::string folder = (fs::temp_directory_path() / "msrun_bisect_XXXXXX").string();
+  std::string made = folder;
+  if (mkdtemp(made.data()) == nullptr) return std::nullopt;
+  const std::string list = made + "/commits";
+  const std::string range = shell_quoted(good + ".." + bad);
+  const int code = shrink::run_program(
+      {"/bin/sh", "-c", "git rev-list --reverse --first-parent " + range + " -- 2>/dev/null"}, list, std::nullopt);
+  std::ifstream file(list);
+  std::vector<std::string> commits = lines_of(file, '\n');
+  std::error_code ignored;
+  fs::remove_all(made, ignored);
+  if (code != 0 || commits.empty()) return std::nullopt;
+  return commits;
+}
+
+}  // namespace
+
+std::vector<std::string> listed_versions(const std::string& file_or_list) {
+  std::vector<std::string> versions;
+  std::error_code ignored;
+  if (fs::is_regular_file(file_or_list, ignored)) {
+    std::ifstream file(file_or_list);
+    if (!file) throw UserError("The file of versions " + sanitised(file_or_list) + " cannot be read.");
+    versions = lines_of(file, '\n');
+  } else {
+    std::istringstream list(file_or_list);
+    versions = lines_of(list, ',');
+  }
+  if (versions.empty()) throw UserError("--versions: there is no version in " + shell_quoted(sanitised(file_or_list)));
+  std::set<std::string> seen;
+  for (const std::string& version : versions) {
+    if (!seen.insert(version).second) throw UserError("--versions: " + sanitised(version) + " is there twice");
+  }
+  return versions;
+}
+
+std::vector<std::string> versions_between(const std::string& good, const std::string& bad) {
+  const auto first = parse_number<std::uint64_t>(good);
+  const auto last = parse_number<std::uint64_t>(bad);
+  if (first && last) {
+    if (*last <= *first) throw UserError("--good " + good + " must be before --bad " + bad);
+    if (*last - *first > most_versions) throw UserError("these are too many versions; give them with --versions");
+    std::vector<std::string> versions;
+    for (std::uint64_t version = *first + 1; version <= *last; ++version) versions.push_back(std::to_string(version));
+    return versions;
+  }
+  if (std::optional<std::vector<std::string>> commits = commits_between(good, bad)) {
+    commits->back() = bad;
+    return *std::move(commits);
+  }
+  throw UserError("the versions from " + shell_quoted(sanitised(good)) + " to " + shell_quoted(sanitised(bad)) +
+                  " are neither whole numbers nor commits of the git repository here: give them with --versions");
+}
+
+std::vector<std::string> versions_within(const std::vector<std::string>& listed, const std::string& good,
+                                         const std::string& bad) {
+  const auto begin = std::ranges::find(listed, good);
+  const auto end = std::ranges::find(listed, bad);
+  const auto first = begin == listed.end() ? listed.begin() : begin + 1;
+  const auto last = end == listed.end() ? listed.end() : end + 1;
+  if (first >= last) throw UserError("--versions: --good must be before --bad, from old to new");
+  return {first, last};
+}
+
+}  // namespace msrun::run_bisect
