@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/msrun_process.h"
-#include "tests/tools/browser.h"
+#include "tests/tools/browser_steps.h"
 
 namespace msrun::testing {
 
@@ -201,43 +201,10 @@ json seen_on(const GraphPage& page, const std::string& steps, const std::string&
   const TemporaryDirectory scratch;
   const fs::path path = scratch / "graph.html";
   graph::write_graph_page(path.string(), page);
-  std::string html = read_file(path);
-  const std::string script = R"(<script>addEventListener('load', async () => {
-    const seen = {};
-    const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-    const key = (name, options = {}) => document.activeElement.dispatchEvent(
-      new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true, ...options }));
-    const text = (selector) => document.querySelector(selector).innerText.replace(/\s+/g, ' ').trim();
+  const std::string words = R"(
     const lines = () => [...document.querySelectorAll('#canvas .line')].map((line) => line.innerText.replace(/\s+/g, ' ').trim());
-    const panel = async () => { while (view.selected < 0 || document.getElementById('details').dataset.node !== fullName(view.selected)) await rest(10); };
-    try {
-      while (!document.documentElement.dataset.ready) await rest(10);
-      await (async () => {)" +
-                             steps +
-                             R"(})();
-    } catch (error) { seen.error = String(error); }
-    document.documentElement.dataset.seen = encodeURIComponent(JSON.stringify(seen));
-  });</script></body>)";
-  const std::size_t end = html.rfind("</body>");
-  html.replace(end, std::string("</body>").size(), script);
-  write_file(path, html);
-  // The browser's clock stands still while nothing is to be done, so that the budget is spent by work alone.
-  const std::string document = document_of(path, scratch, options + " --virtual-time-budget=100000");
-  const std::string attribute = "data-seen=\"";
-  const std::size_t at = document.find(attribute);
-  if (at == std::string::npos) {
-    ADD_FAILURE() << "the script did not end";
-    return {};
-  }
-  std::string decoded;
-  for (std::size_t i = at + attribute.size(); document[i] != '"'; ++i) {
-    const bool escape = document[i] == '%';
-    decoded += escape ? static_cast<char>(std::stoi(document.substr(i + 1, 2), nullptr, 16)) : document[i];
-    if (escape) i += 2;
-  }
-  json seen = json::parse(decoded);
-  EXPECT_FALSE(seen.contains("error")) << seen["error"];
-  return seen;
+    const panel = async () => { while (view.selected < 0 || document.getElementById('details').dataset.node !== fullName(view.selected)) await rest(10); };)";
+  return seen_in_browser(path, words + steps, scratch, options);
 }
 
 }  // namespace msrun::testing

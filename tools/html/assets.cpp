@@ -15,7 +15,7 @@ main { max-width: 1900px; margin: 0 auto; padding: 20px; }
 h1 { font-size: 20px; margin: 0 0 4px; }
 h2 { font-size: 15px; margin: 0 0 8px; }
 .soft { color: var(--soft); }
-.path { overflow-wrap: anywhere; }
+.path, p { overflow-wrap: anywhere; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; margin: 14px 0; }
 .facts { display: flex; flex-wrap: wrap; gap: 10px; margin: 14px 0; padding: 0; list-style: none; }
 .facts li { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 14px; min-width: 110px; }
