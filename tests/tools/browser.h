@@ -18,15 +18,16 @@ inline std::string browser() {
   return "";
 }
 
-// The document after its scripts have run.
-inline std::string document_of(const fs::path& html, const TemporaryDirectory& scratch) {
+// The document after its scripts have run. options are further ones of the browser.
+inline std::string document_of(const fs::path& html, const TemporaryDirectory& scratch,
+                               const std::string& options = "") {
   const fs::path out = scratch / "document.txt";
   const std::string command =
       "timeout 100 " + browser() +
       " --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
       " --disable-component-update --disable-sync --user-data-dir='" +
-      (scratch / "profile").string() + "' --virtual-time-budget=5000 --dump-dom 'file://" + html.string() + "' > '" +
-      out.string() + "' 2> /dev/null";
+      (scratch / "profile").string() + "' --virtual-time-budget=5000 " + options + " --dump-dom 'file://" +
+      html.string() + "' > '" + out.string() + "' 2> /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return read_file(out);
 }

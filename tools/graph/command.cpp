@@ -17,6 +17,7 @@
 #include "tools/graph/db_file.h"
 #include "tools/graph/inputs.h"
 #include "tools/graph/overflow.h"
+#include "tools/graph/page_model.h"
 #include "tools/graph/rank_graph.h"
 #include "tools/graph/side_reader.h"
 #include "tools/graph/vis_file.h"
@@ -99,8 +100,9 @@ class Run {
   void run_step(std::vector<Rank>& ranks) {
     read(ranks);
     Wanted wanted;
-    wanted.vis = options_.vis;
-    wanted.db = options_.db;
+    // The page shows the verdicts of one format and the index of the other.
+    wanted.vis = options_.vis || options_.html;
+    wanted.db = options_.db || options_.html;
     wanted.overflow = options_.overflow;
     wanted.compat = options_.compat;
     wanted.fuzzy = options_.fuzzy;
@@ -193,6 +195,11 @@ class Run {
     for (const Rank& rank : ranks) {
       if (!rank.graph) continue;
       ++written_;
+      if (options_.html) {
+        tasks.emplace_back([&rank, this] {
+          write_graph_page(folder_->path_of(file_name(rank.folders, ".html")), page_of(*rank.graph, options_.overflow));
+        });
+      }
       if (!options_.vis) continue;
       tasks.emplace_back([&rank, &file_options, this] {
         AtomicFile file(*folder_, file_name(rank.folders, ".vis"));
@@ -216,8 +223,9 @@ class Run {
       out_ << (name.empty() ? "" : name + ": ") << shown.npu.tree.nodes.size() << " nodes";
       if (graph.bench) out_ << comparison_text(shown);
       out_ << overflow_summary(graph.npu) << '\n';
-      if (options_.vis) {
-        out_ << "the result file is saved in " << folder_->path_of(file_name(rank.folders, ".vis")) << '\n';
+      for (const auto& [written, suffix] : {std::pair(options_.vis, ".vis"), {options_.html, ".html"}}) {
+        if (!written) continue;
+        out_ << "the result file is saved in " << folder_->path_of(file_name(rank.folders, suffix)) << '\n';
       }
     }
     if (!options_.progress) return;

@@ -15,7 +15,7 @@ main { max-width: 1900px; margin: 0 auto; padding: 20px; }
 h1 { font-size: 20px; margin: 0 0 4px; }
 h2 { font-size: 15px; margin: 0 0 8px; }
 .soft { color: var(--soft); }
-.path { overflow-wrap: anywhere; }
+.path, p { overflow-wrap: anywhere; }
 section { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 14px 16px; margin: 14px 0; }
 .facts { display: flex; flex-wrap: wrap; gap: 10px; margin: 14px 0; padding: 0; list-style: none; }
 .facts li { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 8px 14px; min-width: 110px; }
@@ -232,6 +232,29 @@ function fillTable(root) {
 }
 document.querySelectorAll('.sortable').forEach(fillTable);
 document.documentElement.dataset.ready = String(document.querySelectorAll('tr.row').length);
+)js";
+
+// The rules for dark systems are made those of all screens, or of none; paper stays light.
+const std::string_view theme_script = R"js(
+{
+  const dark = '(prefers-color-scheme: dark)';
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]).filter((rule) => rule.media && rule.media.mediaText === dark);
+  const store = (value) => { try { return value === undefined ? localStorage.getItem('msrun-theme') : localStorage.setItem('msrun-theme', value); } catch { return null; } };
+  const use = (theme) => {
+    for (const rule of rules) rule.media.mediaText = theme === 'dark' ? 'screen' : theme === 'light' ? 'not all' : dark;
+    document.documentElement.style.colorScheme = theme || '';
+    document.documentElement.dataset.theme = theme || '';
+    document.dispatchEvent(new Event('themechange'));
+  };
+  let theme = store();
+  if (theme !== 'dark' && theme !== 'light') theme = null;
+  if (theme) use(theme);
+  for (const button of document.querySelectorAll('button.theme')) button.addEventListener('click', () => {
+    theme = (theme ? theme === 'dark' : matchMedia(dark).matches) ? 'light' : 'dark';
+    store(theme);
+    use(theme);
+  });
+}
 )js";
 
 }  // namespace msrun::html

@@ -5,14 +5,14 @@
 
 namespace msrun::html {
 
-Page::Page(const std::string& path, std::string_view title) : file_(path) {
+Page::Page(const std::string& path, std::string_view title, std::string_view more_style) : file_(path) {
   file_.write(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>" +
-      escaped(title) + "</title>\n<style>" + std::string(style) + "</style>\n</head>\n<body>\n<main>\n<h1>" +
-      escaped(title) + "</h1>\n");
+      escaped(title) + "</title>\n<style>" + std::string(style) + std::string(more_style) +
+      "</style>\n</head>\n<body>\n<main>\n<h1>" + escaped(title) + "</h1>\n");
 }
 
 void Page::lines(const std::vector<std::string>& texts) {

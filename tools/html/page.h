@@ -17,8 +17,8 @@ class TableWriter;
 // HTML. All methods throw WriteError. Without commit() the file is left as it was.
 class Page {
  public:
-  // The path is replaced by commit(). Writes the head and the headline.
-  Page(const std::string& path, std::string_view title);
+  // The path is replaced by commit(). Writes the head and the headline. more_style follows the style of all pages.
+  Page(const std::string& path, std::string_view title, std::string_view more_style = {});
 
   // Small lines below the headline, which may be as long as paths are.
   void lines(const std::vector<std::string>& texts);
