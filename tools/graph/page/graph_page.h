@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/io/files/folder.h"
+
 namespace msrun::graph {
 
 enum class PageNodeKind : std::uint8_t { module, api, collection };
@@ -84,5 +86,7 @@ struct GraphPage {
 // Writes the page; the file at path is replaced by the whole page or not at all. Texts may hold anything; bytes that
 // are not UTF-8 become U+FFFD. Throws WriteError, and std::logic_error where a tree or a partner is not as described.
 void write_graph_page(const std::string& path, const GraphPage& page);
+// A file of that name in the folder.
+void write_graph_page(const Folder& folder, const std::string& name, const GraphPage& page);
 
 }  // namespace msrun::graph
