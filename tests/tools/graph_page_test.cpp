@@ -71,6 +71,11 @@ TEST(PageRows, OthersHaveRowsOfTheirOwnOnBothSides) {
   EXPECT_THAT(rows_of(flat_tree({}), flat_tree({std::nullopt})), ElementsAre(":1"));
 }
 
+TEST(PageRows, OneOfSeveralThatShareAPartnerSharesItsRow) {
+  EXPECT_THAT(rows_of(flat_tree({1, 1}), flat_tree({2})), ElementsAre("1:", "2:1"));
+  EXPECT_THAT(rows_of(flat_tree({1, 1}), flat_tree({1})), ElementsAre("1:1", "2:"));
+}
+
 TEST(PageRows, RootsWithoutPartnersStandBelowEachOther) {
   PageTree target = flat_tree({});
   PageTree bench = flat_tree({});

@@ -32,7 +32,7 @@ struct PageNode {
   std::string name;  // the full one, such as "Functional.gelu.1.forward"
   PageNodeKind kind = PageNodeKind::module;
   std::vector<std::uint32_t> children;    // in order of execution
-  std::optional<std::uint32_t> partner;   // the matched node of the other tree; it must name this node as its own
+  std::optional<std::uint32_t> partner;   // the matched node of the other tree, which has a partner, too
   std::uint8_t level = no_level;          // index in GraphPage::levels; no_level where nothing was compared
   std::optional<double> precision_index;  // as the viewer of .vis files has it
   PageOverflow overflow = PageOverflow::none;
