@@ -469,8 +469,12 @@ std::optional<ToolRequest> tool_request(std::vector<std::string> words) {
   const ToolCommand* tool =
       at < words.size() ? find_tool(words[at], std::span<const std::string>(words).subspan(at + 1)) : nullptr;
   if (tool == nullptr) return std::nullopt;
-  take_framework(words);
-  return ToolRequest{tool, {words.begin() + 1, words.end()}};
+  const std::string named = take_framework(words);
+  ToolRequest request{tool, {words.begin() + 1, words.end()}};
+  if (tool->told_framework && !named.empty()) {
+    request.arguments.insert(request.arguments.begin(), {"--framework", named});
+  }
+  return request;
 }
 
 // "help COMMAND" is "COMMAND --help", and "help" alone "--help".

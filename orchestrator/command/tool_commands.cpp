@@ -23,6 +23,7 @@ constexpr auto tools = std::to_array<ToolCommand>({
      "compares the dump of a compiled graph with an eager or unfused one: --mode torchair", "torchair"},
     {"convert", "torchair_convert",
      "shrinks the dump of a compiled graph to least and largest values while it is written"},
+    {"graph", "graph", "builds the tree of a recorded model, or compares two of them, for the graph viewers", "", true},
     {"op_generate", "op_generate", "writes a Python script that runs one recorded call on a device and compares it"},
     {"overflow_check", "overflow_check",
      "names the call that brought the first NaN or infinity into a run of many ranks"},

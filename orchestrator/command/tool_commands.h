@@ -10,10 +10,11 @@
 namespace msrun {
 
 struct ToolCommand {
-  const char* word;        // as the user writes it
-  const char* executable;  // name of the program in the directory of msrun
-  const char* help;        // what it does, for the help of msrun
-  const char* mode = "";   // the value of --mode with which this program is meant by the word
+  const char* word;             // as the user writes it
+  const char* executable;       // name of the program in the directory of msrun
+  const char* help;             // what it does, for the help of msrun
+  const char* mode = "";        // the value of --mode with which this program is meant by the word
+  bool told_framework = false;  // a leading "-f FRAMEWORK" reaches it as --framework
 };
 
 std::span<const ToolCommand> tool_commands();

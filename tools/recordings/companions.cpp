@@ -7,7 +7,6 @@
 
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
-#include "kernels/io/json/json_tree.h"
 
 namespace msrun::recordings {
 namespace {
@@ -18,20 +17,6 @@ std::vector<std::string> texts_of(const JsonNode& array) {
     if (item.is_string()) texts.emplace_back(item.text());
   }
   return texts;
-}
-
-// Hands every entry of the one object that the text is to on_entry.
-template <class OnEntry>
-void read_entries(const std::string& name, JsonReader::Source source, const OnEntry& on_entry) {
-  JsonReader reader(name, std::move(source));
-  JsonTree tree;
-  if (reader.next() != JsonEvent::begin_object) reader.fail("expected an object");
-  while (reader.next() == JsonEvent::key) {
-    const std::string key(reader.text());
-    tree.read(reader);
-    on_entry(key, tree.root());
-  }
-  if (reader.next() != JsonEvent::end) reader.fail("expected the end of the file");
 }
 
 template <class Read>
@@ -73,28 +58,50 @@ std::vector<std::string> Construct::chain(std::string_view call) const {
   return chain;
 }
 
-Stacks read_stacks(const std::string& name, JsonReader::Source source) {
-  Stacks stacks;
-  read_entries(name, std::move(source), [&](const std::string& key, const JsonNode& value) {
+void scan_entries(const std::string& name, JsonReader::Source source,
+                  const std::function<void(const std::string& key, const JsonNode& value)>& take) {
+  JsonReader reader(name, std::move(source));
+  JsonTree tree;
+  if (reader.next() != JsonEvent::begin_object) reader.fail("expected an object");
+  while (reader.next() == JsonEvent::key) {
+    const std::string key(reader.text());
+    tree.read(reader);
+    take(key, tree.root());
+  }
+  if (reader.next() != JsonEvent::end) reader.fail("expected the end of the file");
+}
+
+bool scan_stacks(const std::string& name, JsonReader::Source source,
+                 const std::function<void(const std::vector<std::string>& calls, const JsonNode& lines)>& take) {
+  bool grouped = false;
+  scan_entries(name, std::move(source), [&](const std::string& key, const JsonNode& value) {
     if (!value.is_array()) return;
     std::vector<JsonNode> parts;
     for (const JsonNode part : value) {
       if (parts.size() > 2 || !part.is_array()) break;
       parts.push_back(part);
     }
-    if (key == "0" && value.count() > 0) stacks.grouped = true;
-    if (!stacks.grouped) {
-      stacks.add({key}, texts_of(value));
+    if (key == "0" && value.count() > 0) grouped = true;
+    if (!grouped) {
+      take({key}, value);
     } else if (parts.size() == 2 && value.count() == 2) {
-      stacks.add(texts_of(parts[0]), texts_of(parts[1]));
+      take(texts_of(parts[0]), parts[1]);
     }
   });
+  return grouped;
+}
+
+Stacks read_stacks(const std::string& name, JsonReader::Source source) {
+  Stacks stacks;
+  stacks.grouped = scan_stacks(
+      name, std::move(source),
+      [&](const std::vector<std::string>& calls, const JsonNode& lines) { stacks.add(calls, texts_of(lines)); });
   return stacks;
 }
 
 Construct read_construct(const std::string& name, JsonReader::Source source) {
   Construct construct;
-  read_entries(name, std::move(source), [&](const std::string& key, const JsonNode& value) {
+  scan_entries(name, std::move(source), [&](const std::string& key, const JsonNode& value) {
     if (value.is_string()) return construct.add(key, std::string(value.text()));
     if (value.is_array() && value.count() > 0 && (*value.begin()).is_string()) {
       return construct.add(key, std::string((*value.begin()).text()));

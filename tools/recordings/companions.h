@@ -2,6 +2,7 @@
 // belongs to (dump_compare.md 2). Both are optional for whoever compares.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "kernels/io/json/json_reader.h"
+#include "kernels/io/json/json_tree.h"
 
 namespace msrun::recordings {
 
@@ -40,6 +42,16 @@ class Construct {
  private:
   std::unordered_map<std::string, std::string> parents_;
 };
+
+// Hands every entry of the one object that a file holds to take, in order; a value that is nested too deep or too large
+// is null. Throws UserError for what is no JSON object; exceptions of take pass through.
+void scan_entries(const std::string& name, JsonReader::Source source,
+                  const std::function<void(const std::string& key, const JsonNode& value)>& take);
+
+// Hands every stack of a stack.json of either form to take: the calls that share it, and the list of its lines. Entries
+// of another form are passed over. Returns whether calls of one stack are listed together.
+bool scan_stacks(const std::string& name, JsonReader::Source source,
+                 const std::function<void(const std::vector<std::string>& calls, const JsonNode& lines)>& take);
 
 // Throw UserError for what is no JSON object. Entries of another form than the documented ones are passed over.
 Stacks read_stacks(const std::string& name, JsonReader::Source source);

@@ -1,0 +1,232 @@
+// graph over ranks and steps: the documented files, and the documented errors of folders that are not as they must be.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "tests/tools/graph_support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+
+const Json null = nullptr;
+
+GraphDump model() {
+  GraphDump dump;
+  return dump.call("Module.net.Net.forward.0", null).call("Functional.relu.0.forward", "Module.net.Net.forward.0");
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  if (!fs::exists(folder)) return names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(GraphBatch, WritesAFileForEveryRankAndOneDatabase) {
+  GraphRun run;
+  const Finished finished = run.run_with({"-tp", graph_data("dumps/batch/npu"), "-gp", graph_data("dumps/batch/bench"),
+                                          "-o", (run.folder() / "out").string()});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const std::string stamp = "_[0-9]+";
+  EXPECT_THAT(names_in(run.folder() / "out"),
+              ::testing::ElementsAre(MatchesRegex("compare" + stamp + "\\.vis\\.db"),
+                                     MatchesRegex("compare_step0_rank0" + stamp + "\\.vis"),
+                                     MatchesRegex("compare_step0_rank1" + stamp + "\\.vis"),
+                                     MatchesRegex("compare_step1_rank0" + stamp + "\\.vis"),
+                                     MatchesRegex("compare_step1_rank1" + stamp + "\\.vis")));
+  const Json expected =
+      Json::parse(R"({"communications_type": "send", "nodes_info": {"1": ["0", "Distributed.recv.0.forward"]}})");
+  const Json vis = run.vis("compare_step0_rank0");
+  EXPECT_EQ(vis["NPU"]["node"]["Distributed.send.0.forward"]["matched_distributed"], expected);
+  const fs::path database = run.file(".vis.db");
+  for (const TableRow& row : table_rows(database, "tb_nodes")) {
+    const bool bad = row.at("precision_index") != "NULL" && row.at("precision_index") != "0";
+    EXPECT_TRUE(!bad || (row.at("step") == "1" && row.at("rank") == "1")) << row.at("id");
+  }
+  const TableRow config = table_rows(database, "tb_config").at(0);
+  EXPECT_EQ(config.at("rank_list"), "[0, 1]");
+  EXPECT_EQ(config.at("step_list"), "[0, 1]");
+}
+
+TEST(GraphBatch, DoesNotDependOnThreads) {
+  GraphRun run;
+  std::map<std::string, std::string> first;
+  for (const char* threads : {"1", "2", "5"}) {
+    const Finished finished =
+        run.run_with({"-tp", graph_data("dumps/batch/npu"), "-gp", graph_data("dumps/batch/bench"), "-o",
+                      (run.folder() / "out").string(), "--threads", threads});
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(run.folder() / "out")) {
+      std::ifstream file(entry.path(), std::ios::binary);
+      std::string name = entry.path().filename().string();
+      name.erase(name.rfind('_'), 15);  // the time
+      files[name] = {std::istreambuf_iterator<char>(file), {}};
+    }
+    if (first.empty()) first = files;
+    EXPECT_TRUE(files == first) << threads << " threads";
+  }
+}
+
+TEST(GraphBatch, TakesARankWithoutANumber) {
+  GraphRun run;
+  model().write(run.folder() / "npu" / "rank");
+  ASSERT_EQ(run.run().exit_code, 0);
+  EXPECT_THAT(run.file(".vis").filename().string(), MatchesRegex("build_rank_[0-9]+\\.vis"));
+  EXPECT_EQ(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("rank"), "0");
+}
+
+TEST(GraphBatch, AFailingRankDoesNotStopTheOthers) {
+  GraphRun run;
+  for (const char* rank : {"rank0", "rank1"}) model().write(run.folder() / "npu" / rank);
+  std::ofstream(run.folder() / "npu/rank0/dump.json") << "{\"task\": \"statistics\", \"data\": {\"Tor";
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("rank0/dump.json"));
+  EXPECT_THAT(run.file(".vis").filename().string(), MatchesRegex("build_rank1_[0-9]+\\.vis"));
+  for (const TableRow& row : table_rows(run.file(".vis.db"), "tb_nodes")) EXPECT_EQ(row.at("rank"), "1");
+}
+
+TEST(GraphBatch, RanksOfOneSideAloneAreNamed) {
+  GraphRun run;
+  for (const char* rank : {"rank0", "rank1"}) model().write(run.folder() / "npu" / rank);
+  for (const char* rank : {"rank0", "rank2"}) model().write(run.folder() / "bench" / rank);
+  const Finished refused = run.run();
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("The number of ranks in the two runs are different. Unable to match the ranks."));
+  const Finished allowed = run.run({"--allow_missing"});
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.err;
+  EXPECT_THAT(allowed.err, ::testing::AllOf(HasSubstr("npu/rank1 has no"), HasSubstr("bench/rank2 has no")));
+  EXPECT_EQ(table_rows(run.file(".vis.db"), "tb_config").at(0).at("rank_list"), "[0]");
+}
+
+TEST(GraphBatch, StepsOfOneSideAloneAreNamed) {
+  GraphRun run;
+  model().write(run.folder() / "npu/step0/rank0");
+  model().write(run.folder() / "npu/step1/rank0");
+  model().write(run.folder() / "bench/step0/rank0");
+  const Finished refused = run.run();
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("The number of steps in the two runs are different. Unable to match the steps."));
+}
+
+// A folder that is not as it must be, and what is said of it.
+struct Broken {
+  const char* name;
+  std::vector<std::string> folders;  // below the recording
+  std::vector<std::string> files;
+  const char* error;
+};
+
+void PrintTo(const Broken& broken, std::ostream* out) { *out << broken.name; }
+
+class GraphBrokenFolders : public ::testing::TestWithParam<Broken> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Documented, GraphBrokenFolders,
+    ::testing::Values(Broken{"Empty", {}, {}, "npu is empty."},
+                      Broken{
+                          "OtherFolders", {"logs", "rank0"}, {}, "does not conform to the expected naming convention"},
+                      Broken{"Mixed", {"rank0", "step0"}, {}, "does not conform to the expected naming convention"},
+                      Broken{"AFileBesideRanks", {"rank0"}, {"notes.txt"}, "notes.txt is invalid"},
+                      Broken{"LeadingZero", {"rank0", "rank01"}, {}, "rank01 is invalid"},
+                      Broken{"EmptyStep", {"step0"}, {}, "step0 is empty."},
+                      Broken{"StepOfFiles", {"step0"}, {"step0/dump.json"}, "dump.json is invalid"},
+                      Broken{"EmptyRank", {"rank0"}, {}, "construct.json does not exist"},
+                      Broken{"NoConstruct", {}, {"dump.json", "stack.json"}, "construct.json does not exist"},
+                      Broken{"NoStack", {}, {"dump.json", "construct.json"}, "stack.json does not exist"},
+                      Broken{"NoDump", {}, {"construct.json", "stack.json"}, "dump.json does not exist"}),
+    [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST_P(GraphBrokenFolders, AreRefusedInTheDocumentedWords) {
+  GraphRun run;
+  const fs::path npu = run.folder() / "npu";
+  fs::create_directories(npu);
+  for (const std::string& folder : GetParam().folders) fs::create_directories(npu / folder);
+  for (const std::string& file : GetParam().files) {
+    std::ofstream(npu / file) << (file == "construct.json" ? R"({"Module.a.A.forward.0": null})" : "{}");
+  }
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr(GetParam().error));
+  EXPECT_EQ(std::ranges::count(finished.err, '\n'), 1 + (finished.err.find("warning") != std::string::npos ? 1 : 0));
+  EXPECT_TRUE(names_in(run.folder() / "out").empty()) << "no partial file";
+}
+
+TEST(GraphPaths, TwoKindsOfFoldersAreInconsistent) {
+  GraphRun run;
+  model().write(run.folder() / "npu/rank0");
+  model().write(run.folder() / "bench");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("The directory structures of npu_path and bench_path are inconsistent."));
+}
+
+TEST(GraphPaths, AFileALinkAndSpecialCharactersAreRefused) {
+  GraphRun run;
+  model().write(run.folder() / "model");
+  const auto error = [&](const std::string& path) {
+    const Finished finished = run.run_with({"-tp", path, "-o", (run.folder() / "out").string()});
+    EXPECT_EQ(finished.exit_code, 2) << path;
+    return finished.err;
+  };
+  EXPECT_THAT(error((run.folder() / "model/dump.json").string()),
+              HasSubstr("The npu_path or bench_path should be a folder."));
+  fs::create_directory_symlink(run.folder() / "model", run.folder() / "link");
+  EXPECT_THAT(error((run.folder() / "link").string()), HasSubstr("is a soft link"));
+  fs::create_directories(run.folder() / "a b");
+  EXPECT_THAT(error((run.folder() / "a b").string()), HasSubstr("special characters"));
+  EXPECT_THAT(error((run.folder() / "nowhere").string()), HasSubstr("does not exist"));
+  EXPECT_THAT(error("/" + std::string(300, 'x')), HasSubstr("graph: "));
+}
+
+TEST(GraphPaths, TheComparisonFileGivesThePaths) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  model().write(run.folder() / "bench");
+  const auto finished = [&](const std::string& text) {
+    std::ofstream(run.folder() / "compare.json") << text;
+    return run.run_with({"-i", (run.folder() / "compare.json").string(), "-o", (run.folder() / "out").string()});
+  };
+  Json paths = {{"npu_path", (run.folder() / "npu").string()}, {"bench_path", (run.folder() / "bench").string()}};
+  EXPECT_EQ(finished(paths.dump()).exit_code, 0);
+  EXPECT_TRUE(run.vis().contains("NPU"));
+  for (const Json& absent : {Json(nullptr), Json("")}) {
+    paths["bench_path"] = absent;
+    EXPECT_EQ(finished(paths.dump()).exit_code, 0);
+    EXPECT_TRUE(run.vis().contains("node"));
+  }
+  EXPECT_THAT(finished("{}").err, HasSubstr("has no npu_path"));
+  EXPECT_THAT(finished("[]").err, HasSubstr("no JSON object"));
+  EXPECT_THAT(finished("{\"npu_path\"").err, HasSubstr("is no JSON"));
+  EXPECT_THAT(finished("{\"npu_path\": 5}").err, HasSubstr("npu_path is no text"));
+}
+
+TEST(GraphPaths, TheCommandLineOfTheSeedIsAccepted) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  std::ofstream(run.folder() / "compare.json") << Json{{"npu_path", (run.folder() / "npu").string()}}.dump();
+  const Finished finished = msrun({"-f", "mindspore", "graph", "-i", (run.folder() / "compare.json").string(), "-o",
+                                   (run.folder() / "out").string(), "-lm", "-oc", "-f", "-cs"},
+                                  run.folder());
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("recording of pytorch, not of mindspore"));
+  EXPECT_EQ(run.vis()["OverflowCheck"], true);
+}
+
+TEST(GraphPaths, MergingOfRanksIsRefusedByName) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  const Finished finished = run.run({"--rank_size", "8"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("not merged"));
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,174 @@
+// graph on recordings that are damaged or made to do harm: one line, or a graph, and never more time than the size
+// asks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/tools/graph_support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Json null = nullptr;
+
+GraphDump model() {
+  GraphDump dump;
+  return dump.call("Module.net.Net.forward.0", null).call("Functional.relu.0.forward", "Module.net.Net.forward.0");
+}
+
+// The tool on a model with one file replaced.
+Finished with_file(GraphRun& run, const std::string& name, const std::string& text) {
+  model().write(run.folder() / "npu");
+  std::ofstream(run.folder() / "npu" / name) << text;
+  return run.run();
+}
+
+TEST(GraphHostile, TruncatedFilesAreNamed) {
+  for (const char* name : {"dump.json", "construct.json", "stack.json"}) {
+    GraphRun run;
+    const Finished finished = with_file(run, name, R"({"Module.net.Net.forward.0": )");
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_THAT(finished.err, HasSubstr(name));
+    EXPECT_TRUE(fs::is_empty(run.folder() / "out"));
+  }
+}
+
+TEST(GraphHostile, FilesOfOtherKindsAreNamed) {
+  for (const char* text : {"[]", "5", "", "{\"data\": []}"}) {
+    GraphRun run;
+    const Finished finished = with_file(run, "dump.json", text);
+    EXPECT_EQ(finished.exit_code, 2) << text;
+    EXPECT_THAT(finished.err, HasSubstr("dump.json"));
+  }
+  for (const char* text : {R"({"Module.a.A.forward.0": [null, 0, 1]})", R"({"Module.a.A.forward.0": 5})",
+                           R"({"megatron_micro_step_number": -1, "Module.a.A.forward.0": null})"}) {
+    GraphRun run;
+    const Finished finished = with_file(run, "construct.json", text);
+    EXPECT_EQ(finished.exit_code, 2) << text;
+    EXPECT_THAT(finished.err, HasSubstr("construct.json"));
+  }
+}
+
+TEST(GraphHostile, ANodeThatIsItsOwnParentIsShownBelowTheRoot) {
+  GraphRun run;
+  const Finished finished = with_file(run, "construct.json", R"({"Module.a.A.forward.0": "Module.a.A.forward.0"})");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(run.vis()["node"]["Module.a.A.forward.0"]["upnode"], "DefaultModel");
+}
+
+TEST(GraphHostile, TheRootIsNoChildOfAnything) {
+  GraphRun run;
+  const Finished finished =
+      with_file(run, "construct.json", R"({"DefaultModel": "Module.a.A.forward.0", "Module.a.A.forward.0": null})");
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(run.vis()["node"]["DefaultModel"]["upnode"], "None");
+}
+
+TEST(GraphHostile, LongCirclesAndDeepTreesAreBuilt) {
+  // A tree this deep is beyond any stack that recursion has.
+  constexpr int depth = 3000;
+  for (const bool circle : {false, true}) {
+    GraphRun run;
+    GraphDump dump;
+    const auto name = [](int i) { return "Module.m" + std::to_string(i) + ".M.forward.0"; };
+    for (int i = 0; i < depth; ++i)
+      dump.construct[name(i)] = i > 0 ? Json(name(i - 1)) : circle ? Json(name(depth - 1)) : null;
+    dump.write(run.folder() / "npu");
+    dump.write(run.folder() / "bench");
+    const Finished finished = run.run({"--format", "db"});
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    const auto rows = table_rows(run.file(".vis.db"), "tb_nodes");
+    EXPECT_EQ(rows.size(), 2U * (depth + 1));
+    EXPECT_THAT(circle ? finished.err : "a cycle", HasSubstr("a cycle"));
+  }
+}
+
+TEST(GraphHostile, ArgumentsNestedTooDeepAreRefused) {
+  GraphRun run;
+  GraphDump dump = model();
+  Json nested = graph_tensor(1);
+  for (int i = 0; i < 12; ++i) nested = Json::array({nested});
+  dump.data["Functional.relu.0.forward"]["input_args"] = nested;
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, ::testing::AllOf(HasSubstr("dump.json"), HasSubstr("Functional.relu.0.forward")));
+  const Finished deep = with_file(
+      run, "dump.json",
+      R"({"task": "statistics", "data": {"a": )" + std::string(100'000, '[') + std::string(100'000, ']') + "}}");
+  EXPECT_EQ(deep.exit_code, 2);
+  EXPECT_THAT(deep.err, HasSubstr("nested"));
+}
+
+TEST(GraphHostile, ForeignTextsComeOutAsJson) {
+  GraphRun run;
+  GraphDump dump = model();
+  const std::string odd = "Module.\"\\\n\t\x01\xC3\xA4.O.forward.0";
+  dump.call(odd, null);
+  dump.stack[odd] = {"File \xF0\x9F\x98\x80.py, line 1, in f, \n </script>"};
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(run.vis()["node"][odd]["stack_info"][0], dump.stack[odd][0]);
+  const TableRow row = node_row(run.file(".vis.db"), odd);
+  EXPECT_TRUE(Json::parse(row.at("input_data")).contains(odd + ".input.0"));
+}
+
+TEST(GraphHostile, TensorsOutsideTheRecordingAreNotRead) {
+  GraphRun run;
+  for (const char* side : {"npu", "bench"}) {
+    GraphDump dump = model();
+    dump.header["task"] = "tensor";
+    dump.write(run.folder() / side);
+    fs::copy(
+        graph_data(std::string("dumps/ms_tensor/") + side + "/dump_tensor_data/Mint.matmul.0.forward.output.0.npy"),
+        run.folder() / side / "Functional.relu.0.forward.output.0.npy");
+    dump.data["Functional.relu.0.forward"]["output"][0]["data_name"] = "../Functional.relu.0.forward.output.0.npy";
+    fs::create_directories(run.folder() / side / "dump_tensor_data");
+    fs::create_symlink(run.folder() / side / "Functional.relu.0.forward.output.0.npy",
+                       run.folder() / side / "dump_tensor_data/Functional.relu.0.forward.input.0.npy");
+    dump.data["Functional.relu.0.forward"]["input_args"][0]["data_name"] = "Functional.relu.0.forward.input.0.npy";
+    dump.write(run.folder() / side);
+  }
+  const Finished finished = run.run();
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  const Json node = run.vis()["NPU"]["node"]["Functional.relu.0.forward"];
+  for (const char* side : {"input_data", "output_data"}) {
+    for (const auto& parameter : node[side]) EXPECT_EQ(parameter["Cosine"], "unsupported") << parameter.dump();
+  }
+}
+
+TEST(GraphHostile, DumpsThatDoNotGoTogetherAreRefused) {
+  GraphRun run;
+  GraphDump dump = model();
+  dump.write(run.folder() / "npu");
+  dump.header["task"] = "tensor";
+  dump.write(run.folder() / "bench");
+  EXPECT_THAT(run.run().err, HasSubstr("Please check the dump task is consistent."));
+  dump.header["task"] = "statistics";
+  dump.data["Functional.relu.0.forward"]["output"][0]["md5"] = "00000001";
+  dump.write(run.folder() / "bench");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("should both be statistics or md5"));
+}
+
+TEST(GraphHostile, AMappingThatIsNoneIsNotEffective) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  model().write(run.folder() / "bench");
+  std::ofstream(run.folder() / "map.yaml") << "TopLayer: [1, 2";
+  const Finished finished = run.run({"-lm", (run.folder() / "map.yaml").string()});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.err, HasSubstr("The layer mapping file parsing failed"));
+  EXPECT_FALSE(run.vis()["NPU"]["node"]["Functional.relu.0.forward"]["matched_node_link"].empty());
+  const Finished missing = run.run({"-lm", (run.folder() / "nowhere.yaml").string()});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("nowhere.yaml"));
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,282 @@
+#include "tools/graph/command.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <ctime>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "kernels/base/exit_code.h"
+#include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
+#include "tools/graph/communication.h"
+#include "tools/graph/db_file.h"
+#include "tools/graph/inputs.h"
+#include "tools/graph/overflow.h"
+#include "tools/graph/page_model.h"
+#include "tools/graph/rank_graph.h"
+#include "tools/graph/side_reader.h"
+#include "tools/graph/vis_file.h"
+
+namespace msrun::graph {
+namespace {
+
+// Runs work(0) to work(count - 1) on so many threads; the first exception is thrown again here.
+void for_each(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr problem;
+  const auto take = [&] {
+    for (std::size_t i = next++; i < count; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        const std::scoped_lock lock(mutex);
+        if (!problem) problem = std::current_exception();
+        next = count;
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(take);
+    take();
+  }
+  if (problem) std::rethrow_exception(problem);
+}
+
+// A rank on its way, or what is wrong with it.
+struct Rank {
+  RankFolders folders;
+  std::optional<RankGraph> graph;
+  std::string problem;
+  std::vector<std::string> warnings;
+};
+
+class Run {
+ public:
+  Run(const Options& options, std::ostream& out, const Warn& warn) : options_(options), out_(out), warn_(warn) {}
+
+  int run() {
+    const std::vector<RankFolders> all =
+        find_ranks(options_.npu_path, options_.bench_path, options_.allow_missing, warn_);
+    prepare_output_directory(options_.output_path);
+    folder_.emplace(options_.output_path);
+    stamp_ = timestamp(std::time(nullptr));
+    total_ = all.size();
+    if (options_.db) db_.emplace(*folder_, kind() + "_" + stamp_ + ".vis.db");
+    bool failed = false;
+    for (std::size_t first = 0; first < all.size();) {
+      std::size_t last = first;
+      while (last < all.size() && all[last].step == all[first].step) ++last;
+      std::vector<Rank> ranks(last - first);
+      for (std::size_t i = first; i < last; ++i) ranks[i - first].folders = all[i];
+      run_step(ranks);
+      failed = std::ranges::any_of(ranks, [](const Rank& rank) { return !rank.graph; }) || failed;
+      first = last;
+    }
+    if (written_ == 0) throw UserError("No graph could be built: " + first_problem_);
+    if (db_) {
+      db_->publish(options_.overflow, options_.language);
+      out_ << "the result file is saved in " << folder_->path_of(kind() + "_" + stamp_ + ".vis.db") << '\n';
+    }
+    return failed ? exit_fail_on : exit_completed;
+  }
+
+ private:
+  std::string kind() const { return options_.bench_path.empty() ? "build" : "compare"; }
+
+  std::string file_name(const RankFolders& folders, const char* suffix) const {
+    std::string name = kind() + "_";
+    if (!folders.step_name.empty()) name += folders.step_name + "_";
+    if (!folders.rank_name.empty()) name += folders.rank_name + "_";
+    return name + stamp_ + suffix;
+  }
+
+  void run_step(std::vector<Rank>& ranks) {
+    read(ranks);
+    Wanted wanted;
+    // The page shows the verdicts of one format and the index of the other.
+    wanted.vis = options_.vis || options_.html;
+    wanted.db = options_.db || options_.html;
+    wanted.overflow = options_.overflow;
+    wanted.compat = options_.compat;
+    wanted.fuzzy = options_.fuzzy;
+    wanted.mapping = options_.mapping;
+    wanted.threads = ranks.size() == 1 ? options_.threads : 1;
+    for_each(ranks.size(), options_.threads, [&](std::size_t i) {
+      guarded(ranks[i], [&](Rank& rank) {
+        build_graphs(*rank.graph, wanted, [&](const std::string& text) { rank.warnings.push_back(text); });
+      });
+    });
+    std::vector<RankGraph*> graphs;
+    for (Rank& rank : ranks) {
+      for (const std::string& warning : rank.warnings) warn_(warning);
+      if (rank.graph) {
+        graphs.push_back(&*rank.graph);
+        check_framework(*rank.graph);
+      } else {
+        report(rank);
+      }
+    }
+    if (ranks.size() == 1 && !ranks[0].graph && total_ == 1) throw UserError(ranks[0].problem);
+    link_ranks(graphs, warn_);
+    write(ranks);
+    for (Rank& rank : ranks) describe(rank);
+  }
+
+  // Does what may go wrong for one rank without the others.
+  template <class Work>
+  void guarded(Rank& rank, const Work& work) {
+    if (!rank.problem.empty()) return;
+    try {
+      work(rank);
+    } catch (const WriteError&) {
+      throw;
+    } catch (const UserError& error) {
+      rank.problem = error.what();
+      rank.graph.reset();
+    }
+  }
+
+  void read(std::vector<Rank>& ranks) {
+    std::vector<std::array<Side, 2>> sides(ranks.size());
+    std::vector<std::array<std::string, 2>> problems(ranks.size());
+    const std::size_t each = options_.bench_path.empty() ? 1 : 2;
+    for_each(ranks.size() * each, options_.threads, [&](std::size_t i) {
+      const std::size_t side = i % each;
+      const RankFolders& folders = ranks[i / each].folders;
+      try {
+        sides[i / each][side] = read_side(side == 0 ? folders.npu : folders.bench, options_.overflow);
+      } catch (const UserError& error) {
+        problems[i / each][side] = error.what();
+      }
+    });
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      ranks[i].problem = problems[i][0].empty() ? problems[i][1] : problems[i][0];
+      if (!ranks[i].problem.empty()) continue;
+      RankGraph& graph = ranks[i].graph.emplace();
+      const RankFolders& folders = ranks[i].folders;
+      graph.step_name = folders.step_name;
+      graph.rank_name = folders.rank_name;
+      graph.step = folders.step;
+      graph.rank = folders.rank;
+      graph.npu = std::move(sides[i][0]);
+      if (each == 2) graph.bench = std::move(sides[i][1]);
+    }
+  }
+
+  void check_framework(const RankGraph& graph) {
+    if (options_.framework.empty() || graph.npu.framework.empty() || options_.framework == graph.npu.framework) return;
+    warn_(graph.npu.folder + " is a recording of " + graph.npu.framework + ", not of " + options_.framework);
+  }
+
+  void report(const Rank& rank) {
+    if (first_problem_.empty()) first_problem_ = rank.problem;
+    warn_("Error occurred while " + std::string(options_.bench_path.empty() ? "building" : "comparing") +
+          " graph ranks: " + rank.problem);
+  }
+
+  // The database takes the ranks in their order on one thread, while others write the files of single ranks.
+  void write(std::vector<Rank>& ranks) {
+    const FileOptions file_options{options_.overflow, options_.complete_stacks, options_.language};
+    std::vector<std::function<void()>> tasks;
+    if (db_) {
+      tasks.emplace_back([&] {
+        for (const Rank& rank : ranks) {
+          if (rank.graph) db_->add(*rank.graph);
+        }
+      });
+    }
+    for (const Rank& rank : ranks) {
+      if (!rank.graph) continue;
+      ++written_;
+      if (options_.html) {
+        tasks.emplace_back([&rank, this] {
+          write_graph_page(folder_->path_of(file_name(rank.folders, ".html")), page_of(*rank.graph, options_.overflow));
+        });
+      }
+      if (!options_.vis) continue;
+      tasks.emplace_back([&rank, &file_options, this] {
+        AtomicFile file(*folder_, file_name(rank.folders, ".vis"));
+        write_vis(*rank.graph, file_options, [&](std::string_view text) { file.write(text); });
+        file.commit();
+      });
+    }
+    for_each(tasks.size(), options_.threads, [&](std::size_t i) { tasks[i](); });
+  }
+
+  // One line on a rank, and where its file is.
+  void describe(const Rank& rank) {
+    ++done_;
+    if (rank.graph) {
+      const RankGraph& graph = *rank.graph;
+      const DialectGraph& shown = graph.any();
+      std::string name;
+      for (const std::string* part : {&rank.folders.step_name, &rank.folders.rank_name}) {
+        if (!part->empty()) name += (name.empty() ? "" : " ") + *part;
+      }
+      out_ << (name.empty() ? "" : name + ": ") << shown.npu.tree.nodes.size() << " nodes";
+      if (graph.bench) out_ << comparison_text(shown);
+      out_ << overflow_summary(graph.npu) << '\n';
+      for (const auto& [written, suffix] : {std::pair(options_.vis, ".vis"), {options_.html, ".html"}}) {
+        if (!written) continue;
+        out_ << "the result file is saved in " << folder_->path_of(file_name(rank.folders, suffix)) << '\n';
+      }
+    }
+    if (!options_.progress) return;
+    const std::size_t percent = 100 * done_ / std::max<std::size_t>(1, total_);
+    out_ << "PROGRESS: {\"current_progress\": " << percent
+         << ", \"process_running\": " << (done_ < total_ ? "true" : "false") << ", \"error_msg\": []}" << std::endl;
+  }
+
+  static std::string comparison_text(const DialectGraph& graph) {
+    const auto matched =
+        std::ranges::count_if(graph.matches.bench_of, [](std::uint32_t node) { return node != no_index; });
+    std::string text = ", " + std::to_string(matched) + " matched with " +
+                       std::to_string(graph.bench->tree.nodes.size()) + " of the benchmark";
+    // Of all calls the first that is worst in the order of execution.
+    const bool least = graph.rules.dialect == Dialect::vis && graph.rules.mode == Mode::md5;
+    std::uint32_t worst = no_index;
+    for (const std::uint32_t node : graph.npu.tree.preorder) {
+      if (node >= graph.indices.size() || !graph.indices[node].set) continue;
+      if (graph.npu.tree.nodes[node].type != NodeType::api) continue;
+      const double value = graph.indices[node].value;
+      if (least ? value == 1 : value == 0) continue;
+      if (worst == no_index || (least ? value < graph.indices[worst].value : value > graph.indices[worst].value)) {
+        worst = node;
+      }
+    }
+    if (worst == no_index) return text;
+    return text + ", worst " + sanitised(graph.npu.tree.nodes[worst].name) + " (" +
+           short_number(graph.indices[worst].value) + ")";
+  }
+
+  std::string overflow_summary(const Side& side) const {
+    if (!options_.overflow) return {};
+    const auto first = std::ranges::find(side.entries, Overflow::critical, &Entry::overflow);
+    if (first == side.entries.end()) return ", no critical overflow";
+    return ", first critical overflow in " + sanitised(side.text(first->name));
+  }
+
+  const Options& options_;
+  std::ostream& out_;
+  const Warn& warn_;
+  std::optional<Folder> folder_;
+  std::optional<DbFile> db_;
+  std::string stamp_;
+  std::string first_problem_;
+  std::size_t written_ = 0;
+  std::size_t done_ = 0;
+  std::size_t total_ = 0;
+};
+
+}  // namespace
+
+int run(const Options& options, std::ostream& out, const Warn& warn) { return Run(options, out, warn).run(); }
+
+}  // namespace msrun::graph

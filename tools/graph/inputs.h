@@ -1,0 +1,35 @@
+// The recordings that are to be shown: the comparison file, and folders of files, ranks or steps
+// (graph_visualization.md 2 and 3).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/graph/side.h"
+
+namespace msrun::graph {
+
+// The comparison file of the older command line.
+struct ComparedPaths {
+  std::string npu_path;
+  std::string bench_path;  // empty: one graph
+};
+// Throws UserError.
+ComparedPaths read_input_file(const std::string& path);
+
+struct RankFolders {
+  std::string step_name;  // as the folder is called; empty if there are none
+  std::string rank_name;
+  std::uint64_t step = 0;
+  std::uint64_t rank = 0;
+  std::string npu;
+  std::string bench;  // empty: one graph
+};
+
+// By step and rank. allow_missing: what only one side has is left out, and warned of. Throws UserError with the
+// documented words where a folder is not as it must be.
+std::vector<RankFolders> find_ranks(const std::string& npu, const std::string& bench, bool allow_missing,
+                                    const Warn& warn);
+
+}  // namespace msrun::graph

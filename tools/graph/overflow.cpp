@@ -1,0 +1,146 @@
+#include "tools/graph/overflow.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/graph/dump_reader.h"
+
+namespace msrun::graph {
+namespace {
+
+constexpr double norm_jump = 100;
+
+bool is_abnormal(const JsonNode& value) {
+  if (value.kind() == JsonEvent::real) return !std::isfinite(value.number());
+  if (!value.is_string()) return false;
+  std::string text(value.text());
+  std::ranges::transform(text, text.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return text == "inf" || text == "-inf" || text == "nan";
+}
+
+// Whether one of the statistics of a leaf says so.
+bool is_abnormal_leaf(const JsonNode& leaf) {
+  for (const char* key : {"Max", "Min", "Mean"}) {
+    if (const std::optional<JsonNode> value = find_member(leaf, key); value && is_abnormal(*value)) return true;
+  }
+  return false;
+}
+
+bool has_abnormal(const JsonNode& node);
+
+bool any_abnormal(const JsonNode& nodes) {
+  for (const JsonNode child : nodes) {
+    if (has_abnormal(child)) return true;
+  }
+  return false;
+}
+
+bool has_abnormal(const JsonNode& node) { return node.is_array() ? any_abnormal(node) : is_abnormal_leaf(node); }
+
+// The arguments of a call by position and by name, or its results.
+struct Members {
+  std::optional<JsonNode> list;
+  std::optional<JsonNode> named;
+
+  bool abnormal() const { return (list && any_abnormal(*list)) || (named && any_abnormal(*named)); }
+
+  // Largest norm of the tensors that are direct members.
+  std::optional<double> largest_norm() const {
+    std::optional<double> largest;
+    for (const std::optional<JsonNode>& nodes : {list, named}) {
+      if (!nodes) continue;
+      for (const JsonNode leaf : *nodes) {
+        const std::optional<JsonNode> type = find_member(leaf, "type");
+        if (!type || !type->is_string()) continue;
+        if (type->text() != "torch.Tensor" && type->text() != "mindspore.Tensor") continue;
+        const std::optional<JsonNode> norm = find_member(leaf, "Norm");
+        if (!norm || !norm->is_number() || std::isnan(norm->number())) continue;
+        largest = std::max(largest.value_or(norm->number()), norm->number());
+      }
+    }
+    return largest;
+  }
+};
+
+// Leaves whose content means nothing: uninitialised memory that the call fills or hands out.
+struct Ignored {
+  std::string_view api;  // in small letters
+  bool first_input = false;
+  std::string_view named_input;  // empty: none
+  bool first_output = false;
+};
+
+constexpr auto ignored_leaves = std::to_array<Ignored>({
+    {"torch.empty", false, "", true},
+    {"torch.empty_like", false, "", true},
+    {"torch.empty_strided", false, "", true},
+    {"distributed.recv", true, "tensor", false},
+    {"distributed.reduce_scatter", true, "output", false},
+    {"distributed.all_gather", true, "", false},
+    {"distributed._reduce_scatter_base", true, "", false},
+    {"distributed.all_gather_into_tensor", true, "", false},
+    {"distributed.reduce_scatter_tensor", true, "", false},
+    {"tensor.masked_fill_", true, "", false},
+});
+
+bool all_listed(const std::optional<JsonNode>& list, bool first_listed) {
+  if (!list) return true;
+  std::size_t index = 0;
+  for (const JsonNode leaf : *list) {
+    if (is_abnormal_leaf(leaf) && !(first_listed && index == 0)) return false;
+    ++index;
+  }
+  return true;
+}
+
+bool is_ignored(std::string_view name, const Members& inputs, const Members& outputs) {
+  const std::size_t dot = name.find('.');
+  std::string api(name.substr(0, dot == std::string_view::npos ? dot : name.find('.', dot + 1)));
+  std::ranges::transform(api, api.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const auto rule = std::ranges::find(ignored_leaves, api, &Ignored::api);
+  if (rule == ignored_leaves.end()) return false;
+  if (rule->first_output) return all_listed(outputs.list, true);
+  if (rule->first_input && !all_listed(inputs.list, true)) return false;
+  if (!rule->named_input.empty() && inputs.named) {
+    for (const JsonNode leaf : *inputs.named) {
+      if (leaf.key() != rule->named_input && is_abnormal_leaf(leaf)) return false;
+    }
+  }
+  return true;
+}
+
+Overflow level_of(const Members& inputs, const Members& outputs) {
+  const bool in = inputs.abnormal();
+  const bool out = outputs.abnormal();
+  if (!in && out) return Overflow::critical;
+  if (in && out) return Overflow::high;
+  if (in) return Overflow::medium;
+  const std::optional<double> before = inputs.largest_norm();
+  const std::optional<double> after = outputs.largest_norm();
+  if (!before || !after) return Overflow::none;
+  return (*before == 0 ? *after : *after / *before) > norm_jump ? Overflow::high : Overflow::none;
+}
+
+}  // namespace
+
+Overflow overflow_of(std::string_view name, const JsonNode& entry) {
+  Members inputs{find_member(entry, "input_args"), find_member(entry, "input_kwargs")};
+  if (!inputs.list) inputs.list = find_member(entry, "input");
+  const Members outputs{find_member(entry, "output"), std::nullopt};
+  const Overflow level = level_of(inputs, outputs);
+  if (level == Overflow::none || is_ignored(name, inputs, outputs)) return Overflow::none;
+  return level;
+}
+
+std::string_view overflow_text(Overflow level) {
+  constexpr std::array<std::string_view, 4> texts{"", "medium", "high", "critical"};
+  return texts[static_cast<std::size_t>(level)];
+}
+
+}  // namespace msrun::graph

@@ -1,0 +1,114 @@
+#include "tools/graph/rank_graph.h"
+
+#include <array>
+#include <fstream>
+#include <sstream>
+
+#include "kernels/base/error.h"
+#include "tools/recordings/layer_mapping.h"
+
+namespace msrun::graph {
+namespace {
+
+// What the search for layers asks of a recording: its calls.
+recordings::Recording calls_of(const Side& side) {
+  recordings::Recording recording;
+  recording.folder = side.folder;
+  recording.framework = side.framework;
+  for (const Entry& entry : side.entries) {
+    recordings::Call call;
+    call.name = recording.texts.shared(side.text(entry.name));
+    recordings::read_name(side.text(entry.name), call, recording.texts);
+    recording.calls.push_back(call);
+  }
+  return recording;
+}
+
+// Nothing if the mapping is not effective.
+std::optional<NameMap> layer_map(const RankGraph& rank, const std::string& path, const Warn& warn) {
+  std::string text;
+  if (!path.empty()) {
+    std::ifstream file(path);
+    if (!file) throw UserError("The layer mapping file " + path + " cannot be read.");
+    std::ostringstream all;
+    all << file.rdbuf();
+    text = all.str();
+  }
+  try {
+    return recordings::map_calls_by_layer(calls_of(rank.npu), calls_of(*rank.bench),
+                                          recordings::parse_layer_rules(path, text));
+  } catch (const UserError& error) {
+    warn(std::string("The layer mapping file parsing failed, please check file format, mapping is not effective. (") +
+         error.what() + ")");
+    return std::nullopt;
+  }
+}
+
+DialectGraph dialect_graph(const RankGraph& rank, const Rules& rules, const Matching& how, const Warn& warn) {
+  DialectGraph graph;
+  graph.rules = rules;
+  graph.npu.tree = build_tree(rank.npu, rules.compat, warn);
+  const View npu{rank.npu, graph.npu.tree};
+  const MicroSteps steps = micro_steps(npu);
+  graph.micro_step_count = steps.count;
+  if (rank.bench) {
+    graph.bench.emplace();
+    graph.bench->tree = build_tree(*rank.bench, rules.compat, warn);
+    const View bench{*rank.bench, graph.bench->tree};
+    graph.matches = match(npu, bench, rules.dialect, how);
+    graph.bench->micro_steps = bench_micro_steps(bench, graph.matches, steps);
+  }
+  graph.npu.micro_steps = steps.of;
+  return graph;
+}
+
+void judge(RankGraph& rank, DialectGraph& graph) {
+  const View npu{rank.npu, graph.npu.tree};
+  const View bench{*rank.bench, graph.bench->tree};
+  graph.indices = Judge(npu, bench, graph.matches, graph.rules, rank.tensors).indices();
+}
+
+}  // namespace
+
+void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
+  Matching how;
+  how.fuzzy = wanted.fuzzy;
+  std::optional<NameMap> names;
+  if (rank.bench) {
+    const bool frameworks =
+        !rank.npu.framework.empty() && !rank.bench->framework.empty() && rank.npu.framework != rank.bench->framework;
+    if (frameworks && !wanted.mapping && !wanted.compat) {
+      throw UserError(
+          "The cross_frame graph comparison failed. Please specify -lm or --layer_mapping when performing cross_frame "
+          "graph comparison.");
+    }
+    rank.mode = mode_of(rank.npu, *rank.bench);
+    if (wanted.mapping && !wanted.fuzzy) names = layer_map(rank, *wanted.mapping, warn);
+    if (names) how.mapping = &*names;
+  }
+  const auto silent = [](const std::string&) {};
+  if (wanted.vis) {
+    rank.vis = dialect_graph(rank, {Dialect::vis, rank.mode, wanted.compat}, how, warn);
+  }
+  if (wanted.db) rank.db = dialect_graph(rank, {Dialect::db, rank.mode, false}, how, wanted.vis ? Warn(silent) : warn);
+  if (!rank.bench) return;
+  if (rank.mode == Mode::tensors) {
+    for (const std::optional<DialectGraph>* graph : {&rank.vis, &rank.db}) {
+      if (!*graph) continue;
+      const std::array<const Matches*, 1> matches{&(*graph)->matches};
+      rank.tensors.merge(compare_tensors({rank.npu, (*graph)->npu.tree}, {*rank.bench, (*graph)->bench->tree}, matches,
+                                         wanted.threads));
+    }
+  }
+  if (rank.vis) judge(rank, *rank.vis);
+  if (rank.db) judge(rank, *rank.db);
+}
+
+std::vector<Judged> judged_of(const RankGraph& rank, const DialectGraph& graph, std::uint32_t node) {
+  if (!rank.bench) return {};
+  const View npu{rank.npu, graph.npu.tree};
+  const View bench{*rank.bench, graph.bench->tree};
+  return Judge(npu, bench, graph.matches, graph.rules, rank.tensors).judged(node);
+}
+
+}  // namespace msrun::graph

@@ -1,0 +1,101 @@
+// The files of tensor dumps, pair by pair.
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "kernels/io/files/paths.h"
+#include "tools/graph/verdict.h"
+
+namespace msrun::graph {
+namespace {
+
+namespace fs = std::filesystem;
+using dump_compare::TensorMetrics;
+
+// The file in the folder of tensors, if it lies there and not elsewhere; empty otherwise.
+std::string file_in(const std::string& folder, const std::string& name) {
+  if (name.empty() || name == "-1" || name.find('/') != std::string::npos) return {};
+  std::error_code error;
+  const fs::path canonical = fs::canonical(join_path(folder, name), error);
+  if (error || canonical.parent_path() != fs::canonical(folder, error)) return {};
+  return canonical.string();
+}
+
+bool is_empty_shape(const std::string& shape) {
+  return shape == "[0]" || shape.find("[0,") != std::string::npos || shape.find(" 0,") != std::string::npos ||
+         shape.find(" 0]") != std::string::npos;
+}
+
+struct Pair {
+  std::uint32_t mine;
+  std::uint32_t theirs;
+};
+
+class TensorPairs {
+ public:
+  TensorPairs(const View& npu, const View& bench) : npu_(npu), bench_(bench) {}
+
+  TensorMetrics compare(const Pair& pair) const {
+    TensorMetrics metrics;
+    const Parameter& mine = npu_.side.parameters[pair.mine];
+    const Parameter& theirs = bench_.side.parameters[pair.theirs];
+    const std::string file = file_of(npu_.side, mine);
+    const std::string other = file_of(bench_.side, theirs);
+    if (file.empty() || other.empty()) return metrics;
+    const Value shape = npu_.side.role(mine, Role::shape);
+    if (is_empty_shape(npu_.side.value_text(shape))) {
+      metrics.all_are("0");
+      return metrics;
+    }
+    if (!same_value(npu_.side, shape, bench_.side, bench_.side.role(theirs, Role::shape))) {
+      metrics.all_are("shape unmatched");
+      return metrics;
+    }
+    return dump_compare::compare_tensor_files(file, other, false);
+  }
+
+ private:
+  static std::string file_of(const Side& side, const Parameter& parameter) {
+    const Value name = side.role(parameter, Role::data_name);
+    if (name.kind != Kind::text) return {};
+    return file_in(join_path(side.folder, "dump_tensor_data"), std::string(side.text(name.text)));
+  }
+
+  const View& npu_;
+  const View& bench_;
+};
+
+}  // namespace
+
+TensorResults compare_tensors(const View& npu, const View& bench, std::span<const Matches* const> matches,
+                              std::size_t threads) {
+  TensorResults results;
+  for (const Matches* all : matches) {
+    for (std::uint32_t node = 0; node < all->bench_of.size(); ++node) {
+      const std::uint32_t partner = all->bench_of[node];
+      const Entry* entry = npu.entry(node);
+      const Entry* other = partner == no_index ? nullptr : bench.entry(partner);
+      if (entry == nullptr || other == nullptr) continue;
+      const std::vector<std::uint32_t> partners = paired(npu.side, *entry, bench.side, *other);
+      for (std::uint32_t i = 0; i < partners.size(); ++i) {
+        if (partners[i] != no_index) results[{entry->first + i, partners[i]}];
+      }
+    }
+  }
+  std::vector<TensorResults::iterator> places;
+  for (auto place = results.begin(); place != results.end(); ++place) places.push_back(place);
+  const TensorPairs pairs(npu, bench);
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < places.size(); i = next++) {
+      places[i]->second = pairs.compare({places[i]->first.first, places[i]->first.second});
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < std::min(threads, places.size()); ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  return results;
+}
+
+}  // namespace msrun::graph

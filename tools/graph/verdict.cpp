@@ -1,0 +1,359 @@
+#include "tools/graph/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "kernels/base/error.h"
+#include "tools/dump_compare/rows.h"
+
+namespace msrun::graph {
+namespace {
+
+// "linear" of "Functional.linear.0.forward": the second segment.
+std::string_view api_of(std::string_view name) {
+  const std::size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return {};
+  const std::string_view rest = name.substr(dot + 1);
+  return rest.substr(0, rest.find('.'));
+}
+
+// Calls whose outputs hold whatever was in memory.
+bool is_uninitialised(std::string_view api) {
+  constexpr std::array<std::string_view, 6> apis{"empty",     "empty_like",   "empty_with_format", "new_empty_strided",
+                                                 "new_empty", "empty_strided"};
+  return std::ranges::find(apis, api) != apis.end();
+}
+
+bool is_without_rules(std::string_view api) {
+  return is_uninitialised(api) || api == "numpy" || api == "to" || api == "__setitem__";
+}
+
+// Their inputs are buffers that they fill.
+bool has_buffers(std::string_view api) {
+  return api == "_reduce_scatter_base" || api == "_all_gather_base" || api == "all_to_all_single" ||
+         api == "batch_isend_irecv";
+}
+
+bool is_input(const Parameter& parameter) { return !parameter.output; }
+
+// A number in a cell of tensor metrics, negative if it is a word.
+double number_of(const dump_compare::TensorMetrics* metrics, dump_compare::Metric metric) {
+  if (metrics == nullptr || metrics->cells[metric].word != nullptr) return -1;
+  return metrics->cells[metric].number;
+}
+
+Difference difference_of(const Value& value, const Value& other) {
+  Difference difference;
+  if (!value.is_number() || !other.is_number()) return difference;
+  difference.real = value.number() - other.number();
+  if (std::isnan(difference.real)) {
+    difference.form = Difference::Form::nan;
+    return difference;
+  }
+  difference.form = Difference::Form::real;
+  const bool whole = value.kind == Kind::integer && other.kind == Kind::integer;
+  if (whole && !__builtin_sub_overflow(value.integer, other.integer, &difference.integer)) {
+    difference.form = Difference::Form::integer;
+  }
+  difference.has_relative = other.number() != 0;
+  if (difference.has_relative) difference.relative = std::abs(difference.real / other.number() * 100);
+  return difference;
+}
+
+}  // namespace
+
+std::string_view mode_text(Mode mode) {
+  constexpr std::array<std::string_view, 4> texts{"summary", "md5", "all", "structure"};
+  return texts[static_cast<std::size_t>(mode)];
+}
+
+Mode mode_of(const Side& npu, const Side& bench) {
+  if (npu.task.empty() || npu.task != bench.task) {
+    throw UserError("Please check the dump task is consistent. (" + npu.folder + ": '" + npu.task + "', " +
+                    bench.folder + ": '" + bench.task + "')");
+  }
+  if (npu.task == "tensor") return Mode::tensors;
+  if (npu.task == "structure") return Mode::structure;
+  if (npu.task != "statistics") {
+    throw UserError("Compare applies only to task is tensor, statistics or structure, not to '" + npu.task + "' of " +
+                    npu.folder);
+  }
+  if (npu.has_md5 != bench.has_md5) {
+    throw UserError(
+        "Please check the dump task is consistent, dump mode of npu and bench should both be statistics or md5.");
+  }
+  return npu.has_md5 ? Mode::md5 : Mode::summary;
+}
+
+std::string_view finding_text(Finding finding) {
+  constexpr std::array<std::string_view, 11> texts{
+      "error: There is nan/inf/-inf in the maximum or minimum value of NPU.",
+      "error: The NormRelativeErr of output is greater than 0.5.",
+      "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.",
+      "error: The Required_Grad of NPU and Bench are inconsistent",
+      "error: The scalar parameters of NPU and Bench are inconsistent.",
+      "error: The dtype of NPU and Bench are inconsistent.",
+      "error: The shape of NPU and Bench are inconsistent.",
+      "warning: The norm relative error of output is 10 times that of input.",
+      "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1",
+      "error: The CRC-32 value of NPU differs from that of the bench.",
+      "warning: The parameter of NPU does not match the bench."};
+  return texts[static_cast<std::size_t>(finding)];
+}
+
+std::vector<std::uint32_t> paired(const Side& mine, const Entry& entry, const Side& theirs, const Entry& other) {
+  std::vector<std::uint32_t> partners(entry.last - entry.first, no_index);
+  std::array<std::uint32_t, 4> next{};
+  next.fill(other.first);
+  for (std::uint32_t i = entry.first; i < entry.last; ++i) {
+    const Group group = mine.parameters[i].group;
+    std::uint32_t& at = next[static_cast<std::size_t>(group)];
+    while (at < other.last && theirs.parameters[at].group != group) ++at;
+    if (at < other.last) partners[i - entry.first] = at++;
+  }
+  return partners;
+}
+
+bool Judge::not_finite(const Side& side, const Parameter& parameter) const {
+  for (const Role role : {Role::max, Role::min}) {
+    const Value value = side.role(parameter, role);
+    if (value.kind == Kind::real && !std::isfinite(value.real)) return true;
+  }
+  return false;
+}
+
+void Judge::compare(const Entry& entry, std::uint32_t place, Judged& judged) const {
+  if (judged.bench == no_index) return;
+  const std::uint32_t at = entry.first + place;
+  const Parameter& mine = npu_.side.parameters[at];
+  const Parameter& theirs = bench_.side.parameters[judged.bench];
+  const auto same = [&](Role role) {
+    return same_value(npu_.side, npu_.side.role(mine, role, rules_.dialect), bench_.side,
+                      bench_.side.role(theirs, role, rules_.dialect));
+  };
+  if (rules_.dialect == Dialect::db) judged.same_requires_grad = same(Role::requires_grad);
+  switch (rules_.mode) {
+    case Mode::summary: {
+      const bool texts =
+          rules_.dialect == Dialect::db && (npu_.side.form(mine).named_rank || bench_.side.form(theirs).named_rank);
+      if (texts) return;
+      for (std::size_t i = 0; i < statistic_count; ++i) {
+        const Role role = static_cast<Role>(static_cast<std::size_t>(Role::max) + i);
+        judged.differences[i] = difference_of(npu_.side.role(mine, role), bench_.side.role(theirs, role));
+      }
+      return;
+    }
+    case Mode::md5:
+      judged.equal_checksums = same(Role::md5);
+      return;
+    case Mode::tensors:
+      if (const auto found = tensors_.find({at, judged.bench}); found != tensors_.end())
+        judged.tensors = &found->second;
+      return;
+    case Mode::structure:
+      return;
+  }
+}
+
+std::vector<Judged> Judge::judged(std::uint32_t node) const {
+  std::vector<Judged> all;
+  const std::uint32_t partner = matches_.bench_of[node];
+  if (partner == no_index || rules_.mode == Mode::structure) return all;
+  const Entry* entry = npu_.entry(node);
+  const Entry* other = bench_.entry(partner);
+  if (entry == nullptr || other == nullptr) return all;
+  const std::vector<std::uint32_t> partners = paired(npu_.side, *entry, bench_.side, *other);
+  all.resize(partners.size());
+  for (std::size_t i = 0; i < partners.size(); ++i) {
+    all[i].bench = partners[i];
+    compare(*entry, static_cast<std::uint32_t>(i), all[i]);
+  }
+  if (rules_.dialect == Dialect::db) find_faults(node, all);
+  return all;
+}
+
+void Judge::find_faults(std::uint32_t node, std::vector<Judged>& judged) const {
+  const Entry& entry = *npu_.entry(node);
+  const std::string_view api = api_of(npu_.side.text(entry.name));
+  const bool call = npu_.tree.nodes[node].type == NodeType::api;
+  if (!call || !is_without_rules(api)) {
+    const bool buffers = call && has_buffers(api);
+    for (std::uint32_t i = 0; i < judged.size(); ++i) find_faults_alone(node, i, buffers, judged[i]);
+    if (!buffers && rules_.mode != Mode::md5) find_faults_of_outputs(entry, judged);
+  }
+  for (Judged& one : judged) {
+    std::ranges::sort(one.findings);
+    for (const Finding finding : one.findings) {
+      one.level = std::max(one.level, finding_text(finding).starts_with("error") ? Level::error : Level::warning);
+    }
+  }
+}
+
+// What shows in a parameter itself.
+void Judge::find_faults_alone(std::uint32_t node, std::uint32_t place, bool outputs_only, Judged& judged) const {
+  const Parameter& mine = npu_.side.parameters[npu_.entry(node)->first + place];
+  if (outputs_only && is_input(mine)) return;
+  const auto add = [&](Finding finding) { judged.findings.push_back(finding); };
+  if (judged.bench == no_index) return add(Finding::no_counterpart);
+  const Parameter& theirs = bench_.side.parameters[judged.bench];
+  const auto value = [&](Role role) { return npu_.side.role(mine, role, Dialect::db); };
+  const auto other = [&](Role role) { return bench_.side.role(theirs, role, Dialect::db); };
+  const auto differs = [&](Role role) { return !same_value(npu_.side, value(role), bench_.side, other(role)); };
+  if (rules_.mode == Mode::md5) {
+    if (judged.equal_checksums) return;
+    const bool missing = value(Role::md5).kind == Kind::none || other(Role::md5).kind == Kind::none;
+    return add(missing ? Finding::no_counterpart : Finding::checksum);
+  }
+  if (not_finite(npu_.side, mine) && !not_finite(bench_.side, theirs)) add(Finding::not_finite);
+  const auto is_set = [](const Value& flag) { return flag.kind != Kind::none; };
+  if (is_set(value(Role::requires_grad)) && is_set(other(Role::requires_grad)) && differs(Role::requires_grad)) {
+    add(Finding::requires_grad);
+  }
+  const auto text = [](const Side& side, const Value& of) {
+    return of.kind == Kind::text ? side.text(of.text) : std::string_view();
+  };
+  const std::string_view dtype = text(npu_.side, value(Role::dtype));
+  const bool scalar = dtype.find("class") != std::string_view::npos;
+  if (!outputs_only && is_input(mine) && scalar && differs(Role::max)) add(Finding::scalar);
+  if (differs(Role::dtype)) {
+    const std::string name = bench_.side.name_of(*bench_.entry(matches_.bench_of[node]), theirs);
+    const bool fused = name.find("qkv") != std::string::npos || name.find("gate_up") != std::string::npos;
+    const std::string_view bench_dtype = text(bench_.side, other(Role::dtype));
+    const bool one_framework = npu_.side.framework == bench_.side.framework;
+    if (!fused &&
+        (one_framework || dump_compare::canonical_dtype(dtype) != dump_compare::canonical_dtype(bench_dtype))) {
+      add(Finding::dtype);
+    }
+  }
+  if (differs(Role::shape)) add(Finding::shape);
+}
+
+// What shows in outputs beside inputs.
+void Judge::find_faults_of_outputs(const Entry& entry, std::vector<Judged>& judged) const {
+  const auto is_output = [&](std::size_t i) { return npu_.side.parameters[entry.first + i].output; };
+  constexpr std::size_t norm = 3;
+  const auto extreme = [&](bool outputs, bool largest, const auto& number) {
+    std::optional<double> found;
+    for (std::size_t i = 0; i < judged.size(); ++i) {
+      const double value = number(judged[i]);
+      if (is_output(i) != outputs || value < 0 || std::isnan(value)) continue;
+      found = !found ? value : largest ? std::max(*found, value) : std::min(*found, value);
+    }
+    return found;
+  };
+  std::size_t first = 0;
+  while (first < judged.size() && !is_output(first)) ++first;
+  if (first == judged.size()) return;
+  if (rules_.mode == Mode::summary) {
+    const auto of_norm = [&](const Judged& one) { return one.differences[norm].fraction(); };
+    const double before = extreme(false, true, of_norm).value_or(0);
+    for (std::size_t i = first; before < 0.1 && i < judged.size(); ++i) {
+      if (is_output(i) && of_norm(judged[i]) > 0.5) judged[i].findings.push_back(Finding::norm_of_output);
+    }
+    const double after = extreme(true, true, of_norm).value_or(0);
+    const bool jumped = before == 0 ? after > 0.1 : after / before > 10;
+    if (jumped) judged[first].findings.push_back(Finding::norm_jump);
+    return;
+  }
+  const auto ratio = [](const Judged& one) { return number_of(one.tensors, dump_compare::one_thousandth); };
+  const auto cosine = [](const Judged& one) { return number_of(one.tensors, dump_compare::cosine); };
+  const std::optional<double> after = extreme(true, false, ratio);
+  if (extreme(false, false, ratio).value_or(1) > 0.9 && after && *after < 0.6) {
+    judged[first].findings.push_back(Finding::ratio_of_output);
+  }
+  const std::optional<double> before_cosine = extreme(false, false, cosine);
+  const std::optional<double> after_cosine = extreme(true, false, cosine);
+  if (before_cosine && after_cosine && *before_cosine > 0.9 && *before_cosine - *after_cosine > 0.1) {
+    judged[first].findings.push_back(Finding::cosine_drop);
+  }
+}
+
+double Judge::worst_relative(const Entry& entry, const std::vector<Judged>& judged) const {
+  double worst = 0;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    if (!npu_.side.parameters[entry.first + i].output) continue;
+    for (const Difference& difference : judged[i].differences) {
+      const double value = difference.fraction();
+      if (value > worst) worst = value;
+    }
+  }
+  return worst;
+}
+
+Index Judge::ratio_index(const Entry& entry, const std::vector<Judged>& judged) const {
+  std::optional<double> least_input;
+  std::optional<double> least_output;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    const Parameter& parameter = npu_.side.parameters[entry.first + i];
+    const Value shape = npu_.side.role(parameter, Role::shape);
+    if (npu_.side.value_text(shape) == "[]") continue;
+    const double ratio = number_of(judged[i].tensors, dump_compare::one_thousandth);
+    if (ratio < 0) continue;
+    std::optional<double>& least = parameter.output ? least_output : least_input;
+    least = std::min(least.value_or(ratio), ratio);
+  }
+  if (!least_input || !least_output) return {true, true, 0};
+  return {true, false, std::clamp(*least_input - *least_output, 0.0, 1.0)};
+}
+
+Index Judge::vis_index(std::uint32_t node, const std::vector<Judged>& judged) const {
+  const Entry& entry = *npu_.entry(node);
+  const bool repaired = !rules_.compat;
+  const bool call = npu_.tree.nodes[node].type == NodeType::api;
+  const bool neutral = repaired && call && is_uninitialised(api_of(npu_.side.text(entry.name)));
+  if (rules_.mode == Mode::md5) {
+    const bool same = std::ranges::all_of(judged, &Judged::equal_checksums);
+    return {true, true, same || neutral ? 1.0 : 0.0};
+  }
+  if (neutral) return {true, true, 0};
+  bool bad_output = false;
+  bool bad_input = false;
+  for (std::size_t i = 0; repaired && i < judged.size(); ++i) {
+    const Parameter& parameter = npu_.side.parameters[entry.first + i];
+    if (judged[i].bench != no_index && not_finite(npu_.side, parameter)) {
+      (parameter.output ? bad_output : bad_input) = true;
+    }
+  }
+  if (bad_output) return {true, true, 1};
+  if (rules_.mode == Mode::tensors) return bad_input ? Index{true, true, 0} : ratio_index(entry, judged);
+  const double worst = worst_relative(entry, judged);
+  return {true, worst == 0 || worst > 1, std::min(worst, 1.0)};
+}
+
+Index Judge::index_of(std::uint32_t node, const std::vector<Judged>& judged) const {
+  const bool compared = std::ranges::any_of(judged, [](const Judged& one) { return one.bench != no_index; });
+  if (!compared) return {};
+  if (rules_.dialect == Dialect::vis) return vis_index(node, judged);
+  constexpr std::array<double, 3> numbers{0, 0.5, 1};
+  const std::string_view name = npu_.tree.nodes[node].name;
+  if (npu_.tree.nodes[node].type == NodeType::api && is_uninitialised(api_of(name))) return {true, true, 0};
+  Level worst = Level::pass;
+  for (const Judged& one : judged) worst = std::max(worst, one.level);
+  return {true, worst != Level::warning, numbers[static_cast<std::size_t>(worst)]};
+}
+
+void Judge::add_collections(std::vector<Index>& indices) const {
+  const bool least = rules_.dialect == Dialect::vis && rules_.mode == Mode::md5;
+  for (const std::uint32_t child : npu_.tree.nodes[0].children) {
+    if (npu_.tree.nodes[child].type != NodeType::collection) continue;
+    Index index{true, true, least ? 1.0 : 0.0};
+    const bool counted = rules_.dialect == Dialect::db || rules_.mode != Mode::tensors || !rules_.compat;
+    for (const std::uint32_t call : npu_.tree.nodes[child].children) {
+      const Index& one = indices[call];
+      if (!counted || !one.set) continue;
+      if (least ? one.value < index.value : one.value > index.value) index = one;
+    }
+    indices[child] = index;
+  }
+}
+
+std::vector<Index> Judge::indices() const {
+  std::vector<Index> indices(npu_.tree.nodes.size());
+  if (rules_.mode == Mode::structure) return indices;
+  for (std::uint32_t node = 0; node < indices.size(); ++node) indices[node] = index_of(node, judged(node));
+  add_collections(indices);
+  return indices;
+}
+
+}  // namespace msrun::graph

@@ -1,0 +1,121 @@
+// How far the parameters of matched nodes lie apart, and what is said of them: the index of .vis and the verdicts of
+// .vis.db (graph_visualization.md 7.4-7.8).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/dump_compare/tensor_metrics.h"
+#include "tools/graph/match.h"
+
+namespace msrun::graph {
+
+enum class Mode : std::uint8_t { summary, md5, tensors, structure };
+
+// "summary", "md5", "all", "structure".
+std::string_view mode_text(Mode mode);
+
+// The kind of comparison that two dumps allow. Throws UserError where they do not go together.
+Mode mode_of(const Side& npu, const Side& bench);
+
+// The index of a node as JSON shows it: 0 and 1 as whole numbers, unless it is a ratio that happens to be one.
+struct Index {
+  bool set = false;
+  bool whole = true;
+  double value = 0;
+};
+
+enum class Level : std::uint8_t { pass, warning, error };
+
+// One statistic of both sides.
+struct Difference {
+  enum class Form : std::uint8_t { none, integer, real, nan };
+  Form form = Form::none;
+  std::int64_t integer = 0;
+  double real = 0;
+  bool has_relative = false;  // no_index: N/A, or Nan where the difference is
+  double relative = 0;        // percent
+
+  // As a fraction; negative where it counts for nothing.
+  double fraction() const { return form == Form::nan || !has_relative ? -1 : relative / 100; }
+};
+
+// Texts of .vis.db in the order of its rules.
+enum class Finding : std::uint8_t {
+  not_finite,
+  norm_of_output,
+  ratio_of_output,
+  requires_grad,
+  scalar,
+  dtype,
+  shape,
+  norm_jump,
+  cosine_drop,
+  checksum,
+  no_counterpart
+};
+std::string_view finding_text(Finding finding);
+
+struct Judged {
+  std::uint32_t bench = no_index;  // the parameter that it is compared with
+  std::array<Difference, statistic_count> differences;
+  const dump_compare::TensorMetrics* tensors = nullptr;  // of Mode::tensors; null: unsupported
+  bool equal_checksums = false;
+  bool same_requires_grad = false;
+  Level level = Level::pass;
+  std::vector<Finding> findings;
+};
+
+// Metrics of tensor files by the numbers of the parameters on both sides.
+using TensorResults = std::map<std::pair<std::uint32_t, std::uint32_t>, dump_compare::TensorMetrics>;
+
+// What is compared, by which rules.
+struct Rules {
+  Dialect dialect = Dialect::vis;
+  Mode mode = Mode::summary;
+  bool compat = false;  // as msprobe 1.2.1, without repairs R7 and R8; .vis alone
+};
+
+class Judge {
+ public:
+  // All must outlive it. tensors: of every pair that may be asked for, in Mode::tensors.
+  Judge(const View& npu, const View& bench, const Matches& matches, const Rules& rules, const TensorResults& tensors)
+      : npu_(npu), bench_(bench), matches_(matches), rules_(rules), tensors_(tensors) {}
+
+  // Of each parameter of a matched NPU node. Empty for nodes that have no partner or no data.
+  std::vector<Judged> judged(std::uint32_t node) const;
+  // Of every NPU node, collections included.
+  std::vector<Index> indices() const;
+
+ private:
+  Index index_of(std::uint32_t node, const std::vector<Judged>& judged) const;
+  Index vis_index(std::uint32_t node, const std::vector<Judged>& judged) const;
+  Index ratio_index(const Entry& entry, const std::vector<Judged>& judged) const;
+  double worst_relative(const Entry& entry, const std::vector<Judged>& judged) const;
+  bool not_finite(const Side& side, const Parameter& parameter) const;
+  void add_collections(std::vector<Index>& indices) const;
+  void compare(const Entry& entry, std::uint32_t parameter, Judged& judged) const;
+  void find_faults(std::uint32_t node, std::vector<Judged>& judged) const;
+  void find_faults_alone(std::uint32_t node, std::uint32_t place, bool outputs_only, Judged& judged) const;
+  void find_faults_of_outputs(const Entry& entry, std::vector<Judged>& judged) const;
+
+  const View& npu_;
+  const View& bench_;
+  const Matches& matches_;
+  const Rules rules_;
+  const TensorResults& tensors_;
+};
+
+// For each parameter of a call that of the other call it is compared with: by position within inputs, parameters,
+// outputs and gradients of parameters; no_index where the other has no more.
+std::vector<std::uint32_t> paired(const Side& mine, const Entry& entry, const Side& theirs, const Entry& other);
+
+// Compares the files of all pairs that the matches ask for, on so many threads.
+TensorResults compare_tensors(const View& npu, const View& bench, std::span<const Matches* const> matches,
+                              std::size_t threads);
+
+}  // namespace msrun::graph
