@@ -31,7 +31,7 @@ using ::testing::SizeIs;
 using Texts = std::vector<std::string>;
 
 json vis(const std::string& name) {
-  return json::parse(msrun::testing::read_file(msrun::testing::test_data("/graph_page/" + name + ".vis")));
+  return json::parse(msrun::testing::read_file(msrun::testing::test_data("/graph/expected/v1.2.1/" + name + ".vis")));
 }
 
 // A tree of a root and its children; a child is named by the place of its partner, or "" if it has none.
