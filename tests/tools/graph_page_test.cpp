@@ -8,6 +8,7 @@
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/tools/browser.h"
+#include "tests/tools/browser_steps.h"
 #include "tests/tools/graph_page_support.h"
 #include "tools/graph/page/graph_page.h"
 #include "tools/graph/page/rows.h"
@@ -18,6 +19,7 @@ namespace {
 using msrun::testing::browser;
 using msrun::testing::large_page;
 using msrun::testing::page_of_vis;
+using msrun::testing::seen_in_browser;
 using msrun::testing::seen_on;
 using msrun::testing::TemporaryDirectory;
 using nlohmann::json;
@@ -31,7 +33,7 @@ using ::testing::SizeIs;
 using Texts = std::vector<std::string>;
 
 json vis(const std::string& name) {
-  return json::parse(msrun::testing::read_file(msrun::testing::test_data("/graph_page/" + name + ".vis")));
+  return json::parse(msrun::testing::read_file(msrun::testing::test_data("/graph/expected/v1.2.1/" + name + ".vis")));
 }
 
 // A tree of a root and its children; a child is named by the place of its partner, or "" if it has none.
@@ -69,6 +71,11 @@ TEST(PageRows, OthersHaveRowsOfTheirOwnOnBothSides) {
   // The first of the target is the last of the bench: the two that keep their order share rows.
   EXPECT_THAT(rows_of(flat_tree({3, 1, 2}), flat_tree({2, 3, 1})), ElementsAre("1:", "2:1", "3:2", ":3"));
   EXPECT_THAT(rows_of(flat_tree({}), flat_tree({std::nullopt})), ElementsAre(":1"));
+}
+
+TEST(PageRows, OneOfSeveralThatShareAPartnerSharesItsRow) {
+  EXPECT_THAT(rows_of(flat_tree({1, 1}), flat_tree({2})), ElementsAre("1:", "2:1"));
+  EXPECT_THAT(rows_of(flat_tree({1, 1}), flat_tree({1})), ElementsAre("1:1", "2:"));
 }
 
 TEST(PageRows, RootsWithoutPartnersStandBelowEachOther) {
@@ -446,6 +453,40 @@ TEST_F(GraphPageInABrowser, GoesToAPartnerElsewhere) {
   EXPECT_EQ(seen["row"], -1);
   EXPECT_NE(seen["here"], seen["there"]);
   EXPECT_EQ(seen["back"], seen["here"]);
+}
+
+TEST_F(GraphPageInABrowser, OpensWhatTheCommandWrites) {
+  const TemporaryDirectory scratch;
+  const auto folder = [](const char* name) {
+    return msrun::testing::test_data(std::string("/graph/dumps/pt_stat/") + name);
+  };
+  const msrun::testing::Finished run = msrun::testing::run_tool(
+      "graph",
+      {"-tp", folder("npu"), "-gp", folder("bench"), "-o", (scratch / "out").string(), "--format", "html", "-oc"},
+      scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json seen = seen_in_browser(msrun::testing::only_file(scratch / "out", "compare_"), R"(
+    seen.title = document.title;
+    seen.facts = text('ul.facts');
+    document.getElementById('find').value = 'gelu.1.forward';
+    search();
+    jump(found.rows, true);
+    while (details.dataset.node !== fullName(view.selected)) await rest(10);
+    seen.panel = text('#details');
+    seen.suspicious = graph.suspicious.map(fullName);
+    seen.unmatched = graph.unmatched.map(fullName);
+    seen.critical = document.querySelector('.chip[data-kind="NaN/Inf critical"]').innerText;)",
+                                    scratch);
+  EXPECT_EQ(seen["title"], "Graph of two recordings");
+  EXPECT_THAT(seen["facts"], HasSubstr("90 nodes"));
+  EXPECT_THAT(seen["panel"],
+              AllOf(HasSubstr("Functional.gelu.1.forward error"),
+                    HasSubstr("The NormRelativeErr of output is greater than 0.5."),
+                    HasSubstr("1.4465383291244507 0.7613359689712524"), HasSubstr("tiny_gpt.py, line 101")));
+  EXPECT_THAT(seen["suspicious"].get<Texts>(), Contains("Functional.gelu.1.forward"));
+  EXPECT_THAT(seen["suspicious"].get<Texts>(), Contains("Functional.softmax.1.forward"));
+  EXPECT_THAT(seen["unmatched"].get<Texts>(), Contains("Tensor.contiguous.0.forward"));
+  EXPECT_EQ(seen["critical"], "NaN/Inf critical 1");
 }
 
 TEST_F(GraphPageInABrowser, HoldsAHundredThousandNodes) {

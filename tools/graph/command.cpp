@@ -197,7 +197,7 @@ class Run {
       ++written_;
       if (options_.html) {
         tasks.emplace_back([&rank, this] {
-          write_graph_page(folder_->path_of(file_name(rank.folders, ".html")), page_of(*rank.graph, options_.overflow));
+          write_graph_page(*folder_, file_name(rank.folders, ".html"), page_of(*rank.graph, options_.overflow));
         });
       }
       if (!options_.vis) continue;

@@ -37,7 +37,9 @@ std::vector<PageParameter> parameters_of(const ShownData& data, bool outputs) {
     for (const auto& [key, value] : fields.items()) {
       const auto& shown = value.get_ref<const std::string&>();
       if (key == "Result") parameter.level = shown == "error" ? 2 : shown == "warning" ? 1 : 0;
-      if (key == "Err_message" && shown == "[]") continue;
+      const bool said = key == "Result" || (key == "Err_message" && shown == "[]") ||
+                        (key == "Requires_grad Consistent" && shown == "True");
+      if (said) continue;
       parameter.values.emplace_back(key, shown);
     }
   }
@@ -78,15 +80,13 @@ PageTree tree_of(const Shown& shown) {
   tree.title = shown.side.folder;
   tree.nodes.resize(shown.graph.tree.nodes.size());
   const std::vector<std::uint32_t>& partners = shown.npu ? dialect.matches.bench_of : dialect.matches.npu_of;
-  const std::vector<std::uint32_t>& back = shown.npu ? dialect.matches.npu_of : dialect.matches.bench_of;
   for (std::uint32_t i = 0; i < tree.nodes.size(); ++i) {
     const Node& node = shown.graph.tree.nodes[i];
     PageNode& page = tree.nodes[i];
     page.name = node.name;
     page.kind = kind_of(node.type);
     page.children = node.children;
-    // Of several nodes that a mapping gives one partner, the last has it.
-    if (i < partners.size() && partners[i] != no_index && back[partners[i]] == i) page.partner = partners[i];
+    if (i < partners.size() && partners[i] != no_index) page.partner = partners[i];
     if (node.parent == 0) page.micro_step = static_cast<std::int32_t>(shown.graph.micro_steps[i]);
     if (node.entry != no_index) page.overflow = static_cast<PageOverflow>(shown.side.entries[node.entry].overflow);
     if (!shown.npu || i >= dialect.indices.size()) continue;
@@ -101,24 +101,22 @@ PageTree tree_of(const Shown& shown) {
 }
 
 std::vector<PageMetric> metrics_of(Mode mode) {
-  if (mode == Mode::summary) {
-    return {{"Max diff", "maximum minus that of the benchmark", "Max", "difference"},
-            {"Min diff", "minimum minus that of the benchmark", "Min", "difference"},
-            {"Mean diff", "mean minus that of the benchmark", "Mean", "difference"},
-            {"L2norm diff", "L2 norm minus that of the benchmark", "Norm", "difference"},
-            {"MaxRelativeErr", "the difference in proportion to the benchmark", "Max", "relative"},
-            {"MinRelativeErr", "the difference in proportion to the benchmark", "Min", "relative"},
-            {"MeanRelativeErr", "the difference in proportion to the benchmark", "Mean", "relative"},
-            {"NormRelativeErr", "the difference in proportion to the benchmark", "Norm", "relative"}};
-  }
   std::vector<PageMetric> metrics;
+  if (mode == Mode::summary) {
+    for (const std::string field : {"Max", "Min", "Mean", "Norm"}) {
+      const std::string difference = field == "Norm" ? "L2norm diff" : field + " diff";
+      metrics.push_back({difference, "the target's less the benchmark's", field, "difference"});
+      metrics.push_back({field + "RelativeErr", "the difference in proportion to the benchmark", field, "relative"});
+    }
+  }
   if (mode == Mode::tensors) {
     for (const char* name : {"Cosine", "EucDist", "MaxAbsErr", "MaxRelativeErr", "One Thousandth Err Ratio",
                              "Five Thousandths Err Ratio"}) {
       metrics.push_back({name, "over all elements of both tensors", "", ""});
     }
   }
-  metrics.push_back({"Requires_grad Consistent", "whether both sides ask for a gradient", "requires_grad", "same"});
+  metrics.push_back({"Requires_grad Consistent", "whether both sides ask for a gradient", "", ""});
+  metrics.push_back({"Err_message", "the rules that decided", "", ""});
   return metrics;
 }
 

@@ -6,6 +6,15 @@
 namespace msrun::html {
 
 Page::Page(const std::string& path, std::string_view title, std::string_view more_style) : file_(path) {
+  begin(title, more_style);
+}
+
+Page::Page(const Folder& folder, const std::string& name, std::string_view title, std::string_view more_style)
+    : file_(folder, name) {
+  begin(title, more_style);
+}
+
+void Page::begin(std::string_view title, std::string_view more_style) {
   file_.write(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

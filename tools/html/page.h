@@ -19,6 +19,8 @@ class Page {
  public:
   // The path is replaced by commit(). Writes the head and the headline. more_style follows the style of all pages.
   Page(const std::string& path, std::string_view title, std::string_view more_style = {});
+  // A file of that name in the folder: a link is replaced itself.
+  Page(const Folder& folder, const std::string& name, std::string_view title, std::string_view more_style = {});
 
   // Small lines below the headline, which may be as long as paths are.
   void lines(const std::vector<std::string>& texts);
@@ -35,6 +37,8 @@ class Page {
 
  private:
   friend class TableWriter;
+
+  void begin(std::string_view title, std::string_view more_style);
 
   AtomicFile file_;
   bool has_table_ = false;

@@ -165,10 +165,15 @@ void add_heading(Json& json, const GraphPage& page) {
   json.end().number(nodes_of_a_chunk);
 }
 
-void check_levels(const GraphPage& page, const PageTree& tree) {
-  for (const PageNode& node : tree.nodes) {
-    if (node.level != no_level && node.level >= page.levels.size()) throw std::logic_error("a node has no such level");
-  }
+void check_levels(const GraphPage& page) {
+  const auto check = [&](const PageTree& tree) {
+    for (const PageNode& node : tree.nodes) {
+      const bool is_there = node.level == no_level || node.level < page.levels.size();
+      if (!is_there) throw std::logic_error("a node has no such level");
+    }
+  };
+  check(page.target);
+  if (page.bench) check(*page.bench);
 }
 
 void add_packed(html::Page& page, const std::string& id, std::string_view data) {
@@ -186,17 +191,11 @@ void add_details(html::Page& page, const std::string& side, const PageTree& tree
   if (chunk.size() > 0) write();
 }
 
-}  // namespace
-
-void write_graph_page(const std::string& path, const GraphPage& graph) {
+void write_parts(html::Page& page, const GraphPage& graph) {
   const PageTree* bench = graph.bench ? &*graph.bench : nullptr;
-  check_levels(graph, graph.target);
-  if (bench != nullptr) check_levels(graph, *bench);
   const std::vector<PageRow> rows = page_rows(graph.target, bench);
   const Order targets = order_of(rows, &PageRow::target);
   const Order benches = order_of(rows, &PageRow::bench);
-
-  html::Page page(path, graph.title, page_style);
   page.lines(graph.lines);
   page.facts(graph.facts);
   page.markup(page_body);
@@ -222,6 +221,20 @@ void write_graph_page(const std::string& path, const GraphPage& graph) {
   add_details(page, "target", graph.target, targets);
   if (bench != nullptr) add_details(page, "bench", *bench, benches);
   page.commit();
+}
+
+}  // namespace
+
+void write_graph_page(const std::string& path, const GraphPage& graph) {
+  check_levels(graph);
+  html::Page page(path, graph.title, page_style);
+  write_parts(page, graph);
+}
+
+void write_graph_page(const Folder& folder, const std::string& name, const GraphPage& graph) {
+  check_levels(graph);
+  html::Page page(folder, name, graph.title, page_style);
+  write_parts(page, graph);
 }
 
 }  // namespace msrun::graph

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/io/files/folder.h"
+
 namespace msrun::graph {
 
 enum class PageNodeKind : std::uint8_t { module, api, collection };
@@ -30,7 +32,7 @@ struct PageNode {
   std::string name;  // the full one, such as "Functional.gelu.1.forward"
   PageNodeKind kind = PageNodeKind::module;
   std::vector<std::uint32_t> children;    // in order of execution
-  std::optional<std::uint32_t> partner;   // the matched node of the other tree; it must name this node as its own
+  std::optional<std::uint32_t> partner;   // the matched node of the other tree, which has a partner, too
   std::uint8_t level = no_level;          // index in GraphPage::levels; no_level where nothing was compared
   std::optional<double> precision_index;  // as the viewer of .vis files has it
   PageOverflow overflow = PageOverflow::none;
@@ -84,5 +86,7 @@ struct GraphPage {
 // Writes the page; the file at path is replaced by the whole page or not at all. Texts may hold anything; bytes that
 // are not UTF-8 become U+FFFD. Throws WriteError, and std::logic_error where a tree or a partner is not as described.
 void write_graph_page(const std::string& path, const GraphPage& page);
+// A file of that name in the folder.
+void write_graph_page(const Folder& folder, const std::string& name, const GraphPage& page);
 
 }  // namespace msrun::graph

@@ -14,11 +14,11 @@ void require(bool holds, const char* what) {
 }
 
 void check_partners(const PageTree& tree, const PageTree* other) {
-  for (std::uint32_t i = 0; i < tree.nodes.size(); ++i) {
-    const auto& partner = tree.nodes[i].partner;
+  for (const PageNode& node : tree.nodes) {
+    const auto& partner = node.partner;
     if (!partner) continue;
     require(other != nullptr && *partner < other->nodes.size(), "a node's partner is in no tree");
-    require(other->nodes[*partner].partner == i, "a node's partner has another partner");
+    require(other->nodes[*partner].partner.has_value(), "a node's partner has no partner");
   }
 }
 
@@ -88,7 +88,9 @@ class RowBuilder {
     for (std::uint32_t i = 0; i < right.size(); ++i) place_[right[i]] = i;
     Nodes places(left.size(), no_node);
     for (std::size_t i = 0; i < left.size() && !right.empty(); ++i) {
-      if (const auto& partner = target_.nodes[left[i]].partner) places[i] = place_[*partner];
+      const auto& partner = target_.nodes[left[i]].partner;
+      // Of several that have one partner, that which the partner names stands beside it.
+      if (partner && bench_->nodes[*partner].partner == left[i]) places[i] = place_[*partner];
     }
     for (const std::uint32_t node : right) place_[node] = no_node;
     keep_rising(places);
