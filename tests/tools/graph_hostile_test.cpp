@@ -69,19 +69,17 @@ TEST(GraphHostile, TheRootIsNoChildOfAnything) {
 
 TEST(GraphHostile, LongCirclesAndDeepTreesAreBuilt) {
   // A tree this deep is beyond any stack that recursion has.
-  constexpr int depth = 3000;
+  constexpr int depth = 4000;
   for (const bool circle : {false, true}) {
     GraphRun run;
     GraphDump dump;
     const auto name = [](int i) { return "Module.m" + std::to_string(i) + ".M.forward.0"; };
-    for (int i = 0; i < depth; ++i)
-      dump.construct[name(i)] = i > 0 ? Json(name(i - 1)) : circle ? Json(name(depth - 1)) : null;
+    dump.construct[name(0)] = circle ? Json(name(depth - 1)) : null;
+    for (int i = 1; i < depth; ++i) dump.construct[name(i)] = name(i - 1);
     dump.write(run.folder() / "npu");
-    dump.write(run.folder() / "bench");
     const Finished finished = run.run({"--format", "db"});
     ASSERT_EQ(finished.exit_code, 0) << finished.err;
-    const auto rows = table_rows(run.file(".vis.db"), "tb_nodes");
-    EXPECT_EQ(rows.size(), 2U * (depth + 1));
+    EXPECT_EQ(table_rows(run.file(".vis.db"), "tb_nodes").size(), depth + 1U);
     EXPECT_THAT(circle ? finished.err : "a cycle", HasSubstr("a cycle"));
   }
 }

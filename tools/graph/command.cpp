@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <ctime>
-#include <exception>
 #include <functional>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
@@ -20,34 +16,11 @@
 #include "tools/graph/page_model.h"
 #include "tools/graph/rank_graph.h"
 #include "tools/graph/side_reader.h"
+#include "tools/graph/tasks.h"
 #include "tools/graph/vis_file.h"
 
 namespace msrun::graph {
 namespace {
-
-// Runs work(0) to work(count - 1) on so many threads; the first exception is thrown again here.
-void for_each(std::size_t count, std::size_t threads, const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr problem;
-  const auto take = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::scoped_lock lock(mutex);
-        if (!problem) problem = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(take);
-    take();
-  }
-  if (problem) std::rethrow_exception(problem);
-}
 
 // A rank on its way, or what is wrong with it.
 struct Rank {
@@ -103,12 +76,11 @@ class Run {
     // The page shows the verdicts of one format and the index of the other.
     wanted.vis = options_.vis || options_.html;
     wanted.db = options_.db || options_.html;
-    wanted.overflow = options_.overflow;
     wanted.compat = options_.compat;
     wanted.fuzzy = options_.fuzzy;
     wanted.mapping = options_.mapping;
     wanted.threads = ranks.size() == 1 ? options_.threads : 1;
-    for_each(ranks.size(), options_.threads, [&](std::size_t i) {
+    for_each_task(ranks.size(), options_.threads, [&](std::size_t i) {
       guarded(ranks[i], [&](Rank& rank) {
         build_graphs(*rank.graph, wanted, [&](const std::string& text) { rank.warnings.push_back(text); });
       });
@@ -120,10 +92,10 @@ class Run {
         graphs.push_back(&*rank.graph);
         check_framework(*rank.graph);
       } else {
+        if (total_ == 1) throw UserError(rank.problem);
         report(rank);
       }
     }
-    if (ranks.size() == 1 && !ranks[0].graph && total_ == 1) throw UserError(ranks[0].problem);
     link_ranks(graphs, warn_);
     write(ranks);
     for (Rank& rank : ranks) describe(rank);
@@ -147,7 +119,7 @@ class Run {
     std::vector<std::array<Side, 2>> sides(ranks.size());
     std::vector<std::array<std::string, 2>> problems(ranks.size());
     const std::size_t each = options_.bench_path.empty() ? 1 : 2;
-    for_each(ranks.size() * each, options_.threads, [&](std::size_t i) {
+    for_each_task(ranks.size() * each, options_.threads, [&](std::size_t i) {
       const std::size_t side = i % each;
       const RankFolders& folders = ranks[i / each].folders;
       try {
@@ -207,7 +179,7 @@ class Run {
         file.commit();
       });
     }
-    for_each(tasks.size(), options_.threads, [&](std::size_t i) { tasks[i](); });
+    for_each_task(tasks.size(), options_.threads, [&](std::size_t i) { tasks[i](); });
   }
 
   // One line on a rank, and where its file is.

@@ -31,7 +31,8 @@ std::vector<PageParameter> parameters_of(const ShownData& data, bool outputs) {
   std::string text;
   append_data(text, data, outputs, JsonStyle(false), 0);
   std::vector<PageParameter> parameters;
-  for (const auto& [name, fields] : nlohmann::ordered_json::parse(text).items()) {
+  const auto data_of_node = nlohmann::ordered_json::parse(text);
+  for (const auto& [name, fields] : data_of_node.items()) {
     PageParameter& parameter = parameters.emplace_back();
     parameter.name = name;
     for (const auto& [key, value] : fields.items()) {

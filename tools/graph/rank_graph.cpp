@@ -2,9 +2,11 @@
 
 #include <array>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "kernels/base/error.h"
+#include "tools/graph/tasks.h"
 #include "tools/recordings/layer_mapping.h"
 
 namespace msrun::graph {
@@ -62,7 +64,7 @@ DialectGraph dialect_graph(const RankGraph& rank, const Rules& rules, const Matc
   return graph;
 }
 
-void judge(RankGraph& rank, DialectGraph& graph) {
+void judge(const RankGraph& rank, DialectGraph& graph) {
   const View npu{rank.npu, graph.npu.tree};
   const View bench{*rank.bench, graph.bench->tree};
   graph.indices = Judge(npu, bench, graph.matches, graph.rules, rank.tensors).indices();
@@ -74,6 +76,7 @@ void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
   Matching how;
   how.fuzzy = wanted.fuzzy;
   std::optional<NameMap> names;
+  const NameMap no_names;
   if (rank.bench) {
     const bool frameworks =
         !rank.npu.framework.empty() && !rank.bench->framework.empty() && rank.npu.framework != rank.bench->framework;
@@ -86,22 +89,31 @@ void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
     if (wanted.mapping && !wanted.fuzzy) names = layer_map(rank, *wanted.mapping, warn);
     if (names) how.mapping = &*names;
   }
-  const auto silent = [](const std::string&) {};
-  if (wanted.vis) {
-    rank.vis = dialect_graph(rank, {Dialect::vis, rank.mode, wanted.compat}, how, warn);
-  }
-  if (wanted.db) rank.db = dialect_graph(rank, {Dialect::db, rank.mode, false}, how, wanted.vis ? Warn(silent) : warn);
+  // Where a mapping is not effective, .vis is matched as without one, .vis.db by names alone.
+  Matching of_db = how;
+  if (wanted.mapping && how.mapping == nullptr) of_db.mapping = &no_names;
+  const Warn silent = [](const std::string&) {};
+  if (wanted.vis) rank.vis.emplace();
+  if (wanted.db) rank.db.emplace();
+  // Both are built from the same recordings, apart from each other.
+  const auto each = [&](const std::function<void(DialectGraph&, bool)>& work) {
+    for_each_task(2, wanted.threads, [&](std::size_t i) {
+      std::optional<DialectGraph>& graph = i == 0 ? rank.vis : rank.db;
+      if (graph) work(*graph, i == 1);
+    });
+  };
+  each([&](DialectGraph& graph, bool db) {
+    const Rules rules{db ? Dialect::db : Dialect::vis, rank.mode, !db && wanted.compat};
+    graph = dialect_graph(rank, rules, db ? of_db : how, db && wanted.vis ? silent : warn);
+  });
   if (!rank.bench) return;
-  if (rank.mode == Mode::tensors) {
-    for (const std::optional<DialectGraph>* graph : {&rank.vis, &rank.db}) {
-      if (!*graph) continue;
-      const std::array<const Matches*, 1> matches{&(*graph)->matches};
-      rank.tensors.merge(compare_tensors({rank.npu, (*graph)->npu.tree}, {*rank.bench, (*graph)->bench->tree}, matches,
-                                         wanted.threads));
-    }
+  for (const std::optional<DialectGraph>* graph : {&rank.vis, &rank.db}) {
+    if (!*graph || rank.mode != Mode::tensors) continue;
+    const std::array<const Matches*, 1> matches{&(*graph)->matches};
+    rank.tensors.merge(
+        compare_tensors({rank.npu, (*graph)->npu.tree}, {*rank.bench, (*graph)->bench->tree}, matches, wanted.threads));
   }
-  if (rank.vis) judge(rank, *rank.vis);
-  if (rank.db) judge(rank, *rank.db);
+  each([&](DialectGraph& graph, bool) { judge(rank, graph); });
 }
 
 std::vector<Judged> judged_of(const RankGraph& rank, const DialectGraph& graph, std::uint32_t node) {

@@ -65,9 +65,7 @@ struct RankGraph {
 struct Wanted {
   bool vis = true;
   bool db = true;
-  bool overflow = false;
   bool compat = false;  // .vis as msprobe 1.2.1 writes it
-  bool complete_stacks = false;
   bool fuzzy = false;
   std::optional<std::string> mapping;  // file; empty: a mapping without entries
   std::size_t threads = 1;             // for the files of tensors

@@ -1,9 +1,8 @@
 // The files of tensor dumps, pair by pair.
-#include <atomic>
 #include <filesystem>
-#include <thread>
 
 #include "kernels/io/files/paths.h"
+#include "tools/graph/tasks.h"
 #include "tools/graph/verdict.h"
 
 namespace msrun::graph {
@@ -85,16 +84,9 @@ TensorResults compare_tensors(const View& npu, const View& bench, std::span<cons
   std::vector<TensorResults::iterator> places;
   for (auto place = results.begin(); place != results.end(); ++place) places.push_back(place);
   const TensorPairs pairs(npu, bench);
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < places.size(); i = next++) {
-      places[i]->second = pairs.compare({places[i]->first.first, places[i]->first.second});
-    }
-  };
-  std::vector<std::jthread> helpers;
-  for (std::size_t i = 1; i < std::min(threads, places.size()); ++i) helpers.emplace_back(work);
-  work();
-  helpers.clear();
+  for_each_task(places.size(), threads, [&](std::size_t i) {
+    places[i]->second = pairs.compare({places[i]->first.first, places[i]->first.second});
+  });
   return results;
 }
 
