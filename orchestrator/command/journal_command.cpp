@@ -154,7 +154,24 @@ class Text {
                         (print.contains("limits") ? ", limits " + option("limits") : "") + ", compat " +
                         option("compat"));
     line("Begun with", plain(get("threads")) + " threads on devices " + plain(get("devices")));
+    part(get, print);
     line("Command", plain(get("command")));
+  }
+
+  // Of a run that is one of many, or was made of them.
+  template <class Get>
+  void part(const Get& get, const Json& print) {
+    const std::string shard = plain(print.value("shard", Json()));
+    const Json calls = get("shard_calls");
+    if (shard == "stolen") line("Part", "what " + plain(get("node")) + " took of the leases");
+    if (shard.find('/') != std::string::npos) {
+      line("Part", shard + ", " + plain(calls) + " calls, on " + plain(get("host")));
+    }
+    for (const Json& merged : get("merged")) {
+      if (!merged.is_object()) continue;
+      line("Merged from", plain(merged.value("journal", Json())) + " (" + plain(merged.value("part", Json())) + ", " +
+                              plain(merged.value("host", Json())) + ", " + plain(merged.value("device", Json())) + ")");
+    }
   }
 
   void times(const JournalContents& contents) {

@@ -10,6 +10,7 @@
 
 #include "journal/writer.h"
 #include "orchestrator/merge/part_journal.h"
+#include "orchestrator/merge/record_batches.h"
 #include "runner/results/record.h"
 #include "runner/results/stored_results.h"
 
@@ -29,8 +30,9 @@ class MergedResults {
   // The journal gets every result that counts, as the bytes that it has in its own; it outlives this.
   MergedResults(std::uint64_t calls, journal::Writer& journal);
 
-  // Reads the journal of the part, the next in the list. Throws journal::Error, journal::WriteError.
-  void add(PartJournal& part);
+  // Takes the records of the part, the next in the list, from batches, which read the journals of all. Throws
+  // journal::Error, journal::WriteError.
+  void add(PartJournal& part, RecordBatches& batches);
   // After the last part: calls for all devices that have no result keep what single devices have given.
   void finish();
 

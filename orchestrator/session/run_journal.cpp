@@ -425,6 +425,17 @@ std::string run_key(const SessionState& session) {
   return hexadecimal(fnv1a(print.dump(), fnv1a_start));
 }
 
+bool is_of_run(const std::string& metadata, const SessionState& session) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  if (!recorded.is_object() || !recorded.contains("fingerprint")) return false;
+  json there = recorded["fingerprint"];
+  json here = fingerprint(session);
+  if (!there.is_object()) return false;
+  there.erase("shard");
+  here.erase("shard");
+  return there == here;
+}
+
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
                                              const CsvStyle& style, NewFile& new_file, std::size_t kept) {
   try {

@@ -252,9 +252,14 @@ RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
   const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
   while (std::optional<std::vector<bool>> share = stealing.next()) {
     supervision.share = *std::move(share);
-    supervision.last_and_alone.clear();
-    std::ranges::copy_if(last_and_alone, std::back_inserter(supervision.last_and_alone),
-                         [&](std::uint32_t task) { return supervision.share[task] && !results.is_done(task); });
+    supervision.last_and_alone = last_and_alone;
+    std::ranges::copy(stealing.suspects(), std::back_inserter(supervision.last_and_alone));
+    std::ranges::sort(supervision.last_and_alone);
+    const auto repeated = std::ranges::unique(supervision.last_and_alone);
+    supervision.last_and_alone.erase(repeated.begin(), repeated.end());
+    std::erase_if(supervision.last_and_alone, [&](std::uint32_t task) {
+      return task >= supervision.share.size() || !supervision.share[task] || results.is_done(task);
+    });
     bool interrupted = false;
     const RunEnd end = supervise_share(results, supervision, interrupted);
     if (end == RunEnd::complete) {

@@ -264,6 +264,8 @@ TEST_F(Shards, TellHostAndDevice) {
   on_host("left", "0");
   on_host("right", "1");
   EXPECT_THAT(merge().out, AllOf(HasSubstr("1/2   left   sim 0"), HasSubstr("2/2   right  sim 1")));
+  EXPECT_THAT(run({"journal", journal_of(2, 2)}).out, HasSubstr("2/2, 4"));
+  EXPECT_THAT(run({"journal", merged()}).out, HasSubstr("shard2of2.journal (2/2, right, sim 1)"));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_F(Leases, AreAllDoneWhateverBecomesOfTheNodes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto chance = [&](double share) { return std::uniform_real_distribution<>(0, 1)(random) < share; };
-    const std::uint32_t leases = 1 + random() % 12;
+    const auto leases = static_cast<std::uint32_t>(1 + random() % 12);
     const std::filesystem::path folder = scratch_ / ("leases" + std::to_string(seed));
     std::vector<Node> nodes(4);
     int started = 0;
