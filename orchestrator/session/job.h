@@ -8,6 +8,7 @@
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/output/results.h"
 #include "orchestrator/plan/plan.h"
+#include "orchestrator/session/input.h"
 #include "orchestrator/supervise/supervisor.h"
 #include "orchestrator/view/progress_view.h"
 #include "runner/device/backends/backends.h"
@@ -20,6 +21,7 @@ struct SessionState {
   Console& console;
   ProgressView& stdout_view;
   ChosenBackend backend;
+  Recordings recordings;
   Plan plan;
   double started = 0;       // steady seconds
   double plan_seconds = 0;  // that planning took

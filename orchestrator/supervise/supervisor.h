@@ -33,6 +33,7 @@ struct SupervisorOptions {
   std::uint32_t processors = 1;
   bool core_dumps = false;  // of runners that crash
   CheckOptions check;
+  std::vector<RankPlace> ranks;  // of a plan of several
   bool stream = false;
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.
   std::vector<std::uint32_t> last_and_alone;
