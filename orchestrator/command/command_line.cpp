@@ -277,7 +277,7 @@ bool is_jit_given(const Arguments& arguments) {
 void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
                            "num_splits", "standard", "limits", "titles", "summary", "no_summary", "repeat",
-                           "same_on_all", "shard", "steal", "leases", "lease_timeout"}) {
+                           "same_on_all", "across_ranks", "shard", "steal", "leases", "lease_timeout"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
@@ -322,6 +322,9 @@ void set_selection(const Arguments& arguments, Options& options) {
   options.allow_outside_data = arguments.given("allow_outside_data");
   options.filter_compat = arguments.given("filter_compat");
   options.filter_api = arguments.given("filter_api");
+  options.across_ranks =
+      arguments.choice("across_ranks", AcrossRanks::calls,
+                       {{"calls", AcrossRanks::calls}, {"values", AcrossRanks::values}, {"off", AcrossRanks::off}});
   if (options.filter_compat && !options.filter_api) throw UserError("--filter-compat needs -f");
 }
 

@@ -73,10 +73,11 @@ int merge_journals(const MergeOptions& options) {
   results.finish();
   journal->close();
   merged.finished = results.results().count();
+  for (const RankCalls* rank : results.ranks()) merged.ranks.push_back(rank->rank);
   merged.overlapping = results.overlapping();
   merged.disagreements = results.disagreements();
   std::future<void> counted = std::async(std::launch::async, [&] { add_all(results.results(), merged.summary); });
-  write_merged_csvs(merged.files, style, results.results());
+  write_merged_csvs(merged.files, style, results.results(), results.ranks());
   counted.get();
   new_journal.keep();
   const int code = exit_code_of(merged);

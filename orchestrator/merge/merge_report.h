@@ -20,6 +20,7 @@ struct Merged {
   std::uint64_t finished = 0;     // that have a result
   std::uint64_t overlapping = 0;  // results of calls that an earlier part has one of, too
   std::vector<Disagreement> disagreements;
+  std::vector<std::string> ranks;  // whose CSVs there are, in place of one pair
   Summary summary;
 };
 

@@ -32,8 +32,14 @@ Block block_at(const StoredResults& results, const CsvStyle& style, std::uint32_
 
 }  // namespace
 
-void write_merged_csvs(const RunFiles& files, const CsvStyle& style, const StoredResults& results) {
+void write_merged_csvs(const RunFiles& files, const CsvStyle& style, const StoredResults& results,
+                       const RankList& ranks) {
   const Folder folder(files.directory);
+  if (!ranks.empty()) {
+    make_rank_folders(folder, ranks);
+    write_rank_csvs(folder, files.stamp, ranks, style, results);
+    return;
+  }
   AtomicFile details(folder, std::string(base_name(files.details)));
   AtomicFile result(folder, std::string(base_name(files.result)));
   details.write(details_header(*style.dialect, style.english_titles));

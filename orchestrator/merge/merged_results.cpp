@@ -29,6 +29,11 @@ void MergedResults::add(PartJournal& part, RecordBatches& batches) {
       } else if (const auto* piece = std::get_if<ResultPart>(&record)) {
         if (piece->result.task >= source_.size()) return;
         device_parts_.try_emplace({piece->result.task, piece->part}, std::string(bytes));
+      } else if (auto* rank = std::get_if<RankCalls>(&record)) {
+        if (!rank->is_within(source_.size()) || ranks_.contains(rank->number)) return;
+        journal_.append(bytes);
+        const std::uint32_t number = rank->number;
+        ranks_.emplace(number, std::move(*rank));
       }
     });
     is_last = batch.is_last;
@@ -78,6 +83,12 @@ void MergedResults::compare_repeated(PartJournal& part) {
   }
   repeated_ = StoredResults();
   std::ranges::stable_sort(disagreements_, {}, &Disagreement::task);
+}
+
+RankList MergedResults::ranks() const {
+  RankList list;
+  for (const auto& [number, rank] : ranks_) list.push_back(&rank);
+  return list;
 }
 
 void MergedResults::finish() {

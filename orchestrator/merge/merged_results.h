@@ -11,6 +11,7 @@
 #include "journal/writer.h"
 #include "orchestrator/merge/part_journal.h"
 #include "orchestrator/merge/record_batches.h"
+#include "orchestrator/output/rank_csvs.h"
 #include "runner/results/record.h"
 #include "runner/results/stored_results.h"
 
@@ -37,6 +38,8 @@ class MergedResults {
   void finish();
 
   const StoredResults& results() const { return results_; }
+  // Of a run over several ranks, by number; else empty.
+  RankList ranks() const;
   // By task.
   const std::vector<Disagreement>& disagreements() const { return disagreements_; }
   std::uint64_t overlapping() const { return overlapping_; }
@@ -55,6 +58,7 @@ class MergedResults {
   // Of the part that is read: results of calls that have one of an earlier part.
   StoredResults repeated_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> device_parts_;  // by task and part: records
+  std::map<std::uint32_t, RankCalls> ranks_;                                     // by number
   std::vector<Disagreement> disagreements_;
   std::uint64_t overlapping_ = 0;
   PartJournal* current_ = nullptr;

@@ -222,6 +222,7 @@ void Supervisor::run_as_child(const Runner& runner) {
   setup.notify = runner.process.results_descriptor();
   setup.lifeline = lifeline_.read.get();
   setup.check = options_.check;
+  setup.ranks = options_.ranks;
   setup.stream = options_.stream;
   setup.core_dumps = options_.core_dumps;
   setup.make_device = options_.make_device;
@@ -316,7 +317,7 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
                   runner.failures);
   }
   for (const std::uint32_t item : in_flight) {
-    event.calls.emplace_back(plan_.view().name(items_.task(item)));
+    event.calls.emplace_back(plan_.view().title(items_.task(item)));
     if (runner.lane->retries.died(item, contains(to_blame, item))) continue;
     record_death(item, runner, event.reason);
     event.retried = false;
@@ -392,7 +393,7 @@ void Supervisor::record_death(std::uint32_t item, const Runner& runner, const st
   const std::uint32_t task = items_.task(item);
   const int device = runner.process.device();
   ApiResult result =
-      skip_result(task, std::string(plan_.view().name(task)),
+      skip_result(task, std::string(plan_.view().title(task)),
                   "The runner of device " + std::to_string(device) + " died while running this API: " + how +
                       ", attempt " + std::to_string(runner.lane->retries.attempts(item)) + ".",
                   Outcome::failed_to_run);
@@ -450,7 +451,7 @@ void Supervisor::record_planned_skips() {
     const PlanRecord& record = plan_.view().tasks[task];
     if (!is_shared(options_.share, task) || results_.is_done(task) || record.skip_size == 0) continue;
     ApiResult result =
-        skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task)),
+        skip_result(task, std::string(plan_.view().title(task)), std::string(plan_.view().skip_reason(task)),
                     record.skip_by_rule ? Outcome::skipped_by_rule : Outcome::not_checkable);
     options_.check.dialect->complete_skip(result, !record.lone_backward, record.grad_size > 0);
     results_.add(result);

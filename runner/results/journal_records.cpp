@@ -19,6 +19,8 @@ void handle(Record&& record, const RecordHandlers& handlers) {
     if (handlers.attempt) handlers.attempt(*attempt);
   } else if (const auto* time = std::get_if<TimeNote>(&record)) {
     if (handlers.time) handlers.time(*time);
+  } else if (auto* rank = std::get_if<RankCalls>(&record)) {
+    if (handlers.rank) handlers.rank(std::move(*rank));
   }
 }
 
