@@ -128,6 +128,9 @@ std::string disagreements_text(const Merged& merged) {
 
 std::string merge_text(const Merged& merged) {
   std::string text = parts_table(merged.parts);
+  for (const std::string& path : merged.empty) {
+    text += "  " + sanitised(path) + " is empty: its process died as it began\n";
+  }
   const nlohmann::ordered_json& metadata = merged.parts.front().metadata;
   const auto command = metadata.find("command");
   text +=
@@ -175,6 +178,7 @@ std::string merge_json(const Merged& merged, int exit_code) {
                    {"details_csv", merged.files.details},
                    {"journal", merged.files.journal},
                    {"parts", std::move(parts)},
+                   {"empty", merged.empty},
                    {"disagreements", std::move(disagreements)},
                    {"commands", complete ? Json::array() : Json(continue_commands(merged))}};
   return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -125,7 +125,7 @@ Session::Session(const Options& options, Job& job)
                Paint(wants_colour(options.colour, is_json(options) ? STDERR_FILENO : STDOUT_FILENO)),
                [this] { return out_.is_behind(); }),
       stdout_view_(is_json(options) ? make_json_view(out_) : make_stdout_view(console_)),
-      state_{options, console_, *stdout_view_, {}, {}, {}, steady_seconds()} {}
+      state_{options, console_, *stdout_view_, {}, {}, {}, {}, steady_seconds()} {}
 
 int Session::run() {
   const Options& options = state_.options;

@@ -254,6 +254,18 @@ TEST_F(Shards, RefuseWhatIsNoPart) {
   expect_refused({"merge", parts(), "-o", merged()}, {"not a journal"});
 }
 
+// As a process leaves it that is killed between making its journal and writing to it.
+TEST_F(Shards, ThatDiedAsTheyBeganAreNoHindrance) {
+  check_parts({"-api_info", dump("llama_bf16")}, {1, 2}, 2);
+  write_file(parts() / "accuracy_checking_20260102030405_node-a-1.journal", "");
+  const Finished finished = merge();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("node-a-1.journal is empty: its process died as it began"));
+  fs::remove(journal_of(1, 2));
+  fs::remove(journal_of(2, 2));
+  EXPECT_EQ(merge().exit_code, 2);
+}
+
 TEST_F(Shards, AreContinuedLikeAnyRun) {
   const Words input{"-api_info", dump("llama_bf16")};
   ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
