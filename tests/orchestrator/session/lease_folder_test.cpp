@@ -44,11 +44,17 @@ TEST_F(Leases, AreTakenByOneEachUntilAllAreDone) {
   std::set<std::uint32_t> taken;
   while (true) {
     const LeaseFolder::Look of_first = first.take(0);
-    if (of_first.taken) EXPECT_TRUE(taken.insert(of_first.taken->lease).second);
+    if (of_first.taken) {
+      EXPECT_TRUE(taken.insert(of_first.taken->lease).second);
+    }
     const LeaseFolder::Look of_second = second.take(1000);
-    if (of_second.taken) EXPECT_TRUE(taken.insert(of_second.taken->lease).second);
-    if (of_first.taken) EXPECT_TRUE(first.finish());
-    if (of_second.taken) EXPECT_TRUE(second.finish());
+    if (of_second.taken) {
+      EXPECT_TRUE(taken.insert(of_second.taken->lease).second);
+      EXPECT_TRUE(second.finish());
+    }
+    if (of_first.taken) {
+      EXPECT_TRUE(first.finish());
+    }
     if (of_first.all_done) break;
   }
   EXPECT_EQ(taken.size(), 3U);
