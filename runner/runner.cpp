@@ -182,7 +182,16 @@ class Worker {
       if (!output_gradients.empty()) call.recorded->gradients = decode_list(output_gradients);
     }
     if (setup_.stream) move_stream(setup_.plan.tasks[task].stream_word);
-    return check_api(call, task, device_, setup_.device_id, check_);
+    if (!setup_.ranks.empty()) be_at(setup_.ranks[setup_.plan.tasks[task].rank]);
+    ApiResult result = check_api(call, task, device_, setup_.device_id, check_);
+    result.name = setup_.plan.title(task);
+    return result;
+  }
+
+  void be_at(const RankPlace& place) {
+    check_.materialise.data_root = place.data_root;
+    check_.materialise.data_folders = place.data_folders;
+    check_.error_data_below = place.error_data;
   }
 
   static List decode_list(std::string_view encoded) { return *decode_value(encoded).get<List>(); }

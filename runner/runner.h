@@ -2,8 +2,10 @@
 // them and send the results through their rings.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runner/check/check.h"
@@ -12,6 +14,13 @@
 #include "runner/shared/work_items.h"
 
 namespace msrun {
+
+// What is different for the calls of each of several ranks.
+struct RankPlace {
+  std::filesystem::path data_root;  // as in MaterialiseOptions
+  std::vector<std::filesystem::path> data_folders;
+  std::string error_data;  // folder below that of CheckOptions
+};
 
 struct RunnerSetup {
   PlanView plan;
@@ -23,6 +32,7 @@ struct RunnerSetup {
   int notify = -1;    // eventfd: written when a ring has something
   int lifeline = -1;  // end of a pipe: when the other end closes, the supervisor is gone
   CheckOptions check;
+  std::vector<RankPlace> ranks;  // by PlanRecord::rank; empty: check says all
   // Data from torch's single stream: every thread advances a generator of its own to the task's position in it.
   bool stream = false;
   // Whether a crash leaves a core dump: as large as the system allows, or none, however large the shell allows it.

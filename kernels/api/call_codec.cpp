@@ -43,6 +43,9 @@ constexpr std::uint8_t other_dtype = 0xFF;
 class Encoder {
  public:
   explicit Encoder(std::string& out) : out_(out) {}
+  // Bytes that are not to be decoded, but compared.
+  Encoder(std::string& out, Statistics wanted)
+      : out_(out), dicts_sorted_(true), with_statistics_(wanted == Statistics::compared) {}
 
   void byte(std::uint8_t value) { out_ += static_cast<char>(value); }
   void tag(Tag value) { byte(static_cast<std::uint8_t>(value)); }
@@ -71,14 +74,19 @@ class Encoder {
   }
   void list(const List& values) {
     number(values.size());
-    for (const Value& value : values) encode_value(value, out_);
+    for (const Value& value : values) std::visit(*this, value.variant());
   }
   void dict(const Dict& values) {
     number(values.size());
-    for (const auto& [key, value] : values) {
-      text(key);
-      encode_value(value, out_);
+    if (dicts_sorted_ && !std::ranges::is_sorted(values, {}, &Dict::value_type::first)) {
+      std::vector<const Dict::value_type*> sorted;
+      sorted.reserve(values.size());
+      for (const auto& entry : values) sorted.push_back(&entry);
+      std::ranges::stable_sort(sorted, {}, [](const auto* entry) -> const std::string& { return entry->first; });
+      for (const auto* entry : sorted) item(*entry);
+      return;
     }
+    for (const auto& entry : values) item(entry);
   }
 
   void operator()(const None&) { tag(Tag::none); }
@@ -135,12 +143,12 @@ class Encoder {
     for (const std::int64_t size : spec->shape) signed_number(size);
     unsigned mask = spec->requires_grad ? requires_grad_bit : 0;
     if (!spec->data_name.empty() || !spec->data_path.empty()) mask |= files_bit;
-    for (std::size_t i = 0; i < statistics.size(); ++i) {
+    for (std::size_t i = 0; with_statistics_ && i < statistics.size(); ++i) {
       if (((*spec).*statistics[i]).has_value()) mask |= 1U << i;
     }
     byte(static_cast<std::uint8_t>(mask));
-    for (const auto statistic : statistics) {
-      if (const auto& value = (*spec).*statistic) real(*value);
+    for (std::size_t i = 0; i < statistics.size(); ++i) {
+      if ((mask & (1U << i)) != 0) real(*((*spec).*statistics[i]));
     }
     if ((mask & files_bit) != 0) {
       text(spec->data_name);
@@ -153,7 +161,14 @@ class Encoder {
  private:
   [[noreturn]] static void materialised() { throw std::logic_error("A materialised tensor cannot be encoded."); }
 
+  void item(const Dict::value_type& entry) {
+    text(entry.first);
+    std::visit(*this, entry.second.variant());
+  }
+
   std::string& out_;
+  bool dicts_sorted_ = false;
+  bool with_statistics_ = true;
 };
 
 class Decoder {
@@ -305,6 +320,10 @@ Value decode_value(std::string_view& bytes) {
   bytes = decoder.rest();
   return value;
 }
+
+void append_identity(const List& values, Statistics wanted, std::string& out) { Encoder(out, wanted).list(values); }
+
+void append_identity(const Dict& values, Statistics wanted, std::string& out) { Encoder(out, wanted).dict(values); }
 
 std::string encode(const ApiCall& call) {
   std::string bytes;

@@ -10,15 +10,21 @@ namespace msrun {
 namespace {
 
 constexpr auto input = std::to_array<Option>({
-    {"-api_info, --api_info_file FILE", "dump.json to check", Takes::one_value},
+    {"-api_info, --api_info_file PATH", "dump.json to check, or a folder: every dump.json below it, those of all ranks",
+     Takes::one_value},
     {"-config, --config_path FILE", "config.json or config.yaml with white_list, black_list, error_data_path",
      Takes::one_value},
     {"-csv_path, --result_csv_path FILE",
      "continue the run that wrote this result CSV; what is not given is taken from its journal", Takes::one_value},
     {"--retry-skip", "with -csv_path: run again what was SKIP, except by rule"},
     {"-f, --filter_api", "check calls that differ only in values once"},
-    {"--only GLOBS", "check only calls such as 'Torch.matmul.*,Tensor.add.0'; repeatable", Takes::one_value_each_time},
+    {"--only GLOBS", "check only calls such as 'Torch.matmul.*,Tensor.add.0', of one rank 'rank3:Torch.*'; repeatable",
+     Takes::one_value_each_time},
     {"--except GLOBS", "leave out calls whose name matches; repeatable", Takes::one_value_each_time},
+    {"--across-ranks MODE",
+     "of a folder, check once the calls that ranks have in common: calls (default), whatever the statistics of their "
+     "tensors; values, with equal ones; off: every call of every rank",
+     Takes::one_value},
     {"--filter-compat", "with -f: msProbe's rule for equal calls"},
     {"-forward, --forward_input_file FILE", "forward_info of the older recorder, in place of -api_info",
      Takes::one_value},

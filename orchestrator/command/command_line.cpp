@@ -276,9 +276,9 @@ bool is_jit_given(const Arguments& arguments) {
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name :
-       {"csv_path", "retry_skip",  "durability", "filter_api", "config_path", "save_error_data", "num_splits",
-        "standard", "limits",      "titles",     "summary",    "no_summary",  "report",          "no_report",
-        "repeat",   "same_on_all", "shard",      "steal",      "leases",      "lease_timeout"}) {
+       {"csv_path", "retry_skip",  "durability",   "filter_api", "config_path", "save_error_data", "num_splits",
+        "standard", "limits",      "titles",       "summary",    "no_summary",  "report",          "no_report",
+        "repeat",   "same_on_all", "across_ranks", "shard",      "steal",       "leases",          "lease_timeout"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
@@ -323,6 +323,9 @@ void set_selection(const Arguments& arguments, Options& options) {
   options.allow_outside_data = arguments.given("allow_outside_data");
   options.filter_compat = arguments.given("filter_compat");
   options.filter_api = arguments.given("filter_api");
+  options.across_ranks =
+      arguments.choice("across_ranks", AcrossRanks::calls,
+                       {{"calls", AcrossRanks::calls}, {"values", AcrossRanks::values}, {"off", AcrossRanks::off}});
   if (options.filter_compat && !options.filter_api) throw UserError("--filter-compat needs -f");
 }
 

@@ -17,6 +17,7 @@
 #include "orchestrator/command/tool_commands.h"
 #include "orchestrator/view/console.h"
 #include "runner/dialects/dialect.h"
+#include "runner/results/rank_calls.h"
 
 namespace msrun {
 
@@ -54,7 +55,7 @@ struct Options {
   std::string framework;  // of a leading "-f pytorch", lower case; empty: the dump says it
 
   // Input. Exactly one of api_info and forward is set, unless a list is printed.
-  std::string api_info;        // dump.json
+  std::string api_info;        // dump.json, or a folder with those of several ranks
   std::string forward;         // forward_info_<pid>.json of the older recorder
   std::string backward;        // its backward_info_<pid>.json; may be empty
   std::string real_data_path;  // parent directory of forward_real_data; may be empty
@@ -67,6 +68,7 @@ struct Options {
   bool allow_outside_data = false;  // tensor files may lie outside of the dump
   bool filter_api = false;          // -f: repeated calls are checked once
   bool filter_compat = false;       // with msProbe's rule for what counts as repeated
+  AcrossRanks across_ranks = AcrossRanks::calls;
 
   // Output.
   std::string out_path = "./";

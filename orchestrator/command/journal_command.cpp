@@ -154,7 +154,24 @@ class Text {
                         (print.contains("limits") ? ", limits " + option("limits") : "") + ", compat " +
                         option("compat"));
     line("Begun with", plain(get("threads")) + " threads on devices " + plain(get("devices")));
+    part(get, print);
     line("Command", plain(get("command")));
+  }
+
+  // Of a run that is one of many, or was made of them.
+  template <class Get>
+  void part(const Get& get, const Json& print) {
+    const std::string shard = plain(print.value("shard", Json()));
+    const Json calls = get("shard_calls");
+    if (shard == "stolen") line("Part", "what " + plain(get("node")) + " took of the leases");
+    if (shard.find('/') != std::string::npos) {
+      line("Part", shard + ", " + plain(calls) + " calls, on " + plain(get("host")));
+    }
+    for (const Json& merged : get("merged")) {
+      if (!merged.is_object()) continue;
+      line("Merged from", plain(merged.value("journal", Json())) + " (" + plain(merged.value("part", Json())) + ", " +
+                              plain(merged.value("host", Json())) + ", " + plain(merged.value("device", Json())) + ")");
+    }
   }
 
   void times(const JournalContents& contents) {
@@ -171,6 +188,16 @@ class Text {
       const bool none = device < 0;
       line(none ? "  no device" : "  device " + std::to_string(device),
            with_commas(counts.total() + counts.skip) + ": " + counts_line(counts));
+    }
+    if (!contents.ranks.empty()) {
+      std::vector<std::string> names;
+      std::uint64_t calls = 0;
+      for (const RankCounts& rank : contents.rank_counts) {
+        names.push_back(rank.rank);
+        calls += rank.calls;
+      }
+      line("Ranks", with_commas(names.size()) + ", whose " + plural(calls, "call") +
+                        " these stand for: " + sanitised(some_ranks(names)));
     }
     if (contents.kept > 0) {
       line("Kept", plural(contents.kept, "result") + " of calls that the options of this run leave out");
@@ -249,6 +276,18 @@ Json counts_json(const VerdictCounts& counts) {
           {"varying_as_declared", counts.varying}};
 }
 
+// Null for a run over one recording.
+Json ranks_json(const JournalContents& contents) {
+  if (contents.ranks.empty()) return nullptr;
+  Json ranks = Json::array();
+  for (const RankCounts& rank : contents.rank_counts) {
+    Json entry{{"rank", rank.rank}, {"calls", rank.calls}, {"results", rank.counts.total() + rank.counts.skip}};
+    entry.update(counts_json(rank.counts));
+    ranks.push_back(std::move(entry));
+  }
+  return ranks;
+}
+
 Json optional_json(const std::optional<double>& number) { return number ? Json(*number) : Json(nullptr); }
 
 Json whole_json(const JournalContents& contents) {
@@ -269,6 +308,7 @@ Json whole_json(const JournalContents& contents) {
           {"results", contents.finished},
           {"counts", counts_json(contents.counts)},
           {"devices", devices},
+          {"ranks", ranks_json(contents)},
           {"kept", contents.kept},
           {"replaced", contents.replaced},
           {"waiting", contents.waiting},
@@ -294,9 +334,11 @@ Json whole_json(const JournalContents& contents) {
 // In dump order, journal by journal; with several, every line names its own.
 void write_results(const std::vector<JournalContents>& journals, const std::function<bool(const std::string&)>& write) {
   for (const JournalContents& contents : journals) {
+    const std::vector<std::vector<std::string>> represented = represented_calls(contents);
     for (std::uint32_t task = 0; task < contents.results.tasks(); ++task) {
       if (!contents.results.has(task)) continue;
       Json result = result_json(contents.results.get(task));
+      result["represents"] = represented.empty() ? Json(nullptr) : Json(represented[task]);
       if (journals.size() > 1) result["journal"] = contents.path;
       if (!write(line_of(result))) return;
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "journal/file.h"
+#include "orchestrator/output/rank_csvs.h"
 #include "runner/results/journal_records.h"
 
 namespace msrun {
@@ -50,6 +51,7 @@ class Reading {
                                .part = [this](ResultPart&& part) { waiting_.insert(part.result.task); },
                                .attempt = [this](const AttemptNote&) { ++contents_.attempt_notes; },
                                .time = [this](const TimeNote& note) { see(note); },
+                               .rank = [this](RankCalls&& calls) { see(std::move(calls)); },
                                .unreadable = [this](const std::string&) { ++contents_.unreadable; }});
     contents_.disk_bytes = contents_.recovery.valid_size + contents_.recovery.torn_bytes;
     contents_.waiting = waiting_.size();
@@ -61,6 +63,15 @@ class Reading {
   void see(const TimeNote& note) {
     if (!contents_.first_result) contents_.first_result = note.time;
     contents_.last_result = note.time;
+  }
+
+  void see(RankCalls&& calls) {
+    const bool is_next = calls.number == contents_.ranks.size();
+    if (is_next && calls.is_within(contents_.calls)) {
+      contents_.ranks.push_back(std::move(calls));
+    } else {
+      ++contents_.unreadable;
+    }
   }
 
   void see(const ApiResult& result) {
@@ -79,6 +90,12 @@ class Reading {
   }
 
   void count() {
+    if (!contents_.ranks.empty() && contents_.results.tasks() < contents_.calls) {
+      contents_.results.resize(contents_.calls);
+    }
+    RankList ranks;
+    for (const RankCalls& rank : contents_.ranks) ranks.push_back(&rank);
+    contents_.rank_counts = count_by_rank(ranks, contents_.results);
     for (std::uint32_t task = 0; task < contents_.results.tasks(); ++task) {
       if (!contents_.results.has(task)) continue;
       if (task >= contents_.calls) {
@@ -102,6 +119,19 @@ class Reading {
 bool JournalContents::simulated() const {
   return counts.simulated > 0 ||
          (counts.not_simulated == 0 && metadata.is_object() && metadata.value("backend", Json()) == "sim");
+}
+
+std::vector<std::vector<std::string>> represented_calls(const JournalContents& contents) {
+  std::vector<std::vector<std::string>> calls(contents.ranks.empty() ? 0 : contents.results.tasks());
+  for (const RankCalls& rank : contents.ranks) {
+    rank.for_each([&](std::uint32_t task, const std::string* name) {
+      if (!contents.results.has(task)) return;
+      const std::string title = contents.results.outline(task).name;
+      if (rank_in(title) == rank.rank) return;
+      calls[task].push_back(rank.rank + ":" + (name != nullptr ? *name : std::string(without_rank(title))));
+    });
+  }
+  return calls;
 }
 
 JournalContents read_journal(const std::string& path) { return Reading(path).read(); }

@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "journal/holder.h"
 #include "journal/reader.h"
+#include "orchestrator/view/rank_table.h"
 #include "runner/results/counts.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/stored_results.h"
 
 namespace msrun {
@@ -32,12 +35,18 @@ struct JournalContents {
   std::optional<double> started;  // seconds since 1970
   std::optional<double> first_result;
   std::optional<double> last_result;
+  std::vector<RankCalls> ranks;  // of a run over several
+  std::vector<RankCounts> rank_counts;
   VerdictCounts counts;
   std::map<int, VerdictCounts> devices;
 
   // Results of a simulated device are among them; of a program that did not note it, the run was begun on one.
   bool simulated() const;
 };
+
+// The calls that have the result of each task, but for the one that it was computed for: "step0/rank1:Torch.matmul.0".
+// In the order of ranks; by tasks.
+std::vector<std::vector<std::string>> represented_calls(const JournalContents& contents);
 
 // Throws journal::Error for a file that is no journal or cannot be read. Damage is no error.
 JournalContents read_journal(const std::string& path);

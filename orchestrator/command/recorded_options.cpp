@@ -133,7 +133,7 @@ bool is_decided(const Arguments& given, std::string_view flag) {
 
 std::span<const std::string_view> selecting_options() {
   static constexpr auto options =
-      std::to_array<std::string_view>({"--only", "--except", "-f", "--filter-compat", "-config"});
+      std::to_array<std::string_view>({"--only", "--except", "-f", "--filter-compat", "-config", "--across-ranks"});
   return options;
 }
 

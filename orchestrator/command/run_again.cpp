@@ -134,6 +134,8 @@ Words words_of_run(const Options& options, bool presentation) {
   words.add_each("--except", options.except);
   if (options.filter_api) words.add("-f");
   if (options.filter_compat) words.add("--filter-compat");
+  if (options.across_ranks == AcrossRanks::values) words.add("--across-ranks", "values");
+  if (options.across_ranks == AcrossRanks::off) words.add("--across-ranks", "off");
   add_part(options, words);
   if (options.save_error_data) words.add("-save_error_data");
   if (presentation && options.out_path != Options().out_path) words.add("-o", options.out_path);

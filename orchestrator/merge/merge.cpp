@@ -1,6 +1,7 @@
 #include "orchestrator/merge/merge.h"
 
 #include <cerrno>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,10 +10,10 @@
 #include "journal/writer.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/standard_output.h"
-#include "kernels/io/files/folder.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/merge/merge_report.h"
+#include "orchestrator/merge/merged_csvs.h"
 #include "orchestrator/merge/merged_results.h"
 #include "orchestrator/merge/part_journal.h"
 #include "orchestrator/session/new_files.h"
@@ -20,15 +21,19 @@
 namespace msrun {
 namespace {
 
-// In dump order.
-ResultSource source_of(const StoredResults& results, Summary& summary) {
-  return [&results, &summary, task = std::uint32_t{0}, current = ApiResult()]() mutable -> const ApiResult* {
-    while (task < results.tasks() && !results.has(task)) ++task;
-    if (task == results.tasks()) return nullptr;
-    current = results.get(task++);
-    summary.add(current);
-    return &current;
-  };
+// A result that passes adds no row to it.
+void add_all(const StoredResults& results, Summary& summary) {
+  for (std::uint32_t task = 0; task < results.tasks(); ++task) {
+    if (!results.has(task)) continue;
+    const ApiResult outline = results.outline(task);
+    summary.add(overall_status(outline) == Status::pass ? outline : results.get(task));
+  }
+}
+
+std::vector<std::string> paths_of(const std::vector<PartJournal>& parts) {
+  std::vector<std::string> paths;
+  for (const PartJournal& part : parts) paths.push_back(part.path);
+  return paths;
 }
 
 int exit_code_of(const Merged& merged) {
@@ -44,7 +49,7 @@ int exit_code_of(const Merged& merged) {
 int merge_journals(const MergeOptions& options) {
   Merged merged;
   merged.program = options.program;
-  merged.parts = open_parts(journals_of(options.paths));
+  merged.parts = open_parts(journals_of(options.paths), merged.empty);
   merged.calls = calls_of(merged.parts.front());
   const CsvStyle style = csv_style_of(merged.parts.front());
   prepare_output_directory(options.out_path);
@@ -63,13 +68,17 @@ int merge_journals(const MergeOptions& options) {
     return true;
   });
   MergedResults results(merged.calls, *journal);
-  for (PartJournal& part : merged.parts) results.add(part);
+  RecordBatches batches(paths_of(merged.parts));
+  for (PartJournal& part : merged.parts) results.add(part, batches);
   results.finish();
   journal->close();
   merged.finished = results.results().count();
+  for (const RankCalls* rank : results.ranks()) merged.ranks.push_back(rank->rank);
   merged.overlapping = results.overlapping();
   merged.disagreements = results.disagreements();
-  write_csv_files(Folder(merged.files.directory), merged.files, style, source_of(results.results(), merged.summary));
+  std::future<void> counted = std::async(std::launch::async, [&] { add_all(results.results(), merged.summary); });
+  write_merged_csvs(merged.files, style, results.results(), results.ranks());
+  counted.get();
   new_journal.keep();
   const int code = exit_code_of(merged);
   print_text(options.json ? merge_json(merged, code) : merge_text(merged));

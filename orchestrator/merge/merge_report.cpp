@@ -60,11 +60,13 @@ bool is_unfinished(const PartJournal& part) { return part.shard_calls && part.re
 
 // Lines that get what is missing: everything here, or part by part where the parts are.
 std::vector<std::string> continue_commands(const Merged& merged) {
-  std::vector<std::string> commands{shell_quoted(merged.program) + " -csv_path " + shell_quoted(merged.files.result)};
+  const std::string& file = merged.ranks.empty() ? merged.files.result : merged.files.journal;
+  std::vector<std::string> commands{shell_quoted(merged.program) + " -csv_path " + shell_quoted(file)};
   for (const PartJournal& part : merged.parts) {
     if (!is_unfinished(part)) continue;
     const std::optional<RunFiles> files = files_of_run_file(part.path);
-    if (files) commands.push_back(shell_quoted(merged.program) + " -csv_path " + shell_quoted(files->result));
+    const std::string& of_part = merged.ranks.empty() && files ? files->result : part.path;
+    commands.push_back(shell_quoted(merged.program) + " -csv_path " + shell_quoted(of_part));
   }
   const AbsentShards absent = absent_shards(merged.parts);
   for (const std::uint32_t number : absent.numbers) {
@@ -126,14 +128,22 @@ std::string disagreements_text(const Merged& merged) {
 
 std::string merge_text(const Merged& merged) {
   std::string text = parts_table(merged.parts);
+  for (const std::string& path : merged.empty) {
+    text += "  " + sanitised(path) + " is empty: its process died as it began\n";
+  }
   const nlohmann::ordered_json& metadata = merged.parts.front().metadata;
   const auto command = metadata.find("command");
   text +=
       merged.summary.text(command != metadata.end() && command->is_string() ? command->get<std::string>() : "msrun");
   text += disagreements_text(merged) + missing_text(merged);
   text += std::to_string(merged.finished) + " of " + counted(merged.calls, "call") + " of " +
-          counted(merged.parts.size(), "journal") + " are in\n  " + merged.files.result + "\n  " +
-          merged.files.details + "\n  " + merged.files.journal + "\n";
+          counted(merged.parts.size(), "journal") + " are in\n";
+  const RunFiles files = merged.ranks.empty()
+                             ? merged.files
+                             : rank_files(merged.files.directory, merged.ranks.front(), merged.files.stamp);
+  text += "  " + files.result + "\n  " + files.details + "\n";
+  if (merged.ranks.size() > 1) text += "  and so for each of the " + std::to_string(merged.ranks.size()) + " ranks\n";
+  text += "  " + merged.files.journal + "\n";
   return text;
 }
 
@@ -168,6 +178,7 @@ std::string merge_json(const Merged& merged, int exit_code) {
                    {"details_csv", merged.files.details},
                    {"journal", merged.files.journal},
                    {"parts", std::move(parts)},
+                   {"empty", merged.empty},
                    {"disagreements", std::move(disagreements)},
                    {"commands", complete ? Json::array() : Json(continue_commands(merged))}};
   return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -16,10 +16,12 @@ struct Merged {
   std::string program;  // as msrun was started
   RunFiles files;       // of the merged run
   std::vector<PartJournal> parts;
-  std::uint64_t calls = 0;        // of the recording
-  std::uint64_t finished = 0;     // that have a result
-  std::uint64_t overlapping = 0;  // results of calls that an earlier part has one of, too
+  std::vector<std::string> empty;  // journals of processes that died as they began
+  std::uint64_t calls = 0;         // of the recording
+  std::uint64_t finished = 0;      // that have a result
+  std::uint64_t overlapping = 0;   // results of calls that an earlier part has one of, too
   std::vector<Disagreement> disagreements;
+  std::vector<std::string> ranks;  // whose CSVs there are, in place of one pair
   Summary summary;
 };
 

@@ -4,9 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "journal/reader.h"
-#include "runner/results/bytes.h"
-
 namespace msrun {
 namespace {
 
@@ -22,22 +19,28 @@ std::string finding_of(ApiResult result) {
 MergedResults::MergedResults(std::uint64_t calls, journal::Writer& journal)
     : journal_(journal), results_(calls), source_(calls, nobody), seen_(calls, nobody) {}
 
-void MergedResults::add(PartJournal& part) {
+void MergedResults::add(PartJournal& part, RecordBatches& batches) {
   current_ = &part;
-  part.recovery = journal::read(part.path, [&](std::string_view bytes) {
-    try {
-      Record record = decode_record(bytes);
+  for (bool is_last = false; !is_last;) {
+    RecordBatch batch = batches.next();
+    batch.take([this](Record&& record, std::string_view bytes) {
       if (auto* result = std::get_if<ApiResult>(&record)) {
         see(std::move(*result), bytes);
       } else if (const auto* piece = std::get_if<ResultPart>(&record)) {
-        if (piece->result.task < source_.size()) {
-          device_parts_.try_emplace({piece->result.task, piece->part}, std::string(bytes));
-        }
+        if (piece->result.task >= source_.size()) return;
+        device_parts_.try_emplace({piece->result.task, piece->part}, std::string(bytes));
+      } else if (auto* rank = std::get_if<RankCalls>(&record)) {
+        if (!rank->is_within(source_.size()) || ranks_.contains(rank->number)) return;
+        journal_.append(bytes);
+        const std::uint32_t number = rank->number;
+        ranks_.emplace(number, std::move(*rank));
       }
-    } catch (const RecordError&) {
-      ++part.unreadable;
-    }
-  });
+    });
+    is_last = batch.is_last;
+    if (!is_last) continue;
+    part.recovery = std::move(batch.recovery);
+    part.unreadable += batch.unreadable;
+  }
   compare_repeated(part);
   ++part_;
 }
@@ -80,6 +83,12 @@ void MergedResults::compare_repeated(PartJournal& part) {
   }
   repeated_ = StoredResults();
   std::ranges::stable_sort(disagreements_, {}, &Disagreement::task);
+}
+
+RankList MergedResults::ranks() const {
+  RankList list;
+  for (const auto& [number, rank] : ranks_) list.push_back(&rank);
+  return list;
 }
 
 void MergedResults::finish() {

@@ -10,6 +10,8 @@
 
 #include "journal/writer.h"
 #include "orchestrator/merge/part_journal.h"
+#include "orchestrator/merge/record_batches.h"
+#include "orchestrator/output/rank_csvs.h"
 #include "runner/results/record.h"
 #include "runner/results/stored_results.h"
 
@@ -29,12 +31,15 @@ class MergedResults {
   // The journal gets every result that counts, as the bytes that it has in its own; it outlives this.
   MergedResults(std::uint64_t calls, journal::Writer& journal);
 
-  // Reads the journal of the part, the next in the list. Throws journal::Error, journal::WriteError.
-  void add(PartJournal& part);
+  // Takes the records of the part, the next in the list, from batches, which read the journals of all. Throws
+  // journal::Error, journal::WriteError.
+  void add(PartJournal& part, RecordBatches& batches);
   // After the last part: calls for all devices that have no result keep what single devices have given.
   void finish();
 
   const StoredResults& results() const { return results_; }
+  // Of a run over several ranks, by number; else empty.
+  RankList ranks() const;
   // By task.
   const std::vector<Disagreement>& disagreements() const { return disagreements_; }
   std::uint64_t overlapping() const { return overlapping_; }
@@ -53,6 +58,7 @@ class MergedResults {
   // Of the part that is read: results of calls that have one of an earlier part.
   StoredResults repeated_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> device_parts_;  // by task and part: records
+  std::map<std::uint32_t, RankCalls> ranks_;                                     // by number
   std::vector<Disagreement> disagreements_;
   std::uint64_t overlapping_ = 0;
   PartJournal* current_ = nullptr;

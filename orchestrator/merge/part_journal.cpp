@@ -106,15 +106,22 @@ std::string found_again(const PartJournal& part, const Json& flag, const Json& w
 
 std::uint64_t calls_of(const PartJournal& part) { return print_of(part).at("calls").get<std::uint64_t>(); }
 
-std::vector<PartJournal> open_parts(std::vector<std::string> paths) {
+std::vector<PartJournal> open_parts(std::vector<std::string> paths, std::vector<std::string>& empty) {
   std::ranges::sort(paths);
   std::vector<PartJournal> parts;
   for (const std::string& path : paths) {
-    parts.push_back(open_part(path));
+    try {
+      parts.push_back(open_part(path));
+    } catch (const journal::EmptyFile&) {
+      empty.push_back(path);
+      continue;
+    }
     const std::string different = differences(parts.front(), parts.back());
     if (different.empty()) continue;
     throw UserError(path + " is no part of the run of " + parts.front().path + "; different are " + different + ".");
   }
+  if (parts.empty())
+    throw UserError("There is nothing to merge: " + empty.front() + " is empty, no journal was begun in it.");
   return parts;
 }
 

@@ -31,7 +31,8 @@ struct PartJournal {
 // The parts in the order of their paths, whatever that of the arguments. Throws UserError for a file that is no journal
 // of a run, of a run whose CSVs cannot be made from its journal alone, and, naming the differences, for one that is of
 // another recording or of other options than the first.
-std::vector<PartJournal> open_parts(std::vector<std::string> paths);
+// An empty file, which a process leaves behind that dies as it begins, is no part but added to empty.
+std::vector<PartJournal> open_parts(std::vector<std::string> paths, std::vector<std::string>& empty);
 
 // Calls of the whole recording.
 std::uint64_t calls_of(const PartJournal& part);

@@ -35,6 +35,12 @@ class Rows {
 
 }  // namespace
 
+void append_rows(const ApiResult& result, const CsvStyle& style, std::string& details, std::string& result_rows) {
+  const Rows rows(result, style);
+  rows.append_details(details);
+  rows.append_result(result_rows);
+}
+
 void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle& style, const ResultSource& next,
                      SetAside* aside) {
   AtomicFile details(folder, name_of(files.details));

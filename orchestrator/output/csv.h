@@ -35,6 +35,9 @@ struct CsvStyle {
 // Gives the results one after the other, nullptr at the end; a result need not outlive the next call.
 using ResultSource = std::function<const ApiResult*()>;
 
+// Appends the rows of a result to those of both files.
+void append_rows(const ApiResult& result, const CsvStyle& style, std::string& details, std::string& result_rows);
+
 // Replaces both files, which are in the folder, by these results, each in one step. Is told the rows before that, and
 // given the chance to keep the files that were there: aside, if there is one.
 void write_csv_files(const Folder& folder, const RunFiles& files, const CsvStyle& style, const ResultSource& next,

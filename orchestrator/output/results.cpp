@@ -177,9 +177,16 @@ void ResultStore::sync_if_due() {
   unsynced_since_.reset();
 }
 
-void ResultStore::open_fresh_csvs() { csvs_ = CsvFiles::create(*folder_, files_, style_); }
+void ResultStore::open_fresh_csvs() {
+  if (!ranks_.empty()) return make_rank_folders(*folder_, ranks_);
+  csvs_ = CsvFiles::create(*folder_, files_, style_);
+}
 
 std::vector<std::string> ResultStore::rewrite_and_open_csvs(SetAside::Matters matters) {
+  if (!ranks_.empty()) {
+    make_rank_folders(*folder_, ranks_);
+    return {};
+  }
   aside_.emplace(*folder_, files_, matters);
   for (const ApiResult& result : forgone_) forgo_rows(*aside_, result, style_);
   write_csv_files(*folder_, files_, style_, in_dump_order(all_devices), &*aside_);
@@ -232,6 +239,18 @@ void ResultStore::close_journal() {
 void ResultStore::close_csvs() {
   const Stopwatch watch(csv_time_);
   csvs_.reset();
+  if (!ranks_.empty()) {
+    kept_of_ranks_ = write_rank_csvs(*folder_, files_.stamp, ranks_, style_, stored_);
+  } else {
+    write_one_pair();
+  }
+  if (!folder_->is_at_its_path()) {
+    throw WriteError("The directory " + files_.directory +
+                     " is no longer the one that the run began in: the results are where that has gone.");
+  }
+}
+
+void ResultStore::write_one_pair() {
   if (!in_dump_order_) {
     SetAside* const aside = aside_ ? &*aside_ : nullptr;
     if (aside != nullptr) {
@@ -242,10 +261,6 @@ void ResultStore::close_csvs() {
   }
   SetAside::drop_covered(*folder_, files_);
   write_device_csvs();
-  if (!folder_->is_at_its_path()) {
-    throw WriteError("The directory " + files_.directory +
-                     " is no longer the one that the run began in: the results are where that has gone.");
-  }
 }
 
 void ResultStore::finish() {

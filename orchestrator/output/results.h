@@ -12,6 +12,7 @@
 #include "journal/writer.h"
 #include "orchestrator/output/csv.h"
 #include "orchestrator/output/joined_results.h"
+#include "orchestrator/output/rank_csvs.h"
 #include "orchestrator/view/progress_view.h"
 #include "orchestrator/view/summary.h"
 #include "runner/results/record.h"
@@ -51,6 +52,13 @@ class ResultStore {
   // Rows for the CSVs alone, which count nowhere: already in the journal.
   void keep(KeptResults kept) { kept_ = std::move(kept); }
 
+  // The results are those of calls of these ranks: the CSVs are theirs (rank_csvs.h), and are written by finish()
+  // alone. The ranks must outlive the store.
+  void in_ranks(RankList ranks) { ranks_ = std::move(ranks); }
+  std::vector<RankCounts> counts_by_rank() const { return count_by_rank(ranks_, stored_); }
+  // Earlier files of ranks that finish() has kept, because they have rows of calls that the new ones lack.
+  const std::vector<std::string>& kept_of_ranks() const { return kept_of_ranks_; }
+
   // From now on a call has a result once all devices have given their part, and add() takes parts, too. items is of
   // calls for all devices.
   void join(const WorkItems& items);
@@ -77,9 +85,9 @@ class ResultStore {
   // Commits, and brings what is in the journal to the storage device.
   void make_durable();
 
-  // Opens the CSVs to append to: fresh ones, or those of the earlier run, rewritten from what was restored. Of what
-  // matters in the earlier ones nothing is lost: they are kept under the names that are returned unless it is all in
-  // the new ones.
+  // Opens the CSVs to append to, unless they are those of ranks: fresh ones, or those of the earlier run, rewritten
+  // from what was restored. Of what matters in the earlier ones nothing is lost: they are kept under the names that are
+  // returned unless it is all in the new ones.
   void open_fresh_csvs();
   std::vector<std::string> rewrite_and_open_csvs(SetAside::Matters matters);
 
@@ -114,6 +122,7 @@ class ResultStore {
   void sync_if_due();
   void close_journal();
   void close_csvs();
+  void write_one_pair();
   void write_device_csvs() const;
 
   static constexpr int all_devices = -2;
@@ -128,6 +137,8 @@ class ResultStore {
   std::optional<SetAside> aside_;
   StoredResults stored_;
   KeptResults kept_;
+  RankList ranks_;  // empty: one recording
+  std::vector<std::string> kept_of_ranks_;
   WorkItems items_;
   std::optional<JoinedResults> joined_;      // with calls for all devices
   std::vector<std::uint32_t> newly_wanted_;  // items

@@ -57,12 +57,65 @@ std::optional<int> distance(const std::string& core, std::string_view api) {
 
 std::string quoted(const std::string& pattern) { return shell_quoted(sanitised(pattern)); }
 
+std::vector<std::string> folders_of(const std::string& path) {
+  std::vector<std::string> folders(1);
+  for (const char c : path) {
+    if (c == '/') {
+      folders.emplace_back();
+    } else {
+      folders.back() += c;
+    }
+  }
+  return folders;
+}
+
+// "step0/rank0, step0/rank1 and 6 more".
+std::string listed(const std::vector<std::string>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most_shown, ranks.size()); ++i) text += (i == 0 ? "" : ", ") + ranks[i];
+  return ranks.size() > most_shown ? text + " and " + std::to_string(ranks.size() - most_shown) + " more" : text;
+}
+
 }  // namespace
 
 bool matches_call(const std::string& pattern, const std::string& name) {
   if (is_glob_match(pattern, name)) return true;
   const std::string_view whole = without_direction(pattern);
   return whole.size() < pattern.size() && is_glob_match(std::string(whole), name);
+}
+
+RankedPattern ranked_pattern(const std::string& pattern) {
+  std::size_t bracket_end = 0;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (i < bracket_end) continue;
+    if (pattern[i] == ':') return {pattern.substr(0, i), pattern.substr(i + 1)};
+    const std::size_t end = pattern[i] == '[' ? pattern.find(']', i + 2) : std::string::npos;
+    if (end != std::string::npos) bracket_end = end;
+  }
+  return {{}, pattern};
+}
+
+bool matches_rank(const std::string& pattern, const std::string& rank) {
+  const std::vector<std::string> wanted = folders_of(pattern);
+  const std::vector<std::string> folders = folders_of(rank);
+  for (std::size_t first = 0; first + wanted.size() <= folders.size(); ++first) {
+    std::size_t same = 0;
+    while (same < wanted.size() && is_glob_match(wanted[same], folders[first + same])) ++same;
+    if (same == wanted.size()) return true;
+  }
+  return false;
+}
+
+void CallNames::see(const CallNames& other) {
+  for (const Api& api : other.apis_) {
+    const auto found = places_.find(api.name);
+    if (found != places_.end()) {
+      apis_[found->second].calls += api.calls;
+    } else if (apis_.size() < most_apis) {
+      places_.emplace(api.name, apis_.size());
+      apis_.push_back(api);
+    }
+  }
 }
 
 void CallNames::see(const std::string& name) {
@@ -127,16 +180,49 @@ std::string CallNames::explanation() const {
          ", upper and lower case told apart; several are separated by commas.";
 }
 
+void CallFilter::Patterns::keep_those_of(const std::string& rank) {
+  for (const std::string& pattern : patterns) {
+    const RankedPattern parts = ranked_pattern(pattern);
+    of_rank.push_back(parts.rank.empty() || matches_rank(parts.rank, rank) ? parts.calls : "");
+  }
+}
+
 bool CallFilter::Patterns::match(const std::string& name) {
+  const std::vector<std::string>& current = of_rank.empty() ? patterns : of_rank;
   bool any = false;
-  for (std::size_t i = 0; i < patterns.size(); ++i) {
-    if ((any && met[i]) || !matches_call(patterns[i], name)) continue;
+  for (std::size_t i = 0; i < current.size(); ++i) {
+    if ((any && met[i]) || !matches_call(current[i], name)) continue;
     any = met[i] = true;
   }
   return any;
 }
 
 bool CallFilter::Patterns::any_unmet() const { return std::ranges::find(met, false) != met.end(); }
+
+CallFilter::CallFilter(const std::vector<std::string>& only, const std::vector<std::string>& except,
+                       const std::string& rank)
+    : CallFilter(only, except) {
+  rank_ = rank;
+  only_.keep_those_of(rank);
+  except_.keep_those_of(rank);
+  for (std::size_t i = 0; i < except.size(); ++i) {
+    // Whether there are such calls is not looked up for it.
+    if (except_.of_rank[i] == "*") except_.met[i] = true;
+  }
+}
+
+bool CallFilter::may_want_any() const {
+  const auto says_something = [](const std::string& calls) { return !calls.empty(); };
+  if (!only_.patterns.empty() && std::ranges::none_of(only_.of_rank, says_something)) return false;
+  return std::ranges::find(except_.of_rank, "*") == except_.of_rank.end();
+}
+
+void CallFilter::absorb(const CallFilter& of_rank) {
+  for (std::size_t i = 0; i < only_.met.size(); ++i) only_.met[i] = only_.met[i] || of_rank.only_.met[i];
+  for (std::size_t i = 0; i < except_.met.size(); ++i) except_.met[i] = except_.met[i] || of_rank.except_.met[i];
+  names_.see(of_rank.names_);
+  ranks_.push_back(of_rank.rank_);
+}
 
 bool CallFilter::is_wanted(const std::string& name) {
   if (only_.patterns.empty() && except_.patterns.empty()) return true;
@@ -149,8 +235,15 @@ void CallFilter::add_unmet(const Patterns& patterns, std::vector<std::string>& s
   for (std::size_t i = 0; i < patterns.patterns.size(); ++i) {
     if (patterns.met[i]) continue;
     const std::string& pattern = patterns.patterns[i];
-    sentences.push_back(std::string(patterns.option) + ": no call matches " + quoted(pattern) + names_.hint(pattern) +
-                        ".");
+    const RankedPattern parts = ranks_.empty() ? RankedPattern{{}, pattern} : ranked_pattern(pattern);
+    const auto is_meant = [&](const std::string& rank) { return matches_rank(parts.rank, rank); };
+    if (!parts.rank.empty() && std::ranges::none_of(ranks_, is_meant)) {
+      sentences.push_back(std::string(patterns.option) + ": no rank matches " + quoted(parts.rank) + " of " +
+                          quoted(pattern) + "; the ranks are " + listed(ranks_) + ".");
+      continue;
+    }
+    sentences.push_back(std::string(patterns.option) + ": no call matches " + quoted(pattern) +
+                        names_.hint(parts.calls) + ".");
   }
 }
 

@@ -1,5 +1,5 @@
 // Which calls of a recording a run is about: the glob patterns of --only and --except, and what a pattern that meets no
-// call may have meant.
+// call may have meant. Where several ranks are checked, a pattern may begin with that of a rank and a colon.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,25 @@ namespace msrun {
 // ".backward", as the entries of dump.json do; both mean the call, which is always checked as a whole.
 bool matches_call(const std::string& pattern, const std::string& name);
 
+// "step*/rank3:Torch.matmul.*", taken apart at the first colon outside of brackets; without one it is for every rank.
+struct RankedPattern {
+  std::string rank;  // "step*/rank3"; empty: every one
+  std::string calls;
+};
+RankedPattern ranked_pattern(const std::string& pattern);
+
+// Whether a glob pattern means the rank "step0/rank3": "step0/rank3", "rank3", "step0" and "step*/rank[0-3]" do, as
+// many folders of its name, one below the other, as the pattern has.
+bool matches_rank(const std::string& pattern, const std::string& rank);
+
 // The APIs of a recording, "Torch.matmul", with what is needed to say which of them a mistyped pattern is near to.
 class CallNames {
  public:
   // Every call, in the order of the recording. More than a hundred thousand APIs are not remembered.
   void see(const std::string& name);
+
+  // Also those that another recording has.
+  void see(const CallNames& other);
 
   // Patterns that meet calls and look like this one, which meets none: "; the nearest in the recording:
   // 'Torch.matmul.*' (4 calls)". Without near ones it names APIs of the recording; empty if there is no call at all.
@@ -45,11 +59,18 @@ class CallFilter {
  public:
   // Without patterns in only, every call is wanted that no pattern in except means. Both must outlive the filter.
   CallFilter(const std::vector<std::string>& only, const std::vector<std::string>& except)
-      : only_{"--only", only, std::vector<bool>(only.size())},
-        except_{"--except", except, std::vector<bool>(except.size())} {}
+      : only_{"--only", only, std::vector<bool>(only.size()), {}},
+        except_{"--except", except, std::vector<bool>(except.size()), {}} {}
+  // That of one of several ranks. Patterns for others say nothing.
+  CallFilter(const std::vector<std::string>& only, const std::vector<std::string>& except, const std::string& rank);
 
   // To be called for every call of the recording.
   bool is_wanted(const std::string& name);
+  // Whether a call of the rank may be wanted: false where --except names all of them, or --only those of other ranks.
+  bool may_want_any() const;
+  // Takes over what the filter of a rank has seen, so that the sentences below are about all of them. Ranks whose
+  // recording was not read for may_want_any() are absorbed as well.
+  void absorb(const CallFilter& of_rank);
 
   // A sentence for each pattern that meant no call.
   std::vector<std::string> warnings() const;
@@ -61,7 +82,10 @@ class CallFilter {
     const char* option;
     const std::vector<std::string>& patterns;
     std::vector<bool> met;
+    // Of a rank: what each pattern says about its calls; empty for a pattern of other ranks.
+    std::vector<std::string> of_rank;
 
+    void keep_those_of(const std::string& rank);
     bool match(const std::string& name);
     bool any_unmet() const;
   };
@@ -71,6 +95,8 @@ class CallFilter {
   Patterns only_;
   Patterns except_;
   CallNames names_;
+  std::string rank_;
+  std::vector<std::string> ranks_;  // that were absorbed
 };
 
 }  // namespace msrun

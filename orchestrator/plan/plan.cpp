@@ -9,6 +9,7 @@
 #include "kernels/io/dump/dump_json.h"
 #include "orchestrator/plan/att_pair.h"
 #include "orchestrator/plan/plan_builder.h"
+#include "orchestrator/plan/read_recording.h"
 #include "runner/shared/region.h"
 
 namespace msrun {
@@ -27,39 +28,54 @@ const Dialect& require_dialect(const std::string& framework, const std::string& 
   throw UserError(path + ": Unsupported framework in api_info: " + bounded(sanitised(framework)));
 }
 
+RecordingContents contents_of(const DumpHeader& header, std::size_t calls) {
+  return {header.entries, header.left_out, calls, header.left_out_by_type, header.only_checksums};
+}
+
 }  // namespace
 
-Plan Plan::read(const std::string& path, const PlanOptions& options) {
+RecordingContents ReadRecording::contents() const { return contents_of(header, builder->calls()); }
+
+ReadRecording read_recording(const std::string& path, const PlanOptions& options, const std::string* rank) {
   const auto in_layout = [&](const Dialect& of_framework) -> const Dialect& {
     return dialect_in_layout(of_framework, options.layout);
   };
   const Dialect* dialect = &in_layout(*dialects().front());
   for (bool is_certain = false;; is_certain = true) {
-    PlanBuilder builder(path, options, *dialect);
+    auto builder = rank == nullptr ? std::make_unique<PlanBuilder>(path, options, *dialect)
+                                   : std::make_unique<PlanBuilder>(path, options, *dialect, *rank);
     DumpReader reader(path);
     if (options.keep_results) reader.keep_outputs();
     reader.choose_dialect([&](std::string_view framework) -> const DumpDialect& {
       const Dialect* told = find_dialect(framework);
-      if (told != nullptr && !is_certain) builder.use(in_layout(*told));
-      return builder.dialect().dump();
+      if (told != nullptr && !is_certain) builder->use(in_layout(*told));
+      return builder->dialect().dump();
     });
     DumpHeader header =
-        reader.read([&](std::string_view entry, DumpEntry&& content) { builder.add(entry, std::move(content)); });
+        reader.read([&](std::string_view entry, DumpEntry&& content) { builder->add(entry, std::move(content)); });
     if (!header.names_framework && !options.framework.empty()) header.framework = options.framework;
     dialect = &in_layout(require_dialect(header.framework, path));
     // The file may name its framework behind the calls only, or leave it to their values: then they are read again.
-    if (dialect != &builder.dialect()) continue;
-    const bool real_data = dialect->has_tensor_files(header);
-    builder.finish(real_data);
-    Plan plan = of(builder, real_data, path);
-    plan.see(header);
-    if (real_data) plan.tensor_folder_ = dialect->tensor_folder(path, header);
-    if (!header.names_framework && dialect != dialects().front()) {
-      plan.warnings_.push_back("JSON parsing error in framework field: " + path + " does not name its framework, " +
-                               std::string(dialect->spellings().front()) + " is assumed.");
+    if (dialect != &builder->dialect()) continue;
+    ReadRecording read{std::move(builder), std::move(header), dialect->has_tensor_files(header), {}, {}};
+    if (read.real_data) read.tensor_folder = dialect->tensor_folder(path, read.header);
+    read.warnings = read.builder->warnings();
+    if (!read.header.names_framework && dialect != dialects().front()) {
+      read.warnings.push_back("JSON parsing error in framework field: " + path + " does not name its framework, " +
+                              std::string(dialect->spellings().front()) + " is assumed.");
     }
-    return plan;
+    return read;
   }
+}
+
+Plan Plan::read(const std::string& path, const PlanOptions& options) {
+  ReadRecording read = read_recording(path, options, nullptr);
+  read.builder->finish(read.real_data);
+  Plan plan = of(*read.builder, read.real_data, path);
+  plan.contents_ = read.contents();
+  plan.tensor_folder_ = std::move(read.tensor_folder);
+  plan.warnings_ = std::move(read.warnings);
+  return plan;
 }
 
 Plan Plan::read_att(const std::string& forward, const std::string& backward, const PlanOptions& options) {
@@ -73,7 +89,7 @@ Plan Plan::read_att(const std::string& forward, const std::string& backward, con
   builder.finish(header.real_data);
 
   Plan plan = of(builder, header.real_data, forward);
-  plan.see(header);
+  plan.contents_ = contents_of(header, builder.calls());
   // The older tool recorded paths that are absolute, or begin at a directory beside its two files.
   std::filesystem::path folder = std::filesystem::path(forward).parent_path();
   if (folder.empty()) folder = ".";
@@ -86,20 +102,12 @@ Plan Plan::of(PlanBuilder& builder, bool real_data, const std::string& path) {
   Plan plan;
   plan.dialect_ = &builder.dialect();
   plan.real_data_ = real_data;
-  plan.contents_.calls = builder.calls();
   plan.repeated_ = builder.repeated();
   plan.unmet_patterns_ = builder.filter().warnings();
   if (builder.records().empty() && builder.calls() > 0) plan.refusal_ = builder.filter().refusal();
   plan.warnings_ = builder.warnings();
   plan.lay_out(builder.records(), builder.bytes(), path);
   return plan;
-}
-
-void Plan::see(const DumpHeader& header) {
-  contents_.entries = header.entries;
-  contents_.modules = header.left_out;
-  contents_.left_out_by_type = header.left_out_by_type;
-  contents_.only_checksums = header.only_checksums;
 }
 
 void Plan::lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path) {
@@ -115,9 +123,12 @@ void Plan::lay_out(const std::vector<PlanRecord>& records, const std::string& by
   fingerprint_ = fnv1a_start;
   for (std::uint32_t task = 0; task < records.size(); ++task) {
     for (const std::string_view part :
-         {view_.name(task), view_.call(task), view_.gradients(task), view_.skip_reason(task)}) {
+         {view_.title(task), view_.call(task), view_.gradients(task), view_.skip_reason(task)}) {
       fingerprint_ = spread_hash(part, fingerprint_);
     }
+  }
+  for (const PlannedRank& rank : ranks_) {
+    fingerprint_ = spread_hash(rank.calls.rank, fingerprint_) ^ rank.fingerprint;
   }
 }
 

@@ -1,5 +1,6 @@
-// The plan: what is to be checked, made in one pass over dump.json or the older tool's pair of files. Forward entries
-// are paired with their backward, filtered, costed, and laid out as one immutable blob that the runners share.
+// The plan: what is to be checked, made in one pass over dump.json, over those of several ranks, or the older tool's
+// pair of files. Forward entries are paired with their backward, filtered, costed, and laid out as one immutable blob
+// that the runners share.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -9,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "orchestrator/plan/rank_files.h"
 #include "runner/dialects/dialect.h"
+#include "runner/results/rank_calls.h"
 #include "runner/shared/plan_view.h"
 
 namespace msrun {
@@ -30,6 +33,7 @@ struct PlanOptions {
   std::string framework;
   bool forward_only = false;  // leave out the backward entries
   bool keep_results = false;  // the recorded outputs and gradients as well, for the recorded backend
+  AcrossRanks across_ranks = AcrossRanks::calls;
 };
 
 // What a recording holds, whatever is planned of it.
@@ -48,10 +52,27 @@ struct RepeatedCall {
   std::vector<std::string> left_out;
 };
 
+// One of several ranks that are checked in one run.
+struct PlannedRank {
+  std::string path;  // of its dump.json
+  RankCalls calls;
+  std::uint32_t own = 0;          // of these, how many are checked with this rank's data
+  std::uint64_t fingerprint = 0;  // of what is wanted of its recording
+  bool real_data = false;
+  TensorFolder tensor_folder;
+  RecordingContents contents;
+};
+
 class Plan {
  public:
   // Reads path. Throws UserError for a file that is no dump, or that of a framework without a dialect.
   static Plan read(const std::string& path, const PlanOptions& options);
+
+  // Reads the recordings of several ranks, which lie below folder. A call that several of them have (AcrossRanks) is
+  // one task, with the data of the first rank that has it; how often a rank has it does not matter but that each rank
+  // has as many tasks for it as calls. Real data is each rank's own. Throws UserError as read(), with a way around the
+  // rank, and for ranks of different frameworks.
+  static Plan read_ranks(const std::string& folder, const std::vector<RankFile>& files, const PlanOptions& options);
 
   // Reads forward_info and backward_info of the older tool (acc_check_pytorch.md 3.1); backward may be empty. Throws
   // UserError for files that are not such a pair.
@@ -60,16 +81,16 @@ class Plan {
   const PlanView& view() const { return view_; }
   std::size_t size() const { return view_.tasks.size(); }
   const Dialect& dialect() const { return *dialect_; }
-  // Tensors are in files.
+  // Of a plan of several; otherwise empty.
+  const std::vector<PlannedRank>& ranks() const { return ranks_; }
+  // Tensors are in files; of several ranks, those of one of them.
   bool real_data() const { return real_data_; }
-  // The folder that the names of these files are relative to; it need not exist.
-  const std::filesystem::path& tensor_folder() const { return tensor_folder_.path; }
-  // The folder that these files must lie in unless the user allows otherwise.
-  const std::filesystem::path& trusted_folder() const { return tensor_folder_.within; }
+  // Where these files are; of several ranks each says it.
+  const TensorFolder& tensor_folder() const { return tensor_folder_; }
   // Hash of all planned calls in order: the same dump and filter give the same value wherever the file lies.
   std::uint64_t fingerprint() const { return fingerprint_; }
   const RecordingContents& contents() const { return contents_; }
-  // What was dropped as duplicates, in the order of the dump.
+  // What was dropped as duplicates, in the order of the dump; each rank drops its own.
   const std::vector<RepeatedCall>& repeated() const { return repeated_; }
   // Patterns that meet no call, a sentence each; and if no call is left, why: one line. Empty without patterns.
   const std::vector<std::string>& unmet_patterns() const { return unmet_patterns_; }
@@ -83,8 +104,6 @@ class Plan {
  private:
   // Takes over what was built. path is that of the recording, for messages.
   static Plan of(PlanBuilder& builder, bool real_data, const std::string& path);
-  // Notes what the header tells of the recording.
-  void see(const DumpHeader& header);
   // Copies records and bytes into shared memory.
   void lay_out(const std::vector<PlanRecord>& records, const std::string& bytes, const std::string& path);
 
@@ -92,6 +111,7 @@ class Plan {
   PlanView view_;
   const Dialect* dialect_ = nullptr;
   bool real_data_ = false;
+  std::vector<PlannedRank> ranks_;
   TensorFolder tensor_folder_;
   std::uint64_t fingerprint_ = 0;
   RecordingContents contents_;

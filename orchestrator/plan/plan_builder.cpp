@@ -13,6 +13,23 @@
 
 namespace msrun {
 
+ApiCall planned_call(const PlanRecord& record, std::string_view bytes) {
+  ApiCall call = decode_call(bytes.substr(record.call_offset, record.call_size));
+  call.has_backward = record.grad_size > 0;
+  if (call.has_backward) {
+    std::string_view gradients = bytes.substr(record.grad_offset, record.grad_size);
+    call.grad_inputs = *decode_value(gradients).get<List>();
+  }
+  return call;
+}
+
+void estimate_cost(PlanRecord& record, std::string_view bytes) {
+  if (record.skip_size > 0) return;
+  const CostEstimate estimate = estimate_cost(planned_call(record, bytes));
+  record.cost = static_cast<float>(estimate.work);
+  record.memory = estimate.memory;
+}
+
 void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
   std::string_view base;
   const std::optional<Direction> direction = split_direction(entry, base);
@@ -27,16 +44,19 @@ void PlanBuilder::add(std::string_view entry, DumpEntry&& content) {
     add_lone_backward(base);
     Backward& backward = backward_[std::string(base)];
     if (options_.keep_results) backward.results = put_list(std::move(content.outputs));
-    backward.gradients = put_gradients(std::move(content));
+    put_gradients(std::move(content), backward);
   }
 }
 
-void PlanBuilder::finish(bool real_data) {
+void PlanBuilder::pair(bool real_data) {
   pair_backward();
   if (options_.filter_duplicates) drop_duplicates();
-  for (PlanRecord& record : records_) {
-    if (record.skip_size == 0) finish_record(record, real_data);
-  }
+  if (options_.stream_words) place_in_stream(real_data);
+}
+
+void PlanBuilder::finish(bool real_data) {
+  pair(real_data);
+  for (PlanRecord& record : records_) estimate_cost(record, bytes_);
 }
 
 std::vector<std::string> PlanBuilder::warnings() const {
@@ -65,9 +85,10 @@ PlanBuilder::Piece PlanBuilder::put_list(List&& list) {
   return put(encoded);
 }
 
-PlanBuilder::Piece PlanBuilder::put_gradients(DumpEntry&& content) {
+void PlanBuilder::put_gradients(DumpEntry&& content, Backward& backward) {
   if (!content.problem.empty()) content.grad_inputs = List{Unsupported{content.problem}};
-  return put_list(std::move(content.grad_inputs));
+  if (identifies_) backward.identity = identity_of(content.grad_inputs, statistics_);
+  backward.gradients = put_list(std::move(content.grad_inputs));
 }
 
 std::string PlanBuilder::shown_name(std::string_view base) const {
@@ -95,7 +116,12 @@ void PlanBuilder::add_lone_backward(std::string_view base) {
   PlanRecord record;
   record.lone_backward = true;
   set_reason(*reason, record);
-  put_record(name, record);
+  put_record(name, record, identity_of_refused(name, *reason, record));
+}
+
+CallIdentity PlanBuilder::identity_of_refused(const std::string& name, const std::string& reason,
+                                              const PlanRecord& record) const {
+  return identifies_ ? identity_of_skip(name, reason, record.skip_by_rule) : CallIdentity();
 }
 
 void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
@@ -118,22 +144,25 @@ void PlanBuilder::add_forward(std::string_view base, DumpEntry&& content) {
     record.recorded_name_size = piece.size;
   }
   if (reason.empty()) {
-    describe(name, std::move(content), record);
+    const CallIdentity identity = describe(name, std::move(content), record);
+    put_record(name, record, identity);
   } else {
     set_reason(reason, record);
+    put_record(name, record, identity_of_refused(name, reason, record));
   }
-  put_record(name, record);
 }
 
-void PlanBuilder::put_record(const std::string& name, PlanRecord record) {
+void PlanBuilder::put_record(const std::string& name, PlanRecord record, const CallIdentity& identity) {
   const auto [position, fresh] = index_.try_emplace(name, static_cast<std::uint32_t>(records_.size()));
   if (fresh) {
     const Piece piece = put(name);
     record.name_offset = piece.offset;
     record.name_size = piece.size;
     records_.push_back(record);
+    if (identifies_) identities_.push_back(identity);
     return;
   }
+  if (identifies_) identities_[position->second] = identity;
   // The last entry of a name wins, at the position of the first.
   PlanRecord& earlier = records_[position->second];
   const bool is_repeated = !earlier.lone_backward;
@@ -145,7 +174,7 @@ void PlanBuilder::put_record(const std::string& name, PlanRecord record) {
   if (first_duplicate_.empty()) first_duplicate_ = bounded(sanitised(name));
 }
 
-void PlanBuilder::describe(const std::string& name, DumpEntry&& content, PlanRecord& record) {
+CallIdentity PlanBuilder::describe(const std::string& name, DumpEntry&& content, PlanRecord& record) {
   ApiCall call;
   call.name = name;
   call.args = std::move(content.args);
@@ -154,10 +183,12 @@ void PlanBuilder::describe(const std::string& name, DumpEntry&& content, PlanRec
   const Piece piece = put(encode(call));
   record.call_offset = piece.offset;
   record.call_size = piece.size;
-  if (!options_.keep_results) return;
-  const Piece results = put_list(std::move(content.outputs));
-  record.output_offset = results.offset;
-  record.output_size = results.size;
+  if (options_.keep_results) {
+    const Piece results = put_list(std::move(content.outputs));
+    record.output_offset = results.offset;
+    record.output_size = results.size;
+  }
+  return identifies_ ? identity_of(call, statistics_) : CallIdentity();
 }
 
 void PlanBuilder::pair_backward() {
@@ -169,6 +200,7 @@ void PlanBuilder::pair_backward() {
     record.grad_size = backward.gradients.size;
     record.output_grad_offset = backward.results.offset;
     record.output_grad_size = backward.results.size;
+    if (identifies_) identities_[found->second] = combined(identities_[found->second], backward.identity);
   }
   backward_ = {};
   index_ = {};
@@ -176,16 +208,6 @@ void PlanBuilder::pair_backward() {
 
 std::string_view PlanBuilder::text(std::uint64_t offset, std::uint32_t size) const {
   return std::string_view(bytes_).substr(offset, size);
-}
-
-ApiCall PlanBuilder::call_of(const PlanRecord& record) const {
-  ApiCall call = decode_call(text(record.call_offset, record.call_size));
-  call.has_backward = record.grad_size > 0;
-  if (call.has_backward) {
-    std::string_view gradients = text(record.grad_offset, record.grad_size);
-    call.grad_inputs = *decode_value(gradients).get<List>();
-  }
-  return call;
 }
 
 void PlanBuilder::drop_duplicates() {
@@ -199,6 +221,7 @@ void PlanBuilder::drop_duplicates() {
     const PlanRecord record = records_[i];
     const std::uint32_t first = record.skip_size > 0 ? i : filter.first_equal(call_of(record), i);
     if (first == i) {
+      if (identifies_) identities_[kept] = identities_[i];
       records_[kept++] = record;
       continue;
     }
@@ -207,16 +230,16 @@ void PlanBuilder::drop_duplicates() {
     repeated_[place->second].left_out.emplace_back(names[i]);
   }
   records_.resize(kept);
+  if (identifies_) identities_.resize(kept);
 }
 
-void PlanBuilder::finish_record(PlanRecord& record, bool real_data) {
-  const ApiCall call = call_of(record);
-  const CostEstimate estimate = estimate_cost(call);
-  record.cost = static_cast<float>(estimate.work);
-  record.memory = estimate.memory;
-  if (!options_.stream_words) return;
-  record.stream_word = next_word_;
-  next_word_ += dialect_->stream_words(call, real_data);
+void PlanBuilder::place_in_stream(bool real_data) {
+  std::uint64_t next_word = 0;
+  for (PlanRecord& record : records_) {
+    if (record.skip_size > 0) continue;
+    record.stream_word = next_word;
+    next_word += dialect_->stream_words(call_of(record), real_data);
+  }
 }
 
 }  // namespace msrun

@@ -10,17 +10,31 @@
 #include "kernels/api/api_call.h"
 #include "kernels/io/dump/dump_entry.h"
 #include "orchestrator/plan/call_filter.h"
+#include "orchestrator/plan/call_identity.h"
 #include "orchestrator/plan/plan.h"
 #include "runner/dialects/dialect.h"
 #include "runner/shared/plan_view.h"
 
 namespace msrun {
 
+// The call of a record among those bytes.
+ApiCall planned_call(const PlanRecord& record, std::string_view bytes);
+// Fills in what the call of a record costs, unless it is not run.
+void estimate_cost(PlanRecord& record, std::string_view bytes);
+
 class PlanBuilder {
  public:
   // path is that of the recording, for messages. All references must outlive the builder.
   PlanBuilder(const std::string& path, const PlanOptions& options, const Dialect& dialect)
       : path_(path), options_(options), dialect_(&dialect), filter_(options.only, options.except) {}
+  // That of one of several ranks, whose calls have identities unless options.across_ranks is off.
+  PlanBuilder(const std::string& path, const PlanOptions& options, const Dialect& dialect, const std::string& rank)
+      : path_(path),
+        options_(options),
+        dialect_(&dialect),
+        filter_(options.only, options.except, rank),
+        identifies_(options.across_ranks != AcrossRanks::off),
+        statistics_(options.across_ranks == AcrossRanks::values ? Statistics::compared : Statistics::ignored) {}
 
   // To be called before any entry is added.
   void use(const Dialect& dialect) { dialect_ = &dialect; }
@@ -31,10 +45,14 @@ class PlanBuilder {
   void add(std::string_view entry, DumpEntry&& content);
 
   // Call once, when all entries are added: pairs forward and backward, drops repeated calls if that is asked for, and
-  // estimates what calls cost.
+  // gives the calls their places in the random stream.
+  void pair(bool real_data);
+  // pair(), and estimates what the calls cost.
   void finish(bool real_data);
 
   const std::vector<PlanRecord>& records() const { return records_; }
+  // Those of a rank's records, one each.
+  const std::vector<CallIdentity>& identities() const { return identities_; }
   const std::string& bytes() const { return bytes_; }
   // Forward entries, those that are not wanted included.
   std::size_t calls() const { return calls_; }
@@ -52,11 +70,12 @@ class PlanBuilder {
   struct Backward {
     Piece gradients;
     Piece results;
+    CallIdentity identity;  // of the gradients
   };
 
   Piece put(std::string_view text);
   Piece put_list(List&& list);
-  Piece put_gradients(DumpEntry&& content);
+  void put_gradients(DumpEntry&& content, Backward& backward);
   void add_forward(std::string_view base, DumpEntry&& content);
   // Plans a call of which so far the backward alone was read, if the dialect has a reason to refuse such a call.
   void add_lone_backward(std::string_view base);
@@ -64,14 +83,15 @@ class PlanBuilder {
   std::string shown_name(std::string_view base) const;
   void set_reason(const std::string& reason, PlanRecord& record);
   // In place of an earlier record of that name, or behind all others.
-  void put_record(const std::string& name, PlanRecord record);
+  void put_record(const std::string& name, PlanRecord record, const CallIdentity& identity);
   // Puts the call among the bytes.
-  void describe(const std::string& name, DumpEntry&& content, PlanRecord& record);
+  CallIdentity describe(const std::string& name, DumpEntry&& content, PlanRecord& record);
+  CallIdentity identity_of_refused(const std::string& name, const std::string& reason, const PlanRecord& record) const;
   void pair_backward();
   std::string_view text(std::uint64_t offset, std::uint32_t size) const;
-  ApiCall call_of(const PlanRecord& record) const;
+  ApiCall call_of(const PlanRecord& record) const { return planned_call(record, bytes_); }
   void drop_duplicates();
-  void finish_record(PlanRecord& record, bool real_data);
+  void place_in_stream(bool real_data);
 
   const std::string& path_;
   const PlanOptions& options_;
@@ -81,13 +101,15 @@ class PlanBuilder {
   std::unordered_map<std::string, std::uint32_t> index_;
   std::unordered_map<std::string, Backward> backward_;
   CallFilter filter_;
+  bool identifies_ = false;
+  Statistics statistics_ = Statistics::ignored;
+  std::vector<CallIdentity> identities_;
   std::size_t calls_ = 0;
   std::vector<RepeatedCall> repeated_;
   std::size_t unknown_directions_ = 0;
   std::string first_unknown_;
   std::size_t duplicates_ = 0;
   std::string first_duplicate_;
-  std::uint64_t next_word_ = 0;
 };
 
 }  // namespace msrun

@@ -21,7 +21,7 @@ constexpr std::size_t most_files = 5;
 constexpr int most_seen = 20000;
 
 // Files below the directory whose names begin so and end in .json, sorted; links to directories are not followed.
-std::vector<std::string> recordings_below(const std::string& directory, std::string_view beginning) {
+std::vector<std::string> files_below(const std::string& directory, std::string_view beginning) {
   std::vector<std::string> found;
   std::error_code error;
   int seen = 0;
@@ -42,7 +42,7 @@ std::vector<std::string> recordings_below(const std::string& directory, std::str
 void refuse_directory(const char* option, const std::string& path, std::string_view beginning) {
   std::error_code ignored;
   if (path.empty() || !fs::is_directory(path, ignored)) return;
-  const std::vector<std::string> files = recordings_below(path, beginning);
+  const std::vector<std::string> files = files_below(path, beginning);
   std::string text = std::string(option) + ": The " + sanitised(path) + " should be a file!";
   if (files.empty()) {
     throw UserError(text + " There is no " + std::string(beginning) + (beginning.ends_with(".json") ? "" : "*.json") +
@@ -56,23 +56,62 @@ void refuse_directory(const char* option, const std::string& path, std::string_v
   throw UserError(text + ".");
 }
 
-}  // namespace
-
-void check_input(const Options& options) {
-  refuse_directory("-api_info", options.api_info, "dump.json");
-  refuse_directory("-forward", options.forward, "forward_info");
-  refuse_directory("-backward", options.backward, "backward_info");
-  for (const std::string* path : {&options.api_info, &options.forward, &options.backward}) {
-    if (!path->empty()) check_input_file(*path, {".json"}, max_json_bytes);
+// What only a run over one recording can do.
+void require_one_recording(const Options& options, const RankFiles& found) {
+  const char* what = options.command == Command::run_overflow_check ? "run_overflow_check"
+                     : options.layout != ReportLayout::current      ? "--layout att"
+                                                                    : nullptr;
+  if (what == nullptr) return;
+  std::string text = std::string(what) + " takes one recording, and below " + sanitised(options.api_info) +
+                     " there are " + std::to_string(found.files.size()) + ": ";
+  for (std::size_t i = 0; i < std::min(most_files, found.files.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + sanitised(found.files[i].path);
   }
-  std::error_code ignored;
-  if (!options.real_data_path.empty() && !std::filesystem::is_directory(options.real_data_path, ignored)) {
-    throw UserError("-real_data_path: " + sanitised(options.real_data_path) + " is not a directory.");
-  }
+  if (found.files.size() > most_files) text += " and " + std::to_string(found.files.size() - most_files) + " more";
+  throw UserError(text + ".");
 }
 
-Plan read_plan(const Options& options, const PlanOptions& plan_options) {
-  return options.forward.empty() ? Plan::read(options.api_info, plan_options)
+Recordings recordings_below(const Options& options) {
+  const std::string folder = sanitised(options.api_info);
+  RankFiles found = find_rank_files(options.api_info);
+  if (found.files.empty()) throw UserError("-api_info: there is no dump.json in " + folder + " or below it.");
+  Recordings recordings;
+  recordings.notices = std::move(found.warnings);
+  if (found.files.size() == 1) {
+    recordings.dump = found.files.front().path;
+    recordings.notices.push_back("-api_info " + folder + ": the one dump.json there is checked, " +
+                                 sanitised(recordings.dump) + ".");
+    return recordings;
+  }
+  require_one_recording(options, found);
+  recordings.ranks = std::move(found.files);
+  return recordings;
+}
+
+}  // namespace
+
+Recordings find_recordings(const Options& options) {
+  refuse_directory("-forward", options.forward, "forward_info");
+  refuse_directory("-backward", options.backward, "backward_info");
+  Recordings recordings;
+  std::error_code ignored;
+  if (!options.api_info.empty() && fs::is_directory(options.api_info, ignored)) {
+    recordings = recordings_below(options);
+  } else {
+    recordings.dump = options.api_info;
+  }
+  for (const std::string& path : {recordings.dump, options.forward, options.backward}) {
+    if (!path.empty()) check_input_file(path, {".json"}, max_json_bytes);
+  }
+  if (!options.real_data_path.empty() && !fs::is_directory(options.real_data_path, ignored)) {
+    throw UserError("-real_data_path: " + sanitised(options.real_data_path) + " is not a directory.");
+  }
+  return recordings;
+}
+
+Plan read_plan(const Options& options, const Recordings& recordings, const PlanOptions& plan_options) {
+  if (!recordings.ranks.empty()) return Plan::read_ranks(options.api_info, recordings.ranks, plan_options);
+  return options.forward.empty() ? Plan::read(recordings.dump, plan_options)
                                  : Plan::read_att(options.forward, options.backward, plan_options);
 }
 
@@ -107,10 +146,14 @@ void require_recorded_results(const Options& options, const Plan& plan) {
   if (!options.forward.empty()) {
     throw UserError("--backend recorded: the files of the older recorder hold no results.");
   }
-  if (!plan.real_data()) {
-    throw UserError("--backend recorded: " + options.api_info +
+  const auto refuse = [](const std::string& path) {
+    throw UserError("--backend recorded: " + path +
                     " holds statistics, not tensors; record it with \"task\": \"tensor\".");
+  };
+  for (const PlannedRank& rank : plan.ranks()) {
+    if (!rank.real_data && rank.calls.size() > 0) refuse(sanitised(rank.path));
   }
+  if (!plan.real_data()) refuse(options.api_info);
 }
 
 void require_device_ids(const Options& options, const Plan& plan) {
@@ -136,14 +179,14 @@ bool holds_results(const Plan& plan) {
   return false;
 }
 
-std::filesystem::path data_root(const Options& options, const Plan& plan) {
-  return options.real_data_path.empty() ? plan.tensor_folder() : std::filesystem::path(options.real_data_path);
+std::filesystem::path data_root(const Options& options, const TensorFolder& recorded) {
+  return options.real_data_path.empty() ? recorded.path : std::filesystem::path(options.real_data_path);
 }
 
-std::vector<fs::path> data_folders(const Options& options, const Plan& plan) {
+std::vector<fs::path> data_folders(const Options& options, const TensorFolder& recorded) {
   if (options.allow_outside_data) return {};
-  const fs::path root = data_root(options, plan);
-  std::vector<fs::path> folders{options.real_data_path.empty() ? plan.trusted_folder() : root};
+  const fs::path root = data_root(options, recorded);
+  std::vector<fs::path> folders{options.real_data_path.empty() ? recorded.within : root};
   if (!options.forward.empty())
     folders.insert(folders.end(), {root / "forward_real_data", root / "backward_real_data"});
   for (fs::path& folder : folders) {
@@ -155,12 +198,19 @@ std::vector<fs::path> data_folders(const Options& options, const Plan& plan) {
 }
 
 void warn_if_data_is_missing(const Options& options, const Plan& plan) {
-  if (!plan.real_data()) return;
-  const std::filesystem::path root = data_root(options, plan);
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(root, ignored)) {
-    spdlog::warn("{} has its tensors in files, but there is no directory {}: calls that need them are SKIP.",
-                 options.forward.empty() ? options.api_info : options.forward, root.string());
+  const auto is_missing = [&](const std::string& path, const TensorFolder& recorded) {
+    const std::filesystem::path root = data_root(options, recorded);
+    std::error_code ignored;
+    if (std::filesystem::is_directory(root, ignored)) return false;
+    spdlog::warn("{} has its tensors in files, but there is no directory {}: calls that need them are SKIP.", path,
+                 root.string());
+    return true;
+  };
+  for (const PlannedRank& rank : plan.ranks()) {
+    if (rank.real_data && is_missing(rank.path, rank.tensor_folder)) return;
+  }
+  if (plan.ranks().empty() && plan.real_data()) {
+    is_missing(options.forward.empty() ? options.api_info : options.forward, plan.tensor_folder());
   }
 }
 

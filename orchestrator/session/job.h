@@ -9,6 +9,7 @@
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/output/results.h"
 #include "orchestrator/plan/plan.h"
+#include "orchestrator/session/input.h"
 #include "orchestrator/supervise/supervisor.h"
 #include "orchestrator/view/progress_view.h"
 #include "runner/device/backends/backends.h"
@@ -21,6 +22,7 @@ struct SessionState {
   Console& console;
   ProgressView& stdout_view;
   ChosenBackend backend;
+  Recordings recordings;
   Plan plan;
   std::vector<bool> share = {};  // by call, whether this process checks it; empty: all, or what leases it gets
   double started = 0;            // steady seconds

@@ -44,8 +44,15 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.check.materialise.seed = options.seed.value_or(session.plan.dialect().usual_seed());
   supervision.check.repeat = options.repeat;
   if (session.plan.real_data()) {
-    supervision.check.materialise.data_root = data_root(options, session.plan);
-    supervision.check.materialise.data_folders = data_folders(options, session.plan);
+    supervision.check.materialise.data_root = data_root(options, session.plan.tensor_folder());
+    supervision.check.materialise.data_folders = data_folders(options, session.plan.tensor_folder());
+  }
+  for (const PlannedRank& rank : session.plan.ranks()) {
+    RankPlace& place = supervision.ranks.emplace_back();
+    place.error_data = rank.calls.rank;
+    if (!rank.real_data) continue;
+    place.data_root = data_root(options, rank.tensor_folder);
+    place.data_folders = data_folders(options, rank.tensor_folder);
   }
   supervision.share = session.share;
   supervision.stream = options.seed_mode == SeedMode::stream;

@@ -129,10 +129,19 @@ void PreCheckJob::choose_files(const SessionState& session) {
 // Files and folders of a fresh run under the first time stamp that no other run has taken.
 void PreCheckJob::begin(const SessionState& session, const CsvStyle& style) {
   files_ = form_->fresh_files(session.options, [&](const RunFiles& files) {
+    if (has_rank_files(session.plan, files)) return false;
     if (!open_error_data(session, files)) return false;
     journal_ = begin_journal(session, files.journal, style, new_journal_);
     if (!journal_) new_error_data_.remove();
     return journal_.has_value();
+  });
+}
+
+// Whether a rank has files of that stamp.
+bool PreCheckJob::has_rank_files(const Plan& plan, const RunFiles& files) {
+  return std::ranges::any_of(plan.ranks(), [&](const PlannedRank& rank) {
+    const RunFiles of_rank = rank_files(files.directory, rank.calls.rank, files.stamp);
+    return exists(of_rank.result) || exists(of_rank.details);
   });
 }
 
@@ -173,6 +182,10 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
     begin(session, style);
   }
   results_.emplace(session.plan.size(), options.devices, files_, style, *journal_, *view_);
+  RankList ranks;
+  for (const PlannedRank& rank : session.plan.ranks()) ranks.push_back(&rank.calls);
+  for (const RankCalls* rank : ranks) ranks_.push_back(rank->rank);
+  results_->in_ranks(std::move(ranks));
   if (options.durability == Durability::power) results_->sync_within(power_sync_delay);
   const auto calls = static_cast<std::uint32_t>(session.plan.size());
   if (options.same_on_all) results_->join(WorkItems(calls, static_cast<std::uint32_t>(options.devices.size())));
@@ -229,7 +242,7 @@ void PreCheckJob::put_suspects_last(const Plan& plan, SupervisorOptions& supervi
   if (!supervision.last_and_alone.empty()) {
     spdlog::warn(
         "{} calls were in flight when a run died, twice or more; they are run last and alone. The first is {}.",
-        supervision.last_and_alone.size(), plan.view().name(supervision.last_and_alone.front()));
+        supervision.last_and_alone.size(), plan.view().title(supervision.last_and_alone.front()));
   }
 }
 
@@ -258,12 +271,31 @@ void PreCheckJob::finish() {
   }
 }
 
+// Where the results are, before or after the run.
+void PreCheckJob::log_places(const char* what_of_result, const char* what_of_details) const {
+  if (ranks_.empty()) {
+    spdlog::info("{} {}", what_of_result, files_.result);
+    spdlog::info("{} {}", what_of_details, files_.details);
+    return;
+  }
+  const RunFiles of_first = rank_files(files_.directory, ranks_.front(), files_.stamp);
+  const std::string others =
+      ranks_.size() == 1 ? "" : ", and so for each of the " + std::to_string(ranks_.size()) + " ranks";
+  spdlog::info("{} {}{}", what_of_result, of_first.result, others);
+  spdlog::info("{} {}{}", what_of_details, of_first.details, others);
+}
+
 void PreCheckJob::announce(RunStarted& event) const {
-  spdlog::info("acc_check task result will be saved in {}", files_.result);
-  spdlog::info("acc_check task details will be saved in {}", files_.details);
+  log_places("acc_check task result will be saved in", "acc_check task details will be saved in");
   if (error_data_) spdlog::info("acc_check task error_data will be saved in {}", error_data_->path());
-  event.result_path = files_.result;
-  event.details_path = files_.details;
+  if (ranks_.empty()) {
+    event.result_path = files_.result;
+    event.details_path = files_.details;
+  }
+  for (const std::string& rank : ranks_) {
+    const RunFiles files = rank_files(files_.directory, rank, files_.stamp);
+    event.ranks.push_back({rank, files.result, files.details});
+  }
   event.journal_path = files_.journal;
 }
 
@@ -288,7 +320,8 @@ bool PreCheckJob::fails(FailOn level) const {
 }
 
 std::string PreCheckJob::resume_command(const SessionState& session) const {
-  return can_resume(files_) ? msrun::resume_command(session.options, files_.result) : "";
+  const std::string& file = ranks_.empty() ? files_.result : files_.journal;
+  return can_resume(files_) ? msrun::resume_command(session.options, file) : "";
 }
 
 // What was checked here is not the whole.
@@ -304,9 +337,11 @@ void PreCheckJob::say_part(const SessionState& session, bool complete) const {
 
 void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& end) {
   if (!end.failure.empty()) return;
+  for (const std::string& name : results_->kept_of_ranks()) {
+    spdlog::warn("{} has rows of calls that the journal does not have, and is kept.", name);
+  }
   if (end.complete()) {
-    spdlog::info("acc_check task result csv is saved in {}", files_.result);
-    spdlog::info("acc_check task details csv is saved in {}", files_.details);
+    log_places("acc_check task result csv is saved in", "acc_check task details csv is saved in");
     if (report_written_) spdlog::info("acc_check task report is saved in {}", files_.report);
     const bool has_calls = results_->done() > 0 || part_label(session.options).empty();
     if (form_->last_line() == nullptr && has_calls) say_success(results_->summary().counts());
@@ -314,11 +349,31 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   log_times(session, *results_);
   const std::optional<std::string> tables = form_->tables(*results_, session.console.paint());
   if (session.options.summary.value_or(tables || isatty(STDOUT_FILENO) != 0)) {
-    const SummaryStyle style{session.console.paint(), session.options.compat_msprobe};
-    session.console.print(tables ? *tables : results_->summary().text(reproduce_command(session.options), style));
+    session.console.print(tables ? *tables : summary_text(session));
   }
   say_part(session, end.complete());
   if (end.complete() && form_->last_line() != nullptr) spdlog::info("{}", form_->last_line());
+}
+
+std::string PreCheckJob::summary_text(const SessionState& session) const {
+  SummaryStyle style;
+  style.paint = session.console.paint();
+  style.documented_first = session.options.compat_msprobe;
+  const std::vector<PlannedRank>& ranks = session.plan.ranks();
+  if (ranks.empty()) return results_->summary().text(reproduce_command(session.options), style);
+  const std::vector<RankCounts> counts = results_->counts_by_rank();
+  std::uint64_t represented = 0;
+  for (const RankCounts& rank : counts) represented += rank.counts.total() + rank.counts.skip;
+  style.stand_for =
+      ", which stand for " + std::to_string(represented) + " calls of " + std::to_string(ranks.size()) + " ranks";
+  style.calls_of = [&](std::uint32_t task) {
+    std::vector<std::string> having;
+    for (const PlannedRank& rank : ranks) {
+      if (rank.calls.has(task)) having.push_back(rank.calls.rank);
+    }
+    return having.size() < 2 ? "" : "A call of " + std::to_string(having.size()) + " ranks: " + some_ranks(having);
+  };
+  return results_->summary().text(reproduce_command(session.options), style) + rank_table(counts, style.paint);
 }
 
 void PreCheckJob::print_incomplete(const SessionState& session) const {

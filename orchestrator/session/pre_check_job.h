@@ -37,9 +37,12 @@ class PreCheckJob final : public Job {
  private:
   void begin(const SessionState& session, const CsvStyle& style);
   void say_part(const SessionState& session, bool complete) const;
+  static bool has_rank_files(const Plan& plan, const RunFiles& files);
   bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
+  void log_places(const char* what_of_result, const char* what_of_details) const;
+  std::string summary_text(const SessionState& session) const;
   void put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const;
 
   Config config_;
@@ -56,6 +59,7 @@ class PreCheckJob final : public Job {
   bool is_imported_ = false;        // that run is known from its CSVs alone
   std::optional<journal::Writer> journal_;
   std::optional<ResultStore> results_;
+  std::vector<std::string> ranks_;  // names; empty: one recording
   bool resumed_ = false;
   std::size_t calls_ = 0;
   bool report_wanted_ = false;

@@ -23,6 +23,7 @@
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/limits.h"
+#include "orchestrator/view/rank_table.h"
 #include "runner/results/journal_records.h"
 
 namespace msrun {
@@ -62,6 +63,23 @@ std::string shard_text(const Options& options) {
   return options.shard ? std::to_string(options.shard->number) + "/" + std::to_string(options.shard->of) : "all";
 }
 
+std::string_view across_ranks_text(AcrossRanks mode) {
+  return mode == AcrossRanks::off ? "off" : mode == AcrossRanks::values ? "values" : "calls";
+}
+
+// Each rank with what is wanted of its recording.
+json recordings(const Plan& plan) {
+  json list = json::array();
+  for (const PlannedRank& rank : plan.ranks()) {
+    list.push_back({{"rank", rank.calls.rank},
+                    {"api_info", rank.path},
+                    {"dump", hexadecimal(rank.fingerprint)},
+                    {"calls", rank.calls.size()},
+                    {"checked", rank.own}});
+  }
+  return list;
+}
+
 // What must be equal for a journal to be continued: the dump and everything that changes a result.
 json fingerprint(const SessionState& session) {
   const Options& options = session.options;
@@ -80,6 +98,7 @@ json fingerprint(const SessionState& session) {
              {"repeat", options.repeat},
              {"same_on_all", options.same_on_all ? options.devices : std::vector<int>()},
              {"shard", shard_text(options)}};
+  if (!session.plan.ranks().empty()) print["across_ranks"] = across_ranks_text(options.across_ranks);
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
   }
@@ -113,6 +132,7 @@ std::string journal_metadata(const SessionState& session, const CsvStyle& style,
   std::error_code ignored;
   metadata["working_directory"] = std::filesystem::current_path(ignored).string();
   if (kept > 0) metadata["kept"] = kept;
+  if (!session.plan.ranks().empty()) metadata["recordings"] = recordings(session.plan);
   if (options.filter_api) metadata["represented"] = repeated_calls(session.plan);
   // A path may hold bytes that are not UTF-8.
   return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -139,6 +159,29 @@ std::string selection_differences(const json& metadata, const Options& options) 
     differences += (differences.empty() ? " (" : "; ") + flag + ": " + then + " then, " + now + " now";
   }
   return differences.empty() ? "" : differences + ")";
+}
+
+// The ranks whose calls differ: " (step0/rank3 is another one, step0/rank9 was not there)".
+std::string rank_differences(const json& metadata, const Plan& plan) {
+  std::map<std::string, json> then;
+  const json recorded = metadata.value("recordings", json::array());
+  for (const json& rank : recorded) {
+    if (rank.is_object()) then[rank.value("rank", "")] = rank.value("dump", json());
+  }
+  std::vector<std::string> changed;
+  for (const PlannedRank& rank : plan.ranks()) {
+    const auto found = then.find(rank.calls.rank);
+    if (found == then.end()) {
+      changed.push_back(rank.calls.rank + " was not there");
+    } else {
+      if (found->second != hexadecimal(rank.fingerprint)) changed.push_back(rank.calls.rank + " is another one");
+      then.erase(found);
+    }
+  }
+  if (!plan.ranks().empty()) {
+    for (const auto& [rank, dump] : then) changed.push_back(sanitised(rank) + " is no longer there");
+  }
+  return changed.empty() || then.size() == recorded.size() ? "" : " (" + some_ranks(changed) + ")";
 }
 
 // Settings of a backend concern those who go on with it.
@@ -168,9 +211,10 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
     const json earlier = begun.value(key, json());
     if (earlier == value || is_setting_of_other(recorded, session.backend, key)) continue;
     differences += differences.empty() ? "" : ", ";
-    differences += key == "dump" ? "the dump, or what --only, --except, -f and -config leave of it" +
-                                       selection_differences(recorded, session.options)
-                                 : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
+    differences += key == "dump"
+                       ? "the dump, or what --only, --except, -f and -config leave of it" +
+                             rank_differences(recorded, session.plan) + selection_differences(recorded, session.options)
+                       : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
   }
   if (!differences.empty()) {
     throw UserError("-csv_path: the run in " + journal +
@@ -228,7 +272,7 @@ class WholeRecording {
     PlanOptions options;
     options.layout = session.options.layout;
     options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
-    const Plan whole = read_plan(session.options, options);
+    const Plan whole = read_plan(session.options, session.recordings, options);
     std::uint32_t before = 0;
     for (std::uint32_t task = 0; task < whole.size(); ++task) {
       const std::string_view name = whole.view().name(task);
@@ -342,6 +386,10 @@ SortedRows sort_rows(const SessionState& session, const RunFiles& files, std::ve
 
 // The files of a tool that keeps no journal: what its result file holds is finished.
 EarlierRun import_run(const SessionState& session, const RunFiles& files, const CsvStyle& style, NewFile& new_file) {
+  if (!session.plan.ranks().empty()) {
+    throw UserError("-csv_path: there is no journal beside " + files.result +
+                    ", from which alone a run over several ranks can be continued.");
+  }
   if (!style.dialect->is_in_its_files()) {
     throw UserError("-csv_path: there is no journal beside " + files.result +
                     ", from which alone a run of this layout can be continued.");
@@ -425,11 +473,24 @@ std::string run_key(const SessionState& session) {
   return hexadecimal(fnv1a(print.dump(), fnv1a_start));
 }
 
+bool is_of_run(const std::string& metadata, const SessionState& session) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  if (!recorded.is_object() || !recorded.contains("fingerprint")) return false;
+  json there = recorded["fingerprint"];
+  json here = fingerprint(session);
+  if (!there.is_object()) return false;
+  there.erase("shard");
+  here.erase("shard");
+  return there == here;
+}
+
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
                                              const CsvStyle& style, NewFile& new_file, std::size_t kept) {
   try {
     journal::Writer journal = journal::Writer::create(path, journal_metadata(session, style, kept));
     new_file.created(path);
+    for (const PlannedRank& rank : session.plan.ranks()) journal.append(encode(rank.calls));
+    if (!session.plan.ranks().empty()) journal.flush();
     return journal;
   } catch (const journal::WriteError& error) {
     if (error.code() == EEXIST) return std::nullopt;

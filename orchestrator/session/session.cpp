@@ -98,6 +98,18 @@ void log_repeated(const Plan& plan) {
                text);
 }
 
+// How many calls of how many ranks are how much work.
+void log_ranks(const Plan& plan) {
+  std::uint64_t calls = 0;
+  std::uint32_t most = 0;
+  for (const PlannedRank& rank : plan.ranks()) {
+    calls += rank.calls.size();
+    most = std::max(most, static_cast<std::uint32_t>(rank.calls.size()));
+  }
+  spdlog::info("{} calls of {}, at most {} of one: {} are checked, each once for all ranks that have it.", calls,
+               plan.ranks().size() == 1 ? "1 rank" : std::to_string(plan.ranks().size()) + " ranks", most, plan.size());
+}
+
 }  // namespace
 
 std::size_t shared_calls(const SessionState& session) {
@@ -113,7 +125,7 @@ Session::Session(const Options& options, Job& job)
                Paint(wants_colour(options.colour, is_json(options) ? STDERR_FILENO : STDOUT_FILENO)),
                [this] { return out_.is_behind(); }),
       stdout_view_(is_json(options) ? make_json_view(out_) : make_stdout_view(console_)),
-      state_{options, console_, *stdout_view_, {}, {}, {}, steady_seconds()} {}
+      state_{options, console_, *stdout_view_, {}, {}, {}, {}, steady_seconds()} {}
 
 int Session::run() {
   const Options& options = state_.options;
@@ -138,21 +150,24 @@ int Session::run() {
 
 void Session::make_plan() {
   const Options& options = state_.options;
-  check_input(options);
+  state_.recordings = find_recordings(options);
+  for (const std::string& notice : state_.recordings.notices) spdlog::info("{}", notice);
   PlanOptions plan_options;
   plan_options.only = options.only;
   plan_options.except = options.except;
   plan_options.framework = options.framework;
   plan_options.keep_results = state_.backend.row->needs_results;
   plan_options.stream_words = options.seed_mode == SeedMode::stream;
+  plan_options.across_ranks = options.across_ranks;
   job_.select(options, plan_options);
   const double start = steady_seconds();
   if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");
-  state_.plan = read_plan(options, plan_options);
+  state_.plan = read_plan(options, state_.recordings, plan_options);
   complete_backend();
   prefer_recorded(plan_options);
   state_.plan_seconds = steady_seconds() - start;
   if (plan_options.filter_duplicates) log_repeated(state_.plan);
+  if (!state_.plan.ranks().empty()) log_ranks(state_.plan);
   for (const std::string& warning : state_.plan.warnings()) spdlog::warn("{}", warning);
   require_device_ids(options, state_.plan);
   require_calls(options, state_.plan);
@@ -187,7 +202,9 @@ void Session::prefer_recorded(PlanOptions& plan_options) {
   const Options& options = state_.options;
   if (options.backend != "auto" || state_.backend.row->is_real) return;
   // The files of the older recorder hold no results.
+  const auto lacks_data = [](const PlannedRank& rank) { return !rank.real_data && rank.calls.size() > 0; };
   if (!state_.plan.real_data() || !options.forward.empty()) return;
+  if (std::ranges::any_of(state_.plan.ranks(), lacks_data)) return;
   BackendRequest request = backend_request(options);
   request.holds_results = true;
   request.no_accelerator = true;
@@ -195,7 +212,7 @@ void Session::prefer_recorded(PlanOptions& plan_options) {
   if (!backend.row->needs_results) return;
   PlanOptions with_results = plan_options;
   with_results.keep_results = true;
-  Plan plan = read_plan(options, with_results);
+  Plan plan = read_plan(options, state_.recordings, with_results);
   if (!holds_results(plan)) return;
   plan_options.keep_results = true;
   state_.plan = std::move(plan);
@@ -252,9 +269,14 @@ RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
   const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
   while (std::optional<std::vector<bool>> share = stealing.next()) {
     supervision.share = *std::move(share);
-    supervision.last_and_alone.clear();
-    std::ranges::copy_if(last_and_alone, std::back_inserter(supervision.last_and_alone),
-                         [&](std::uint32_t task) { return supervision.share[task] && !results.is_done(task); });
+    supervision.last_and_alone = last_and_alone;
+    std::ranges::copy(stealing.suspects(), std::back_inserter(supervision.last_and_alone));
+    std::ranges::sort(supervision.last_and_alone);
+    const auto repeated = std::ranges::unique(supervision.last_and_alone);
+    supervision.last_and_alone.erase(repeated.begin(), repeated.end());
+    std::erase_if(supervision.last_and_alone, [&](std::uint32_t task) {
+      return task >= supervision.share.size() || !supervision.share[task] || results.is_done(task);
+    });
     bool interrupted = false;
     const RunEnd end = supervise_share(results, supervision, interrupted);
     if (end == RunEnd::complete) {
@@ -309,6 +331,7 @@ RunFinished Session::finished_event(const ResultStore& results, bool complete, i
   event.total = complete && state_.options.steal ? results.done() : shared_calls(state_);
   event.counts = results.summary().counts();
   event.blamed_devices = results.summary().blamed_devices();
+  event.ranks = results.counts_by_rank();
   event.costs.plan_seconds = state_.plan_seconds;
   event.costs.phases = results.times();
   event.costs.journal_time = results.journal_time();

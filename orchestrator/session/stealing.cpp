@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <system_error>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
+#include "journal/error.h"
+#include "journal/file.h"
+#include "journal/reader.h"
 #include "journal/run_files.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
@@ -15,6 +20,8 @@
 #include "orchestrator/plan/dealing.h"
 #include "orchestrator/session/run_journal.h"
 #include "orchestrator/supervise/signals.h"
+#include "runner/results/attempts.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun {
 namespace {
@@ -63,6 +70,7 @@ std::optional<std::vector<bool>> Stealing::next() {
       renewed_ = steady_seconds();
       waits_ = false;
       if (!look.taken->from.empty()) {
+        find_suspects();
         spdlog::warn("Lease {} is taken over from {}, which was silent for {} s.", lease_, look.taken->from,
                      session_.options.lease_timeout);
       }
@@ -74,6 +82,28 @@ std::optional<std::vector<bool>> Stealing::next() {
     interrupted_ = !wait(folder_.look_interval());
   }
   return std::nullopt;
+}
+
+// Each node knows from its own journal only what it died of itself.
+void Stealing::find_suspects() {
+  AttemptHistory history;
+  std::error_code error;
+  const std::filesystem::path results = std::filesystem::path(path_).parent_path();
+  for (std::filesystem::directory_iterator file(results, error), end; !error && file != end; file.increment(error)) {
+    if (file->path().extension() != ".journal") continue;
+    try {
+      const std::unique_ptr<journal::Source> source = journal::open_source(file->path());
+      if (!is_of_run(journal::read_header(*source).metadata, session_)) continue;
+      history.see({AttemptNote::Event::start, {}});
+      RecordHandlers handlers;
+      handlers.attempt = [&](const AttemptNote& note) { history.see(note); };
+      handlers.unreadable = [](const std::string&) {};
+      read_records(*source, handlers);
+    } catch (const journal::Error&) {
+      // One that was just begun, or is not ours.
+    }
+  }
+  suspects_ = history.suspects(2);
 }
 
 void Stealing::log_wait(const LeaseFolder::Look& look) {

@@ -21,6 +21,8 @@ class Stealing {
   // or after a signal.
   std::optional<std::vector<bool>> next();
   bool interrupted() const { return interrupted_; }
+  // Calls that were in flight on several nodes when these fell silent, and may have taken down their hosts.
+  const std::vector<std::uint32_t>& suspects() const { return suspects_; }
   // To be asked ten times a second while the calls are checked: gives signs of life, and says whether the lease is
   // still held.
   bool may_go_on();
@@ -33,6 +35,7 @@ class Stealing {
   std::string text() const;
 
  private:
+  void find_suspects();
   void log_wait(const LeaseFolder::Look& look);
   bool wait(double seconds);
 
@@ -41,6 +44,7 @@ class Stealing {
   LeaseFolder folder_;
   std::string path_;
   std::vector<std::uint32_t> dealt_;  // by call, the lease that it belongs to
+  std::vector<std::uint32_t> suspects_;
   std::uint32_t lease_ = 0;
   std::uint32_t taken_ = 0;
   double renewed_ = 0;  // steady seconds

@@ -33,7 +33,7 @@ DeathNote death_note(const RunnerProcess& process, const WorkItems& items, const
 ApiResult result_of_death(const PlanView& plan, const DeathNote& note, const DeathNote::Call& call,
                           std::uint32_t attempts) {
   ApiResult result =
-      skip_result(call.task, std::string(plan.name(call.task)),
+      skip_result(call.task, std::string(plan.title(call.task)),
                   "The runner of device " + std::to_string(note.device) +
                       " died while running this API: " + note.reason + ", attempt " + std::to_string(attempts) + ".",
                   Outcome::failed_to_run);

@@ -223,6 +223,7 @@ void Supervisor::run_as_child(const Runner& runner) {
   setup.notify = runner.process.results_descriptor();
   setup.lifeline = lifeline_.read.get();
   setup.check = options_.check;
+  setup.ranks = options_.ranks;
   setup.stream = options_.stream;
   setup.core_dumps = options_.core_dumps;
   setup.make_device = options_.make_device;
@@ -321,7 +322,7 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
   note.given_up = runner.given_up;
   for (std::size_t i = 0; i < in_flight.size(); ++i) {
     DeathNote::Call& call = note.calls[i];
-    event.calls.emplace_back(plan_.view().name(call.task));
+    event.calls.emplace_back(plan_.view().title(call.task));
     call.again = runner.lane->retries.died(in_flight[i], call.blamed);
     if (call.again) continue;
     record_death(in_flight[i], runner, note, call);
@@ -452,7 +453,7 @@ void Supervisor::record_planned_skips() {
     const PlanRecord& record = plan_.view().tasks[task];
     if (!is_shared(options_.share, task) || results_.is_done(task) || record.skip_size == 0) continue;
     ApiResult result =
-        skip_result(task, std::string(plan_.view().name(task)), std::string(plan_.view().skip_reason(task)),
+        skip_result(task, std::string(plan_.view().title(task)), std::string(plan_.view().skip_reason(task)),
                     record.skip_by_rule ? Outcome::skipped_by_rule : Outcome::not_checkable);
     options_.check.dialect->complete_skip(result, !record.lone_backward, record.grad_size > 0);
     results_.add(result);

@@ -34,6 +34,7 @@ struct SupervisorOptions {
   std::uint32_t processors = 1;
   bool core_dumps = false;  // of runners that crash
   CheckOptions check;
+  std::vector<RankPlace> ranks;  // of a plan of several
   bool stream = false;
   // By call, whether it is this run's to check; empty: all are.
   std::vector<bool> share;

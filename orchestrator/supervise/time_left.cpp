@@ -83,7 +83,7 @@ DeviceActivity activity_of(const RunnerProcess& runner, const PlanView& plan, co
   if (!runner.running()) return device;
   for (const RunnerProcess::Activity& activity : runner.activities()) {
     if (activity.since > 0)
-      device.calls.push_back({std::string(plan.name(items.task(activity.task))), now - activity.since});
+      device.calls.push_back({std::string(plan.title(items.task(activity.task))), now - activity.since});
   }
   return device;
 }

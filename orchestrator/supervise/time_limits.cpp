@@ -33,7 +33,7 @@ std::vector<std::uint32_t> TimeLimits::exceeded(const RunnerClock& clock, int de
     } else if (call.seconds > limit / 2 && std::find(warned_.begin(), warned_.end(), call.task) == warned_.end()) {
       warned_.push_back(call.task);
       spdlog::warn("{} has been running for {:.0f} s on device {}; it is ended after {:.0f} s (--task-timeout).",
-                   plan_.name(items_.task(call.task)), call.seconds, device, limit);
+                   plan_.title(items_.task(call.task)), call.seconds, device, limit);
     }
   }
   return tasks;

@@ -19,6 +19,7 @@
 #include "orchestrator/view/status_line.h"
 #include "orchestrator/view/trust_json.h"
 #include "runner/results/api_name.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -70,7 +71,7 @@ class HumanView : public ProgressView {
   // One fault can hit every call of an API: those beyond the first few are counted, and in the result file.
   void name(const std::string& what, const ApiResult& result, const std::string& reason) {
     constexpr std::uint64_t most = 3;
-    const std::string api(api_of(result.name));
+    const std::string api(api_of(without_rank(result.name)));
     const std::uint64_t count = ++named_[api];
     if (count > most) return;
     spdlog::warn("{} {}: {}{}", what, result.name, reason,
@@ -133,6 +134,11 @@ class JsonView : public ProgressView {
     line["threads"] = event.threads;
     line["total"] = event.total;
     line["resumed"] = event.resumed;
+    line["ranks"] = nullptr;
+    for (const RunStarted::RankFiles& rank : event.ranks) {
+      line["ranks"].push_back(
+          {{"rank", rank.rank}, {"result_csv", rank.result_path}, {"details_csv", rank.details_path}});
+    }
     print(line);
   }
 
@@ -205,6 +211,12 @@ class JsonView : public ProgressView {
     line["blamed_devices"] = Json::array();
     for (const auto& [device, calls] : event.blamed_devices) {
       line["blamed_devices"].push_back({{"device", device}, {"calls", calls}});
+    }
+    line["ranks"] = nullptr;
+    for (const RankCounts& rank : event.ranks) {
+      Json entry{{"rank", rank.rank}, {"calls", rank.calls}};
+      add_counts(entry, rank.counts);
+      line["ranks"].push_back(std::move(entry));
     }
     line["overflow"] = nullptr;
     if (event.overflow) {

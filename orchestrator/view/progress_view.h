@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "orchestrator/view/console.h"
+#include "orchestrator/view/rank_table.h"
 #include "runner/results/counts.h"
 #include "runner/results/result.h"
 
@@ -52,7 +53,13 @@ struct RunStarted {
   int threads = 0;
   std::uint64_t total = 0;
   std::uint64_t resumed = 0;
-  bool overflow_check = false;  // whose report names every call by itself
+  struct RankFiles {
+    std::string rank;
+    std::string result_path;
+    std::string details_path;
+  };
+  std::vector<RankFiles> ranks;  // of a run over several, whose files these are alone
+  bool overflow_check = false;   // whose report names every call by itself
 };
 
 struct RunnerDied {
@@ -91,6 +98,7 @@ struct RunFinished {
   std::uint64_t total = 0;
   VerdictCounts counts;
   std::map<std::int32_t, std::uint64_t> blamed_devices;  // calls that speak against each
+  std::vector<RankCounts> ranks;                         // of a run over several
   RunCosts costs;
   std::string resume_command;              // empty if complete
   std::optional<OverflowCounts> overflow;  // of an overflow check alone

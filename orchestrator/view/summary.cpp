@@ -9,6 +9,7 @@
 
 #include "kernels/base/text.h"
 #include "runner/results/api_name.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -164,7 +165,7 @@ void Summary::add(const ApiResult& result) {
   if (is_mistrusted(result)) add_doubt(result);
   add_blame(result);
   if (!is_suspicious(result)) return;
-  Finding& finding = findings_[std::string(api_of(result.name))];
+  Finding& finding = findings_[std::string(api_of(without_rank(result.name)))];
   const bool worse = finding.name.empty() || severity(status) > severity(finding.status);
   const bool earlier = status == finding.status && result.task < finding.task;
   if (worse || earlier) {
@@ -209,7 +210,7 @@ void Summary::add_doubt(const ApiResult& result) {
 void Summary::add_skip(const ApiResult& result) {
   std::string reason = first_line(result.message);
   const std::size_t group = skip_group(result.outcome);
-  const std::string key = std::to_string(group) + reason_key(reason, result.name);
+  const std::string key = std::to_string(group) + reason_key(reason, std::string(without_rank(result.name)));
   const auto known = skips_.find(key);
   if (known == skips_.end() && skips_.size() == max_kept_reasons) {
     ++further_skips_;
@@ -226,14 +227,16 @@ void Summary::add_skip(const ApiResult& result) {
 
 std::string Summary::text(const std::string& reproduce_command, const SummaryStyle& style) const {
   const std::string conclusions =
-      conclusions_text(style.paint) + blames_text(style.paint) + findings_text(reproduce_command, style.paint);
+      conclusions_text(style) + blames_text(style.paint) + findings_text(reproduce_command, style);
   const std::string documented = documented_text();
   return (style.documented_first ? documented + conclusions : conclusions + documented) + doubts_text() +
          skips_text(style.paint);
 }
 
-std::string Summary::conclusions_text(const Paint& paint) const {
-  std::string text = "Conclusions from " + counted(counts_.total() + counts_.skip, "call") + "\n";
+std::string Summary::conclusions_text(const SummaryStyle& summary_style) const {
+  const Paint& paint = summary_style.paint;
+  std::string text =
+      "Conclusions from " + counted(counts_.total() + counts_.skip, "call") + summary_style.stand_for + "\n";
   for (const Conclusion& conclusion : conclusions) {
     const std::uint64_t count = conclusion.count(counts_);
     if (count == 0 && !conclusion.even_if_none) continue;
@@ -268,7 +271,8 @@ std::string Summary::documented_text() const {
                       {"Both Forward & Backward Error", std::to_string(counts_.both_error)}});
 }
 
-std::string Summary::findings_text(const std::string& reproduce_command, const Paint& paint) const {
+std::string Summary::findings_text(const std::string& reproduce_command, const SummaryStyle& summary_style) const {
+  const Paint& paint = summary_style.paint;
   if (findings_.empty()) return {};
   std::vector<const Finding*> worst;
   worst.reserve(findings_.size());
@@ -282,8 +286,8 @@ std::string Summary::findings_text(const std::string& reproduce_command, const P
     const Finding& finding = *worst[i];
     std::string line = sanitised(finding.name);
     if (finding.errors + finding.warnings + finding.passes > 1) {
-      line += " (" + sanitised(api_of(finding.name)) + " in all: " + counted(finding.errors, "error") + ", " +
-              counted(finding.warnings, "warning");
+      line += " (" + sanitised(api_of(without_rank(finding.name))) + " in all: " + counted(finding.errors, "error") +
+              ", " + counted(finding.warnings, "warning");
       if (finding.passes > 0) line += ", " + std::to_string(finding.passes) + " within the limits";
       line += ")";
     }
@@ -291,6 +295,8 @@ std::string Summary::findings_text(const std::string& reproduce_command, const P
     const std::string_view status = status_text(finding.status);
     text += "  " + paint(style, status) + std::string(9 - std::min<std::size_t>(status.size(), 8), ' ') +
             cut_to_width(line, max_width - 11) + "\n";
+    const std::string where = summary_style.calls_of ? summary_style.calls_of(finding.task) : "";
+    if (!where.empty()) text += cut_to_width("           " + where, max_width) + "\n";
     for (const std::string& reason : finding.reason) text += cut_to_width("           " + reason, max_width) + "\n";
     if (i == 0 && finding.map) text += picture_text(*finding.map, "           ");
     text += wrapped_command(reproduce_command + " --only " + shell_quoted(finding.name), "           ");

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ namespace msrun {
 struct SummaryStyle {
   Paint paint = Paint();
   bool documented_first = false;  // the documented counts come before what msrun adds to them
+  // Where a call may stand for those of several ranks: behind the number of calls, what they stand for; and for a task
+  // the line that names the ranks, empty for none.
+  std::string stand_for = {};
+  std::function<std::string(std::uint32_t task)> calls_of = {};
 };
 
 class Summary {
@@ -72,8 +77,8 @@ class Summary {
   void add_skip(const ApiResult& result);
   void add_doubt(const ApiResult& result);
   void add_blame(const ApiResult& result);
-  std::string conclusions_text(const Paint& paint) const;
-  std::string findings_text(const std::string& reproduce_command, const Paint& paint) const;
+  std::string conclusions_text(const SummaryStyle& summary_style) const;
+  std::string findings_text(const std::string& reproduce_command, const SummaryStyle& summary_style) const;
   std::string blames_text(const Paint& paint) const;
   std::string documented_text() const;
   std::string doubts_text() const;

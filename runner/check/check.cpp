@@ -8,6 +8,7 @@
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
+#include "kernels/io/files/folder_below.h"
 #include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/memory.h"
 #include "runner/check/backward.h"
@@ -288,8 +289,9 @@ class Check {
   // The verdict stands whether or not the tensors can be kept.
   void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
     try {
-      options_.dialect->save_error_data(*options_.error_data, call, bench, device, result_);
-      const std::string notice = options_.dialect->error_data_notice(*options_.error_data, call);
+      const Folder folder = folder_below(*options_.error_data, options_.error_data_below);
+      options_.dialect->save_error_data(folder, call, bench, device, result_);
+      const std::string notice = options_.dialect->error_data_notice(folder, call);
       if (!notice.empty()) result_.message = notice;
     } catch (const std::exception& error) {
       write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));

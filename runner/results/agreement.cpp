@@ -7,6 +7,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/hash.h"
 #include "runner/results/counts.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -24,7 +25,7 @@ std::optional<std::size_t> differing_place(const std::vector<std::uint64_t>& a, 
 }
 
 const OperatorTraits& traits_of_call(const std::string& name) {
-  const std::optional<ApiName> parts = ApiName::parse(name);
+  const std::optional<ApiName> parts = ApiName::parse(without_rank(name));
   return parts ? traits_of(*parts) : ordinary_traits;
 }
 

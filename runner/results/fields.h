@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "runner/results/attempts.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/record.h"
 #include "runner/results/result.h"
 
@@ -198,6 +199,26 @@ void fields(Archive& archive, Fields<DeathNote> auto& note) {
     archive.number(call.began);
     archive.flag(call.blamed);
     archive.flag(call.again);
+  });
+}
+
+template <>
+struct RecordType<RankCalls> {
+  static constexpr RecordKind kind = RecordKind::rank_calls;
+  static constexpr std::uint8_t version = 1;
+};
+
+template <class Archive>
+void fields(Archive& archive, Fields<RankCalls> auto& calls) {
+  archive.number(calls.number);
+  archive.text(calls.rank);
+  archive.list(calls.runs, [&](auto& run) {
+    archive.number(run.first);
+    archive.number(run.count);
+  });
+  archive.list(calls.other_names, [&](auto& other) {
+    archive.number(other.place);
+    archive.text(other.name);
   });
 }
 

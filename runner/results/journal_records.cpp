@@ -21,6 +21,8 @@ void handle(Record&& record, const RecordHandlers& handlers) {
     if (handlers.time) handlers.time(*time);
   } else if (const auto* death = std::get_if<DeathNote>(&record)) {
     if (handlers.death) handlers.death(*death);
+  } else if (auto* rank = std::get_if<RankCalls>(&record)) {
+    if (handlers.rank) handlers.rank(std::move(*rank));
   }
 }
 

@@ -18,6 +18,7 @@ struct RecordHandlers {
   std::function<void(const AttemptNote& note)> attempt;
   std::function<void(const TimeNote& note)> time;
   std::function<void(const DeathNote& note)> death = {};
+  std::function<void(RankCalls&& calls)> rank = {};
   // Is told of a record that cannot be read, and the reading goes on: "accuracy_checking_1.journal: record 7 cannot be
   // read: it is cut short". Where it is empty, that is a UserError.
   std::function<void(const std::string& what)> unreadable;

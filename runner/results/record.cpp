@@ -78,6 +78,7 @@ std::string encode(const ResultPart& part) { return encode_fields(part); }
 std::string encode(const AttemptNote& note) { return encode_fields(note); }
 std::string encode(const TimeNote& note) { return encode_fields(note); }
 std::string encode(const DeathNote& note) { return encode_fields(note); }
+std::string encode(const RankCalls& calls) { return encode_fields(calls); }
 
 Record decode_record(std::string_view bytes) {
   if (bytes.size() < prefix_size) throw RecordError("it is too short");
@@ -103,6 +104,8 @@ Record decode_record(std::string_view bytes) {
       return decode_version<TimeNote>(bytes, version, "a note of the time");
     case RecordKind::death_note:
       return decode_version<DeathNote>(bytes, version, "a note of a death");
+    case RecordKind::rank_calls:
+      return decode_version<RankCalls>(bytes, version, "the calls of a rank");
   }
   if ((kind & may_be_passed_over) != 0) return UnknownNote{};
   throw RecordError("a record of kind " + std::to_string(kind) + ", which this msrun does not know; a later one may");

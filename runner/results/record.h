@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "runner/results/attempts.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/result.h"
 
 namespace msrun {
@@ -20,6 +21,7 @@ enum class RecordKind : std::uint8_t {
   part = 3,
   time_note = 0x81,
   death_note = 0x82,
+  rank_calls = 0x83,
 };
 
 // What one device has given for a call that is for all devices: a result that waits for those of the others
@@ -54,7 +56,7 @@ struct DeathNote {
 // A record that adds to the others what this program does not know.
 struct UnknownNote {};
 
-using Record = std::variant<UnknownNote, ApiResult, ResultPart, AttemptNote, TimeNote, DeathNote>;
+using Record = std::variant<UnknownNote, ApiResult, ResultPart, AttemptNote, TimeNote, DeathNote, RankCalls>;
 
 // The bytes of a record, always of the latest version.
 std::string encode(const ApiResult& result);
@@ -62,6 +64,7 @@ std::string encode(const ResultPart& part);
 std::string encode(const AttemptNote& note);
 std::string encode(const TimeNote& note);
 std::string encode(const DeathNote& note);
+std::string encode(const RankCalls& calls);
 
 // The record with these bytes, whatever its version; also those that msrun wrote before records had kinds (legacy.h).
 // Throws RecordError (bytes.h) for what is no record or, in plain words, of a later program.

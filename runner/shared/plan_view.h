@@ -16,6 +16,7 @@ struct PlanRecord {
   std::uint64_t output_offset = 0;
   std::uint64_t output_grad_offset = 0;
   std::uint64_t recorded_name_offset = 0;  // the name in the recording, where it is another one
+  std::uint64_t title_offset = 0;          // what results call it, where that is not its name
   std::uint32_t name_size = 0;
   std::uint32_t call_size = 0;
   std::uint32_t grad_size = 0;  // 0: the dump has no backward entry
@@ -23,6 +24,8 @@ struct PlanRecord {
   std::uint32_t output_size = 0;
   std::uint32_t output_grad_size = 0;
   std::uint32_t recorded_name_size = 0;
+  std::uint32_t title_size = 0;
+  std::uint32_t rank = 0;         // whose call it is, in a plan of several ranks
   std::uint64_t memory = 0;       // bytes, estimate of the peak
   std::uint64_t stream_word = 0;  // position in torch's random stream, for --seed-mode stream
   float cost = 0;                 // estimated nanoseconds of one core
@@ -35,6 +38,11 @@ struct PlanView {
   const char* bytes = nullptr;
 
   std::string_view name(std::uint32_t task) const { return text(tasks[task].name_offset, tasks[task].name_size); }
+  // What results call it: its name, in a plan of several ranks that of its rank and a colon in front of it.
+  std::string_view title(std::uint32_t task) const {
+    const PlanRecord& record = tasks[task];
+    return record.title_size == 0 ? name(task) : text(record.title_offset, record.title_size);
+  }
   // The name as the recording has it.
   std::string_view recorded_name(std::uint32_t task) const {
     const PlanRecord& record = tasks[task];

@@ -28,7 +28,7 @@ class BadInput : public Untouched {
 TEST_F(BadInput, DumpThatIsNoFile) {
   const std::string missing = scratch_ / "missing.json";
   expect_refused({"-api_info", missing, "-o", out()}, {missing, "does not exist"});
-  expect_refused({"-api_info", scratch_.path(), "-o", out()}, {scratch_.path(), "should be a file"});
+  expect_refused({"-api_info", scratch_.path(), "-o", out()}, {scratch_.path(), "there is no dump.json in "});
   const std::string pipe = scratch_ / "pipe.json";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   expect_refused({"-api_info", pipe, "-o", out()}, {pipe, "should be a file"});

@@ -102,17 +102,9 @@ TEST_F(SelectedCalls, RecordingsWithoutCallsAreRefused) {
 }
 
 TEST_F(SelectedCalls, ADirectoryInPlaceOfADumpIsSearched) {
-  const auto refused = [&](const std::vector<std::string>& parts) {
-    expect_refused({"-api_info", scratch_ / "dumps", "-o", out()}, parts);
-  };
   fs::create_directories(scratch_ / "dumps/step0/rank0");
-  refused({scratch_ / "dumps", "should be a file!", "There is no dump.json in it or below it."});
-  const std::string first = scratch_ / "dumps/step0/rank0/dump.json";
-  fs::copy_file(dump("vit_fp32"), first);
-  refused({"should be a file! Below it there is " + first + "."});
-  fs::create_directories(scratch_ / "dumps/step1/rank0");
-  fs::copy_file(dump("vit_fp32"), scratch_ / "dumps/step1/rank0/dump.json");
-  refused({"Below it there are " + first + ", " + (scratch_ / "dumps/step1/rank0/dump.json").string() + "."});
+  expect_refused({"-api_info", scratch_ / "dumps", "-o", out()},
+                 {"-api_info: there is no dump.json in ", scratch_ / "dumps", " or below it."});
   write_file(scratch_ / "dumps/forward_info_3.json", "{}");
   expect_refused({"-forward", scratch_ / "dumps", "-o", out()}, {"-forward", "forward_info_3.json"});
 }

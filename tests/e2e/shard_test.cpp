@@ -119,6 +119,35 @@ TEST_F(Shards, MakeTheRunOfOneMachine) {
   }
 }
 
+TEST_F(Shards, OfSeveralRanksMakeTheFilesOfEachRank) {
+  const fs::path job = scratch_ / "job";
+  for (const char* rank : {"rank0", "rank1", "rank2"}) fs::create_directories(job / "step0" / rank);
+  fs::copy_file(dump("llama_bf16"), job / "step0/rank0/dump.json");
+  fs::copy_file(dump("llama_bf16"), job / "step0/rank1/dump.json");
+  fs::copy_file(dump("cnn_fp32"), job / "step0/rank2/dump.json");
+  const Words input{"-api_info", job};
+  ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
+  check_parts(input, {1, 2, 3}, 3);
+  const Finished finished = merge();
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  std::size_t files = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(out())) {
+    if (entry.path().extension() != ".csv") continue;
+    const std::string name = entry.path().filename();
+    const fs::path folder = merged() / fs::relative(entry.path().parent_path(), out());
+    EXPECT_EQ(read_file(entry.path()), read_file(only_file(folder, name.substr(0, name.rfind('_') + 1)))) << name;
+    ++files;
+  }
+  EXPECT_EQ(files, 6U);
+  // What is missing is checked by continuing the journal.
+  fs::remove(journal_of(2, 3));
+  EXPECT_EQ(merge().exit_code, 3);
+  const Finished continued = run({"-csv_path", only_file(merged(), "accuracy_checking_")});
+  EXPECT_EQ(continued.exit_code, 0) << continued.out << continued.err;
+  const fs::path details = only_file(out() / "step0/rank2", "accuracy_checking_details_");
+  EXPECT_EQ(read_file(only_file(merged() / "step0/rank2", "accuracy_checking_details_")), read_file(details));
+}
+
 TEST_F(Shards, SayWhichPartTheyAreAndHowToMerge) {
   const Finished part = run({"-api_info", dump("llama_bf16"), "-o", parts(), "--shard", "2/4", "--summary"});
   EXPECT_THAT(part.out, AllOf(HasSubstr("[WARNING] Only part 2 of 4 is checked here"),
@@ -225,6 +254,18 @@ TEST_F(Shards, RefuseWhatIsNoPart) {
   expect_refused({"merge", parts(), "-o", merged()}, {"not a journal"});
 }
 
+// As a process leaves it that is killed between making its journal and writing to it.
+TEST_F(Shards, ThatDiedAsTheyBeganAreNoHindrance) {
+  check_parts({"-api_info", dump("llama_bf16")}, {1, 2}, 2);
+  write_file(parts() / "accuracy_checking_20260102030405_node-a-1.journal", "");
+  const Finished finished = merge();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("node-a-1.journal is empty: its process died as it began"));
+  fs::remove(journal_of(1, 2));
+  fs::remove(journal_of(2, 2));
+  EXPECT_EQ(merge().exit_code, 2);
+}
+
 TEST_F(Shards, AreContinuedLikeAnyRun) {
   const Words input{"-api_info", dump("llama_bf16")};
   ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
@@ -264,6 +305,8 @@ TEST_F(Shards, TellHostAndDevice) {
   on_host("left", "0");
   on_host("right", "1");
   EXPECT_THAT(merge().out, AllOf(HasSubstr("1/2   left   sim 0"), HasSubstr("2/2   right  sim 1")));
+  EXPECT_THAT(run({"journal", journal_of(2, 2)}).out, HasSubstr("2/2, 4"));
+  EXPECT_THAT(run({"journal", merged()}).out, HasSubstr("shard2of2.journal (2/2, right, sim 1)"));
 }
 
 }  // namespace

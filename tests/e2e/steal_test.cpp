@@ -82,11 +82,11 @@ class Steal : public Untouched {
  protected:
   fs::path merged() const { return scratch_ / "merged"; }
   fs::path whole() const { return scratch_ / "whole"; }
-  static std::string recording() { return dump("cnn_fp32_mix"); }
+  static std::string recording() { return dump("moe_bf16"); }
 
   std::vector<std::string> arguments() const {
     std::vector<std::string> words{"-api_info", recording(),       "-o", out(), "--steal", "--leases",
-                                   "12",        "--lease-timeout", "1",  "-n",  "1"};
+                                   "24",        "--lease-timeout", "1",  "-n",  "1"};
     words.insert(words.end(), faults_.begin(), faults_.end());
     return words;
   }
@@ -127,23 +127,23 @@ TEST_F(Steal, SharesTheCallsAmongThoseWhoCome) {
   for (const auto& node : nodes) {
     ASSERT_TRUE(eventually(deadline, [&] { return !node->running(); }));
     EXPECT_EQ(node->code(), 0) << node->log();
-    EXPECT_THAT(node->log(), AllOf(HasSubstr("12 of them"), HasSubstr("merge " + out().string())));
+    EXPECT_THAT(node->log(), AllOf(HasSubstr("24 of them"), HasSubstr("merge " + out().string())));
   }
-  EXPECT_EQ(files_of_leases("done"), 12U);
+  EXPECT_EQ(files_of_leases("done"), 24U);
   expect_merged_as_whole();
   // Who comes late has nothing to do, and says so.
   const auto late = start();
   ASSERT_TRUE(eventually(deadline, [&] { return !late->running(); }));
   EXPECT_EQ(late->code(), 0) << late->log();
-  EXPECT_THAT(late->log(), HasSubstr("0 of 51 calls"));
+  EXPECT_THAT(late->log(), HasSubstr("0 of 113 calls"));
 }
 
 // One call takes seconds: whoever has its lease is at it long enough to be stopped.
 TEST_F(Steal, TakesOverFromWhoIsStoppedAndTellsIt) {
-  faults_ = {"--sim-fault", "Functional.conv2d.0=hang", "--task-timeout", "3", "--retries", "0"};
+  faults_ = {"--sim-fault", "Functional.layer_norm.0=hang", "--task-timeout", "3", "--retries", "0"};
   check_whole();
   const auto stopped = start();
-  ASSERT_TRUE(eventually(deadline, [&] { return fs::exists(out()) && files_of_leases("done") == 11; }));
+  ASSERT_TRUE(eventually(deadline, [&] { return fs::exists(out()) && files_of_leases("done") == 23; }));
   stopped->signal(SIGSTOP);
   const auto other = start();
   ASSERT_TRUE(eventually(deadline, [&] { return other->log().find("is taken over from") != std::string::npos; }));
@@ -164,7 +164,7 @@ TEST_F(Steal, LeavesALeaseAtOnceWhenItIsTerminated) {
   ASSERT_TRUE(eventually(deadline, [&] { return !node->running(); }));
   EXPECT_EQ(node->code(), 3) << node->log();
   EXPECT_EQ(files_of_leases("held"), 0U);
-  EXPECT_EQ(files_of_leases("free"), 12U);
+  EXPECT_EQ(files_of_leases("free"), 24U);
 }
 
 TEST_F(Steal, EndsWithTheRunOfOneMachineWhateverBecomesOfTheNodes) {
@@ -190,8 +190,8 @@ TEST_F(Steal, EndsWithTheRunOfOneMachineWhateverBecomesOfTheNodes) {
     int kills = 0;
     int stops = 0;
     std::vector<Node*> stopped;
-    for (std::uint64_t more = 1 + random() % 6; more > 0; --more) {
-      std::this_thread::sleep_for(std::chrono::duration<double>(up_to(0.25)));
+    for (std::uint64_t more = 2 + random() % 8; more > 0; --more) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(up_to(0.1)));
       Node& victim = *nodes[random() % nodes.size()];
       if (!victim.running()) continue;
       const double what = up_to(1);
@@ -218,7 +218,7 @@ TEST_F(Steal, EndsWithTheRunOfOneMachineWhateverBecomesOfTheNodes) {
       ASSERT_TRUE(eventually(deadline, [&] { return !node->running(); })) << node->log();
       EXPECT_THAT(node->code(), ::testing::AnyOf(0, 128 + SIGKILL)) << node->log();
     }
-    EXPECT_EQ(files_of_leases("done"), 12U);
+    EXPECT_EQ(files_of_leases("done"), 24U);
     expect_merged_as_whole();
     all_kills += kills;
     all_stops += stops;

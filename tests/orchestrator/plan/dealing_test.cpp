@@ -58,7 +58,7 @@ TEST_F(Dealing, IsBalancedAndTheSameEveryTime) {
   for (int round = 0; round < 50; ++round) {
     std::vector<float> costs(1 + random() % 2000);
     for (float& cost : costs) cost = std::exp2(std::uniform_real_distribution<float>(10, 30)(random));
-    const std::uint32_t of = 1 + random() % 40;
+    const auto of = static_cast<std::uint32_t>(1 + random() % 40);
     const std::vector<std::uint32_t> parts = deal(with_costs(costs), of);
     ASSERT_EQ(parts, deal(view_, of));
     ASSERT_EQ(parts.size(), costs.size());

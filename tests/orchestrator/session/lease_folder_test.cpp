@@ -44,11 +44,17 @@ TEST_F(Leases, AreTakenByOneEachUntilAllAreDone) {
   std::set<std::uint32_t> taken;
   while (true) {
     const LeaseFolder::Look of_first = first.take(0);
-    if (of_first.taken) EXPECT_TRUE(taken.insert(of_first.taken->lease).second);
+    if (of_first.taken) {
+      EXPECT_TRUE(taken.insert(of_first.taken->lease).second);
+    }
     const LeaseFolder::Look of_second = second.take(1000);
-    if (of_second.taken) EXPECT_TRUE(taken.insert(of_second.taken->lease).second);
-    if (of_first.taken) EXPECT_TRUE(first.finish());
-    if (of_second.taken) EXPECT_TRUE(second.finish());
+    if (of_second.taken) {
+      EXPECT_TRUE(taken.insert(of_second.taken->lease).second);
+      EXPECT_TRUE(second.finish());
+    }
+    if (of_first.taken) {
+      EXPECT_TRUE(first.finish());
+    }
     if (of_first.all_done) break;
   }
   EXPECT_EQ(taken.size(), 3U);
@@ -133,7 +139,7 @@ TEST_F(Leases, AreAllDoneWhateverBecomesOfTheNodes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const auto chance = [&](double share) { return std::uniform_real_distribution<>(0, 1)(random) < share; };
-    const std::uint32_t leases = 1 + random() % 12;
+    const auto leases = static_cast<std::uint32_t>(1 + random() % 12);
     const std::filesystem::path folder = scratch_ / ("leases" + std::to_string(seed));
     std::vector<Node> nodes(4);
     int started = 0;
