@@ -8,6 +8,7 @@
 
 #include "kernels/base/clock.h"
 #include "orchestrator/supervise/signals.h"
+#include "runner/device/process_end.h"
 #include "runner/results/attempts.h"
 
 namespace msrun {
