@@ -27,6 +27,16 @@ const Dialect& require_dialect(const std::string& framework, const std::string& 
   throw UserError(path + ": Unsupported framework in api_info: " + bounded(sanitised(framework)));
 }
 
+// path: of the recording, which stands before what is wrong with its header; may be empty.
+bool has_tensor_files(const Dialect& dialect, const DumpHeader& header, const std::string& path) {
+  try {
+    return dialect.has_tensor_files(header);
+  } catch (const UserError& error) {
+    if (path.empty() || std::string_view(error.what()).starts_with(path)) throw;
+    throw UserError(sanitised(path) + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 Plan Plan::read(const std::string& path, const PlanOptions& options) {
@@ -49,7 +59,7 @@ Plan Plan::read(const std::string& path, const PlanOptions& options) {
     dialect = &in_layout(require_dialect(header.framework, path));
     // The file may name its framework behind the calls only, or leave it to their values: then they are read again.
     if (dialect != &builder.dialect()) continue;
-    const bool real_data = dialect->has_tensor_files(header);
+    const bool real_data = has_tensor_files(*dialect, header, options.upstream_errors ? "" : path);
     builder.finish(real_data);
     Plan plan = of(builder, real_data, path);
     plan.see(header);

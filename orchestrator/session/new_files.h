@@ -15,6 +15,9 @@ std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& cla
 // Names in the directory that nothing has, a dangling link included, and that claim() could make its own.
 RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim);
 
+// Whether there is a directory of that path, no link to one, with something in it.
+bool is_filled_directory(const std::string& path);
+
 // A file, or an empty folder, that this run has created and removes again unless it comes to start.
 class NewFile {
  public:

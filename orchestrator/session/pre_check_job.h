@@ -34,6 +34,7 @@ class PreCheckJob final : public Job {
 
  private:
   void begin(const SessionState& session);
+  static void set_error_data_aside(const Folder& place, const std::string& name, const std::string& other);
   bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();

@@ -12,7 +12,8 @@ import threading
 
 sys.path.insert(0, os.path.dirname(sys.argv[1]))
 
-from msrun_torch_worker import calls, devices, protocol, tensors  # noqa: E402
+from msrun_torch_worker import calls, devices, tensors  # noqa: E402
+from msrun_worker import protocol  # noqa: E402
 
 ROUNDS = 3000
 REQUEST = {"id": 1, "n": "Torch", "f": "add", "op": "add",
