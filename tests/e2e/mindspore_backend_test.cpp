@@ -241,6 +241,13 @@ TEST_F(MindSporeBackend, ACrashBeforeTheRunIsNamed) {
   EXPECT_FALSE(fs::exists(scratch_ / "out"));
 }
 
+TEST_F(MindSporeBackend, TheWorkerAnswersOrRefusesDamagedRequests) {
+  const std::string command = fake() + " " + torch_python() + " -B '" + source_root() +
+                              "/tests/e2e/torch/fuzz_worker.py' '" + programs() +
+                              "/../lib/msrun/msrun_mindspore_worker'";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+}
+
 // Functions of one framework are none of the other, even where they have the same name.
 TEST_F(MindSporeBackend, RecordingsOfAnotherFrameworkAreRefused) {
   const std::string theirs = R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[8],"Max":2.0,"Min":-2.0,)"
