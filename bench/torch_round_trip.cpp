@@ -14,8 +14,8 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/guarded_main.h"
-#include "runner/device/torch/torch.h"
-#include "runner/device/torch/worker_process.h"
+#include "runner/device/python/python_device.h"
+#include "runner/device/python/worker_process.h"
 
 namespace msrun::bench {
 namespace {
@@ -71,16 +71,16 @@ double calls_per_second(Device& device, const MaterialisedCall& call, std::size_
 }
 
 void measure(const Settings& settings) {
-  TorchOptions options;
+  WorkerOptions options;
   options.kind = "cpu";
-  options.python = find_python(settings.python);
+  options.python = find_python(settings.python, torch_framework);
   for (const bool backward : {false, true}) {
     const MaterialisedCall call = sum_of_scalars(backward);
     std::vector<double> medians;
     std::vector<double> tails;
     std::vector<double> throughputs;
     for (std::size_t i = 0; i < settings.repeat; ++i) {
-      const std::unique_ptr<Device> device = make_torch_device(options, {});
+      const std::unique_ptr<Device> device = make_python_device(options, {});
       run_calls(*device, call, 200);  // the first calls find their function and make the lane
       const std::vector<double> seconds = run_calls(*device, call, settings.calls);
       medians.push_back(quantile(seconds, 0.5) * 1e6);

@@ -20,6 +20,7 @@
 #include "kernels/tensor/memory.h"
 #include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
+#include "runner/token_watch.h"
 
 namespace msrun {
 namespace {
@@ -264,6 +265,15 @@ void tune_allocator(std::uint32_t processors) {
   mallopt(M_TOP_PAD, 1 << 20);
 }
 
+// Null where the host gives no thread for it: calls that wait then keep others waiting.
+std::unique_ptr<TokenWatch> watch_tokens(const RunnerSetup& setup, std::vector<std::thread>& pool) {
+  try {
+    return std::make_unique<TokenWatch>(setup.queue.slots.subspan(setup.first_slot, pool.size()), pool);
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 std::string frame_record(std::string_view record) {
@@ -310,6 +320,7 @@ void run_runner(const RunnerSetup& setup) {
       break;
     }
   }
+  const std::unique_ptr<TokenWatch> watch = device->computes_here() ? watch_tokens(setup, pool) : nullptr;
   for (std::thread& thread : pool) thread.join();
   passed(QueueStep::threads_joined);
 }

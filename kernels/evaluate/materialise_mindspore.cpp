@@ -18,9 +18,6 @@ namespace {
                   std::string(key) + " field in api_info.json is missing");
 }
 
-// Fixed by upstream, with a blank at its end.
-constexpr const char* no_such_file = "[msprobe] 非法文件路径： ";
-
 DType dtype_of(const TensorSpec& spec) {
   const std::optional<DType> dtype = parse_dtype(spec.dtype);
   if (!dtype) throw SkipError("[msprobe] Api Accuracy Checker get unsupported type: ");
@@ -76,7 +73,8 @@ class Builder {
     const DType dtype = dtype_of(spec);
     const std::filesystem::path path = recorded_file(spec, options_);
     std::error_code error;
-    if (!std::filesystem::exists(path, error)) throw SkipError(no_such_file);
+    if (!std::filesystem::exists(path, error))
+      throw SkipError(no_such_mindspore_file + path.lexically_normal().string());
     return read_tensor_file(path.string()).to(dtype);
   }
 
@@ -88,6 +86,19 @@ void add_flags(const Value& built, bool wanted, std::vector<bool>& flags) {
   for_each_leaf(built, [&](const Value& leaf) {
     if (const Tensor* tensor = leaf.get<Tensor>()) flags.push_back(wanted && is_floating(tensor->dtype()));
   });
+}
+
+// Whether gradients of keyword arguments are asked for: upstream takes these arguments for constants, so that a
+// recording whose gradients are the device's may hold none of them.
+bool has_keyword_gradients(const ApiCall& call, const List& args) {
+  if (!call.recorded) return true;
+  std::size_t gradients = 0;
+  std::size_t positional = 0;
+  for (const Value& value : call.recorded->gradients) for_each_leaf(value, [&](const Value& /*leaf*/) { ++gradients; });
+  for (const Value& value : args) {
+    for_each_leaf(value, [&](const Value& leaf) { positional += leaf.is<Tensor>() ? 1 : 0; });
+  }
+  return gradients > positional;
 }
 
 void build_gradients(const ApiCall& call, const Builder& builder, MaterialisedCall& result) {
@@ -129,7 +140,8 @@ MaterialisedCall materialise_mindspore(const ApiCall& call, const MaterialiseOpt
   for (const Value& arg : call.args) result.args.push_back(builder.build(arg));
   for (const auto& [key, value] : call.kwargs) result.kwargs.emplace_back(key, builder.build(value));
   for (const Value& arg : result.args) add_flags(arg, true, result.requires_grad);
-  for (const auto& [key, value] : result.kwargs) add_flags(value, false, result.requires_grad);
+  const bool keywords = has_keyword_gradients(call, result.args);
+  for (const auto& [key, value] : result.kwargs) add_flags(value, keywords, result.requires_grad);
   build_gradients(call, builder, result);
   if (call.recorded) load_results(*call.recorded, builder, result);
   return result;

@@ -37,12 +37,12 @@ constexpr auto running = std::to_array<Option>({
     {"-d, --device ID...", "distinct device ids (default 0); above 7 with a notice", Takes::values},
     {"-n, --num_splits N", "threads, 1..64, at most eight per device (default 8; acc_check 1)", Takes::one_value},
     {"--backend NAME",
-     "auto, sim, recorded, torch, torch:cpu, torch:cuda, torch:npu, plugin:FILE; auto (default): an NPU, else a GPU, "
+     "auto, sim, recorded, torch or mindspore (:cpu, :cuda, :npu), plugin:FILE; auto (default): an NPU, else a GPU, "
      "else recorded for a dump with tensors, else sim",
      Takes::one_value},
-    {"--python FILE", "Python of the torch backend (default: MSRUN_PYTHON, else python3)", Takes::one_value},
-    {"--torch-lanes N", "calls that a torch worker runs at a time, 1..64 (default 2)", Takes::one_value},
-    {"--torch-workers N", "torch workers for each device, 1..8 (default 1)", Takes::one_value},
+    {"--python FILE", "Python of torch and mindspore (default: MSRUN_PYTHON, else python3)", Takes::one_value},
+    {"--torch-lanes N", "calls that a worker (torch, mindspore) runs at a time, 1..64 (default 2)", Takes::one_value},
+    {"--torch-workers N", "workers (torch, mindspore) for each device, 1..8 (default 1)", Takes::one_value},
     {"--require-device", "exit code 2 unless an NPU or GPU is tested"},
     {"--sim-fault FAULT", "fault of the sim backend for calls that match, PATTERN=FAULT (--list-faults); repeatable",
      Takes::one_value_each_time},
@@ -107,7 +107,8 @@ constexpr auto output = std::to_array<Option>({
     {"--no-report", "no HTML report; msrun report makes it later"},
     {"--list-apis", "print the supported APIs"},
     {"--list-standards", "print the precision standards and limits"},
-    {"--list-devices", "print the devices that torch, or the plugin of --backend, finds: name, memory, versions"},
+    {"--list-devices",
+     "print the devices that torch and mindspore, or the plugin of --backend, find: name, memory, versions"},
     {"--list-faults", "print the faults that --sim-fault knows"},
     {"--json", "with these lists: as JSON"},
 });

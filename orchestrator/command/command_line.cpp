@@ -11,13 +11,15 @@
 
 #include "kernels/base/command_line/help.h"
 #include "kernels/base/command_line/suggestion.h"
+#include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/command_flags.h"
+#include "orchestrator/command/command_word.h"
+#include "orchestrator/command/framework_options.h"
 #include "orchestrator/command/recorded_options.h"
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "runner/device/backends/backends.h"
-#include "runner/dialects/dialect.h"
 
 namespace msrun {
 
@@ -222,9 +224,6 @@ void parse_input(const Arguments& arguments, Options& options) {
 // Threads and devices as they will really be used, with a notice for each change of the request.
 void fit_threads(Options& options) {
   auto& devices = options.devices;
-  const auto count = [](std::size_t n, const char* noun) {
-    return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-  };
   if (options.command != Command::multi_acc_check && devices.size() > 1) {
     const char* name = options.command == Command::acc_check ? "acc_check" : "run_overflow_check";
     options.notices.push_back(std::string(name) + " uses one device: only device " + std::to_string(devices[0]) +
@@ -235,14 +234,14 @@ void fit_threads(Options& options) {
   if (options.threads > most) {
     options.notices.push_back("-n " + std::to_string(options.threads) + " is more than " +
                               std::to_string(max_threads_per_device) + " threads per device: running with " +
-                              count(static_cast<std::size_t>(most), "thread") + " on " +
-                              count(devices.size(), "device") + ".");
+                              counted(static_cast<std::size_t>(most), "thread") + " on " +
+                              counted(devices.size(), "device") + ".");
     options.threads = most;
   }
   if (options.threads < static_cast<int>(devices.size())) {
     const auto used = static_cast<std::size_t>(options.threads);
     options.notices.push_back("-n " + std::to_string(used) + " is less than one thread per device: only the first " +
-                              count(used, "device") + " of the " + std::to_string(devices.size()) + " given " +
+                              counted(used, "device") + " of the " + std::to_string(devices.size()) + " given " +
                               (used == 1 ? "runs." : "run."));
     devices.resize(used);
   }
@@ -422,21 +421,8 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   options.limits =
       arguments.choice("limits", Limits::current, {{"current", Limits::current}, {"documented", Limits::documented}});
   options.max_abs_error = parse_max_abs_error(arguments);
+  options.given_for_some = given_for_some(arguments);
   return options;
-}
-
-// Takes a leading "-f pytorch" off the words.
-std::string take_framework(std::vector<std::string>& words) {
-  if (words.size() < 2 || words[0] != "-f" || words[1].starts_with('-')) return {};
-  std::string framework = words[1];
-  std::transform(framework.begin(), framework.end(), framework.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (find_dialect(framework) == nullptr) {
-    throw UserError("-f before the command names the framework: pytorch or mindspore, not " +
-                    shell_quoted(sanitised(words[1])));
-  }
-  words.erase(words.begin(), words.begin() + 2);
-  return framework;
 }
 
 [[noreturn]] void refuse_command(const std::string& word) {
@@ -475,6 +461,13 @@ Command take_command(std::vector<std::string>& words) {
   return found->command;
 }
 
+WordKind kind_of_word(const std::vector<std::string>& words, std::size_t place) {
+  const std::string_view word = words[place];
+  if (std::ranges::find(command_names, word, &CommandName::name) != command_names.end()) return WordKind::command;
+  const bool is_tool = find_tool(word, std::span<const std::string>(words).subspan(place + 1)) != nullptr;
+  return is_tool || word == journal_word ? WordKind::program : WordKind::none;
+}
+
 // The tool that the first word, or the first behind "-f FRAMEWORK", names; what follows is for the tool to read.
 std::optional<ToolRequest> tool_request(std::vector<std::string> words) {
   const bool framework = words.size() > 2 && words[0] == "-f" && !words[1].starts_with('-');
@@ -509,6 +502,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   replace_help_word(words);
   if (const std::optional<ToolRequest> tool = tool_request(words)) return *tool;
   std::string framework = take_framework(words);
+  put_command_first(words, check_description(Command::multi_acc_check),
+                    [&](std::size_t place) { return kind_of_word(words, place); });
   if (!words.empty() && words[0] == journal_word) {
     auto journal = parse_journal_options({words.begin() + 1, words.end()});
     return std::visit([](auto& parsed) -> ParsedCommandLine { return std::move(parsed); }, journal);

@@ -82,18 +82,18 @@ struct Options {
   FailOn fail_on = FailOn::never;
   bool list_apis = false;       // print the supported APIs and end; no input is needed
   bool list_standards = false;  // print the precision standards and end; no input is needed
-  bool list_devices = false;    // print what torch or a plugin finds on this host and end; no input is needed
-  bool list_faults = false;     // print the faults of the simulated device and end; no input is needed
-  bool json_lists = false;      // these as JSON
+  bool list_devices = false;  // print what torch, MindSpore or a plugin finds on this host and end; no input is needed
+  bool list_faults = false;   // print the faults of the simulated device and end; no input is needed
+  bool json_lists = false;    // these as JSON
 
   // How the calls run.
-  std::vector<int> devices{0};          // distinct ids of at least 0; those above last_usual_device get a notice
-  int threads = 8;                      // of all devices together: at least one and at most eight for each device
-  std::string backend = "auto";         // auto, sim, recorded, torch, plugin
-  std::string backend_kind;             // "npu" of "torch:npu", a plugin's absolute path; empty: the backend chooses
-  std::string python;                   // interpreter of the torch backend; empty: MSRUN_PYTHON, else python3
-  std::size_t torch_lanes = 2;          // calls that a worker of the torch backend runs at a time
-  std::size_t torch_workers = 1;        // its workers per device
+  std::vector<int> devices{0};    // distinct ids of at least 0; those above last_usual_device get a notice
+  int threads = 8;                // of all devices together: at least one and at most eight for each device
+  std::string backend = "auto";   // auto, sim, recorded, torch, mindspore, plugin
+  std::string backend_kind;       // "npu" of "torch:npu", a plugin's absolute path; empty: the backend chooses
+  std::string python;             // interpreter of the torch and mindspore backends; empty: MSRUN_PYTHON, else python3
+  std::size_t torch_lanes = 2;    // calls that a worker of torch or mindspore runs at a time
+  std::size_t torch_workers = 1;  // its workers per device
   std::vector<std::string> sim_faults;  // as written; the sim backend parses them
   bool require_device = false;          // a run without NPU or GPU is refused
   bool jit_compile = false;
@@ -121,6 +121,9 @@ struct Options {
   double max_abs_error = CompareOptions().max_abs_error;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
   ReportLayout layout = ReportLayout::current;
+
+  // Of the options that only some frameworks' recordings heed (Dialect::unheeded_options), those that were given.
+  std::vector<std::string> given_for_some;
 
   // With csv_path: what the journal said and the command line did not, to be told; options quoted for a shell.
   std::string taken_over;

@@ -20,6 +20,7 @@
 
 #include "journal/error.h"
 #include "journal/holder.h"
+#include "kernels/base/counted.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/standard_output.h"
@@ -83,8 +84,8 @@ std::string with_commas(std::uint64_t number) {
   return text;
 }
 
-std::string plural(std::uint64_t count, const std::string& noun) {
-  return with_commas(count) + " " + noun + (count == 1 ? "" : "s");
+std::string counted_with_commas(std::uint64_t count, std::string_view noun) {
+  return with_commas(count) + " " + plural(count, noun);
 }
 
 // The journal itself, if path is a CSV of its run.
@@ -132,7 +133,7 @@ class Text {
   void metadata(const JournalContents& contents) {
     const Json& data = contents.metadata;
     if (data.is_null()) {
-      line("Written by", "another program: its " + plural(contents.recovery.metadata.size(), "byte") +
+      line("Written by", "another program: its " + counted_with_commas(contents.recovery.metadata.size(), "byte") +
                              " of metadata are not msrun's");
       return;
     }
@@ -200,13 +201,13 @@ class Text {
                         " these stand for: " + sanitised(some_ranks(names)));
     }
     if (contents.kept > 0) {
-      line("Kept", plural(contents.kept, "result") + " of calls that the options of this run leave out");
+      line("Kept", counted_with_commas(contents.kept, "result") + " of calls that the options of this run leave out");
     }
     if (contents.waiting > 0) {
-      line("Waiting", plural(contents.waiting, "call") + " that not all devices have run");
+      line("Waiting", counted_with_commas(contents.waiting, "call") + " that not all devices have run");
     }
     if (contents.replaced > 0) {
-      line("Replaced", plural(contents.replaced, "result") + " of calls that were run again");
+      line("Replaced", counted_with_commas(contents.replaced, "result") + " of calls that were run again");
     }
   }
 
@@ -214,9 +215,10 @@ class Text {
     const journal::Recovery& recovery = contents.recovery;
     line("Records", with_commas(recovery.records) + " in " +
                         (recovery.frames == 1 ? "1 batch" : with_commas(recovery.frames) + " batches") + ", " +
-                        plural(contents.attempt_notes, "note") + " of calls in flight among them");
-    line("Size", plural(contents.disk_bytes, "byte") + ", " + with_commas(contents.recovery.uncompressed_bytes) +
-                     " uncompressed; format " + std::to_string(recovery.version));
+                        counted_with_commas(contents.attempt_notes, "note") + " of calls in flight among them");
+    line("Size", counted_with_commas(contents.disk_bytes, "byte") + ", " +
+                     with_commas(contents.recovery.uncompressed_bytes) + " uncompressed; format " +
+                     std::to_string(recovery.version));
   }
 
   void damage(const JournalContents& contents) {
@@ -224,20 +226,22 @@ class Text {
     std::string text;
     const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
     if (recovery.damaged_regions > 0) {
-      add(plural(recovery.damaged_bytes, "byte") + " in " + plural(recovery.damaged_regions, "place") +
+      add(counted_with_commas(recovery.damaged_bytes, "byte") + " in " +
+          counted_with_commas(recovery.damaged_regions, "place") +
           " are lost, the calls recorded there run again with -csv_path");
     }
     if (recovery.missing_frames > 0) {
       add("of the batches " + with_commas(recovery.missing_frames) +
           " missing by number, the calls recorded there run again with -csv_path");
     }
-    if (recovery.repeated_frames > 0) add(plural(recovery.repeated_frames, "repeated frame") + " passed over");
-    if (recovery.displaced_frames > 0) add(plural(recovery.displaced_frames, "frame") + " out of place");
+    if (recovery.repeated_frames > 0)
+      add(counted_with_commas(recovery.repeated_frames, "repeated frame") + " passed over");
+    if (recovery.displaced_frames > 0) add(counted_with_commas(recovery.displaced_frames, "frame") + " out of place");
     if (recovery.torn_tail) {
-      add(plural(recovery.torn_bytes, "byte") + " at the end are torn" +
+      add(counted_with_commas(recovery.torn_bytes, "byte") + " at the end are torn" +
           (contents.writer ? ", or being written just now" : ": a batch that was not completed"));
     }
-    if (contents.unreadable > 0) add(plural(contents.unreadable, "record") + " cannot be read");
+    if (contents.unreadable > 0) add(counted_with_commas(contents.unreadable, "record") + " cannot be read");
     line("Damage", text.empty() ? "none" : text);
   }
 
@@ -395,10 +399,10 @@ void export_to_stdout(const std::vector<JournalContents>& journals) {
   for (const JournalContents& contents : journals) {
     const journal::Recovery& recovery = contents.recovery;
     if (recovery.damaged_bytes + recovery.torn_bytes + recovery.missing_frames + contents.unreadable == 0) continue;
-    std::cerr << "msrun: " << contents.path << " is damaged: " << plural(recovery.damaged_bytes, "byte")
-              << " in the middle, " << plural(recovery.torn_bytes, "byte") << " at the end, "
-              << plural(recovery.missing_frames, "missing batch number") << ", "
-              << plural(contents.unreadable, "unreadable record") << ".\n";
+    std::cerr << "msrun: " << contents.path << " is damaged: " << counted_with_commas(recovery.damaged_bytes, "byte")
+              << " in the middle, " << counted_with_commas(recovery.torn_bytes, "byte") << " at the end, "
+              << counted_with_commas(recovery.missing_frames, "missing batch number") << ", "
+              << counted_with_commas(contents.unreadable, "unreadable record") << ".\n";
   }
 }
 
@@ -486,7 +490,7 @@ int show_journals(const JournalOptions& options) {
     export_to_file(journals, options.export_path);
     std::size_t results = 0;
     for (const JournalContents& contents : journals) results += contents.results.count();
-    exported = "Exported      " + plural(results, "result") + " to " + options.export_path + "\n";
+    exported = "Exported      " + counted_with_commas(results, "result") + " to " + options.export_path + "\n";
   }
   print_text(shown(journals, options.json) + (options.json ? "" : exported));
   return code;

@@ -9,7 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "runner/device/plugin/description.h"
-#include "runner/device/torch/probe.h"
+#include "runner/device/python/probe.h"
 
 namespace msrun {
 namespace {
@@ -37,18 +37,21 @@ Listing ask_plugin(const std::string& file) {
 
 std::vector<Listing> ask(const std::string& python, const std::string& plugin) {
   if (!plugin.empty()) return {ask_plugin(plugin)};
-  const std::string program = find_python(python);
-  // All import torch at the same time.
-  std::vector<std::unique_ptr<TorchProbe>> probes;
-  for (const std::string_view kind : kinds) {
-    TorchOptions options;
-    options.kind = kind;
-    options.python = program;
-    probes.push_back(std::make_unique<TorchProbe>(options, 0));
+  // All import their framework at the same time.
+  std::vector<std::unique_ptr<WorkerProbe>> probes;
+  for (const WorkerFramework* framework : {&torch_framework, &mindspore_framework}) {
+    const std::string program = find_python(python, *framework);
+    for (const std::string_view kind : kinds) {
+      WorkerOptions options;
+      options.framework = framework;
+      options.kind = kind;
+      options.python = program;
+      probes.push_back(std::make_unique<WorkerProbe>(options, 0));
+    }
   }
   std::vector<Listing> listings;
   for (const auto& probe : probes) {
-    Listing listing{"torch:" + probe->options().kind, {}, {}};
+    Listing listing{probe->options().backend(), {}, {}};
     try {
       listing.hello = probe->wait();
     } catch (const UserError& error) {

@@ -1,4 +1,4 @@
-// msrun --list-devices: what the torch backend, or a plugin, finds on this host.
+// msrun --list-devices: what the torch and mindspore backends, or a plugin, find on this host.
 #pragma once
 
 #include <string>

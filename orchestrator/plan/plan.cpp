@@ -32,6 +32,16 @@ RecordingContents contents_of(const DumpHeader& header, std::size_t calls) {
   return {header.entries, header.left_out, calls, header.left_out_by_type, header.only_checksums};
 }
 
+// path: of the recording, which stands before what is wrong with its header; may be empty.
+bool has_tensor_files(const Dialect& dialect, const DumpHeader& header, const std::string& path) {
+  try {
+    return dialect.has_tensor_files(header);
+  } catch (const UserError& error) {
+    if (path.empty() || std::string_view(error.what()).starts_with(path)) throw;
+    throw UserError(sanitised(path) + ": " + error.what());
+  }
+}
+
 }  // namespace
 
 RecordingContents ReadRecording::contents() const { return contents_of(header, builder->calls()); }
@@ -57,7 +67,11 @@ ReadRecording read_recording(const std::string& path, const PlanOptions& options
     dialect = &in_layout(require_dialect(header.framework, path));
     // The file may name its framework behind the calls only, or leave it to their values: then they are read again.
     if (dialect != &builder->dialect()) continue;
-    ReadRecording read{std::move(builder), std::move(header), dialect->has_tensor_files(header), {}, {}};
+    ReadRecording read{std::move(builder),
+                       std::move(header),
+                       has_tensor_files(*dialect, header, options.upstream_errors ? "" : path),
+                       {},
+                       {}};
     if (read.real_data) read.tensor_folder = dialect->tensor_folder(path, read.header);
     read.warnings = read.builder->warnings();
     if (!read.header.names_framework && dialect != dialects().front()) {

@@ -31,6 +31,8 @@ struct PlanOptions {
   ReportLayout layout = ReportLayout::current;
   // That of a recording that does not tell it; empty: PyTorch, or what the types of its values tell.
   std::string framework;
+  // Errors of a recording's header in upstream's own words, which name no file.
+  bool upstream_errors = false;
   bool forward_only = false;  // leave out the backward entries
   bool keep_results = false;  // the recorded outputs and gradients as well, for the recorded backend
   AcrossRanks across_ranks = AcrossRanks::calls;

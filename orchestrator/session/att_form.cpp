@@ -10,6 +10,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/session/att_log.h"
+#include "orchestrator/session/new_files.h"
 #include "orchestrator/view/att_tables.h"
 #include "runner/dialects/att.h"
 
@@ -61,7 +62,11 @@ void AttForm::check(const Options& options, const Config& config) const {
     throw UserError("The forward_input_file and backward_input_file should be a json file!");
   }
   if (options.save_error_data && options.csv_path.empty()) {
-    refuse_taken(join_path(real_path(error_data_path(config)), "ut_error_data"), "");
+    const std::string folder = join_path(real_path(error_data_path(config)), "ut_error_data");
+    // A run that found nothing to save leaves an empty one.
+    std::error_code ignored;
+    const bool is_folder = fs::is_directory(fs::symlink_status(folder, ignored));
+    if (!is_folder || is_filled_directory(folder)) refuse_taken(folder, "");
   }
   check_json_file(options.forward);
   check_json_file(options.backward);

@@ -35,6 +35,12 @@ RunFiles fresh_run_files(const std::string& directory, const std::function<bool(
   }));
 }
 
+bool is_filled_directory(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(std::filesystem::symlink_status(path, ignored)) &&
+         !std::filesystem::is_empty(path, ignored);
+}
+
 void NewFile::remove() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove(path_, ignored);

@@ -17,6 +17,9 @@ std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& cla
 RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim,
                          const std::string& part = {});
 
+// Whether there is a directory of that path, no link to one, with something in it.
+bool is_filled_directory(const std::string& path);
+
 // A file, or an empty folder, that this run has created and removes again unless it comes to start.
 class NewFile {
  public:

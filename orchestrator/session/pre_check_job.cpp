@@ -145,16 +145,30 @@ bool PreCheckJob::has_rank_files(const Plan& plan, const RunFiles& files) {
   });
 }
 
+// What an earlier run saved in a folder that runs share is kept under another name. That run, if it still goes on,
+// holds the folder and saves on into it.
+void PreCheckJob::set_error_data_aside(const Folder& place, const std::string& name, const std::string& other) {
+  const std::string path = place.path_of(name);
+  const std::string kept = place.path_of(other);
+  std::error_code error;
+  if (!is_filled_directory(path)) return;
+  std::filesystem::rename(path, kept, error);
+  if (error) throw UserError(path + ": the tensors of an earlier run cannot be set aside: " + error.message());
+  spdlog::warn("{} holds tensors of an earlier run; they are set aside as {}.", path, kept);
+}
+
 // False for a fresh run if another run has the folder of that stamp.
 bool PreCheckJob::open_error_data(const SessionState& session, const RunFiles& files) {
   if (!session.options.save_error_data) return true;
   const Folder place(form_->error_data_place(config_, files));
   const bool several_devices = session.options.command == Command::multi_acc_check;
   const std::string name = session.plan.dialect().error_data_folder(files.stamp, several_devices);
-  const bool is_own = name.find(files.stamp) != std::string::npos;
-  if (!resumed_ && is_own) {
-    if (!place.make_new(name)) return false;
+  if (!resumed_ && name.find(files.stamp) == std::string::npos) {
+    set_error_data_aside(place, name, name + "_before_" + files.stamp);
+  } else if (!resumed_ && place.make_new(name)) {
     new_error_data_.created(place.path_of(name));
+  } else if (!resumed_ && !files.stamp.empty()) {
+    return false;
   }
   error_data_ = place.subfolder(name);
   return true;

@@ -38,6 +38,7 @@ class PreCheckJob final : public Job {
   void begin(const SessionState& session, const CsvStyle& style);
   void say_part(const SessionState& session, bool complete) const;
   static bool has_rank_files(const Plan& plan, const RunFiles& files);
+  static void set_error_data_aside(const Folder& place, const std::string& name, const std::string& other);
   bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();

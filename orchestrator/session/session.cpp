@@ -25,6 +25,7 @@
 #include "orchestrator/session/pre_check_job.h"
 #include "orchestrator/session/stealing.h"
 #include "orchestrator/supervise/signals.h"
+#include "runner/device/python/probe.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -61,7 +62,7 @@ void require_device(const ChosenBackend& backend) {
                   std::string(kind == TestedOn::recorded    ? "results that were recorded"
                               : kind == TestedOn::simulated ? "simulated device"
                                                             : "host's processor") +
-                  "; msrun --list-devices says what torch finds here.");
+                  "; msrun --list-devices says what is found here.");
 }
 
 const std::string& recording_of(const Options& options) {
@@ -133,7 +134,10 @@ int Session::run() {
   for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
   job_.configure(options);
   state_.backend = choose_backend(backend_request(options));
-  if (options.require_device) require_device(state_.backend);
+  // With "auto" and a driver the recording says which framework has to have the device.
+  if (options.require_device && (options.backend != "auto" || accelerator_of_host().empty())) {
+    require_device(state_.backend);
+  }
   make_plan();
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
   job_.choose_files(state_);
@@ -156,6 +160,7 @@ void Session::make_plan() {
   plan_options.only = options.only;
   plan_options.except = options.except;
   plan_options.framework = options.framework;
+  plan_options.upstream_errors = options.compat_msprobe;
   plan_options.keep_results = state_.backend.row->needs_results;
   plan_options.stream_words = options.seed_mode == SeedMode::stream;
   plan_options.across_ranks = options.across_ranks;
@@ -163,6 +168,8 @@ void Session::make_plan() {
   const double start = steady_seconds();
   if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");
   state_.plan = read_plan(options, state_.recordings, plan_options);
+  warn_of_framework();
+  suit_recording();
   complete_backend();
   prefer_recorded(plan_options);
   state_.plan_seconds = steady_seconds() - start;
@@ -180,6 +187,44 @@ void Session::make_plan() {
   warn_if_data_is_missing(options, state_.plan);
   if (options.shard) state_.share = calls_of(*options.shard, state_.plan.view());
   job_.inspect(state_);
+}
+
+// The recording says what it is of; whoever took it for another, or gave options that are for another, is told.
+void Session::warn_of_framework() const {
+  const Options& options = state_.options;
+  const Dialect& dialect = state_.plan.dialect();
+  const std::string of_recording =
+      sanitised(recording_of(options)) + " is a recording of " + std::string(dialect.spellings().front());
+  const Dialect* told = find_dialect(options.framework);
+  // "-f mindspore" is how the tool in use is asked for recordings of MindTorch, too.
+  if (told != nullptr && told->callable_with().front() != dialect.callable_with().front()) {
+    spdlog::warn("-f {} does nothing: {}.", options.framework, of_recording);
+  }
+  for (const std::string& option : options.given_for_some) {
+    if (std::ranges::find(dialect.unheeded_options(), option) == dialect.unheeded_options().end()) continue;
+    spdlog::warn("{} does nothing: {}.", option, of_recording);
+  }
+}
+
+// Functions of one framework are none of another: every call would be SKIP, or another function of the same name.
+void Session::suit_recording() {
+  const Options& options = state_.options;
+  const std::span<const std::string_view> able = state_.plan.dialect().callable_with();
+  const std::string_view framework = state_.backend.row->framework;
+  if (options.backend == "auto") {
+    if (framework != able.front()) {
+      BackendRequest request = backend_request(options);
+      request.framework = able.front();
+      ChosenBackend backend = choose_backend(request);
+      if (backend.row != state_.backend.row) state_.backend = std::move(backend);
+    }
+    if (options.require_device) require_device(state_.backend);
+  } else if (!framework.empty() && std::ranges::find(able, framework) == able.end()) {
+    throw UserError("--backend " + state_.backend.name + " calls functions of " + std::string(framework) + "; " +
+                    recording_of(options) + " is a recording of " +
+                    std::string(state_.plan.dialect().spellings().front()) + ", which --backend " +
+                    std::string(able.front()) + " runs.");
+  }
 }
 
 // Of an accelerator that "auto" found and that cannot be used, the user is told, and the run goes on without.

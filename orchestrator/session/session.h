@@ -24,6 +24,8 @@ class Session {
   void make_plan();
   // "auto" without an NPU or GPU: what the recording holds says more than a simulated device. Reads the recording again
   // if it holds results; then the options ask for them.
+  void warn_of_framework() const;
+  void suit_recording();
   void complete_backend();
   void prefer_recorded(PlanOptions& plan_options);
   void require_device_that_computes() const;

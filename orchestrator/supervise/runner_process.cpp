@@ -27,11 +27,6 @@ namespace {
 // glibc has a wrapper only since 2.36.
 int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)); }
 
-std::string signal_text(int signal_number) {
-  const char* name = sigabbrev_np(signal_number);
-  return "signal " + std::to_string(signal_number) + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
-}
-
 [[noreturn]] void live_as_child(int device, pid_t supervisor, const std::function<void()>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != supervisor) _exit(0);
@@ -145,11 +140,6 @@ void RunnerProcess::end_now() {
 
 void RunnerProcess::release_slots() const {
   for (WorkerSlot& slot : queue_.slots.subspan(first_slot_, threads_)) queue_.release(slot);
-}
-
-std::string death_text(int wait_status) {
-  if (WIFSIGNALED(wait_status)) return "killed by " + signal_text(WTERMSIG(wait_status));
-  return "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
 }
 
 }  // namespace msrun

@@ -81,7 +81,4 @@ class RunnerProcess {
   std::uint64_t peak_ = 0;
 };
 
-// "killed by signal 11 (SIGSEGV)", "ended with exit code 4".
-std::string death_text(int wait_status);
-
 }  // namespace msrun

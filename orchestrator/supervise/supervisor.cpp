@@ -9,6 +9,7 @@
 #include "kernels/base/clock.h"
 #include "orchestrator/supervise/death_note.h"
 #include "orchestrator/supervise/signals.h"
+#include "runner/device/process_end.h"
 #include "runner/results/attempts.h"
 
 namespace msrun {

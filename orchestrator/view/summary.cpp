@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "runner/results/api_name.h"
 #include "runner/results/rank_calls.h"
@@ -93,10 +94,6 @@ std::string picture_text(const DifferenceMap& map, const std::string& indent) {
   for (std::size_t i = 0; i < std::min<std::size_t>(map.picture.size(), picture_lines); ++i)
     text += indent + "  " + cut_to_width(sanitised(map.picture[i]), picture_columns) + "\n";
   return text;
-}
-
-std::string counted(std::uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 // How much a status speaks against a call that is suspicious.

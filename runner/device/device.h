@@ -71,6 +71,9 @@ class Device {
   // Whether results may come from a CPU, whose kernels for half types round after every step where accelerators compute
   // in float32.
   virtual bool may_be_cpu() const { return false; }
+
+  // Whether a thread that runs a call without using the processor only waits: it may compute in another process.
+  virtual bool computes_here() const { return true; }
 };
 
 }  // namespace msrun

@@ -7,14 +7,15 @@
 
 namespace msrun {
 
-std::string end_text(int wait_status) {
+std::string death_text(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int number = WTERMSIG(wait_status);
     const char* name = sigabbrev_np(number);
-    return "was killed by signal " + std::to_string(number) +
-           (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
+    return "killed by signal " + std::to_string(number) + (name == nullptr ? "" : " (SIG" + std::string(name) + ")");
   }
   return "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
 }
+
+std::string end_text(int wait_status) { return (WIFSIGNALED(wait_status) ? "was " : "") + death_text(wait_status); }
 
 }  // namespace msrun

@@ -1,11 +1,14 @@
-// How a process that served a device ended, in words.
+// How a child process ended, in words.
 #pragma once
 
 #include <string>
 
 namespace msrun {
 
-// "was killed by signal 11 (SIGSEGV)", "ended with exit code 70".
+// "killed by signal 9 (SIGKILL)" or "ended with exit code 3", of a wait status.
+std::string death_text(int wait_status);
+
+// The same as what it did: "was killed by signal 9 (SIGKILL)".
 std::string end_text(int wait_status);
 
 }  // namespace msrun

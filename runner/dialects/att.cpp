@@ -71,6 +71,8 @@ class Att final : public Dialect {
   explicit Att(bool raw) : raw_(raw) {}
 
   std::span<const std::string_view> spellings() const override { return pytorch_dialect().spellings(); }
+  std::span<const std::string_view> callable_with() const override { return pytorch_dialect().callable_with(); }
+  std::span<const std::string_view> unheeded_options() const override { return pytorch_dialect().unheeded_options(); }
 
   const DumpDialect& dump() const override { return pytorch_dialect().dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return pytorch_dialect().has_tensor_files(header); }

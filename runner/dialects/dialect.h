@@ -64,6 +64,11 @@ class Dialect {
   // Spellings of the framework in dump.json, in lower case; the first is the one that msrun uses.
   virtual std::span<const std::string_view> spellings() const = 0;
 
+  // The frameworks that have the functions of the recording, as backends name them; "auto" takes the first.
+  virtual std::span<const std::string_view> callable_with() const = 0;
+  // Options of msrun that change nothing for such a recording, as they are written: whoever gives one is told.
+  virtual std::span<const std::string_view> unheeded_options() const = 0;
+
   // --- The recording.
 
   // How dump.json names and describes calls.

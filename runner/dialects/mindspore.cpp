@@ -24,11 +24,19 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 2> mindspore_names{"mindspore", "ms"};
 constexpr std::array<std::string_view, 1> mindtorch_names{"mindtorch"};
 
+// One limit for all APIs and dtypes, titles in one language, and a generator for each tensor.
+constexpr std::array<std::string_view, 4> unheeded{"--standard", "--limits", "--titles", "--seed-mode"};
+
+constexpr std::array<std::string_view, 1> mindspore_alone{"mindspore"};
+// Names of torch, which MindSpore's mint has under its own.
+constexpr std::array<std::string_view, 2> mindspore_or_torch{"mindspore", "torch"};
+
 constexpr std::array<std::string_view, 4> titles{"API Name", "Forward Test Success", "Backward Test Success",
                                                  "Message"};
 
 constexpr const char* parse_failed =
     "[msprobe] Api Accuracy Checker parse json failed: check_and_get_from_json_dict failed: ";
+constexpr std::string_view upstream_mark = "[msprobe]";
 constexpr const char* wrong_api = "[msprobe] Api Accuracy Checker something wrong with api: ";
 constexpr const char* wrong_name = "[msprobe] Api Accuracy Checker get wrong value: ";
 
@@ -38,6 +46,17 @@ bool gives_no_value(const ApiName& name) { return name.type == "Tensor" && name.
 // Upstream's text in the Message of a row, which may have further lines of msrun.
 std::string_view first_line_of(const std::string& message) {
   return std::string_view(message).substr(0, message.find('\n'));
+}
+
+// A message as upstream writes it into its file, which does not say which file is missing; journal and events do.
+std::string as_upstream(std::string message) {
+  const std::string_view text = no_such_mindspore_file;
+  for (std::size_t at = message.find(text); at != std::string::npos; at = message.find(text, at)) {
+    at += text.size();
+    const std::size_t next = message.find(upstream_mark, at);
+    message.erase(at, next == std::string::npos ? next : next - at);
+  }
+  return message;
 }
 
 // The reason of a direction that was not compared; empty where it was, or had nothing to compare.
@@ -159,10 +178,14 @@ Comparison compare_random(const ComparedCall& of, const Value& bench, const Valu
 
 class MindSpore final : public Dialect {
  public:
-  MindSpore(std::span<const std::string_view> names, const DumpDialect& dump) : names_(names), dump_(dump) {}
+  MindSpore(std::span<const std::string_view> names, std::span<const std::string_view> callable_with,
+            const DumpDialect& dump)
+      : names_(names), callable_with_(callable_with), dump_(dump) {}
 
   std::span<const std::string_view> spellings() const override { return names_; }
+  std::span<const std::string_view> callable_with() const override { return callable_with_; }
   const DumpDialect& dump() const override { return dump_; }
+  std::span<const std::string_view> unheeded_options() const override { return unheeded; }
 
   bool has_tensor_files(const DumpHeader& header) const override {
     const std::string field = std::string(parse_failed) + "task field in api_info.json is ";
@@ -237,8 +260,12 @@ class MindSpore final : public Dialect {
   // The texts of the rows that fail, then the reasons of SKIP, forward first.
   std::string result_message(const ApiResult& result) const override {
     std::string text = texts_of(result.forward_rows) + texts_of(result.backward_rows);
-    text += skip_reason(result.forward_rows);
-    return text += skip_reason(result.backward_rows);
+    const std::string_view forward = skip_reason(result.forward_rows);
+    const std::string_view backward = skip_reason(result.backward_rows);
+    text += forward;
+    // Upstream says each reason for each direction; one of msrun that concerns the call as a whole is said once.
+    if (backward != forward || forward.starts_with(upstream_mark)) text += backward;
+    return text;
   }
 
   // Each recorded direction is SKIP of its own, and says so where the recording is to blame.
@@ -266,7 +293,7 @@ class MindSpore final : public Dialect {
     if (result.backward) out += cell_of(*result.backward, result.backward_rows);
     out += ',';
     const bool is_quiet = result.message.empty() && overall_status(result) == Status::pass && is_suspicious(result);
-    append_csv_text(out, with_reasons && is_quiet ? message_with_reason(result) : result.message);
+    append_csv_text(out, with_reasons && is_quiet ? message_with_reason(result) : as_upstream(result.message));
     out += csv_row_end;
   }
 
@@ -286,18 +313,19 @@ class MindSpore final : public Dialect {
 
  private:
   std::span<const std::string_view> names_;
+  std::span<const std::string_view> callable_with_;
   const DumpDialect& dump_;
 };
 
 }  // namespace
 
 const Dialect& mindspore_dialect() {
-  static const MindSpore dialect(mindspore_names, mindspore_dump());
+  static const MindSpore dialect(mindspore_names, mindspore_alone, mindspore_dump());
   return dialect;
 }
 
 const Dialect& mindtorch_dialect() {
-  static const MindSpore dialect(mindtorch_names, mindtorch_dump());
+  static const MindSpore dialect(mindtorch_names, mindspore_or_torch, mindtorch_dump());
   return dialect;
 }
 

@@ -14,6 +14,9 @@ namespace msrun {
 namespace {
 
 constexpr std::array<std::string_view, 2> names{"pytorch", "pt"};
+constexpr std::array<std::string_view, 1> torch_alone{"torch"};
+// Its limits are those of the standards.
+constexpr std::array<std::string_view, 1> unheeded{"--max-abs-err"};
 
 // acc_check_pytorch.md 5.1: their results are whatever the memory held, or nothing but a conversion.
 constexpr std::array<std::string_view, 7> never_run{
@@ -40,6 +43,8 @@ void append_rows(std::string& out, const std::string& name, const std::vector<De
 class PyTorch final : public Dialect {
  public:
   std::span<const std::string_view> spellings() const override { return names; }
+  std::span<const std::string_view> callable_with() const override { return torch_alone; }
+  std::span<const std::string_view> unheeded_options() const override { return unheeded; }
 
   const DumpDialect& dump() const override { return pytorch_dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }

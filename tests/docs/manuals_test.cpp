@@ -13,6 +13,7 @@
 namespace msrun::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
@@ -123,7 +124,7 @@ TEST(Manuals, CompletionsHaveTheOptionsOfTheHelp) {
 // What the build installs, in bash: options of a tool behind its word, commands behind msrun.
 TEST(Manuals, BashCompletesCommandsAndOptions) {
   const TemporaryDirectory scratch;
-  const fs::path file = fs::path(programs()).parent_path() / "manuals" / "msrun";
+  const fs::path file = fs::path(programs()).parent_path() / "manuals" / "bash" / "msrun";
   const auto completed = [&](const std::string& words, int current) {
     const fs::path output = scratch / "output";
     const std::string script = "source '" + file.string() + "'; COMP_WORDS=(" + words +
@@ -137,10 +138,58 @@ TEST(Manuals, BashCompletesCommandsAndOptions) {
   EXPECT_EQ(completed("msrun parse --st", 2), "--stats\n");
   EXPECT_EQ(completed("msrun pa", 1), "parse\n");
   EXPECT_THAT(completed("msrun --li", 1), HasSubstr("--list-apis"));
-  EXPECT_TRUE(fs::exists(file.parent_path() / "man1" / "msrun.1"));
-  EXPECT_TRUE(fs::exists(file.parent_path() / "man1" / "msrun-parse.1"));
-  for (const fs::directory_entry& page : fs::directory_iterator(file.parent_path() / "man1"))
+  const fs::path pages = fs::path(programs()).parent_path() / "manuals" / "man1";
+  EXPECT_TRUE(fs::exists(pages / "msrun.1"));
+  EXPECT_TRUE(fs::exists(pages / "msrun-parse.1"));
+  for (const fs::directory_entry& page : fs::directory_iterator(pages))
     EXPECT_TRUE(page.path().filename().string().starts_with("msrun")) << page.path();
+}
+
+bool has_shell(const std::string& name) { return std::system((name + " -c true >/dev/null 2>&1").c_str()) == 0; }
+
+// The first words of the lines that a command prints.
+std::set<std::string> candidates(const std::string& command, const TemporaryDirectory& scratch) {
+  const fs::path output = scratch / "output";
+  EXPECT_EQ(std::system((command + " > '" + output.string() + "'").c_str()), 0) << read_file(output);
+  std::set<std::string> words;
+  std::istringstream lines(read_file(output));
+  for (std::string line; std::getline(lines, line);) words.insert(line.substr(0, line.find('\t')));
+  return words;
+}
+
+// What fish, which loads the file of a program's name, makes of the text of a line.
+TEST(Manuals, FishCompletesCommandsAndOptions) {
+  if (!has_shell("fish")) GTEST_SKIP() << "there is no fish";
+  const TemporaryDirectory scratch;
+  const std::string folder = (fs::path(programs()).parent_path() / "manuals" / "fish").string();
+  const auto completed = [&](const std::string& line) {
+    return candidates("HOME='" + scratch.path().string() + "' fish --no-config -c \"set fish_complete_path '" + folder +
+                          "'; complete -C'" + line + "'\"",
+                      scratch);
+  };
+  EXPECT_THAT(completed("msrun --list-a"), ElementsAre("--list-apis"));
+  EXPECT_THAT(completed("msrun pars"), ElementsAre("parse"));
+  EXPECT_THAT(completed("msrun parse --st"), ElementsAre("--stats"));
+  EXPECT_THAT(completed("msrun acc_check --list-a"), ElementsAre("--list-apis"));
+  EXPECT_THAT(completed("msrun journal --j"), ElementsAre("--json"));
+  EXPECT_THAT(completed("msrun -api_i"), ElementsAre("-api_info"));
+}
+
+// A terminal on which the line is typed; what zsh adds to its list stands behind "HIT:".
+TEST(Manuals, ZshCompletesCommandsAndOptions) {
+  if (!has_shell("zsh")) GTEST_SKIP() << "there is no zsh";
+  const TemporaryDirectory scratch;
+  const std::string folder = (fs::path(programs()).parent_path() / "manuals").string();
+  const auto completed = [&](const std::string& line) {
+    return candidates("HOME='" + scratch.path().string() + "' timeout 120 zsh -f '" + source_root() +
+                          "/tests/docs/complete.zsh' '" + folder + "' '" + line + "'",
+                      scratch);
+  };
+  EXPECT_THAT(completed("msrun --list-a"), ElementsAre("--list-apis"));
+  EXPECT_THAT(completed("msrun pars"), ElementsAre("parse"));
+  EXPECT_THAT(completed("msrun parse --st"), ElementsAre("--stats"));
+  EXPECT_THAT(completed("msrun journal --j"), ElementsAre("--json"));
+  EXPECT_THAT(completed("msrun -api_i"), ElementsAre("-api_info"));
 }
 
 }  // namespace

@@ -168,6 +168,12 @@ TEST_F(AttLayout, RawSavesErrorDataUntilANumberIsTaken) {
   const Finished again = check("error_data", {"--layout", "att", "-save_error_data", "-config", config}, "again");
   EXPECT_EQ(again.exit_code, 2);
   EXPECT_THAT(again.err, HasSubstr("ut_error_data already exists, please remove it first"));
+  // An empty one, which a run without failures leaves, holds nothing.
+  fs::remove_all(scratch_ / "kept" / "ut_error_data");
+  fs::create_directory(scratch_ / "kept" / "ut_error_data");
+  const Finished into_empty = check("error_data", {"--layout", "att", "-save_error_data", "-config", config}, "empty");
+  EXPECT_EQ(into_empty.exit_code, 0) << into_empty.err;
+  EXPECT_FALSE(fs::is_empty(scratch_ / "kept" / "ut_error_data"));
 }
 
 TEST_F(AttLayout, SavesTensorsOfKeywordsByTheirNames) {

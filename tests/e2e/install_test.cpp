@@ -87,6 +87,12 @@ TEST_F(Installed, FindsItsWorker) {
   EXPECT_THAT(refused.err, HasSubstr("The files of the torch worker are not in " + prefix("second place")));
 }
 
+TEST_F(Installed, BringsTheWorkersOfAllFrameworks) {
+  for (const char* package : {"msrun_worker", "msrun_torch_worker", "msrun_mindspore_worker"}) {
+    EXPECT_TRUE(fs::exists(prefix("first") + "/lib/msrun/" + package + "/__init__.py")) << package;
+  }
+}
+
 TEST_F(Installed, BringsPagesAndTheHeaderOfPlugins) {
   const fs::path first = prefix("first");
   for (const char* file : {"share/doc/msrun/README.md", "share/doc/msrun/LICENSE", "share/doc/msrun/docs/devices.md",

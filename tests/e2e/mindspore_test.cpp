@@ -129,7 +129,8 @@ TEST_F(MindSporeRun, TakesTheSpellingsOfTheToolInUse) {
 
 TEST_F(MindSporeRun, RefusesFatalInput) {
   const auto refused = [&](const std::string& text, const std::string& part) {
-    expect_refused({"acc_check", "-api_info", write_dump(text), "-o", out()}, {part});
+    const std::string path = write_dump(text);
+    expect_refused({"acc_check", "-api_info", path, "-o", out()}, {part, path});
   };
   refused(R"({"framework":"mindspore","data":{}})", "task field in api_info.json is missing");
   refused(R"({"framework":"mindspore","task":"free","data":{}})", "task field in api_info.json is not accepted value:");
@@ -263,10 +264,72 @@ TEST_F(MindSporeRun, SavesTheTensorsOfDirectionsThatFail) {
   const Tensor saved = read_npy((folder / "error_data" / "Mint.matmul.0.forward.input.0.npy").string());
   EXPECT_EQ(saved.shape(), (Dims{4, 8}));
   EXPECT_EQ(static_cast<float>(saved.item()), -0.25091975927352905F);
-  // A second run shares the folder; one over several devices has its own.
-  ASSERT_EQ(run(acc_check).exit_code, 0);
+  // A second run has the folder's name, and what the first one saved is kept; one over several devices has its own.
+  acc_check.back() = "Mint.matmul.0=scale=2";
+  const Finished second = run(acc_check);
+  ASSERT_EQ(second.exit_code, 0);
+  const fs::path kept = only_file(folder, "error_data_before_");
+  EXPECT_THAT(second.out, HasSubstr("they are set aside as " + kept.string()));
+  EXPECT_EQ(std::distance(fs::directory_iterator(kept), {}), static_cast<std::ptrdiff_t>(files.size()));
+  EXPECT_NE(read_file(kept / "Mint.matmul.0.forward.output.0.npy"),
+            read_file(folder / "error_data" / "Mint.matmul.0.forward.output.0.npy"));
   ASSERT_EQ(run(words).exit_code, 0);
   only_file(folder, "ut_error_data");
+}
+
+// An empty folder holds nothing that would have to be kept.
+TEST_F(MindSporeRun, SetsNoEmptyFolderOfErrorDataAside) {
+  const fs::path folder = next_out();
+  const std::vector<std::string> words{"acc_check", "-api_info", fixture("01_quick_start_where"),
+                                       "-o",        folder,      "-save_error_data"};
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(run(words).exit_code, 0);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr("_before_")));
+  }
+}
+
+// The tool in use takes them for constants.
+TEST_F(MindSporeRun, DifferentiatesKeywordArguments) {
+  const std::string path = write_dump(mindspore_dump_text(
+      R"("Mint.matmul.0.forward":)" + forward(floats("[2,3]"), R"({"other":)" + floats("[3,4]") + "}") +
+      R"(,"Mint.matmul.0.backward":)" + backward(floats("[2,4]"))));
+  const auto rows = details(path);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_THAT(rows[1], HasSubstr("Mint.matmul.0.backward.output.0|Float32|Float32|(2, 3)|"));
+  EXPECT_THAT(rows[2], HasSubstr("Mint.matmul.0.backward.output.1|Float32|Float32|(3, 4)|"));
+  EXPECT_EQ(details(path, {"--compat", "msprobe"}).size(), 2U);
+}
+
+// The CSV has the tool's own words; which file is missing, events and journal say.
+TEST_F(MindSporeRun, NamesTheFileThatIsMissing) {
+  const std::string text = "[msprobe] 非法文件路径： ";
+  const fs::path folder = next_out();
+  const Finished finished = run({"acc_check", "-api_info", fixture("10_real_data"), "-o", folder, "--only",
+                                 "Mint.exp.0", "--message-format", "json"});
+  EXPECT_THAT(finished.out, HasSubstr(text + "/"));
+  EXPECT_THAT(finished.out, HasSubstr("dump_tensor_data/Mint.exp.0.forward.input.0.npy"));
+  EXPECT_THAT(lines(only_file(folder, "accuracy_checking_result_")), ElementsAre("Mint.exp.0|SKIP||" + text));
+  const Finished journal = run({"journal", only_file(folder, "accuracy_checking_2"), "--export", "-"});
+  EXPECT_THAT(journal.out, HasSubstr("dump_tensor_data/Mint.exp.0.forward.input.0.npy"));
+}
+
+// What changes nothing is said, for recordings of either framework.
+TEST_F(MindSporeRun, TellsOfOptionsForAnotherFramework) {
+  const std::string theirs = dump("cnn_fp32");
+  const auto told = [&](std::vector<std::string> before, const std::string& path, std::vector<std::string> more) {
+    before.insert(before.end(), {"acc_check", "-api_info", path, "-o", next_out(), "--only", "*.where.*,*.relu.0"});
+    before.insert(before.end(), more.begin(), more.end());
+    return run(before).out;
+  };
+  const std::string own = fixture("01_quick_start_where");
+  EXPECT_THAT(told({}, theirs, {"--max-abs-err", "0.001"}),
+              HasSubstr("--max-abs-err does nothing: " + theirs + " is a recording of pytorch."));
+  EXPECT_THAT(told({}, own, {"--standard", "current"}),
+              HasSubstr("--standard does nothing: " + own + " is a recording of mindspore."));
+  EXPECT_THAT(told({"-f", "pytorch"}, own, {}), HasSubstr("-f pytorch does nothing: "));
+  EXPECT_THAT(told({"-f", "mindspore"}, theirs, {}), HasSubstr("-f mindspore does nothing: "));
+  EXPECT_THAT(told({"-f", "mindspore"}, own, {"--max-abs-err", "0.001"}), Not(HasSubstr("does nothing")));
+  EXPECT_THAT(told({"-f", "mindspore"}, fixture("07_mindtorch_names"), {}), Not(HasSubstr("does nothing")));
 }
 
 TEST_F(MindSporeRun, WritesAPairForTheRunAndOneForEachDevice) {

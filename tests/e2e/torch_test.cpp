@@ -348,7 +348,7 @@ TEST_F(Torch, ListsDevices) {
   const Finished listing = msrun({"--list-devices", "--json", "--python", torch_python()}, scratch_.path());
   const auto json = nlohmann::json::parse(listing.out, nullptr, false);
   ASSERT_FALSE(json.is_discarded());
-  ASSERT_EQ(json["backends"].size(), 3U);
+  ASSERT_EQ(json["backends"].size(), 6U);
   EXPECT_EQ(json["backends"][2]["devices"].size(), 1U);
 }
 

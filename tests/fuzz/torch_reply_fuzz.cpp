@@ -13,11 +13,11 @@
 #include "kernels/base/error.h"
 #include "kernels/base/unique_fd.h"
 #include "kernels/tensor/memory.h"
-#include "runner/device/torch/arena.h"
-#include "runner/device/torch/frames.h"
-#include "runner/device/torch/hello.h"
-#include "runner/device/torch/probe.h"
-#include "runner/device/torch/wire.h"
+#include "runner/device/python/arena.h"
+#include "runner/device/python/frames.h"
+#include "runner/device/python/hello.h"
+#include "runner/device/python/probe.h"
+#include "runner/device/python/wire.h"
 
 namespace {
 
@@ -65,7 +65,7 @@ void take_lane(std::string_view text) {
 }
 
 void take_hello(std::string_view text) {
-  TorchOptions options;
+  WorkerOptions options;
   options.kind = "npu";
   options.python = "python3";
   try {

@@ -468,6 +468,33 @@ TEST_F(OpGenerate, RunsFusedOperatorsWithoutAScript) {
   EXPECT_TRUE(fs::is_empty(scratch_ / "out"));
 }
 
+// A recorded ignore_index is the least value of the targets; random ones between it and the classes would be none.
+TEST_F(OpGenerate, DrawsClassesForALossThatIgnoresSome) {
+  const std::string scores = tensor("float32", "[8, 5]", "2.0", "-2.0");
+  const std::string target = tensor("int64", "[8]", "4", "-100");
+  const std::vector<std::pair<std::string, std::string>> spellings{{scores + ", " + target, "{}"},
+                                                                   {scores, R"({"target": )" + target + "}"}};
+  for (const auto& [args, kwargs] : spellings) {
+    extraction(R"("Functional.cross_entropy.0.forward": )" + forward(args, kwargs));
+    const testing::Finished finished = run({"-i", configuration(), "-o", scratch_.file("out"), "--run"});
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr("Compare finished."));
+    const std::string script = testing::read_file(scratch_.file("out/Functional.cross_entropy.0.forward.py"));
+    EXPECT_THAT(script, ::testing::Not(HasSubstr("-100")));
+  }
+}
+
+// Sums that cancel have large relative errors, for which a pre-check looks at the absolute ones first.
+TEST_F(OpGenerate, TellsWhatAPreCheckPasses) {
+  const std::string dump = testing::dump("llama_fp32");
+  const testing::Finished finished =
+      run({"--api", "Tensor.__mul__.20", "--propagation", "backward", "-i", dump, "-o", scratch_.file("out"), "--run"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("| error "));
+  EXPECT_THAT(finished.err, HasSubstr("index 0: the standard calls it an error; a pre-check passes it"));
+  EXPECT_THAT(finished.err, ::testing::Not(HasSubstr("index 1:")));
+}
+
 TEST_F(OpGenerate, SaysWhichRangesItCannotTake) {
   const auto warnings = [&](const std::string& argument) {
     extraction(R"("Torch.abs.0.forward": )" + forward(argument));

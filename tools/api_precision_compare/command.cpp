@@ -4,6 +4,7 @@
 #include <iostream>
 #include <utility>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -16,10 +17,6 @@ namespace {
 
 constexpr std::size_t max_width = 120;
 constexpr std::size_t max_listed = 10;
-
-std::string counted(std::uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 std::string counts_table(const char* direction, const DirectionCounts& counts) {
   return std::string(direction) + "\n" +

@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
@@ -19,10 +20,6 @@ namespace {
 constexpr std::uint64_t max_graph_bytes = std::uint64_t{1} << 30;
 
 void say(const std::string& text) { std::cerr << "code_mapping: " << sanitised(text) << '\n'; }
-
-std::string counted(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 // Returns false, and says why, if the table stays as it is.
 bool rewrite_statistics(const std::string& path, const Graph& graph, ScopeIndex& index) {

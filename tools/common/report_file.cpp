@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "kernels/base/text.h"
+#include "kernels/base/write_all.h"
 #include "kernels/io/files/paths.h"
 
 namespace msrun {
@@ -69,13 +70,7 @@ void ReportFile::write(std::string_view bytes) {
 }
 
 void ReportFile::flush() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t count = ::write(file_.descriptor(), rest.data(), rest.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("written");
-    rest.remove_prefix(static_cast<std::size_t>(count));
-  }
+  if (!write_all(file_.descriptor(), buffer_)) fail("written");
   buffer_.clear();
 }
 

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "kernels/base/error.h"
+#include "kernels/base/write_all.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/folder.h"
 #include "kernels/io/files/paths.h"
@@ -34,16 +35,6 @@ bool take_owner_and_mode(int descriptor, const struct stat& status) {
   // Without the right to give files away the group alone may still be kept; if not, the mode has to do.
   if (!has_both) std::ignore = fchown(descriptor, same_owner, status.st_gid);
   return fchmod(descriptor, status.st_mode & (has_both ? permissions_and_set_ids : permissions)) == 0;
-}
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
 }
 
 }  // namespace

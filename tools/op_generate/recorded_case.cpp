@@ -285,6 +285,9 @@ RecordedCase read_case(const Configuration& configuration, const std::string& te
   if (result.propagation == Direction::backward) {
     for (const Value& value : gradients_of(*members.backward)) result.gradients.push_back(usable(value, files));
   }
+  // Data are those of a pre-check: class indices that are classes, say.
+  const Operator* op = has_script(result) ? operator_of(result.type, result.api) : nullptr;
+  if (op != nullptr && op->traits().adapt != nullptr) op->traits().adapt(result.args, result.kwargs);
   result.standard = select_standard(result.api, DType::float32, false, Policy::per_api);
   return result;
 }

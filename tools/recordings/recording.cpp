@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/compare/details.h"
+
 namespace msrun::recordings {
 namespace {
 
@@ -108,26 +110,7 @@ std::string_view api_of(std::string_view name, const Call& call) {
   return dot == std::string_view::npos ? base : base.substr(dot + 1);
 }
 
-void append_real(std::string& out, double value) {
-  if (std::isnan(value)) {
-    out += "nan";
-    return;
-  }
-  if (std::isinf(value)) {
-    out += value > 0 ? "inf" : "-inf";
-    return;
-  }
-  std::array<char, 40> buffer{};
-  char* const last = buffer.data() + buffer.size();
-  const double size = std::abs(value);
-  const bool scientific = size != 0 && (size < 1e-4 || size >= 1e16);
-  char* const end =
-      std::to_chars(buffer.data(), last, value, scientific ? std::chars_format::scientific : std::chars_format::fixed)
-          .ptr;
-  const std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
-  out += text;
-  if (!scientific && text.find('.') == std::string_view::npos) out += ".0";
-}
+void append_real(std::string& out, double value) { append_python_number(out, value); }
 
 std::string value_text(const Texts& texts, const Value& value) {
   std::string text;

@@ -72,18 +72,21 @@ bool Attempts::accept(const Recording& candidate, const std::string& name) {
   return true;
 }
 
-int Attempts::count_failures(const std::string& name, const std::string& api, int times) {
+Attempts::Failures Attempts::count_failures(const std::string& name, const std::string& api, int times,
+                                            Clock::time_point until) {
   const std::string dump = join_path(join_path(options_.output, name), "dump.json");
-  int failures = 0;
+  Failures failures;
   try {
-    for (bool failed = true; failed && failures < times; failures += failed ? 1 : 0) {
+    for (bool failed = true; failed && failures.runs < times;) {
+      TrialResult found = trial_.run({"-api_info", dump}, api, until);
       ++runs_;
-      TrialResult found = trial_.run({"-api_info", dump}, api, std::nullopt);
+      ++failures.runs;
       failed = found.result && fails(*found.result);
+      failures.failed += failed ? 1 : 0;
       if (found.result) last_ = std::move(*found.result);
     }
   } catch (const SearchEnds&) {
-    // Interrupted: what was counted so far.
+    // Interrupted, or the time is up: what was counted so far.
   }
   return failures;
 }

@@ -34,9 +34,14 @@ class Attempts {
   // Throws SearchEnds when the time is up, or an interrupt came.
   void check_time() const;
 
-  // How many of so many runs of the recording in output/name fail for the same cause; ends with the first that does
-  // not, and with an interrupt. The last result is kept. Not bound to the deadline.
-  int count_failures(const std::string& name, const std::string& api, int times);
+  struct Failures {
+    int failed = 0;  // for the same cause
+    int runs = 0;    // that came to their end
+  };
+  // Runs the recording in output/name so many times; ends with the first run that does not fail for the same cause,
+  // with an interrupt and at that time. The last result is kept.
+  Failures count_failures(const std::string& name, const std::string& api, int times,
+                          std::chrono::steady_clock::time_point until);
 
   // Writes a recording that is known to fail as output/name.
   void publish(const Recording& recording, const std::string& name);

@@ -91,8 +91,9 @@ class Command {
     const Recording whole = recorded();
     attempts.publish(whole, smallest_name);
     attempts.publish(whole, same_shape_name);
-    const int failures = attempts.count_failures(same_shape_name, options_.api, options_.times);
-    if (failures < options_.times) return refuse_unsteady(failures);
+    const Attempts::Failures seen =
+        attempts.count_failures(same_shape_name, options_.api, options_.times, end_of_time());
+    if (seen.failed < options_.times) return refuse_unsteady(seen);
     folder_.keep();
 
     whole_size_ = size_of(whole);
@@ -124,6 +125,11 @@ class Command {
     return attempts;
   }
 
+  // Nothing is run any more after that.
+  Clock::time_point end_of_time() const {
+    return begun_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
+  }
+
   // A share of the time that is left for the search.
   Clock::time_point deadline(double share) const {
     const double to_confirm = std::min(2 * options_.times * seconds_of_a_run_, options_.seconds * most_to_confirm);
@@ -133,11 +139,21 @@ class Command {
 
   bool has_recorded_results() const { return backend_ == "recorded"; }
 
+  TrialResult first_run(const std::vector<std::string>& input) const {
+    try {
+      return trial_.run(input, options_.api, end_of_time());
+    } catch (const SearchEnds&) {
+      if (Interrupts::came()) throw;
+      throw UserError(options_.api + " gave no result within --time " + short_number(options_.seconds) +
+                      " s: give it more, or of a call that hangs a --task-timeout of a tenth of --time");
+    }
+  }
+
   // Runs the call as it was recorded; false, with a line that says so, if it is not suspicious.
   bool see_it_fail() {
     std::vector<std::string> input = input_words(source_);
     const Clock::time_point start = Clock::now();
-    const TrialResult found = trial_.run(input, options_.api, std::nullopt);
+    const TrialResult found = first_run(input);
     seconds_of_a_run_ = std::chrono::duration<double>(Clock::now() - start).count();
     if (!found.result) {
       throw UserError(options_.api + " could not be run" + (found.complaint.empty() ? "" : ": " + found.complaint));
@@ -185,11 +201,17 @@ class Command {
     }
   }
 
-  int refuse_unsteady(int failures) const {
-    if (Interrupts::came()) return exit_incomplete;
+  int refuse_unsteady(const Attempts::Failures& seen) const {
+    if (Interrupts::came()) throw SearchEnds();
+    // The last run is one that failed: there was no time for another.
+    if (seen.failed == seen.runs) {
+      throw UserError(options_.api + " was run " + std::to_string(seen.runs) + " of " + std::to_string(options_.times) +
+                      " times, as it is written with its data, when --time " + short_number(options_.seconds) +
+                      " s was up: give it more, or of a call that hangs a shorter --task-timeout");
+    }
     std::cerr << "shrink: " << options_.api << ", written with its data, failed for the same cause "
-              << (failures == 0 ? "not even once" : "only " + std::to_string(failures) + " times in a row") << " of "
-              << options_.times << ": it does not fail the same way every time\n";
+              << (seen.failed == 0 ? "not even once" : "only " + std::to_string(seen.failed) + " times in a row")
+              << " of " << options_.times << ": it does not fail the same way every time\n";
     return exit_fail_on;
   }
 
@@ -226,10 +248,13 @@ class Command {
   void confirm(Attempts& attempts, Best& best) {
     Found found{best.name, {}, {}, {}, 0, 0, {}};
     while (!Interrupts::came()) {
-      found.runs = options_.times;
-      found.failed = attempts.count_failures(best.name, options_.api, options_.times);
+      const Attempts::Failures seen = attempts.count_failures(best.name, options_.api, options_.times, end_of_time());
+      found.failed = seen.failed;
+      found.runs = seen.runs;
       if (const auto now = cause_of(attempts.last_result())) found.message = now->message;
-      if (found.failed == options_.times || best.earlier.empty() || Interrupts::came()) break;
+      const bool came_to_end = seen.runs == options_.times || seen.failed < seen.runs;
+      if (!came_to_end) is_cut_short_ = true;
+      if (seen.failed == options_.times || best.earlier.empty() || !came_to_end) break;
       best.recording = std::move(best.earlier.back());
       best.earlier.pop_back();
       attempts.publish(best.recording, best.name);
@@ -311,7 +336,8 @@ int run(const Options& options) {
   try {
     return Command(options).run();
   } catch (const SearchEnds&) {
-    std::cerr << "shrink: interrupted before there was a result\n";
+    std::cerr << "shrink: interrupted before there was a result; nothing is left in " << sanitised(options.output)
+              << '\n';
     return exit_incomplete;
   }
 }

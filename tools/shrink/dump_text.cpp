@@ -1,10 +1,9 @@
 // A recording as the text of a dump.json, as PyTorch's recorder writes one.
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "kernels/compare/details.h"
 #include "tools/shrink/recording.h"
 
 namespace msrun::shrink {
@@ -18,9 +17,8 @@ std::string json_text(std::string_view text) {
 std::string number_text(double number) {
   if (std::isnan(number)) return "NaN";
   if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
-  std::array<char, 64> buffer;
-  std::string text(buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  std::string text;
+  append_python_number(text, number);
   return text;
 }
 

@@ -190,7 +190,8 @@ ApiCall read_call(const Source& source, const std::string& name) {
     DumpReader reader(source.api_info);
     reader.keep_outputs();
     if (const DumpHeader header = reader.read(see); header.framework != "pytorch" && header.framework != "pt")
-      throw UserError(shown(source.api_info) + ": calls of " + shown(header.framework) + " cannot be shrunk");
+      throw UserError(shown(source.api_info) + " is a recording of " + shown(header.framework) +
+                      ": shrink takes the calls of PyTorch's recordings alone");
   }
   const std::string& recording = source.api_info.empty() ? source.forward : source.api_info;
   if (!forward) {

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "kernels/base/write_all.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/report_file.h"
 
@@ -84,13 +85,7 @@ void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows)
 }
 
 void Report::flush() {
-  std::size_t done = 0;
-  while (done < pending_.size()) {
-    const ssize_t count = ::write(descriptor_.get(), pending_.data() + done, pending_.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(directory_, "written", errno);
-    done += static_cast<std::size_t>(count);
-  }
+  if (!write_all(descriptor_.get(), pending_)) fail(directory_, "written", errno);
   flushed_ += pending_.size();
   pending_.clear();
 }

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/base/write_all.h"
 #include "kernels/io/numpy/npy_header.h"
 
 namespace msrun::convert {
@@ -19,16 +20,6 @@ namespace {
 constexpr mode_t permission_bits = 07777;
 
 std::string cause(int error) { return std::generic_category().message(error); }
-
-bool write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return true;
-}
 
 bool holds(int descriptor, std::string_view bytes) {
   std::string read(bytes.size() + 1, '\0');

@@ -91,6 +91,8 @@ std::string fish_table(const CommandDescription& command, std::string_view name)
   for (const HelpLine& word : words_of(command)) {
     table += start + " -n __fish_use_subcommand -a " + word.left + " -d " + fish_quoted(word.right) + "\n";
   }
+  // Behind the word of a tool its options are meant.
+  if (!is_subcommand && !words_of(command).empty()) start += " -n __" + program + "_takes_its_own_options";
   for (const Option* option : options_of(command)) {
     table += start;
     for (const std::string_view spelling : spellings(*option)) {

@@ -1,4 +1,5 @@
 #include "kernels/io/files/file.h"
+#include "kernels/base/write_all.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -99,12 +100,8 @@ OutputFile::OutputFile(const Folder& folder, const std::string& name)
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file_.descriptor(), bytes.data(), std::min(bytes.size(), max_transfer));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!write_all(file_.descriptor(), text)) fail(errno);
 }
 
 void OutputFile::close() {

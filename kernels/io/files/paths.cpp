@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "kernels/base/text.h"
+#include "kernels/base/write_all.h"
 
 namespace msrun {
 
@@ -155,13 +156,7 @@ void AtomicFile::write(std::string_view bytes) {
 }
 
 void AtomicFile::flush() {
-  std::size_t done = 0;
-  while (done < buffer_.size()) {
-    const ssize_t count = ::write(file_->descriptor(), buffer_.data() + done, buffer_.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail("cannot be written");
-    done += static_cast<std::size_t>(count);
-  }
+  if (!write_all(file_->descriptor(), buffer_)) fail("cannot be written");
   buffer_.clear();
 }
 

@@ -438,12 +438,15 @@ Value multilabel_margin_loss(const Bound& args, bool legacy_flags) {
 }
 
 // Random class indices must not hit ignore_index, which is negative unless a call says otherwise.
-void adapt_class_indices(List& args, Dict& /*kwargs*/) {
-  const TensorSpec* target = recorded_tensor(args, 1);
+void adapt_class_indices(List& args, Dict& kwargs) {
+  const auto named = std::ranges::find(kwargs, "target", [](const auto& entry) { return entry.first; });
+  if (args.size() < 2 && named == kwargs.end()) return;
+  Value& place = args.size() > 1 ? args[1] : named->second;
+  const TensorSpec* target = recorded_tensor(place);
   if (target == nullptr || !target->min || *target->min > 0) return;
   auto changed = std::make_shared<TensorSpec>(*target);
   changed->min = 0;
-  args[1] = std::shared_ptr<const TensorSpec>(std::move(changed));
+  place = std::shared_ptr<const TensorSpec>(std::move(changed));
 }
 
 }  // namespace

@@ -6,57 +6,61 @@
 #include "kernels/base/error.h"
 #include "runner/device/plugin/description.h"
 #include "runner/device/plugin/plugin.h"
+#include "runner/device/python/probe.h"
+#include "runner/device/python/python_device.h"
 #include "runner/device/recorded/recorded.h"
 #include "runner/device/sim/sim.h"
-#include "runner/device/torch/probe.h"
-#include "runner/device/torch/torch.h"
 
 namespace msrun {
 namespace {
 
-constexpr std::array<std::string_view, 3> torch_kinds{"cpu", "cuda", "npu"};
+constexpr std::array<std::string_view, 3> worker_kinds{"cpu", "cuda", "npu"};
 
-std::string torch_kind(const BackendRequest& request) {
+std::string worker_kind(const BackendRequest& request) {
   if (!request.kind.empty()) return request.kind;
-  const std::string_view accelerator = accelerator_of_host();
+  const std::string_view accelerator = accelerator_of_host(request.device_files);
   return std::string(accelerator.empty() ? "cpu" : accelerator);
 }
 
-// What a journal keeps of the host's torch. With another one a run is another run.
-void add_settings(const Hello& hello, ChosenBackend& chosen) {
-  chosen.settings.push_back({"torch_device", {chosen.name}, true});
+// What a journal keeps of the host's framework. With another one a run is another run.
+void add_settings(const Hello& hello, std::string_view framework, ChosenBackend& chosen) {
+  const std::string name_of_framework(framework);
+  chosen.settings.push_back({name_of_framework + "_device", {chosen.name}, true});
   for (const auto& [name, value] : hello.versions) chosen.settings.push_back({name, {value}, true});
-  for (const auto& [name, value] : hello.settings) chosen.settings.push_back({"torch." + name, {value}, true});
+  for (const auto& [name, value] : hello.settings) {
+    chosen.settings.push_back({name_of_framework + "." + name, {value}, true});
+  }
   chosen.settings.push_back({"python", {hello.python}});
 }
 
-void prepare_torch(const BackendRequest& request, ChosenBackend& chosen) {
-  TorchOptions options{torch_kind(request), find_python(request.python), request.torch_lanes, request.torch_workers,
-                       request.jit_compile};
-  chosen.name = "torch:" + options.kind;
+void prepare_worker(const WorkerFramework& framework, const BackendRequest& request, ChosenBackend& chosen) {
+  const WorkerOptions options{&framework,          worker_kind(request),  find_python(request.python, framework),
+                              request.torch_lanes, request.torch_workers, request.jit_compile};
+  chosen.name = options.backend();
   chosen.is_accelerator = options.kind != "cpu";
-  if (options.jit_compile && options.kind != "npu") {
+  if (options.jit_compile && chosen.row->compiles && options.kind != "npu") {
     chosen.notices.push_back("-j does nothing: the backend " + chosen.name + " compiles no operators.");
   }
-  // While torch is imported there, the recording is read here.
+  // While the framework is imported there, the recording is read here.
   const int first = request.devices.empty() ? 0 : request.devices.front();
-  const auto probe = std::make_shared<TorchProbe>(options, first);
+  const auto probe = std::make_shared<WorkerProbe>(options, first);
   chosen.make_device = [options, probe](const DeviceSeat& seat) {
-    return make_torch_device(options, seat, probe->forks());
+    return make_python_device(options, seat, probe->forks());
   };
   chosen.complete = [probe, devices = request.devices](ChosenBackend& completed) {
     const Hello hello = probe->wait();
     require_devices(hello, probe->options(), devices);
-    add_settings(hello, completed);
+    add_settings(hello, probe->options().framework->name, completed);
   };
 }
 
 // Only where a driver is there a Python is asked, so that a host without accelerators loses no time.
-bool torch_suits_auto(const BackendRequest& request) {
-  const std::string_view kind = request.no_accelerator ? std::string_view() : accelerator_of_host();
+bool suits_auto(const WorkerFramework& framework, const BackendRequest& request) {
+  if (!request.framework.empty() && request.framework != framework.name) return false;
+  const std::string_view kind = request.no_accelerator ? std::string_view() : accelerator_of_host(request.device_files);
   if (kind.empty()) return false;
   try {
-    return finds_packages(find_python(request.python), kind);
+    return finds_packages(find_python(request.python, framework), framework, kind);
   } catch (const UserError&) {
     return false;
   }
@@ -85,9 +89,22 @@ constexpr std::array table{
         .is_real = true,
         .needs_process = true,
         .compiles = true,
-        .kinds = torch_kinds,
-        .prepare = prepare_torch,
-        .suits_auto = torch_suits_auto,
+        .kinds = worker_kinds,
+        .framework = torch_framework.name,
+        .prepare = [](const BackendRequest& request,
+                      ChosenBackend& chosen) { prepare_worker(torch_framework, request, chosen); },
+        .suits_auto = [](const BackendRequest& request) { return suits_auto(torch_framework, request); },
+    },
+    Backend{
+        .name = "mindspore",
+        .help = "the functions that were recorded, run by your MindSpore on cpu, cuda or npu",
+        .is_real = true,
+        .needs_process = true,
+        .kinds = worker_kinds,
+        .framework = mindspore_framework.name,
+        .prepare = [](const BackendRequest& request,
+                      ChosenBackend& chosen) { prepare_worker(mindspore_framework, request, chosen); },
+        .suits_auto = [](const BackendRequest& request) { return suits_auto(mindspore_framework, request); },
     },
     Backend{
         .name = "plugin",

@@ -26,6 +26,9 @@ struct BackendRequest {
   std::size_t torch_workers = 1;
   std::uint64_t seed = 1234;    // of the run
   bool no_accelerator = false;  // "auto" is not to take an NPU or GPU
+  // Whose functions the recording names, which is all that "auto" takes: "torch"; empty: not known yet.
+  std::string framework = {};
+  std::string device_files = "/dev";  // folder of the files that drivers make
 };
 
 // Makes the device of one runner, in the runner's process and before its threads.
@@ -54,6 +57,8 @@ struct Backend {
   bool compiles = false;
   // What may stand behind the name and a colon: "cpu", "cuda".
   std::span<const std::string_view> kinds = {};
+  // The name of the one framework whose functions it calls: recordings of others it cannot run. Empty: of any.
+  std::string_view framework = {};
   // The path of a file has to stand there.
   bool takes_file = false;
   // Reads what concerns it in the request, whose name is that of this row or "auto", and says how the device is made.

@@ -13,11 +13,13 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
+#include "kernels/base/write_all.h"
 #include "runner/device/plugin/library.h"
 #include "runner/device/process_end.h"
 
@@ -122,13 +124,8 @@ std::string answer_of(const std::string& path) try {
   // Its own crash is told by whoever asked.
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGINT}) std::signal(number, SIG_DFL);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  const std::string text = answer_of(path);
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(answer, text.data() + written, text.size() - written);
-    if (count < 0 && errno != EINTR) break;
-    if (count > 0) written += static_cast<std::size_t>(count);
-  }
+  // Whoever asked sees an answer that is cut off.
+  std::ignore = write_all(answer, answer_of(path));
   // Without the ends of libraries, at which those of devices are known to wait.
   _exit(0);
 }

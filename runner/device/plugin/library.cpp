@@ -18,8 +18,12 @@ using Entry = const msrun_plugin* (*)(std::uint32_t);
 
 PluginLibrary::PluginLibrary(const std::string& path) {
   const auto refusal = [&](const std::string& what) { return UserError("--backend plugin:" + sanitised(path) + what); };
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) throw refusal(": there is no such file");
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) throw refusal(": this is a directory, not the file of a plugin");
+  if (status.type() == std::filesystem::file_type::not_found) throw refusal(": there is no such file");
+  if (error) throw refusal(" cannot be read: " + error.message());
+  if (!std::filesystem::is_regular_file(status)) throw refusal(": this is no regular file");
   // A name without a slash would be looked for among the libraries of the system.
   const std::string file = std::filesystem::absolute(path).string();
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,9 +1,11 @@
-"""A Python whose torch.nn.functional.relu misbehaves as MSRUN_TEST_FAULT says, for tests of what msrun makes of it.
+"""A Python whose relu, of torch.nn.functional or mindspore.mint.nn.functional, misbehaves as MSRUN_TEST_FAULT says, for
+tests of what msrun makes of it.
 
 With MSRUN_TEST_ONCE=FILE only the first call does, which then makes FILE.
 """
 
 import ctypes
+import importlib
 import os
 import runpy
 import signal
@@ -55,18 +57,22 @@ def fail():
 
 
 def nonsense():
-    from msrun_torch_worker import protocol
+    from msrun_worker import protocol
     protocol.Frames.send = lambda self, message: self._connection.sendall(b"\x05\x00\x00\x00{]{]{")
 
 
 def endless_frame():
-    from msrun_torch_worker import protocol
+    from msrun_worker import protocol
     protocol.Frames.send = lambda self, message: self._connection.sendall(b"\xff\xff\xff\xff")
 
 
 def outside():
-    from msrun_torch_worker import tensors
-    tensors.Arena.write = lambda self, tensor: (1 << 40, tensor.numel() * tensor.element_size())
+    for tensors in [module for name, module in sys.modules.items() if name.endswith("_worker.tensors")]:
+        tensors.Arena.write = lambda self, tensor: (1 << 40, 256)
+
+
+def wrong_shape():
+    """Is what relu returns, not what it does."""
 
 
 def is_turn():
@@ -82,16 +88,18 @@ def is_turn():
 
 def misbehaving(function, fault):
     def relu(*args, **kwargs):
-        if is_turn():
-            fault()
-        return function(*args, **kwargs)
+        if not is_turn():
+            return function(*args, **kwargs)
+        fault()
+        result = function(*args, **kwargs)
+        return result[:-1] if fault is wrong_shape else result
     return relu
 
 
 def break_lanes(worker):
     """Lanes that begin with nonsense."""
     sys.path.insert(0, os.path.dirname(worker))
-    from msrun_torch_worker import protocol
+    from msrun_worker import protocol
     send = protocol.Frames.send
 
     def broken(self, message):
@@ -107,17 +115,20 @@ def main():
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] == "-W" else words[1:]
     fault = os.environ["MSRUN_TEST_FAULT"]
+    framework = "mindspore" if "mindspore" in os.path.basename(words[0]) else "torch"
     if fault == "import":
-        sys.modules["torch"] = None
+        sys.modules[framework] = None
     else:
         # The inspection runs no call.
-        import torch
-        functional = torch.nn.functional
+        root = importlib.import_module(framework)
+        functional = importlib.import_module("torch.nn.functional" if framework == "torch"
+                                             else "mindspore.mint.nn.functional")
         if fault == "lanes":
             break_lanes(words[0])
         elif fault == "inspection":
-            # What is asked of torch before a run.
-            torch.are_deterministic_algorithms_enabled = crash
+            # What is asked before a run.
+            setattr(root, "are_deterministic_algorithms_enabled" if framework == "torch" else "get_context",
+                    lambda *words: crash())
         else:
             functional.relu = misbehaving(functional.relu, globals()[fault])
     sys.argv = words

@@ -2,6 +2,7 @@
 answers each, or says that nothing can be understood any more."""
 
 import array
+import importlib
 import json
 import os
 import random
@@ -12,10 +13,13 @@ import threading
 
 sys.path.insert(0, os.path.dirname(sys.argv[1]))
 
-from msrun_torch_worker import calls, devices, protocol, tensors  # noqa: E402
+from msrun_worker import protocol  # noqa: E402
+
+PACKAGE = os.path.basename(sys.argv[1])
+calls, devices, tensors = (importlib.import_module(PACKAGE + "." + name) for name in ("calls", "devices", "tensors"))
 
 ROUNDS = 3000
-REQUEST = {"id": 1, "n": "Torch", "f": "add", "op": "add",
+REQUEST = {"id": 1, "n": "Torch" if "torch" in PACKAGE else "Mint", "f": "add", "op": "add",
            "a": [{"t": [0, 8, "float32", [2], True]}, {"T": [1, {"s": [0, None, 1]}, {"e": 1}, {"d": "int8"}]},
                  {"t": [64, 16, "complex64", [2], False]}, {"c": [1.0, 2.0]}, {"v": "cpu"}, {"m": {"a": [None]}}],
            "k": {"alpha": 2}, "b": True, "only": None, "autocast": None, "gy": [{"t": [128, 8, "float32", [2], False]}],

@@ -38,6 +38,35 @@ void expect_near(const std::vector<double>& actual, const std::vector<double>& e
   }
 }
 
+// What is drawn has the bits of its formula, every step rounded, on processors with a fused multiply-add, too. Of a
+// scale that overflows the dtype the formula is low * (1 - r) + high * r; r is what the same words give between 0
+// and 1.
+TEST(RandomTensor, NoStepIsFusedWithAnother) {
+  for (const DType dtype : {DType::float64, DType::float32}) {
+    const double most = dtype == DType::float64 ? std::numeric_limits<double>::max()
+                                                : static_cast<double>(std::numeric_limits<float>::max());
+    ValueRange unit;
+    unit.min = 0;
+    unit.max = 1;
+    ValueRange wide;
+    wide.min = -0.9 * most;
+    wide.max = 0.7 * most;
+    const Dims shape{4096};
+    MersenneTwister first(7);
+    MersenneTwister second(7);
+    const Tensor shares = random_tensor(dtype, shape, unit, first, RangeRule::finite);
+    const Tensor drawn = random_tensor(dtype, shape, wide, second, RangeRule::finite);
+    // The ends are the recorded extrema.
+    for (std::int64_t i = 1; i + 1 < drawn.numel(); ++i) {
+      const volatile double share = shares.item(i);
+      const volatile double below = *wide.min * (1 - share);
+      const volatile double above = *wide.max * share;
+      const double value = below + above;
+      ASSERT_EQ(drawn.item(i), dtype == DType::float64 ? value : static_cast<double>(static_cast<float>(value))) << i;
+    }
+  }
+}
+
 TEST(MersenneTwister, FirstWordsOfSeed1234) {
   MersenneTwister generator(1234);
   std::vector<std::uint32_t> words(6);

@@ -417,6 +417,17 @@ TEST(CommandLine, HelpAndVersion) {
   EXPECT_THAT(std::get<ToolRequest>(parse_any({"help", "compare"})).arguments, ElementsAre("--help"));
 }
 
+// Options may stand before the word of a check; values of options are none.
+TEST(CommandLine, TheCommandMayFollowOptions) {
+  const Options options = parse({"-o", "journal", "--no-summary", "-d", "3", "acc_check", "-api_info", "a.json"});
+  EXPECT_EQ(options.command, Command::acc_check);
+  EXPECT_EQ(options.out_path, "journal");
+  EXPECT_EQ(options.devices, std::vector<int>{3});
+  EXPECT_EQ(parse({"-api_info", "a.json", "-o", "acc_check"}).command, Command::multi_acc_check);
+  EXPECT_THAT(usage_error({"--no-summary", "parse", "-i", "x"}),
+              HasSubstr("the command parse comes first, and its options behind it: msrun parse ..."));
+}
+
 TEST(CommandLine, ToolsReadTheirOwnWords) {
   const auto tool = [](const std::vector<const char*>& words) { return std::get<ToolRequest>(parse_any(words)); };
   const ToolRequest plain = tool({"api_precision_compare", "-npu", "a.csv", "--help"});

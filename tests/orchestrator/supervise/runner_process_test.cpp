@@ -10,6 +10,7 @@
 #include <csignal>
 
 #include "orchestrator/supervise/event_loop.h"
+#include "runner/device/process_end.h"
 #include "runner/runner.h"
 
 namespace msrun {

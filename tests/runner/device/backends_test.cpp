@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <set>
 
@@ -86,6 +87,42 @@ TEST(Backends, AutoTakesTheFirstThatSuits) {
   EXPECT_FALSE(chosen.row->needs_process);
 }
 
+// A Python that finds the packages of these names and no other.
+std::string python_with(const testing::TemporaryDirectory& folder, const std::string& packages) {
+  const std::string program = folder.write("python3",
+                                           "#!/bin/sh\nfor word in $(echo \"$3\" | grep -o \"'[a-z_]*'\"); do\n"
+                                           "  name=${word#?}; name=${name%?}\n"
+                                           "  case \" " +
+                                               packages +
+                                               " \" in *\" $name \"*) ;; *) exit 1 ;; esac\n"
+                                               "done\n");
+  EXPECT_EQ(chmod(program.c_str(), 0755), 0);
+  return program;
+}
+
+// Where a driver is there, the recording says whose functions have to be run.
+TEST(Backends, AutoTakesTheFrameworkOfTheRecording) {
+  const testing::TemporaryDirectory folder;
+  BackendRequest request;
+  request.device_files = folder.path();
+  request.python = python_with(folder, "torch torch_npu mindspore");
+  request.framework = "mindspore";
+  EXPECT_EQ(choose_backend(request).name, "sim");
+  folder.write("davinci_manager", "");
+  EXPECT_EQ(choose_backend(request).name, "mindspore:npu");
+  EXPECT_TRUE(choose_backend(request).is_accelerator);
+  request.framework = "torch";
+  EXPECT_EQ(choose_backend(request).name, "torch:npu");
+  request.python = python_with(folder, "torch torch_npu");
+  request.framework = "mindspore";
+  EXPECT_EQ(choose_backend(request).name, "sim");
+  request.python = python_with(folder, "torch mindspore");
+  request.framework = "torch";
+  EXPECT_EQ(choose_backend(request).name, "sim");
+  request.framework = "";
+  EXPECT_EQ(choose_backend(request).name, "mindspore:npu");
+}
+
 TEST(Backends, RecordedNeedsResults) { EXPECT_TRUE(choose_backend({"recorded", "", {}, false}).row->needs_results); }
 
 TEST(Backends, UnknownNamesAreRefusedWithThoseThereAre) {
@@ -98,6 +135,10 @@ TEST(Backends, UnknownNamesAreRefusedWithThoseThereAre) {
 TEST(Backends, APluginNeedsAFile) {
   EXPECT_THAT(refusal({"plugin", "", {}, false}), HasSubstr("--backend plugin:FILE needs the file of a plugin"));
   EXPECT_THAT(refusal({"plugin", "/nowhere/mine.so", {}, false}), HasSubstr("/nowhere/mine.so: there is no such file"));
+  const testing::TemporaryDirectory folder;
+  EXPECT_THAT(refusal({"plugin", folder.path().string(), {}, false}),
+              HasSubstr(folder.path().string() + ": this is a directory"));
+  EXPECT_THAT(refusal({"plugin", "/dev/null", {}, false}), HasSubstr("/dev/null: this is no regular file"));
 }
 
 TEST(Backends, SettingsAreThoseOfTheRequest) {

@@ -14,11 +14,11 @@
 
 #include "kernels/base/error.h"
 #include "kernels/tensor/memory.h"
-#include "runner/device/torch/arena.h"
-#include "runner/device/torch/frames.h"
-#include "runner/device/torch/hello.h"
-#include "runner/device/torch/probe.h"
-#include "runner/device/torch/wire.h"
+#include "runner/device/python/arena.h"
+#include "runner/device/python/frames.h"
+#include "runner/device/python/hello.h"
+#include "runner/device/python/probe.h"
+#include "runner/device/python/wire.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -246,8 +246,8 @@ TEST(TorchWire, MutatedRepliesAreReadOrRefused) {
   EXPECT_GT(read, 0);
 }
 
-TorchOptions npu() {
-  TorchOptions options;
+WorkerOptions npu() {
+  WorkerOptions options;
   options.kind = "npu";
   options.python = "/opt/python3";
   return options;
@@ -285,7 +285,7 @@ TEST(TorchHello, SaysWhatToDo) {
 // A driver may never answer whoever asks for its devices.
 TEST(TorchHello, IsNotWaitedForWithoutEnd) {
   const testing::TemporaryDirectory folder;
-  TorchOptions options = npu();
+  WorkerOptions options = npu();
   options.python = folder.write("python3", "#!/bin/sh\nexec sleep 600\n");
   ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
   WorkerProcess worker({options, 0, true, false, 0, -1});
@@ -302,7 +302,7 @@ TEST(TorchWorker, FaulthandlerNamesTheThread) {
   EXPECT_EQ(faulting_thread("Current thread 0x"), std::nullopt);
 }
 
-TEST(TorchProbe, AcceleratorsAreToldByTheirDrivers) {
+TEST(WorkerProbe, AcceleratorsAreToldByTheirDrivers) {
   const testing::TemporaryDirectory folder;
   EXPECT_EQ(accelerator_of_host(folder.path()), "");
   folder.write("nvidiactl", "");
@@ -312,9 +312,11 @@ TEST(TorchProbe, AcceleratorsAreToldByTheirDrivers) {
 }
 
 TEST(TorchWorker, InterpretersAreLookedFor) {
-  EXPECT_THAT(error_of<UserError>([] { find_python("/nowhere/python"); }), StartsWith("--python: /nowhere/python"));
-  EXPECT_THAT(error_of<UserError>([] { find_python("no-such-python"); }), HasSubstr("no-such-python in PATH"));
-  EXPECT_THAT(find_python("sh"), Not(StartsWith("sh")));
+  EXPECT_THAT(error_of<UserError>([] { find_python("/nowhere/python", torch_framework); }),
+              StartsWith("--python: /nowhere/python"));
+  EXPECT_THAT(error_of<UserError>([] { find_python("no-such-python", torch_framework); }),
+              HasSubstr("no-such-python in PATH"));
+  EXPECT_THAT(find_python("sh", torch_framework), Not(StartsWith("sh")));
 }
 
 }  // namespace

@@ -224,6 +224,40 @@ TEST(Shrink, KeepsTheSmallestSoFarWhenItIsInterrupted) {
   EXPECT_TRUE(shrink::cause_of(*result));
 }
 
+// Of a call that hangs every run takes the limit of one call.
+TEST(Shrink, KeepsItsTimeWithACallThatHangs) {
+  const TemporaryDirectory scratch;
+  const PlantedFault planted = planted_faults().front();
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  const Words call{"--api",           planted.call + ".0", "-i",  dump_json,     "-o",
+                   scratch / "small", "--backend",         "sim", "--sim-fault", "*=hang"};
+  const auto refused = [&](const Words& more) {
+    Words words = call;
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished finished = run_shrink(words, scratch);
+    EXPECT_EQ(finished.exit_code, 2) << finished.out;
+    EXPECT_FALSE(fs::exists(scratch / "small"));
+    return finished.err;
+  };
+  EXPECT_THAT(refused({"--time", "1", "--task-timeout", "100s"}), HasSubstr("gave no result within --time 1 s"));
+  EXPECT_THAT(refused({"--time", "3", "--task-timeout", "1s"}), HasSubstr("--time 3 s"));
+}
+
+TEST(Shrink, SaysThatThereIsNothingWhenItIsInterruptedAtOnce) {
+  const TemporaryDirectory scratch;
+  const PlantedFault planted = planted_faults().front();
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  Process process({"--api", planted.call + ".0", "-i", dump_json, "-o", scratch / "small", "--backend", "sim",
+                   "--sim-fault", "*=hang", "--time", "1000", "--task-timeout", "900s"},
+                  scratch.path(), {}, "shrink");
+  EXPECT_TRUE(eventually(100, [&] { return fs::exists(scratch / "small" / ".work" / "run"); }));
+  process.signal(SIGINT);
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.err, HasSubstr("interrupted before there was a result; nothing is left in"));
+  EXPECT_FALSE(fs::exists(scratch / "small"));
+}
+
 // Wrong elements of a recorded output: as few of them are left as show the cause, and the call stays as it was.
 TEST(Shrink, MendsRecordedResults) {
   const TemporaryDirectory scratch;

@@ -1,0 +1,141 @@
+#include "runner/device/python/hello.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "kernels/base/clock.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+#include "kernels/io/json/json_tree.h"
+#include "runner/device/process_end.h"
+#include "runner/device/python/frames.h"
+
+namespace msrun {
+namespace {
+
+std::string scalar_text(const JsonNode& node) {
+  switch (node.kind()) {
+    case JsonEvent::boolean:
+      return node.boolean() ? "true" : "false";
+    case JsonEvent::integer:
+      return std::to_string(node.integer());
+    case JsonEvent::real:
+      return short_number(node.number());
+    case JsonEvent::string:
+      return sanitised(bounded(std::string(node.text())));
+    default:
+      return {};
+  }
+}
+
+std::optional<std::uint64_t> bytes_of(const JsonNode& node) {
+  if (!node.is_integer() || node.integer() < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(node.integer());
+}
+
+ListedDevice device_of(const JsonNode& node) {
+  ListedDevice device;
+  for (const JsonNode item : node) {
+    if (item.key() == "id" && item.is_integer()) device.id = static_cast<std::int32_t>(item.integer());
+    if (item.key() == "name") device.name = scalar_text(item);
+    if (item.key() == "memory") device.memory = bytes_of(item);
+    if (item.key() == "free") device.free = bytes_of(item);
+  }
+  return device;
+}
+
+// Whether something, or the end, comes within so many seconds.
+bool is_readable(int socket, double patience) {
+  const double deadline = steady_seconds() + patience;
+  while (true) {
+    const double left = std::max(deadline - steady_seconds(), 0.0);
+    pollfd ready{socket, POLLIN, 0};
+    const int result = poll(&ready, 1, static_cast<int>(left * 1000));
+    if (result > 0) return true;
+    if (result == 0 && left <= 0) return false;
+    if (result < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
+  }
+}
+
+std::string what_to_do(const std::string& missing, const WorkerOptions& options) {
+  const WorkerFramework& framework = *options.framework;
+  const std::string npu_package(framework.npu_package);
+  if (!npu_package.empty() && missing == npu_package) {
+    return "install " + npu_package + " there (" + std::string(framework.npu_package_hint) +
+           "), or name a Python that has it with --python";
+  }
+  return "name a Python that has " + std::string(framework.name) +
+         (options.kind == "npu" && !npu_package.empty() ? " and " + npu_package : "") +
+         " with --python or MSRUN_PYTHON";
+}
+
+}  // namespace
+
+Hello parse_hello(std::string_view text, const WorkerOptions& options) {
+  JsonTree tree;
+  const std::string worker = std::string(options.framework->name) + " worker";
+  JsonReader reader("the " + worker, memory_source(text), 4096);
+  if (tree.read(reader) != JsonTree::Outcome::complete || !tree.root().is_object()) {
+    throw UserError("The " + worker + " does not say what it is.");
+  }
+  Hello hello;
+  std::string error;
+  std::string cause;
+  std::string missing;
+  std::int64_t version = 0;
+  constexpr std::array<std::string_view, 7> versions{"torch", "torch_npu", "mindspore", "cann", "cuda", "cudnn", "soc"};
+  for (const JsonNode item : tree.root()) {
+    const std::string_view key = item.key();
+    if (key == "v" && item.is_integer()) version = item.integer();
+    if (key == "error") error = scalar_text(item);
+    if (key == "cause") cause = scalar_text(item);
+    if (key == "missing") missing = scalar_text(item);
+    if (key == "python") hello.python = scalar_text(item);
+    for (const std::string_view name : versions) {
+      if (key == name && !item.is_null()) hello.versions.emplace_back(name, scalar_text(item));
+    }
+    if (key == "settings") {
+      for (const JsonNode setting : item) hello.settings.emplace_back(sanitised(setting.key()), scalar_text(setting));
+    }
+    if (key == "devices") {
+      for (const JsonNode device : item) hello.devices.push_back(device_of(device));
+    }
+  }
+  if (version != worker_protocol_version) {
+    throw UserError("The " + worker + " beside this program speaks version " + std::to_string(version) +
+                    " of the protocol, msrun version " + std::to_string(worker_protocol_version) +
+                    ": install both from the same build.");
+  }
+  if (error.empty()) return hello;
+  const std::string python = sanitised(options.python);
+  if (cause == "import") {
+    throw UserError("--backend " + options.backend() + ": " + python + " cannot import " + missing + " (" + error +
+                    "): " + what_to_do(missing, options));
+  }
+  throw UserError("--backend " + options.backend() + ": " + error + " (of " + python + ")");
+}
+
+Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, double patience) {
+  std::string text;
+  bool is_there = false;
+  if (!is_readable(worker.control(), patience)) {
+    throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " has not said within " +
+                    short_number(patience) + " s what " + std::string(options.framework->name) + " and devices it has");
+  }
+  try {
+    is_there = receive_frame(worker.control(), text);
+  } catch (const BadFrame& error) {
+    throw UserError("The " + std::string(options.framework->name) + " worker does not say what it is: " + error.what());
+  }
+  if (is_there) return parse_hello(text, options);
+  const WorkerProcess::End end = worker.end();
+  throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " " +
+                  end_text(end.wait_status) + " before " + std::string(options.framework->name) +
+                  " was there; its last words are above");
+}
+
+}  // namespace msrun

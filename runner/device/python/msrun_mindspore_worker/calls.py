@@ -1,0 +1,87 @@
+"""One recorded call: forward, backward, and what went wrong with it."""
+
+import threading
+
+import mindspore
+
+from msrun_mindspore_worker import names, tensors
+from msrun_worker import answers
+
+_failures = answers.Failures(
+    lost=r"\b5070\d\d\b|device (?:is )?lost",
+    out_of_memory=r"out of memory|memory isn't enough|memory not enough|not enough memory|allocate memory fail|"
+                  r"\b20700[12]\b",
+    unsupported=r"not support|unsupported|no kernel|is not implemented|unregistered")
+
+# MindSpore records what is differentiated for the process as a whole, not for each thread.
+_turn = threading.Lock()
+
+
+def _replaced(value, replacements):
+    """The value with other tensors in the place of some, by the identity of these."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_replaced(item, replacements) for item in value)
+    if isinstance(value, dict):
+        return {key: _replaced(item, replacements) for key, item in value.items()}
+    return replacements.get(id(value), value)
+
+
+class Call:
+    """What a request asks for, with what of it is known so far."""
+
+    def __init__(self, request, arena, device):
+        self._request = request
+        self._arena = arena
+        self._device = device
+        self._reader = tensors.Reader(arena, device)
+
+    def run(self):
+        """The reply. Throws what the call throws."""
+        request = self._request
+        function = names.resolve(request["n"], request["f"])
+        args, kwargs = self._reader.arguments(request)
+        wanted = [leaf for leaf in self._reader.leaves if leaf is not None]
+
+        def called_with(others):
+            return function(*_replaced(args, others), **_replaced(kwargs, others))
+
+        def forward(*inputs):
+            return called_with({id(leaf): tensor for leaf, tensor in zip(wanted, inputs)})
+
+        with _turn:
+            if request.get("seed") is not None:
+                mindspore.set_seed(request["seed"] % (1 << 32))
+            # A call that writes to its arguments is differentiated where they were before.
+            out = called_with({id(tensor): tensor.copy() for tensor in self._reader.tensors})
+            reply = {"id": request["id"]}
+            self._arena.begin(request["o"])
+            reply["out"] = tensors.written(out, self._arena)
+            if request["b"] and out is not None:
+                _failures.add_gradients(reply, lambda: self._gradients(forward, wanted, out),
+                                        lambda gradient: tensors.written(gradient, self._arena))
+            self._device.synchronize()
+        return reply
+
+    def _gradients(self, forward, wanted, out):
+        """One per tensor among the arguments; None where none is asked for."""
+        several = isinstance(out, (list, tuple))
+        outputs = list(out) if several else [out]
+        only = self._request["only"]
+        given = [None if only is not None and only != i else gradient
+                 for i, gradient in enumerate(self._request["gy"][:len(outputs)])]
+        given += [None] * (len(outputs) - len(given))
+        if all(gradient is None for gradient in given):
+            raise RuntimeError("No output of the call has a graph and a gradient.")
+        if not wanted:
+            return [None] * len(self._reader.leaves)
+        upstream = [mindspore.ops.zeros_like(output) if gradient is None else
+                    self._reader.tensor(gradient["t"], leaf=False) for output, gradient in zip(outputs, given)]
+        derivative = mindspore.ops.GradOperation(get_all=True, sens_param=True)(forward)
+        found = derivative(*wanted, tuple(upstream) if several else upstream[0])
+        found = iter(found if isinstance(found, (list, tuple)) else (found,))
+        return [None if leaf is None else next(found) for leaf in self._reader.leaves]
+
+
+def answer(request, arena, device):
+    """The reply to a request, an error included."""
+    return _failures.answer(request, lambda: Call(request, arena, device).run(), device)

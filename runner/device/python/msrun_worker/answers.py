@@ -1,0 +1,69 @@
+"""The reply to one recorded call, and what went wrong with it."""
+
+import re
+
+from msrun_worker.values import BadRequest, Unsupported
+
+# What a call is answered with that could not be run. All but the last concern this call alone.
+UNSUPPORTED = "unsupported"  # this framework or this device does not have it
+ARGUMENTS = "arguments"  # it does not take these arguments
+FAILED = "failed"
+OOM = "oom"
+LOST = "lost"  # the device is of no more use to this process
+
+
+class Unresolved(Exception):
+    """The framework has nothing of the recorded name. Its text is for the user."""
+
+
+class Failures:
+    """What a framework's errors mean, by words in their texts (regular expressions, in any case of letters)."""
+
+    def __init__(self, lost, out_of_memory, unsupported):
+        self._lost = re.compile(lost, re.I)
+        self._out_of_memory = re.compile(out_of_memory, re.I)
+        self._unsupported = re.compile(unsupported, re.I)
+
+    def status_of(self, error):
+        text = str(error)
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" \
+                or self._out_of_memory.search(text):
+            return OOM
+        if isinstance(error, RuntimeError) and self._lost.search(text):
+            return LOST
+        if isinstance(error, (Unresolved, Unsupported, NotImplementedError)):
+            return UNSUPPORTED
+        if isinstance(error, (TypeError, ValueError, IndexError, KeyError, AttributeError)):
+            return ARGUMENTS
+        return UNSUPPORTED if self._unsupported.search(text) else FAILED
+
+    def text_of(self, error):
+        text = str(error).strip()
+        if isinstance(error, (Unresolved, Unsupported)):
+            return text
+        return "%s: %s" % (type(error).__name__, text) if text else type(error).__name__
+
+    def add_gradients(self, reply, gradients, write):
+        """Adds what gradients() returns to the reply, or why it cannot be had."""
+        try:
+            found = gradients()
+        except BadRequest:
+            raise
+        except Exception as error:  # pylint: disable=broad-except
+            if self.status_of(error) in (OOM, LOST):
+                raise
+            reply["bp"] = self.text_of(error)
+            return
+        reply["g"] = [write(gradient) for gradient in found]
+
+    def answer(self, request, run, device):
+        """The reply that run() returns, or that of its error."""
+        try:
+            return run()
+        except BadRequest:
+            raise
+        except BaseException as error:  # pylint: disable=broad-except
+            reply = {"id": request.get("id"), "status": self.status_of(error), "error": self.text_of(error)}
+        if reply["status"] == OOM:
+            device.give_back()
+        return reply

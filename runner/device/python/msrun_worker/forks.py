@@ -1,0 +1,107 @@
+"""The process that has imported the framework and forks workers: one is there in milliseconds, shares its pages with the
+others, and as many devices as there are cost one import. It never touches a device, which a forked process could not
+use then.
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import resource
+import select
+import signal
+import struct
+
+from msrun_worker import protocol
+
+_F_SETSIG = 10
+_NUMBER = struct.Struct("<i")
+
+
+def _live_with(lifeline):
+    """Has the kernel kill this process when the other end of the pipe closes, whatever it is at: its parent is not the
+    runner, whose end would be told otherwise."""
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, _F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+    poll = select.poll()
+    poll.register(lifeline, select.POLLIN)
+    if poll.poll(0):
+        os._exit(0)
+
+
+def _become_worker(descriptors):
+    control, fault, status, lifeline = descriptors
+    _live_with(lifeline)
+    os.close(status)
+    os.dup2(control, protocol.CONTROL_DESCRIPTOR)
+    os.dup2(fault, protocol.FAULT_DESCRIPTOR)
+    os.close(control)
+    os.close(fault)
+
+
+def _reap(statuses):
+    """Tells whoever asked for them how workers ended."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except OSError as error:
+            if error.errno == errno.EINTR:
+                continue
+            return
+        if pid == 0:
+            return
+        descriptor = statuses.pop(pid, None)
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.write(descriptor, _NUMBER.pack(status))
+            os.close(descriptor)
+
+
+def end_like(status):
+    """Ends this process as the one ended that was to speak for it: msrun waits for what neither will say."""
+    if os.WIFSIGNALED(status):
+        # Of a crash its own core is enough.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with contextlib.suppress(OSError):  # SIGKILL has no handler to be set
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.WEXITSTATUS(status))
+
+
+def serve(connection):
+    """Forks a worker for each request. Returns what was asked for, in the worker alone; the server ends within."""
+    statuses = {}
+    ended, wake = os.pipe()
+    os.set_blocking(ended, False)
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    while True:
+        ready, _, _ = select.select([connection, ended], [], [])
+        if ended in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(ended, 4096)
+        _reap(statuses)
+        if connection not in ready:
+            continue
+        message, descriptors = protocol.receive_control(connection)
+        if message is None:
+            os._exit(0)
+        if "fork" not in message or len(descriptors) != 4:
+            raise protocol.BadFrame("what is asked of the process that forks is not known")
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for descriptor in (ended, wake, *statuses.values()):
+                os.close(descriptor)
+            connection.detach()
+            _become_worker(descriptors)
+            return message["fork"]
+        control, fault, status, lifeline = descriptors
+        statuses[pid] = status
+        for descriptor in (control, fault, lifeline):
+            os.close(descriptor)
+        with contextlib.suppress(OSError):
+            os.write(status, _NUMBER.pack(pid))

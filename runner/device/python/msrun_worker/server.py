@@ -1,0 +1,168 @@
+"""The process: says what it is, then runs the calls of its lanes, each in a thread, until msrun closes the control
+socket or kills it."""
+
+import argparse
+import contextlib
+import faulthandler
+import importlib
+import os
+import platform
+import socket
+import sys
+import threading
+import traceback
+
+from msrun_worker import forks, protocol
+
+
+class _Framework:
+    """What is run: the name of the package that users import, and the folder of the worker's own modules."""
+
+    def __init__(self, package, name):
+        self.package = package
+        self.name = name
+
+    def load(self):
+        """The framework; its worker's modules can be had after that."""
+        return importlib.import_module(self.name)
+
+    def module(self, name):
+        return importlib.import_module(self.package + "." + name)
+
+
+def _options(words, package):
+    parser = argparse.ArgumentParser(package)
+    parser.add_argument("--protocol", type=int, required=True)
+    parser.add_argument("--device", choices=("cpu", "cuda", "npu"), required=True)
+    parser.add_argument("--index", type=int, default=0)
+    parser.add_argument("--jit", action="store_true")
+    parser.add_argument("--memory", type=int, default=0, help="bytes of the host that calls may take")
+    parser.add_argument("--inspect", action="store_true", help="say what there is, and end")
+    parser.add_argument("--forks", action="store_true", help="with --inspect: go on, and fork workers")
+    return parser.parse_args(words)
+
+
+def _import_error(package, error):
+    return {"v": protocol.VERSION, "error": str(error) or type(error).__name__, "cause": "import", "missing": package,
+            "python": platform.python_version(), "program": sys.executable}
+
+
+def _open(options, framework):
+    """The device and what hello says of it; of one that cannot be had, None and why."""
+    # Libraries that are not there are an ImportError or an OSError, and more than these were seen.
+    try:
+        root = framework.load()
+        devices = framework.module("devices")
+    except Exception as error:  # pylint: disable=broad-except
+        return None, _import_error(framework.name, error)
+    try:
+        device = devices.KINDS[options.device](options.device, options.index)
+    except Exception as error:  # pylint: disable=broad-except
+        return None, _import_error(devices.PACKAGES.get(options.device, framework.name), error)
+    hello = {"v": protocol.VERSION, framework.name: root.__version__, "python": platform.python_version(),
+             "program": sys.executable}
+    try:
+        if options.inspect:
+            hello["devices"] = device.devices()
+            known = [entry["id"] for entry in hello["devices"]]
+            # Of what is not there msrun says so; the settings are those of one that is.
+            if options.index not in known and known and options.device != "cpu":
+                device = devices.KINDS[options.device](options.device, known[0])
+        device.open(options.jit)
+        if options.memory > 0 and not options.inspect:
+            device.limit_memory(options.memory)
+        hello.update(device.versions())
+        hello["settings"] = device.settings()
+    except Exception as error:  # pylint: disable=broad-except
+        hello.update({"error": str(error) or type(error).__name__, "cause": "device"})
+        return None, hello
+    return device, hello
+
+
+def _end(framework, message):
+    """Nothing else can be understood: msrun sees the end of the sockets."""
+    print(framework.package + ": " + message, file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(70)
+
+
+def _serve_lane(framework, number, connection, descriptor, device):
+    try:
+        calls = framework.module("calls")
+        frames = protocol.Frames(connection)
+        arena = framework.module("tensors").Arena(descriptor)
+        device.attach()
+        frames.send({"lane": number, "ident": threading.get_ident()})
+        while True:
+            request = frames.receive()
+            if request is None:
+                return
+            frames.send(calls.answer(request, arena, device))
+    except (ConnectionError, BrokenPipeError):
+        return
+    except protocol.BadFrame as error:
+        _end(framework, str(error))
+    except BaseException:  # pylint: disable=broad-except
+        _end(framework, traceback.format_exc())
+
+
+def _control(framework, connection, device):
+    while True:
+        message, descriptors = protocol.receive_control(connection)
+        if message is None or "bye" in message:
+            return
+        if "lane" in message:
+            if len(descriptors) != 2:
+                raise protocol.BadFrame("a lane came with %d descriptors" % len(descriptors))
+            lane = socket.socket(fileno=descriptors[0])
+            threading.Thread(target=_serve_lane, args=(framework, message["lane"], lane, descriptors[1], device),
+                             daemon=True).start()
+        elif "trim" in message:
+            with contextlib.suppress(Exception):
+                device.give_back()
+        else:
+            raise protocol.BadFrame("the control message %r is not known" % sorted(message))
+
+
+def _fork_workers(options, framework, connection):
+    """Says what there is, then forks. Returns in the workers, with what is asked of them."""
+    with contextlib.suppress(Exception):
+        framework.load()
+        framework.module("calls")
+    # In a process of its own: devices are touched.
+    pid = os.fork()
+    if pid == 0:
+        _, hello = _open(options, framework)
+        protocol.Frames(connection).send(hello)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    if status != 0:
+        forks.end_like(status)
+    asked = forks.serve(connection)
+    if asked["blocking"]:
+        os.environ.update({"ASCEND_LAUNCH_BLOCKING": "1", "CUDA_LAUNCH_BLOCKING": "1"})
+    options.index, options.memory, options.inspect = asked["device"], asked["memory"], False
+    return socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
+
+
+def main(words, package, name):
+    """package: that of the worker, with the modules names, tensors, devices and calls; name: the framework's."""
+    framework = _Framework(package, name)
+    options = _options(words, package)
+    connection = socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
+    if options.protocol != protocol.VERSION:
+        protocol.Frames(connection).send({"v": protocol.VERSION})
+        return
+    if options.forks:
+        connection = _fork_workers(options, framework, connection)
+    faulthandler.enable(file=protocol.FAULT_DESCRIPTOR, all_threads=True)
+    device, hello = _open(options, framework)
+    protocol.Frames(connection).send(hello)
+    if device is None or options.inspect:
+        # Without the end of the interpreter, at which libraries of devices are known to wait.
+        os._exit(0)
+    try:
+        _control(framework, connection, device)
+    except protocol.BadFrame as error:
+        _end(framework, str(error))
+    os._exit(0)

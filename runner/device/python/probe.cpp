@@ -1,0 +1,77 @@
+#include "runner/device/python/probe.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "kernels/base/clock.h"
+#include "kernels/base/error.h"
+
+extern char** environ;
+
+namespace msrun {
+
+WorkerProbe::WorkerProbe(WorkerOptions options, std::int32_t device_id)
+    : options_(std::move(options)), process_({options_, device_id, true, false, 0, -1}) {}
+
+Hello WorkerProbe::wait() { return await_hello(process_, options_); }
+
+void require_devices(const Hello& hello, const WorkerOptions& options, const std::vector<int>& ids) {
+  if (options.kind == "cpu") return;
+  std::string there;
+  for (const ListedDevice& device : hello.devices) there += (there.empty() ? "" : ", ") + std::to_string(device.id);
+  for (const int id : ids) {
+    if (std::ranges::find(hello.devices, id, &ListedDevice::id) != hello.devices.end()) continue;
+    throw UserError("-d: there is no device " + std::to_string(id) + " of " + options.backend() + "; " +
+                    (there.empty() ? "there is none at all" : "there are " + there));
+  }
+}
+
+std::string_view accelerator_of_host(const std::string& device_files) {
+  std::error_code ignored;
+  const std::filesystem::path folder(device_files);
+  if (std::filesystem::exists(folder / "davinci_manager", ignored)) return "npu";
+  if (std::filesystem::exists(folder / "nvidiactl", ignored)) return "cuda";
+  return {};
+}
+
+bool finds_packages(const std::string& python, const WorkerFramework& framework, std::string_view kind) {
+  const auto lacks = [](std::string_view package) { return "not u.find_spec('" + std::string(package) + "')"; };
+  std::string code = "import importlib.util as u, sys\nsys.exit(" + lacks(framework.name);
+  if (kind == "npu" && !framework.npu_package.empty()) code += " or " + lacks(framework.npu_package);
+  code += ")";
+  std::string program = python;
+  std::string no_files = "-B";
+  std::string flag = "-c";
+  const std::array<char*, 5> arguments{program.data(), no_files.data(), flag.data(), code.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_RDWR, 0);
+  pid_t pid = -1;
+  const int result = posix_spawn(&pid, python.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (result != 0) return false;
+  constexpr double patience = 5;  // seconds
+  const double deadline = steady_seconds() + patience;
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (steady_seconds() > deadline) {
+      kill(pid, SIGKILL);
+      waitpid(pid, &status, 0);
+      return false;
+    }
+    usleep(2000);
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace msrun
