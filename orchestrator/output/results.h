@@ -99,6 +99,8 @@ class ResultStore {
   // In dump order, without their rows.
   void for_each_outline(const std::function<void(const ApiResult&)>& visit) const;
   bool is_done(std::uint32_t task) const { return stored_.has(task); }
+  // That of the files; only of a store with files.
+  const Folder& folder() const { return *folder_; }
   // Whether nothing more is to be done for the item, of a call or of one of its parts.
   bool is_item_done(std::uint32_t item) const;
   // What the numbers of items mean.

@@ -278,7 +278,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
 void PreCheckJob::finish() {
   if (!report_wanted_ || results_->done() < calls_) return;
   try {
-    write_report(files_);
+    write_report(results_->folder(), files_);
     report_written_ = true;
   } catch (const std::exception& error) {
     spdlog::warn("No report is written: {} msrun report makes it later.", error.what());

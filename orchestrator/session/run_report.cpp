@@ -3,15 +3,16 @@
 #include <string>
 
 #include "journal/file.h"
-#include "kernels/io/files/folder.h"
 #include "kernels/io/files/paths.h"
 #include "runner/report/report.h"
 
 namespace msrun {
 
-void write_report(const RunFiles& files) {
-  const std::string page = report::report_page(*journal::open_source(files.journal), files.stamp, {});
-  AtomicFile file(Folder(files.directory), std::string(base_name(files.report)));
+void write_report(const Folder& folder, const RunFiles& files) {
+  const std::string in_folder = "/proc/self/fd/" + std::to_string(folder.descriptor()) + "/";
+  const auto journal = journal::open_source(in_folder + std::string(base_name(files.journal)));
+  const std::string page = report::report_page(*journal, files.stamp, {});
+  AtomicFile file(folder, std::string(base_name(files.report)));
   file.write(page);
   file.commit();
 }

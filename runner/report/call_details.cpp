@@ -61,11 +61,11 @@ Json metrics_json(const DetailsRow& row, double max_abs_error, const Redaction& 
   return metrics;
 }
 
-Json lines_json(const std::string& message, const Redaction& redaction) {
+Json lines_json(const DetailsRow& row, const Redaction& redaction) {
   Json lines = Json::array();
-  std::istringstream rest(message);
+  std::istringstream rest(row.message);
   for (std::string line; std::getline(rest, line) && lines.size() < most_message_lines;) {
-    if (!line.empty()) lines.push_back(redaction.text(sanitised(line)));
+    if (!line.empty()) lines.push_back(redaction.line(&row, sanitised(line)));
   }
   return lines;
 }
@@ -88,7 +88,7 @@ void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& 
               {"rounding", row.rounding_only}};
     if (is_telling(row)) {
       json["metrics"] = metrics_json(row, max_abs_error, redaction);
-      json["lines"] = lines_json(row.message, redaction);
+      json["lines"] = lines_json(row, redaction);
     }
     if (row.difference) json["difference"] = difference_json(*row.difference);
     if (row.trust.visible) json["visible"] = {row.trust.visible->of_one, row.trust.visible->of_all};
@@ -128,7 +128,7 @@ Json call_details(const ApiResult& result, double max_abs_error, const Redaction
   if (is_suspicious(result)) {
     const Reason reason = reason_of(result);
     output = reason.output;
-    for (const std::string& line : reason.lines) lines.push_back(redaction.text(line));
+    for (const std::string& line : reason.lines) lines.push_back(redaction.line(reason.row, line));
   } else {
     lines.push_back(redaction.reason(first_line(result.message)));
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "kernels/base/text.h"
-#include "runner/report/standing.h"
+#include "kernels/io/html/text.h"
 #include "runner/results/api_name.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
@@ -67,14 +67,15 @@ std::string note_of(const ApiResult& result, Standing standing, const Redaction&
     const Reason reason = reason_of(result);
     if (!reason.output.empty()) note = reason.output + ":";
     for (std::size_t i = reason.lines.size() > 1 ? 1 : 0; i < reason.lines.size(); ++i) {
-      note += (note.empty() ? "" : " ") + redaction.text(reason.lines[i]);
+      note += (note.empty() ? "" : " ") + redaction.line(reason.row, reason.lines[i]);
     }
   } else if (!result.message.empty()) {
     note = redaction.reason(first_line(result.message));
   } else if (standing == Standing::mistrusted) {
     note = "Proves little: " + std::string(mistrust_text(result.mistrust));
   } else {
-    for (const std::string& line : consistency_lines(result)) note += (note.empty() ? "" : " ") + redaction.text(line);
+    for (const std::string& line : consistency_lines(result))
+      note += (note.empty() ? "" : " ") + redaction.reason(line);
   }
   return note;
 }
@@ -144,22 +145,27 @@ void CallRows::add_note(const ApiResult& result, Standing standing) {
   note_.push_back(note.empty() ? 0 : notes_.number_of(note) + 1);
 }
 
-nlohmann::json CallRows::json() const {
-  return {{"apis", apis_.texts()},
-          {"dtypes", dtypes_.texts()},
-          {"shapes", shapes_.texts()},
-          {"notes", notes_.texts()},
-          {"api", api_},
-          {"index", index_},
-          {"odd", odd_names_},
-          {"standing", standings_},
-          {"status", statuses_},
-          {"dtype", dtype_},
-          {"shape", shape_},
-          {"device", device_},
-          {"took", took_},
-          {"visible", visible_},
-          {"note", note_}};
+std::string CallRows::json() const {
+  std::string text = "{";
+  const auto add = [&](const char* name, const std::string& value) {
+    text += (text.size() > 1 ? ",\"" : "\"") + std::string(name) + "\":" + value;
+  };
+  add("apis", html::script_json(apis_.texts()));
+  add("dtypes", html::script_json(dtypes_.texts()));
+  add("shapes", html::script_json(shapes_.texts()));
+  add("notes", html::script_json(notes_.texts()));
+  add("odd", html::script_json(odd_names_));
+  add("api", api_.json());
+  add("index", index_.json());
+  add("standing", "\"" + standings_ + "\"");
+  add("status", "\"" + statuses_ + "\"");
+  add("dtype", dtype_.json());
+  add("shape", shape_.json());
+  add("device", device_.json());
+  add("took", took_.json());
+  add("visible", "\"" + visible_ + "\"");
+  add("note", note_.json());
+  return text + "}";
 }
 
 }  // namespace msrun::report

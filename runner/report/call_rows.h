@@ -27,6 +27,19 @@ class TextTable {
   std::unordered_map<std::string, std::size_t> numbers_;
 };
 
+// A column of numbers as the text of an array: a run may have a million of them.
+class NumberColumn {
+ public:
+  template <class T>
+  void push_back(T number) {
+    text_ += (text_.empty() ? "" : ",") + std::to_string(number);
+  }
+  std::string json() const { return "[" + text_ + "]"; }
+
+ private:
+  std::string text_;
+};
+
 class CallRows {
  public:
   explicit CallRows(const Redaction& redaction) : redaction_(redaction) {}
@@ -34,7 +47,8 @@ class CallRows {
   // Calls in dump order; the row of a call is how many were added before it.
   void add(const ApiResult& result);
   std::size_t size() const { return size_; }
-  nlohmann::json json() const;
+  // As the text of a JSON object, fit for a script element.
+  std::string json() const;
 
  private:
   void add_name(const std::string& name);
@@ -47,17 +61,17 @@ class CallRows {
   TextTable shapes_;
   TextTable notes_;
   std::vector<std::uint64_t> next_;  // by API: the index that its next call is expected to have
-  std::vector<std::size_t> api_;
-  std::vector<std::int64_t> index_;                      // distance from the expected one
+  NumberColumn api_;
+  NumberColumn index_;                                   // distance from the expected one
   nlohmann::json odd_names_ = nlohmann::json::object();  // by row: names that are not an API and an index
   std::string standings_;
   std::string statuses_;  // two letters for each
-  std::vector<std::size_t> dtype_;
-  std::vector<std::size_t> shape_;
-  std::vector<int> device_;
-  std::vector<std::uint64_t> took_;  // tens of microseconds, three digits
-  std::string visible_;              // a letter each: the exponent of the smallest visible fault of one element
-  std::vector<std::size_t> note_;    // numbers of the texts from 1 on; 0: none
+  NumberColumn dtype_;
+  NumberColumn shape_;
+  NumberColumn device_;
+  NumberColumn took_;    // tens of microseconds, three digits
+  std::string visible_;  // a letter each: the exponent of the smallest visible fault of one element
+  NumberColumn note_;    // numbers of the texts from 1 on; 0: none
   std::size_t note_bytes_ = 0;
   std::size_t rounding_bytes_ = 0;  // of these: what explains calls that nothing speaks against
 };

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, 15> told{
     "program", "version",  "started", "command",   "threads",   "devices",           "fingerprint", "api_info",
     "forward", "backward", "backend", "tested_on", "arguments", "working_directory", "represented"};
-constexpr std::array<std::string_view, 3> private_keys{"host", "hostname", "user"};
+constexpr std::array<std::string_view, 4> private_keys{"host", "hostname", "node", "user"};
 
 // A number, a text, or several of them.
 std::string plain(const Json& value) {
@@ -129,8 +129,10 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
   if (started.is_number()) add("Begun", utc_text(started.get<double>()));
   if (records.last_result) add("Last result", utc_text(*records.last_result));
   if (records.sessions > 1) add("Sessions", "continued " + plural(records.sessions - 1, "time"));
-  const RunFiles files = run_files("", stamp);
-  add("Files", files.result.substr(2) + ", " + files.details.substr(2) + ", " + files.journal.substr(2));
+  if (!redaction.on()) {
+    const RunFiles files = run_files("", stamp);
+    add("Files", files.result.substr(2) + ", " + files.details.substr(2) + ", " + files.journal.substr(2));
+  }
   if (records.lost_bytes + records.unreadable > 0) {
     add("Damage", plural(records.lost_bytes, "byte") + " of the journal are lost, " +
                       plural(records.unreadable, "record") + " cannot be read");

@@ -41,9 +41,14 @@ std::string without_numbers(std::string_view text) {
   return out;
 }
 
-void replace_all(std::string& text, const std::string& from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
+// Whole words alone: a host may be called like a part of one.
+void replace_words(std::string& text, const std::string& from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;) {
+    const std::size_t end = at + from.size();
+    const bool is_word = (at == 0 || !is_word_char(text[at - 1])) && (end == text.size() || !is_word_char(text[end]));
+    if (is_word) text.replace(at, from.size(), to);
+    at = text.find(from, at + (is_word ? to.size() : 1));
+  }
 }
 
 }  // namespace
@@ -65,7 +70,7 @@ std::vector<std::string> shell_words(std::string_view line) {
 
 std::string Redaction::without_files(std::string_view sentence) const {
   std::string text(sentence);
-  for (const std::string& known : known_) replace_all(text, known, "[file]");
+  for (const std::string& known : known_) replace_words(text, known, "[file]");
   std::string out;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find_first_of(" \n", begin), text.size());
@@ -90,6 +95,10 @@ std::string Redaction::text(std::string_view sentence) const {
 
 std::string Redaction::reason(std::string_view sentence) const {
   return on_ ? without_numbers(without_files(sentence)) : std::string(sentence);
+}
+
+std::string Redaction::line(const DetailsRow* row, std::string_view sentence) const {
+  return row != nullptr && row->difference ? text(sentence) : reason(sentence);
 }
 
 std::string Redaction::command(std::string_view line) const {

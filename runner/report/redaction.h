@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/compare/details.h"
+
 namespace msrun::report {
 
 class Redaction {
@@ -19,6 +21,9 @@ class Redaction {
   // A reason why a call was not checked, which may quote any value of it: numbers that are no part of a word become
   // "[number]" as well.
   std::string reason(std::string_view sentence) const;
+  // A line about an output. What is said of a float output is counts, places and relative sizes; of any other it may
+  // quote values, as a reason does.
+  std::string line(const DetailsRow* row, std::string_view sentence) const;
   // A command line: the values of options that name files, and all other paths, become FILE.
   std::string command(std::string_view line) const;
 

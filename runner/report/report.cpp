@@ -84,12 +84,15 @@ class PageData {
     const ApiResult result = records_.results.get(groups_.front().front().task);
     first.name = sanitised(result.name);
     const Reason reason = reason_of(result);
-    if (reason.lines.size() > 1) first.cause = redaction_.text(reason.lines[1]);
+    if (reason.lines.size() > 1) first.cause = redaction_.line(reason.row, reason.lines[1]);
     return first;
   }
 
-  Json json() {
-    Json data{{"rows", rows_.json()}, {"timeline", timeline_json(records_, row_of_, redaction_)}};
+  std::string rows_text() const { return rows_.json(); }
+
+  // All but the rows.
+  Json json() const {
+    Json data{{"timeline", timeline_json(records_, row_of_, redaction_)}};
     data["groups"] = groups_json();
     data["blames"] = blames_json();
     data["details"] = details_json();
@@ -187,7 +190,7 @@ Json commands_json(const RunRecords& records, const std::string& stamp, const Re
   return {{"run", redaction.command(sanitised(text_in(records.metadata, "command")))},
           {"recording", redaction.on() ? "FILE" : shell_quoted(sanitised(recording))},
           {"is_dump", !text_in(records.metadata, "api_info").empty()},
-          {"journal", shell_quoted(journal)}};
+          {"journal", redaction.on() ? "FILE" : shell_quoted(journal)}};
 }
 
 // How often calls ran, where it was more than once.
@@ -263,8 +266,9 @@ std::string report_page(const journal::Source& source, const std::string& stamp,
   return head(title) + "<body>\n<header>\n<h1>" + html::escaped(title) + "</h1>\n<p id=\"conclusion\" class=\"" +
          conclusion.tone + "\">" + html::escaped(conclusion.sentence) + "</p>\n" + notice_of(records) +
          std::string(body_markup) + facts_markup(run_facts(records, stamp, redaction)) + std::string(end_markup) +
-         "<script type=\"application/json\" id=\"data\">" + html::script_json(json) + "</script>\n<script>\n" +
-         std::string(page_script) + "</script>\n</body>\n</html>\n";
+         "<script type=\"application/json\" id=\"data\">" + "{\"rows\":" + data.rows_text() + "," +
+         html::script_json(json).substr(1) + "</script>\n<script>\n" + std::string(page_script) +
+         "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace msrun::report

@@ -30,7 +30,7 @@ class Reading {
     records_.planned = planned_calls(records_.metadata);
     const journal::Recovery recovery =
         read_records(source, {.result = [this](ApiResult&& result) { see(result); },
-                              .part = [this](ResultPart&& part) { add_interval(part.result); },
+                              .part = [this](ResultPart&& part) { see(part); },
                               .attempt = [this](const AttemptNote& note) { see(note); },
                               .time = [this](const TimeNote& note) { see(note); },
                               .death =
@@ -73,19 +73,24 @@ class Reading {
     add_interval(result);
   }
 
+  void see(const ResultPart& part) {
+    waiting_[part.result.task].push_back(part.result.run.began);
+    add_interval(part.result);
+  }
+
   // The result of a call that ran on several devices repeats the time of one of its parts.
   void add_interval(const ApiResult& result) {
     if (result.run.began == 0 || result.device < 0) return;
-    const Interval interval{result.device,   result.run.thread, result.run.began,
-                            result.run.took, result.task,       session()};
-    const auto is_same = [&](const Interval& other) {
-      return other.began == interval.began && other.device == interval.device && other.thread == interval.thread;
-    };
-    if (result.agreement && std::ranges::any_of(records_.intervals, is_same)) return;
-    records_.intervals.push_back(interval);
+    if (result.agreement) {
+      const auto parts = waiting_.extract(result.task);
+      if (!parts.empty() && std::ranges::find(parts.mapped(), result.run.began) != parts.mapped().end()) return;
+    }
+    records_.intervals.push_back(
+        {result.device, result.run.thread, result.run.began, result.run.took, result.task, session()});
   }
 
   RunRecords records_;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> waiting_;  // by task: when the parts of its result began
 };
 
 }  // namespace

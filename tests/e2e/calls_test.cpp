@@ -167,7 +167,9 @@ class FailingCalls : public ::testing::Test {
     EXPECT_EQ(read_file(csv_in(out, "accuracy_checking_details_")), details_);
     for (const fs::directory_entry& entry : fs::directory_iterator(out)) {
       const std::string name = entry.path().filename();
-      EXPECT_TRUE(name.ends_with(".csv") || name.ends_with(".journal") || name.starts_with("device")) << name;
+      EXPECT_TRUE(name.ends_with(".csv") || name.ends_with(".journal") || name.ends_with(".html") ||
+                  name.starts_with("device"))
+          << name;
     }
   }
 

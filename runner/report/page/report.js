@@ -55,7 +55,8 @@ const shapeOf = (row) => rows.shapes[rows.shape[row]];
 const noteOf = (row) => rows.note[row] ? rows.notes[rows.note[row] - 1] : '';
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
 // The exponent of the smallest fault that would have shown; null where it is not known.
-const visibleOf = (row) => rows.visible[row] === '.' ? null : letters.indexOf(rows.visible[row]) - 59;
+const exponents = [...rows.visible].map((letter) => letter === '.' ? null : letters.indexOf(letter) - 59);
+const visibleOf = (row) => exponents[row];
 const duration = (seconds) => {
   if (seconds >= 60) return Math.floor(seconds / 60) + ' min ' + Math.round(seconds % 60) + ' s';
   if (seconds >= 1) return Number(seconds.toPrecision(3)) + ' s';
@@ -647,10 +648,10 @@ function visibleFaults() {
   }
   if (!weakest.length) { document.getElementById('visible').remove(); return; }
   const root = content('visible');
-  const exponents = [...sizes.keys()].sort((a, b) => a - b);
-  const [from, to] = [exponents[0], exponents[exponents.length - 1]];
+  const found = [...sizes.keys()].sort((a, b) => a - b);
+  const [from, to] = [found[0], found[found.length - 1]];
   let half = weakest.length / 2, middle = from;
-  for (const exponent of exponents) { half -= sizes.get(exponent); if (half <= 0) { middle = exponent; break; } }
+  for (const exponent of found) { half -= sizes.get(exponent); if (half <= 0) { middle = exponent; break; } }
   root.append(make('p', { class: 'soft' }, 'How large a relative error in one typical element of an output must be to stand out from rounding; of each call its least sensitive output counts. ' +
     'In half of the calls ' + relativeText(middle) + ' would have shown.'));
   const width = 760, height = 130, bottom = 20, top = 8, step = Math.min(46, width / (to - from + 1));

@@ -154,7 +154,7 @@ TEST(CallRows, KeepNamesThatAreNoApiAndIndex) {
     ApiResult result = sound_result(0, name);
     rows.add(result);
   }
-  const nlohmann::json json = rows.json();
+  const nlohmann::json json = nlohmann::json::parse(rows.json());
   EXPECT_EQ(json["index"], nlohmann::json::parse("[0, 0, 3, 0, 0, 0]"));
   EXPECT_EQ(json["odd"], nlohmann::json::parse(R"({"3": "Torch.add.007", "4": "alone", "5": ""})"));
 }
