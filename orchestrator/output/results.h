@@ -85,8 +85,9 @@ class ResultStore {
   // folder was moved or replaced meanwhile, although its files are complete then.
   void finish();
 
-  // In dump order, without their rows.
+  // In dump order; an outline is without its rows.
   void for_each_outline(const std::function<void(const ApiResult&)>& visit) const;
+  void for_each(const std::function<void(const ApiResult&)>& visit) const;
   bool is_done(std::uint32_t task) const { return stored_.has(task); }
   // Whether nothing more is to be done for the item, of a call or of one of its parts.
   bool is_item_done(std::uint32_t item) const;

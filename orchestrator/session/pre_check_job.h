@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orchestrator/command/config.h"
+#include "orchestrator/output/junit.h"
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/new_files.h"
 #include "orchestrator/session/run_form.h"
@@ -26,6 +27,7 @@ class PreCheckJob final : public Job {
   ProgressView& view() override { return *view_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void announce(RunStarted& event) const override;
+  void finish() override;
   std::uint64_t checked() const override { return results_->summary().counts().total(); }
   bool fails(FailOn level) const override;
   std::string resume_command(const SessionState& session) const override;
@@ -37,6 +39,7 @@ class PreCheckJob final : public Job {
   bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
+  std::string slowest_text(std::size_t most) const;
   void put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const;
 
   Config config_;
@@ -49,6 +52,8 @@ class PreCheckJob final : public Job {
   ProgressView* view_ = nullptr;
   NewFile new_journal_;
   NewFile new_error_data_;
+  std::optional<AtomicFile> junit_;  // none: not asked for
+  JunitFacts junit_facts_;
   std::vector<std::string> notes_;  // about the CSVs of the earlier run
   bool is_imported_ = false;        // that run is known from its CSVs alone
   std::optional<journal::Writer> journal_;

@@ -32,6 +32,8 @@ struct SupervisorOptions {
   std::uint64_t memory_budget = 0;        // bytes
   std::uint32_t processors = 1;
   bool core_dumps = false;  // of runners that crash
+  // Calls that are suspicious or failed to run, after which no further one is begun; 0: no such limit.
+  std::uint64_t max_failures = 0;
   CheckOptions check;
   bool stream = false;
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.
@@ -43,8 +45,9 @@ struct SupervisorOptions {
   std::function<void()> in_child;
 };
 
-// How Supervisor::run ended: all calls have a result, the user stopped it, or no device was left to run on.
-enum class RunEnd : std::uint8_t { complete, interrupted, no_devices };
+// How Supervisor::run ended: all calls have a result, the user stopped it, no device was left to run on, or so many
+// calls were failures as were to stop it.
+enum class RunEnd : std::uint8_t { complete, interrupted, no_devices, enough_failures };
 
 class Supervisor {
  public:
@@ -95,6 +98,7 @@ class Supervisor {
   bool start_last();
   void replace(Runner& runner);
   void request_stop();
+  void stop_after_failures();
   void kill_runners();
   bool stopping() const;
   bool any_running() const;
@@ -138,6 +142,8 @@ class Supervisor {
   double started_ = 0;                          // steady seconds
   OwnTime own_time_;
   std::uint32_t interrupts_ = 0;
+  std::uint64_t earlier_failures_ = 0;  // of the results that were restored
+  bool enough_failures_ = false;
   double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;
   double last_collect_ = 0;  // steady seconds
