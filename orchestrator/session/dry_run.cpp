@@ -121,6 +121,10 @@ std::string seconds_text(double seconds) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
+std::string counted(std::uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string padded(const std::string& text, std::size_t width, bool right) {
   const std::size_t columns = display_width(text);
   const std::string blanks(columns < width ? width - columns : 0, ' ');
@@ -137,7 +141,7 @@ std::string text_of(const WouldRun& would) {
   std::vector<std::pair<GroupName, Group>> groups(would.groups.begin(), would.groups.end());
   std::ranges::stable_sort(groups, std::greater{}, [](const auto& group) { return group.second.seconds; });
   std::string text =
-      "Would run " + std::to_string(would.all.calls) + " calls:\n" + row("API", "dtype", "calls", "time", "memory");
+      "Would run " + counted(would.all.calls, "call") + ":\n" + row("API", "dtype", "calls", "time", "memory");
   const auto add = [&](const std::string& api, const std::string& dtype, const Group& group) {
     text += row(cut_to_width(sanitised(api), 40), cut_to_width(sanitised(dtype), 15), std::to_string(group.calls),
                 seconds_text(group.seconds), bytes_text(group.memory));
@@ -156,11 +160,11 @@ std::string text_of(const WouldRun& would) {
   if (rest.calls > 0) add(std::to_string(groups.size() - most_named) + " more", "", rest);
   for (const auto& [reason, skipped] : would.skipped) {
     text += std::string(skipped.by_rule ? "Left out by rule: " : "Cannot be checked: ") +
-            std::to_string(skipped.calls) + " calls, the first is " + sanitised(skipped.first) + ": " +
+            counted(skipped.calls, "call") + ", the first is " + sanitised(skipped.first) + ": " +
             cut_to_width(sanitised(reason), 200) + "\n";
   }
-  text += "Forecast: " + seconds_text(would.seconds) + " with " + std::to_string(would.threads) + " threads on " +
-          std::to_string(would.processors) + " processors (" + seconds_text(would.all.seconds) + " of one), at most " +
+  text += "Forecast: " + seconds_text(would.seconds) + " with " + counted(would.threads, "thread") + " on " +
+          counted(would.processors, "processor") + " (" + seconds_text(would.all.seconds) + " of one), at most " +
           bytes_text(would.in_flight) + " for the calls in flight.\n";
   return text + "Nothing was run or written.\n";
 }
