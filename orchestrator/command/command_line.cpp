@@ -15,6 +15,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/command_flags.h"
 #include "orchestrator/command/command_word.h"
+#include "orchestrator/command/end_options.h"
 #include "orchestrator/command/framework_options.h"
 #include "orchestrator/command/recorded_options.h"
 #include "orchestrator/command/sharing_options.h"
@@ -275,9 +276,10 @@ bool is_jit_given(const Arguments& arguments) {
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name :
-       {"csv_path", "retry_skip",  "durability",   "filter_api", "config_path", "save_error_data", "num_splits",
-        "standard", "limits",      "titles",       "summary",    "no_summary",  "report",          "no_report",
-        "repeat",   "same_on_all", "across_ranks", "shard",      "steal",       "leases",          "lease_timeout"}) {
+       {"csv_path",    "retry_skip",   "durability",   "filter_api", "config_path", "save_error_data", "num_splits",
+        "standard",    "limits",       "titles",       "summary",    "no_summary",  "report",          "no_report",
+        "repeat",      "same_on_all",  "across_ranks", "shard",      "steal",       "leases",          "lease_timeout",
+        "last_failed", "max_failures", "dry_run",      "junit",      "durations"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
@@ -334,8 +336,9 @@ void set_output(const Arguments& arguments, Options& options) {
   if (options.out_path.empty()) options.out_path = "./";
   options.save_error_data = arguments.given("save_error_data");
   options.english_titles = arguments.choice("titles", false, {{"zh", false}, {"cn", false}, {"en", true}});
-  options.message_format = arguments.choice("message_format", MessageFormat::human,
-                                            {{"human", MessageFormat::human}, {"json", MessageFormat::json}});
+  options.message_format = arguments.choice(
+      "message_format", MessageFormat::human,
+      {{"human", MessageFormat::human}, {"json", MessageFormat::json}, {"github", MessageFormat::github}});
   options.colour =
       arguments.choice("color", ColourMode::automatic,
                        {{"auto", ColourMode::automatic}, {"always", ColourMode::always}, {"never", ColourMode::never}});
@@ -416,6 +419,7 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
   if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
   set_running(arguments, options);
   set_sharing(arguments, environment_of_process, options);
+  set_ends(arguments, options);
   options.standard =
       arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.limits =

@@ -23,7 +23,7 @@ namespace msrun {
 
 enum class Command : std::uint8_t { multi_acc_check, acc_check, run_overflow_check };
 enum class SeedMode : std::uint8_t { per_api, stream };
-enum class MessageFormat : std::uint8_t { human, json };
+enum class MessageFormat : std::uint8_t { human, json, github };
 // What a finished result survives: the death of any process, or a power loss as well.
 enum class Durability : std::uint8_t { process, power };
 // What a completed run is not to have: errors; errors or warnings; those of them that rounding does not explain; these
@@ -69,6 +69,7 @@ struct Options {
   bool filter_api = false;          // -f: repeated calls are checked once
   bool filter_compat = false;       // with msProbe's rule for what counts as repeated
   AcrossRanks across_ranks = AcrossRanks::calls;
+  bool last_failed = false;  // of these the calls that the last run in out_path found wrong or could not run
 
   // Output.
   std::string out_path = "./";
@@ -80,6 +81,9 @@ struct Options {
   std::optional<bool> report;   // unset: written where the files are not to be those of another tool (wants_report)
   ColourMode colour = ColourMode::automatic;
   FailOn fail_on = FailOn::never;
+  std::string junit_path;       // file of the results for servers that show tests; empty: none
+  std::uint32_t durations = 0;  // how many of the slowest calls are named at the end
+  bool dry_run = false;         // say what would run, and end
   bool list_apis = false;       // print the supported APIs and end; no input is needed
   bool list_standards = false;  // print the precision standards and end; no input is needed
   bool list_devices = false;  // print what torch, MindSpore or a plugin finds on this host and end; no input is needed
@@ -106,6 +110,8 @@ struct Options {
   std::uint32_t repeat = 1;  // runs of every call on its device
   bool same_on_all = false;  // every call runs on all devices, of which there are two or more
   bool core_dumps = false;   // a runner that crashes may leave one
+  // Calls that are suspicious or fail to run, after which the run stops; 0: it does not.
+  std::uint32_t max_failures = 0;
   Durability durability = Durability::process;
 
   // Which of the calls this process checks, where several share them; else all.

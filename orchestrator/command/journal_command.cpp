@@ -28,6 +28,7 @@
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/command/result_json.h"
 #include "orchestrator/output/run_paths.h"
+#include "orchestrator/view/slowest.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -36,10 +37,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view usage = "msrun journal PATH... [--json] [--export FILE]";
+constexpr std::string_view usage = "msrun journal PATH... [--json] [--durations N] [--export FILE]";
 
 constexpr auto output_options = std::to_array<Option>({
     {"--json", "JSON in place of the text: an object, or an array of them if there are several journals"},
+    {"--durations N", "name the N slowest calls as well", Takes::one_value},
     {"--export FILE", "every result with its metrics as a JSON line; - for stdout", Takes::one_value},
 });
 
@@ -251,7 +253,30 @@ class Text {
   std::string text_;
 };
 
-std::string human_text(const JournalContents& contents) {
+Slowest slowest_of(const JournalContents& contents, std::size_t most) {
+  Slowest slowest(most);
+  for (std::uint32_t task = 0; task < contents.results.tasks(); ++task) {
+    if (contents.results.has(task)) slowest.see(contents.results.outline(task));
+  }
+  return slowest;
+}
+
+Json slowest_json(const JournalContents& contents, std::size_t most) {
+  const auto seconds = [](std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; };
+  Json calls = Json::array();
+  const Slowest slowest = slowest_of(contents, most);
+  for (const SlowCall& call : slowest.calls()) {
+    calls.push_back({{"name", call.name},
+                     {"seconds", seconds(call.total())},
+                     {"materialise", seconds(call.times.materialise)},
+                     {"device", seconds(call.times.device)},
+                     {"benchmark", seconds(call.times.benchmark)},
+                     {"compare", seconds(call.times.compare)}});
+  }
+  return calls;
+}
+
+std::string human_text(const JournalContents& contents, std::size_t durations) {
   Text text;
   text.line("Journal", contents.path);
   text.metadata(contents);
@@ -260,7 +285,7 @@ std::string human_text(const JournalContents& contents) {
   text.size(contents);
   text.damage(contents);
   text.line("Writer", contents.writer ? journal::holder_text(*contents.writer) : "none");
-  return text.text();
+  return text.text() + slowest_of(contents, durations).text();
 }
 
 Json counts_json(const VerdictCounts& counts) {
@@ -421,15 +446,19 @@ std::vector<JournalContents> read_journals(const std::vector<std::string>& paths
   return journals;
 }
 
-std::string shown(const std::vector<JournalContents>& journals, bool json) {
-  if (json && journals.size() == 1) return line_of(whole_json(journals.front()), 1);
-  if (json) {
+std::string shown(const std::vector<JournalContents>& journals, const JournalOptions& options) {
+  if (options.json) {
     Json array = Json::array();
-    for (const JournalContents& contents : journals) array.push_back(whole_json(contents));
-    return line_of(array, 1);
+    for (const JournalContents& contents : journals) {
+      array.push_back(whole_json(contents));
+      if (options.durations > 0) array.back()["slowest"] = slowest_json(contents, options.durations);
+    }
+    return line_of(array.size() == 1 ? array.front() : array, 1);
   }
   std::string text;
-  for (const JournalContents& contents : journals) text += (text.empty() ? "" : "\n") + human_text(contents);
+  for (const JournalContents& contents : journals) {
+    text += (text.empty() ? "" : "\n") + human_text(contents, options.durations);
+  }
   return text;
 }
 
@@ -468,6 +497,7 @@ std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vect
   JournalOptions options;
   options.paths = arguments.operands();
   options.json = arguments.given("json");
+  options.durations = arguments.number<std::uint32_t>("durations", 0, 1, 1'000'000, "a whole number");
   if (arguments.given("export")) {
     options.export_path = arguments.text("export");
     if (options.export_path.empty()) throw UserError("--export needs a file, or - for stdout");
@@ -478,7 +508,8 @@ std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vect
 
 int show_journals(const JournalOptions& options) {
   const std::vector<std::string> paths = journals_of(options.paths);
-  const std::vector<JournalContents> journals = read_journals(paths, !options.export_path.empty());
+  const std::vector<JournalContents> journals =
+      read_journals(paths, !options.export_path.empty() || options.durations > 0);
   const int code = journals.size() == paths.size() ? exit_completed : exit_usage;
   if (journals.empty()) return code;
   if (options.export_path == "-") {
@@ -492,7 +523,7 @@ int show_journals(const JournalOptions& options) {
     for (const JournalContents& contents : journals) results += contents.results.count();
     exported = "Exported      " + counted_with_commas(results, "result") + " to " + options.export_path + "\n";
   }
-  print_text(shown(journals, options.json) + (options.json ? "" : exported));
+  print_text(shown(journals, options) + (options.json ? "" : exported));
   return code;
 }
 

@@ -12,8 +12,9 @@ namespace msrun {
 struct JournalOptions {
   // Journals, CSVs beside them, or directories that hold them; at least one.
   std::vector<std::string> paths;
-  bool json = false;        // one JSON object in place of the text
-  std::string export_path;  // where every result goes as a JSON line; "-": stdout, and nothing else; empty: nowhere
+  bool json = false;            // one JSON object in place of the text
+  std::uint32_t durations = 0;  // how many of the slowest calls are named
+  std::string export_path;      // where every result goes as a JSON line; "-": stdout, and nothing else; empty: nowhere
 };
 
 // The words after "journal". Throws UserError.

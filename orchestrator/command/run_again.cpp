@@ -125,6 +125,15 @@ void add_part(const Options& options, Words& words) {
   }
 }
 
+// What is told while it runs and at its end.
+void add_presentation(const Options& options, Words& words) {
+  if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
+  if (options.message_format == MessageFormat::github) words.add("--message-format", "github");
+  words.add_if_given("--junit", options.junit_path);
+  if (options.durations > 0) words.add("--durations", std::to_string(options.durations));
+  if (options.max_failures > 0) words.add("--max-failures", std::to_string(options.max_failures));
+}
+
 // What decides about a run, and with presentation where its files go and how it is shown.
 Words words_of_run(const Options& options, bool presentation) {
   Words words;
@@ -141,7 +150,7 @@ Words words_of_run(const Options& options, bool presentation) {
   if (presentation && options.out_path != Options().out_path) words.add("-o", options.out_path);
   if (options.english_titles) words.add("--titles", "en");
   if (options.report) words.add(*options.report ? "--report" : "--no-report");
-  if (presentation && options.message_format == MessageFormat::json) words.add("--message-format", "json");
+  if (presentation) add_presentation(options, words);
   if (presentation && options.summary) words.add(*options.summary ? "--summary" : "--no-summary");
   add_fail_on(options, words);
   words.add("-n", std::to_string(options.threads));
@@ -171,7 +180,7 @@ std::string overflow_command(const Options& options) {
   words.add_each("--only", options.only);
   words.add_each("--except", options.except);
   if (options.out_path_given) words.add("-o", options.out_path);
-  if (options.message_format == MessageFormat::json) words.add("--message-format", "json");
+  add_presentation(options, words);
   words.add("-d", std::to_string(options.devices.front()));
   add_fail_on(options, words);
   add_patience(options, words);

@@ -203,6 +203,12 @@ void ResultStore::for_each_outline(const std::function<void(const ApiResult&)>& 
   }
 }
 
+void ResultStore::for_each(const std::function<void(const ApiResult&)>& visit) const {
+  for (std::uint32_t task = 0; task < stored_.tasks(); ++task) {
+    if (stored_.has(task)) visit(stored_.get(task));
+  }
+}
+
 ResultSource ResultStore::in_dump_order(int device) const {
   auto current = std::make_shared<ApiResult>();
   return [this, device, current, task = std::uint32_t{0}, kept = std::uint32_t{0}]() mutable -> const ApiResult* {

@@ -96,8 +96,9 @@ class ResultStore {
   // folder was moved or replaced meanwhile, although its files are complete then.
   void finish();
 
-  // In dump order, without their rows.
+  // In dump order; an outline is without its rows.
   void for_each_outline(const std::function<void(const ApiResult&)>& visit) const;
+  void for_each(const std::function<void(const ApiResult&)>& visit) const;
   bool is_done(std::uint32_t task) const { return stored_.has(task); }
   // That of the files; only of a store with files.
   const Folder& folder() const { return *folder_; }

@@ -16,6 +16,7 @@
 #include "orchestrator/plan/call_filter.h"
 #include "orchestrator/session/run_journal.h"
 #include "orchestrator/session/run_report.h"
+#include "orchestrator/view/slowest.h"
 #include "runner/device/sim/sim.h"
 
 namespace msrun {
@@ -114,6 +115,9 @@ void PreCheckJob::inspect(const SessionState& session) const {
 
 void PreCheckJob::choose_files(const SessionState& session) {
   const Options& options = session.options;
+  // What cannot be written is refused before anything runs.
+  if (!options.junit_path.empty()) junit_.emplace(options.junit_path);
+  junit_facts_ = {options.api_info.empty() ? options.forward : options.api_info, unix_seconds(), session.plan.size()};
   if (resumed_) {
     files_ = resumed_run_files(options.csv_path);
     std::error_code ignored;
@@ -313,6 +317,13 @@ void PreCheckJob::announce(RunStarted& event) const {
   event.journal_path = files_.journal;
 }
 
+void PreCheckJob::finish() {
+  if (!junit_) return;
+  write_junit(*junit_, junit_facts_, [this](const auto& visit) { results_->for_each(visit); });
+  junit_->commit();
+  junit_.reset();
+}
+
 bool PreCheckJob::fails(FailOn level) const {
   const VerdictCounts& counts = results_->summary().counts();
   if (level != FailOn::never && counts.failed_to_run > 0) return true;
@@ -365,6 +376,7 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   if (session.options.summary.value_or(tables || isatty(STDOUT_FILENO) != 0)) {
     session.console.print(tables ? *tables : summary_text(session));
   }
+  if (session.options.durations > 0) session.console.print(slowest_text(session.options.durations));
   say_part(session, end.complete());
   if (end.complete() && form_->last_line() != nullptr) spdlog::info("{}", form_->last_line());
 }
@@ -388,6 +400,12 @@ std::string PreCheckJob::summary_text(const SessionState& session) const {
     return having.size() < 2 ? "" : "A call of " + std::to_string(having.size()) + " ranks: " + some_ranks(having);
   };
   return results_->summary().text(reproduce_command(session.options), style) + rank_table(counts, style.paint);
+}
+
+std::string PreCheckJob::slowest_text(std::size_t most) const {
+  Slowest slowest(most);
+  results_->for_each_outline([&](const ApiResult& result) { slowest.see(result); });
+  return slowest.text();
 }
 
 void PreCheckJob::print_incomplete(const SessionState& session) const {

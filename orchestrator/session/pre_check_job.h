@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "orchestrator/command/config.h"
+#include "orchestrator/output/junit.h"
 #include "orchestrator/session/job.h"
 #include "orchestrator/session/new_files.h"
 #include "orchestrator/session/run_form.h"
@@ -44,6 +45,7 @@ class PreCheckJob final : public Job {
   void show_earlier();
   void log_places(const char* what_of_result, const char* what_of_details) const;
   std::string summary_text(const SessionState& session) const;
+  std::string slowest_text(std::size_t most) const;
   void put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const;
 
   Config config_;
@@ -56,6 +58,8 @@ class PreCheckJob final : public Job {
   ProgressView* view_ = nullptr;
   NewFile new_journal_;
   NewFile new_error_data_;
+  std::optional<AtomicFile> junit_;  // none: not asked for
+  JunitFacts junit_facts_;
   std::vector<std::string> notes_;  // about the CSVs of the earlier run
   bool is_imported_ = false;        // that run is known from its CSVs alone
   std::optional<journal::Writer> journal_;

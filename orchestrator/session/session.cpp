@@ -17,14 +17,18 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/standard_output.h"
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/plan/dealing.h"
+#include "orchestrator/session/dry_run.h"
 #include "orchestrator/session/input.h"
+#include "orchestrator/session/last_failed.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/overflow_job.h"
 #include "orchestrator/session/pre_check_job.h"
 #include "orchestrator/session/stealing.h"
 #include "orchestrator/supervise/signals.h"
+#include "orchestrator/view/github_view.h"
 #include "runner/device/python/probe.h"
 #include "runner/results/reason.h"
 
@@ -32,6 +36,18 @@ namespace msrun {
 namespace {
 
 bool is_json(const Options& options) { return options.message_format == MessageFormat::json; }
+
+std::unique_ptr<ProgressView> make_view(const Options& options, OutputStream& out, Console& console) {
+  switch (options.message_format) {
+    case MessageFormat::json:
+      return make_json_view(out);
+    case MessageFormat::github:
+      return make_github_view(console, make_stdout_view(console));
+    case MessageFormat::human:
+      return make_stdout_view(console);
+  }
+  return make_stdout_view(console);
+}
 
 BackendRequest backend_request(const Options& options) {
   BackendRequest request;
@@ -125,7 +141,7 @@ Session::Session(const Options& options, Job& job)
       console_(is_json(options) ? err_ : out_,
                Paint(wants_colour(options.colour, is_json(options) ? STDERR_FILENO : STDOUT_FILENO)),
                [this] { return out_.is_behind(); }),
-      stdout_view_(is_json(options) ? make_json_view(out_) : make_stdout_view(console_)),
+      stdout_view_(make_view(options, out_, console_)),
       state_{options, console_, *stdout_view_, {}, {}, {}, {}, steady_seconds()} {}
 
 int Session::run() {
@@ -140,6 +156,7 @@ int Session::run() {
   }
   make_plan();
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
+  if (options.dry_run) return finish_output(say_what_would_run(state_, out_));
   job_.choose_files(state_);
   const HeldSignals held;
   ResultStore& results = job_.open(state_);
@@ -397,6 +414,8 @@ int Session::close(const ResultStore& results, const SessionEnd& end) {
   if (end.complete()) {
     const bool fails = is_empty() || job_.fails(state_.options.fail_on);
     code = fails ? exit_fail_on : exit_completed;
+  } else if (end.failure.empty() && end.end == RunEnd::enough_failures) {
+    code = exit_fail_on;
   }
   if (!end.failure.empty()) spdlog::error("{}", end.failure);
   const bool human = !is_json(state_.options);
@@ -432,7 +451,15 @@ int Session::finish_output(int code) {
   return code;
 }
 
-int run_session(const Options& options) {
+int run_session(const Options& given) {
+  Options options = given;
+  if (options.last_failed) {
+    select_last_failed(options);
+    if (options.only.empty()) {
+      print_text(options.notices.back() + " There is nothing to run.\n");
+      return exit_completed;
+    }
+  }
   std::unique_ptr<Job> job;
   if (options.command == Command::run_overflow_check) {
     job = std::make_unique<OverflowJob>();

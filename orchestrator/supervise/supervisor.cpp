@@ -42,6 +42,8 @@ bool contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+std::uint64_t failures_of(const VerdictCounts& counts) { return counts.suspicious() + counts.failed_to_run; }
+
 }  // namespace
 
 Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, ResultStore& results, ProgressView& view)
@@ -92,6 +94,7 @@ RunEnd Supervisor::run() {
       results_pending_ = true;
     });
   }
+  earlier_failures_ = failures_of(results_.summary().counts());
   record_planned_skips();
   results_.note(start_note());
   note_in_flight();
@@ -108,6 +111,7 @@ RunEnd Supervisor::run() {
   view_.progress(progress_state());
   if (results_.done() == total_) return RunEnd::complete;
   if (interrupts_ > 0) return RunEnd::interrupted;
+  if (enough_failures_) return RunEnd::enough_failures;
   return withdrawn_ ? RunEnd::withdrawn : RunEnd::no_devices;
 }
 
@@ -188,7 +192,8 @@ void Supervisor::on_runner_end(Runner& runner) {
   runner.given.clear();
   if (died && !stopped) take_back_lost();
   results_.commit();
-  if (!stopped && runner.lane->work_left()) replace(runner);
+  stop_after_failures();
+  if (!stopping() && runner.lane->work_left()) replace(runner);
 }
 
 void Supervisor::replace(Runner& runner) {
@@ -271,6 +276,19 @@ bool Supervisor::start_last() {
 }
 
 void Supervisor::request_stop() { control_.stop.store(1); }
+
+// Failures of an earlier run do not count: who continues it wants to get further.
+void Supervisor::stop_after_failures() {
+  if (options_.max_failures == 0 || enough_failures_ || stopping()) return;
+  const std::uint64_t failures = failures_of(results_.summary().counts()) - earlier_failures_;
+  if (failures < options_.max_failures) return;
+  enough_failures_ = true;
+  request_stop();
+  spdlog::warn(
+      "Stopping: {} calls are suspicious or failed to run (--max-failures {}); calls that are running are "
+      "finished first.",
+      failures, options_.max_failures);
+}
 
 bool Supervisor::stopping() const { return control_.stop.load() != 0; }
 
@@ -445,6 +463,7 @@ void Supervisor::collect() {
   }
   note_in_flight();
   results_.commit();
+  stop_after_failures();
   results_pending_ = false;
   last_collect_ = steady_seconds();
 }

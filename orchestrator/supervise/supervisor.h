@@ -33,6 +33,8 @@ struct SupervisorOptions {
   std::uint64_t memory_budget = 0;        // bytes
   std::uint32_t processors = 1;
   bool core_dumps = false;  // of runners that crash
+  // Calls that are suspicious or failed to run, after which no further one is begun; 0: no such limit.
+  std::uint64_t max_failures = 0;
   CheckOptions check;
   std::vector<RankPlace> ranks;  // of a plan of several
   bool stream = false;
@@ -49,9 +51,9 @@ struct SupervisorOptions {
   std::function<void()> in_child;
 };
 
-// How Supervisor::run ended: all calls have a result, the user stopped it, no device was left to run on, or may_go_on
-// said no.
-enum class RunEnd : std::uint8_t { complete, interrupted, no_devices, withdrawn };
+// How Supervisor::run ended: all calls have a result, the user stopped it, no device was left to run on, may_go_on said
+// no, or so many calls were failures as were to stop it.
+enum class RunEnd : std::uint8_t { complete, interrupted, no_devices, withdrawn, enough_failures };
 
 class Supervisor {
  public:
@@ -105,6 +107,7 @@ class Supervisor {
   bool start_last();
   void replace(Runner& runner);
   void request_stop();
+  void stop_after_failures();
   void kill_runners();
   bool stopping() const;
   bool any_running() const;
@@ -150,6 +153,8 @@ class Supervisor {
   OwnTime own_time_;
   std::uint32_t interrupts_ = 0;
   bool withdrawn_ = false;
+  std::uint64_t earlier_failures_ = 0;  // of the results that were restored
+  bool enough_failures_ = false;
   double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;
   double last_collect_ = 0;  // steady seconds

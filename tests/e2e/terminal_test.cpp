@@ -6,6 +6,7 @@
 
 #include "kernels/base/text.h"
 #include "tests/support/spawned_process.h"
+#include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
 namespace msrun::testing {
@@ -73,6 +74,72 @@ TEST_F(OnATerminal, EightyColumnsHoldWhatIsSuspiciousAndTheCallThatRuns) {
     with_call += line.find("suspicious 4 | Tensor.__rpow__.0 ") != std::string::npos ? 1 : 0;
   }
   EXPECT_GT(with_call, 5) << text;
+}
+
+// A terminal as people use it, whose screen is read as a person sees it.
+class Tmux {
+ public:
+  Tmux(const fs::path& scratch, int columns, const std::string& command)
+      : socket_(scratch / ("tmux" + std::to_string(columns))) {
+    started_ =
+        run("-f /dev/null new-session -d -x " + std::to_string(columns) + " -y 30 " + shell_quoted(command)) == 0;
+  }
+  ~Tmux() { run("kill-server"); }
+  Tmux(const Tmux&) = delete;
+  Tmux& operator=(const Tmux&) = delete;
+
+  bool started() const { return started_; }
+  // The lines on the screen that are not empty.
+  std::vector<std::string> screen() const {
+    const std::string file = socket_.string() + ".txt";
+    std::vector<std::string> lines;
+    if (run("capture-pane -p > " + shell_quoted(file)) != 0) return lines;
+    std::istringstream text(read_file(file));
+    for (std::string line; std::getline(text, line);) {
+      if (!line.empty()) lines.push_back(line);
+    }
+    return lines;
+  }
+
+ private:
+  int run(const std::string& words) const {
+    return std::system(("tmux -S " + shell_quoted(socket_.string()) + " " + words + " 2> /dev/null").c_str());
+  }
+
+  fs::path socket_;
+  bool started_ = false;
+};
+
+TEST_F(OnATerminal, TheScreenHasOneStatusLineThatFits) {
+  if (std::system("command -v tmux > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no tmux";
+  for (const int columns : {80, 200}) {
+    const std::string command =
+        (fs::path(programs()) / "msrun").string() + " -api_info " + dump("llama_fp32").string() + " -o " +
+        (out() / std::to_string(columns)).string() +
+        " -n 4 --sim-fault 'Torch.matmul.*=acc-fp16' --sim-fault Tensor.__rpow__.0=hang --task-timeout 4 --retries 0"
+        " --no-summary; sleep 60";
+    const Tmux terminal(scratch_.path(), columns, command);
+    ASSERT_TRUE(terminal.started());
+    std::vector<std::string> lines;
+    const auto status_lines_in = [&] {
+      return std::ranges::count_if(lines,
+                                   [](const std::string& line) { return line.find(" left") != std::string::npos; });
+    };
+    ASSERT_TRUE(eventually(60, [&] {
+      lines = terminal.screen();
+      return !lines.empty() && lines.back().find("Tensor.__rpow__.0 1s") != std::string::npos;
+    })) << ::testing::PrintToString(lines);
+    // What was drawn before is gone, and no line is broken in two.
+    EXPECT_EQ(status_lines_in(), 1) << ::testing::PrintToString(lines);
+    EXPECT_THAT(lines.back(), HasSubstr("suspicious 4"));
+    EXPECT_LT(display_width(lines.back()), static_cast<std::size_t>(columns));
+    EXPECT_EQ(lines.back().find("pass ") != std::string::npos, columns == 200) << lines.back();
+    ASSERT_TRUE(eventually(60, [&] {
+      lines = terminal.screen();
+      return std::ranges::any_of(lines, [](const std::string& line) { return line.find("completed ") == 0; });
+    })) << ::testing::PrintToString(lines);
+    EXPECT_EQ(status_lines_in(), 0) << ::testing::PrintToString(lines);
+  }
 }
 
 // While one call is all that runs.

@@ -80,19 +80,19 @@ TEST_P(FrontEnd, PutsHostileWordsIntoOneCleanLine) {
   EXPECT_EQ(std::ranges::count(run.err, '\n'), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FrontEnd,
-                         ::testing::Values(Program{"msrun", "-api_inf", "-api_info"},
-                                           Program{"api_precision_compare", "-npu_csv", "--npu_csv_path"},
-                                           Program{"code_mapping", "--dump-dat", "--dump_data"},
-                                           Program{"op_generate", "--config_inpu", "--config_input"},
-                                           Program{"parse", "--stat", "--stats"},
-                                           Program{"shrink", "--tims", "--times"},
-                                           Program{"tensor_compare", "--standart", "--standard"},
-                                           Program{"torchair_compare", "--target-pat", "--target_path"},
-                                           Program{"dump_compare", "--target-pat", "--target_path"},
-                                           Program{"overflow_check", "--input-pat", "--input_path"},
-                                           Program{"torchair_convert", "--verbos", "--verbose"}),
-                         [](const auto& program) { return program.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, FrontEnd,
+    ::testing::Values(Program{"msrun", "-api_inf", "-api_info"},
+                      Program{"api_precision_compare", "-npu_csv", "--npu_csv_path"},
+                      Program{"code_mapping", "--dump-dat", "--dump_data"},
+                      Program{"op_generate", "--config_inpu", "--config_input"}, Program{"parse", "--stat", "--stats"},
+                      Program{"run_bisect", "--goo", "--good"}, Program{"run_diff", "--htm", "--html"},
+                      Program{"shrink", "--tims", "--times"}, Program{"tensor_compare", "--standart", "--standard"},
+                      Program{"torchair_compare", "--target-pat", "--target_path"},
+                      Program{"dump_compare", "--target-pat", "--target_path"},
+                      Program{"overflow_check", "--input-pat", "--input_path"},
+                      Program{"torchair_convert", "--verbos", "--verbose"}),
+    [](const auto& program) { return program.param.name; });
 
 TEST(FrontEndOfCommands, ToolsAreHelpedAndMistypedThroughMsrun) {
   const TemporaryDirectory scratch;

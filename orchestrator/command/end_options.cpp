@@ -1,0 +1,20 @@
+#include "orchestrator/command/end_options.h"
+
+namespace msrun {
+
+void set_ends(const Arguments& arguments, Options& options) {
+  constexpr std::uint32_t most = 1'000'000;
+  options.last_failed = arguments.given("last_failed");
+  options.dry_run = arguments.given("dry_run");
+  for (const char* name : {"last_failed", "dry_run"}) {
+    if (arguments.given(name) && !options.csv_path.empty()) {
+      throw UserError(arguments.shown(name) + " is for a run that begins, not for one that is continued (-csv_path)");
+    }
+  }
+  options.max_failures = arguments.number<std::uint32_t>("max_failures", 0, 1, most, "a whole number");
+  options.durations = arguments.number<std::uint32_t>("durations", 0, 1, most, "a whole number");
+  options.junit_path = arguments.text("junit");
+  if (arguments.given("junit") && options.junit_path.empty()) throw UserError("--junit needs the name of a file");
+}
+
+}  // namespace msrun

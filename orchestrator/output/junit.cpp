@@ -1,0 +1,148 @@
+#include "orchestrator/output/junit.h"
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "kernels/base/text.h"
+#include "runner/results/api_name.h"
+#include "runner/results/counts.h"
+#include "runner/results/reason.h"
+
+namespace msrun {
+namespace {
+
+enum class Case : std::uint8_t { passed, failed, in_error, skipped };
+
+Case case_of(const ApiResult& result) {
+  if (result.outcome == Outcome::failed_to_run) return Case::in_error;
+  const Status status = overall_status(result);
+  if (is_suspicious(result) || status == Status::error) return Case::failed;
+  return status == Status::skip ? Case::skipped : Case::passed;
+}
+
+std::string seconds_text(double seconds) {
+  std::array<char, 48> text{};
+  return {text.data(), static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.6f", seconds))};
+}
+
+double seconds_of(const ApiResult& result) {
+  const PhaseTimes& times = result.times;
+  return static_cast<double>(times.materialise + times.device + times.benchmark + times.compare) * 1e-9;
+}
+
+std::string time_text(double seconds) {
+  const auto when = static_cast<std::time_t>(seconds);
+  std::tm local{};
+  localtime_r(&when, &local);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &local)};
+}
+
+std::string attribute(const char* name, const std::string& value) {
+  return " " + std::string(name) + "=\"" + xml_text(value) + "\"";
+}
+
+// What is to be said of a call that was checked.
+std::string words_of(const ApiResult& result) {
+  std::string text = message_with_reason(result);
+  if (is_mistrusted(result)) {
+    text += (text.empty() ? "" : "\n") + std::string("Proves little: ") + std::string(mistrust_text(result.mistrust));
+  }
+  return text;
+}
+
+std::string element(const char* tag, const char* type, const std::string& text) {
+  return "      <" + std::string(tag) + attribute("message", first_line(text)) +
+         (*type == '\0' ? "" : attribute("type", type)) + ">" + xml_text(text) + "</" + tag + ">\n";
+}
+
+std::string case_text(const ApiResult& result) {
+  std::string inside;
+  const std::string words = words_of(result);
+  switch (case_of(result)) {
+    case Case::in_error:
+      inside = element("error", "failed to run", result.message);
+      break;
+    case Case::skipped:
+      inside = "      <skipped" + attribute("message", first_line(result.message)) + "/>\n";
+      break;
+    case Case::failed:
+      inside = element("failure", is_suspicious(result) ? "suspicious" : "error", words);
+      break;
+    case Case::passed:
+      if (!words.empty()) inside = "      <system-out>" + xml_text(words) + "</system-out>\n";
+      break;
+  }
+  std::string text = "    <testcase" + attribute("name", result.name) +
+                     attribute("classname", std::string(api_of(result.name))) +
+                     attribute("time", seconds_text(seconds_of(result)));
+  if (inside.empty()) return text + "/>\n";
+  return text + ">\n" + inside + "    </testcase>\n";
+}
+
+struct Counts {
+  std::array<std::uint64_t, 4> cases{};
+  double seconds = 0;
+
+  std::uint64_t of(Case kind) const { return cases[static_cast<std::size_t>(kind)]; }
+  std::uint64_t all() const { return cases[0] + cases[1] + cases[2] + cases[3]; }
+};
+
+}  // namespace
+
+std::string xml_text(const std::string& text) {
+  // What is well-formed and no character of XML 1.0 is left over by readable(): U+FFFE and U+FFFF.
+  const std::string clean = readable(text);
+  std::string escaped;
+  for (std::size_t i = 0; i < clean.size(); ++i) {
+    const char c = clean[i];
+    const bool is_no_character =
+        c == '\xEF' && clean.compare(i, 2, "\xEF\xBF") == 0 && (clean[i + 2] == '\xBE' || clean[i + 2] == '\xBF');
+    if (is_no_character) {
+      escaped += "\xEF\xBF\xBD";
+      i += 2;
+    } else if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else if (c == '"') {
+      escaped += "&quot;";
+    } else if (c == '\n') {
+      escaped += "&#10;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+void write_junit(AtomicFile& file, const JunitFacts& facts, const EachResult& each_result) {
+  Counts counts;
+  each_result([&](const ApiResult& result) {
+    ++counts.cases[static_cast<std::size_t>(case_of(result))];
+    counts.seconds += seconds_of(result);
+  });
+  const std::uint64_t missing = facts.planned > counts.all() ? facts.planned - counts.all() : 0;
+  const std::uint64_t in_error = counts.of(Case::in_error) + (missing > 0 ? 1 : 0);
+  const std::string sums = attribute("tests", std::to_string(counts.all() + (missing > 0 ? 1 : 0))) +
+                           attribute("failures", std::to_string(counts.of(Case::failed))) +
+                           attribute("errors", std::to_string(in_error));
+  const std::string time = attribute("time", seconds_text(counts.seconds));
+  file.write("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + attribute("name", "msrun") + sums + time +
+             ">\n  <testsuite" + attribute("name", facts.recording) + sums +
+             attribute("skipped", std::to_string(counts.of(Case::skipped))) + time +
+             attribute("timestamp", time_text(facts.started)) + ">\n");
+  each_result([&](const ApiResult& result) { file.write(case_text(result)); });
+  if (missing > 0) {
+    const std::string text = "The run is not complete: " + std::to_string(missing) + " of " +
+                             std::to_string(facts.planned) + " calls have no result.";
+    file.write("    <testcase" + attribute("name", "the whole run") + attribute("classname", "msrun") +
+               attribute("time", "0") + ">\n" + element("error", "not complete", text) + "    </testcase>\n");
+  }
+  file.write("  </testsuite>\n</testsuites>\n");
+}
+
+}  // namespace msrun

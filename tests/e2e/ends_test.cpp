@@ -1,0 +1,277 @@
+// Where a run begins and ends within its calls, and what else is told of them: --junit, annotations, the schema of the
+// events, --last-failed, --max-failures, --dry-run, --durations.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "orchestrator/output/junit.h"
+#include "orchestrator/view/github_view.h"
+#include "orchestrator/view/slowest.h"
+#include "tests/support/json_schema.h"
+#include "tests/support/test_paths.h"
+#include "tests/support/untouched.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream rest(text);
+  for (std::string line; std::getline(rest, line);) lines.push_back(line);
+  return lines;
+}
+
+// 0 if xmllint finds the file valid, else what it says.
+std::string junit_problem(const fs::path& file, const TemporaryDirectory& scratch) {
+  const std::string said = scratch / "xmllint.txt";
+  const std::string command = "xmllint --noout --nonet --schema '" + source_root() + "/tests/e2e/junit.xsd' '" +
+                              file.string() + "' > '" + said + "' 2>&1";
+  return std::system(command.c_str()) == 0 ? "" : read_file(said);
+}
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) ++count;
+  return count;
+}
+
+class Ends : public Untouched {
+ protected:
+  Finished check(const std::vector<std::string>& more, const std::string& api_info = dump("llama_fp32")) {
+    std::vector<std::string> arguments{"-api_info", api_info, "-o", out(), "-n", "2", "--retries", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return msrun(arguments, scratch_.path());
+  }
+  std::vector<std::string> checked() { return names(read_csv(only_file(out(), "accuracy_checking_result_"))); }
+  std::string result() { return only_file(out(), "accuracy_checking_result_"); }
+};
+
+const std::vector<std::string> planted{"--only",      "Torch.matmul.*",      "--sim-fault", "Torch.matmul.0=acc-fp16",
+                                       "--sim-fault", "Torch.matmul.1=crash"};
+
+TEST_F(Ends, JunitHoldsAllCallsAndIsValid) {
+  std::vector<std::string> more = planted;
+  more.insert(more.end(), {"--junit", scratch_ / "junit.xml"});
+  EXPECT_EQ(check(more).exit_code, 0);
+  EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");
+  const std::string xml = read_file(scratch_ / "junit.xml");
+  const auto calls = checked().size();
+  EXPECT_EQ(count_of(xml, "<testcase "), calls);
+  EXPECT_EQ(count_of(xml, "<failure message=\"Suspicious: "), 1U);
+  EXPECT_EQ(count_of(xml, "<error message=\"The runner of device 0 died"), 1U);
+  EXPECT_THAT(xml, HasSubstr("tests=\"" + std::to_string(calls) + "\" failures=\"1\" errors=\"1\" skipped=\"0\""));
+}
+
+TEST_F(Ends, JunitSaysWhatRoundingExplainsAndWhatARuleLeavesOut) {
+  EXPECT_EQ(check({"--junit", scratch_ / "junit.xml"}, dump("llama_bf16")).exit_code, 0);
+  EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");
+  const std::string xml = read_file(scratch_ / "junit.xml");
+  std::size_t warnings = 0;
+  std::size_t skips = 0;
+  for (const std::vector<std::string>& row : read_csv(result())) {
+    const bool warning = row[1] == "warning" || row[2] == "warning";
+    if (warning && row[1] != "error" && row[2] != "error") ++warnings;
+    if (row[1] == "SKIP") ++skips;
+  }
+  EXPECT_GT(warnings, 0U);
+  EXPECT_GE(count_of(xml, "<system-out>Rounding: "), warnings);
+  EXPECT_EQ(count_of(xml, "<skipped "), skips);
+}
+
+TEST_F(Ends, JunitIsXmlWhateverTextsHold) {
+  EXPECT_EQ(xml_text("a<b>&\"c\x01\x1b\xff\n\xEF\xBF\xBF."), "a&lt;b&gt;&amp;&quot;c__\xEF\xBF\xBD&#10;\xEF\xBF\xBD.");
+  ApiResult result =
+      skip_result(0, "Torch.<&\">]]>\x02\xC3.0", "because\x0b of \"<this>\"\nand ]]> that", Outcome::failed_to_run);
+  ApiResult passed;
+  passed.name = "Torch.\xE4\xB8\xAD\xE6\x96\x87 --> <!-- .1";
+  passed.message = "";
+  for (const std::uint64_t planned : {2, 9}) {
+    AtomicFile file(scratch_ / "junit.xml");
+    write_junit(file, {"dump \"<&>\x7f\xff.json", 0, planned}, [&](const auto& visit) {
+      visit(result);
+      visit(passed);
+    });
+    file.commit();
+    EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");
+    EXPECT_EQ(count_of(read_file(scratch_ / "junit.xml"), "The run is not complete: 7 of 9 calls"),
+              planned == 9 ? 2U : 0U);
+  }
+}
+
+TEST_F(Ends, JunitThatCannotBeWrittenIsRefusedBeforeAnythingRuns) {
+  expect_refused({"-api_info", dump("llama_fp32"), "-o", out(), "--junit", "/nowhere/junit.xml"}, {"/nowhere"});
+  expect_refused({"run_overflow_check", "-api_info", dump("llama_fp32"), "--junit", scratch_ / "x.xml"}, {"--junit"});
+}
+
+TEST_F(Ends, AnnotationsNameWhatIsWrong) {
+  std::vector<std::string> more = planted;
+  more.insert(more.end(), {"--message-format", "github"});
+  const Finished run = check(more);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  std::vector<std::string> commands;
+  for (const std::string& line : lines_of(run.out)) {
+    if (line.starts_with("::")) commands.push_back(line);
+  }
+  std::ranges::sort(commands);
+  EXPECT_THAT(commands,
+              ElementsAre(StartsWith("::error title=Torch.matmul.0::suspicious: forward.output.0: Not explained by"),
+                          StartsWith("::error title=Torch.matmul.1::failed to run: The runner of device 0 died"),
+                          StartsWith("::notice title=msrun::pass ")));
+  EXPECT_EQ(github_command("error", "a:b,c%\n", "100%: x,y\r\n::stop"),
+            "::error title=a%3Ab%2Cc%25%0A::100%25: x,y_%0A::stop");
+}
+
+TEST_F(Ends, EveryEventFitsItsSchema) {
+  const JsonSchema schema(nlohmann::json::parse(read_file(source_root() + "/docs/events.schema.json")));
+  std::map<std::string, int> types;
+  const auto expect_valid = [&](const Finished& run) {
+    for (const std::string& line : lines_of(run.out)) {
+      const auto event = nlohmann::json::parse(line);
+      ++types[event["type"].get<std::string>()];
+      EXPECT_EQ(schema.problem(event), "") << line;
+    }
+  };
+  const std::vector<std::string> json{"--message-format", "json"};
+  const auto with = [&](std::vector<std::string> words) {
+    words.insert(words.end(), json.begin(), json.end());
+    return words;
+  };
+  expect_valid(check(with({"--sim-fault", "Torch.matmul.0=acc-fp16", "--sim-fault", "Torch.matmul.1=crash"})));
+  expect_valid(check(with({}), dump("llama_bf16")));
+  expect_valid(check(with({}), dump("zoo_stat")));
+  expect_valid(check(with({"--repeat", "3", "--sim-fault", "Torch.matmul.*=wrong-once=0.5", "--only", "Torch.*"})));
+  expect_valid(check(with({"-d", "0", "1", "2", "--same-on-all", "--sim-fault", "Torch.matmul.*=wrong-on-device=1",
+                           "--only", "Torch.matmul.*"})));
+  expect_valid(check(with({"--max-failures", "1", "--sim-fault", "*=acc-fp16"})));
+  expect_valid(check(with({"--dry-run"}), dump("llama_bf16")));
+  for (const char* name : {"llama_fp32", "zoo_stat"}) {
+    expect_valid(msrun({"run_overflow_check", "-api_info", dump(name), "--message-format", "json", "--sim-fault",
+                        "Torch.matmul.0=nan-tail"},
+                       scratch_.path()));
+  }
+  const auto lost = nlohmann::json::parse(R"({"type":"output_lost","lines":7})");
+  EXPECT_EQ(schema.problem(lost), "");
+  for (const char* type : {"run_started", "api_result", "runner_died", "progress", "run_finished", "dry_run"}) {
+    EXPECT_GT(types[type], 0) << type;
+  }
+  EXPECT_NE(schema.problem(nlohmann::json::parse(R"({"type":"output_lost","lines":"7"})")), "");
+  EXPECT_NE(schema.problem(nlohmann::json::parse(R"({"type":"output_lost","lines":7,"more":1})")), "");
+}
+
+TEST_F(Ends, LastFailedRunsWhatTheLastRunFoundWrongOrCouldNotRun) {
+  EXPECT_EQ(check(planted).exit_code, 0);
+  fs::rename(result(), scratch_ / "first.csv");
+  std::vector<std::string> again{"--last-failed", "--sim-fault", "Torch.matmul.1=crash"};
+  const Finished second = check(again);
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_THAT(checked(), ElementsAre("Torch.matmul.0", "Torch.matmul.1"));
+  EXPECT_THAT(second.out, HasSubstr("2 calls of "));
+  // Of these one is left; it is the newest run that counts.
+  fs::rename(result(), scratch_ / "second.csv");
+  EXPECT_EQ(check({"--last-failed"}).exit_code, 0);
+  EXPECT_THAT(checked(), ElementsAre("Torch.matmul.1"));
+  fs::rename(result(), scratch_ / "third.csv");
+  const Finished none = check({"--last-failed"});
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_THAT(none.out, HasSubstr("There is nothing to run."));
+  EXPECT_EQ(csv_in(out(), "accuracy_checking_result_"), "");
+}
+
+TEST_F(Ends, LastFailedKeepsToThePatternsAndNeedsARun) {
+  expect_refused({"-api_info", dump("llama_fp32"), "-o", out(), "--last-failed"}, {"--last-failed", "journal"});
+  EXPECT_EQ(check(planted).exit_code, 0);
+  fs::rename(result(), scratch_ / "first.csv");
+  EXPECT_EQ(check({"--last-failed", "--only", "*.0"}).exit_code, 0);
+  EXPECT_THAT(checked(), ElementsAre("Torch.matmul.0"));
+}
+
+TEST_F(Ends, MaxFailuresStopsARunThatCanBeContinued) {
+  const std::vector<std::string> faults{"--sim-fault", "Torch.matmul.*=acc-fp16", "--sim-fault",
+                                        "Tensor.pow.*=scale=2"};
+  std::vector<std::string> more = faults;
+  EXPECT_EQ(check(more).exit_code, 0);
+  const std::string whole = read_file(result());
+  fs::remove_all(out());
+  more.insert(more.end(), {"--max-failures", "1", "-n", "1"});
+  std::vector<std::string> arguments{"-api_info", dump("llama_fp32"), "-o", out(), "--retries", "0"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Finished run = msrun(arguments, scratch_.path());
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("(--max-failures 1)"), HasSubstr("Continue it with: "), HasSubstr("stopped at ")));
+  EXPECT_THAT(run.out, Not(HasSubstr("Successfully")));
+  // What was found before does not stop it again.
+  int continued = 0;
+  while (run.exit_code == 1 && ++continued < 50) {
+    run = msrun({"-csv_path", result(), "--max-failures", "3"}, scratch_.path());
+  }
+  EXPECT_EQ(run.exit_code, 0) << run.out;
+  EXPECT_GT(continued, 1);
+  EXPECT_EQ(read_file(result()), whole);
+}
+
+TEST_F(Ends, DryRunSaysWhatWouldRunAndWritesNothing) {
+  const std::map<std::string, std::string> before = snapshot(scratch_.path());
+  const Finished run = check({"--dry-run"}, dump("llama_bf16"));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_FALSE(fs::exists(out()));
+  EXPECT_EQ(snapshot(scratch_.path()), before);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("Would run "), HasSubstr("Torch.matmul"), HasSubstr("torch.bfloat16"),
+                             HasSubstr("Forecast: "), HasSubstr("Nothing was run or written.")));
+  const Json event = Json::parse(check({"--dry-run", "--message-format", "json"}, dump("llama_bf16")).out);
+  EXPECT_EQ(check({}, dump("llama_bf16")).exit_code, 0);
+  std::map<std::string, std::uint64_t> would;
+  std::uint64_t skipped = 0;
+  for (const Json& group : event["groups"]) would[group["api"]] += group["calls"].get<std::uint64_t>();
+  for (const Json& reason : event["skipped"]) skipped += reason["calls"].get<std::uint64_t>();
+  std::map<std::string, std::uint64_t> did;
+  std::uint64_t skips = 0;
+  const Rows rows = read_csv(result());
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const bool skip = rows[i][1] == "SKIP" && rows[i][2] == "SKIP";
+    skip ? ++skips : ++did[rows[i][0].substr(0, rows[i][0].rfind('.'))];
+  }
+  EXPECT_EQ(would, did);
+  EXPECT_EQ(skipped, skips);
+}
+
+TEST_F(Ends, DurationsNameTheSlowestCalls) {
+  const Finished run = check({"--only", "Torch.matmul.*,Functional.*", "--durations", "3"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const std::size_t at = run.out.find("Slowest calls ");
+  ASSERT_NE(at, std::string::npos) << run.out;
+  EXPECT_EQ(count_of(run.out.substr(at), " s\n"), 3U);
+  const fs::path journal = only_file(out(), "accuracy_checking_2");
+  const Json facts = Json::parse(msrun({"journal", journal, "--json", "--durations", "2"}, scratch_.path()).out);
+  ASSERT_EQ(facts["slowest"].size(), 2U);
+  EXPECT_GE(facts["slowest"][0]["seconds"], facts["slowest"][1]["seconds"]);
+  EXPECT_THAT(msrun({"journal", journal, "--durations", "1"}, scratch_.path()).out,
+              HasSubstr(facts["slowest"][0]["name"].get<std::string>()));
+  EXPECT_THAT(msrun({"journal", journal}, scratch_.path()).out, Not(HasSubstr("Slowest")));
+}
+
+TEST(Slowest, KeepsTheSlowestInOrder) {
+  Slowest slowest(3);
+  for (const std::uint64_t time : {5, 1, 9, 7, 9, 2}) {
+    ApiResult result;
+    result.task = static_cast<std::uint32_t>(slowest.calls().size() * 10 + time);
+    result.name = "Torch.x." + std::to_string(time);
+    result.times.device = time;
+    slowest.see(result);
+  }
+  std::vector<std::uint64_t> times;
+  for (const SlowCall& call : slowest.calls()) times.push_back(call.total());
+  EXPECT_THAT(times, ElementsAre(9, 9, 7));
+  EXPECT_EQ(Slowest(0).text(), "");
+}
+
+}  // namespace
+}  // namespace msrun::testing
