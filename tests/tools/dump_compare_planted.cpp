@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
+#include <span>
+
+#include "kernels/io/torch/pt_file.h"
 
 namespace msrun::testing {
 namespace {
@@ -14,6 +18,7 @@ struct Entry {
   std::string name;
   Json content;
   bool faulty = false;
+  std::string recorded;  // its name in the recording that it is from
 };
 using Entries = std::vector<Entry>;
 
@@ -38,18 +43,21 @@ std::string key_of(const Json& tensor) {
   for (const char* name : {"Max", "Min", "Mean", "Norm", "md5"}) {
     if (tensor.contains(name)) key += tensor[name].dump() + " ";
   }
+  if (tensor.contains("changes")) key += tensor["changes"].dump() + " ";
   std::int64_t elements = 1;
   for (const Json& size : tensor["shape"]) elements *= size.get<std::int64_t>();
   return key + std::to_string(elements);
 }
 
+// changes: what becomes of the recorded elements, in order.
 struct Values {
-  Json max, min, mean, norm, md5;
+  Json max, min, mean, norm, md5, changes;
 };
 
 Values values_of(const Json& tensor) {
-  Values values{tensor["Max"], tensor["Min"], tensor["Mean"], tensor["Norm"], nullptr};
+  Values values{tensor["Max"], tensor["Min"], tensor["Mean"], tensor["Norm"], nullptr, nullptr};
   if (tensor.contains("md5")) values.md5 = tensor["md5"];
+  if (tensor.contains("changes")) values.changes = tensor["changes"];
   return values;
 }
 
@@ -59,6 +67,7 @@ void set(Json& tensor, const Values& values) {
   tensor["Mean"] = values.mean;
   tensor["Norm"] = values.norm;
   if (tensor.contains("md5")) tensor["md5"] = values.md5;
+  if (!values.changes.is_null()) tensor["changes"] = values.changes;
 }
 
 std::string random_sum(Generator& random) {
@@ -67,8 +76,19 @@ std::string random_sum(Generator& random) {
   return text;
 }
 
-Values changed(const Json& tensor, double least, double most, Generator& random) {
+Values changed(const Json& tensor, double least, double most, Generator& random, Wrong wrong = Wrong::scaled) {
   Values values = values_of(tensor);
+  if (tensor.contains("data_name")) {
+    const bool constant = tensor["Max"] == tensor["Min"];
+    const bool scaled = wrong == Wrong::scaled || constant;
+    values.changes.push_back({{"kind", scaled                    ? "scaled"
+                                       : wrong == Wrong::element ? "element"
+                                                                 : "order"},
+                              {"seed", random()},
+                              {"least", least},
+                              {"most", most}});
+    if (!scaled) return values;
+  }
   std::uniform_real_distribution<double> factor(least, most);
   for (Json* value : {&values.max, &values.min, &values.mean, &values.norm}) {
     if (value->is_number()) *value = value->get<double>() * factor(random);
@@ -103,7 +123,7 @@ class Planter {
   Planter(std::vector<Json> ranks, const Plant& how) : how_(how), random_(how.seed), dumps_(std::move(ranks)) {
     for (const Json& dump : dumps_) {
       Entries entries;
-      for (const auto& [name, content] : dump["data"].items()) entries.push_back({name, content, false});
+      for (const auto& [name, content] : dump["data"].items()) entries.push_back({name, content, false, name});
       ranks_.push_back(std::move(entries));
     }
   }
@@ -121,6 +141,7 @@ class Planter {
           planted.rank = r;
           planted.call = entry.name;
         }
+        name_files(entry);
         data[entry.name] = std::move(entry.content);
       }
       dumps_[r]["data"] = std::move(data);
@@ -170,7 +191,7 @@ class Planter {
         while (next[r] < ranks_[r].size() && !is_communication(ranks_[r][next[r]])) {
           Entry& entry = ranks_[r][next[r]++];
           const bool reads_wrong = replace_inputs(entry, wrong[r]);
-          if (entry.faulty) change_outputs(entry, wrong[r], 1.6, 2.4);
+          if (entry.faulty) change_outputs(entry, wrong[r], 1.6, 2.4, how_.wrong);
           if (reads_wrong) change_outputs(entry, wrong[r], 1.3, 1.7);
           // A module hands out what a call in it has computed.
           if (is_module(entry.name)) replace(entry.content, "output", wrong[r]);
@@ -210,15 +231,29 @@ class Planter {
     return any;
   }
 
-  void change_outputs(Entry& entry, std::map<std::string, Values>& wrong, double least, double most) {
+  void change_outputs(Entry& entry, std::map<std::string, Values>& wrong, double least, double most,
+                      Wrong kind = Wrong::scaled) {
     if (!entry.content.contains("output")) return;
     each_tensor(entry.content["output"], [&](Json& tensor) {
       if (!is_real(tensor)) return;
       const std::string key = key_of(tensor);
       const auto known = wrong.find(key);
-      const Values values = known != wrong.end() ? known->second : changed(tensor, least, most, random_);
+      const Values values = known != wrong.end() ? known->second : changed(tensor, least, most, random_, kind);
       wrong[key] = values;
       set(tensor, values);
+    });
+  }
+
+  // Files are named after the calls as they are called now, and remember where their tensors come from.
+  static void name_files(Entry& entry) {
+    std::size_t number = 0;
+    each_tensor(entry.content, [&](Json& tensor) {
+      if (!tensor.contains("data_name")) return;
+      const std::string recorded = tensor["data_name"];
+      tensor["source"] = recorded;
+      const bool own = !entry.recorded.empty() && recorded.starts_with(entry.recorded);
+      const std::string rest = own ? recorded.substr(entry.recorded.size()) : "." + std::to_string(number++) + ".pt";
+      tensor["data_name"] = entry.name + rest;
     });
   }
 
@@ -278,7 +313,8 @@ class Planter {
     Entry copy{
         "Tensor.contiguous.0.forward",
         {{"input_args", Json::array({tensor})}, {"input_kwargs", Json::object()}, {"output", Json::array({tensor})}},
-        false};
+        false,
+        {}};
     entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(i) + 1, copy);
   }
 
@@ -317,5 +353,47 @@ class Planter {
 }  // namespace
 
 Planted plant(std::vector<Json> ranks, const Plant& how) { return Planter(std::move(ranks), how).run(); }
+
+void write_tensors(Json& dump, const std::filesystem::path& source, const std::filesystem::path& target) {
+  std::filesystem::create_directories(target);
+  each_tensor(dump["data"], [&](Json& tensor) {
+    if (!tensor.contains("source")) return;
+    const Tensor recorded = read_pt((source / tensor["source"].get<std::string>()).string()).contiguous();
+    const Tensor wide = recorded.to(DType::float64).contiguous();
+    std::vector<double> values(wide.data<double>(), wide.data<double>() + wide.numel());
+    for (const Json& change : tensor.contains("changes") ? tensor["changes"] : Json::array()) {
+      Generator random(change["seed"].get<std::uint64_t>());
+      std::uniform_real_distribution<double> factor(change["least"], change["most"]);
+      double largest = 0;
+      for (const double value : values) largest = std::max(largest, std::abs(value));
+      if (change["kind"] == "order") {
+        std::ranges::reverse(values);
+      } else if (change["kind"] == "element") {
+        values[random() % values.size()] += factor(random) * largest;
+      } else {
+        for (double& value : values) value *= factor(random);
+      }
+    }
+    const Tensor written = Tensor::from<double>(DType::float64, wide.shape(), values).to(recorded.dtype());
+    const std::string name = tensor["data_name"];
+    write_pt((target / name).string(), written);
+    const Tensor rounded = written.to(DType::float64).contiguous();
+    const std::span<const double> elements(rounded.data<double>(), static_cast<std::size_t>(rounded.numel()));
+    if (tensor.contains("changes") && !elements.empty()) {
+      double sum = 0;
+      double squares = 0;
+      for (const double value : elements) {
+        sum += value;
+        squares += value * value;
+      }
+      tensor["Max"] = *std::ranges::max_element(elements);
+      tensor["Min"] = *std::ranges::min_element(elements);
+      tensor["Mean"] = sum / static_cast<double>(elements.size());
+      tensor["Norm"] = std::sqrt(squares);
+    }
+    tensor.erase("changes");
+    tensor.erase("source");
+  });
+}
 
 }  // namespace msrun::testing

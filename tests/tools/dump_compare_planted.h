@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
@@ -14,9 +15,13 @@ namespace msrun::testing {
 
 using Json = nlohmann::ordered_json;
 
+// How the output of the faulty call is wrong. An element or an order that is wrong shows in tensors alone.
+enum class Wrong { scaled, element, order };
+
 struct Plant {
   std::uint64_t seed = 0;
   bool fault = true;
+  Wrong wrong = Wrong::scaled;
   bool inserted = false;
   bool deleted = false;
   bool reordered = false;
@@ -33,5 +38,9 @@ struct Planted {
 };
 
 Planted plant(std::vector<Json> ranks, const Plant& how);
+
+// Writes the tensors of a planted dump whose golden recording has them in files, and completes what the dump says of
+// them. source and target: folders of tensors.
+void write_tensors(Json& dump, const std::filesystem::path& source, const std::filesystem::path& target);
 
 }  // namespace msrun::testing

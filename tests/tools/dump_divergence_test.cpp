@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
 #include <fstream>
 
 #include "tests/tools/dump_compare_planted.h"
@@ -66,14 +68,24 @@ struct Kind {
   int ranks;
   double noise;
   double least_right;  // share of the plants
+  bool tensors = false;
 };
+
+// How many plants of each kind are tried, and from which seed on: more of them than time allows here with
+// MSRUN_PLANTS and MSRUN_FIRST_PLANT.
+std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
 
 class PlantedDivergences : public ::testing::TestWithParam<Kind> {};
 
-void write_ranks(const fs::path& folder, const std::vector<Json>& ranks) {
+// tensors: folder with those that the dumps are made of; empty if they have none.
+void write_ranks(const fs::path& folder, std::vector<Json> ranks, const std::string& tensors = "") {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const fs::path below = ranks.size() > 1 ? folder / ("rank" + std::to_string(r)) : folder;
     fs::create_directories(below);
+    if (!tensors.empty()) write_tensors(ranks[r], tensors, below / "dump_tensor_data");
     std::ofstream(below / "dump.json") << ranks[r].dump();
   }
 }
@@ -86,11 +98,14 @@ TEST_P(PlantedDivergences, AreNamedFirst) {
     golden.push_back(read_json(compare_data(kind.golden + rank + "/dump.json")));
   }
   const TemporaryDirectory scratch;
-  write_ranks(scratch.path() / "golden", golden);
+  const std::string tensors = kind.tensors ? compare_data(kind.golden + std::string("/dump_tensor_data")) : "";
+  const std::string recorded = compare_data(kind.golden);
   int plants = 0;
   int right = 0;
   std::string wrong;
-  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+  const std::uint64_t first = number_in("MSRUN_FIRST_PLANT", 1000);
+  const std::uint64_t count = number_in("MSRUN_PLANTS", 50);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Plant how;
     how.seed = seed;
     how.noise = kind.noise;
@@ -99,10 +114,11 @@ TEST_P(PlantedDivergences, AreNamedFirst) {
     how.reordered = seed % 5 == 3;
     how.renamed = seed % 5 == 4;
     how.before_all_reduce = kind.ranks > 1 && seed % 2 == 0;
+    if (kind.tensors) how.wrong = std::array{Wrong::scaled, Wrong::element, Wrong::order}[seed % 3];
     const Planted planted = plant(golden, how);
     fs::remove_all(scratch.path() / "target");
-    write_ranks(scratch.path() / "target", planted.ranks);
-    const Json found = divergence_of((scratch.path() / "target").string(), (scratch.path() / "golden").string());
+    write_ranks(scratch.path() / "target", planted.ranks, tensors);
+    const Json found = divergence_of((scratch.path() / "target").string(), recorded);
     ++plants;
     if (found["verdict"] == "found" && found["first"]["call"] == planted.call &&
         found["first"]["rank"] == planted.rank) {
@@ -113,8 +129,8 @@ TEST_P(PlantedDivergences, AreNamedFirst) {
     }
     how.fault = false;
     fs::remove_all(scratch.path() / "target");
-    write_ranks(scratch.path() / "target", plant(golden, how).ranks);
-    const Json sound = divergence_of((scratch.path() / "target").string(), (scratch.path() / "golden").string());
+    write_ranks(scratch.path() / "target", plant(golden, how).ranks, tensors);
+    const Json sound = divergence_of((scratch.path() / "target").string(), recorded);
     EXPECT_EQ(sound["verdict"], "none") << "seed " << seed << sound["first"].dump();
   }
   EXPECT_GE(right, kind.least_right * plants) << wrong;
@@ -124,6 +140,7 @@ INSTANTIATE_TEST_SUITE_P(All, PlantedDivergences,
                          ::testing::Values(Kind{"Float32Statistics", "01_stat_fp32/golden", 1, 2e-7, 1},
                                            Kind{"Bfloat16Statistics", "02_stat_bf16_backward/golden", 1, 4e-3, 0.95},
                                            Kind{"Checksums", "06_md5/golden", 1, 0, 1},
+                                           Kind{"Tensors", "03_tensor_fp32/golden", 1, 2e-7, 1, true},
                                            Kind{"TwoRanks", "08_two_ranks/step0/golden", 2, 2e-7, 1},
                                            Kind{"Modules", "09_mix_modules/golden", 1, 2e-7, 1}),
                          [](const auto& kind) { return std::string(kind.param.name); });
@@ -147,6 +164,96 @@ TEST(OverflowCheck, NamesTheCallOfTheRecordings) {
     EXPECT_THAT(text, HasSubstr("\"op_name\": \"" + row[2] + "\"")) << row[0];
     EXPECT_EQ(text.find("\"source\": \"input\"") != std::string::npos, row[0] == "in_first_input") << row[0];
   }
+}
+
+// What overflow_check says of one of the recordings: the line on the console, and the document ("" without one).
+std::pair<std::string, std::string> overflow_of(const std::string& name) {
+  const TemporaryDirectory scratch;
+  const Finished run = run_tool(
+      "overflow_check", {"-i", compare_data("11_overflow/" + name + "/step0"), "-o", (scratch.path() / "out").string()},
+      scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const fs::path file = fs::exists(scratch.path() / "out") ? only_file(scratch.path() / "out", "anomaly_analyze_") : "";
+  return {run.out, file.empty() ? "" : read_file(file)};
+}
+
+TEST(OverflowCheckRepairs, B34aNodesOfARankAreNotLostWhereTwoGroupsCommunicate) {
+  EXPECT_THAT(overflow_of("two_groups").first, HasSubstr("First NaN or infinity: rank 3, Torch.log.0.forward\n"));
+}
+
+TEST(OverflowCheckRepairs, B34bACallWhoseResultIsNotCommunicatedIsFound) {
+  EXPECT_THAT(overflow_of("between_not_fed").first, HasSubstr("rank 1, Torch.log.0.forward\n"));
+}
+
+TEST(OverflowCheckRepairs, B34cNestedOutputsAreLookedAt) {
+  EXPECT_THAT(overflow_of("nested_output").first, HasSubstr("rank 0, Torch.split.0.forward\n"));
+}
+
+TEST(OverflowCheckRepairs, B34dListsAmongPositionalArgumentsAreRead) {
+  EXPECT_THAT(overflow_of("list_argument").first, HasSubstr("rank 0, Torch.add.0.forward\n"));
+}
+
+TEST(OverflowCheckRepairs, B34fNanOfTheDataNamesTheCallThatSeesIt) {
+  const auto [line, document] = overflow_of("in_first_input");
+  EXPECT_THAT(line, HasSubstr("rank 0, Torch.add.0.forward (already in its input)\n"));
+  EXPECT_THAT(document, HasSubstr("\"source\": \"input\""));
+}
+
+// Two ranks that each compute, then hand one tensor from rank 0 to rank 1 as the arguments say, then compute.
+std::vector<Json> hand_over(const Json& arguments) {
+  const Json good = recorded_tensor(1, 1, 1, 2);
+  Json bad = good;
+  bad["Max"] = "inf";
+  const auto call = [&](const Json& input, const Json& output) { return recorded_call({input}, {output}); };
+  const auto communication = [&](const Json& tensor) {
+    Json entry = call(tensor, tensor);
+    entry["input_kwargs"] = arguments;
+    return entry;
+  };
+  std::vector<Json> ranks;
+  ranks.push_back(
+      {{"task", "statistics"},
+       {"framework", "mindspore"},
+       {"data", {{"Torch.exp.0.forward", call(good, bad)}, {"Distributed.broadcast.0.forward", communication(bad)}}}});
+  ranks.push_back({{"task", "statistics"},
+                   {"framework", "mindspore"},
+                   {"data",
+                    {{"Torch.sin.0.forward", call(good, good)},
+                     {"Distributed.broadcast.0.forward", communication(good)},
+                     {"Torch.log.0.forward", call(good, bad)}}}});
+  return ranks;
+}
+
+// B34e: ranks in group_src as in src; B34h: the layer of a connected call counts for what follows; B34i: stack.json and
+// construct.json may be missing, and MindSpore is read like PyTorch.
+TEST(OverflowCheckRepairs, B34eB34hB34iGroupRanksLayersAndMissingFiles) {
+  for (const char* key : {"src", "group_src"}) {
+    const TemporaryDirectory scratch;
+    std::vector<Json> ranks = hand_over({{key, {{"type", "int"}, {"value", 0}}}});
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      std::string text = ranks[r].dump();
+      for (std::size_t at = text.find("\"inf\""); at != std::string::npos; at = text.find("\"inf\"")) {
+        text.replace(at, 5, "Infinity");
+      }
+      const fs::path folder = scratch.path() / "step0" / ("rank" + std::to_string(r));
+      fs::create_directories(folder);
+      std::ofstream(folder / "dump.json") << text;
+    }
+    const Finished run =
+        run_tool("overflow_check", {"-i", (scratch.path() / "step0").string(), "-o", (scratch.path() / "out").string()},
+                 scratch.path());
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("First NaN or infinity: rank 0, Torch.exp.0.forward\n")) << key;
+    EXPECT_EQ(run.out.find("Calls as early"), std::string::npos) << run.out;
+  }
+}
+
+TEST(OverflowCheckRepairs, B34gFoldersWithoutRanksOrCallsAreErrors) {
+  const TemporaryDirectory scratch;
+  EXPECT_EQ(run_tool("overflow_check", {"-i", scratch.path().string()}, scratch.path()).exit_code, 2);
+  fs::create_directories(scratch.path() / "rank0");
+  std::ofstream(scratch.path() / "rank0" / "dump.json") << R"({"task":"statistics","data":{}})";
+  EXPECT_EQ(run_tool("overflow_check", {"-i", scratch.path().string()}, scratch.path()).exit_code, 2);
 }
 
 TEST(OverflowCheck, RefusesFoldersWithoutCalls) {

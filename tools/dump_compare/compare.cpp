@@ -19,10 +19,37 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
+// What msProbe says of its progress, for --compat msprobe: nothing otherwise.
+class Progress {
+ public:
+  Progress(bool compat, std::ostream& out) : compat_(compat), out_(out) {}
+
+  // rank: folder of the rank; empty: there is none.
+  void say(const std::string& rank, std::string_view line) const {
+    if (compat_) out_ << (rank.empty() ? "" : "[" + rank + "]") << line << '\n';
+  }
+  void end() const {
+    if (!compat_) return;
+    constexpr std::string_view line = "msprobe compare ends successfully.";
+    constexpr std::size_t room = 50;  // characters of the frame beside the line
+    const std::string border(line.size() + room, '*');
+    const std::string blanks((room - 2) / 2, ' ');
+    out_ << border << "\n*" << blanks << line << blanks << "*\n" << border << '\n';
+  }
+
+ private:
+  const bool compat_;
+  std::ostream& out_;
+};
+
 class Comparison {
  public:
   Comparison(const Options& options, std::ostream& out, const Warn& warn)
-      : options_(options), out_(out), warn_(warn), stamp_(timestamp(std::time(nullptr))) {}
+      : options_(options),
+        out_(out),
+        warn_(warn),
+        progress_(options.compat, out),
+        stamp_(timestamp(std::time(nullptr))) {}
 
   int run() {
     const std::vector<JobGroup> groups = find_jobs(options_, warn_);
@@ -31,6 +58,7 @@ class Comparison {
     if (done == 0) throw UserError(failure_);
     if (failed_) return exit_usage;
     if (analyzed_) return exit_completed;
+    progress_.end();
     if (total_.compared == 0) {
       out_ << "Nothing was compared: no pair of values is in both recordings.\n";
       return exit_fail_on;
@@ -43,6 +71,7 @@ class Comparison {
  private:
   std::size_t run_group(const JobGroup& group) {
     prepare_output_directory(group.output);
+    progress_.say("", "Please check whether the input data belongs to you. If not, there may be security risks.");
     std::vector<RankPair> pairs;
     std::vector<std::string> names;
     std::vector<std::uint64_t> unread;
@@ -139,8 +168,11 @@ class Comparison {
 
   void write_table(const JobGroup& group, const Job& job, const Pair& pair, const std::vector<std::string>& findings) {
     std::string layer_names;
+    progress_.say(job.rank_name, "Matching APIs/Modules in progress...");
     const std::vector<Row> rows = rows_of_pair(pair, options_.mapping, options_.compat, warn_, layer_names);
     write_layer_names(group, layer_names);
+    progress_.say(job.rank_name, "APIs/Modules match done.");
+    if (pair.mode == Mode::tensor) progress_.say(job.rank_name, "Compare real data in progress...");
     const std::string prefix = pair.target.debug ? "debug_compare_result_" : "compare_result_";
     const ResultPlace place{group.output, prefix + (job.rank_name.empty() ? "" : job.rank_name + "_")};
     const std::vector<std::string> columns = titles(pair.mode, pair.stacks.has_value());
@@ -153,6 +185,10 @@ class Comparison {
       if (options_.log_rows && pair.mode == Mode::tensor) log_row(columns, row);
       for (const auto& file : files) file->add(row);
     });
+    if (pair.mode == Mode::tensor) progress_.say(job.rank_name, "Compare real data done.");
+    progress_.say(job.rank_name, "Calculating comparison indicators in progress...");
+    progress_.say(job.rank_name, "Comparison indicators calculation done.");
+    progress_.say(job.rank_name, "Saving result file in progress...");
     total_.rows += counts.rows;
     total_.errors += counts.errors;
     total_.warnings += counts.warnings;
@@ -171,6 +207,7 @@ class Comparison {
   const Options& options_;
   std::ostream& out_;
   const Warn& warn_;
+  const Progress progress_;
   std::string stamp_;  // of all files; where one of them is there already, the next free one
   Counts total_;
   bool failed_ = false;    // some rank could not be compared, or some suspect not checked

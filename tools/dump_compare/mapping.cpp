@@ -387,6 +387,12 @@ std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_v
 }
 
 std::optional<NameMap> name_map(const Pair& pair, const MappingFiles& mapping, bool compat, const Warn& warn) {
+  if (compat && (mapping.api || mapping.cell)) {
+    // Of several mappings msProbe takes the names from one and the way in which rows are joined from another.
+    NameMap names = mapping.api ? by_api(pair, *mapping.api, warn) : by_cell(pair, *mapping.cell, warn);
+    names.real_names = !mapping.data.empty() || (mapping.layer && pair.mindspore);
+    return names;
+  }
   if (mapping.layer && (pair.mindspore || !compat)) return by_layer(pair, *mapping.layer, warn);
   if (!mapping.data.empty()) return by_data(pair, mapping.data, warn);
   if (mapping.api) return by_api(pair, *mapping.api, warn);

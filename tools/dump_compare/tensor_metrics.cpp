@@ -228,8 +228,11 @@ TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool c
 }  // namespace
 
 TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat) {
+  TensorMetrics unread;
+  const TensorFile* opened = &target;
   try {
     TensorSource mine(target);
+    opened = &golden;
     TensorSource theirs(golden);
     TensorMetrics metrics = compare_sources(mine, theirs, compat);
     const auto tell = [&](const TensorSource& source, const char* side, const TensorFile& file) {
@@ -240,13 +243,14 @@ TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& g
     tell(mine, "target", target);
     tell(theirs, "golden", golden);
     return metrics;
+  } catch (const FileError&) {
+    unread.messages.push_back({Weight::error, "Dump file: " + opened->path + " not found or read failed."});
   } catch (const std::exception&) {
-    TensorMetrics metrics;
     const auto name = [](const TensorFile& file) { return file.path.substr(file.path.rfind('/') + 1); };
-    metrics.messages.push_back(
+    unread.messages.push_back(
         {Weight::error, "Dump file: " + name(target) + " or " + name(golden) + " not found or read failed."});
-    return metrics;
   }
+  return unread;
 }
 
 TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden) {

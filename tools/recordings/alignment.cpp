@@ -15,6 +15,8 @@ constexpr float equal_inputs = 4;  // weight of a pair whose inputs agree
 constexpr double agreeing = 0.05;  // gap of such inputs
 constexpr double swapped = 0.02;   // gaps that an exchange of two pairs must reach
 constexpr std::uint32_t swap_distance = 12;
+constexpr double crossed_inputs = 0.1;  // gap of inputs that are the same but for what half precision adds up to
+constexpr double much_better = 4;       // by which factor an exchange must bring inputs closer
 constexpr std::size_t half_band = 1000;
 constexpr std::size_t most_cells = std::size_t{1} << 29;
 constexpr std::size_t most_in_a_group = 2000;
@@ -241,6 +243,14 @@ class Aligner {
     }
   }
 
+  // Whether the inputs of i tell that it belongs to the partner of the other pair, and that pair loses nothing by it:
+  // rounding in half precision can keep both crossed pairs from being right.
+  bool crosses(std::size_t i, std::size_t j, std::size_t other, std::size_t theirs) const {
+    const double crossed = largest_gap(i, theirs, false);
+    if (!(crossed < crossed_inputs && crossed * much_better < largest_gap(i, j, false))) return false;
+    return largest_gap(other, j, false) < crossed_inputs || largest_gap(other, theirs, false) > crossed_inputs;
+  }
+
   // Two pairs of one name that are right the other way round.
   void exchange() {
     const auto calls = static_cast<std::uint32_t>(target_.features.size());
@@ -253,7 +263,7 @@ class Aligner {
         if (other == i || theirs == no_call || !same_kind(i, theirs) || !same_kind(other, j)) continue;
         const bool right = largest_gap(i, theirs, true) < swapped && largest_gap(other, j, true) < swapped &&
                            largest_gap(i, theirs, false) < swapped && largest_gap(other, j, false) < swapped;
-        if (!right) continue;
+        if (!right && !crosses(i, j, other, theirs)) continue;
         pair(i, theirs, How::reordered);
         pair(other, j, How::reordered);
         break;
