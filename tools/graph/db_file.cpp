@@ -130,7 +130,8 @@ DbFile::DbFile(const Folder& folder, const std::string& name)
     throw WriteError("The file " + temporary_ + " cannot be created: " + reason + ".");
   }
   // Nobody else sees the file before it is complete, so that neither a journal nor a flush is needed.
-  run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536;");
+  run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; "
+      "PRAGMA temp_store=MEMORY; PRAGMA threads=2;");
   run("BEGIN");
   run(tables);
   if (sqlite3_prepare_v2(database_, insert_node, -1, &insert_node_, nullptr) != SQLITE_OK) fail();
