@@ -18,9 +18,14 @@ function levelTag(level) {
   return tag;
 }
 
+// Seven digits of a number that has more.
+const shortened = (text) => /^-?\d+\.\d{7,}(e[-+]?\d+)?$/i.test(text) ? String(Number(Number(text).toPrecision(7))) : text;
+
 // The percentage as a bar behind its text.
 function numberCell(text) {
-  const cell = made('td', text !== undefined && text.length > 14 ? 'number long' : 'number', text === undefined ? '' : shown(text));
+  const short = text === undefined ? '' : shortened(shown(text));
+  const cell = made('td', short.length > 14 ? 'number long' : 'number', short);
+  if (text !== undefined && short !== text) cell.title = shown(text);
   const percent = text !== undefined && text.endsWith('%') ? parseFloat(text) : NaN;
   if (percent > 0) cell.style.setProperty('--share', Math.min(100, percent) + '%');
   if (percent > 0) cell.classList.add('share');
@@ -54,7 +59,8 @@ function fieldsOf(sides) {
     if (side) for (const field of side.values.keys()) if (!fields.includes(field)) fields.push(field);
   }
   const scalar = fields.includes('value');
-  return fields.filter((field) => !headFields.includes(field) && !metrics.has(field) && field !== 'data_name' && field !== 'value' &&
+  const isNull = (field) => sides.every((side) => !side || !side.values.has(field) || side.values.get(field) === 'null');
+  return fields.filter((field) => !headFields.includes(field) && !(field === 'requires_grad' && isNull(field)) && !metrics.has(field) && field !== 'data_name' && field !== 'value' &&
     !(scalar && ['Max', 'Min', 'Mean', 'Norm', 'md5'].includes(field)));
 }
 

@@ -110,17 +110,15 @@ function boxOf(side, i, place, lines) {
   return box;
 }
 
-// Verdicts without their name where there is little room.
-function tagsOf(side, row, roomy = true) {
+function tagsOf(side, row) {
   const own = graph.sides[side], node = graph.node[side][row];
   const tags = [];
   const overflow = own.overflows[node];
   if (overflow > 0) tags.push(['tag overflow' + overflow, 'NaN/Inf ' + overflowNames[overflow]]);
   if (graph.compared && own.partners[node] < 0) tags.push(['tag soft', 'unmatched']);
   else if (graph.compared && partnerRow(side, row) !== row) tags.push(['tag soft', 'matched elsewhere']);
-  if (side === 0 && own.indices[node] !== null && own.levels[node] !== noLevel) {
-    const level = graph.levels[own.levels[node]];
-    if (level.heat > 0) tags.push(['tag value', (roomy ? level.name + ' ' : '') + Number(own.indices[node].toPrecision(3))]);
+  if (side === 0 && own.levels[node] !== noLevel && graph.levels[own.levels[node]].heat > 0) {
+    tags.push(['tag value', graph.levels[own.levels[node]].name]);
   }
   return tags;
 }
@@ -138,12 +136,11 @@ function cellOf(side, i, place, lines) {
   const text = made('span', 'name', shown(label.text));
   text.dir = 'ltr';
   cell.append(caret, text);
-  const roomy = lines.roomy(depth);
-  if (label.soft && roomy) cell.append(made('span', 'soft class', shown(label.soft)));
+  if (label.soft && lines.roomy(depth)) cell.append(made('span', 'soft class', shown(label.soft)));
   if (label.call && label.call !== '0') cell.append(made('span', 'soft', '#' + label.call));
   if (label.direction === 'backward') cell.append(made('span', 'tag direction', 'backward'));
   const tags = made('span', 'tags');
-  for (const [className, words] of tagsOf(side, row, roomy)) tags.append(made('span', className, words));
+  for (const [className, words] of tagsOf(side, row)) tags.append(made('span', className, words));
   cell.append(tags);
   return cell;
 }
