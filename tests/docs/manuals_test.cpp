@@ -157,13 +157,14 @@ std::set<std::string> candidates(const std::string& command, const TemporaryDire
   return words;
 }
 
-// What fish, which loads the file of a program's name, makes of the text of a line.
+// What fish offers for a line, of the file that has the program's name.
 TEST(Manuals, FishCompletesCommandsAndOptions) {
   if (!has_shell("fish")) GTEST_SKIP() << "there is no fish";
   const TemporaryDirectory scratch;
   const std::string folder = (fs::path(programs()).parent_path() / "manuals" / "fish").string();
   const auto completed = [&](const std::string& line) {
-    return candidates("HOME='" + scratch.path().string() + "' fish --no-config -c \"set fish_complete_path '" + folder +
+    const std::string file = folder + "/" + line.substr(0, line.find(' ')) + ".fish";
+    return candidates("HOME='" + scratch.path().string() + "' fish --no-config -c \"source '" + file +
                           "'; complete -C'" + line + "'\"",
                       scratch);
   };
