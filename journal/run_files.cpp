@@ -16,17 +16,33 @@ constexpr std::string_view csv_suffix = ".csv";
 constexpr std::string_view journal_prefix = "accuracy_checking";
 constexpr std::string_view journal_suffix = ".journal";
 constexpr std::size_t stamp_length = 14;
+constexpr std::string_view shard_prefix = "shard";
+constexpr std::string_view node_prefix = "node-";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_label_char(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.';
+}
+
+// Digits, a part of the recording behind them.
+bool is_stamp(std::string_view text) {
+  if (text.size() < stamp_length || !std::ranges::all_of(text.substr(0, stamp_length), is_digit)) return false;
+  text.remove_prefix(stamp_length);
+  if (text.empty()) return true;
+  if (!text.starts_with('_')) return false;
+  text.remove_prefix(1);
+  return (text.starts_with(shard_prefix) || text.starts_with(node_prefix)) && std::ranges::all_of(text, is_label_char);
+}
 
 // The stamp of a name between its prefix and its suffix, which may be missing; nothing if it has no such form.
 std::optional<std::string> stamp_of(const std::string& name, std::string_view prefix, std::string_view suffix) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return std::nullopt;
   if (name.size() == prefix.size() + suffix.size()) return std::string();
-  if (name.size() != prefix.size() + 1 + stamp_length + suffix.size() || name[prefix.size()] != '_') {
+  if (name.size() < prefix.size() + 1 + stamp_length + suffix.size() || name[prefix.size()] != '_') {
     return std::nullopt;
   }
-  std::string stamp = name.substr(prefix.size() + 1, stamp_length);
-  const bool digits = std::all_of(stamp.begin(), stamp.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits) return std::nullopt;
+  std::string stamp = name.substr(prefix.size() + 1, name.size() - prefix.size() - 1 - suffix.size());
+  if (!is_stamp(stamp)) return std::nullopt;
   return stamp;
 }
 
@@ -44,6 +60,16 @@ RunFiles run_files(const std::string& directory, const std::string& stamp) {
   files.details = path(details_prefix, csv_suffix);
   files.journal = path(journal_prefix, journal_suffix);
   return files;
+}
+
+std::string shard_label(std::uint32_t number, std::uint32_t of) {
+  return std::string(shard_prefix) + std::to_string(number) + "of" + std::to_string(of);
+}
+
+std::string node_label(const std::string& node) {
+  std::string label(node_prefix);
+  for (const char c : node) label += is_label_char(c) ? c : '-';
+  return label;
 }
 
 std::optional<RunFiles> files_of_csv(const std::string& path) {

@@ -9,6 +9,7 @@
 #include "orchestrator/command/list_devices.h"
 #include "orchestrator/command/list_faults.h"
 #include "orchestrator/command/list_standards.h"
+#include "orchestrator/merge/merge.h"
 #include "orchestrator/session/session.h"
 
 namespace {
@@ -20,6 +21,7 @@ int run(int argc, const char* const* argv) try {
     return msrun::exit_completed;
   }
   if (const auto* journal = std::get_if<msrun::JournalOptions>(&parsed)) return msrun::show_journals(*journal);
+  if (const auto* merge = std::get_if<msrun::MergeOptions>(&parsed)) return msrun::merge_journals(*merge);
   if (const auto* tool = std::get_if<msrun::ToolRequest>(&parsed)) msrun::run_tool(*tool);
   const msrun::Options& options = std::get<msrun::Options>(parsed);
   const bool json = options.json_lists || options.message_format == msrun::MessageFormat::json;

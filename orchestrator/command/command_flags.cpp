@@ -56,6 +56,15 @@ constexpr auto running = std::to_array<Option>({
     {"--repeat N", "run every call N times on its device, 1..1000: the bits must be the same each time (default 1)",
      Takes::one_value},
     {"--same-on-all", "run every call on all devices of -d: the bits must be the same on each"},
+    {"--shard K/N",
+     "check part K of N (1..N), dealt by cost, the same on every host; env: which one by mpirun, srun or RANK; msrun "
+     "merge makes one of all",
+     Takes::one_value},
+    {"--steal", "share the calls with all processes that are started with the same line and folder -o, as they come"},
+    {"--leases N", "with --steal: pieces that the calls are dealt to, 1..9999 (default: 16 calls each, at most 256)",
+     Takes::one_value},
+    {"--lease-timeout SECONDS", "with --steal: silence after which a piece is taken from its holder (default 60)",
+     Takes::one_value},
     {"--memory SIZE", "limit for all calls in flight: 2G, 512M or, of free memory, 50% (default 80%)",
      Takes::one_value},
     {"--core-dumps", "a crash of a runner leaves a core dump where the system puts them (default: none)"},
@@ -110,6 +119,8 @@ HelpSection command_section() {
         "which calls overflow (Inf, NaN) on the device but not on the CPU; forwards only, printed line by line, "
         "with -o also in overflow_check_result_<time>.csv; takes -d, --only, --except, -j; --compat msprobe: the "
         "documented texts"},
+       {"merge",
+        "makes one run of the parts that several hosts have checked (--shard, --steal); msrun merge -h tells more"},
        {"journal", "what the journal of a run holds: counts, times, damage, results; msrun journal -h tells more"}}};
 }
 

@@ -14,6 +14,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/command_flags.h"
 #include "orchestrator/command/recorded_options.h"
+#include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "runner/device/backends/backends.h"
 #include "runner/dialects/dialect.h"
@@ -36,6 +37,7 @@ constexpr std::array<CommandName, 5> command_names{{
 }};
 constexpr std::uint32_t most_runs = 1000;  // of one call
 constexpr std::string_view journal_word = "journal";
+constexpr std::string_view merge_word = "merge";
 
 constexpr std::string_view missing_input =
     "Please provide api_info_file for offline acc_check: msrun -api_info DUMP.JSON [-o DIR] [-n THREADS] [-d ID...]; "
@@ -273,9 +275,9 @@ bool is_jit_given(const Arguments& arguments) {
 
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
-  for (const char* name :
-       {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data", "num_splits",
-        "standard", "limits", "titles", "summary", "no_summary", "repeat", "same_on_all", "across_ranks"}) {
+  for (const char* name : {"csv_path", "retry_skip", "durability", "filter_api", "config_path", "save_error_data",
+                           "num_splits", "standard", "limits", "titles", "summary", "no_summary", "repeat",
+                           "same_on_all", "across_ranks", "shard", "steal", "leases", "lease_timeout"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
@@ -408,6 +410,7 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
                                       {"unsteady", FailOn::unsteady}});
   if (command == Command::run_overflow_check) fit_overflow_check(arguments, options);
   set_running(arguments, options);
+  set_sharing(arguments, environment_of_process, options);
   options.standard =
       arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.limits =
@@ -442,6 +445,7 @@ std::string take_framework(std::vector<std::string>& words) {
   };
   for (const CommandName& command : command_names) add(command.name, command.name);
   add(journal_word, journal_word);
+  add(merge_word, merge_word);
   add("help", "help");
   for (const ToolCommand& tool : tool_commands()) {
     add(tool.word, tool.word);
@@ -449,7 +453,7 @@ std::string take_framework(std::vector<std::string>& words) {
   }
   if (const auto nearest = nearest_word(word, known))
     throw UserError(text + ", did you mean " + written[*nearest] + "?");
-  text += ": the commands are multi_acc_check, acc_check, run_overflow_check, journal";
+  text += ": the commands are multi_acc_check, acc_check, run_overflow_check, journal, merge";
   for (const ToolCommand& tool : tool_commands()) {
     if (*tool.mode == '\0') text += ", " + std::string(tool.word);
   }
@@ -494,6 +498,13 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     auto journal = parse_journal_options({words.begin() + 1, words.end()});
     return std::visit([](auto& parsed) -> ParsedCommandLine { return std::move(parsed); }, journal);
   }
+  const bool has_path = argc > 0 && std::string_view(argv[0]).find('/') != std::string_view::npos;
+  if (!words.empty() && words[0] == merge_word) {
+    auto merge = parse_merge_options({words.begin() + 1, words.end()});
+    if (auto* text = std::get_if<PrintAndExit>(&merge)) return std::move(*text);
+    if (has_path) std::get<MergeOptions>(merge).program = argv[0];
+    return std::get<MergeOptions>(std::move(merge));
+  }
   const Command command = take_command(words);
   auto parsed = parse_arguments(check_description(command), words);
   if (auto* text = std::get_if<PrintAndExit>(&parsed)) return std::move(*text);
@@ -509,7 +520,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     options.taken_over += (options.taken_over.empty() ? "" : " ") + shell_quoted(sanitised(word));
   options.notices.insert(options.notices.end(), taken.notices.begin(), taken.notices.end());
   // As it was started, so that what is printed to be run again can be; found through PATH it is a plain name.
-  if (argc > 0 && std::string_view(argv[0]).find('/') != std::string_view::npos) options.program = argv[0];
+  if (has_path) options.program = argv[0];
   return options;
 }
 

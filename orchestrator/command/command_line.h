@@ -13,6 +13,7 @@
 #include "kernels/base/error.h"
 #include "kernels/compare/compare.h"
 #include "orchestrator/command/journal_command.h"
+#include "orchestrator/command/merge_options.h"
 #include "orchestrator/command/tool_commands.h"
 #include "orchestrator/view/console.h"
 #include "runner/dialects/dialect.h"
@@ -40,6 +41,13 @@ struct MemoryLimit {
 inline constexpr int max_threads = 64;
 inline constexpr int max_threads_per_device = 8;
 inline constexpr int last_usual_device = 7;  // ids above it get a notice: eight devices are a host's usual number
+
+// One of several parts of equal cost that the calls of a recording are dealt to; counted from 1.
+struct Shard {
+  std::uint32_t number = 1;
+  std::uint32_t of = 1;
+  bool operator==(const Shard&) const = default;
+};
 
 struct Options {
   std::string program = "msrun";  // as this process was started
@@ -99,6 +107,13 @@ struct Options {
   bool core_dumps = false;   // a runner that crashes may leave one
   Durability durability = Durability::process;
 
+  // Which of the calls this process checks, where several share them; else all.
+  std::optional<Shard> shard;
+  bool steal = false;         // what it can take of the leases in the folder of the results
+  std::uint32_t leases = 0;   // how many these are; 0: by the number of calls
+  double lease_timeout = 60;  // seconds without a sign of its holder after which others take a lease over
+  std::string node;           // with steal: the name of this process, which no other has
+
   // How the results are judged.
   Policy standard = Policy::per_api;
   Limits limits = Limits::current;
@@ -112,7 +127,7 @@ struct Options {
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
 };
 
-using ParsedCommandLine = std::variant<Options, JournalOptions, ToolRequest, PrintAndExit>;
+using ParsedCommandLine = std::variant<Options, JournalOptions, MergeOptions, ToolRequest, PrintAndExit>;
 
 // argv[0] is used for what msrun prints to be run again. Throws UserError on usage errors, one line without the
 // program's name.

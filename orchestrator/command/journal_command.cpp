@@ -102,30 +102,6 @@ std::string journal_of(const std::string& path) {
   return files->journal;
 }
 
-// All journals that the paths mean, each once; those of a directory by name, which is by time.
-std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
-  std::vector<std::string> journals;
-  const auto add = [&](std::string journal) {
-    if (std::ranges::find(journals, journal) == journals.end()) journals.push_back(std::move(journal));
-  };
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!fs::is_directory(path, error)) {
-      add(journal_of(path));
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-      if (entry->path().extension() == ".journal") inside.push_back(entry->path().string());
-    }
-    if (error) throw UserError("The directory " + path + " cannot be read: " + error.message() + ".");
-    if (inside.empty()) throw UserError("The directory " + path + " holds no journal of a run.");
-    std::ranges::sort(inside);
-    for (std::string& journal : inside) add(std::move(journal));
-  }
-  return journals;
-}
-
 std::string unsteady_text(const VerdictCounts& counts) {
   std::string text;
   if (counts.unsteady > 0) text += ", unsteady " + with_commas(counts.unsteady);
@@ -437,6 +413,29 @@ std::string shown(const std::vector<JournalContents>& journals, bool json) {
 }
 
 }  // namespace
+
+std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> journals;
+  const auto add = [&](std::string journal) {
+    if (std::ranges::find(journals, journal) == journals.end()) journals.push_back(std::move(journal));
+  };
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!fs::is_directory(path, error)) {
+      add(journal_of(path));
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".journal") inside.push_back(entry->path().string());
+    }
+    if (error) throw UserError("The directory " + path + " cannot be read: " + error.message() + ".");
+    if (inside.empty()) throw UserError("The directory " + path + " holds no journal of a run.");
+    std::ranges::sort(inside);
+    for (std::string& journal : inside) add(std::move(journal));
+  }
+  return journals;
+}
 
 std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vector<std::string>& words) {
   auto parsed = parse_arguments(description(), words);

@@ -19,6 +19,9 @@ struct JournalOptions {
 // The words after "journal". Throws UserError.
 std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vector<std::string>& words);
 
+// All journals that the paths mean, each once; those of a directory by name, which is by time. Throws UserError.
+std::vector<std::string> journals_of(const std::vector<std::string>& paths);
+
 // Returns the exit code. Throws UserError and journal::Error for a file that cannot be read; of several, those that can
 // are shown, the others named on stderr.
 int show_journals(const JournalOptions& options);

@@ -23,9 +23,10 @@ using Json = nlohmann::ordered_json;
 
 // Options of one family: as soon as the line gives one of them, none is taken over.
 using Family = std::vector<std::string_view>;
-const std::array<Family, 3> families{
+const std::array<Family, 4> families{
     Family{"-api_info", "-forward", "-backward", "-real_data_path"}, Family{"-n", "-d"},
-    Family{"--backend", "--sim-fault", "--require-device", "-j", "--python", "--torch-lanes", "--torch-workers"}};
+    Family{"--backend", "--sim-fault", "--require-device", "-j", "--python", "--torch-lanes", "--torch-workers"},
+    Family{"--shard", "--steal", "--leases", "--lease-timeout"}};
 const Family paths{"-api_info", "-forward", "-backward", "-real_data_path", "-config"};
 
 bool has(const Family& family, std::string_view flag) { return std::ranges::find(family, flag) != family.end(); }

@@ -112,6 +112,19 @@ void add_fail_on(const Options& options, Words& words) {
   words.add("--fail-on", levels[static_cast<std::size_t>(options.fail_on)]);
 }
 
+// Which part of the calls.
+void add_part(const Options& options, Words& words) {
+  if (options.shard) {
+    words.add("--shard", std::to_string(options.shard->number) + "/" + std::to_string(options.shard->of));
+  }
+  if (!options.steal) return;
+  words.add("--steal");
+  if (options.leases != 0) words.add("--leases", std::to_string(options.leases));
+  if (options.lease_timeout != Options().lease_timeout) {
+    words.add("--lease-timeout", number_text(options.lease_timeout));
+  }
+}
+
 // What decides about a run, and with presentation where its files go and how it is shown.
 Words words_of_run(const Options& options, bool presentation) {
   Words words;
@@ -123,6 +136,7 @@ Words words_of_run(const Options& options, bool presentation) {
   if (options.filter_compat) words.add("--filter-compat");
   if (options.across_ranks == AcrossRanks::values) words.add("--across-ranks", "values");
   if (options.across_ranks == AcrossRanks::off) words.add("--across-ranks", "off");
+  add_part(options, words);
   if (options.save_error_data) words.add("-save_error_data");
   if (presentation && options.out_path != Options().out_path) words.add("-o", options.out_path);
   if (options.english_titles) words.add("--titles", "en");

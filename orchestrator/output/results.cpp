@@ -135,6 +135,14 @@ void ResultStore::commit() {
   if (unsynced_since_ && sync_delay_) sync_if_due();
 }
 
+void ResultStore::make_durable() {
+  commit();
+  if (journal_ == nullptr) return;
+  const Stopwatch watch(journal_time_);
+  journal_->sync();
+  unsynced_since_.reset();
+}
+
 void ResultStore::append_csvs() {
   const Stopwatch watch(csv_time_);
   csvs_->append(uncommitted_);

@@ -82,6 +82,9 @@ class ResultStore {
   // Journal first, then CSVs. Throws journal::WriteError or WriteError; what was committed before stands.
   void commit();
 
+  // Commits, and brings what is in the journal to the storage device.
+  void make_durable();
+
   // Opens the CSVs to append to, unless they are those of ranks: fresh ones, or those of the earlier run, rewritten
   // from what was restored. Of what matters in the earlier ones nothing is lost: they are kept under the names that are
   // returned unless it is all in the new ones.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/output/results.h"
@@ -23,9 +24,13 @@ struct SessionState {
   ChosenBackend backend;
   Recordings recordings;
   Plan plan;
-  double started = 0;       // steady seconds
-  double plan_seconds = 0;  // that planning took
+  std::vector<bool> share = {};  // by call, whether this process checks it; empty: all, or what leases it gets
+  double started = 0;            // steady seconds
+  double plan_seconds = 0;       // that planning took
 };
+
+// How many calls are this process's to check; with --steal as many as there are.
+std::size_t shared_calls(const SessionState& session);
 
 // How a session ended.
 struct SessionEnd {
@@ -62,11 +67,13 @@ class Job {
   virtual ProgressView& view() = 0;
   // What is checked in each call, and in which order. May bring the files of an earlier run up to date.
   virtual void instruct(const SessionState& session, SupervisorOptions& supervision) = 0;
+  // Everything that has been found so far reaches the storage device.
+  virtual void make_durable() {}
   // Says in the log where the results will be, and to the event.
   virtual void announce(RunStarted& event) const = 0;
   // All results of this session are committed.
   virtual void finish() {}
-  // Calls that were checked; if there are none, a complete run is no success.
+  // Calls that were checked; if there are none, a complete run is no success, unless it is only a part of one.
   virtual std::uint64_t checked() const = 0;
   // Whether --fail-on asks for exit code 1.
   virtual bool fails(FailOn level) const = 0;

@@ -54,6 +54,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
     place.data_root = data_root(options, rank.tensor_folder);
     place.data_folders = data_folders(options, rank.tensor_folder);
   }
+  supervision.share = session.share;
   supervision.stream = options.seed_mode == SeedMode::stream;
   supervision.make_device = session.backend.make_device;
   return supervision;

@@ -24,11 +24,15 @@ std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& cla
   }
 }
 
-RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim) {
-  return run_files(directory, fresh_stamp([&](const std::string& stamp) {
-                     const RunFiles files = run_files(directory, stamp);
-                     return !is_taken(files.result) && !is_taken(files.details) && claim(files);
-                   }));
+RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim,
+                         const std::string& part) {
+  const auto files_at = [&](const std::string& stamp) {
+    return run_files(directory, part.empty() ? stamp : stamp + "_" + part);
+  };
+  return files_at(fresh_stamp([&](const std::string& stamp) {
+    const RunFiles files = files_at(stamp);
+    return !is_taken(files.result) && !is_taken(files.details) && claim(files);
+  }));
 }
 
 void NewFile::remove() {

@@ -12,8 +12,10 @@ namespace msrun {
 // that only one can create: two runs that start in the same second must not meet in one file.
 std::string fresh_stamp(const std::function<bool(const std::string& stamp)>& claim);
 
-// Names in the directory that nothing has, a dangling link included, and that claim() could make its own.
-RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim);
+// Names in the directory that nothing has, a dangling link included, and that claim() could make its own. part is what
+// they say of the part of the recording that is checked (journal/run_files.h).
+RunFiles fresh_run_files(const std::string& directory, const std::function<bool(const RunFiles& files)>& claim,
+                         const std::string& part = {});
 
 // A file, or an empty folder, that this run has created and removes again unless it comes to start.
 class NewFile {

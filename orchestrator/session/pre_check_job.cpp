@@ -11,6 +11,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
+#include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "orchestrator/plan/call_filter.h"
 #include "orchestrator/session/run_journal.h"
@@ -125,11 +126,11 @@ void PreCheckJob::choose_files(const SessionState& session) {
 }
 
 // Files and folders of a fresh run under the first time stamp that no other run has taken.
-void PreCheckJob::begin(const SessionState& session) {
+void PreCheckJob::begin(const SessionState& session, const CsvStyle& style) {
   files_ = form_->fresh_files(session.options, [&](const RunFiles& files) {
     if (has_rank_files(session.plan, files)) return false;
     if (!open_error_data(session, files)) return false;
-    journal_ = begin_journal(session, files.journal, new_journal_);
+    journal_ = begin_journal(session, files.journal, style, new_journal_);
     if (!journal_) new_error_data_.remove();
     return journal_.has_value();
   });
@@ -175,7 +176,7 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
     notes_ = std::move(earlier->notes);
     is_imported_ = earlier->is_imported;
   } else {
-    begin(session);
+    begin(session, style);
   }
   results_.emplace(session.plan.size(), options.devices, files_, style, *journal_, *view_);
   RankList ranks;
@@ -309,6 +310,17 @@ std::string PreCheckJob::resume_command(const SessionState& session) const {
   return can_resume(files_) ? msrun::resume_command(session.options, file) : "";
 }
 
+// What was checked here is not the whole.
+void PreCheckJob::say_part(const SessionState& session, bool complete) const {
+  const Options& options = session.options;
+  if (part_label(options).empty()) return;
+  std::string text = "Checked here: " + part_text(options) + ", " + std::to_string(results_->done()) + " of " +
+                     std::to_string(session.plan.size()) + " calls" + (complete ? "." : " so far.");
+  text += " One run of all parts, when they are complete: " + shell_quoted(options.program) + " merge " +
+          shell_quoted(files_.directory) + " -o DIR";
+  spdlog::info("{}", text);
+}
+
 void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& end) {
   if (!end.failure.empty()) return;
   for (const std::string& name : results_->kept_of_ranks()) {
@@ -316,13 +328,15 @@ void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& e
   }
   if (end.complete()) {
     log_places("acc_check task result csv is saved in", "acc_check task details csv is saved in");
-    if (form_->last_line() == nullptr) say_success(results_->summary().counts());
+    const bool has_calls = results_->done() > 0 || part_label(session.options).empty();
+    if (form_->last_line() == nullptr && has_calls) say_success(results_->summary().counts());
   }
   log_times(session, *results_);
   const std::optional<std::string> tables = form_->tables(*results_, session.console.paint());
   if (session.options.summary.value_or(tables || isatty(STDOUT_FILENO) != 0)) {
     session.console.print(tables ? *tables : summary_text(session));
   }
+  say_part(session, end.complete());
   if (end.complete() && form_->last_line() != nullptr) spdlog::info("{}", form_->last_line());
 }
 

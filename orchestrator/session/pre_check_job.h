@@ -25,6 +25,7 @@ class PreCheckJob final : public Job {
   ResultStore& open(const SessionState& session) override;
   ProgressView& view() override { return *view_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
+  void make_durable() override { results_->make_durable(); }
   void announce(RunStarted& event) const override;
   std::uint64_t checked() const override { return results_->summary().counts().total(); }
   bool fails(FailOn level) const override;
@@ -33,8 +34,9 @@ class PreCheckJob final : public Job {
   void print_incomplete(const SessionState& session) const override;
 
  private:
-  void begin(const SessionState& session);
+  void begin(const SessionState& session, const CsvStyle& style);
   static bool has_rank_files(const Plan& plan, const RunFiles& files);
+  void say_part(const SessionState& session, bool complete) const;
   bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();

@@ -1,6 +1,7 @@
 #include "orchestrator/session/run_form.h"
 
 #include "kernels/io/files/paths.h"
+#include "orchestrator/command/sharing_options.h"
 #include "orchestrator/session/att_form.h"
 #include "orchestrator/session/new_files.h"
 
@@ -9,7 +10,7 @@ namespace msrun {
 void RunForm::prepare(const Options& options) const { prepare_output_directory(options.out_path); }
 
 RunFiles RunForm::fresh_files(const Options& options, const std::function<bool(const RunFiles& files)>& claim) const {
-  return fresh_run_files(options.out_path, claim);
+  return fresh_run_files(options.out_path, claim, part_label(options));
 }
 
 std::string RunForm::error_data_place(const Config& config, const RunFiles& files) const {

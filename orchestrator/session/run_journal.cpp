@@ -15,10 +15,12 @@
 #include "journal/error.h"
 #include "journal/reader.h"
 #include "kernels/base/error.h"
+#include "kernels/base/hash.h"
 #include "kernels/base/text.h"
 #include "kernels/base/version.h"
 #include "kernels/io/files/file.h"
 #include "orchestrator/command/recorded_options.h"
+#include "orchestrator/command/sharing_options.h"
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/view/rank_table.h"
@@ -73,6 +75,11 @@ json recordings(const Plan& plan) {
   return list;
 }
 
+std::string shard_text(const Options& options) {
+  if (options.steal) return "stolen";
+  return options.shard ? std::to_string(options.shard->number) + "/" + std::to_string(options.shard->of) : "all";
+}
+
 // What must be equal for a journal to be continued: the dump and everything that changes a result.
 json fingerprint(const SessionState& session) {
   const Options& options = session.options;
@@ -89,7 +96,8 @@ json fingerprint(const SessionState& session) {
              {"layout", options.layout == ReportLayout::current ? "current" : "att"},
              {"outside_data", may_read_outside(session) ? "allowed" : "refused"},
              {"repeat", options.repeat},
-             {"same_on_all", options.same_on_all ? options.devices : std::vector<int>()}};
+             {"same_on_all", options.same_on_all ? options.devices : std::vector<int>()},
+             {"shard", shard_text(options)}};
   if (!session.plan.ranks().empty()) print["across_ranks"] = across_ranks_text(options.across_ranks);
   for (const BackendSetting& setting : session.backend.settings) {
     if (setting.is_fingerprint) print[setting.name] = setting.values;
@@ -98,7 +106,7 @@ json fingerprint(const SessionState& session) {
 }
 
 // The fingerprint, and what is there to be read.
-std::string journal_metadata(const SessionState& session, std::size_t kept) {
+std::string journal_metadata(const SessionState& session, const CsvStyle& style, std::size_t kept) {
   const Options& options = session.options;
   json metadata{{"program", "msrun"},
                 {"version", program_version()},
@@ -113,6 +121,13 @@ std::string journal_metadata(const SessionState& session, std::size_t kept) {
                 {"backend", session.backend.name},
                 {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
   for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
+  metadata["host"] = host_name();
+  if (options.shard) metadata["shard_calls"] = shared_calls(session);
+  if (options.steal) metadata["node"] = options.node;
+  metadata["csv"] = {{"framework", style.dialect->spellings().front()},
+                     {"precision", style.precision},
+                     {"english_titles", style.english_titles},
+                     {"with_reasons", style.with_reasons}};
   metadata["arguments"] = recorded_options(options);
   std::error_code ignored;
   metadata["working_directory"] = std::filesystem::current_path(ignored).string();
@@ -188,7 +203,8 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
              {"outside_data", "refused"},
              {"layout", "current"},
              {"repeat", 1},
-             {"same_on_all", json::array()}};
+             {"same_on_all", json::array()},
+             {"shard", "all"}};
   begun.update(recorded["fingerprint"]);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
@@ -380,7 +396,7 @@ EarlierRun import_run(const SessionState& session, const RunFiles& files, const 
   }
   ImportedCsv imported = import_csv(files.result, files.details, style);
   SortedRows rows = sort_rows(session, files, std::move(imported.results));
-  std::optional<journal::Writer> journal = begin_journal(session, files.journal, new_file, rows.others.size());
+  std::optional<journal::Writer> journal = begin_journal(session, files.journal, style, new_file, rows.others.size());
   if (!journal) throw UserError(files.journal + " was just made by another run that continues " + files.result + ".");
   StoredResults results(session.plan.size());
   for (ApiResult& result : rows.planned) {
@@ -451,10 +467,16 @@ EarlierRun continue_journal(const SessionState& session, const RunFiles& files) 
 
 }  // namespace
 
-std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path, NewFile& new_file,
-                                             std::size_t kept) {
+std::string run_key(const SessionState& session) {
+  json print = fingerprint(session);
+  print.erase("shard");
+  return hexadecimal(fnv1a(print.dump(), fnv1a_start));
+}
+
+std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
+                                             const CsvStyle& style, NewFile& new_file, std::size_t kept) {
   try {
-    journal::Writer journal = journal::Writer::create(path, journal_metadata(session, kept));
+    journal::Writer journal = journal::Writer::create(path, journal_metadata(session, style, kept));
     new_file.created(path);
     for (const PlannedRank& rank : session.plan.ranks()) journal.append(encode(rank.calls));
     if (!session.plan.ranks().empty()) journal.flush();

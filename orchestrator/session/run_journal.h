@@ -16,10 +16,14 @@
 
 namespace msrun {
 
-// A new journal at path, which new_file removes unless it is kept; nothing if there is something of that name. It also
-// holds results of calls that are not planned, kept of them. Throws journal::WriteError.
-std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path, NewFile& new_file,
-                                             std::size_t kept = 0);
+// A new journal at path, which new_file removes unless it is kept; nothing if there is something of that name. It says
+// how the CSVs are written, style, so that they can be made of it alone. It also holds results of calls that are not
+// planned, kept of them. Throws journal::WriteError.
+std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
+                                             const CsvStyle& style, NewFile& new_file, std::size_t kept = 0);
+
+// What all have in common who check the same in the same way, whatever part of it: 16 hexadecimal digits.
+std::string run_key(const SessionState& session);
 
 // What an earlier run left behind, and its journal, open to be continued.
 struct EarlierRun {

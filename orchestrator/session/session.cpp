@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -15,10 +17,13 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "orchestrator/command/sharing_options.h"
+#include "orchestrator/plan/dealing.h"
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/overflow_job.h"
 #include "orchestrator/session/pre_check_job.h"
+#include "orchestrator/session/stealing.h"
 #include "orchestrator/supervise/signals.h"
 #include "runner/results/reason.h"
 
@@ -63,6 +68,15 @@ const std::string& recording_of(const Options& options) {
   return options.api_info.empty() ? options.forward : options.api_info;
 }
 
+bool is_part(const Options& options) { return options.shard.has_value() || options.steal; }
+
+std::vector<bool> calls_of(const Shard& shard, const PlanView& plan) {
+  const std::vector<std::uint32_t> parts = deal(plan, shard.of);
+  std::vector<bool> share(parts.size());
+  for (std::size_t task = 0; task < parts.size(); ++task) share[task] = parts[task] + 1 == shard.number;
+  return share;
+}
+
 // Who stands for whom: the calls that stand for most, the journal has all.
 void log_repeated(const Plan& plan) {
   constexpr std::size_t most_shown = 5;
@@ -98,6 +112,11 @@ void log_ranks(const Plan& plan) {
 
 }  // namespace
 
+std::size_t shared_calls(const SessionState& session) {
+  if (session.share.empty()) return session.plan.size();
+  return static_cast<std::size_t>(std::ranges::count(session.share, true));
+}
+
 Session::Session(const Options& options, Job& job)
     : job_(job),
       out_(STDOUT_FILENO, "stdout", is_json(options) ? gap_in_events : gap_in_text),
@@ -106,7 +125,7 @@ Session::Session(const Options& options, Job& job)
                Paint(wants_colour(options.colour, is_json(options) ? STDERR_FILENO : STDOUT_FILENO)),
                [this] { return out_.is_behind(); }),
       stdout_view_(is_json(options) ? make_json_view(out_) : make_stdout_view(console_)),
-      state_{options, console_, *stdout_view_, {}, {}, {}, steady_seconds()} {}
+      state_{options, console_, *stdout_view_, {}, {}, {}, {}, steady_seconds()} {}
 
 int Session::run() {
   const Options& options = state_.options;
@@ -159,6 +178,7 @@ void Session::make_plan() {
   if (plan_options.keep_results) require_recorded_results(options, state_.plan);
   require_device_that_computes();
   warn_if_data_is_missing(options, state_.plan);
+  if (options.shard) state_.share = calls_of(*options.shard, state_.plan.view());
   job_.inspect(state_);
 }
 
@@ -217,9 +237,9 @@ SessionEnd Session::supervise(ResultStore& results) {
   try {
     job_.instruct(state_, supervision);
     announce(results, supervision);
-    Supervisor supervisor(state_.plan, supervision, results, job_.view());
-    const RunEnd end = supervisor.run();
-    runners_peak_ = supervisor.runners_peak();
+    bool interrupted = false;
+    const RunEnd end =
+        state_.options.steal ? steal(results, supervision) : supervise_share(results, supervision, interrupted);
     results.finish();
     job_.finish();
     return {end, {}};
@@ -233,6 +253,37 @@ SessionEnd Session::supervise(ResultStore& results) {
   } catch (const std::bad_alloc&) {
     return {{}, "Not enough memory to go on; what is finished is kept."};
   }
+}
+
+RunEnd Session::supervise_share(ResultStore& results, const SupervisorOptions& supervision, bool& interrupted) {
+  Supervisor supervisor(state_.plan, supervision, results, job_.view());
+  const RunEnd end = supervisor.run();
+  runners_peak_ = std::max(runners_peak_, supervisor.runners_peak());
+  interrupted = supervisor.interrupted();
+  return end;
+}
+
+RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
+  Stealing stealing(state_, supervision.on_tick);
+  supervision.may_go_on = [&] { return stealing.may_go_on(); };
+  const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
+  while (std::optional<std::vector<bool>> share = stealing.next()) {
+    supervision.share = *std::move(share);
+    supervision.last_and_alone.clear();
+    std::ranges::copy_if(last_and_alone, std::back_inserter(supervision.last_and_alone),
+                         [&](std::uint32_t task) { return supervision.share[task] && !results.is_done(task); });
+    bool interrupted = false;
+    const RunEnd end = supervise_share(results, supervision, interrupted);
+    if (end == RunEnd::complete) {
+      job_.make_durable();
+      stealing.finish();
+    } else if (end != RunEnd::withdrawn) {
+      stealing.give_back();
+      return end;
+    }
+    if (interrupted) return RunEnd::interrupted;
+  }
+  return stealing.interrupted() ? RunEnd::interrupted : RunEnd::complete;
 }
 
 void Session::announce(const ResultStore& results, const SupervisorOptions& supervision) const {
@@ -255,8 +306,12 @@ void Session::announce(const ResultStore& results, const SupervisorOptions& supe
   event.backend = state_.backend.name;
   event.devices = options.devices;
   for (const std::size_t threads : supervision.threads) event.threads += static_cast<int>(threads);
-  event.total = state_.plan.size();
+  event.total = shared_calls(state_);
   event.resumed = results.restored();
+  if (options.shard) {
+    spdlog::warn("Only {} is checked here: {} of {} calls; msrun merge puts the parts together.", part_text(options),
+                 event.total, state_.plan.size());
+  }
   job_.announce(event);
   if (event.resumed > 0) spdlog::info("{} of {} calls were finished by the earlier run.", event.resumed, event.total);
   job_.view().run_started(event);
@@ -268,7 +323,7 @@ RunFinished Session::finished_event(const ResultStore& results, bool complete, i
   event.exit_code = exit_code;
   event.elapsed = steady_seconds() - state_.started;
   event.done = results.done();
-  event.total = state_.plan.size();
+  event.total = complete && state_.options.steal ? results.done() : shared_calls(state_);
   event.counts = results.summary().counts();
   event.blamed_devices = results.summary().blamed_devices();
   event.ranks = results.counts_by_rank();
@@ -284,17 +339,20 @@ RunFinished Session::finished_event(const ResultStore& results, bool complete, i
   return event;
 }
 
+// A part may well have no call that is checked.
+bool Session::is_empty() const { return job_.checked() == 0 && !is_part(state_.options); }
+
 int Session::close(const ResultStore& results, const SessionEnd& end) {
   int code = exit_incomplete;
   if (end.complete()) {
-    const bool fails = job_.checked() == 0 || job_.fails(state_.options.fail_on);
+    const bool fails = is_empty() || job_.fails(state_.options.fail_on);
     code = fails ? exit_fail_on : exit_completed;
   }
   if (!end.failure.empty()) spdlog::error("{}", end.failure);
   const bool human = !is_json(state_.options);
   job_.tell_end(state_, finished_event(results, end.complete(), code));
   if (human) job_.print_closing(state_, end);
-  if (!human && end.complete() && job_.checked() == 0) spdlog::error("Nothing was checked.");
+  if (!human && end.complete() && is_empty()) spdlog::error("Nothing was checked.");
   if (end.failure.empty() && end.end == RunEnd::no_devices) {
     spdlog::error("{}", state_.options.same_on_all ? "A device was given up, and --same-on-all needs every one."
                                                    : "No device is left to run on.");

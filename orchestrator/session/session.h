@@ -28,7 +28,12 @@ class Session {
   void prefer_recorded(PlanOptions& plan_options);
   void require_device_that_computes() const;
   SessionEnd supervise(ResultStore& results);
+  // Checks the share, once.
+  RunEnd supervise_share(ResultStore& results, const SupervisorOptions& supervision, bool& interrupted);
+  // Checks what leases it can get.
+  RunEnd steal(ResultStore& results, SupervisorOptions& supervision);
   void announce(const ResultStore& results, const SupervisorOptions& supervision) const;
+  bool is_empty() const;
   int close(const ResultStore& results, const SessionEnd& end);
   RunFinished finished_event(const ResultStore& results, bool complete, int exit_code) const;
   int finish_output(int code);

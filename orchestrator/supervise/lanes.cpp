@@ -15,9 +15,12 @@ std::size_t queue_of(const WorkItems& items, std::uint32_t item) {
 std::uint32_t Lane::taken() const { return std::min(queue.lane->cursor.load(), queue.lane->size); }
 
 std::vector<std::vector<std::uint32_t>> queue_orders(const Plan& plan, const ResultStore& results,
+                                                     const std::vector<bool>& share,
                                                      const std::vector<std::uint32_t>& last, bool dump_order) {
   std::vector<bool> not_queued(plan.size());
-  for (std::uint32_t task = 0; task < plan.size(); ++task) not_queued[task] = results.is_done(task);
+  for (std::uint32_t task = 0; task < plan.size(); ++task) {
+    not_queued[task] = results.is_done(task) || (!share.empty() && !share[task]);
+  }
   for (const std::uint32_t task : last) not_queued[task] = true;
   std::vector<std::uint32_t> tasks = plan.order(not_queued, dump_order);
   const WorkItems& items = results.items();

@@ -23,9 +23,10 @@ struct Lane {
   bool work_left() const { return retries.any_waiting() || taken() < queue.lane->size; }
 };
 
-// The items of each queue, in the order in which they are taken: those of calls without a result, but for the calls
-// that run last.
+// The items of each queue, in the order in which they are taken: those of the calls of share (all, if it is empty) that
+// have no result, but for the calls that run last.
 std::vector<std::vector<std::uint32_t>> queue_orders(const Plan& plan, const ResultStore& results,
+                                                     const std::vector<bool>& share,
                                                      const std::vector<std::uint32_t>& last, bool dump_order);
 
 // One lane for each queue in memory, which outlives them. most_retries and last as in Retries; last are calls.

@@ -25,6 +25,16 @@ std::size_t total_threads(const SupervisorOptions& options) {
   return total;
 }
 
+bool is_shared(const std::vector<bool>& share, std::uint32_t task) { return share.empty() || share[task]; }
+
+std::size_t complete_results(const Plan& plan, const ResultStore& results, const std::vector<bool>& share) {
+  std::size_t total = results.done();
+  for (std::uint32_t task = 0; task < plan.size(); ++task) {
+    if (is_shared(share, task) && !results.is_done(task)) ++total;
+  }
+  return total;
+}
+
 template <class T>
 bool contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -37,9 +47,10 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
       options_(options),
       results_(results),
       view_(view),
+      total_(complete_results(plan, results, options.share)),
       items_(results.items()),
-      memory_(queue_orders(plan, results, options.last_and_alone, options.stream), total_threads(options),
-              options.memory_budget, options.processors),
+      memory_(queue_orders(plan, results, options.share, options.last_and_alone, options.stream),
+              total_threads(options), options.memory_budget, options.processors),
       control_(*memory_.view().control),
       lanes_(make_lanes(memory_, results, options.retries, options.last_and_alone)),
       time_left_(plan.view(), items_, queues_of(lanes_),
@@ -93,8 +104,9 @@ RunEnd Supervisor::run() {
   results_.note(end_note());
   results_.commit();
   view_.progress(progress_state());
-  if (results_.done() == plan_.size()) return RunEnd::complete;
-  return interrupts_ > 0 ? RunEnd::interrupted : RunEnd::no_devices;
+  if (results_.done() == total_) return RunEnd::complete;
+  if (interrupts_ > 0) return RunEnd::interrupted;
+  return withdrawn_ ? RunEnd::withdrawn : RunEnd::no_devices;
 }
 
 void Supervisor::handle_events() {
@@ -129,6 +141,10 @@ void Supervisor::on_tick() {
   results_.commit();
   view_.progress(progress_state());
   if (options_.on_tick) options_.on_tick();
+  if (!withdrawn_ && options_.may_go_on && !options_.may_go_on()) {
+    withdrawn_ = true;
+    request_stop();
+  }
 }
 
 // A runner that shows no sign of life is stopped, whatever it is at; one that does is ended for what it takes too long
@@ -433,7 +449,7 @@ void Supervisor::collect() {
 void Supervisor::record_planned_skips() {
   for (std::uint32_t task = 0; task < plan_.size(); ++task) {
     const PlanRecord& record = plan_.view().tasks[task];
-    if (results_.is_done(task) || record.skip_size == 0) continue;
+    if (!is_shared(options_.share, task) || results_.is_done(task) || record.skip_size == 0) continue;
     ApiResult result =
         skip_result(task, std::string(plan_.view().title(task)), std::string(plan_.view().skip_reason(task)),
                     record.skip_by_rule ? Outcome::skipped_by_rule : Outcome::not_checkable);
@@ -474,7 +490,7 @@ ProgressState Supervisor::progress_state() {
   ProgressState state;
   state.done = results_.done();
   state.resumed = results_.restored();
-  state.total = plan_.size();
+  state.total = total_;
   state.elapsed = now - started_;
   state.counts = results_.summary().counts();
   std::vector<RunnerProcess::Activity> running;

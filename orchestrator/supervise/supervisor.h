@@ -35,17 +35,22 @@ struct SupervisorOptions {
   CheckOptions check;
   std::vector<RankPlace> ranks;  // of a plan of several
   bool stream = false;
+  // By call, whether it is this run's to check; empty: all are.
+  std::vector<bool> share;
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.
   std::vector<std::uint32_t> last_and_alone;
   std::function<std::unique_ptr<Device>(const DeviceSeat& seat)> make_device;
   // Called ten times a second: what does not belong to the run goes on meanwhile.
   std::function<void()> on_tick;
+  // Asked ten times a second. Once it says no, the calls under way are finished and no other is begun.
+  std::function<bool()> may_go_on;
   // Called in a forked child: closes what the child must not hold.
   std::function<void()> in_child;
 };
 
-// How Supervisor::run ended: all calls have a result, the user stopped it, or no device was left to run on.
-enum class RunEnd : std::uint8_t { complete, interrupted, no_devices };
+// How Supervisor::run ended: all calls have a result, the user stopped it, no device was left to run on, or may_go_on
+// said no.
+enum class RunEnd : std::uint8_t { complete, interrupted, no_devices, withdrawn };
 
 class Supervisor {
  public:
@@ -56,9 +61,12 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Runs all tasks that have no result yet. When it returns or throws, no runner is left. Throws what
+  // Runs all tasks of the share that have no result yet. When it returns or throws, no runner is left. Throws what
   // ResultStore::commit throws, and std::system_error.
   RunEnd run();
+
+  // Whether a signal has asked it to stop, even if everything was done by then.
+  bool interrupted() const { return interrupts_ > 0; }
 
   // Largest resident sizes in bytes of the runners that have ended, added up over the devices.
   std::uint64_t runners_peak() const;
@@ -123,6 +131,7 @@ class Supervisor {
   const SupervisorOptions& options_;
   ResultStore& results_;
   ProgressView& view_;
+  std::size_t total_;  // results that there are when the run is complete
   WorkItems items_;
   QueueMemory memory_;
   QueueControl& control_;
@@ -139,6 +148,7 @@ class Supervisor {
   double started_ = 0;                          // steady seconds
   OwnTime own_time_;
   std::uint32_t interrupts_ = 0;
+  bool withdrawn_ = false;
   double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;
   double last_collect_ = 0;  // steady seconds

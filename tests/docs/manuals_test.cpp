@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 // Commands as they are called.
 const std::vector<Words>& commands() {
   static const std::vector<Words> all = [] {
-    std::vector<Words> list{{"msrun"}, {"msrun", "run_overflow_check"}, {"msrun", "journal"}};
+    std::vector<Words> list{{"msrun"}, {"msrun", "run_overflow_check"}, {"msrun", "journal"}, {"msrun", "merge"}};
     std::istringstream rest(TOOL_NAMES);
     for (std::string name; std::getline(rest, name, ',');) list.push_back({name});
     return list;

@@ -81,6 +81,7 @@ TEST(Options, ThatAPageNamesExist) {
   known.merge(listed(help_of("msrun")));
   known.merge(listed(help_of("msrun", {"help", "run_overflow_check"})));
   known.merge(listed(help_of("msrun", {"journal", "--help"})));
+  known.merge(listed(help_of("msrun", {"merge", "--help"})));
   for (const std::string& tool : tools()) known.merge(listed(help_of(tool)));
   std::vector<fs::path> pages{fs::path(source_root()) / "README.md"};
   for (const fs::directory_entry& file : fs::directory_iterator(fs::path(source_root()) / "docs")) {

@@ -116,6 +116,22 @@ TEST(RunFilesTest, MayHaveNoStamp) {
   EXPECT_FALSE(files_of_run_file("out/accuracy_checking_result1.csv"));
 }
 
+TEST(RunFilesTest, MaySayOfWhichPartTheyAre) {
+  for (const std::string& part : {shard_label(2, 8), node_label("node 1_a/b.c-7")}) {
+    const RunFiles files = run_files("out", "20260102030405_" + part);
+    for (const std::string& path : {files.result, files.details, files.journal}) {
+      ASSERT_TRUE(files_of_run_file(path)) << path;
+      EXPECT_EQ(files_of_run_file(path)->journal, files.journal);
+    }
+  }
+  EXPECT_EQ(run_files("out", "20260102030405_" + shard_label(2, 8)).journal,
+            "out/accuracy_checking_20260102030405_shard2of8.journal");
+  EXPECT_EQ(node_label("node 1_a/b.c-7"), "node-node-1-a-b.c-7");
+  for (const char* name : {"20260102030405_", "20260102030405_copy", "20260102030405_shard1of2 (1)", "2026_shard1of2"}) {
+    EXPECT_FALSE(files_of_run_file("out/accuracy_checking_" + std::string(name) + ".journal")) << name;
+  }
+}
+
 TEST(RunFilesTest, ResumeDerivesTheOtherFiles) {
   const TemporaryDirectory folder;
   const std::string result = folder.write("accuracy_checking_result_20260102030405.csv", "");

@@ -1,0 +1,201 @@
+#include "orchestrator/merge/part_journal.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "journal/error.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
+
+namespace msrun {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// More than any plan has; what claims more is damaged or forged.
+constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
+constexpr std::array<std::string_view, 4> sharing_options{"--shard", "--steal", "--leases", "--lease-timeout"};
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+Json value_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() ? Json() : *found;
+}
+
+const Json& print_of(const PartJournal& part) { return part.metadata.at("fingerprint"); }
+
+std::string device_text(const Json& metadata) {
+  std::string text = text_of(metadata, "backend");
+  for (const Json& device : value_of(metadata, "devices")) text += " " + device.dump();
+  return sanitised(text);
+}
+
+PartJournal open_part(const std::string& path) {
+  PartJournal part;
+  part.path = path;
+  part.metadata = Json::parse(journal::read_header(*journal::open_source(path)).metadata, nullptr, false);
+  const bool is_run = part.metadata.is_object() && text_of(part.metadata, "program") == "msrun" &&
+                      value_of(part.metadata, "fingerprint").is_object();
+  if (!is_run) throw UserError(path + ": its header does not say which run it belongs to.");
+  const Json& print = print_of(part);
+  if (const std::string layout = text_of(print, "layout"); !layout.empty() && layout != "current") {
+    throw UserError(path + " is of a run with --layout att, which has no parts.");
+  }
+  if (!value_of(part.metadata, "csv").is_object()) {
+    throw UserError(path + " was begun by an earlier version, which did not note how its CSVs are written.");
+  }
+  if (part.metadata.contains("kept")) {
+    throw UserError(path + " continues CSVs that had no journal, with rows of calls that it does not plan.");
+  }
+  part.part = text_of(print, "shard").empty() ? "all" : sanitised(text_of(print, "shard"));
+  part.host = sanitised(text_of(part.metadata, "host"));
+  part.node = sanitised(text_of(part.metadata, "node"));
+  part.backend = device_text(part.metadata);
+  if (const Json calls = value_of(part.metadata, "shard_calls"); calls.is_number_unsigned()) {
+    part.shard_calls = calls.get<std::uint64_t>();
+  }
+  if (!value_of(print, "calls").is_number_unsigned() || calls_of(part) > max_calls) {
+    throw UserError(path + ": its header does not say of how many calls the recording is.");
+  }
+  return part;
+}
+
+// "seed (1234 there, 7 here)". Settings of a backend concern those who have it.
+std::string differences(const PartJournal& there, const PartJournal& here) {
+  const bool same_backend = text_of(there.metadata, "backend") == text_of(here.metadata, "backend");
+  std::set<std::string> keys;
+  for (const auto* part : {&there, &here}) {
+    for (const auto& [key, value] : print_of(*part).items()) keys.insert(key);
+  }
+  keys.erase("shard");
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  for (const std::string& key : keys) {
+    const Json then = value_of(print_of(there), key.c_str());
+    const Json now = value_of(print_of(here), key.c_str());
+    if (then == now || (!same_backend && (then.is_null() || now.is_null()))) continue;
+    add(key == "dump" ? "the recording, or what --only, --except, -f and -config leave of it"
+                      : sanitised(key) + " (" + sanitised(then.dump()) + " there, " + sanitised(now.dump()) + " here)");
+  }
+  if (value_of(there.metadata, "csv") != value_of(here.metadata, "csv"))
+    add("how the CSVs are written (--titles, --compat, precision of -config)");
+  return text;
+}
+
+// A relative path is that of the folder in which the run was begun.
+std::string found_again(const PartJournal& part, const Json& flag, const Json& word) {
+  constexpr std::array<std::string_view, 5> paths{"-api_info", "-forward", "-backward", "-real_data_path", "-config"};
+  std::string text = word.get<std::string>();
+  const std::string folder = text_of(part.metadata, "working_directory");
+  const bool is_path = flag.is_string() && std::ranges::find(paths, flag.get<std::string>()) != paths.end();
+  if (!is_path || folder.empty() || std::filesystem::path(text).is_absolute()) return text;
+  std::error_code ignored;
+  return folder == std::filesystem::current_path(ignored).string() ? text
+                                                                   : (std::filesystem::path(folder) / text).string();
+}
+
+}  // namespace
+
+std::uint64_t calls_of(const PartJournal& part) { return print_of(part).at("calls").get<std::uint64_t>(); }
+
+std::vector<PartJournal> open_parts(std::vector<std::string> paths) {
+  std::ranges::sort(paths);
+  std::vector<PartJournal> parts;
+  for (const std::string& path : paths) {
+    parts.push_back(open_part(path));
+    const std::string different = differences(parts.front(), parts.back());
+    if (different.empty()) continue;
+    throw UserError(path + " is no part of the run of " + parts.front().path + "; different are " + different + ".");
+  }
+  return parts;
+}
+
+CsvStyle csv_style_of(const PartJournal& part) {
+  const Json& csv = part.metadata.at("csv");
+  CsvStyle style;
+  style.dialect = find_dialect(text_of(csv, "framework"));
+  const Json precision = value_of(csv, "precision");
+  const Json english = value_of(csv, "english_titles");
+  const Json reasons = value_of(csv, "with_reasons");
+  if (style.dialect == nullptr || !precision.is_number_unsigned() || precision.get<std::uint64_t>() > 20 ||
+      !english.is_boolean() || !reasons.is_boolean()) {
+    throw UserError(part.path + ": its header does not say how its CSVs are written.");
+  }
+  style.precision = precision.get<int>();
+  style.english_titles = english.get<bool>();
+  style.with_reasons = reasons.get<bool>();
+  return style;
+}
+
+Json merged_metadata(const std::vector<PartJournal>& parts) {
+  Json metadata = parts.front().metadata;
+  metadata["fingerprint"]["shard"] = "all";
+  for (const char* key : {"shard_calls", "node", "host"}) metadata.erase(key);
+  Json arguments = Json::array();
+  for (const Json& group : value_of(metadata, "arguments")) {
+    const bool is_sharing = group.is_array() && !group.empty() && group[0].is_string() &&
+                            std::ranges::find(sharing_options, group[0].get<std::string>()) != sharing_options.end();
+    if (!is_sharing) arguments.push_back(group);
+  }
+  metadata["arguments"] = std::move(arguments);
+  Json merged = Json::array();
+  for (const PartJournal& part : parts) {
+    merged.push_back({{"journal", part.path},
+                      {"part", part.part},
+                      {"host", part.host},
+                      {"node", part.node},
+                      {"device", part.backend},
+                      {"started", value_of(part.metadata, "started")}});
+    const Json started = value_of(part.metadata, "started");
+    if (started.is_number() && metadata["started"].is_number() && started < metadata["started"]) {
+      metadata["started"] = started;
+    }
+  }
+  metadata["merged"] = std::move(merged);
+  return metadata;
+}
+
+AbsentShards absent_shards(const std::vector<PartJournal>& parts) {
+  std::set<std::uint32_t> present;
+  AbsentShards absent;
+  for (const PartJournal& part : parts) {
+    const std::size_t slash = part.part.find('/');
+    if (slash == std::string::npos) return {};
+    const auto number = parse_number<std::uint32_t>(std::string_view(part.part).substr(0, slash));
+    const auto of = parse_number<std::uint32_t>(std::string_view(part.part).substr(slash + 1));
+    if (!number || !of || (absent.of != 0 && absent.of != *of)) return {};
+    absent.of = *of;
+    present.insert(*number);
+  }
+  for (std::uint32_t number = 1; number <= absent.of && absent.numbers.size() < max_calls; ++number) {
+    if (!present.contains(number)) absent.numbers.push_back(number);
+  }
+  return absent;
+}
+
+std::string shard_command(const PartJournal& like, const std::string& program, std::uint32_t number, std::uint32_t of) {
+  std::string line = shell_quoted(program);
+  for (const Json& group : value_of(like.metadata, "arguments")) {
+    if (!group.is_array() || group.empty() || group[0] == "--shard") continue;
+    bool is_first = true;
+    for (const Json& word : group) {
+      if (!word.is_string()) continue;
+      const std::string text = is_first ? word.get<std::string>() : found_again(like, group[0], word);
+      line += " " + shell_quoted(sanitised(text));
+      is_first = false;
+    }
+  }
+  std::string folder = std::filesystem::path(like.path).parent_path().string();
+  if (folder.empty()) folder = ".";
+  return line + " --shard " + std::to_string(number) + "/" + std::to_string(of) + " -o " + shell_quoted(folder);
+}
+
+}  // namespace msrun

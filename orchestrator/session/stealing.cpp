@@ -1,0 +1,127 @@
+#include "orchestrator/session/stealing.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "journal/run_files.h"
+#include "kernels/base/clock.h"
+#include "kernels/base/text.h"
+#include "kernels/base/unique_fd.h"
+#include "orchestrator/plan/dealing.h"
+#include "orchestrator/session/run_journal.h"
+#include "orchestrator/supervise/signals.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::size_t calls_of_a_lease = 16;
+constexpr std::size_t most_leases = 256;
+
+// Where the results are, and the same for all who check the same in the same way.
+std::filesystem::path folder_of(const SessionState& session) {
+  const Options& options = session.options;
+  const std::filesystem::path results = options.csv_path.empty()
+                                            ? std::filesystem::path(options.out_path)
+                                            : std::filesystem::path(options.csv_path).parent_path();
+  return (results.empty() ? "." : results) / ("leases_" + run_key(session));
+}
+
+std::uint32_t usual_leases(const SessionState& session) {
+  if (session.options.leases > 0) return session.options.leases;
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(session.plan.size() / calls_of_a_lease, 1, most_leases));
+}
+
+}  // namespace
+
+Stealing::Stealing(const SessionState& session, std::function<void()> idle)
+    : session_(session),
+      idle_(std::move(idle)),
+      folder_(
+          {folder_of(session), node_label(session.options.node), usual_leases(session), session.options.lease_timeout}),
+      path_(folder_of(session).string()),
+      dealt_(deal(session.plan.view(), folder_.leases())) {
+  const std::uint32_t asked = session.options.leases;
+  if (asked != 0 && asked != folder_.leases()) {
+    spdlog::warn("--leases {}: the {} leases in {} are there already and count.", asked, folder_.leases(), path_);
+  }
+  spdlog::warn("The {} calls are shared by all processes that take leases in {}: {} of them. This is {}.",
+               session.plan.size(), path_, folder_.leases(), session.options.node);
+}
+
+std::optional<std::vector<bool>> Stealing::next() {
+  while (!interrupted_) {
+    const LeaseFolder::Look look = folder_.take(steady_seconds());
+    if (look.all_done) return std::nullopt;
+    if (look.taken) {
+      lease_ = look.taken->lease;
+      ++taken_;
+      renewed_ = steady_seconds();
+      waits_ = false;
+      if (!look.taken->from.empty()) {
+        spdlog::warn("Lease {} is taken over from {}, which was silent for {} s.", lease_, look.taken->from,
+                     session_.options.lease_timeout);
+      }
+      std::vector<bool> share(dealt_.size());
+      for (std::size_t task = 0; task < dealt_.size(); ++task) share[task] = dealt_[task] == lease_;
+      return share;
+    }
+    log_wait(look);
+    interrupted_ = !wait(folder_.look_interval());
+  }
+  return std::nullopt;
+}
+
+void Stealing::log_wait(const LeaseFolder::Look& look) {
+  if (waits_) return;
+  waits_ = true;
+  spdlog::info("No lease is free; waiting for those that others are at: {} of {} are done.", look.done,
+               folder_.leases());
+}
+
+// False if a signal came.
+bool Stealing::wait(double seconds) {
+  const UniqueFd signals = signal_queue();
+  const double end = steady_seconds() + seconds;
+  while (true) {
+    const double left = std::min(end - steady_seconds(), 0.1);
+    pollfd state{signals.get(), POLLIN, 0};
+    const int milliseconds = std::max(1, static_cast<int>(left * 1000));
+    if (poll(&state, 1, milliseconds) > 0 && next_signal(signals.get())) return false;
+    if (idle_) idle_();
+    if (steady_seconds() >= end) return true;
+  }
+}
+
+bool Stealing::may_go_on() {
+  const double now = steady_seconds();
+  if (now - renewed_ < folder_.renew_interval()) return true;
+  renewed_ = now;
+  if (folder_.renew()) return true;
+  spdlog::warn(
+      "Lease {} was taken over by another process, as this one was silent: what of it is not begun is left to "
+      "that one.",
+      lease_);
+  return false;
+}
+
+void Stealing::finish() {
+  if (!folder_.finish()) {
+    spdlog::warn(
+        "Lease {} was taken over by another process while its last calls were checked: both have their "
+        "results, which msrun merge compares.",
+        lease_);
+  }
+}
+
+void Stealing::give_back() { folder_.give_back(); }
+
+std::string Stealing::text() const {
+  return std::to_string(taken_) + " of " + std::to_string(folder_.leases()) + " leases";
+}
+
+}  // namespace msrun

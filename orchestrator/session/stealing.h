@@ -1,0 +1,51 @@
+// The calls of a plan as leases that several processes take one after the other (--steal).
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "orchestrator/session/job.h"
+#include "orchestrator/session/lease_folder.h"
+
+namespace msrun {
+
+class Stealing {
+ public:
+  // Makes or joins the leases in the folder of the results. idle is called while nothing is to be had, ten times a
+  // second. Throws UserError.
+  Stealing(const SessionState& session, std::function<void()> idle);
+
+  // The calls of the next lease, which is held from now on: waits until one can be had. Nothing once all are finished,
+  // or after a signal.
+  std::optional<std::vector<bool>> next();
+  bool interrupted() const { return interrupted_; }
+  // To be asked ten times a second while the calls are checked: gives signs of life, and says whether the lease is
+  // still held.
+  bool may_go_on();
+  // The results of the calls are where nothing can take them away.
+  void finish();
+  // The calls are left to others.
+  void give_back();
+
+  // "leases 14 of 256".
+  std::string text() const;
+
+ private:
+  void log_wait(const LeaseFolder::Look& look);
+  bool wait(double seconds);
+
+  const SessionState& session_;
+  std::function<void()> idle_;
+  LeaseFolder folder_;
+  std::string path_;
+  std::vector<std::uint32_t> dealt_;  // by call, the lease that it belongs to
+  std::uint32_t lease_ = 0;
+  std::uint32_t taken_ = 0;
+  double renewed_ = 0;  // steady seconds
+  bool interrupted_ = false;
+  bool waits_ = false;
+};
+
+}  // namespace msrun

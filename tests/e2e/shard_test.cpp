@@ -1,0 +1,270 @@
+// Parts of a recording that are checked by a process each, and the one run that msrun merge makes of them.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "journal/reader.h"
+#include "journal/writer.h"
+#include "runner/results/record.h"
+#include "tests/support/test_paths.h"
+#include "tests/support/untouched.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words words, const Words& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+class Shards : public Untouched {
+ protected:
+  fs::path parts() const { return scratch_ / "parts"; }
+  fs::path merged() const { return scratch_ / "merged"; }
+
+  Finished run(const Words& words) { return msrun(words, scratch_.path()); }
+
+  // Checks these parts of so many.
+  void check_parts(const Words& input, const std::vector<int>& numbers, int of, const Words& more = {}) {
+    for (const int number : numbers) {
+      const std::string shard = std::to_string(number) + "/" + std::to_string(of);
+      const Finished finished = run(input + Words{"-o", parts(), "--shard", shard} + more);
+      ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    }
+  }
+
+  Finished merge(const Words& more = {}) {
+    fs::remove_all(merged());
+    return run(Words{"merge", parts(), "-o", merged()} + more);
+  }
+
+  fs::path journal_of(int number, int of) const {
+    const std::string end = "_shard" + std::to_string(number) + "of" + std::to_string(of) + ".journal";
+    for (const fs::directory_entry& entry : fs::directory_iterator(parts())) {
+      if (entry.path().filename().string().ends_with(end)) return entry.path();
+    }
+    ADD_FAILURE() << "no journal " << end;
+    return {};
+  }
+
+  static void expect_same_csvs(const fs::path& one, const fs::path& other) {
+    for (const char* prefix : {"accuracy_checking_result_", "accuracy_checking_details_"}) {
+      EXPECT_EQ(read_file(only_file(one, prefix)), read_file(only_file(other, prefix))) << prefix;
+    }
+  }
+
+  // The journal with its results changed, or without those of which change says no.
+  static void rewrite(const fs::path& journal, const std::function<bool(ApiResult&)>& change) {
+    std::vector<std::string> records;
+    const journal::Recovery recovery = journal::read(journal, [&](std::string_view bytes) {
+      Record record = decode_record(bytes);
+      auto* result = std::get_if<ApiResult>(&record);
+      if (result == nullptr) {
+        records.emplace_back(bytes);
+      } else if (change(*result)) {
+        records.push_back(encode(*result));
+      }
+    });
+    fs::remove(journal);
+    journal::Writer writer = journal::Writer::create(journal, recovery.metadata);
+    for (const std::string& record : records) writer.append(record);
+    writer.close();
+  }
+};
+
+struct Case {
+  const char* dump;
+  Words more;
+};
+
+TEST_F(Shards, MakeTheRunOfOneMachine) {
+  const std::vector<Case> cases{
+      {"llama_bf16", {}},
+      {"cnn_fp32_mix", {"-n", "3", "-d", "0", "1"}},
+      {"moe_bf16", {"-f"}},
+      {"zoo_stat", {"--titles", "en"}},
+      {"vit_fp32", {"--compat", "msprobe"}},
+      {"llama_bf16_mix", {"--only", "Functional.*,Torch.*", "--except", "*.0"}},
+      {"llama_bf16", {"--sim-fault", "Torch.matmul.*=wrong-element", "--sim-fault", "Functional.silu.*=nan-tail"}},
+      {"llama_bf16", {"--seed-mode", "stream", "--repeat", "2"}},
+      {"cnn_fp32", {"-d", "0", "1", "--same-on-all", "--sim-fault", "Torch.*=wrong-on-device=1"}},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(std::string(one.dump) + ::testing::PrintToString(one.more));
+    fs::remove_all(parts());
+    fs::remove_all(out());
+    const Words input = Words{"-api_info", dump(one.dump)} + one.more;
+    const Finished whole = run(input + Words{"-o", out()});
+    ASSERT_EQ(whole.exit_code, 0) << whole.out << whole.err;
+    check_parts(input, {1, 2, 3}, 3);
+    std::set<std::string> seen;
+    for (int number = 1; number <= 3; ++number) {
+      std::string result = journal_of(number, 3).filename();
+      result.replace(result.rfind(".journal"), std::string::npos, ".csv");
+      result.replace(0, std::string("accuracy_checking").size(), "accuracy_checking_result");
+      for (const std::string& name : names(read_csv(parts() / result))) EXPECT_TRUE(seen.insert(name).second) << name;
+    }
+    const Finished finished = merge();
+    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    expect_same_csvs(out(), merged());
+  }
+}
+
+TEST_F(Shards, SayWhichPartTheyAreAndHowToMerge) {
+  const Finished part = run({"-api_info", dump("llama_bf16"), "-o", parts(), "--shard", "2/4", "--summary"});
+  EXPECT_THAT(part.out, AllOf(HasSubstr("[WARNING] Only part 2 of 4 is checked here"),
+                              HasSubstr("Checked here: part 2 of 4"), HasSubstr("merge " + parts().string())));
+  const Finished all = run({"-api_info", dump("llama_bf16"), "-o", out()});
+  EXPECT_THAT(all.out, AllOf(Not(HasSubstr("part")), Not(HasSubstr("merge"))));
+}
+
+// One more process than calls: the last has nothing to do, which is no failure.
+TEST_F(Shards, MayBeEmpty) {
+  const Words input{"-api_info", dump("llama_bf16"), "--only", "Functional.silu.0,Functional.silu.1"};
+  check_parts(input, {1, 2, 3}, 3);
+  EXPECT_EQ(merge().exit_code, 0);
+  EXPECT_EQ(read_csv(only_file(merged(), "accuracy_checking_result_")).size(), 3U);
+}
+
+TEST_F(Shards, ThatAreMissingAreNamedWithTheLineThatChecksThem) {
+  const Words input{"-api_info", dump("llama_bf16")};
+  ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
+  check_parts(input, {1, 3}, 3);
+  Finished finished = merge();
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("no journal of part 2/3"), HasSubstr("--shard 2/3 -o " + parts().string()),
+                                  HasSubstr("-csv_path " + merged().string())));
+  // The merged run is continued like any other, with what is missing and no more.
+  const fs::path result = only_file(merged(), "accuracy_checking_result_");
+  const std::size_t there = read_csv(result).size() - 1;
+  finished = run({"-csv_path", result});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr(std::to_string(there) + " of 84 calls were finished by the earlier run"));
+  expect_same_csvs(out(), merged());
+  EXPECT_THAT(run({"journal", merged()}).out, HasSubstr("84 of 84"));
+  // Or the part is checked, and all are merged again.
+  check_parts(input, {2}, 3);
+  EXPECT_EQ(merge().exit_code, 0);
+  expect_same_csvs(out(), merged());
+}
+
+TEST_F(Shards, ThatOverlapAgree) {
+  const Words input{"-api_info", dump("llama_bf16")};
+  ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
+  check_parts(input, {1, 2}, 2);
+  check_parts(input, {2, 3}, 3, {"-d", "5"});
+  const Finished finished = run({"merge", parts(), out(), "-o", merged(), "--json"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  expect_same_csvs(out(), merged());
+  const auto report = nlohmann::json::parse(finished.out);
+  EXPECT_EQ(report["parts"].size(), 5U);
+  EXPECT_GT(report["overlapping"], 84);
+  EXPECT_EQ(report["disagreements"].size(), 0U);
+}
+
+TEST_F(Shards, ThatDisagreeAreNamed) {
+  const Words input{"-api_info", dump("llama_bf16")};
+  ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
+  check_parts(input, {1, 2}, 2);
+  check_parts(input, {1}, 1);
+  rewrite(journal_of(1, 1), [](ApiResult& result) {
+    if (result.name == "Functional.silu.0") result.forward = Status::error;
+    return true;
+  });
+  Finished finished = merge();
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("disagree about 1 call\n  Functional.silu.0: "),
+                                  HasSubstr(journal_of(1, 1).filename().string())));
+  // A call that one of them could not run is no disagreement: the other's result counts.
+  rewrite(journal_of(1, 1), [](ApiResult& result) {
+    if (result.name == "Functional.silu.0") {
+      result = skip_result(result.task, result.name, "The runner died.", Outcome::failed_to_run);
+    }
+    return true;
+  });
+  finished = merge();
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_THAT(finished.out, HasSubstr("failed to run the call: 1 call\n  Functional.silu.0: "));
+  expect_same_csvs(out(), merged());
+}
+
+TEST_F(Shards, OfAnotherRecordingOrOtherOptionsAreRefused) {
+  const Words input{"-api_info", dump("llama_bf16")};
+  check_parts(input, {1}, 2);
+  const auto refused = [&](const Words& other, const std::string& difference) {
+    fs::remove_all(out());
+    ASSERT_EQ(run(other + Words{"-o", out(), "--shard", "2/2"}).exit_code, 0);
+    const Finished finished = run({"merge", parts(), out(), "-o", merged()});
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_THAT(finished.err, AllOf(HasSubstr("no part of the run of"), HasSubstr(difference)));
+    EXPECT_FALSE(fs::exists(merged()));
+  };
+  refused({"-api_info", dump("llama_fp32")}, "the recording");
+  refused(input + Words{"--except", "Functional.silu.0"}, "the recording, or what --only");
+  refused(input + Words{"--seed", "7"}, "seed (7 there, 1234 here)");
+  refused(input + Words{"--standard", "current"}, "standard");
+  refused(input + Words{"--titles", "en"}, "how the CSVs are written");
+}
+
+TEST_F(Shards, RefuseWhatIsNoPart) {
+  expect_refused({"merge"}, {"needs the journals"});
+  expect_refused({"merge", scratch_ / "nowhere", "-o", merged()}, {"nowhere"});
+  fs::create_directory(parts());
+  write_file(parts() / "accuracy_checking_20260102030405.journal", "MSRUNJNL");
+  expect_refused({"merge", parts(), "-o", merged()}, {"damaged"});
+  write_file(parts() / "accuracy_checking_20260102030405.journal", "hello, world, this is text");
+  expect_refused({"merge", parts(), "-o", merged()}, {"not a journal"});
+}
+
+TEST_F(Shards, AreContinuedLikeAnyRun) {
+  const Words input{"-api_info", dump("llama_bf16")};
+  ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
+  check_parts(input, {2}, 2);
+  check_parts(input, {1}, 2);
+  // As a death leaves it: some results, and a batch that is cut in two.
+  int results = 0;
+  rewrite(journal_of(1, 2), [&](ApiResult&) { return ++results < 20; });
+  {
+    std::ofstream tail(journal_of(1, 2), std::ios::app | std::ios::binary);
+    tail << "\xF7\x4A\x46\x8B torn";
+  }
+  Finished finished = merge();
+  EXPECT_EQ(finished.exit_code, 3);
+  const std::string csv = only_file(parts(), "accuracy_checking_result_" + journal_of(1, 2).stem().string().substr(18));
+  EXPECT_THAT(finished.out,
+              AllOf(HasSubstr("torn off at the end"), HasSubstr("Part 1/2 has 19 of"), HasSubstr("-csv_path " + csv)));
+  finished = run({"-csv_path", csv});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("part 1 of 2"));
+  EXPECT_EQ(merge().exit_code, 0);
+  expect_same_csvs(out(), merged());
+  // A part is not continued as another one.
+  finished = run({"-csv_path", csv, "--shard", "2/2"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr(R"(shard ("1/2" then, "2/2" now))"));
+}
+
+TEST_F(Shards, TellHostAndDevice) {
+  const Words input{"-api_info", dump("llama_bf16")};
+  const auto on_host = [&](const std::string& host, const std::string& number) {
+    const Finished finished = msrun(input + Words{"-o", parts(), "--shard", "env", "-d", number}, scratch_.path(),
+                                    {"SLURMD_NODENAME=" + host, "SLURM_PROCID=" + number, "SLURM_NTASKS=2"});
+    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr("SLURM_PROCID=" + number));
+  };
+  on_host("left", "0");
+  on_host("right", "1");
+  EXPECT_THAT(merge().out, AllOf(HasSubstr("1/2   left   sim 0"), HasSubstr("2/2   right  sim 1")));
+}
+
+}  // namespace
+}  // namespace msrun::testing

@@ -1,0 +1,235 @@
+// Nodes that share a recording by leases in one folder and are killed, stopped and continued: nothing is lost, nothing
+// is there twice, and the merged run is that of one machine.
+//
+// The seed is printed. MSRUN_STEAL_SEED repeats a run of the test, MSRUN_STEAL_ROUNDS makes more rounds of it (2 by
+// default), MSRUN_STEAL_LOG names a file to which a line is appended for each.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "tests/support/test_paths.h"
+#include "tests/support/untouched.h"
+
+extern char** environ;
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr double deadline = 120;  // seconds for a round, on a host that is busy with other things
+
+std::uint64_t number_from(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
+}
+
+// A node: msrun in a session of its own, that a signal reaches as a whole.
+class Node {
+ public:
+  Node(const std::vector<std::string>& arguments, const fs::path& log) : log_(log) {
+    const std::string program = fs::path(programs()) / "msrun";
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+    const int result = posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (result != 0) throw std::runtime_error("cannot start " + program);
+  }
+  ~Node() {
+    if (!running()) return;
+    signal(SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  void signal(int number) const { ::kill(-pid_, number); }
+  bool running() {
+    int status = 0;
+    if (code_ == -1 && waitpid(pid_, &status, WNOHANG) == pid_) {
+      code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    return code_ == -1;
+  }
+  int code() const { return code_; }
+  std::string log() const { return read_file(log_); }
+
+ private:
+  pid_t pid_ = -1;
+  int code_ = -1;
+  fs::path log_;
+};
+
+class Steal : public Untouched {
+ protected:
+  fs::path merged() const { return scratch_ / "merged"; }
+  fs::path whole() const { return scratch_ / "whole"; }
+  static std::string recording() { return dump("cnn_fp32_mix"); }
+
+  std::vector<std::string> arguments() const {
+    std::vector<std::string> words{"-api_info", recording(),       "-o", out(), "--steal", "--leases",
+                                   "12",        "--lease-timeout", "1",  "-n",  "1"};
+    words.insert(words.end(), faults_.begin(), faults_.end());
+    return words;
+  }
+  std::unique_ptr<Node> start(const std::vector<std::string>& words) {
+    return std::make_unique<Node>(words, scratch_ / ("node" + std::to_string(++started_)));
+  }
+  std::unique_ptr<Node> start() { return start(arguments()); }
+
+  void check_whole() {
+    std::vector<std::string> words{"-api_info", recording(), "-o", whole()};
+    words.insert(words.end(), faults_.begin(), faults_.end());
+    ASSERT_EQ(msrun(words, scratch_.path()).exit_code, 0);
+  }
+  void expect_merged_as_whole() {
+    fs::remove_all(merged());
+    const Finished finished = msrun({"merge", out(), "-o", merged()}, scratch_.path());
+    ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    for (const char* prefix : {"accuracy_checking_result_", "accuracy_checking_details_"}) {
+      EXPECT_EQ(read_file(only_file(merged(), prefix)), read_file(only_file(whole(), prefix))) << prefix;
+    }
+  }
+  std::size_t files_of_leases(const std::string& state) const {
+    std::size_t found = 0;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(out())) {
+      if (entry.path().filename().string().find("." + state) == 4) ++found;
+    }
+    return found;
+  }
+
+  std::vector<std::string> faults_;
+  int started_ = 0;
+};
+
+TEST_F(Steal, SharesTheCallsAmongThoseWhoCome) {
+  check_whole();
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (int i = 0; i < 3; ++i) nodes.push_back(start());
+  for (const auto& node : nodes) {
+    ASSERT_TRUE(eventually(deadline, [&] { return !node->running(); }));
+    EXPECT_EQ(node->code(), 0) << node->log();
+    EXPECT_THAT(node->log(), AllOf(HasSubstr("12 of them"), HasSubstr("merge " + out().string())));
+  }
+  EXPECT_EQ(files_of_leases("done"), 12U);
+  expect_merged_as_whole();
+  // Who comes late has nothing to do, and says so.
+  const auto late = start();
+  ASSERT_TRUE(eventually(deadline, [&] { return !late->running(); }));
+  EXPECT_EQ(late->code(), 0) << late->log();
+  EXPECT_THAT(late->log(), HasSubstr("0 of 51 calls"));
+}
+
+// One call takes seconds: whoever has its lease is at it long enough to be stopped.
+TEST_F(Steal, TakesOverFromWhoIsStoppedAndTellsIt) {
+  faults_ = {"--sim-fault", "Functional.conv2d.0=hang", "--task-timeout", "3", "--retries", "0"};
+  check_whole();
+  const auto stopped = start();
+  ASSERT_TRUE(eventually(deadline, [&] { return fs::exists(out()) && files_of_leases("done") == 11; }));
+  stopped->signal(SIGSTOP);
+  const auto other = start();
+  ASSERT_TRUE(eventually(deadline, [&] { return other->log().find("is taken over from") != std::string::npos; }));
+  stopped->signal(SIGCONT);
+  ASSERT_TRUE(eventually(deadline, [&] { return !stopped->running() && !other->running(); }));
+  EXPECT_EQ(other->code(), 0) << other->log();
+  EXPECT_EQ(stopped->code(), 0) << stopped->log();
+  EXPECT_THAT(stopped->log(), HasSubstr("was taken over by another process"));
+  expect_merged_as_whole();
+}
+
+TEST_F(Steal, LeavesALeaseAtOnceWhenItIsTerminated) {
+  std::vector<std::string> words = arguments();
+  words.insert(words.end(), {"--sim-fault", "*=hang", "--task-timeout", "600"});
+  const auto node = start(words);
+  ASSERT_TRUE(eventually(deadline, [&] { return fs::exists(out()) && files_of_leases("held") == 1; }));
+  node->signal(SIGTERM);
+  ASSERT_TRUE(eventually(deadline, [&] { return !node->running(); }));
+  EXPECT_EQ(node->code(), 3) << node->log();
+  EXPECT_EQ(files_of_leases("held"), 0U);
+  EXPECT_EQ(files_of_leases("free"), 12U);
+}
+
+TEST_F(Steal, EndsWithTheRunOfOneMachineWhateverBecomesOfTheNodes) {
+  const std::uint64_t seed = number_from("MSRUN_STEAL_SEED", std::random_device{}());
+  const std::uint64_t rounds = number_from("MSRUN_STEAL_ROUNDS", 2);
+  const char* log_name = std::getenv("MSRUN_STEAL_LOG");
+  std::ofstream log(log_name == nullptr ? "" : log_name, std::ios::app);
+  const auto say = [&](const std::string& line) {
+    log << line << '\n' << std::flush;
+    std::cout << line << '\n' << std::flush;
+  };
+  say("MSRUN_STEAL_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const auto up_to = [&](double most) { return std::uniform_real_distribution<>(0, most)(random); };
+  check_whole();
+  int all_kills = 0;
+  int all_stops = 0;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round) + " of seed " + std::to_string(seed));
+    fs::remove_all(out());
+    std::vector<std::unique_ptr<Node>> nodes;
+    for (int i = 0; i < 3; ++i) nodes.push_back(start());
+    int kills = 0;
+    int stops = 0;
+    std::vector<Node*> stopped;
+    for (std::uint64_t more = 1 + random() % 6; more > 0; --more) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(up_to(0.25)));
+      Node& victim = *nodes[random() % nodes.size()];
+      if (!victim.running()) continue;
+      const double what = up_to(1);
+      if (what < 0.4) {
+        victim.signal(SIGKILL);
+        ++kills;
+        if (up_to(1) < 0.7) nodes.push_back(start());
+      } else if (what < 0.8) {
+        victim.signal(SIGSTOP);
+        stopped.push_back(&victim);
+        ++stops;
+      } else {
+        for (Node* node : stopped) node->signal(SIGCONT);
+        stopped.clear();
+      }
+    }
+    // Those that are stopped lose their leases to one that is left in peace, or go on in its middle.
+    const auto peaceful = start();
+    std::this_thread::sleep_for(std::chrono::duration<double>(up_to(2)));
+    for (Node* node : stopped) node->signal(SIGCONT);
+    ASSERT_TRUE(eventually(deadline, [&] { return !peaceful->running(); })) << peaceful->log();
+    EXPECT_EQ(peaceful->code(), 0) << peaceful->log();
+    for (const auto& node : nodes) {
+      ASSERT_TRUE(eventually(deadline, [&] { return !node->running(); })) << node->log();
+      EXPECT_THAT(node->code(), ::testing::AnyOf(0, 128 + SIGKILL)) << node->log();
+    }
+    EXPECT_EQ(files_of_leases("done"), 12U);
+    expect_merged_as_whole();
+    all_kills += kills;
+    all_stops += stops;
+    say((HasFailure() ? "FAILED round " : "round ") + std::to_string(round) + ": " + std::to_string(kills) +
+        " killed, " + std::to_string(stops) + " stopped");
+    if (HasFailure()) return;
+    for (int i = 1; i <= started_; ++i) fs::remove(scratch_ / ("node" + std::to_string(i)));
+  }
+  say(std::to_string(rounds) + " rounds, all byte-identical: " + std::to_string(all_kills) + " nodes killed, " +
+      std::to_string(all_stops) + " stopped");
+}
+
+}  // namespace
+}  // namespace msrun::testing

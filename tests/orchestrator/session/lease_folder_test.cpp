@@ -1,0 +1,181 @@
+// Leases in a folder: who gets them, who loses them, and that every one is done once all is over.
+#include "orchestrator/session/lease_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "kernels/base/error.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temporary_directory.h"
+
+namespace msrun {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+
+class Leases : public ::testing::Test {
+ protected:
+  LeaseFolder node(const std::string& name, std::uint32_t leases = 3, double timeout = 60) const {
+    return LeaseFolder({scratch_ / "leases", name, leases, timeout});
+  }
+
+  // Looks again and again, as often as a process that waits.
+  static LeaseFolder::Look take_after(LeaseFolder& node, double& now, double seconds) {
+    LeaseFolder::Look look = node.take(now);
+    for (const double end = now + seconds; !look.taken && now < end;) {
+      now += node.look_interval();
+      look = node.take(now);
+    }
+    return look;
+  }
+
+  testing::TemporaryDirectory scratch_;
+};
+
+TEST_F(Leases, AreTakenByOneEachUntilAllAreDone) {
+  LeaseFolder first = node("first");
+  LeaseFolder second = node("second");
+  std::set<std::uint32_t> taken;
+  while (true) {
+    const LeaseFolder::Look of_first = first.take(0);
+    if (of_first.taken) EXPECT_TRUE(taken.insert(of_first.taken->lease).second);
+    const LeaseFolder::Look of_second = second.take(1000);
+    if (of_second.taken) EXPECT_TRUE(taken.insert(of_second.taken->lease).second);
+    if (of_first.taken) EXPECT_TRUE(first.finish());
+    if (of_second.taken) EXPECT_TRUE(second.finish());
+    if (of_first.all_done) break;
+  }
+  EXPECT_EQ(taken.size(), 3U);
+  EXPECT_TRUE(second.take(1001).all_done);
+}
+
+TEST_F(Leases, OfASilentHolderAreTakenOverAfterTheTimeout) {
+  LeaseFolder silent = node("silent", 1);
+  ASSERT_TRUE(silent.take(0).taken);
+  LeaseFolder other = node("other", 1);
+  double now = 5e6;  // by another clock
+  EXPECT_FALSE(take_after(other, now, 55).taken);
+  const LeaseFolder::Look look = take_after(other, now, 10);
+  ASSERT_TRUE(look.taken);
+  EXPECT_EQ(look.taken->from, "silent");
+  // The other goes on, and is told.
+  EXPECT_FALSE(silent.renew());
+  EXPECT_FALSE(silent.finish());
+  EXPECT_TRUE(other.renew());
+  EXPECT_TRUE(other.finish());
+  EXPECT_TRUE(silent.take(1).all_done);
+}
+
+TEST_F(Leases, OfAHolderThatGivesSignsOfLifeStay) {
+  LeaseFolder busy = node("busy", 1);
+  ASSERT_TRUE(busy.take(0).taken);
+  LeaseFolder other = node("other", 1);
+  double now = 0;
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_FALSE(take_after(other, now, 55).taken);
+    EXPECT_TRUE(busy.renew());
+  }
+  EXPECT_TRUE(busy.finish());
+}
+
+// A job that is stopped as a whole and goes on must not find everybody silent.
+TEST_F(Leases, StayWhereTheTakerWasStoppedItself) {
+  LeaseFolder holder = node("holder", 1);
+  ASSERT_TRUE(holder.take(0).taken);
+  LeaseFolder other = node("other", 1);
+  EXPECT_FALSE(other.take(0).taken);
+  EXPECT_FALSE(other.take(1e5).taken);
+  EXPECT_TRUE(holder.renew());
+}
+
+TEST_F(Leases, ThatAreGivenBackAreFreeAtOnce) {
+  LeaseFolder first = node("first", 1);
+  ASSERT_TRUE(first.take(0).taken);
+  first.give_back();
+  EXPECT_FALSE(first.finish());
+  LeaseFolder second = node("second", 1);
+  const LeaseFolder::Look look = second.take(0);
+  ASSERT_TRUE(look.taken);
+  EXPECT_EQ(look.taken->from, "");
+}
+
+TEST_F(Leases, AreAsManyAsTheFirstHasMade) {
+  const LeaseFolder first = node("first", 3);
+  const LeaseFolder second = node("second", 8);
+  EXPECT_EQ(second.leases(), 3U);
+  EXPECT_EQ(scratch_.names(), std::vector<std::string>{"leases"});
+}
+
+TEST_F(Leases, AreNotMadeInAFolderOfOtherThings) {
+  std::filesystem::create_directory(scratch_ / "leases");
+  scratch_.write("leases/notes.txt", "mine");
+  EXPECT_THAT(error_of<UserError>([&] { node("first"); }), HasSubstr("holds no leases"));
+  EXPECT_EQ(testing::read_file(scratch_ / "leases/notes.txt"), "mine");
+}
+
+// Nodes that die, are stopped and go on at every step: every lease is done in the end, and whoever is told that it has
+// finished a lease is the only one.
+TEST_F(Leases, AreAllDoneWhateverBecomesOfTheNodes) {
+  struct Node {
+    std::unique_ptr<LeaseFolder> folder;
+    std::optional<std::uint32_t> lease;
+    double stopped_until = 0;
+    double clock = 0;  // of its host
+    int work = 0;
+  };
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto chance = [&](double share) { return std::uniform_real_distribution<>(0, 1)(random) < share; };
+    const std::uint32_t leases = 1 + random() % 12;
+    const std::filesystem::path folder = scratch_ / ("leases" + std::to_string(seed));
+    std::vector<Node> nodes(4);
+    int started = 0;
+    std::multiset<std::uint32_t> finished;
+    bool all_done = false;
+    int step = 0;
+    for (; !all_done && step < 20000; ++step) {
+      for (Node& node : nodes) {
+        if (!node.folder) {
+          node.folder = std::make_unique<LeaseFolder>(
+              LeaseFolder::Settings{folder, "n" + std::to_string(++started), leases, 1.0});
+          node.lease.reset();
+          node.clock = static_cast<double>(random() % 1000000);
+        }
+        if (node.stopped_until > step) continue;
+        node.clock += 0.05;
+        if (step < 4000 && chance(0.01)) {
+          node.folder.reset();
+          continue;
+        }
+        if (step < 4000 && chance(0.02)) {
+          node.stopped_until = step + static_cast<double>(random() % 100);
+          continue;
+        }
+        if (!node.lease) {
+          const LeaseFolder::Look look = node.folder->take(node.clock);
+          if (look.taken) node.lease = look.taken->lease;
+          node.work = static_cast<int>(random() % 40);
+          all_done = all_done || look.all_done;
+        } else if (!node.folder->renew()) {
+          node.lease.reset();
+        } else if (node.work-- <= 0) {
+          if (node.folder->finish()) finished.insert(*node.lease);
+          node.lease.reset();
+        }
+      }
+    }
+    ASSERT_TRUE(all_done) << "after " << step << " steps";
+    EXPECT_EQ(finished.size(), leases);
+    EXPECT_EQ(std::set(finished.begin(), finished.end()).size(), leases);
+  }
+}
+
+}  // namespace
+}  // namespace msrun

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# The scripts of docs/many_machines.md on a real Slurm of four nodes, all on this host, and on mpirun: their merged run
+# must be that of one machine, byte for byte, also where a node dies in the middle.
+#
+#   tests/slurm/run.sh [MSRUN [DUMP]]   MSRUN: the program (build/bin/msrun); DUMP: a recording or a folder of them
+#
+# Ends with 77 and the reason where Slurm cannot start; with 1 and what differed where something did.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+. tests/slurm/cluster.sh
+
+msrun=$(realpath "${1:-build/bin/msrun}")
+scratch=$(mktemp -d)
+dump=${2:-$scratch/dump.json}
+failures=0
+trap 'stop_cluster; rm -rf "$scratch"' EXIT
+
+say() { printf '%s\n' "$*"; }
+fail() { say "FAILED: $*"; failures=$((failures + 1)); }
+
+# A script of the page, by the name in its first lines.
+script() {
+  awk -v name="# $1" '/^```/ { if (inside && found) printf "%s", text; inside = !inside; text = ""; found = 0; next }
+                      inside { text = text $0 "\n"; if ($0 == name) found = 1 }' docs/many_machines.md > "$scratch/$1"
+  [ -s "$scratch/$1" ] || fail "docs/many_machines.md has no script $1"
+}
+
+# Compares the merged run in folder $1 with that of one machine.
+compare() {
+  local kind
+  for kind in result details; do
+    cmp -s "$1"/accuracy_checking_${kind}_*.csv "$scratch"/whole/accuracy_checking_${kind}_*.csv ||
+      { fail "$2: the ${kind} file is not that of one machine"; return; }
+  done
+  say "$2: byte-identical to the run on one machine"
+}
+
+# Waits until job $1 has ended, $2 seconds at most.
+await() {
+  local end=$((SECONDS + $2))
+  while [ -n "$(squeue -h -j "$1" 2>/dev/null)" ]; do
+    [ $SECONDS -lt $end ] || { fail "job $1 does not end"; scancel "$1"; return 1; }
+    sleep 0.5
+  done
+}
+
+if [ ! -e "$dump" ]; then
+  python3 tests/slurm/many_calls.py "${MSRUN_SLURM_CALLS:-20000}" > "$dump"
+fi
+export PATH="$(dirname "$msrun"):$PATH"
+"$msrun" -api_info "$dump" -o "$scratch/whole" > "$scratch/whole.log" || fail "the run on one machine: exit code $?"
+
+if command -v mpirun >/dev/null; then
+  script msrun.mpirun
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+  bash "$scratch/msrun.mpirun" "$dump" "$scratch/mpi" > "$scratch/mpi.log" 2>&1 || { fail "mpirun: $?"; tail "$scratch/mpi.log"; }
+  compare "$scratch/mpi/all" "mpirun -n 4"
+else
+  say "skipped: mpirun is not there (Debian: openmpi-bin)"
+fi
+
+start_cluster "$scratch/cluster" 4
+case $? in 0) ;; 77) [ $failures -eq 0 ] && exit 77; exit 1 ;; *) exit 1 ;; esac
+say "Slurm: $(sinfo -h -o '%D nodes %T')"
+for name in shards steal; do
+  script "msrun-$name.sbatch"
+  job=$(sbatch --parsable --chdir="$scratch" "$scratch/msrun-$name.sbatch" "$dump" "$scratch/$name") || { fail sbatch; continue; }
+  await "$job" 600 || continue
+  compare "$scratch/$name/all" "sbatch msrun-$name.sbatch"
+done
+
+# A node dies in the middle: when it has finished a lease.
+job=$(sbatch --parsable --chdir="$scratch" "$scratch/msrun-steal.sbatch" "$dump" "$scratch/killed" --lease-timeout 5)
+for ((tries = 0; tries < 1200; ++tries)); do
+  ls "$scratch"/killed/leases_*/*.done.node-node3-* >/dev/null 2>&1 && break
+  sleep 0.05
+done
+kill_node 3
+say "node3 killed with $(ls "$scratch"/killed/leases_* | grep -c done) of $(ls "$scratch"/killed/leases_* | grep -c '^[0-9]') leases done"
+if await "$job" 600; then
+  compare "$scratch/killed/all" "sbatch msrun-steal.sbatch, a node killed"
+  grep -h "taken over" "$scratch"/msrun-*.log | tail -n 1
+fi
+[ $failures -eq 0 ] && say "all as on one machine" || { tail -n 20 "$scratch"/*.log; exit 1; }
