@@ -70,9 +70,44 @@ TEST(DifferenceMap, NamesThePlace) {
     for (const std::int64_t at : run(block * 2048, 2048)) blocks.push_back(at);
   }
   EXPECT_EQ(sentence({20 * 2048}, blocks), "Wrong is every 8th block of 2048 elements, from element 6144 on.");
+  std::vector<std::int64_t> box;
+  for (std::int64_t row = 3; row < 6; ++row) {
+    for (const std::int64_t at : run(row * 100 + 10, 10)) box.push_back(at);
+  }
+  EXPECT_EQ(sentence({32, 100}, box), "Wrong are the elements [3:6, 10:20] of (32, 100).");
   EXPECT_EQ(sentence({64, 50}, {0, 1, 2, 777, 1520, 1521, 3001}), "");
   EXPECT_EQ(sentence({64}, run(0, 64)), "");
   EXPECT_EQ(map_of({64}, run(0, 64)).kind, Kind::everywhere);
+}
+
+// Several rows are no row of their own.
+TEST(DifferenceMap, RowsAreABlock) {
+  EXPECT_EQ(sentence({32, 100}, run(500, 200)),
+            "One contiguous block of elements differs: 500 to 699 of 3200 in row-major order.");
+}
+
+// Elsewhere two elements are as soon listed as their place is told.
+TEST(DifferenceMap, NeighboursHaveAPlaceHoweverFew) {
+  EXPECT_EQ(sentence({64}, {12, 13}), "One contiguous block of elements differs: 12 to 13 of 64 in row-major order.");
+}
+
+TEST(DifferenceMap, CountsBlocksAsIsUsual) {
+  const auto every = [](std::int64_t period) {
+    constexpr std::int64_t length = 512;
+    std::vector<std::int64_t> wrong;
+    for (std::int64_t block = 1; block < 4 * period; block += period) {
+      for (const std::int64_t at : run(block * length, length)) wrong.push_back(at);
+    }
+    const std::string text = sentence({4 * period * length}, wrong);
+    return text.substr(0, text.find(" block"));
+  };
+  EXPECT_EQ(every(2), "Wrong is every 2nd");
+  EXPECT_EQ(every(3), "Wrong is every 3rd");
+  EXPECT_EQ(every(4), "Wrong is every 4th");
+  EXPECT_EQ(every(11), "Wrong is every 11th");
+  EXPECT_EQ(every(12), "Wrong is every 12th");
+  EXPECT_EQ(every(13), "Wrong is every 13th");
+  EXPECT_EQ(every(21), "Wrong is every 21st");
 }
 
 // Which of the two went wrong the place does not tell.

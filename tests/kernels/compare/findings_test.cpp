@@ -97,6 +97,50 @@ TEST_P(Findings, Transposed) {
     }
   }
   EXPECT_EQ(heads.pattern(), "The benchmark's values transposed: axes 1 and 2.");
+  Output folded({3, 4, 10}, GetParam());
+  for (std::size_t i = 0; i < 120; ++i) folded.device()[i] = folded.bench()[i % 12 * 10 + i / 12];
+  EXPECT_EQ(folded.pattern(), "The benchmark's values transposed, as a matrix of (12, 10).");
+}
+
+// In every other row terms a hundred thousand times as large cancel, so that its errors are as much larger.
+TEST_P(Findings, TransposedTogetherWithTheirErrors) {
+  Output output({24, 24}, GetParam());
+  std::vector<double> spread(24 * 24);
+  std::normal_distribution<double> normal;
+  for (std::size_t i = 0; i < spread.size(); ++i) spread[i] = i / 24 % 2 == 0 ? 1 : 1e5;
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const std::size_t from = i % 24 * 24 + i / 24;
+    output.device()[i] =
+        output.bench()[from] + spread[from] * accumulator_roundoff(GetParam()) * normal(output.random());
+  }
+  output.model().spread = Tensor::from<double>(DType::float64, Dims{24, 24}, std::span<const double>(spread));
+  EXPECT_EQ(output.pattern(), "The benchmark's values transposed: axes 0 and 1.");
+}
+
+TEST_P(Findings, NoTranspositionOfAFewElements) {
+  Output output({2, 3}, GetParam());
+  for (std::size_t i = 0; i < 6; ++i) output.device()[i] = output.bench()[i % 2 * 3 + i / 2];
+  EXPECT_THAT(output.pattern(), Not(HasSubstr("transposed")));
+}
+
+// A few that have changed places leave the sorted row as it was.
+TEST_P(Findings, NoOtherOrderOfAFewElements) {
+  Output output({10, 10}, GetParam());
+  for (const std::size_t i : {3, 47, 82}) output.device()[i] = output.bench()[i == 3 ? 47 : i == 47 ? 82 : 3];
+  EXPECT_THAT(output.pattern(), Not(HasSubstr("another order")));
+}
+
+// Two samples of few values are nearly the same when sorted.
+TEST(FindingsOfOneDType, NoOtherOrderOfAnotherSample) {
+  Output output({16, 16}, DType::bfloat16);
+  for (std::size_t i = 0; i < 256; ++i) {
+    output.bench()[i] = 1 + static_cast<double>(i / 3) / 128;
+    const std::size_t other = i * 101 % 256;
+    output.device()[i] = 1 + static_cast<double>(other / 3 + (other % 10 == 0 ? 1 : 0)) / 128;
+  }
+  EXPECT_THAT(output.pattern(), Not(HasSubstr("another order")));
+  for (std::size_t i = 0; i < 256; ++i) output.device()[i] = output.bench()[i * 101 % 256];
+  EXPECT_EQ(output.pattern(), "The benchmark's values in another order.");
 }
 
 TEST_P(Findings, Swapped) {
@@ -125,6 +169,11 @@ TEST(FindingsOfOneDType, TwoWrongFlagsAreNotSwapped) {
   flags.device() = flags.bench();
   std::swap(flags.device()[7], flags.device()[16]);
   EXPECT_THAT(flags.pattern_of(flags.device_tensor()), Not(HasSubstr("swapped")));
+  // Both in one axis.
+  Output row({64}, DType::float32);
+  row.bench() = flags.bench();
+  row.device() = flags.device();
+  EXPECT_THAT(row.pattern_of(row.device_tensor()), Not(HasSubstr("swapped")));
 }
 
 TEST_P(Findings, OneFactor) {

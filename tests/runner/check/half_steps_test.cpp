@@ -120,8 +120,25 @@ TEST(HalfSteps, HideNoFault) {
             value = changed_elements(*value.get<Tensor>(), fault);
           });
       EXPECT_TRUE(is_suspicious(result)) << name << " in " << described(result);
+      EXPECT_NE(row_of(sample, result).trust.mistrust, Mistrust::half_steps) << name << " in " << described(result);
     }
   }
+}
+
+// Each element errs by no more than the worst may, all together by more than chance allows. Equal terms, so that the
+// noise of all elements is of one size.
+TEST(HalfSteps, AreNoneWhereAllElementsErrAsTheWorstMay) {
+  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16, 1.1, 1.1);
+  call.has_backward = false;
+  const auto off_by = [&](double size) {
+    return check_on(true, call, {}, [&](const MaterialisedCall&, DeviceResult& computed) {
+      computed.output = changed_elements(*computed.output.get<Tensor>(), [&](double value, std::int64_t i) {
+        return value + (i % 2 == 0 ? size : -size);
+      });
+    });
+  };
+  EXPECT_EQ(off_by(15).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(15));
+  EXPECT_TRUE(is_suspicious(off_by(33))) << described(off_by(33));
 }
 
 // Arithmetic that no CPU has, which errs by less than such steps do.
@@ -138,10 +155,12 @@ TEST(HalfSteps, AreNoneWhereADeviceErredOtherwise) {
 
 // float32 has no such kernels.
 TEST(HalfSteps, AreOfHalfTypesOnly) {
-  EvaluationOptions narrow_sums;
-  narrow_sums.arithmetic.summation.accumulator = Accumulator::float16;
   const ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20});
-  EXPECT_TRUE(is_suspicious(check_on(true, call, narrow_sums, {})));
+  for (const Accumulator accumulator : {Accumulator::float16, Accumulator::bfloat16}) {
+    EvaluationOptions narrow_sums;
+    narrow_sums.arithmetic.summation.accumulator = accumulator;
+    EXPECT_TRUE(is_suspicious(check_on(true, call, narrow_sums, {})));
+  }
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ TEST(Layout, FindsPermutationsAndShapes) {
 TEST(Layout, KeepsTheOrderWhereAllAreAsNear) {
   const Tensor tensor = Tensor::full(DType::float64, Dims{3, 3}, 2);
   EXPECT_EQ(nearest_layout(tensor, tensor, true).axes, (Dims{0, 1}));
+  EXPECT_EQ(nearest_layout(tensor, Tensor::full(DType::float64, Dims{3, 3}, 5), true).axes, (Dims{0, 1}));
 }
 
 TEST(Layout, TakesNaNForNaN) {
