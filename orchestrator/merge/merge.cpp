@@ -16,6 +16,7 @@
 #include "orchestrator/merge/merged_csvs.h"
 #include "orchestrator/merge/merged_results.h"
 #include "orchestrator/merge/part_journal.h"
+#include "orchestrator/output/rank_csvs.h"
 #include "orchestrator/session/new_files.h"
 
 namespace msrun {
@@ -34,6 +35,16 @@ std::vector<std::string> paths_of(const std::vector<PartJournal>& parts) {
   std::vector<std::string> paths;
   for (const PartJournal& part : parts) paths.push_back(part.path);
   return paths;
+}
+
+// Those of a run over several, all of which its header names; empty for a run over one recording. Throws UserError.
+RankList ranks_of(const MergedResults& results, const PartJournal& part) {
+  RankList ranks = results.ranks();
+  const auto named = part.metadata.find("recordings");
+  const std::size_t wanted = named == part.metadata.end() ? 0 : named->size();
+  if (ranks.size() == wanted) return ranks;
+  throw UserError(part.path + " and the journals with it lack the records of " + std::to_string(wanted - ranks.size()) +
+                  " of " + std::to_string(wanted) + " ranks: they are damaged; continue one of them with -csv_path.");
 }
 
 int exit_code_of(const Merged& merged) {
@@ -73,12 +84,13 @@ int merge_journals(const MergeOptions& options) {
   results.finish();
   journal->close();
   merged.finished = results.results().count();
-  for (const RankCalls* rank : results.ranks()) merged.ranks.push_back(rank->rank);
+  const RankList ranks = ranks_of(results, merged.parts.front());
   merged.overlapping = results.overlapping();
   merged.disagreements = results.disagreements();
   std::future<void> counted = std::async(std::launch::async, [&] { add_all(results.results(), merged.summary); });
-  write_merged_csvs(merged.files, style, results.results(), results.ranks());
+  write_merged_csvs(merged.files, style, results.results(), ranks);
   counted.get();
+  merged.ranks = count_by_rank(ranks, results.results());
   new_journal.keep();
   const int code = exit_code_of(merged);
   print_text(options.json ? merge_json(merged, code) : merge_text(merged));

@@ -5,6 +5,7 @@
 
 #include "journal/holder.h"
 #include "kernels/base/text.h"
+#include "orchestrator/output/rank_csvs.h"
 #include "orchestrator/view/console.h"
 
 namespace msrun {
@@ -124,6 +125,21 @@ std::string disagreements_text(const Merged& merged) {
   return text;
 }
 
+// Null for a run over one recording.
+Json ranks_json(const Merged& merged) {
+  Json ranks;
+  for (const RankCounts& rank : merged.ranks) {
+    const RunFiles files = rank_files(merged.files.directory, rank.rank, merged.files.stamp);
+    ranks.push_back({{"rank", rank.rank},
+                     {"calls", rank.calls},
+                     {"results", rank.counts.total() + rank.counts.skip},
+                     {"suspicious", rank.counts.suspicious()},
+                     {"result_csv", files.result},
+                     {"details_csv", files.details}});
+  }
+  return ranks;
+}
+
 }  // namespace
 
 std::string merge_text(const Merged& merged) {
@@ -135,12 +151,13 @@ std::string merge_text(const Merged& merged) {
   const auto command = metadata.find("command");
   text +=
       merged.summary.text(command != metadata.end() && command->is_string() ? command->get<std::string>() : "msrun");
+  if (!merged.ranks.empty()) text += rank_table(merged.ranks, Paint());
   text += disagreements_text(merged) + missing_text(merged);
   text += std::to_string(merged.finished) + " of " + counted(merged.calls, "call") + " of " +
           counted(merged.parts.size(), "journal") + " are in\n";
   const RunFiles files = merged.ranks.empty()
                              ? merged.files
-                             : rank_files(merged.files.directory, merged.ranks.front(), merged.files.stamp);
+                             : rank_files(merged.files.directory, merged.ranks.front().rank, merged.files.stamp);
   text += "  " + files.result + "\n  " + files.details + "\n";
   if (merged.ranks.size() > 1) text += "  and so for each of the " + std::to_string(merged.ranks.size()) + " ranks\n";
   text += "  " + merged.files.journal + "\n";
@@ -174,9 +191,10 @@ std::string merge_json(const Merged& merged, int exit_code) {
                    {"calls", merged.calls},
                    {"results", merged.finished},
                    {"overlapping", merged.overlapping},
-                   {"result_csv", merged.files.result},
-                   {"details_csv", merged.files.details},
+                   {"result_csv", merged.ranks.empty() ? merged.files.result : ""},
+                   {"details_csv", merged.ranks.empty() ? merged.files.details : ""},
                    {"journal", merged.files.journal},
+                   {"ranks", ranks_json(merged)},
                    {"parts", std::move(parts)},
                    {"empty", merged.empty},
                    {"disagreements", std::move(disagreements)},

@@ -8,6 +8,7 @@
 #include "journal/run_files.h"
 #include "orchestrator/merge/merged_results.h"
 #include "orchestrator/merge/part_journal.h"
+#include "orchestrator/view/rank_table.h"
 #include "orchestrator/view/summary.h"
 
 namespace msrun {
@@ -21,8 +22,8 @@ struct Merged {
   std::uint64_t finished = 0;      // that have a result
   std::uint64_t overlapping = 0;   // results of calls that an earlier part has one of, too
   std::vector<Disagreement> disagreements;
-  std::vector<std::string> ranks;  // whose CSVs there are, in place of one pair
   Summary summary;
+  std::vector<RankCounts> ranks;  // of a run over several, whose CSVs are in folders of their own
 };
 
 std::string merge_text(const Merged& merged);

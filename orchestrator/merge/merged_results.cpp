@@ -26,6 +26,8 @@ void MergedResults::add(PartJournal& part, RecordBatches& batches) {
     batch.take([this](Record&& record, std::string_view bytes) {
       if (auto* result = std::get_if<ApiResult>(&record)) {
         see(std::move(*result), bytes);
+      } else if (auto* rank = std::get_if<RankCalls>(&record)) {
+        see(std::move(*rank), bytes);
       } else if (const auto* piece = std::get_if<ResultPart>(&record)) {
         if (piece->result.task >= source_.size()) return;
         device_parts_.try_emplace({piece->result.task, piece->part}, std::string(bytes));
@@ -62,6 +64,16 @@ void MergedResults::see(ApiResult&& result, std::string_view record) {
   results_.put(result);
   // Of a call that was run again in this part the last counts, here as there.
   journal_.append(record);
+}
+
+// The same in all parts, as the recordings are.
+void MergedResults::see(RankCalls&& calls, std::string_view record) {
+  if (!calls.is_within(source_.size())) {
+    ++current_->unreadable;
+  } else if (!ranks_.contains(calls.number)) {
+    journal_.append(record);
+    ranks_.emplace(calls.number, std::move(calls));
+  }
 }
 
 void MergedResults::compare_repeated(PartJournal& part) {

@@ -46,12 +46,14 @@ class MergedResults {
 
  private:
   void see(ApiResult&& result, std::string_view record);
+  void see(RankCalls&& calls, std::string_view record);
   void compare_repeated(PartJournal& part);
 
   static constexpr std::uint32_t nobody = 0xFFFFFFFFU;
 
   journal::Writer& journal_;
   StoredResults results_;
+  std::map<std::uint32_t, RankCalls> ranks_;
   std::vector<std::uint32_t> source_;  // by task: the part whose result counts
   std::vector<std::uint32_t> seen_;    // by task: the part that gave one last
   std::uint32_t part_ = 0;
