@@ -363,7 +363,7 @@ TEST(CommandLine, UnknownCommandsSuggestTheNearest) {
   EXPECT_EQ(usage_error({"run_overflow"}), "unknown command run_overflow, did you mean run_overflow_check?");
   EXPECT_EQ(usage_error({"pack"}),
             "unknown command pack: the commands are multi_acc_check, "
-            "acc_check, run_overflow_check, journal, api_precision_compare, code_mapping, "
+            "acc_check, run_overflow_check, journal, merge, api_precision_compare, code_mapping, "
             "compare, convert, op_generate, overflow_check, parse, shrink, tensor_compare");
   EXPECT_EQ(usage_error({"comapre"}), "unknown command comapre, did you mean compare?");
   EXPECT_EQ(usage_error({"torchair_convert"}), "unknown command torchair_convert, did you mean convert?");
