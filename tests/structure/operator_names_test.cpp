@@ -157,6 +157,8 @@ const std::vector<Allowed>& allowed() {
         "aliases of calls, as their alignment is specified");
     add("tools/recordings/communication.cpp", {"gather", "scatter"}, "calls between ranks");
     add("tools/html/table.cpp", {"sort"}, "how a table is sorted");
+    add("orchestrator/command/tool_commands.cpp", {"diff"}, "a command");
+    add("tools/run_diff/options.cpp", {"all"}, "an option");
     add("tools/torchair_compare/html_report.cpp", {"cosine_similarity"}, "a column of metrics");
     add("tools/torchair_compare/reported_row.cpp", {"max", "min"}, "statistics that are compared");
     add("tools/torchair_compare/row.cpp", {"cosine_similarity"}, "a column of metrics");
