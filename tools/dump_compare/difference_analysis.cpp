@@ -199,6 +199,7 @@ class RankAnalysis {
       return list_text(*pair_.stacks->lines(pair_.target.name(pair_.target.calls[row.target_call])),
                        "                ");
     }
+    if (titles_[i].ends_with(" Requires_grad") && text != "N/A") return text == "True" ? "true" : "false";
     switch (result.kind(i)) {
       case CellKind::boolean:
         return text == "True" ? "true" : "false";

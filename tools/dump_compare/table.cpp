@@ -107,12 +107,9 @@ void RowMaker::add_description(const ComparedRow& compared, ResultRow& result) c
   text(sides_.golden, theirs, &Leaf::dtype);
   text(sides_.target, mine, &Leaf::shape);
   text(sides_.golden, theirs, &Leaf::shape);
-  const auto grad = [&](const Leaf* leaf) {
-    const std::string_view cell = requires_grad_text(leaf);
-    result.add(cell, cell == not_there ? CellKind::text : CellKind::boolean);
-  };
-  grad(mine);
-  grad(theirs);
+  // Texts, also where whether they are equal is a truth value: msProbe's workbooks have them so.
+  result.add(requires_grad_text(mine));
+  result.add(requires_grad_text(theirs));
 }
 
 void RowMaker::add_statistics(const ComparedRow& compared, bool for_csv, ResultRow& result) const {

@@ -248,7 +248,8 @@ class Aligner {
   bool crosses(std::size_t i, std::size_t j, std::size_t other, std::size_t theirs) const {
     const double crossed = largest_gap(i, theirs, false);
     if (!(crossed < crossed_inputs && crossed * much_better < largest_gap(i, j, false))) return false;
-    return largest_gap(other, j, false) < crossed_inputs || largest_gap(other, theirs, false) > crossed_inputs;
+    const double now = largest_gap(other, theirs, false);
+    return now > crossed_inputs || largest_gap(other, j, false) <= now;
   }
 
   // Two pairs of one name that are right the other way round.

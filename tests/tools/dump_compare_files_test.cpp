@@ -1,0 +1,266 @@
+// The files of the comparison of two recordings other than its table of comma-separated values, and the calls that it
+// hands to msrun.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/torch_python.h"
+#include "tests/tools/browser.h"
+#include "tests/tools/dump_compare_support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+
+const Json ones = recorded_tensor(1, 1, 1, 2);
+const Json twos = recorded_tensor(2, 2, 2, 4);
+
+// The cells of the first sheet of a workbook as JSON: a list of rows, each a list of [type, value, fill].
+Json sheet(const fs::path& workbook, const fs::path& scratch) {
+  const std::string script = R"py(
+import json, re, sys, zipfile
+import xml.etree.ElementTree as ET
+book = zipfile.ZipFile(sys.argv[1])
+tag = lambda name: '{http://schemas.openxmlformats.org/spreadsheetml/2006/main}' + name
+texts = []
+if 'xl/sharedStrings.xml' in book.namelist():
+    texts = [''.join(t.text or '' for t in item.iter(tag('t'))) for item in ET.fromstring(book.read('xl/sharedStrings.xml'))]
+styles = ET.fromstring(book.read('xl/styles.xml'))
+fills = []
+for fill in styles.find(tag('fills')):
+    color = fill.find('.//' + tag('fgColor'))
+    fills.append('' if color is None else color.get('rgb', '')[-6:])
+formats = [fills[int(xf.get('fillId', 0))] for xf in styles.find(tag('cellXfs'))]
+rows = []
+for row in ET.fromstring(book.read('xl/worksheets/sheet1.xml')).iter(tag('row')):
+    cells = []
+    for cell in row:
+        kind = cell.get('t', 'n')
+        value = cell.find(tag('v'))
+        text = value.text if value is not None else ''.join(t.text or '' for t in cell.iter(tag('t')))
+        if kind == 's': kind, text = 'text', texts[int(text)]
+        if kind in ('inlineStr', 'str'): kind = 'text'
+        cells.append([kind, text, formats[int(cell.get('s', 0))]])
+    rows.append(cells)
+names = re.findall('<sheet name="([^"]*)"', book.read('xl/workbook.xml').decode())
+print(json.dumps({'rows': rows, 'sheets': names}))
+)py";
+  Process python({"-c", script, workbook.string()}, scratch, {}, torch_python());
+  const Finished run = python.wait();
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return Json::parse(run.out);
+}
+
+TEST(DumpCompareXlsx, HoldsTheCellsOfTheToolInUse) {
+  const TemporaryDirectory scratch;
+  const Finished run = run_tool(
+      "dump_compare",
+      {"-tp", compare_data("05_stat_odd/target/dump.json"), "-gp", compare_data("05_stat_odd/golden/dump.json"), "-o",
+       (scratch.path() / "out").string(), "--xlsx", "--compat", "msprobe"},
+      scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json book = sheet(only_file(scratch.path() / "out", "compare_result_"), scratch.path());
+  EXPECT_EQ(book["sheets"], Json::array({"Sheet1"}));
+  const Rows golden = read_csv(compare_data("expected_upstream/05_stat_odd_xlsx.xlsx.csv"));
+  ASSERT_EQ(book["rows"].size(), golden.size());
+  for (std::size_t r = 0; r < golden.size(); ++r) {
+    ASSERT_EQ(book["rows"][r].size(), golden[r].size()) << r;
+    for (std::size_t c = 0; c < golden[r].size(); ++c) {
+      const Json& cell = book["rows"][r][c];
+      const std::string place = golden[r][0] + ", " + golden[0][c];
+      if (cell[0] == "n") {
+        const double number = std::stod(cell[1].get<std::string>());
+        ASSERT_NO_THROW(std::stod(golden[r][c])) << place;
+        // msProbe reads its statistics again from text, with fewer digits.
+        EXPECT_NEAR(number, std::stod(golden[r][c]), 1e-14 + 1e-8 * std::abs(number)) << place;
+      } else if (cell[0] == "b") {
+        EXPECT_EQ(cell[1] == "1" ? "TRUE" : "FALSE", golden[r][c]) << place;
+      } else if (!golden[r][c].ends_with('%')) {
+        EXPECT_EQ(cell[1], golden[r][c]) << place;
+      }
+      EXPECT_EQ(cell[2], "") << place;
+    }
+  }
+}
+
+TEST(DumpCompareXlsx, ErrorsAreRedWarningsYellowAndNumbersAreNumbers) {
+  ComparedDumps dumps;
+  dumps.write("target", {{"Torch.exp.0.forward", recorded_call({ones}, {recorded_tensor(9, 1, 1, 9)})},
+                         {"Torch.log.0.forward", recorded_call({ones}, {})},
+                         {"Torch.sin.0.forward", recorded_call({ones}, {})}});
+  dumps.write("golden", {{"Torch.exp.0.forward", recorded_call({ones}, {twos})},
+                         {"Torch.sin.0.forward", recorded_call({ones}, {})}});
+  ASSERT_EQ(dumps.run({"--xlsx"}).exit_code, 0);
+  const Json rows = sheet(only_file(dumps.folder() / "out", "compare_result_"), dumps.folder())["rows"];
+  ASSERT_EQ(rows.size(), 5U);
+  const auto column = [&](const char* title) {
+    std::size_t found = 0;
+    while (rows[0][found][1] != title) ++found;
+    return found;
+  };
+  const auto fill = [&](std::size_t row) { return rows[row][column("NPU Name")][2]; };
+  EXPECT_EQ(fill(0), "");
+  EXPECT_EQ(fill(1), "");
+  EXPECT_EQ(fill(2), "FFC7CE");
+  EXPECT_EQ(fill(3), "FFEB9C");
+  EXPECT_EQ(fill(4), "");
+  EXPECT_EQ(rows[2][column("NPU max")], Json::array({"n", "9", "FFC7CE"}));
+  EXPECT_EQ(rows[2][column("Max diff")], Json::array({"n", "7", "FFC7CE"}));
+  EXPECT_EQ(rows[2][column("NPU Requires_grad")][1], "False");
+  EXPECT_EQ(rows[2][column("Requires_grad Consistent")], Json::array({"b", "1", "FFC7CE"}));
+  EXPECT_EQ(rows[2][column("NormRelativeErr")][1], "125.0%");
+}
+
+TEST(DumpCompareHtml, ShowsWorstRowsFirstAndForeignTextAsText) {
+  if (browser().empty()) GTEST_SKIP() << "no browser";
+  ComparedDumps dumps;
+  const std::string odd = "Torch.<img src=x onerror=alert(1)>.0.forward";
+  dumps.write("target", {{"Torch.log.0.forward", recorded_call({ones}, {twos})}, {odd, recorded_call({ones}, {twos})}});
+  dumps.write("golden", {{"Torch.log.0.forward", recorded_call({ones}, {twos})}, {odd, recorded_call({ones}, {ones})}});
+  ASSERT_EQ(dumps.run({"--html", "--first-divergence"}).exit_code, 0);
+  fs::path page;
+  for (const auto& entry : fs::directory_iterator(dumps.folder() / "out")) {
+    if (entry.path().extension() == ".html") page = entry.path();
+  }
+  ASSERT_FALSE(page.empty());
+  const TemporaryDirectory scratch;
+  const std::string document = document_of(page, scratch);
+  EXPECT_THAT(document, HasSubstr("First divergence: rank 0, Torch.&lt;img src=x onerror=alert(1)&gt;.0.forward"));
+  EXPECT_THAT(document, Not(HasSubstr("<img src=x")));
+  const std::size_t table = document.find("<tbody");
+  const std::size_t worst = document.find("onerror=alert(1)&gt;.0.forward.output.0", table);
+  const std::size_t sound = document.find("Torch.log.0.forward.input.0", table);
+  ASSERT_NE(table, std::string::npos);
+  ASSERT_NE(worst, std::string::npos);
+  ASSERT_NE(sound, std::string::npos);
+  EXPECT_LT(worst, sound);
+}
+
+// What differs in a file but for the times in names.
+TEST(DumpCompareDifferenceAnalysis, WritesTheFilesOfTheToolInUse) {
+  const TemporaryDirectory scratch;
+  const fs::path out = scratch.path() / "out";
+  const Finished run =
+      run_tool("dump_compare",
+               {"-tp", compare_data("08_two_ranks/step0/target"), "-gp", compare_data("08_two_ranks/step0/golden"),
+                "-o", out.string(), "-da", "--compat", "msprobe"},
+               scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(read_file(only_file(out, "diff_analyze_")),
+            read_file(compare_data("expected_upstream/08_two_ranks_da.diff_analyze.json")));
+  for (const char* rank : {"rank0", "rank1"}) {
+    const Json calls = Json::parse(read_file(only_file(out, "compare_result_" + std::string(rank) + "_")));
+    const Rows golden =
+        read_csv(compare_data("expected_upstream/08_two_ranks_da." + std::string(rank) + ".is_same.csv"));
+    ASSERT_EQ(calls.size() + 1, golden.size());
+    std::size_t row = 0;
+    for (const auto& [name, call] : calls.items()) {
+      const std::vector<std::string> extract{name, call["is_same"] == true ? "True" : "False",
+                                             std::to_string(call["op_items"].size())};
+      EXPECT_EQ(extract, golden[++row]);
+    }
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(out), fs::directory_iterator()), 3);
+}
+
+TEST(DumpCompareDifferenceAnalysis, FindsTheSideOfACommunicationThatWasFedWrongly) {
+  // Both ranks communicate first, so that the search goes through communications: rank 1 computes wrongly before the
+  // second all_reduce, rank 0 later.
+  ComparedDumps dumps;
+  const Json group{{"group", {{"type", "torch.ProcessGroup"}, {"group_ranks", {0, 1}}}}};
+  const auto data = [&](bool early, bool late) {
+    Json reduce = recorded_call({ones}, {twos});
+    reduce["input_kwargs"] = group;
+    const Json good = recorded_call({ones}, {twos});
+    const Json bad = recorded_call({ones}, {recorded_tensor(9, 9, 9, 18)});
+    return Json{{"Distributed.all_reduce.0.forward", reduce},
+                {"Torch.exp.0.forward", early ? bad : good},
+                {"Distributed.all_reduce.1.forward", reduce},
+                {"Torch.log.0.forward", late ? bad : good},
+                {"Distributed.all_reduce.2.forward", reduce}};
+  };
+  dumps.write("target/rank0", data(false, true));
+  dumps.write("target/rank1", data(true, false));
+  dumps.write("golden/rank0", data(false, false));
+  dumps.write("golden/rank1", data(false, false));
+  const auto run = [&] {
+    fs::remove_all(dumps.folder() / "out");
+    return run_tool("dump_compare",
+                    {"-tp", (dumps.folder() / "target").string(), "-gp", (dumps.folder() / "golden").string(), "-o",
+                     (dumps.folder() / "out").string(), "-da", "--compat", "msprobe"},
+                    dumps.folder());
+  };
+  ASSERT_EQ(run().exit_code, 0);
+  const Json found = Json::parse(read_file(only_file(dumps.folder() / "out", "diff_analyze_")));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found["rank_1"][0]["op_name"], "Torch.exp.0.forward");
+  dumps.write("target/rank0", data(false, false));
+  dumps.write("target/rank1", data(false, false));
+  const Finished none = run();
+  EXPECT_EQ(none.exit_code, 0);
+  EXPECT_THAT(none.out, HasSubstr("Cannot find any diff node, no need to generate analyze file.\n"));
+}
+
+TEST(DumpCompareRepairs, B32FilesAreSearchedLikeFolders) {
+  const std::string target = compare_data("08_two_ranks/step0/target/rank1/dump.json");
+  const std::string golden = compare_data("08_two_ranks/step0/golden/rank1/dump.json");
+  const TemporaryDirectory scratch;
+  const auto run = [&](const std::string& out, const std::vector<std::string>& options) {
+    std::vector<std::string> words{"-tp", target, "-gp", golden, "-o", (scratch.path() / out).string(), "-da"};
+    words.insert(words.end(), options.begin(), options.end());
+    return run_tool("dump_compare", words, scratch.path());
+  };
+  EXPECT_THAT(run("ours", {}).out, HasSubstr("First divergence: rank 0, Functional.layer_norm.1.forward\n"));
+  ASSERT_EQ(run("theirs", {"--compat", "msprobe"}).exit_code, 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path() / "theirs"), fs::directory_iterator()), 1);
+  EXPECT_EQ(only_file(scratch.path() / "theirs", "compare_result_").extension(), ".csv");
+}
+
+TEST(DumpCompareRepairs, B33RoundingIsNotBlamed) {
+  const TemporaryDirectory scratch;
+  const Finished run =
+      run_tool("dump_compare",
+               {"-tp", compare_data("08_two_ranks/step0/target"), "-gp", compare_data("08_two_ranks/step0/golden"),
+                "-o", (scratch.path() / "out").string(), "-da"},
+               scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json found = Json::parse(read_file(only_file(scratch.path() / "out", "first_divergence_")));
+  EXPECT_EQ(found["first"]["rank"], 1);
+  EXPECT_EQ(found["also"], Json::array());
+}
+
+TEST(DumpCompareSuspects, AreCheckedByMsrun) {
+  const TemporaryDirectory scratch;
+  const fs::path out = scratch.path() / "out";
+  const Finished run = run_tool("dump_compare",
+                                {"-tp", compare_data("01_stat_fp32/target/dump.json"), "-gp",
+                                 compare_data("01_stat_fp32/golden/dump.json"), "-o", out.string(), "--check-suspects"},
+                                scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Checked Functional.silu.0: msrun ended with exit code 0, results in "));
+  const Rows results = read_csv(csv_in(out / "suspects" / "rank0", "accuracy_checking_result_"));
+  EXPECT_EQ(names(results), std::vector<std::string>{"Functional.silu.0"});
+  EXPECT_NE(only_file(out, "first_divergence_"), fs::path());
+  EXPECT_NE(only_file(out, "compare_result_"), fs::path());
+}
+
+TEST(DumpCompareSuspects, ThatMsrunCannotCheckAreSaidAndNoSuccess) {
+  ComparedDumps dumps;
+  const Json wrong = recorded_tensor(9, 9, 9, 18);
+  for (const auto& [name, reason] : {std::pair("Module.fc.Linear.forward.0", "is a module"),
+                                     std::pair("Torch.nothing_like_that.0.forward", "msrun ended with exit code 1")}) {
+    dumps.write("target", {{name, recorded_call({ones}, {wrong})}});
+    dumps.write("golden", {{name, recorded_call({ones}, {twos})}});
+    const Finished run = dumps.run({"--check-suspects"});
+    EXPECT_EQ(run.exit_code, 2) << run.out << run.err;
+    EXPECT_THAT(run.out, HasSubstr("Not checked: ")) << name;
+    EXPECT_THAT(run.out, HasSubstr(reason)) << name;
+    EXPECT_EQ(dumps.rows().size(), 2U);
+  }
+  EXPECT_EQ(dumps.run({"--check-suspects", "--compat", "msprobe"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace msrun::testing
