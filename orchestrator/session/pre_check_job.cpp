@@ -278,8 +278,17 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   supervision.in_child = [this] { journal_->close_in_child(); };
 }
 
-// The results stand, whatever becomes of the report.
 void PreCheckJob::finish() {
+  if (junit_) {
+    write_junit(*junit_, junit_facts_, [this](const auto& visit) { results_->for_each(visit); });
+    junit_->commit();
+    junit_.reset();
+  }
+  write_page();
+}
+
+// The results stand, whatever becomes of the report.
+void PreCheckJob::write_page() {
   if (!report_wanted_ || results_->done() < calls_) return;
   try {
     write_report(results_->folder(), files_);
@@ -315,13 +324,6 @@ void PreCheckJob::announce(RunStarted& event) const {
     event.ranks.push_back({rank, files.result, files.details});
   }
   event.journal_path = files_.journal;
-}
-
-void PreCheckJob::finish() {
-  if (!junit_) return;
-  write_junit(*junit_, junit_facts_, [this](const auto& visit) { results_->for_each(visit); });
-  junit_->commit();
-  junit_.reset();
 }
 
 bool PreCheckJob::fails(FailOn level) const {
