@@ -31,11 +31,6 @@ void MergedResults::add(PartJournal& part, RecordBatches& batches) {
       } else if (const auto* piece = std::get_if<ResultPart>(&record)) {
         if (piece->result.task >= source_.size()) return;
         device_parts_.try_emplace({piece->result.task, piece->part}, std::string(bytes));
-      } else if (auto* rank = std::get_if<RankCalls>(&record)) {
-        if (!rank->is_within(source_.size()) || ranks_.contains(rank->number)) return;
-        journal_.append(bytes);
-        const std::uint32_t number = rank->number;
-        ranks_.emplace(number, std::move(*rank));
       }
     });
     is_last = batch.is_last;

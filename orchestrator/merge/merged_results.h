@@ -53,7 +53,6 @@ class MergedResults {
 
   journal::Writer& journal_;
   StoredResults results_;
-  std::map<std::uint32_t, RankCalls> ranks_;
   std::vector<std::uint32_t> source_;  // by task: the part whose result counts
   std::vector<std::uint32_t> seen_;    // by task: the part that gave one last
   std::uint32_t part_ = 0;

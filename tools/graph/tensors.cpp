@@ -50,7 +50,7 @@ class TensorPairs {
       metrics.all_are("shape unmatched");
       return metrics;
     }
-    return dump_compare::compare_tensor_files(file, other, false);
+    return dump_compare::compare_tensor_files({file, {}, {}}, {other, {}, {}}, false);
   }
 
  private:
