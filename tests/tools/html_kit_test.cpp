@@ -7,12 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/io/files/paths.h"
+#include "kernels/io/html/text.h"
 #include "tests/support/msrun_process.h"
 #include "tests/tools/browser.h"
 #include "tools/html/chart.h"
 #include "tools/html/page.h"
 #include "tools/html/table.h"
-#include "kernels/io/html/text.h"
 
 namespace msrun::html {
 namespace {

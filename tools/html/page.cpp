@@ -1,7 +1,7 @@
 #include "tools/html/page.h"
 
-#include "tools/html/assets.h"
 #include "kernels/io/html/text.h"
+#include "tools/html/assets.h"
 
 namespace msrun::html {
 

@@ -18,7 +18,6 @@ class Interrupts {
   static bool came();
 };
 
-
 // Runs the program words.front() with the other words; what it prints goes into the file log. Returns its exit code,
 // -1 if a signal ended it. Throws SearchEnds where an interrupt comes, or the deadline, before the program has ended,
 // which is then killed with all of its process group; UserError if it cannot be started.

@@ -53,8 +53,8 @@ TrialResult Trial::run(const std::vector<std::string>& input, const std::string&
   std::vector<std::string> words{own_program("msrun")};
   words.insert(words.end(), input.begin(), input.end());
   // What fails once has failed.
-  words.insert(words.end(),
-               {"--only", name, "-n", "1", "-o", out, "--no-summary", "--no-report", "--color", "never", "--retries", "0"});
+  words.insert(words.end(), {"--only", name, "-n", "1", "-o", out, "--no-summary", "--no-report", "--color", "never",
+                             "--retries", "0"});
   words.insert(words.end(), options_.begin(), options_.end());
   run_program(words, log, deadline);
   TrialResult found = read_result(out, name);

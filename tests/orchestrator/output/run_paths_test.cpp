@@ -128,7 +128,8 @@ TEST(RunFilesTest, MaySayOfWhichPartTheyAre) {
   EXPECT_EQ(run_files("out", "20260102030405_" + shard_label(2, 8)).journal,
             "out/accuracy_checking_20260102030405_shard2of8.journal");
   EXPECT_EQ(node_label("node 1_a/b.c-7"), "node-node-1-a-b.c-7");
-  for (const char* name : {"20260102030405_", "20260102030405_copy", "20260102030405_shard1of2 (1)", "2026_shard1of2"}) {
+  for (const char* name :
+       {"20260102030405_", "20260102030405_copy", "20260102030405_shard1of2 (1)", "2026_shard1of2"}) {
     EXPECT_FALSE(files_of_run_file("out/accuracy_checking_" + std::string(name) + ".journal")) << name;
   }
 }
