@@ -67,11 +67,8 @@ ReadRecording read_recording(const std::string& path, const PlanOptions& options
     dialect = &in_layout(require_dialect(header.framework, path));
     // The file may name its framework behind the calls only, or leave it to their values: then they are read again.
     if (dialect != &builder->dialect()) continue;
-    ReadRecording read{std::move(builder),
-                       std::move(header),
-                       has_tensor_files(*dialect, header, options.upstream_errors ? "" : path),
-                       {},
-                       {}};
+    const bool real_data = has_tensor_files(*dialect, header, options.upstream_errors ? "" : path);
+    ReadRecording read{std::move(builder), std::move(header), real_data, {}, {}};
     if (read.real_data) read.tensor_folder = dialect->tensor_folder(path, read.header);
     read.warnings = read.builder->warnings();
     if (!read.header.names_framework && dialect != dialects().front()) {

@@ -47,6 +47,18 @@ const std::vector<Allowed>& allowed() {
     };
     add("kernels/numeric/decompositions.cpp", {"cholesky", "det", "inverse", "solve"}, "algorithms, in error messages");
     add("runner/dialects/att.cpp", {"dropout"}, "a documented rule about names");
+    add("orchestrator/command/sharing_options.cpp", {"all"}, "which part of a run is checked");
+    add("orchestrator/merge/merge_report.cpp", {"empty"}, "a key of JSON");
+    add("orchestrator/merge/part_journal.cpp", {"all"}, "which part of a run is checked");
+    add("orchestrator/session/run_journal.cpp", {"all"}, "which part of a run is checked");
+    add("runner/report/call_rows.cpp", {"index"}, "a key of JSON");
+    add("tools/dump_compare/difference_analysis.cpp", {"npu_fusion_attention"}, "a documented rule about names");
+    add("tools/dump_compare/difference_search.cpp", {"gather", "scatter"}, "communications, by documented names");
+    add("tools/graph/communication.cpp", {"gather", "scatter"}, "communications, by documented names");
+    add("tools/graph/options.cpp", {"all"}, "which files are written");
+    add("tools/graph/verdict.cpp",
+        {"__setitem__", "all", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "numpy", "to"},
+        "documented rules about names, and a mode");
     add("kernels/io/dump/mindspore_dump.cpp",
         {"add",
          "add_",

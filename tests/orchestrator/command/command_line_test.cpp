@@ -279,7 +279,8 @@ TEST(CommandLine, Choices) {
   EXPECT_EQ(usage_error_with_input({"--durability", "x"}), "--durability must be one of process, power, not x");
   EXPECT_EQ(usage_error_with_input({"--seed-mode", "x"}), "--seed-mode must be one of per-api, stream, not x");
   EXPECT_EQ(usage_error_with_input({"--standard", "x"}), "--standard must be one of per_api, current, not x");
-  EXPECT_EQ(usage_error_with_input({"--message-format", "x"}), "--message-format must be one of human, json, not x");
+  EXPECT_EQ(usage_error_with_input({"--message-format", "x"}),
+            "--message-format must be one of human, json, github, not x");
   EXPECT_EQ(parse_with_input({"--fail-on", "unsteady", "--repeat", "2"}).fail_on, FailOn::unsteady);
   EXPECT_EQ(usage_error_with_input({"--fail-on", "unsteady"}),
             "--fail-on unsteady needs --repeat N or --same-on-all: otherwise every call runs once");
@@ -363,8 +364,8 @@ TEST(CommandLine, UnknownCommandsSuggestTheNearest) {
   EXPECT_EQ(usage_error({"run_overflow"}), "unknown command run_overflow, did you mean run_overflow_check?");
   EXPECT_EQ(usage_error({"pack"}),
             "unknown command pack: the commands are multi_acc_check, "
-            "acc_check, run_overflow_check, journal, merge, api_precision_compare, code_mapping, "
-            "compare, convert, op_generate, overflow_check, parse, shrink, tensor_compare");
+            "acc_check, run_overflow_check, journal, merge, api_precision_compare, bisect, code_mapping, "
+            "compare, convert, diff, graph, op_generate, overflow_check, parse, report, shrink, tensor_compare");
   EXPECT_EQ(usage_error({"comapre"}), "unknown command comapre, did you mean compare?");
   EXPECT_EQ(usage_error({"torchair_convert"}), "unknown command torchair_convert, did you mean convert?");
   EXPECT_EQ(usage_error({"tensor-compare", "a", "b"}), "unknown command tensor-compare, did you mean tensor_compare?");
@@ -399,7 +400,7 @@ TEST(CommandLine, HelpAndVersion) {
   for (const char* flag : {"-h", "--help"}) {
     const auto parsed = parse_any({"acc_check", "-bad", flag});
     const std::string text = std::get<PrintAndExit>(parsed).text;
-    for (const char* part : {"-api_info, --api_info_file FILE", "-csv_path", "--sim-fault", "--titles", "Examples:"}) {
+    for (const char* part : {"-api_info, --api_info_file PATH", "-csv_path", "--sim-fault", "--titles", "Examples:"}) {
       EXPECT_THAT(text, HasSubstr(part));
     }
     std::istringstream lines(text);

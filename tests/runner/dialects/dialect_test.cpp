@@ -193,8 +193,8 @@ TEST(MindSporeDialect, WritesRowsAsUpstream) {
 }
 
 TEST(MindSporeDialect, SkipsTheDirectionsThatWereRecorded) {
-  const auto row = [](bool has_forward, bool has_backward, Outcome outcome) {
-    ApiResult result = skip_result(0, "Mint.add.0", "why", outcome);
+  const auto row = [](bool has_forward, bool has_backward, Outcome outcome, const char* reason = "why") {
+    ApiResult result = skip_result(0, "Mint.add.0", reason, outcome);
     mindspore_dialect().complete_skip(result, has_forward, has_backward);
     std::string text;
     mindspore_dialect().append_result(text, result, true);
@@ -202,7 +202,9 @@ TEST(MindSporeDialect, SkipsTheDirectionsThatWereRecorded) {
     return text;
   };
   EXPECT_EQ(row(true, false, Outcome::not_checkable), "Mint.add.0,SKIP,,why\r\n");
-  EXPECT_EQ(row(true, true, Outcome::not_checkable), "Mint.add.0,SKIP,SKIP,whywhy\r\n");
+  EXPECT_EQ(row(true, true, Outcome::not_checkable), "Mint.add.0,SKIP,SKIP,why\r\n");
+  EXPECT_EQ(row(true, true, Outcome::not_checkable, "[msprobe] why"),
+            "Mint.add.0,SKIP,SKIP,[msprobe] why[msprobe] why\r\n");
   EXPECT_EQ(row(false, true, Outcome::not_checkable), "Mint.add.0,,SKIP,why\r\n");
   EXPECT_EQ(row(true, true, Outcome::failed_to_run), "Mint.add.0,SKIP,SKIP,why\r\n");
 }
