@@ -102,21 +102,22 @@ TEST(GraphStack, SimplifiedStacksNameTheLineInTheModel) {
   const Side side = side_of(
       R"({"Module.layer3.0.bn2.BatchNorm2d.forward.0": null, "Functional.relu.0.forward": null,
           "Functional.relu.0.backward": null, "Functional.gelu.0.backward": null})",
-      R"({"Module.layer3.0.bn2.BatchNorm2d.forward.0": ["File torch.py", "File m.py, \n out = self.bn2(x)", "main()"],
-          "Functional.relu.0.forward": ["in op, \n return FunctionalOPTemplate(name)", "out = relu(x)", "main()"]})",
+      R"json({"Module.layer3.0.bn2.BatchNorm2d.forward.0": ["File torch.py", "File m.py, \n out = self.bn2(x)", "main()"],
+          "Functional.relu.0.forward": ["in op, \n return FunctionalOPTemplate(name)", "out = relu(x)", "main()"]})json",
       R"({"task": "statistics", "data": {}})");
-const Tree tree = build_tree(side, false, [](const std::string&) {});
-const auto shown = [&](std::string_view name, bool complete) {
-  const Stack stack = shown_stack(side, tree.nodes[tree.find(name)], complete);
-  std::vector<std::string> lines;
-  for (std::uint32_t i = 0; i < stack.count; ++i) lines.emplace_back(side.text(side.frames[stack.first + i]));
-  return lines;
-};
-EXPECT_THAT(shown("Module.layer3.0.bn2.BatchNorm2d.forward.0", false), ElementsAre("File m.py, \n out = self.bn2(x)"));
-EXPECT_THAT(shown("Functional.relu.0.forward", false), ElementsAre("out = relu(x)"));
-EXPECT_THAT(shown("Functional.relu.0.backward", false), ElementsAre("out = relu(x)"));
-EXPECT_EQ(shown("Functional.relu.0.backward", true).size(), 3U);
-EXPECT_TRUE(tree.nodes[tree.find("Functional.gelu.0.backward")].lost_stack);
+  const Tree tree = build_tree(side, false, [](const std::string&) {});
+  const auto shown = [&](std::string_view name, bool complete) {
+    const Stack stack = shown_stack(side, tree.nodes[tree.find(name)], complete);
+    std::vector<std::string> lines;
+    for (std::uint32_t i = 0; i < stack.count; ++i) lines.emplace_back(side.text(side.frames[stack.first + i]));
+    return lines;
+  };
+  EXPECT_THAT(shown("Module.layer3.0.bn2.BatchNorm2d.forward.0", false),
+              ElementsAre("File m.py, \n out = self.bn2(x)"));
+  EXPECT_THAT(shown("Functional.relu.0.forward", false), ElementsAre("out = relu(x)"));
+  EXPECT_THAT(shown("Functional.relu.0.backward", false), ElementsAre("out = relu(x)"));
+  EXPECT_EQ(shown("Functional.relu.0.backward", true).size(), 3U);
+  EXPECT_TRUE(tree.nodes[tree.find("Functional.gelu.0.backward")].lost_stack);
 }
 
 }  // namespace
