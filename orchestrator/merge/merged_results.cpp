@@ -10,6 +10,7 @@ namespace {
 // What is the same wherever a call was checked: neither the time it took nor the number of the device.
 std::string finding_of(ApiResult result) {
   result.times = {};
+  result.run = {};
   result.device = 0;
   return encode(result);
 }

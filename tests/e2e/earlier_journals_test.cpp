@@ -59,7 +59,7 @@ class EarlierJournal : public Untouched, public ::testing::WithParamInterface<Ea
     for (std::string line; std::getline(lines, line);) {
       auto object = nlohmann::ordered_json::parse(line);
       for (const char* later :
-           {"outcome", "tested_on", "suspicious", "proves_little", "checksums", "repeats", "agreement"}) {
+           {"outcome", "tested_on", "suspicious", "proves_little", "checksums", "repeats", "agreement", "represents"}) {
         EXPECT_EQ(object.erase(later), 1U) << later;
       }
       for (auto& row : object["rows"]) {

@@ -152,6 +152,11 @@ TEST_F(Ends, EveryEventFitsItsSchema) {
                            "--only", "Torch.matmul.*"})));
   expect_valid(check(with({"--max-failures", "1", "--sim-fault", "*=acc-fp16"})));
   expect_valid(check(with({"--dry-run"}), dump("llama_bf16")));
+  for (const char* rank : {"rank0", "rank1"}) {
+    fs::create_directories(scratch_ / "job" / rank);
+    fs::copy(dump("llama_bf16"), scratch_ / "job" / rank);
+  }
+  expect_valid(check(with({}), scratch_ / "job"));
   for (const char* name : {"llama_fp32", "zoo_stat"}) {
     expect_valid(msrun({"run_overflow_check", "-api_info", dump(name), "--message-format", "json", "--sim-fault",
                         "Torch.matmul.0=nan-tail"},

@@ -119,10 +119,14 @@ void RowMaker::add_statistics(const ComparedRow& compared, bool for_csv, ResultR
         result.add(not_there);
         continue;
       }
-      const Value& value = recording.leaves[place].statistics[i];
+      const Leaf& leaf = recording.leaves[place];
+      const Value& value = leaf.statistics[i];
       const std::string text = statistic_text(recording.texts, value, real[i], for_csv);
       if (value.is_number()) {
         result.add(text, CellKind::number);
+      } else if (value.kind == recordings::Kind::boolean && recording.text(leaf.dtype).starts_with("<class")) {
+        // In msProbe's workbooks those of tensors are texts.
+        result.add(text, CellKind::boolean);
       } else {
         add_foreign(text, result);
       }

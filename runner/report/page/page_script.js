@@ -397,9 +397,7 @@ class Table {
     const keys = new Map(this.shown.map((row) => [row, value(row)]));
     const collator = new Intl.Collator('en', { numeric: true });
     const compare = typeof value(0) === 'string' ? (a, b) => collator.compare(a, b) : (a, b) => a - b;
-    if (this.sortBy !== 0 || this.descending) {
-      this.shown.sort((a, b) => { const x = keys.get(a), y = keys.get(b); return x === y ? a - b : sign * compare(x, y) || a - b; });
-    }
+    this.shown.sort((a, b) => { const x = keys.get(a), y = keys.get(b); return x === y ? a - b : sign * compare(x, y) || a - b; });
     [...this.header.children].forEach((cell, i) => {
       if (i === this.sortBy) cell.setAttribute('aria-sort', this.descending ? 'descending' : 'ascending');
       else cell.removeAttribute('aria-sort');

@@ -224,7 +224,7 @@ TEST_F(RankPlan, RanksOfDifferentFrameworksAreRefusedAndEmptyOnesAreNoRanksOfAny
   EXPECT_EQ(result.ranks().size(), 3U);
   ASSERT_EQ(result.warnings().size(), 2U);
   EXPECT_THAT(result.warnings()[0], HasSubstr("rank0/dump.json has no call to check."));
-  rank("rank2", call("Functional.relu.0", ""), R"("framework":"mindspore",)");
+  rank("rank2", call("Functional.relu.0", ""), R"("framework":"mindspore","task":"statistics",)");
   EXPECT_THAT(refusal(), AllOf(HasSubstr("different frameworks"), HasSubstr("rank1/dump.json is of pytorch"),
                                HasSubstr("rank2/dump.json of mindspore")));
 }
