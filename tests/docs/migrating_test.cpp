@@ -85,6 +85,9 @@ const std::map<std::string, std::vector<std::string>>& documented_flags() {
         "-s"}},
       {"op_generate", {"-i", "--config_input", "-o", "--api_output_path"}},
       {"code_mapping", {"--ir", "--dump_data", "--output"}},
+      {"graph",
+       {"-i", "--input_path", "-o", "--output_path", "-lm", "--layer_mapping", "-oc", "--overflow_check", "-f",
+        "--fuzzy_match", "-cs", "--complete_stack"}},
       {"overflow_check", {"-i", "--input_path", "-o", "--output_path"}}};
   return flags;
 }
