@@ -120,6 +120,32 @@ TEST_F(Limited, WorkIsInProportionToTheTensors) {
   EXPECT_EQ(rows.at("Functional.conv_transpose2d.0").at(1), "pass");
 }
 
+TEST_F(Limited, SizesOutOfAllProportionAreSkippedWithTheReason) {
+  const Json line = tensor({1, 1, 4});
+  const Json plane = tensor({1, 1, 4, 4});
+  const Json huge = Json::array({integer(std::int64_t{1} << 62), integer(std::int64_t{1} << 62)});
+  const auto rows =
+      run({{"Functional.pad.0", entry({line, Json::array({integer(1'000'000'000), integer(0)})})},
+           {"Functional.pad.1", entry({line, Json::array({integer(std::int64_t{1} << 61), integer(0)})})},
+           {"Functional.interpolate.0", entry({plane, Json::array({integer(1'000'000), integer(1'000'000)})})},
+           {"Functional.interpolate.1", entry({plane, huge})},
+           {"Functional.interpolate.2", entry({plane, nullptr, {{"type", "float"}, {"value", 1e300}}})},
+           {"Functional.interpolate.3", entry({plane, integer(8)})}},
+          {"--memory", "2G"});
+  for (const char* name : {"Functional.pad.0", "Functional.interpolate.0"}) {
+    EXPECT_EQ(rows.at(name).at(1), "SKIP") << name;
+    EXPECT_THAT(rows.at(name).back(), HasSubstr("of memory that --memory allows: a tensor of ")) << name;
+  }
+  for (const char* name : {"Functional.interpolate.1", "Functional.interpolate.2"}) {
+    EXPECT_EQ(rows.at(name).at(1), "SKIP") << name;
+    EXPECT_THAT(rows.at(name).back(), HasSubstr(" is out of all proportion to the input (1, 1, 4, 4).")) << name;
+    EXPECT_LT(rows.at(name).back().size(), 200U) << name;
+  }
+  EXPECT_EQ(rows.at("Functional.pad.1").at(1), "SKIP");
+  EXPECT_THAT(rows.at("Functional.pad.1").back(), Not(HasSubstr("died")));
+  EXPECT_EQ(rows.at("Functional.interpolate.3").at(1), "pass");
+}
+
 // A tensor file of one element that says it is a tensor of any shape.
 void write_repeated(const std::string& path, std::int64_t elements) {
   const auto text = [](const std::string& word) {

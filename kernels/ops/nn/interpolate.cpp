@@ -8,6 +8,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
@@ -264,9 +265,13 @@ Var resize(const Var& x, const Dims& sizes, const std::vector<double>& factors, 
     axis.in = shape[i + 2];
     const double wanted =
         sizes.empty() ? std::floor(static_cast<double>(axis.in) * factors[i]) : static_cast<double>(sizes[i]);
-    if (axis.in < 1 || !(wanted >= 1 && wanted < limit) || static_cast<double>(axis.in) >= limit) {
+    if (axis.in < 1 || !(wanted >= 1)) {
       throw SkipError("Input and output sizes should be greater than 0, but got input " + tuple_text(x.shape()) +
-                      " and output size " + std::to_string(wanted) + ".");
+                      " and output size " + short_number(wanted) + ".");
+    }
+    if (!(wanted < limit) || static_cast<double>(axis.in) >= limit) {
+      throw SkipError("Interpolation: an output size of " + short_number(wanted) +
+                      " is out of all proportion to the input " + tuple_text(x.shape()) + ".");
     }
     axis.out = static_cast<std::int64_t>(wanted);
     if (keep_factors && !(factors[i] > 1e-9)) throw SkipError("Interpolation: scale_factor is out of range.");
