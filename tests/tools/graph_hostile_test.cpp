@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "tests/tools/graph_support.h"
 
@@ -166,6 +169,23 @@ TEST(GraphHostile, AMappingThatIsNoneIsNotEffective) {
   const Finished missing = run.run({"-lm", (run.folder() / "nowhere.yaml").string()});
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.err, HasSubstr("nowhere.yaml"));
+  fs::create_directories(run.folder() / "folder.yaml");
+  const Finished folder = run.run({"-lm", (run.folder() / "folder.yaml").string()});
+  EXPECT_EQ(folder.exit_code, 2) << folder.out;
+  EXPECT_THAT(folder.err, HasSubstr("folder.yaml"));
+}
+
+// Runs within one second have names of their own.
+TEST(GraphHostile, NoRunReplacesTheFilesOfAnother) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  const std::vector<std::string> arguments{"-tp", (run.folder() / "npu").string(), "-o",
+                                           (run.folder() / "out").string()};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run_tool("graph", arguments, run.folder()).exit_code, 0);
+  std::map<std::string, int> kinds;
+  for (const fs::directory_entry& file : fs::directory_iterator(run.folder() / "out"))
+    ++kinds[file.path().extension().string()];
+  EXPECT_EQ(kinds, (std::map<std::string, int>{{".vis", 3}, {".db", 3}}));
 }
 
 }  // namespace

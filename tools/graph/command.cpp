@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -39,7 +40,7 @@ class Run {
         find_ranks(options_.npu_path, options_.bench_path, options_.allow_missing, warn_);
     prepare_output_directory(options_.output_path);
     folder_.emplace(options_.output_path);
-    stamp_ = timestamp(std::time(nullptr));
+    stamp_ = free_stamp();
     total_ = all.size();
     if (options_.db) db_.emplace(*folder_, kind() + "_" + stamp_ + ".vis.db");
     bool failed = false;
@@ -62,6 +63,19 @@ class Run {
 
  private:
   std::string kind() const { return options_.bench_path.empty() ? "build" : "compare"; }
+
+  // Of this second, or of the next one in which no run has begun whose files are in the folder.
+  std::string free_stamp() const {
+    namespace fs = std::filesystem;
+    for (std::time_t when = std::time(nullptr);; ++when) {
+      const std::string stamp = timestamp(when);
+      const bool taken = std::ranges::any_of(fs::directory_iterator(options_.output_path), [&](const auto& entry) {
+        const std::string name = entry.path().filename();
+        return name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos;
+      });
+      if (!taken) return stamp;
+    }
+  }
 
   std::string file_name(const RankFolders& folders, const char* suffix) const {
     std::string name = kind() + "_";

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "kernels/io/files/paths.h"
 #include "tools/graph/overflow.h"
@@ -116,18 +117,21 @@ std::string data_dir(const Side& side) {
 
 }  // namespace
 
-DbFile::DbFile(const Folder& folder, const std::string& name)
-    : path_(folder.path_of(name)), temporary_(folder.path_of(name + ".tmp")) {
+DbFile::DbFile(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::symlink_status(path_, error))) {
     throw WriteError("The file " + path_ + " is there already and is not replaced.");
   }
+}
+
+// What is thrown here leaves nothing open and no file: the other constructor has ended, so that this is destroyed.
+DbFile::DbFile(const Folder& folder, const std::string& name)
+    : DbFile(folder.path_of(name), folder.path_of(name + "." + std::to_string(getpid()) + ".tmp")) {
+  std::error_code error;
   std::filesystem::remove(temporary_, error);
   if (sqlite3_open_v2(temporary_.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) !=
       SQLITE_OK) {
-    const std::string reason = sqlite3_errmsg(database_);
-    sqlite3_close(database_);
-    throw WriteError("The file " + temporary_ + " cannot be created: " + reason + ".");
+    throw WriteError("The file " + temporary_ + " cannot be created: " + sqlite3_errmsg(database_) + ".");
   }
   // Nobody else sees the file before it is complete, so that neither a journal nor a flush is needed.
   run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; "

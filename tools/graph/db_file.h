@@ -32,6 +32,8 @@ class DbFile {
   void publish(bool overflow, Language language);
 
  private:
+  DbFile(std::string path, std::string temporary);
+
   void run(const char* statement);
   void add_side(const RankGraph& rank, bool npu);
   void add_node(const RankGraph& rank, bool npu, std::uint32_t number, std::int64_t order);

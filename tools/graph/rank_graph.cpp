@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "kernels/base/error.h"
+#include "kernels/io/files/paths.h"
 #include "tools/graph/tasks.h"
 #include "tools/recordings/layer_mapping.h"
 
@@ -30,6 +31,7 @@ recordings::Recording calls_of(const Side& side) {
 std::optional<NameMap> layer_map(const RankGraph& rank, const std::string& path, const Warn& warn) {
   std::string text;
   if (!path.empty()) {
+    check_input_file(path, {".yaml", ".yml"}, max_json_bytes);
     std::ifstream file(path);
     if (!file) throw UserError("The layer mapping file " + path + " cannot be read.");
     std::ostringstream all;
