@@ -1,0 +1,118 @@
+// The first divergence where the flow of data decides: wide tensors that half precision went into, calls that are
+// missing, and calls that read something else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tools/dump_compare_support.h"
+
+namespace msrun::testing {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json find_divergence(const Json& target, const Json& golden) {
+  ComparedDumps dumps;
+  dumps.write("target", target);
+  dumps.write("golden", golden);
+  const Finished run = dumps.run({"--first-divergence"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return Json::parse(read_file(only_file(dumps.folder() / "out", "first_divergence_")));
+}
+
+// All statistics of a tensor of that size times a factor.
+Json tensor(double size, const std::string& dtype = "torch.float32", const std::vector<int>& shape = {8, 24}) {
+  return recorded_tensor(size, -0.7 * size, 0.1 * size, 3 * size, shape, dtype);
+}
+
+Json backward_call(const Json& gradient, const Json& result) {
+  return {{"input", Json::array({gradient})}, {"output", Json::array({result})}};
+}
+
+// The head of a model in bfloat16 whose loss is computed in float32. noise: of the logits, by rounding in bfloat16;
+// loss and gradient: what the loss and its gradient are off by.
+Json head(double noise, double loss, double gradient) {
+  const Json half = tensor(2 + 2 * noise, "torch.bfloat16");
+  const Json wide = tensor(2 + 2 * noise);
+  const Json value = recorded_tensor(3 * loss, 3 * loss, 3 * loss, 3 * loss, {});
+  const Json one = recorded_tensor(1, 1, 1, 1, {});
+  Json data;
+  data["Functional.linear.0.forward"] = recorded_call({tensor(1, "torch.bfloat16", {8, 16})}, {half});
+  data["Tensor.float.0.forward"] = recorded_call({half}, {wide});
+  data["Functional.cross_entropy.0.forward"] = recorded_call({wide}, {value});
+  data["Functional.cross_entropy.0.backward"] = backward_call(one, tensor(0.2 * gradient));
+  data["Tensor.float.0.backward"] = backward_call(tensor(0.2 * gradient), tensor(0.2 * gradient, "torch.bfloat16"));
+  return data;
+}
+
+TEST(FirstDivergence, RoundingInHalfPrecisionIsNotBlamedOnTheWideTensorsBehindIt) {
+  const Json found = find_divergence(head(0.003, 1.002, 1.004), head(0, 1, 1));
+  EXPECT_EQ(found["verdict"], "none") << found["first"].dump();
+}
+
+TEST(FirstDivergence, AWrongCallBehindHalfPrecisionIsFound) {
+  const Json loss = find_divergence(head(0.003, 1.9, 1.004), head(0, 1, 1));
+  EXPECT_EQ(loss["first"]["call"], "Functional.cross_entropy.0.forward") << loss.dump();
+  const Json gradient = find_divergence(head(0.003, 1.002, 1.9), head(0, 1, 1));
+  EXPECT_EQ(gradient["first"]["call"], "Functional.cross_entropy.0.backward") << gradient.dump();
+}
+
+TEST(FirstDivergence, WideTensorsThatAreEqualBehindHalfPrecisionAreJudgedAsSuch) {
+  const Json found = find_divergence(head(0, 1.004, 1), head(0, 1, 1));
+  EXPECT_EQ(found["first"]["call"], "Functional.cross_entropy.0.forward") << found.dump();
+}
+
+// Scores of attention, with or without the call that masks them.
+Json attention(bool masked) {
+  const Json scores = tensor(2);
+  const Json hidden = recorded_tensor(2, -10000, -3000, 60000, {8, 24});
+  Json data;
+  data["Torch.matmul.0.forward"] = recorded_call({tensor(1, "torch.float32", {8, 4})}, {scores});
+  if (masked) data["Tensor.masked_fill.0.forward"] = recorded_call({scores}, {hidden});
+  const double size = masked ? 0.5 : 0.9;
+  data["Functional.softmax.0.forward"] = recorded_call({masked ? hidden : scores}, {tensor(size)});
+  data["Torch.matmul.1.forward"] = recorded_call({tensor(size)}, {tensor(3 * size, "torch.float32", {8, 4})});
+  return data;
+}
+
+TEST(FirstDivergence, ACallThatIsMissingIsNamedByTheReaderOfWhatItWouldHaveMade) {
+  const Json found = find_divergence(attention(false), attention(true));
+  EXPECT_EQ(found["first"]["call"], "Functional.softmax.0.forward") << found.dump();
+  EXPECT_EQ(found["first"]["kind"], "region");
+  EXPECT_EQ(found["first"]["golden_call"], "Tensor.masked_fill.0.forward");
+}
+
+// A product of the first or of the second of two equally shaped results.
+Json choice(bool second) {
+  const Json one = tensor(1, "torch.float32", {4, 4});
+  const Json other = tensor(5, "torch.float32", {4, 4});
+  Json data;
+  data["Torch.exp.0.forward"] = recorded_call({tensor(0.5, "torch.float32", {4, 4})}, {one});
+  data["Torch.square.0.forward"] = recorded_call({tensor(2, "torch.float32", {4, 4})}, {other});
+  data["Torch.relu.0.forward"] = recorded_call({second ? other : one}, {second ? other : one});
+  data["Torch.tanh.0.forward"] =
+      recorded_call({second ? other : one}, {tensor(second ? 0.9 : 0.7, "torch.float32", {4, 4})});
+  return data;
+}
+
+TEST(FirstDivergence, ACallThatReadsAnotherResultIsTheSource) {
+  const Json found = find_divergence(choice(true), choice(false));
+  EXPECT_EQ(found["first"]["call"], "Torch.relu.0.forward") << found.dump();
+  EXPECT_EQ(found["first"]["kind"], "source");
+}
+
+// Dropout, whose backward call has no arguments that say how much is dropped.
+Json dropout(double share, double gradient) {
+  Json data;
+  data["Functional.dropout.0.forward"] = recorded_call(
+      {tensor(1), {{"type", "float"}, {"value", share}}, {{"type", "bool"}, {"value", true}}}, {tensor(1)});
+  data["Functional.dropout.0.backward"] = backward_call(tensor(0.3), tensor(0.3 * gradient));
+  return data;
+}
+
+TEST(FirstDivergence, GradientsOfDropoutAreRandomOnlyWhereElementsAreDropped) {
+  EXPECT_EQ(find_divergence(dropout(0, 2), dropout(0, 1))["verdict"], "found");
+  EXPECT_EQ(find_divergence(dropout(0.5, 2), dropout(0.5, 1))["verdict"], "random");
+}
+
+}  // namespace
+}  // namespace msrun::testing
