@@ -61,6 +61,23 @@ TEST(FirstDivergence, WideTensorsThatAreEqualBehindHalfPrecisionAreJudgedAsSuch)
   EXPECT_EQ(found["first"]["call"], "Functional.cross_entropy.0.forward") << found.dump();
 }
 
+// A mean of squares in float32 of tensors in bfloat16, whose smallest square is all rounding.
+Json mean_of_squares(double noise, double mean) {
+  const Json half = tensor(2, "torch.bfloat16");
+  const Json squares = recorded_tensor(4, 0.0005 * (1 - noise), 1, 30, {8, 24});
+  Json data;
+  data["Functional.linear.0.forward"] = recorded_call({tensor(1, "torch.bfloat16", {8, 16})}, {half});
+  data["Tensor.float.0.forward"] = recorded_call({half}, {tensor(2)});
+  data["Tensor.pow.0.forward"] = recorded_call({tensor(2)}, {squares});
+  data["Tensor.mean.0.forward"] = recorded_call({squares}, {tensor(mean, "torch.float32", {8, 1})});
+  return data;
+}
+
+TEST(FirstDivergence, SmallExtremesBehindHalfPrecisionHideNoFault) {
+  const Json found = find_divergence(mean_of_squares(0.2, 2), mean_of_squares(0, 1));
+  EXPECT_EQ(found["first"]["call"], "Tensor.mean.0.forward") << found.dump();
+}
+
 // Scores of attention, with or without the call that masks them.
 Json attention(bool masked) {
   const Json scores = tensor(2);

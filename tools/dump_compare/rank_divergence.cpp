@@ -102,14 +102,14 @@ TensorGap RankDivergence::gap_of_files(std::uint32_t mine, std::uint32_t theirs)
                              golden_file(pair_.golden, pair_.golden.leaves[theirs], pair_.factors));
 }
 
-Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs) const {
+Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs, double unit) const {
   const Leaf& target = pair_.target.leaves[mine];
   const Leaf& golden = pair_.golden.leaves[theirs];
   if (pair_.mode == Mode::tensor && target.data_name != 0 && golden.data_name != 0) {
     const TensorGap files = gap_of_files(mine, theirs);
     if (files.readable) return {files.same_shape, files.gap, 0};
   }
-  return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_);
+  return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_, unit);
 }
 
 bool RankDivergence::has_values(std::uint32_t mine, std::uint32_t theirs) const {
@@ -193,10 +193,11 @@ CallState RankDivergence::state_of(std::uint32_t call, std::uint32_t golden_call
   const Call& mine = pair_.target.calls[call];
   const Call& theirs = pair_.golden.calls[golden_call];
   state.inputs_agree = true;
+  const double unit = limits.half && half_[call] == Half::derived ? recordings::unit_of_bfloat16 : 0;
   const std::vector<std::uint32_t> inputs = inputs_of(pair_.target, mine);
   const std::vector<std::uint32_t> golden_inputs = inputs_of(pair_.golden, theirs);
   for (std::size_t i = 0; i < std::min(inputs.size(), golden_inputs.size()); ++i) {
-    const Gap found = gap(inputs[i], golden_inputs[i]);
+    const Gap found = gap(inputs[i], golden_inputs[i], unit);
     if (!found.comparable || found.gap > limits.input || found.own > limits.own) state.inputs_agree = false;
     if (state.input == no_place || found.gap > state.input_gap) {
       state.input_gap = found.gap;

@@ -50,7 +50,7 @@ class RankDivergence {
   enum class Half : std::uint8_t { none, derived, own };
 
   TensorGap gap_of_files(std::uint32_t mine, std::uint32_t theirs) const;
-  recordings::Gap gap(std::uint32_t mine, std::uint32_t theirs) const;
+  recordings::Gap gap(std::uint32_t mine, std::uint32_t theirs, double unit = 0) const;
   // Whether there is anything by which two tensors of aligned calls can be told apart.
   bool has_values(std::uint32_t mine, std::uint32_t theirs) const;
   bool has_values(const Call& mine, const Call& theirs) const;
