@@ -3,12 +3,42 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <utility>
+
 #include "tests/tools/dump_compare_support.h"
 
 namespace msrun::testing {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using ::testing::HasSubstr;
+
+// Infinity as Python writes it; nlohmann's null would be no statistic.
+std::string python_json(const Json& dump) {
+  std::string text;
+  const std::function<void(const Json&)> append = [&](const Json& node) {
+    if (node.is_number_float() && std::isinf(node.get<double>())) {
+      text += node.get<double>() > 0 ? "Infinity" : "-Infinity";
+    } else if (node.is_structured()) {
+      text += node.is_object() ? '{' : '[';
+      bool first = true;
+      for (const auto& [key, value] : node.items()) {
+        if (!std::exchange(first, false)) text += ',';
+        if (node.is_object()) text += Json(key).dump() + ":";
+        append(value);
+      }
+      text += node.is_object() ? '}' : ']';
+    } else {
+      text += node.dump();
+    }
+  };
+  append(dump);
+  return text;
+}
 
 Json find_divergence(const Json& target, const Json& golden) {
   ComparedDumps dumps;
@@ -129,6 +159,64 @@ Json dropout(double share, double gradient) {
 TEST(FirstDivergence, GradientsOfDropoutAreRandomOnlyWhereElementsAreDropped) {
   EXPECT_EQ(find_divergence(dropout(0, 2), dropout(0, 1))["verdict"], "found");
   EXPECT_EQ(find_divergence(dropout(0.5, 2), dropout(0.5, 1))["verdict"], "random");
+}
+
+// One rank sends a tensor to another. buffer: what the receiving one holds before; received: what it has then.
+std::vector<Json> pipeline(double buffer, double received) {
+  const Json peer{{"type", "int"}, {"value", 1}};
+  const Json source{{"type", "int"}, {"value", 0}};
+  Json first;
+  first["Torch.exp.0.forward"] = recorded_call({tensor(1)}, {tensor(2)});
+  first["Distributed.send.0.forward"] = recorded_call({tensor(2)}, {});
+  first["Distributed.send.0.forward"]["input_kwargs"]["dst"] = peer;
+  Json second;
+  second["Distributed.recv.0.forward"] = recorded_call({tensor(buffer)}, {tensor(received)});
+  second["Distributed.recv.0.forward"]["input_kwargs"]["src"] = source;
+  second["Tensor.copy_.0.forward"] = recorded_call({tensor(3 * buffer), tensor(received)}, {tensor(received)});
+  second["Torch.tanh.0.forward"] = recorded_call({tensor(received)}, {tensor(received / 3)});
+  return {first, second};
+}
+
+void write_ranks(const fs::path& folder, const std::vector<Json>& ranks) {
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const fs::path rank = folder / ("rank" + std::to_string(r));
+    fs::create_directories(rank);
+    const Json dump{{"task", "statistics"}, {"level", "L1"}, {"framework", "pytorch"}, {"data", ranks[r]}};
+    std::ofstream(rank / "dump.json") << python_json(dump);
+  }
+}
+
+Json divergence_of_ranks(const std::vector<Json>& target, const std::vector<Json>& golden) {
+  const TemporaryDirectory scratch;
+  write_ranks(scratch / "target", target);
+  write_ranks(scratch / "golden", golden);
+  const Finished run =
+      run_tool("dump_compare",
+               {"-tp", scratch / "target", "-gp", scratch / "golden", "-o", scratch / "out", "--first-divergence"},
+               scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return Json::parse(read_file(only_file(scratch / "out", "first_divergence_")));
+}
+
+TEST(FirstDivergence, WhatABufferHeldBeforeIsNoInput) {
+  const Json sound = divergence_of_ranks(pipeline(70, 2), pipeline(40, 2));
+  EXPECT_EQ(sound["verdict"], "none") << sound["first"].dump();
+  const Json wrong = divergence_of_ranks(pipeline(70, 3), pipeline(40, 2));
+  EXPECT_EQ(wrong["first"]["call"], "Distributed.recv.0.forward") << wrong.dump();
+  EXPECT_EQ(wrong["first"]["kind"], "communication");
+}
+
+TEST(OverflowCheck, WhatABufferHeldBeforeIsNoInput) {
+  const auto first_of = [](double buffer, double received) {
+    const TemporaryDirectory scratch;
+    write_ranks(scratch / "step0", pipeline(buffer, received));
+    const Finished run = run_tool("overflow_check", {"-i", scratch / "step0", "-o", scratch / "out"}, scratch.path());
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.out;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(first_of(infinity, 2), HasSubstr("Cannot find any anomaly node"));
+  EXPECT_THAT(first_of(infinity, infinity), HasSubstr("rank 1, Distributed.recv.0.forward"));
 }
 
 }  // namespace
