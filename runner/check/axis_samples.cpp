@@ -137,12 +137,39 @@ MaterialisedCall at_places(const MaterialisedCall& call, const AxisSample& sampl
                        [&](const Tensor& tensor, std::int64_t axis) { return at_places(tensor, axis, sample.places); });
 }
 
-MaterialisedCall with_sums(const MaterialisedCall& call, const AxisSample& sample) {
+namespace {
+
+// Two row-major tensors of one dtype, one behind the other along an axis.
+Tensor joined(const Tensor& first, const Tensor& second, std::int64_t axis) {
+  Dims shape = first.shape();
+  std::size_t outer = 1;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(axis); ++i) outer *= static_cast<std::size_t>(shape[i]);
+  shape[static_cast<std::size_t>(axis)] += second.size(axis);
+  Tensor result(first.dtype(), shape);
+  auto* to = result.mutable_data<std::byte>();
+  for (std::size_t i = 0; i < outer; ++i) {
+    for (const Tensor* part : {&first, &second}) {
+      const std::size_t run = part->bytes() / outer;
+      std::memcpy(to, part->raw() + i * run, run);
+      to += run;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+DType dtype_of_sums(const MaterialisedCall& call) {
   bool is_single = false;
   for_each_argument(call, [&](const Tensor& tensor) { is_single = is_single || tensor.dtype() == DType::float32; });
-  const DType dtype = is_single ? DType::float64 : DType::float32;
+  return is_single ? DType::float64 : DType::float32;
+}
+
+MaterialisedCall with_sums(const MaterialisedCall& call, const AxisSample& sample) {
+  const DType dtype = dtype_of_sums(call);
   MaterialisedCall changed = changed_along(call, sample, [&](const Tensor& tensor, std::int64_t axis) {
-    return signed_sums(tensor, axis, sample.sums).to(dtype);
+    return joined(signed_sums(tensor, axis, sample.sums).to(dtype), at_places(tensor, axis, sample.places).to(dtype),
+                  axis);
   });
   changed.benchmark_dtype = dtype;
   changed.raises_one_by_one = false;

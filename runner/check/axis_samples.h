@@ -34,8 +34,12 @@ Tensor at_places(const Tensor& tensor, std::int64_t axis, const std::vector<std:
 // The call for the places, in its own dtypes; gradients are asked for only where they are those at these places.
 MaterialisedCall at_places(const MaterialisedCall& call, const AxisSample& sample);
 
-// The call for the random sums of its arguments. They are computed in float64, or for half types in float32, in which
-// their sums are exact but for what is far below a half type's place.
+// The call for the random sums of its arguments, and behind these for the drawn places, in one: what is prepared of the
+// other arguments, is prepared once. Computed in float64, or for half types in float32, in which their sums are exact
+// but for what is far below a half type's place.
 MaterialisedCall with_sums(const MaterialisedCall& call, const AxisSample& sample);
+
+// The dtype that with_sums computes in.
+DType dtype_of_sums(const MaterialisedCall& call);
 
 }  // namespace msrun
