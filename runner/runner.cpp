@@ -20,6 +20,7 @@
 #include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
 #include "kernels/tensor/storage_pool.h"
+#include "runner/affinity.h"
 #include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
 #include "runner/token_watch.h"
@@ -322,6 +323,9 @@ bool unframe_record(std::string& received, std::size_t& consumed, std::string_vi
 
 void run_runner(const RunnerSetup& setup) {
   limit_core_dumps(setup.core_dumps);
+  if (setup.near_device && setup.check.tested_on == TestedOn::hardware) {
+    if (const auto processors = processors_near("/sys", setup.device_id, visible_devices())) stay_on(*processors);
+  }
   tune_allocator(setup.queue.control->processors);
   reuse_tensor_memory(setup);
   catch_fatal_signals();

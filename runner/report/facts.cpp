@@ -66,7 +66,8 @@ std::string arguments_text(const Json& metadata, const Redaction& redaction) {
 
 std::string settings_text(const Json& print) {
   std::string text;
-  for (const char* key : {"standard", "limits", "compat", "layout", "seed", "seed_mode", "repeat", "same_on_all"}) {
+  for (const char* key :
+       {"standard", "limits", "benchmark", "compat", "layout", "seed", "seed_mode", "repeat", "same_on_all"}) {
     const std::string value = plain(print, key);
     if (value.empty()) continue;
     text += (text.empty() ? "" : ", ") + std::string(key) + " " + value;
