@@ -129,6 +129,8 @@ class Pool {
     }
     if (size > size_ - place || !make_usable(place + size)) return std::nullopt;
     if (place != end_) remove_free(std::prev(free_.end()));
+    // What is kept in gaps that are too small does not make the process larger than its tensors.
+    give_back(size - dirty);
     end_ = place + size;
     fresh_ += size - dirty;
     return place;

@@ -106,6 +106,23 @@ TEST(StoragePool, StaysWithinItsLimit) {
   });
 }
 
+// Two gaps do not hold what one of their size would: their memory is given back when the range must grow.
+TEST(StoragePool, GrowsInPlaceOfWhatItKeeps) {
+  in_a_process([] {
+    use_storage_pool({.limit = 512 * MiB});
+    std::vector<Tensor> tensors;
+    for (const std::uint64_t size : {30 * MiB, MiB, 30 * MiB, MiB})
+      tensors.push_back(written(static_cast<std::int64_t>(size), 1));
+    tensors[0] = {};
+    tensors[2] = {};
+    const Tensor larger = written(50 * MiB, 2);
+    const StoragePoolState state = storage_pool_state();
+    EXPECT_LE(state.used + state.kept, 70 * MiB);
+    EXPECT_EQ(tensors[1].data<std::uint8_t>()[MiB - 1], 1);
+    EXPECT_EQ(tensors[3].data<std::uint8_t>()[MiB - 1], 1);
+  });
+}
+
 TEST(StoragePool, GivesBackWhatIsIdle) {
   in_a_process([] {
     use_storage_pool({.limit = 256 * MiB});
