@@ -11,6 +11,9 @@ namespace msrun {
 
 namespace {
 
+// What is appended to the details file at once, about.
+constexpr std::size_t bytes_of_write = 1U << 18;
+
 std::string name_of(const std::string& path) { return std::string(base_name(path)); }
 
 // The rows of a result, by the name that the files have for its call.
@@ -106,13 +109,20 @@ CsvFiles CsvFiles::open(const Folder& folder, const RunFiles& files, const CsvSt
   return {style, existing(files.details), existing(files.result)};
 }
 
-void CsvFiles::append(std::span<const ApiResult> results) {
-  std::string rows;
-  for (const ApiResult& result : results) Rows(result, style_).append_details(rows);
-  details_.append(rows);
-  rows.clear();
-  for (const ApiResult& result : results) Rows(result, style_).append_result(rows);
-  result_.append(rows);
+void CsvFiles::append(const ResultSource& next) {
+  std::string details;
+  std::string result;
+  const auto write = [&] {
+    details_.append(details);
+    details.clear();
+    result_.append(result);
+    result.clear();
+  };
+  while (const ApiResult* api = next()) {
+    append_rows(*api, style_, details, result);
+    if (details.size() >= bytes_of_write) write();
+  }
+  write();
 }
 
 }  // namespace msrun

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -54,8 +53,8 @@ class CsvFiles {
   // A run that is continued: appends to what is there.
   static CsvFiles open(const Folder& folder, const RunFiles& files, const CsvStyle& style);
 
-  // One write to each file, details first.
-  void append(std::span<const ApiResult> results);
+  // Some rows at a time, to the details file first.
+  void append(const ResultSource& next);
 
  private:
   CsvFiles(const CsvStyle& style, AppendedFile details, AppendedFile result);

@@ -13,6 +13,9 @@ namespace msrun {
 namespace {
 
 constexpr double time_note_interval = 1;  // seconds
+// Seconds after which rows are appended to the CSVs. The end of a run puts all rows in order anyway, so that those of
+// its last moments, which are all rows of a short run, need not be written twice.
+constexpr double csv_interval = 1;
 
 }  // namespace
 
@@ -29,6 +32,11 @@ ResultStore::ResultStore(std::size_t tasks, std::vector<int> devices, RunFiles f
 ResultStore::ResultStore(std::size_t tasks, ProgressView& view) : view_(view), stored_(tasks) {}
 
 ResultStore::~ResultStore() {
+  try {
+    if (csvs_) append_csvs();
+  } catch (const std::exception&) {
+    // They can be rendered from the journal.
+  }
   if (!sync_delay_ || !unsynced_since_) return;
   try {
     journal_->sync();
@@ -128,10 +136,13 @@ void ResultStore::note(std::string record) {
 void ResultStore::commit() {
   if (!uncommitted_.empty() || !notes_.empty() || has_new_parts_) {
     if (journal_ != nullptr) write_journal();
-    if (csvs_) append_csvs();
-    for (const ApiResult& result : uncommitted_) view_.api_result(result);
+    for (const ApiResult& result : uncommitted_) {
+      if (csvs_) not_in_csvs_.push_back(result.task);
+      view_.api_result(result);
+    }
     uncommitted_.clear();
   }
+  if (csvs_ && !not_in_csvs_.empty() && steady_seconds() - csvs_appended_ >= csv_interval) append_csvs();
   if (unsynced_since_ && sync_delay_) sync_if_due();
 }
 
@@ -145,7 +156,16 @@ void ResultStore::make_durable() {
 
 void ResultStore::append_csvs() {
   const Stopwatch watch(csv_time_);
-  csvs_->append(uncommitted_);
+  // What cannot be written now is not tried again.
+  const std::vector<std::uint32_t> tasks = std::exchange(not_in_csvs_, {});
+  ApiResult result;
+  std::size_t next = 0;
+  csvs_->append([&]() -> const ApiResult* {
+    if (next >= tasks.size()) return nullptr;
+    result = stored_.get(tasks[next++]);
+    return &result;
+  });
+  csvs_appended_ = steady_seconds();
 }
 
 void ResultStore::write_journal() {
@@ -180,6 +200,7 @@ void ResultStore::sync_if_due() {
 void ResultStore::open_fresh_csvs() {
   if (!ranks_.empty()) return make_rank_folders(*folder_, ranks_);
   csvs_ = CsvFiles::create(*folder_, files_, style_);
+  csvs_appended_ = steady_seconds();
 }
 
 std::vector<std::string> ResultStore::rewrite_and_open_csvs(SetAside::Matters matters) {
@@ -194,6 +215,7 @@ std::vector<std::string> ResultStore::rewrite_and_open_csvs(SetAside::Matters ma
   if (kept.empty()) aside_.reset();
   in_dump_order_ = true;
   csvs_ = CsvFiles::open(*folder_, files_, style_);
+  csvs_appended_ = steady_seconds();
   return kept;
 }
 
@@ -245,6 +267,7 @@ void ResultStore::close_journal() {
 void ResultStore::close_csvs() {
   const Stopwatch watch(csv_time_);
   csvs_.reset();
+  not_in_csvs_.clear();
   if (!ranks_.empty()) {
     kept_of_ranks_ = write_rank_csvs(*folder_, files_.stamp, ranks_, style_, stored_);
   } else {

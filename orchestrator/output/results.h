@@ -71,7 +71,8 @@ class ResultStore {
   // named again.
   std::vector<std::uint32_t> newly_wanted();
 
-  // Takes a result; it reaches journal and CSVs with the next commit(). A second result for the same task is dropped.
+  // Takes a result; it reaches the journal with the next commit(), and the CSVs with one about a second later. A second
+  // result for the same task is dropped.
   void add(std::string_view encoded);
   void add(const ApiResult& result);
   void add(const ResultPart& part);
@@ -79,7 +80,8 @@ class ResultStore {
   // A record for the journal alone, with the next commit().
   void note(std::string record);
 
-  // Journal first, then CSVs. Throws journal::WriteError or WriteError; what was committed before stands.
+  // Journal first, then the CSVs as far as they are due. Throws journal::WriteError or WriteError; what was committed
+  // before stands.
   void commit();
 
   // Commits, and brings what is in the journal to the storage device.
@@ -137,6 +139,8 @@ class ResultStore {
   journal::Writer* journal_ = nullptr;
   ProgressView& view_;
   std::optional<CsvFiles> csvs_;
+  std::vector<std::uint32_t> not_in_csvs_;  // tasks that are in the journal, as they came
+  double csvs_appended_ = 0;                // by steady_seconds()
   std::optional<SetAside> aside_;
   StoredResults stored_;
   KeptResults kept_;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "kernels/base/text.h"
@@ -22,8 +22,11 @@ std::vector<std::string> explanation_in(const std::string& message) {
   if (start == std::string::npos) start = message.find("\nExplained by ");
   std::vector<std::string> lines;
   if (start == std::string::npos) return lines;
-  std::istringstream rest(message.substr(start + 1));
-  for (std::string line; std::getline(rest, line);) lines.push_back(sanitised(line));
+  for (std::string_view rest = std::string_view(message).substr(start + 1); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    lines.push_back(sanitised(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   return lines;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <utility>
 
 #include "orchestrator/output/csv_titles.h"
 #include "tests/support/error_of.h"
@@ -41,6 +42,12 @@ std::string details_rows(const ApiResult& result, int precision) {
   std::string rows;
   pytorch_dialect().append_details(rows, result, precision);
   return rows;
+}
+
+ResultSource only(ApiResult result) {
+  return [result = std::move(result), given = false]() mutable -> const ApiResult* {
+    return std::exchange(given, true) ? nullptr : &result;
+  };
 }
 
 // As the last rewrite of a run writes them.
@@ -168,15 +175,15 @@ TEST(CsvFilesTest, GrowsAndIsRewrittenInOrder) {
   CsvFiles csv = CsvFiles::create(Folder(files.directory), files, without_reasons);
   const ApiResult first = relu();
   const ApiResult second = call("Torch.topk.0", Status::error, std::nullopt);
-  csv.append(std::vector{second});
-  csv.append(std::vector{first});
+  csv.append(only(second));
+  csv.append(only(first));
   EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(second) + result_row(first));
   EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), false) + details_rows(first, 14));
 
   write_in_order(files, without_reasons, {first, second});
   EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(first) + result_row(second));
   CsvFiles::open(Folder(files.directory), files, without_reasons)
-      .append(std::vector{call("Torch.add.0", Status::pass, std::nullopt)});
+      .append(only(call("Torch.add.0", Status::pass, std::nullopt)));
   EXPECT_EQ(read_file(files.result),
             result_header(pytorch_dialect()) + result_row(first) + result_row(second) + "Torch.add.0,pass, \r\n");
   EXPECT_EQ(folder.names().size(), 2U);
@@ -186,7 +193,7 @@ TEST(CsvFilesTest, EnglishTitlesAndPrecision) {
   const TemporaryDirectory folder;
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles csv = CsvFiles::create(Folder(files.directory), files, {.precision = 2, .english_titles = true});
-  csv.append(std::vector{relu()});
+  csv.append(only(relu()));
   EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
   write_in_order(files, {.precision = 2, .english_titles = true}, {relu()});
   EXPECT_EQ(read_file(files.details), details_header(pytorch_dialect(), true) + details_rows(relu(), 2));
@@ -206,8 +213,8 @@ TEST(CsvFilesTest, NeverOverwrites) {
 TEST(CsvFilesTest, OpenAppends) {
   const TemporaryDirectory folder;
   const RunFiles files = run_files(folder.path(), "20260102030405");
-  CsvFiles::create(Folder(files.directory), files, {}).append(std::vector{relu()});
-  CsvFiles::open(Folder(files.directory), files, {}).append(std::vector{relu()});
+  CsvFiles::create(Folder(files.directory), files, {}).append(only(relu()));
+  CsvFiles::open(Folder(files.directory), files, {}).append(only(relu()));
   EXPECT_EQ(read_file(files.result), result_header(pytorch_dialect()) + result_row(relu()) + result_row(relu()));
   EXPECT_THAT(error_of<WriteError>([&] { CsvFiles::open(Folder(folder.path()), run_files(folder.path(), "1"), {}); }),
               HasSubstr("_1.csv"));
@@ -238,13 +245,13 @@ TEST(CsvFilesTest, FullDiskLeavesWholeRowsAndNamesTheFile) {
   const TemporaryDirectory folder;
   const RunFiles files = run_files(folder.path(), "20260102030405");
   CsvFiles csv = CsvFiles::create(Folder(files.directory), files, {});
-  csv.append(std::vector{relu()});
+  csv.append(only(relu()));
   const std::string details = read_file(files.details);
   const std::string result = read_file(files.result);
   std::string text;
   {
     const FullDisk full(details.size() + 10);
-    text = error_of<WriteError>([&] { csv.append(std::vector{relu()}); });
+    text = error_of<WriteError>([&] { csv.append(only(relu())); });
   }
   EXPECT_THAT(text, HasSubstr(files.details + " cannot be written: File too large"));
   EXPECT_EQ(read_file(files.details), details);
@@ -257,7 +264,7 @@ TEST(CsvFilesTest, FullDiskLeavesWholeRowsAndNamesTheFile) {
   EXPECT_THAT(text, HasSubstr(files.details));
   EXPECT_EQ(read_file(files.details), details);
   EXPECT_EQ(folder.names().size(), 2U);
-  csv.append(std::vector{relu()});
+  csv.append(only(relu()));
   EXPECT_EQ(read_file(files.result), result + result_row(relu()));
 }
 

@@ -209,6 +209,40 @@ TEST_F(Results, OfAnEarlierRunAreTakenOrRunAgain) {
               Not(HasSubstr("relu.3")));
 }
 
+// Rows need not be written as they come: the end of the run puts them in order, or that of the store.
+TEST_F(Results, AreInTheCsvsOfAStoreThatNobodyFinished) {
+  const auto csv = directory_.file("accuracy_checking_result_20260101000000.csv");
+  {
+    ResultStore results = store(3);
+    results.open_fresh_csvs();
+    results.add(result_of(2, Status::pass));
+    results.commit();
+    results.add(result_of(0, Status::skip));
+    results.commit();
+  }
+  const std::string rows = read_file(csv);
+  EXPECT_THAT(rows, HasSubstr("Functional.relu.2,pass, \r\nFunctional.relu.0,SKIP, ,reason\r\n"));
+}
+
+TEST_F(Results, ReachTheCsvsWithinAboutASecond) {
+  const auto csv = directory_.file("accuracy_checking_result_20260101000000.csv");
+  ResultStore results = store(3);
+  results.open_fresh_csvs();
+  const double start = steady_seconds();
+  results.add(result_of(2, Status::pass));
+  results.commit();
+  while (read_file(csv).find("relu.2") == std::string::npos && steady_seconds() - start < 60) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    results.commit();
+  }
+  EXPECT_THAT(read_file(csv), HasSubstr("Functional.relu.2,pass, \r\n"));
+  results.add(result_of(0, Status::error));
+  results.finish();
+  const std::string rows = read_file(csv);
+  EXPECT_LT(rows.find("relu.0,error"), rows.find("relu.2,pass"));
+  EXPECT_EQ(rows.find("relu.2"), rows.rfind("relu.2"));
+}
+
 // Rows of calls that are not planned stand where they are in the dump.
 TEST_F(Results, KeptOnesStandBetweenThoseOfThePlan) {
   ResultStore results = store(2);
