@@ -14,6 +14,7 @@
 #include "journal/run_files.h"
 #include "kernels/base/text.h"
 #include "runner/device/sim/sim.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun {
 namespace {
@@ -36,7 +37,7 @@ bool is_given(const Arguments& given, std::string_view flag) {
 }
 
 std::optional<Json> metadata_beside(const std::string& csv_path) {
-  const std::optional<RunFiles> files = files_of_run_file(csv_path);
+  const std::optional<RunFiles> files = files_with_journal(csv_path);
   if (!files) return std::nullopt;
   try {
     Json metadata = Json::parse(journal::read_header(*journal::open_source(files->journal)).metadata, nullptr, false);

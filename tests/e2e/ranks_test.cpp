@@ -231,6 +231,32 @@ TEST_F(Ranks, PartsOfSeveralProcessesAreMergedToTheFilesOfOne) {
   EXPECT_EQ(contents()["ranks"].size(), 3U);
 }
 
+// Whoever has opened the file of one rank goes on from there.
+TEST_F(Ranks, ACsvOfOneRankLeadsToTheRun) {
+  for (const char* rank : {"step0/rank0", "step0/rank1"}) write(rank, entry("Torch.exp.0"));
+  ASSERT_EQ(check({"--sim-fault", "Torch.exp.*=scale=2", "--no-report"}).exit_code, 0);
+  const fs::path result = only_file(out() / "step0/rank1", "accuracy_checking_result_");
+  const fs::path details = only_file(out() / "step0/rank1", "accuracy_checking_details_");
+  const std::string before = read_file(details);
+  for (const fs::path& file : {result, details, fs::relative(result)}) {
+    const Finished resumed = msrun({"-csv_path", file}, scratch_.path());
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.out << resumed.err;
+    EXPECT_THAT(resumed.out, HasSubstr("1 of 1 calls were finished by the earlier run"));
+  }
+  EXPECT_EQ(read_file(details), before);
+  EXPECT_EQ(msrun({"journal", result}, scratch_.path()).out, msrun({"journal", journal()}, scratch_.path()).out);
+  const Finished report = run_tool("run_report", {details}, scratch_.path());
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  // A folder is no file of the run, and leads to it as well.
+  for (const fs::path& folder : {out(), out() / "step0/rank1"}) {
+    expect_refused({"-csv_path", folder}, {"is a folder; its newest run is continued with -csv_path", journal()});
+  }
+  // Copied elsewhere it leads nowhere, nor does one that another journal is above of.
+  fs::create_directories(out() / "step0/rank7");
+  fs::copy(out() / "step0/rank1", out() / "step0/rank7", fs::copy_options::overwrite_existing);
+  expect_refused({"-csv_path", only_file(out() / "step0/rank7", "accuracy_checking_result_")}, {"no journal beside"});
+}
+
 TEST_F(Ranks, OneRecordingInAFolderIsARunOfThatRecording) {
   place(dump("vit_fp32"), {"step0/rank0"});
   const Finished run = check({"--only", "Functional.gelu.*"});

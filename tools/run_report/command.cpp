@@ -14,6 +14,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "runner/report/report.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun::run_report {
 namespace {
@@ -39,7 +40,7 @@ RunFiles files_of(const std::string& run) {
   std::error_code error;
   if (fs::is_directory(run, error)) return newest_in(run);
   if (!fs::exists(run, error)) throw UserError(run + " does not exist.");
-  std::optional<RunFiles> files = files_of_run_file(run);
+  std::optional<RunFiles> files = files_with_journal(run);
   if (!files) {
     throw UserError(run + " is not named like the journal or a CSV of a run, so that its journal cannot be found.");
   }
