@@ -182,6 +182,11 @@ void Session::make_plan() {
   plan_options.keep_results = state_.backend.row->needs_results;
   plan_options.stream_words = options.seed_mode == SeedMode::stream;
   plan_options.across_ranks = options.across_ranks;
+  for (const std::string& pattern : options.apart) {
+    if (RankedPattern ranked = ranked_pattern(pattern); !ranked.rank.empty()) {
+      plan_options.apart.push_back(std::move(ranked));
+    }
+  }
   job_.select(options, plan_options);
   const double start = steady_seconds();
   if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");

@@ -203,6 +203,18 @@ TEST_F(RankPlan, PatternsMayBeOfARank) {
   EXPECT_THAT(refusal(), HasSubstr("--only: no rank matches rank9"));
 }
 
+// What a device does wrongly on one rank alone is found on that rank, and only there.
+TEST_F(RankPlan, CallsThatTheDeviceTreatsOtherwiseOnARankAreItsOwn) {
+  const std::string both = call("Torch.exp.0", tensor("[2]")) + "," + call("Torch.cos.0", tensor("[2]"));
+  for (const char* name : {"step0/rank0", "step0/rank1", "step0/rank3", "step1/rank3"}) rank(name, both);
+  options_.apart = {{"rank3", "Torch.exp.*"}};
+  EXPECT_THAT(titles(plan()),
+              ElementsAre("step0/rank0:Torch.exp.0", "step0/rank0:Torch.cos.0", "step0/rank3:Torch.exp.0"));
+  options_.apart = {{"step1", "*"}, {"rank7", "*"}};
+  EXPECT_THAT(titles(plan()), ElementsAre("step0/rank0:Torch.exp.0", "step0/rank0:Torch.cos.0",
+                                          "step1/rank3:Torch.exp.0", "step1/rank3:Torch.cos.0"));
+}
+
 TEST_F(RankPlan, ABrokenRankIsRefusedWithAWayAroundIt) {
   rank("rank0", call("Torch.exp.0", tensor("[2]")));
   rank("rank1", call("Torch.exp.0", tensor("[2]")));
@@ -280,15 +292,13 @@ TEST(RankFiles, AreFoundInTheOrderOfTheirNumbers) {
   ASSERT_EQ(found.warnings.size(), 3U);
   EXPECT_THAT(found.warnings[0], AllOf(HasSubstr("more than 8 levels down"), HasSubstr("1/2/3/4/5/6/7/8/9")));
   EXPECT_THAT(found.warnings[1], AllOf(HasSubstr("links lead to once more"), HasSubstr(": 2, the first is ")));
+  EXPECT_THAT(found.warnings[2], HasSubstr("there is no dump.json of 3 ranks, the first is step2/rank2."));
   // Two that would have one name.
   std::filesystem::create_directories(folder / "a_b");
   folder.write("a_b/dump.json", "{}");
   EXPECT_THAT(testing::error_of<UserError>([&] { find_rank_files(folder.path().string()); }), HasSubstr("called a_b"));
 }
 
-}  // namespace
-}  // namespace msrun
-  EXPECT_THAT(found.warnings[2], HasSubstr("there is no dump.json of 3 ranks, the first is step2/rank2."));
 TEST(RankFiles, SayWhichRanksHaveNoRecording) {
   const testing::TemporaryDirectory folder;
   for (const char* name : {"step0/rank0", "step0/rank2", "step0/rank4", "step1/rank0", "step1/rank2", "step1/rank4"}) {
@@ -317,3 +327,5 @@ TEST(RankFiles, HaveNamesWithoutWhatPatternsMeanOtherwise) {
   EXPECT_THAT(ranks, ::testing::UnorderedElementsAre("_", "a_b", "_x_", "c_d", "e_f", "plain"));
 }
 
+}  // namespace
+}  // namespace msrun
