@@ -297,12 +297,12 @@ void Session::require_device_that_computes() const {
 }
 
 SessionEnd Session::supervise(ResultStore& results) {
-  SupervisorOptions supervision = supervisor_options(state_);
-  supervision.on_tick = [this] {
-    out_.drain();
-    err_.drain();
-  };
   try {
+    SupervisorOptions supervision = supervisor_options(state_);
+    supervision.on_tick = [this] {
+      out_.drain();
+      err_.drain();
+    };
     job_.instruct(state_, supervision);
     announce(results, supervision);
     bool interrupted = false;

@@ -28,6 +28,9 @@ struct CheckOptions {
   // Of several, the rank whose call it is, "step0/rank3": tensors are written to the folder of that name below
   // error_data, which is made when it is needed. Empty: there is one.
   std::string rank;
+  // Products of at least so many multiply-adds are checked by a part of their benchmark (runner/check/sampled.h);
+  // nothing: the whole benchmark is computed.
+  std::optional<double> sampled_work;
   // The check of runner/check/overflow.h in place of the comparison.
   bool overflow = false;
 };
