@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/dump_writer.h"
@@ -55,6 +56,12 @@ const std::vector<Kind> kinds{{"Torch.matmul", 32, 4, 0},
                               {"Tensor.matmul", 16, 1, 0},
                               {"Tensor.__matmul__", 2, 5, 0}};
 
+Described tensor(Shape shape) {
+  Described described;
+  described.shape = std::move(shape);
+  return described;
+}
+
 double units(const Settings& settings) {
   double sum = 0;
   for (const Kind& kind : kinds) sum += kind.share(settings);
@@ -71,8 +78,7 @@ std::string write_dump(const Settings& settings, const fs::path& folder) {
     Call call;
     call.api = kind.api;
     const bool linear = call.api == "Functional.linear";
-    call.args = {Described{.shape = {8, 32}},
-                 Described{.shape = linear ? Shape{kind.width, 32} : Shape{32, kind.width}}};
+    call.args = {tensor({8, 32}), tensor(linear ? Shape{kind.width, 32} : Shape{32, kind.width})};
     call.output.shape = {8, kind.width};
     out.forward(call);
   };
