@@ -309,7 +309,7 @@ TEST(RankFiles, SayWhichRanksHaveNoRecording) {
   // Numbers that no step has were not to be recorded.
   EXPECT_THAT(warnings(), IsEmpty());
   std::filesystem::create_directories(folder / "step0/rank10/dump_tensor_data");
-  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("there is no dump.json of 1 rank, the first is step0/rank10.")));
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("there is no dump.json of 1 rank, step0/rank10.")));
   std::filesystem::remove(folder / "step1/rank4/dump.json");
   std::filesystem::remove_all(folder / "step0/rank0");
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("there is no dump.json of 3 ranks, the first is step0/rank0.")));
