@@ -21,6 +21,7 @@
 #include "kernels/tensor/memory.h"
 #include "kernels/tensor/storage_pool.h"
 #include "runner/affinity.h"
+#include "runner/device/device_wait.h"
 #include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
 #include "runner/token_watch.h"
@@ -79,6 +80,10 @@ class Worker {
   void run() {
     const SignalStack stack;
     work_owner() = &slot_;
+    // Its token is for others while it waits; where the run is being stopped, it goes on without.
+    const WaitTerms terms{[this] { slot_.computing.store(0); },
+                          [this] { setup_.queue.acquire_processor(slot_, [] { return true; }); }};
+    wait_terms() = &terms;
     while (setup_.queue.acquire_processor(slot_, [&] { return any_left(); })) {
       const std::optional<std::uint32_t> item = take();
       if (!item) break;
@@ -97,6 +102,7 @@ class Worker {
       slot_.task.store(WorkerSlot::idle);
       passed(QueueStep::slot_emptied);
     }
+    wait_terms() = nullptr;
     setup_.queue.release(slot_);
     slot_.task.store(WorkerSlot::idle);
     passed(QueueStep::thread_done);
@@ -195,7 +201,7 @@ class Worker {
   void be_at(const RankPlace& place) {
     check_.materialise.data_root = place.data_root;
     check_.materialise.data_folders = place.data_folders;
-    check_.error_data_below = place.error_data;
+    check_.rank = place.rank;
   }
 
   static List decode_list(std::string_view encoded) { return *decode_value(encoded).get<List>(); }

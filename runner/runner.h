@@ -19,7 +19,7 @@ namespace msrun {
 struct RankPlace {
   std::filesystem::path data_root;  // as in MaterialiseOptions
   std::vector<std::filesystem::path> data_folders;
-  std::string error_data;  // folder below that of CheckOptions
+  std::string rank;  // "step0/rank3"
 };
 
 struct RunnerSetup {

@@ -21,6 +21,7 @@
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "runner/device/backends/backends.h"
+#include "runner/device/sim/sim.h"
 
 namespace msrun {
 
@@ -385,6 +386,7 @@ void set_running(const Arguments& arguments, Options& options) {
   fit_threads(options);
   parse_backend(arguments, options);
   options.sim_faults = arguments.texts("sim_fault");
+  for (const std::string& fault : options.sim_faults) options.apart.push_back(parse_sim_fault(fault).pattern);
   if (!options.sim_faults.empty() && options.backend == "auto") options.backend = "sim";
   if (!options.sim_faults.empty() && options.backend != "sim") throw UserError("--sim-fault needs --backend sim");
   options.python = arguments.text("python");
@@ -562,6 +564,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   for (const std::string& word : taken.words())
     options.taken_over += (options.taken_over.empty() ? "" : " ") + shell_quoted(sanitised(word));
   options.notices.insert(options.notices.end(), taken.notices.begin(), taken.notices.end());
+  if (taken.has_journal) options.apart = taken.apart;
   // As it was started, so that what is printed to be run again can be; found through PATH it is a plain name.
   if (has_path) options.program = argv[0];
   return options;

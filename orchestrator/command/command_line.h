@@ -99,7 +99,9 @@ struct Options {
   std::size_t torch_lanes = 2;    // calls that a worker of torch or mindspore runs at a time
   std::size_t torch_workers = 1;  // its workers per device
   std::vector<std::string> sim_faults;  // as written; the sim backend parses them
-  bool require_device = false;          // a run without NPU or GPU is refused
+  // Patterns of these faults; where a run is continued, of those that it was begun with.
+  std::vector<std::string> apart;
+  bool require_device = false;  // a run without NPU or GPU is refused
   bool jit_compile = false;
   std::optional<std::uint64_t> seed;  // unset: the usual one of the recording's framework
   SeedMode seed_mode = SeedMode::per_api;

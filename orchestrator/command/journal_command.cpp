@@ -1,6 +1,7 @@
 #include "orchestrator/command/journal_command.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +16,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "journal/error.h"
 #include "journal/holder.h"
@@ -30,6 +33,7 @@
 #include "orchestrator/output/run_paths.h"
 #include "orchestrator/view/slowest.h"
 #include "runner/results/reason.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun {
 namespace {
@@ -94,10 +98,10 @@ std::string counted_with_commas(std::uint64_t count, std::string_view noun) {
 std::string journal_of(const std::string& path) {
   check_path_text(path);
   if (!path.ends_with(".csv")) return path;
-  const std::optional<RunFiles> files = files_of_csv(path);
-  if (!files) {
+  if (!files_of_csv(path)) {
     throw UserError(path + " is not named like a CSV of acc_check, so there is no telling its journal.");
   }
+  const std::optional<RunFiles> files = files_with_journal(path);
   std::error_code ignored;
   if (!fs::exists(files->journal, ignored)) {
     throw UserError(path + " has no journal beside it: " + files->journal + " does not exist.");
@@ -467,8 +471,12 @@ std::string shown(const std::vector<JournalContents>& journals, const JournalOpt
 
 std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
   std::vector<std::string> journals;
+  std::set<std::pair<dev_t, ino_t>> seen;
   const auto add = [&](std::string journal) {
-    if (std::ranges::find(journals, journal) == journals.end()) journals.push_back(std::move(journal));
+    // By another way, or through a link, it is still the one. What is not there is told of by whoever opens it.
+    struct stat status {};
+    const bool is_there = stat(journal.c_str(), &status) == 0;
+    if (!is_there || seen.emplace(status.st_dev, status.st_ino).second) journals.push_back(std::move(journal));
   };
   for (const std::string& path : paths) {
     std::error_code error;

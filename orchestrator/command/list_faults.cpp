@@ -33,9 +33,10 @@ std::string lines_of(std::string line, std::string_view text) {
 
 std::string list_faults_text() {
   std::string text =
-      "Faults of the simulated device: --sim-fault PATTERN=FAULT, for the calls whose names match the pattern. What "
-      "changes\nelements does so in the first floating tensor of the output (the first of any dtype: wrong-element, "
-      "wrong-block,\nwrong-once and wrong-on-device) and of the gradients.\n\n";
+      "Faults of the simulated device: --sim-fault PATTERN=FAULT, for the calls whose names match the pattern, of one "
+      "rank\n'rank3:Torch.*'. What changes elements does so in the first floating tensor of the output (the first of "
+      "any "
+      "dtype:\nwrong-element, wrong-block, wrong-once and wrong-on-device) and of the gradients.\n\n";
   for (const SimFaultKind& kind : sim_fault_kinds()) {
     text += lines_of("  " + spelled(kind), kind.effect);
   }

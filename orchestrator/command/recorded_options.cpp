@@ -14,6 +14,7 @@
 #include "journal/run_files.h"
 #include "kernels/base/text.h"
 #include "runner/device/sim/sim.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun {
 namespace {
@@ -36,7 +37,7 @@ bool is_given(const Arguments& given, std::string_view flag) {
 }
 
 std::optional<Json> metadata_beside(const std::string& csv_path) {
-  const std::optional<RunFiles> files = files_of_run_file(csv_path);
+  const std::optional<RunFiles> files = files_with_journal(csv_path);
   if (!files) return std::nullopt;
   try {
     Json metadata = Json::parse(journal::read_header(*journal::open_source(files->journal)).metadata, nullptr, false);
@@ -117,6 +118,14 @@ bool stops_processes(const std::string& fault) {
   }
 }
 
+void add_pattern(const std::string& fault, std::vector<std::string>& patterns) {
+  try {
+    patterns.push_back(parse_sim_fault(fault).pattern);
+  } catch (const UserError&) {
+    // Of another version.
+  }
+}
+
 bool is_decided(const Arguments& given, std::string_view flag) {
   try {
     if (is_given(given, flag)) return true;
@@ -157,6 +166,7 @@ TakenOver take_over(const Arguments& given) {
   taken.has_journal = true;
   const std::string folder = text_of(*metadata, "working_directory");
   for (OptionWords& option : options_in(*metadata)) {
+    if (option[0] == "--sim-fault" && option.size() == 2) add_pattern(option[1], taken.apart);
     if (is_decided(given, option[0])) continue;
     if (option[0] == "--sim-fault" && option.size() == 2 && stops_processes(option[1])) {
       taken.notices.push_back("--sim-fault " + option[1] +

@@ -1,8 +1,10 @@
 #include "orchestrator/command/sharing_options.h"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <optional>
@@ -68,6 +70,14 @@ Shard shard_of_environment(const Environment& environment, std::vector<std::stri
                   "; start it with srun or mpirun, or give --shard K/N");
 }
 
+std::uint32_t random_bits() {
+  std::uint32_t bits = 0;
+  if (getrandom(&bits, sizeof(bits), GRND_NONBLOCK) == static_cast<ssize_t>(sizeof(bits))) return bits;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint32_t>(now.tv_sec) * 1'000'000'000U + static_cast<std::uint32_t>(now.tv_nsec);
+}
+
 double parse_lease_timeout(const Arguments& arguments) {
   const std::string text = arguments.text("lease_timeout");
   std::string_view number = text;
@@ -94,10 +104,8 @@ std::string host_name() {
 }
 
 std::string unique_node_name() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return host_name() + "-" + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec % 1'000'000) +
-         std::to_string(now.tv_nsec / 1'000'000);
+  // Processes in containers may have the name of their host and the number of the process in common.
+  return host_name() + "-" + std::to_string(getpid()) + "-" + hexadecimal(random_bits()).substr(8);
 }
 
 Shard parse_shard(const std::string& text, const Environment& environment, std::vector<std::string>& notices) {

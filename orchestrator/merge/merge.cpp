@@ -23,11 +23,12 @@ namespace msrun {
 namespace {
 
 // A result that passes adds no row to it.
-void add_all(const StoredResults& results, Summary& summary) {
+void add_all(const TaskResults& results, Summary& summary) {
   for (std::uint32_t task = 0; task < results.tasks(); ++task) {
     if (!results.has(task)) continue;
-    const ApiResult outline = results.outline(task);
-    summary.add(overall_status(outline) == Status::pass ? outline : results.get(task));
+    ApiResult result = results.outline(task);
+    if (overall_status(result) != Status::pass) results.get(task, result);
+    summary.add(result);
   }
 }
 
@@ -83,14 +84,14 @@ int merge_journals(const MergeOptions& options) {
   for (PartJournal& part : merged.parts) results.add(part, batches);
   results.finish();
   journal->close();
-  merged.finished = results.results().count();
+  merged.finished = results.count();
   const RankList ranks = ranks_of(results, merged.parts.front());
   merged.overlapping = results.overlapping();
   merged.disagreements = results.disagreements();
-  std::future<void> counted = std::async(std::launch::async, [&] { add_all(results.results(), merged.summary); });
-  write_merged_csvs(merged.files, style, results.results(), ranks);
+  std::future<void> counted = std::async(std::launch::async, [&] { add_all(results, merged.summary); });
+  write_merged_csvs(merged.files, style, results, ranks);
   counted.get();
-  merged.ranks = count_by_rank(ranks, results.results());
+  merged.ranks = count_by_rank(ranks, results);
   new_journal.keep();
   const int code = exit_code_of(merged);
   print_text(options.json ? merge_json(merged, code) : merge_text(merged));

@@ -18,53 +18,66 @@ std::string finding_of(ApiResult result) {
 }  // namespace
 
 MergedResults::MergedResults(std::uint64_t calls, journal::Writer& journal)
-    : journal_(journal), results_(calls), source_(calls, nobody), seen_(calls, nobody) {}
+    : journal_(journal), chosen_(calls), seen_(calls, nobody) {}
+
+void MergedResults::get(std::uint32_t task, ApiResult& result) const {
+  parts_[chosen_[task].part]->get(chosen_[task].place, result);
+  result.task = task;
+}
+
+ApiResult MergedResults::outline(std::uint32_t task) const {
+  ApiResult result = parts_[chosen_[task].part]->outline(chosen_[task].place);
+  result.task = task;
+  return result;
+}
 
 void MergedResults::add(PartJournal& part, RecordBatches& batches) {
   current_ = &part;
   for (bool is_last = false; !is_last;) {
     RecordBatch batch = batches.next();
-    batch.take([this](Record&& record, std::string_view bytes) {
-      if (auto* result = std::get_if<ApiResult>(&record)) {
-        see(std::move(*result), bytes);
-      } else if (auto* rank = std::get_if<RankCalls>(&record)) {
-        see(std::move(*rank), bytes);
-      } else if (const auto* piece = std::get_if<ResultPart>(&record)) {
-        if (piece->result.task >= source_.size()) return;
-        device_parts_.try_emplace({piece->result.task, piece->part}, std::string(bytes));
-      }
-    });
+    batch.take([this](std::uint32_t task, std::uint32_t place, std::string_view bytes) { see(task, place, bytes); },
+               [this](Record&& record, std::string_view bytes) {
+                 if (auto* rank = std::get_if<RankCalls>(&record)) {
+                   see(std::move(*rank), bytes);
+                 } else if (const auto* piece = std::get_if<ResultPart>(&record)) {
+                   if (piece->result.task >= chosen_.size()) return;
+                   device_parts_.try_emplace({piece->result.task, piece->part}, std::string(bytes));
+                 }
+               });
     is_last = batch.is_last;
     if (!is_last) continue;
     part.recovery = std::move(batch.recovery);
     part.unreadable += batch.unreadable;
+    parts_.push_back(std::move(batch.results));
   }
   compare_repeated(part);
   ++part_;
 }
 
-void MergedResults::see(ApiResult&& result, std::string_view record) {
-  const std::uint32_t task = result.task;
-  if (task >= source_.size()) {
+void MergedResults::see(std::uint32_t task, std::uint32_t place, std::string_view record) {
+  if (task >= chosen_.size()) {
     ++current_->unreadable;
     return;
   }
   if (seen_[task] != part_) ++current_->results;
   seen_[task] = part_;
-  if (source_[task] != nobody && source_[task] != part_) {
-    if (repeated_.tasks() == 0) repeated_.resize(source_.size());
-    return repeated_.put(result);
+  Chosen& chosen = chosen_[task];
+  if (chosen.part != nobody && chosen.part != part_) {
+    repeated_[task] = place;
+    return;
   }
-  if (source_[task] == nobody) ++current_->taken;
-  source_[task] = part_;
-  results_.put(result);
+  if (chosen.part == nobody) {
+    ++current_->taken;
+    ++count_;
+  }
+  chosen = {part_, place};
   // Of a call that was run again in this part the last counts, here as there.
   journal_.append(record);
 }
 
 // The same in all parts, as the recordings are.
 void MergedResults::see(RankCalls&& calls, std::string_view record) {
-  if (!calls.is_within(source_.size())) {
+  if (!calls.is_within(chosen_.size())) {
     ++current_->unreadable;
   } else if (!ranks_.contains(calls.number)) {
     journal_.append(record);
@@ -73,23 +86,25 @@ void MergedResults::see(RankCalls&& calls, std::string_view record) {
 }
 
 void MergedResults::compare_repeated(PartJournal& part) {
-  for (std::uint32_t task = 0; task < repeated_.tasks(); ++task) {
-    if (!repeated_.has(task)) continue;
+  ApiResult other;
+  ApiResult first;
+  for (const auto& [task, place] : repeated_) {
     ++overlapping_;
-    const ApiResult other = repeated_.get(task);
-    const ApiResult first = results_.get(task);
+    get(task, first);
+    parts_[part_]->get(place, other);
+    other.task = task;
     if (finding_of(other) == finding_of(first)) continue;
     const bool failed_here = other.outcome == Outcome::failed_to_run;
     const bool failed_there = first.outcome == Outcome::failed_to_run;
-    disagreements_.push_back({task, first.name, source_[task], part_, failed_here || failed_there});
+    disagreements_.push_back({task, first.name, chosen_[task].part, part_, failed_here || failed_there});
     if (!failed_there || failed_here) continue;
     std::swap(disagreements_.back().kept, disagreements_.back().other);
-    source_[task] = part_;
+    chosen_[task] = {part_, place};
     ++part.taken;
-    results_.put(other);
     journal_.append(encode(other));
   }
-  repeated_ = StoredResults();
+  repeated_.clear();
+  if (part.taken == 0) parts_[part_].reset();
   std::ranges::stable_sort(disagreements_, {}, &Disagreement::task);
 }
 
@@ -101,7 +116,7 @@ RankList MergedResults::ranks() const {
 
 void MergedResults::finish() {
   for (const auto& [key, record] : device_parts_) {
-    if (!results_.has(key.first)) journal_.append(record);
+    if (!has(key.first)) journal_.append(record);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "orchestrator/output/rank_csvs.h"
 #include "runner/results/record.h"
 #include "runner/results/stored_results.h"
+#include "runner/results/task_results.h"
 
 namespace msrun {
 
@@ -26,7 +28,7 @@ struct Disagreement {
   bool one_failed = false;  // the call failed to run, or its runner died, in one of them
 };
 
-class MergedResults {
+class MergedResults final : public TaskResults {
  public:
   // The journal gets every result that counts, as the bytes that it has in its own; it outlives this.
   MergedResults(std::uint64_t calls, journal::Writer& journal);
@@ -37,7 +39,13 @@ class MergedResults {
   // After the last part: calls for all devices that have no result keep what single devices have given.
   void finish();
 
-  const StoredResults& results() const { return results_; }
+  // How many tasks have a result.
+  std::size_t count() const { return count_; }
+  std::size_t tasks() const override { return chosen_.size(); }
+  bool has(std::uint32_t task) const override { return chosen_[task].part != nobody; }
+  void get(std::uint32_t task, ApiResult& result) const override;
+  ApiResult outline(std::uint32_t task) const override;
+
   // Of a run over several ranks, by number; else empty.
   RankList ranks() const;
   // By task.
@@ -45,19 +53,26 @@ class MergedResults {
   std::uint64_t overlapping() const { return overlapping_; }
 
  private:
-  void see(ApiResult&& result, std::string_view record);
+  void see(std::uint32_t task, std::uint32_t place, std::string_view record);
   void see(RankCalls&& calls, std::string_view record);
   void compare_repeated(PartJournal& part);
 
   static constexpr std::uint32_t nobody = 0xFFFFFFFFU;
 
+  // The result that counts: the part that has it, and its place there.
+  struct Chosen {
+    std::uint32_t part = nobody;
+    std::uint32_t place = 0;
+  };
+
   journal::Writer& journal_;
-  StoredResults results_;
-  std::vector<std::uint32_t> source_;  // by task: the part whose result counts
-  std::vector<std::uint32_t> seen_;    // by task: the part that gave one last
+  std::vector<std::unique_ptr<StoredResults>> parts_;
+  std::vector<Chosen> chosen_;       // by task
+  std::vector<std::uint32_t> seen_;  // by task: the part that gave one last
   std::uint32_t part_ = 0;
-  // Of the part that is read: results of calls that have one of an earlier part.
-  StoredResults repeated_;
+  std::size_t count_ = 0;
+  // Of the part that is read: tasks that have a result of an earlier part, and the places of those of this one.
+  std::map<std::uint32_t, std::uint32_t> repeated_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> device_parts_;  // by task and part: records
   std::map<std::uint32_t, RankCalls> ranks_;                                     // by number
   std::vector<Disagreement> disagreements_;

@@ -1,37 +1,101 @@
 #include "orchestrator/merge/record_batches.h"
 
+#include <algorithm>
+#include <system_error>
 #include <utility>
+#include <variant>
 
 #include "runner/results/bytes.h"
 
 namespace msrun {
 namespace {
 
-constexpr std::size_t records_of_a_batch = 256;
-constexpr std::size_t most_waiting = 16;  // batches
+constexpr std::size_t bytes_of_a_batch = std::size_t{128} << 10;
+constexpr std::size_t most_waiting = std::size_t{64} << 20;  // bytes
+constexpr unsigned most_threads = 8;
+constexpr std::size_t first_places = 1024;
 
 // Thrown through the reading of a journal whose records nobody takes any more.
 struct Ended {};
 
+// Takes the records of one journal as they come.
+class JournalRecords {
+ public:
+  // Into batch, unless it is no record.
+  void take(std::string_view bytes, RecordBatch& batch) {
+    try {
+      if (is_latest_result(bytes)) {
+        decode_result(bytes, result_);
+        return put(bytes, batch);
+      }
+      Record record = decode_record(bytes);
+      if (auto* result = std::get_if<ApiResult>(&record)) {
+        result_ = std::move(*result);
+        put(bytes, batch);
+      } else {
+        batch.add_other(std::move(record), bytes);
+      }
+    } catch (const RecordError&) {
+      ++unreadable_;
+    }
+  }
+
+  std::uint64_t unreadable() const { return unreadable_; }
+  std::unique_ptr<StoredResults> results() { return std::move(results_); }
+
+ private:
+  void put(std::string_view bytes, RecordBatch& batch) {
+    if (next_ == results_->tasks()) results_->resize(std::max<std::size_t>(first_places, 2 * results_->tasks()));
+    batch.add_result(result_.task, next_, bytes);
+    result_.task = next_++;
+    results_->put(result_);
+  }
+
+  ApiResult result_;  // whose memory is used again and again
+  std::unique_ptr<StoredResults> results_ = std::make_unique<StoredResults>();
+  std::uint32_t next_ = 0;
+  std::uint64_t unreadable_ = 0;
+};
+
 }  // namespace
 
-void RecordBatch::add(Record&& record, std::string_view bytes) {
-  records_.push_back(std::move(record));
+void RecordBatch::add_result(std::uint32_t task, std::uint32_t place, std::string_view bytes) {
   bytes_ += bytes;
-  ends_.push_back(bytes_.size());
+  entries_.push_back({bytes_.size(), task, place, true});
 }
 
-void RecordBatch::take(const Visit& visit) {
+void RecordBatch::add_other(Record&& record, std::string_view bytes) {
+  bytes_ += bytes;
+  entries_.push_back({bytes_.size(), 0, 0, false});
+  others_.push_back(std::move(record));
+}
+
+void RecordBatch::take(const OnResult& on_result, const OnOther& on_other) {
   std::size_t begin = 0;
-  for (std::size_t i = 0; i < records_.size(); ++i) {
-    visit(std::move(records_[i]), std::string_view(bytes_).substr(begin, ends_[i] - begin));
-    begin = ends_[i];
+  for (const Entry& entry : entries_) {
+    const std::string_view bytes = std::string_view(bytes_).substr(begin, entry.end - begin);
+    begin = entry.end;
+    if (entry.is_result) {
+      on_result(entry.task, entry.place, bytes);
+    } else {
+      on_other(std::move(others_.front()), bytes);
+      others_.pop_front();
+    }
   }
-  records_.clear();
+  entries_.clear();
 }
 
-RecordBatches::RecordBatches(std::vector<std::string> paths)
-    : paths_(std::move(paths)), reader_([this] { read_all(); }) {}
+RecordBatches::RecordBatches(std::vector<std::string> paths) : paths_(std::move(paths)), waiting_(paths_.size()) {
+  const std::size_t processors = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  for (std::size_t i = 0; i < std::min(processors, paths_.size()); ++i) {
+    try {
+      threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      if (threads_.empty()) throw;
+      break;
+    }
+  }
+}
 
 RecordBatches::~RecordBatches() {
   {
@@ -39,57 +103,67 @@ RecordBatches::~RecordBatches() {
     ends_ = true;
   }
   changed_.notify_all();
-  reader_.join();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 RecordBatch RecordBatches::next() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !waiting_.empty(); });
-  RecordBatch batch = std::move(waiting_.front());
-  waiting_.pop_front();
+  std::deque<RecordBatch>& waiting = waiting_[to_take_];
+  changed_.wait(lock, [&] { return !waiting.empty(); });
+  RecordBatch batch = std::move(waiting.front());
+  waiting.pop_front();
+  bytes_ -= batch.bytes();
+  if (batch.is_last) ++to_take_;
   lock.unlock();
   changed_.notify_all();
   if (batch.failure) std::rethrow_exception(batch.failure);
   return batch;
 }
 
-void RecordBatches::read_all() {
-  try {
-    for (const std::string& path : paths_) read(path);
-  } catch (const Ended&) {
-    // As it was asked to.
-  } catch (...) {
-    RecordBatch batch;
-    batch.failure = std::current_exception();
-    const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(batch));
-    changed_.notify_all();
+void RecordBatches::work() {
+  while (true) {
+    std::size_t journal = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (ends_ || to_read_ == paths_.size()) return;
+      journal = to_read_++;
+    }
+    try {
+      read(journal);
+    } catch (const Ended&) {
+      return;
+    } catch (...) {
+      RecordBatch batch;
+      batch.failure = std::current_exception();
+      const std::lock_guard lock(mutex_);
+      waiting_[journal].push_back(std::move(batch));
+      changed_.notify_all();
+    }
   }
 }
 
-void RecordBatches::read(const std::string& path) {
+void RecordBatches::read(std::size_t journal) {
   RecordBatch batch;
-  std::uint64_t unreadable = 0;
-  journal::Recovery recovery = journal::read(path, [&](std::string_view bytes) {
-    try {
-      batch.add(decode_record(bytes), bytes);
-    } catch (const RecordError&) {
-      ++unreadable;
-      return;
-    }
-    if (batch.size() == records_of_a_batch) push(std::exchange(batch, {}));
+  JournalRecords records;
+  journal::Recovery recovery = journal::read(paths_[journal], [&](std::string_view bytes) {
+    records.take(bytes, batch);
+    if (batch.bytes() >= bytes_of_a_batch) push(journal, std::exchange(batch, {}));
   });
   batch.is_last = true;
   batch.recovery = std::move(recovery);
-  batch.unreadable = unreadable;
-  push(std::move(batch));
+  batch.unreadable = records.unreadable();
+  batch.results = records.results();
+  push(journal, std::move(batch));
 }
 
-void RecordBatches::push(RecordBatch&& batch) {
+// The journal that is taken from may go on, however much of later ones waits.
+void RecordBatches::push(std::size_t journal, RecordBatch&& batch) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return ends_ || waiting_.size() < most_waiting; });
+  changed_.wait(lock,
+                [&] { return ends_ || bytes_ < most_waiting || (journal == to_take_ && waiting_[journal].empty()); });
   if (ends_) throw Ended();
-  waiting_.push_back(std::move(batch));
+  bytes_ += batch.bytes();
+  waiting_[journal].push_back(std::move(batch));
   lock.unlock();
   changed_.notify_all();
 }

@@ -6,6 +6,7 @@
 
 #include "kernels/io/files/folder_below.h"
 #include "orchestrator/output/csv_titles.h"
+#include "orchestrator/output/ordered_blocks.h"
 #include "orchestrator/output/set_aside.h"
 
 namespace msrun {
@@ -13,6 +14,8 @@ namespace {
 
 // Ranks whose files are open at the same time, two each.
 constexpr std::size_t most_open = 32;
+// As a rule two megabytes of rows, which are written without being gathered first.
+constexpr std::size_t calls_of_a_block = 2048;
 
 // Ranks of the same calls have the same files.
 std::vector<RankList> of_same_calls(const RankList& ranks) {
@@ -26,6 +29,31 @@ std::vector<RankList> of_same_calls(const RankList& ranks) {
     }
   }
   return groups;
+}
+
+// A result, and the name that the rank has for its call if that is another one.
+struct CallOfRank {
+  std::uint32_t task = 0;
+  const std::string* name = nullptr;
+};
+
+std::vector<CallOfRank> calls_of(const RankCalls& rank, const TaskResults& results) {
+  std::vector<CallOfRank> calls;
+  rank.for_each([&](std::uint32_t task, const std::string* name) {
+    if (results.has(task)) calls.push_back({task, name});
+  });
+  return calls;
+}
+
+void append_calls(const std::vector<CallOfRank>& calls, std::size_t block_number, const TaskResults& results,
+                  const CsvStyle& style, RowBlock& block) {
+  const std::size_t first = block_number * calls_of_a_block;
+  ApiResult result;
+  for (std::size_t i = first; i < std::min(calls.size(), first + calls_of_a_block); ++i) {
+    results.get(calls[i].task, result);
+    result.name = calls[i].name != nullptr ? *calls[i].name : std::string(without_rank(result.name));
+    append_rows(result, style, block.details, block.result);
+  }
 }
 
 // The two files of one rank, which get their names when they are complete.
@@ -75,25 +103,21 @@ void make_rank_folders(const Folder& folder, const RankList& ranks) {
 }
 
 std::vector<std::string> write_rank_csvs(const Folder& folder, const std::string& stamp, const RankList& ranks,
-                                         const CsvStyle& style, const StoredResults& results) {
+                                         const CsvStyle& style, const TaskResults& results, unsigned threads) {
   std::vector<std::string> kept;
   for (const RankList& group : of_same_calls(ranks)) {
+    const std::vector<CallOfRank> calls = calls_of(*group.front(), results);
     for (std::size_t begin = 0; begin < group.size(); begin += most_open) {
       const auto some = std::span(group).subspan(begin, std::min(most_open, group.size() - begin));
       std::vector<std::unique_ptr<Pair>> pairs;
       for (const RankCalls* rank : some) {
         pairs.push_back(std::make_unique<Pair>(folder_below(folder, rank->rank), stamp, style));
       }
-      std::string details;
-      std::string row;
-      some.front()->for_each([&](std::uint32_t task, const std::string* name) {
-        if (!results.has(task)) return;
-        ApiResult result = results.get(task);
-        result.name = name != nullptr ? *name : std::string(without_rank(result.name));
-        details.clear();
-        row.clear();
-        append_rows(result, style, details, row);
-        for (const std::unique_ptr<Pair>& pair : pairs) pair->add(details, row);
+      OrderedBlocks rows(
+          (calls.size() + calls_of_a_block - 1) / calls_of_a_block, threads,
+          [&](std::size_t number, RowBlock& block) { append_calls(calls, number, results, style, block); });
+      rows.take_all([&](const RowBlock& block) {
+        for (const std::unique_ptr<Pair>& pair : pairs) pair->add(block.details, block.result);
       });
       for (const std::unique_ptr<Pair>& pair : pairs) pair->publish(kept);
     }
@@ -101,7 +125,7 @@ std::vector<std::string> write_rank_csvs(const Folder& folder, const std::string
   return kept;
 }
 
-std::vector<RankCounts> count_by_rank(const RankList& ranks, const StoredResults& results) {
+std::vector<RankCounts> count_by_rank(const RankList& ranks, const TaskResults& results) {
   std::vector<RankCounts> counted(ranks.size());
   for (const RankList& group : of_same_calls(ranks)) {
     VerdictCounts counts;

@@ -1,7 +1,11 @@
 #include "orchestrator/output/run_paths.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+
+#include "kernels/base/text.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun {
 
@@ -23,15 +27,33 @@ void check_csv(const std::string& path) {
   check_input_file(path, {".csv"}, max_csv_bytes, Access::read_write);
 }
 
+// The folder in place of a file of the run: names the file of the newest run in it, by the stamps.
+void refuse_folder(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return;
+  std::optional<RunFiles> newest;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string file = entry->path().string();
+    std::optional<RunFiles> files = files_with_journal(file);
+    if (!files || !(is_there(files->journal) || is_there(files->result))) continue;
+    if (!newest || files->stamp > newest->stamp) newest = std::move(files);
+  }
+  if (!newest) return;
+  throw UserError("-csv_path: " + sanitised(path) + " is a folder; its newest run is continued with -csv_path " +
+                  shell_quoted(sanitised(is_there(newest->journal) ? newest->journal : newest->result)));
+}
+
 }  // namespace
 
 RunFiles resumed_run_files(const std::string& csv_path) {
-  std::optional<RunFiles> files = files_of_run_file(csv_path);
+  refuse_folder(csv_path);
+  std::optional<RunFiles> files = files_with_journal(csv_path);
   if (!files) {
     check_input_file(csv_path, {".csv"}, max_csv_bytes, Access::read_write);
     throw UserError(csv_path + ": When continue acc_check, please do not modify the result csv name.");
   }
-  if (fs::path(csv_path).filename() == fs::path(files->result).filename()) files->result = csv_path;
+  const bool is_of_rank = files->result != files_of_run_file(csv_path)->result;
+  if (!is_of_rank && fs::path(csv_path).filename() == fs::path(files->result).filename()) files->result = csv_path;
   std::error_code error;
   if (!is_there(files->journal)) {
     check_csv(files->result);

@@ -9,8 +9,9 @@
 namespace msrun {
 
 // The files that -csv_path continues, which names the result file or, as is easily done, the details file or the
-// journal beside it: they must have their original names and, if they are there, be readable and writable. Without a
-// journal to render them from, both CSVs must be there, and neither may be a symbolic link.
+// journal beside it, or a CSV of one rank of a run over several, which is continued as a whole: they must have their
+// original names and, if they are there, be readable and writable. Without a journal to render them from, both CSVs
+// must be there, and neither may be a symbolic link.
 RunFiles resumed_run_files(const std::string& csv_path);
 
 }  // namespace msrun

@@ -57,18 +57,6 @@ std::optional<int> distance(const std::string& core, std::string_view api) {
 
 std::string quoted(const std::string& pattern) { return shell_quoted(sanitised(pattern)); }
 
-std::vector<std::string> folders_of(const std::string& path) {
-  std::vector<std::string> folders(1);
-  for (const char c : path) {
-    if (c == '/') {
-      folders.emplace_back();
-    } else {
-      folders.back() += c;
-    }
-  }
-  return folders;
-}
-
 // "step0/rank0, step0/rank1 and 6 more".
 std::string listed(const std::vector<std::string>& ranks) {
   std::string text;
@@ -82,28 +70,6 @@ bool matches_call(const std::string& pattern, const std::string& name) {
   if (is_glob_match(pattern, name)) return true;
   const std::string_view whole = without_direction(pattern);
   return whole.size() < pattern.size() && is_glob_match(std::string(whole), name);
-}
-
-RankedPattern ranked_pattern(const std::string& pattern) {
-  std::size_t bracket_end = 0;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (i < bracket_end) continue;
-    if (pattern[i] == ':') return {pattern.substr(0, i), pattern.substr(i + 1)};
-    const std::size_t end = pattern[i] == '[' ? pattern.find(']', i + 2) : std::string::npos;
-    if (end != std::string::npos) bracket_end = end;
-  }
-  return {{}, pattern};
-}
-
-bool matches_rank(const std::string& pattern, const std::string& rank) {
-  const std::vector<std::string> wanted = folders_of(pattern);
-  const std::vector<std::string> folders = folders_of(rank);
-  for (std::size_t first = 0; first + wanted.size() <= folders.size(); ++first) {
-    std::size_t same = 0;
-    while (same < wanted.size() && is_glob_match(wanted[same], folders[first + same])) ++same;
-    if (same == wanted.size()) return true;
-  }
-  return false;
 }
 
 void CallNames::see(const CallNames& other) {

@@ -8,22 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/api/rank_pattern.h"
+
 namespace msrun {
 
 // Whether a glob pattern (fnmatch(3)) means the call of that name, "Torch.matmul.0". A pattern may end in ".forward" or
 // ".backward", as the entries of dump.json do; both mean the call, which is always checked as a whole.
 bool matches_call(const std::string& pattern, const std::string& name);
-
-// "step*/rank3:Torch.matmul.*", taken apart at the first colon outside of brackets; without one it is for every rank.
-struct RankedPattern {
-  std::string rank;  // "step*/rank3"; empty: every one
-  std::string calls;
-};
-RankedPattern ranked_pattern(const std::string& pattern);
-
-// Whether a glob pattern means the rank "step0/rank3": "step0/rank3", "rank3", "step0" and "step*/rank[0-3]" do, as
-// many folders of its name, one below the other, as the pattern has.
-bool matches_rank(const std::string& pattern, const std::string& rank);
 
 // The APIs of a recording, "Torch.matmul", with what is needed to say which of them a mistyped pattern is near to.
 class CallNames {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/rank_pattern.h"
 #include "orchestrator/plan/rank_files.h"
 #include "runner/dialects/dialect.h"
 #include "runner/results/rank_calls.h"
@@ -36,6 +37,8 @@ struct PlanOptions {
   bool forward_only = false;  // leave out the backward entries
   bool keep_results = false;  // the recorded outputs and gradients as well, for the recorded backend
   AcrossRanks across_ranks = AcrossRanks::calls;
+  // Calls that the device treats otherwise on some ranks: the same call is another one there.
+  std::vector<RankedPattern> apart;
 };
 
 // What a recording holds, whatever is planned of it.

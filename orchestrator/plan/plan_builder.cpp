@@ -52,6 +52,7 @@ void PlanBuilder::pair(bool real_data) {
   pair_backward();
   if (options_.filter_duplicates) drop_duplicates();
   if (options_.stream_words) place_in_stream(real_data);
+  if (identifies_) tell_apart();
 }
 
 void PlanBuilder::finish(bool real_data) {
@@ -231,6 +232,17 @@ void PlanBuilder::drop_duplicates() {
   }
   records_.resize(kept);
   if (identifies_) identities_.resize(kept);
+}
+
+void PlanBuilder::tell_apart() {
+  for (const RankedPattern& pattern : options_.apart) {
+    if (!matches_rank(pattern.rank, rank_)) continue;
+    for (std::size_t i = 0; i < records_.size(); ++i) {
+      const std::string name(text(records_[i].name_offset, records_[i].name_size));
+      if (!matches_call_of_rank(pattern, rank_, name)) continue;
+      identities_[i] = with_name(identities_[i], pattern.rank + ':' + pattern.calls);
+    }
+  }
 }
 
 void PlanBuilder::place_in_stream(bool real_data) {

@@ -32,6 +32,7 @@ class PlanBuilder {
       : path_(path),
         options_(options),
         dialect_(&dialect),
+        rank_(rank),
         filter_(options.only, options.except, rank),
         identifies_(options.across_ranks != AcrossRanks::off),
         statistics_(options.across_ranks == AcrossRanks::values ? Statistics::compared : Statistics::ignored) {}
@@ -92,6 +93,7 @@ class PlanBuilder {
   ApiCall call_of(const PlanRecord& record) const { return planned_call(record, bytes_); }
   void drop_duplicates();
   void place_in_stream(bool real_data);
+  void tell_apart();
 
   const std::string& path_;
   const PlanOptions& options_;
@@ -100,6 +102,7 @@ class PlanBuilder {
   std::string bytes_;
   std::unordered_map<std::string, std::uint32_t> index_;
   std::unordered_map<std::string, Backward> backward_;
+  std::string rank_;
   CallFilter filter_;
   bool identifies_ = false;
   Statistics statistics_ = Statistics::ignored;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -53,8 +55,17 @@ bool in_natural_order(std::string_view a, std::string_view b) {
 
 std::string rank_name(const fs::path& folder, const fs::path& top) {
   std::string name = sanitised(folder.lexically_relative(top).generic_string());
-  std::ranges::replace(name, ':', '_');
+  // What has a meaning in patterns of --only would not stand for itself there.
+  std::ranges::replace_if(
+      name, [](char c) { return std::string_view(":,*?[]\\").find(c) != std::string_view::npos; }, '_');
   return name;
+}
+
+// The number of a folder that is called "rank3".
+std::optional<std::uint32_t> rank_number(std::string_view folder) {
+  constexpr std::string_view prefix = "rank";
+  if (!folder.starts_with(prefix)) return std::nullopt;
+  return parse_number<std::uint32_t>(folder.substr(prefix.size()));
 }
 
 class Search {
@@ -66,6 +77,7 @@ class Search {
     warn_of(deep_, "that lie more than " + std::to_string(most_levels) + " levels down");
     warn_of(again_, "that links lead to once more");
     warn_of(unreadable_, "that cannot be read");
+    warn_of_missing();
     require_different_names();
     return std::move(found_);
   }
@@ -83,6 +95,30 @@ class Search {
     if (folders.count == 0) return;
     found_.warnings.push_back("-api_info " + sanitised(top_.string()) + ": folders " + which + " are not searched: " +
                               std::to_string(folders.count) + ", the first is " + folders.first + ".");
+  }
+
+  // Ranks whose folder is empty, or that other steps have: a recorder that died, or a copy that is not complete. That
+  // numbers are left out says nothing, as recorders can be told which ranks to record.
+  void warn_of_missing() {
+    std::map<std::string, std::set<std::uint32_t>> numbers;  // of ranks, by the folder they are in
+    std::set<std::uint32_t> all;
+    for (const RankFile& file : found_.files) {
+      const std::size_t begin = file.rank.rfind('/') + 1;
+      const std::optional<std::uint32_t> number = rank_number(std::string_view(file.rank).substr(begin));
+      if (!number) continue;
+      numbers[file.rank.substr(0, begin)].insert(*number);
+      all.insert(*number);
+    }
+    for (const auto& [parent, there] : numbers) {
+      for (const std::uint32_t number : all) {
+        if (!there.contains(number)) lacking_.insert(parent + "rank" + std::to_string(number));
+      }
+    }
+    if (lacking_.empty()) return;
+    const auto first = std::ranges::min_element(lacking_, in_natural_order);
+    found_.warnings.push_back("-api_info " + sanitised(top_.string()) + ": there is no dump.json of " +
+                              std::to_string(lacking_.size()) +
+                              (lacking_.size() == 1 ? " rank, " : " ranks, the first is ") + *first + ".");
   }
 
   void visit(const fs::path& folder, int level) {
@@ -117,7 +153,10 @@ class Search {
       return;
     }
     std::ranges::sort(folders, in_natural_order);
+    const std::size_t before = found_.files.size();
     for (const std::string& name : folders) visit(folder / name, level + 1);
+    const bool is_rank = level > 0 && rank_number(folder.filename().string()).has_value();
+    if (is_rank && found_.files.size() == before) lacking_.insert(rank_name(folder, top_));
   }
 
   void add(const fs::path& folder) {
@@ -144,6 +183,7 @@ class Search {
   Some deep_;
   Some again_;
   Some unreadable_;
+  std::set<std::string> lacking_;  // names of ranks
 };
 
 }  // namespace

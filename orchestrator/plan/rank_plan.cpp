@@ -115,8 +115,9 @@ ReadRecording take_rank(RankReader& reader, const RankFile& file) {
   try {
     return reader.take();
   } catch (const UserError& error) {
-    throw UserError(std::string(error.what()) + " To check the other ranks without it: --except " +
-                    shell_quoted(file.rank + ":*"));
+    std::string text = error.what();
+    if (!text.ends_with('.') && !text.ends_with('!')) text += '.';
+    throw UserError(text + " To check the other ranks without it: --except " + shell_quoted(file.rank + ":*"));
   }
 }
 

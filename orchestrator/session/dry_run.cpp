@@ -71,6 +71,8 @@ WouldRun what_would_run(const SessionState& session) {
   const Forecast forecast(measured_slowness());
   std::vector<std::uint64_t> memory;
   for (std::uint32_t task = 0; task < session.plan.size(); ++task) {
+    // Of the parts of --shard this one alone; what --steal will get nobody knows.
+    if (!session.share.empty() && !session.share[task]) continue;
     const PlanRecord& record = plan.tasks[task];
     const std::string name(plan.name(task));
     if (record.skip_size > 0) {

@@ -66,6 +66,10 @@ LeaseFolder::LeaseFolder(Settings settings) : settings_(std::move(settings)) {
     throw UserError("--steal: " + settings_.folder.string() + " is there, but holds no leases of msrun.");
   }
   leases_ = *count;
+  if (access(settings_.folder.c_str(), W_OK | X_OK) != 0) {
+    const std::string why = std::generic_category().message(errno);
+    throw UserError("--steal: no lease can be taken in " + settings_.folder.string() + ": " + why + ".");
+  }
 }
 
 // Complete or not at all, and by one process: under another name first. True if it was this one.
@@ -171,8 +175,28 @@ LeaseFolder::Look LeaseFolder::take(double now) {
     }
     watched.emplace(path.filename().string(), std::move(now_seen));
   }
+  make_lost_again(all, passed, watched);
   watched_ = std::move(watched);
   return look;
+}
+
+// A listing may miss a file that is being renamed, but not for long.
+void LeaseFolder::make_lost_again(const std::vector<Entry>& all, double passed,
+                                  std::map<std::string, Watched>& watched) const {
+  std::vector<bool> there(leases_);
+  for (const Entry& entry : all) there[entry.lease] = true;
+  for (std::uint32_t lease = 0; lease < leases_; ++lease) {
+    if (there[lease]) continue;
+    const auto before = watched_.find(number_of(lease));
+    const double silent = before == watched_.end() ? 0 : before->second.silent + passed;
+    watched.emplace(number_of(lease), Watched{{}, silent});
+    if (silent < settings_.timeout) continue;
+    try {
+      make_file(path_of(lease, State::free, {}));
+    } catch (const std::system_error&) {
+      // Another has made it, or the next look will.
+    }
+  }
 }
 
 bool LeaseFolder::renew() {

@@ -46,8 +46,9 @@ class LeaseFolder {
     bool all_done = false;
   };
   // Takes a lease if there is one to be had: a free one or, of those that are held, one whose file has not changed for
-  // the timeout between looks. now is in steady seconds; time between looks counts at most longest_step, as this
-  // process may have been stopped together with the holder. Asked while no lease is held here.
+  // the timeout between looks. One whose file is gone, whoever has removed it, is free again after the timeout. now is
+  // in steady seconds; time between looks counts at most longest_step, as this process may have been stopped together
+  // with the holder. Asked while no lease is held here.
   Look take(double now);
   // A sign of life for the lease that is held. False if others have it: it is no longer held here then. When the folder
   // cannot be reached for the moment, that says nothing.
@@ -77,6 +78,7 @@ class LeaseFolder {
   bool make();
   std::optional<std::uint32_t> count_in_folder() const;
   std::vector<Entry> entries() const;
+  void make_lost_again(const std::vector<Entry>& all, double passed, std::map<std::string, Watched>& watched) const;
   std::filesystem::path path_of(std::uint32_t lease, State state, const std::string& node) const;
   bool claim(const Entry& entry);
   // True if the file of the lease that is held was there under its name.
@@ -86,7 +88,7 @@ class LeaseFolder {
   std::uint32_t leases_ = 0;
   std::optional<std::uint32_t> held_;
   std::uint64_t beats_ = 0;
-  std::map<std::string, Watched> watched_;  // by file name
+  std::map<std::string, Watched> watched_;  // by file name; of leases that have no file, by number
   double last_look_ = -1;                   // steady seconds
 };
 

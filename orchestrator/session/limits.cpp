@@ -51,7 +51,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   }
   for (const PlannedRank& rank : session.plan.ranks()) {
     RankPlace& place = supervision.ranks.emplace_back();
-    place.error_data = rank.calls.rank;
+    place.rank = rank.calls.rank;
     if (!rank.real_data) continue;
     place.data_root = data_root(options, rank.tensor_folder);
     place.data_folders = data_folders(options, rank.tensor_folder);

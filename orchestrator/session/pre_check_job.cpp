@@ -1,6 +1,5 @@
 #include "orchestrator/session/pre_check_job.h"
 
-#include <fnmatch.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -27,13 +26,15 @@ constexpr std::chrono::milliseconds power_sync_delay{250};
 
 // A pattern with a slip in it would go unnoticed.
 void warn_of_fault_without_call(const Plan& plan, const std::string& pattern) {
+  const std::vector<PlannedRank>& ranks = plan.ranks();
+  const RankedPattern ranked = ranks.empty() ? RankedPattern{{}, pattern} : ranked_pattern(pattern);
   CallNames names;
   for (std::uint32_t task = 0; task < plan.size(); ++task) {
     const std::string name(plan.view().name(task));
-    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return;
+    if (matches_call_of_rank(ranked, ranks.empty() ? "" : ranks[plan.view().tasks[task].rank].calls.rank, name)) return;
     names.see(name);
   }
-  spdlog::warn("--sim-fault: no call matches {}{}.", shell_quoted(sanitised(pattern)), names.hint(pattern));
+  spdlog::warn("--sim-fault: no call matches {}{}.", shell_quoted(sanitised(pattern)), names.hint(ranked.calls));
 }
 
 bool exists(const std::string& path) {

@@ -26,7 +26,6 @@
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/overflow_job.h"
 #include "orchestrator/session/pre_check_job.h"
-#include "orchestrator/session/stealing.h"
 #include "orchestrator/supervise/signals.h"
 #include "orchestrator/view/github_view.h"
 #include "runner/device/python/probe.h"
@@ -158,6 +157,8 @@ int Session::run() {
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
   if (options.dry_run) return finish_output(say_what_would_run(state_, out_));
   job_.choose_files(state_);
+  // Before the files: where no lease can be had, none is left behind.
+  if (options.steal) stealing_.emplace(state_);
   const HeldSignals held;
   ResultStore& results = job_.open(state_);
   const SessionEnd end = supervise(results);
@@ -181,6 +182,11 @@ void Session::make_plan() {
   plan_options.keep_results = state_.backend.row->needs_results;
   plan_options.stream_words = options.seed_mode == SeedMode::stream;
   plan_options.across_ranks = options.across_ranks;
+  for (const std::string& pattern : options.apart) {
+    if (RankedPattern ranked = ranked_pattern(pattern); !ranked.rank.empty()) {
+      plan_options.apart.push_back(std::move(ranked));
+    }
+  }
   job_.select(options, plan_options);
   const double start = steady_seconds();
   if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");
@@ -326,7 +332,8 @@ RunEnd Session::supervise_share(ResultStore& results, const SupervisorOptions& s
 }
 
 RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
-  Stealing stealing(state_, supervision.on_tick);
+  Stealing& stealing = *stealing_;
+  stealing.while_idle(supervision.on_tick);
   supervision.may_go_on = [&] { return stealing.may_go_on(); };
   const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
   while (std::optional<std::vector<bool>> share = stealing.next()) {

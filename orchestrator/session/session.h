@@ -3,9 +3,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "orchestrator/command/command_line.h"
 #include "orchestrator/session/job.h"
+#include "orchestrator/session/stealing.h"
 #include "orchestrator/view/output_stream.h"
 
 namespace msrun {
@@ -46,7 +48,8 @@ class Session {
   Console console_;
   std::unique_ptr<ProgressView> stdout_view_;
   SessionState state_;
-  std::uint64_t runners_peak_ = 0;  // bytes
+  std::optional<Stealing> stealing_;  // with --steal
+  std::uint64_t runners_peak_ = 0;    // bytes
 };
 
 // The session of the job that the command of the options names.

@@ -45,9 +45,8 @@ std::uint32_t usual_leases(const SessionState& session) {
 
 }  // namespace
 
-Stealing::Stealing(const SessionState& session, std::function<void()> idle)
+Stealing::Stealing(const SessionState& session)
     : session_(session),
-      idle_(std::move(idle)),
       folder_(
           {folder_of(session), node_label(session.options.node), usual_leases(session), session.options.lease_timeout}),
       path_(folder_of(session).string()),

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "orchestrator/session/job.h"
@@ -13,9 +14,10 @@ namespace msrun {
 
 class Stealing {
  public:
-  // Makes or joins the leases in the folder of the results. idle is called while nothing is to be had, ten times a
-  // second. Throws UserError.
-  Stealing(const SessionState& session, std::function<void()> idle);
+  // Makes or joins the leases in the folder of the results. Throws UserError.
+  explicit Stealing(const SessionState& session);
+  // To be called while nothing is to be had, ten times a second.
+  void while_idle(std::function<void()> idle) { idle_ = std::move(idle); }
 
   // The calls of the next lease, which is held from now on: waits until one can be had. Nothing once all are finished,
   // or after a signal.

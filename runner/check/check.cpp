@@ -238,8 +238,8 @@ class Check {
 
   DeviceResult run_device(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) {
     const Stopwatch watch(result_.times.device);
-    RepeatedRun run =
-        run_repeatedly(device_, {call, op.name, *traits_, only_output, options_.first_run}, options_.repeat);
+    RepeatedRun run = run_repeatedly(device_, {call, op.name, *traits_, only_output, options_.first_run, options_.rank},
+                                     options_.repeat);
     result_.checksums = std::move(run.checksums);
     result_.repeats = std::move(run.repeats);
     return std::move(run.first);
@@ -251,7 +251,7 @@ class Check {
     DeviceResult second;
     try {
       const Stopwatch watch(result_.times.device);
-      second = device_.run({call, op.name, *traits_, only_output, run_of_second_look});
+      second = device_.run({call, op.name, *traits_, only_output, run_of_second_look, options_.rank});
     } catch (const SkipError&) {
       // Beside the first result there is no memory for a second.
       return;
@@ -316,7 +316,7 @@ class Check {
   // The verdict stands whether or not the tensors can be kept.
   void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
     try {
-      const Folder folder = folder_below(*options_.error_data, options_.error_data_below);
+      const Folder folder = folder_below(*options_.error_data, options_.rank);
       options_.dialect->save_error_data(folder, call, bench, device, result_);
       const std::string notice = options_.dialect->error_data_notice(folder, call);
       if (!notice.empty()) result_.message = notice;

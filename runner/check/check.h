@@ -25,8 +25,9 @@ struct CheckOptions {
   bool only_device = false;
   // Where the tensors of calls that do not pass are written; none: nowhere.
   std::optional<Folder> error_data;
-  // In a folder below it, "step0/rank3", which is made when it is needed; empty: in it.
-  std::string error_data_below;
+  // Of several, the rank whose call it is, "step0/rank3": tensors are written to the folder of that name below
+  // error_data, which is made when it is needed. Empty: there is one.
+  std::string rank;
   // Products of at least so many multiply-adds are checked by a part of their benchmark (runner/check/sampled.h);
   // nothing: the whole benchmark is computed.
   std::optional<double> sampled_work;

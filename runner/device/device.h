@@ -24,6 +24,8 @@ struct DeviceCall {
   std::optional<std::size_t> only_output;
   // Which of the runs of this call it is, from 0; a call may be run several times, with the same inputs.
   std::uint32_t run = 0;
+  // Of several, the rank that has recorded it: "step0/rank3". It says nothing about inputs.
+  std::string_view rank = {};
 };
 
 struct DeviceResult {

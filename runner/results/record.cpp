@@ -36,6 +36,27 @@ class RecordReader : public ByteReader {
   }
 };
 
+// Into a result that was used before: its texts, lists and rows keep their memory. For the latest version alone, which
+// has every field.
+class ReusingReader : public ByteReader {
+ public:
+  using ByteReader::ByteReader;
+  void task(std::uint32_t& value) { number(value); }
+  void rows(std::vector<DetailsRow>& values) {
+    list(values, [this](DetailsRow& row) { fields(*this, row); });
+  }
+  template <class T, class F>
+  void list(std::vector<T>& values, const F& fields_of) {
+    std::uint64_t count = 0;
+    number(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (i == values.size()) values.emplace_back();
+      fields_of(values[i]);
+    }
+    values.resize(count);
+  }
+};
+
 template <class T>
 std::string encode_fields(const T& value) {
   std::string bytes;
@@ -74,6 +95,11 @@ Record decode_version(std::string_view bytes, std::uint8_t version, const char* 
 }
 
 }  // namespace
+
+bool is_latest_result(std::string_view bytes) {
+  return bytes.size() >= prefix_size && bytes[0] == static_cast<char>(RecordType<ApiResult>::kind) &&
+         bytes[1] == static_cast<char>(RecordType<ApiResult>::version) && bytes.substr(2, mark.size()) == mark;
+}
 
 std::string encode(const ApiResult& result) { return encode_fields(result); }
 std::string encode(const ResultPart& part) { return encode_fields(part); }
@@ -118,6 +144,16 @@ ApiResult decode_result(std::string_view bytes) {
   ApiResult* result = std::get_if<ApiResult>(&record);
   if (result == nullptr) throw RecordError("it is no result");
   return std::move(*result);
+}
+
+void decode_result(std::string_view bytes, ApiResult& result) {
+  if (!is_latest_result(bytes)) {
+    result = decode_result(bytes);
+    return;
+  }
+  ReusingReader reader(bytes.substr(prefix_size), RecordType<ApiResult>::version);
+  fields(reader, result);
+  reader.end();
 }
 
 }  // namespace msrun

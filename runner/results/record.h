@@ -72,5 +72,9 @@ Record decode_record(std::string_view bytes);
 
 // The same where it must be a result.
 ApiResult decode_result(std::string_view bytes);
+// In place of what result held, whose memory is used again. After an error it may hold anything.
+void decode_result(std::string_view bytes, ApiResult& result);
+// Whether the record is a result of the latest version, by its first bytes.
+bool is_latest_result(std::string_view bytes);
 
 }  // namespace msrun

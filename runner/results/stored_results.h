@@ -10,29 +10,30 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runner/results/result.h"
+#include "runner/results/task_results.h"
 
 namespace msrun {
 
 // Results by task. They are kept as bytes, made of the same fields as a record (fields.h) but for what many results
 // have in common, the dtypes, shapes and messages of their rows: that is kept once, so that a million results take some
 // 220 bytes each.
-class StoredResults {
+class StoredResults final : public TaskResults {
  public:
   explicit StoredResults(std::size_t tasks = 0) : places_(tasks) {}
 
-  std::size_t tasks() const { return places_.size(); }
+  std::size_t tasks() const override { return places_.size(); }
   // For more tasks.
   void resize(std::size_t tasks) { places_.resize(tasks); }
   // How many tasks have a result.
   std::size_t count() const { return count_; }
-  bool has(std::uint32_t task) const { return places_[task].size > 0; }
+  bool has(std::uint32_t task) const override { return places_[task].size > 0; }
   // Takes the place of an earlier result of the same task.
   void put(const ApiResult& result);
   void remove(std::uint32_t task);
-  // The result of a task that has one; without its rows, which are most of the work.
+  // The result of a task that has one.
   ApiResult get(std::uint32_t task) const;
-  ApiResult outline(std::uint32_t task) const;
+  void get(std::uint32_t task, ApiResult& result) const override { result = get(task); }
+  ApiResult outline(std::uint32_t task) const override;
 
  private:
   static constexpr std::size_t block_size = std::size_t{1} << 20;

@@ -223,6 +223,18 @@ TEST_F(Ends, MaxFailuresStopsARunThatCanBeContinued) {
   EXPECT_EQ(read_file(result()), whole);
 }
 
+TEST_F(Ends, DryRunOfAPartIsOfThatPart) {
+  std::uint64_t calls = 0;
+  for (const char* part : {"1/3", "2/3", "3/3"}) {
+    const Finished run = check({"--dry-run", "--shard", part, "--message-format", "json"}, dump("llama_bf16"));
+    const Json event = Json::parse(run.out);
+    calls += event["calls"].get<std::uint64_t>();
+    EXPECT_LT(event["calls"], 40) << part;
+  }
+  const Finished whole = check({"--dry-run", "--message-format", "json"}, dump("llama_bf16"));
+  EXPECT_EQ(Json::parse(whole.out)["calls"], calls);
+}
+
 TEST_F(Ends, DryRunSaysWhatWouldRunAndWritesNothing) {
   const std::map<std::string, std::string> before = snapshot(scratch_.path());
   const Finished run = check({"--dry-run"}, dump("llama_bf16"));

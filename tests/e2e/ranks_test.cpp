@@ -231,6 +231,77 @@ TEST_F(Ranks, PartsOfSeveralProcessesAreMergedToTheFilesOfOne) {
   EXPECT_EQ(contents()["ranks"].size(), 3U);
 }
 
+// Whoever has opened the file of one rank goes on from there.
+TEST_F(Ranks, ACsvOfOneRankLeadsToTheRun) {
+  for (const char* rank : {"step0/rank0", "step0/rank1"}) write(rank, entry("Torch.exp.0"));
+  ASSERT_EQ(check({"--sim-fault", "Torch.exp.*=scale=2", "--no-report"}).exit_code, 0);
+  const fs::path result = only_file(out() / "step0/rank1", "accuracy_checking_result_");
+  const fs::path details = only_file(out() / "step0/rank1", "accuracy_checking_details_");
+  const std::string before = read_file(details);
+  for (const fs::path& file : {result, details, fs::relative(result)}) {
+    const Finished resumed = msrun({"-csv_path", file}, scratch_.path());
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.out << resumed.err;
+    EXPECT_THAT(resumed.out, HasSubstr("1 of 1 calls were finished by the earlier run"));
+  }
+  EXPECT_EQ(read_file(details), before);
+  EXPECT_EQ(msrun({"journal", result}, scratch_.path()).out, msrun({"journal", journal()}, scratch_.path()).out);
+  const Finished report = run_tool("run_report", {details}, scratch_.path());
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  // A folder is no file of the run, and leads to it as well.
+  for (const fs::path& folder : {out(), out() / "step0/rank1"}) {
+    expect_refused({"-csv_path", folder}, {"is a folder; its newest run is continued with -csv_path", journal()});
+  }
+  // Copied elsewhere it leads nowhere, nor does one that another journal is above of.
+  fs::create_directories(out() / "step0/rank7");
+  fs::copy(out() / "step0/rank1", out() / "step0/rank7", fs::copy_options::overwrite_existing);
+  expect_refused({"-csv_path", only_file(out() / "step0/rank7", "accuracy_checking_result_")}, {"no journal beside"});
+}
+
+TEST_F(Ranks, AFaultOfTheDeviceMayBeThatOfOneRank) {
+  for (const char* rank : {"step0/rank0", "step0/rank1", "step0/rank3"}) {
+    write(rank, entry("Torch.exp.0") + "," + entry("Torch.cos.0"));
+  }
+  const std::string fault = "rank3:Torch.exp.*=scale=2";
+  const Finished run = check({"--sim-fault", fault, "--summary"});
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("6 calls of 3 ranks, at most 2 of one: 3 are checked"),
+                             HasSubstr("error    step0/rank3:Torch.exp.0"), HasSubstr("--only step0/rank3:Torch.exp.0"),
+                             Not(HasSubstr("no call matches"))));
+  for (const char* rank : {"step0/rank0", "step0/rank1", "step0/rank3"}) {
+    const Rows rows = read_csv(only_file(out() / rank, "accuracy_checking_result_"));
+    EXPECT_EQ(rows.at(1).at(1), std::string(rank).ends_with("3") ? "error" : "pass") << rank;
+    EXPECT_EQ(rows.at(2).at(1), "pass") << rank;
+  }
+  EXPECT_THAT(msrun({"-csv_path", journal()}, scratch_.path()).out, HasSubstr("3 of 3 calls were finished"));
+  const Finished none = check_of(folder(), scratch_ / "none", {"--sim-fault", "rank2:Torch.exp.*=scale=2"});
+  EXPECT_THAT(none.out, AllOf(HasSubstr("2 are checked"), HasSubstr("--sim-fault: no call matches")));
+}
+
+// What ends a process is not taken over by the run that goes on, which plans the same all the same.
+TEST_F(Ranks, ARunThatARanksFaultHasKilledGoesOnWithoutIt) {
+  for (const char* rank : {"rank0", "rank3"}) write(rank, entry("Torch.exp.0") + "," + entry("Torch.cos.0"));
+  {
+    Process run({"-api_info", folder(), "-o", out(), "-n", "2", "--sim-fault", "rank3:Torch.exp.*=hang"},
+                scratch_.path());
+    const auto others_are_done = [&] {
+      if (!fs::exists(out()) || fs::is_empty(out())) return false;
+      const auto found =
+          nlohmann::json::parse(msrun({"journal", out(), "--json"}, scratch_.path()).out, nullptr, false);
+      return found.is_object() && found.value("results", 0) == 2;
+    };
+    ASSERT_TRUE(eventually(60, others_are_done));
+    run.signal(SIGKILL);
+    run.wait();
+  }
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--backend", "sim"}}) {
+    std::vector<std::string> words{"-csv_path", journal()};
+    words.insert(words.end(), more.begin(), more.end());
+    const Finished resumed = msrun(words, scratch_.path());
+    EXPECT_EQ(resumed.exit_code, 0) << resumed.out << resumed.err;
+  }
+  for (const char* rank : {"rank0", "rank3"}) expect_as_alone(rank);
+}
+
 TEST_F(Ranks, OneRecordingInAFolderIsARunOfThatRecording) {
   place(dump("vit_fp32"), {"step0/rank0"});
   const Finished run = check({"--only", "Functional.gelu.*"});

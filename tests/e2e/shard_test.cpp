@@ -198,6 +198,12 @@ TEST_F(Shards, ThatOverlapAgree) {
   EXPECT_EQ(report["parts"].size(), 5U);
   EXPECT_GT(report["overlapping"], 84);
   EXPECT_EQ(report["disagreements"].size(), 0U);
+  // One journal is one part, by whichever ways it is named.
+  const fs::path link = scratch_ / "link.journal";
+  fs::create_symlink(journal_of(1, 2), link);
+  const Finished once =
+      run({"merge", parts(), link, parts() / "../parts" / journal_of(2, 2).filename(), "-o", merged(), "--json"});
+  EXPECT_EQ(nlohmann::json::parse(once.out)["parts"].size(), 4U);
 }
 
 TEST_F(Shards, ThatDisagreeAreNamed) {

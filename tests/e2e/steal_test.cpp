@@ -155,6 +155,47 @@ TEST_F(Steal, TakesOverFromWhoIsStoppedAndTellsIt) {
   expect_merged_as_whole();
 }
 
+TEST_F(Steal, MakesALeaseAnewWhoseFileIsLost) {
+  check_whole();
+  auto first = start();
+  ASSERT_TRUE(eventually(deadline, [&] { return !first->running(); }));
+  std::vector<fs::path> done;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(out())) {
+    if (entry.path().filename().string().find(".done.") == 4) done.push_back(entry.path());
+  }
+  ASSERT_EQ(done.size(), 24U);
+  // With it all results are lost, and the other leases are free again.
+  fs::remove(done.back());
+  done.pop_back();
+  for (const fs::path& lease : done) {
+    fs::rename(lease, lease.parent_path() / (lease.filename().string().substr(0, 4) + ".free"));
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
+    if (entry.is_regular_file()) fs::remove(entry.path());
+  }
+  auto second = start();
+  ASSERT_TRUE(eventually(deadline, [&] { return !second->running(); })) << second->log();
+  EXPECT_EQ(second->code(), 0) << second->log();
+  EXPECT_EQ(files_of_leases("done"), 24U);
+  expect_merged_as_whole();
+}
+
+TEST_F(Steal, LeavesNothingWhereNoLeaseCanBeHad) {
+  auto first = start();
+  ASSERT_TRUE(eventually(deadline, [&] { return !first->running(); }));
+  fs::path leases;
+  for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
+    if (entry.is_directory()) leases = entry.path();
+  }
+  fs::remove_all(leases);
+  write_file(leases, "in the way");
+  const std::map<std::string, std::string> before = snapshot(out());
+  const Finished refused = msrun(arguments(), scratch_.path());
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("the leases in " + leases.string() + " cannot be made"));
+  EXPECT_EQ(snapshot(out()), before);
+}
+
 TEST_F(Steal, LeavesALeaseAtOnceWhenItIsTerminated) {
   std::vector<std::string> words = arguments();
   words.insert(words.end(), {"--sim-fault", "*=hang", "--task-timeout", "600"});

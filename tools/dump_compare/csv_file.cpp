@@ -21,9 +21,7 @@ class CsvFile : public ResultFile {
   void add(const ResultRow& row) override {
     if (parts_ && in_part_ == rows_of_a_csv) begin();
     ++in_part_;
-    line_.clear();
-    append_csv(line_, row);
-    files_.back().file->write(line_);
+    files_.back().file->write(row.line);
   }
 
   std::vector<NamelessFile> close() override { return std::move(files_); }
@@ -39,7 +37,6 @@ class CsvFile : public ResultFile {
   const ResultPlace place_;
   const bool parts_;
   std::string header_;
-  std::string line_;
   std::size_t in_part_ = 0;
   std::vector<NamelessFile> files_;
 };

@@ -186,6 +186,40 @@ Hit find_hit(const FuzzySide& target, const FuzzySide& golden) {
   return std::nullopt;
 }
 
+// Up to where two recordings have rows of the same keys: so many calls, and so many leaves of the next one.
+struct EqualBeginning {
+  std::uint32_t calls = 0;
+  std::uint32_t leaves = 0;
+  bool holds(const Recording& side, std::uint32_t call, std::uint32_t leaf) const {
+    return call < calls || (call == calls && leaf - side.calls[call].leaves < leaves);
+  }
+};
+
+// Recordings of one model begin alike, as a rule to their ends. Rows of equal keys up to the first that differs belong
+// together, also where keys repeat: of each key as many have come on either side.
+EqualBeginning match_equal_beginning(const Recording& target, const Recording& golden, std::vector<Row>& rows) {
+  std::string mine;
+  std::string theirs;
+  EqualBeginning equal;
+  for (; equal.calls < std::min(target.calls.size(), golden.calls.size()); ++equal.calls) {
+    const Call& here = target.calls[equal.calls];
+    const Call& there = golden.calls[equal.calls];
+    const std::uint32_t mine_in_all = here.leaf_end - here.leaves;
+    const std::uint32_t theirs_in_all = there.leaf_end - there.leaves;
+    for (equal.leaves = 0; equal.leaves < std::min(mine_in_all, theirs_in_all); ++equal.leaves) {
+      const std::uint32_t leaf = here.leaves + equal.leaves;
+      const std::uint32_t other = there.leaves + equal.leaves;
+      target.set_row_key(mine, here, target.leaves[leaf], true);
+      golden.set_row_key(theirs, there, golden.leaves[other], true);
+      if (mine != theirs) return equal;
+      rows.push_back({leaf, equal.calls, other, equal.calls});
+    }
+    if (mine_in_all != theirs_in_all) return equal;
+  }
+  equal.leaves = 0;
+  return equal;
+}
+
 }  // namespace
 
 bool is_compared_by_msprobe(const Call& call) { return call.direction != Direction::none; }
@@ -194,19 +228,23 @@ std::vector<Row> match_rows(const Sides& sides, const NameMap* names) {
   const bool compat = sides.compat;
   const Recording& target = sides.target;
   const Recording& golden = sides.golden;
-  GoldenIndex index(golden.leaves.size());
+  std::vector<Row> rows;
+  rows.reserve(target.leaves.size());
+  const EqualBeginning equal =
+      names == nullptr && !compat ? match_equal_beginning(target, golden, rows) : EqualBeginning();
+  GoldenIndex index(golden.leaves.size() - std::min(golden.leaves.size(), rows.size()));
   std::unordered_map<std::string, std::string> real_names;  // of golden rows, to their keys
   const bool mapped_names = names != nullptr && names->real_names && !compat;
   std::string text;
   each_leaf(golden, compat, [&](std::uint32_t c, std::uint32_t leaf) {
+    if (equal.holds(golden, c, leaf)) return;
     golden.set_row_key(text, golden.calls[c], golden.leaves[leaf], true);
     if (mapped_names) real_names.emplace(golden.row_name(golden.calls[c], golden.leaves[leaf]), text);
     index.add(text, c, leaf);
   });
   const bool check_dtypes = names == nullptr || !names->real_names;
-  std::vector<Row> rows;
-  rows.reserve(target.leaves.size());
   each_leaf(target, compat, [&](std::uint32_t c, std::uint32_t leaf) {
+    if (equal.holds(target, c, leaf)) return;
     const Row alone{leaf, c, no_place, no_place};
     if (names == nullptr && !compat) {
       target.set_row_key(text, target.calls[c], target.leaves[leaf], true);

@@ -24,6 +24,7 @@ struct ResultRow {
   bool golden_only = false;
   bool compared = false;       // both sides have values
   std::string metric_message;  // tensor mode: what the metrics say, one text
+  std::string line;            // append_csv() of the row, where that is asked for (RowOptions::for_csv)
 
   void add(std::string_view cell, CellKind kind = CellKind::text);
   std::size_t size() const { return count_; }

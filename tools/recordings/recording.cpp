@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
 
 #include "kernels/compare/details.h"
 
@@ -11,6 +12,7 @@ namespace msrun::recordings {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
+constexpr std::size_t first_places = 1024;
 
 }  // namespace
 
@@ -29,10 +31,29 @@ std::string_view Texts::keep(std::string_view text) {
 
 TextId Texts::shared(std::string_view text) {
   if (text.empty()) return 0;
-  if (const auto found = known_.find(text); found != known_.end()) return found->second;
-  const TextId id = own(text);
-  known_.emplace(views_[id], id);
-  return id;
+  if (2 * taken_ >= known_.size()) grow();
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>()(text));
+  Known& place = place_of(text, hash);
+  if (place.id == 0) {
+    place = {hash, own(text)};
+    ++taken_;
+  }
+  return place.id;
+}
+
+Texts::Known& Texts::place_of(std::string_view text, std::uint32_t hash) {
+  for (std::size_t at = hash;; ++at) {
+    Known& known = known_[at & (known_.size() - 1)];
+    if (known.id == 0 || (known.hash == hash && views_[known.id] == text)) return known;
+  }
+}
+
+void Texts::grow() {
+  std::vector<Known> before(std::max(first_places, 2 * known_.size()));
+  before.swap(known_);
+  for (const Known& known : before) {
+    if (known.id != 0) place_of(views_[known.id], known.hash) = known;
+  }
 }
 
 TextId Texts::own(std::string_view text) {

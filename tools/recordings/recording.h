@@ -37,13 +37,23 @@ class Texts {
   std::size_t size() const { return views_.size(); }
 
  private:
+  // A table in one piece, as millions of texts are looked up while a recording is read. id 0: the place is free.
+  struct Known {
+    std::uint32_t hash = 0;
+    TextId id = 0;
+  };
+
   std::string_view keep(std::string_view text);
+  // The place of the text in known_, or the free one that it belongs to.
+  Known& place_of(std::string_view text, std::uint32_t hash);
+  void grow();
 
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::size_t room_ = 0;
   char* next_ = nullptr;
   std::vector<std::string_view> views_;
-  std::unordered_map<std::string_view, TextId> known_;
+  std::vector<Known> known_;  // a power of two of places, at most half of them taken
+  std::size_t taken_ = 0;     // of them
 };
 
 enum class Kind : std::uint8_t { none, boolean, integer, real, text };

@@ -167,7 +167,8 @@ class CallReader {
     }
     if (shape) leaf.shape = texts.shared(python_text(*shape));
     if (!leaf.tensor) describe_scalar(leaf, type, type == "torch.ProcessGroup" ? ranks : value);
-    if (leaf.md5 == 0) leaf.md5 = texts.shared(checksum(value ? python_text(*value) : ""));
+    if (leaf.md5 == 0 && !value && no_value_ == 0) no_value_ = texts.shared(checksum(""));
+    if (leaf.md5 == 0) leaf.md5 = value ? texts.shared(checksum(python_text(*value))) : no_value_;
     return leaf;
   }
 
@@ -246,6 +247,7 @@ class CallReader {
   Recording& recording_;
   const std::string& name_;
   std::string suffix_;
+  TextId no_value_ = 0;  // the checksum of leaves without one; 0: not looked up yet
 };
 
 class RecordingReader {

@@ -16,6 +16,7 @@
 #include "kernels/io/dump/dump_json.h"
 #include "runner/results/counts.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun::shrink {
 namespace {
@@ -57,7 +58,7 @@ std::optional<std::string> journal_of(const std::string& path) {
   if (fs::is_directory(path, error)) return journal_in(path);
   if (!fs::exists(path, error)) throw UserError("-i: " + shown(path) + " does not exist");
   if (path.ends_with(".json")) return std::nullopt;
-  const std::optional<RunFiles> files = files_of_run_file(path);
+  const std::optional<RunFiles> files = files_with_journal(path);
   if (!files) {
     throw UserError("-i: " + shown(path) + " is neither a recording (dump.json) nor the journal or a CSV of a run");
   }

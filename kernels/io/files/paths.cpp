@@ -151,8 +151,13 @@ void AtomicFile::open(const Folder& folder, const std::string& name) {
 AtomicFile::~AtomicFile() = default;
 
 void AtomicFile::write(std::string_view bytes) {
-  buffer_ += bytes;
-  if (buffer_.size() >= buffer_bytes) flush();
+  if (bytes.size() < buffer_bytes) {
+    buffer_ += bytes;
+    if (buffer_.size() >= buffer_bytes) flush();
+    return;
+  }
+  flush();
+  if (!write_all(file_->descriptor(), bytes)) fail("cannot be written");
 }
 
 void AtomicFile::flush() {

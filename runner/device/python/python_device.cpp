@@ -12,12 +12,14 @@
 #include <csignal>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "runner/device/device_wait.h"
 #include "runner/device/process_end.h"
 #include "runner/device/python/arena.h"
 #include "runner/device/python/frames.h"
@@ -106,12 +108,15 @@ class PythonDevice final : public Device {
 
   DeviceResult run(const DeviceCall& call) override {
     Lane& lane = lane_of_this_thread();
+    std::optional<DeviceWait> wait;
+    if (!may_be_cpu()) wait.emplace();
     Reply reply = turns_.run([&] { return ask(lane, call); },
                              [&] {
                                for (const auto& worker : workers_) {
                                  send_frame(worker->process.control(), R"({"trim":1})");
                                }
                              });
+    wait.reset();
     if (reply.status == ReplyStatus::lost) {
       end_runner(seat_.device_id, "its " + worker_name() + " lost the device: " + readable(bounded(reply.error)));
     }

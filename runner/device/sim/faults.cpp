@@ -14,6 +14,8 @@ namespace {
 
 // More than any device has.
 constexpr std::int64_t most_blocks = 65536;
+// Of one call.
+constexpr double most_seconds = 3600;
 
 bool read_factor(std::string_view text, SimFault& fault) {
   const std::optional<double> factor = parse_number<double>(text);
@@ -37,6 +39,13 @@ bool read_chance(std::string_view text, SimFault& fault) {
   const std::optional<double> chance = parse_number<double>(text);
   if (!chance || !(*chance > 0) || *chance > 1) return false;
   fault.chance = *chance;
+  return true;
+}
+
+bool read_seconds(std::string_view text, SimFault& fault) {
+  const std::optional<double> seconds = parse_number<double>(text);
+  if (!seconds || !(*seconds > 0) || *seconds > most_seconds) return false;
+  fault.seconds = *seconds;
   return true;
 }
 
@@ -148,6 +157,11 @@ constexpr std::array kinds{
                      "the first gradient that is a sum over the batch lacks its last index; without one, the part "
                      "of that index is zero",
                  .reach = FaultReach::first_float_gradient},
+    SimFaultKind{.kind = Kind::slow,
+                 .name = "slow",
+                 .parameter = "SECONDS",
+                 .effect = "the device is busy with the call for so long, with one call at a time; at most 3600",
+                 .read = read_seconds},
     SimFaultKind{.kind = Kind::hang, .name = "hang", .effect = "the call never returns"},
     SimFaultKind{.kind = Kind::crash, .name = "crash", .effect = "the process dies of SIGSEGV"},
     SimFaultKind{.kind = Kind::out_of_memory,

@@ -35,17 +35,20 @@ struct SimFault {
     stale,
     gradient_sign,
     missing_gradient_term,
+    slow,
     hang,
     crash,
     out_of_memory,
   };
-  std::string pattern = {};  // with * and ?
+  // With * and ?; where the call is of one of several ranks, with theirs in front (kernels/api/rank_pattern.h).
+  std::string pattern = {};
   Kind kind = Kind::hang;
   double factor = 1;        // of scaled: finite
   std::int64_t every = 1;   // of wrong_core: the blocks every - 1, 2 every - 1, ... of so many are wrong
   std::int64_t blocks = 1;  // at least every
   double chance = 0;        // of wrong_once: that a run is wrong, each on its own; 0: the first run of the call is
   std::int32_t device = 0;  // of wrong_on_device: the id of that device
+  double seconds = 0;       // of slow
 };
 
 // Which stored tensors a fault changes: one of the output and one of the gradients, or of the gradients alone. Those

@@ -4,13 +4,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <thread>
 
+#include "kernels/api/rank_pattern.h"
 #include "kernels/base/error.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/random.h"
+#include "runner/device/device_wait.h"
 #include "runner/device/sim/other_inputs.h"
 
 namespace msrun {
@@ -87,7 +92,9 @@ void stop_process(Kind kind) {
 class SimDevice final : public Device {
  public:
   SimDevice(std::vector<SimFault> faults, std::int32_t device_id, std::uint64_t seed)
-      : faults_(std::move(faults)), device_id_(device_id), seed_(seed) {}
+      : faults_(std::move(faults)), device_id_(device_id), seed_(seed) {
+    for (const SimFault& fault : faults_) patterns_.push_back(ranked_pattern(fault.pattern));
+  }
 
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;
@@ -95,9 +102,10 @@ class SimDevice final : public Device {
     if (op == nullptr) throw SkipError("The simulated device has no " + std::string(device_call.operator_name) + ".");
     EvaluationOptions options;
     options.only_output = device_call.only_output;
-    const Faults faults = faults_of(call.name, device_call.run);
+    const Faults faults = faults_of(device_call);
     for (const SimFault* fault : faults) {
       stop_process(fault->kind);
+      if (fault->kind == Kind::slow) keep_busy(fault->seconds);
       if (const auto change = kind_of(*fault).arithmetic) change(options.arithmetic);
     }
     Evaluation evaluation = evaluate(*op, call, options);
@@ -123,11 +131,13 @@ class SimDevice final : public Device {
   }
 
   // Those that concern this run of the call, each kind once: of two the first counts.
-  Faults faults_of(const std::string& name, std::uint32_t run) const {
+  Faults faults_of(const DeviceCall& call) const {
+    const std::string& name = call.materialised.name;
     Faults faults;
-    for (const SimFault& fault : faults_) {
-      if (fnmatch(fault.pattern.c_str(), name.c_str(), 0) != 0 || has(faults, fault.kind)) continue;
-      if (fault.kind == Kind::wrong_once && !comes_in(fault, name, run)) continue;
+    for (std::size_t i = 0; i < faults_.size(); ++i) {
+      const SimFault& fault = faults_[i];
+      if (!is_meant(i, call) || has(faults, fault.kind)) continue;
+      if (fault.kind == Kind::wrong_once && !comes_in(fault, name, call.run)) continue;
       if (fault.kind == Kind::wrong_on_device && fault.device != device_id_) continue;
       faults.push_back(&fault);
     }
@@ -139,6 +149,19 @@ class SimDevice final : public Device {
       return (fault->kind == Kind::wrong_element && block) || (sometimes && (block || element));
     });
     return faults;
+  }
+
+  bool is_meant(std::size_t fault, const DeviceCall& call) const {
+    const std::string& name = call.materialised.name;
+    if (call.rank.empty()) return fnmatch(faults_[fault].pattern.c_str(), name.c_str(), 0) == 0;
+    return matches_call_of_rank(patterns_[fault], std::string(call.rank), name);
+  }
+
+  // As a device that has one queue; its host may do other things meanwhile.
+  void keep_busy(double seconds) {
+    const DeviceWait wait;
+    const std::lock_guard lock(busy_);
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
 
   static void leave_out_a_term(DeviceResult& result, const Operator& op, const MaterialisedCall& call,
@@ -156,6 +179,8 @@ class SimDevice final : public Device {
   }
 
   std::vector<SimFault> faults_;
+  std::vector<RankedPattern> patterns_;  // of each
+  std::mutex busy_;
   std::int32_t device_id_;
   std::uint64_t seed_;
 };

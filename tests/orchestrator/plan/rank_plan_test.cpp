@@ -203,11 +203,24 @@ TEST_F(RankPlan, PatternsMayBeOfARank) {
   EXPECT_THAT(refusal(), HasSubstr("--only: no rank matches rank9"));
 }
 
+// What a device does wrongly on one rank alone is found on that rank, and only there.
+TEST_F(RankPlan, CallsThatTheDeviceTreatsOtherwiseOnARankAreItsOwn) {
+  const std::string both = call("Torch.exp.0", tensor("[2]")) + "," + call("Torch.cos.0", tensor("[2]"));
+  for (const char* name : {"step0/rank0", "step0/rank1", "step0/rank3", "step1/rank3"}) rank(name, both);
+  options_.apart = {{"rank3", "Torch.exp.*"}};
+  EXPECT_THAT(titles(plan()),
+              ElementsAre("step0/rank0:Torch.exp.0", "step0/rank0:Torch.cos.0", "step0/rank3:Torch.exp.0"));
+  options_.apart = {{"step1", "*"}, {"rank7", "*"}};
+  EXPECT_THAT(titles(plan()), ElementsAre("step0/rank0:Torch.exp.0", "step0/rank0:Torch.cos.0",
+                                          "step1/rank3:Torch.exp.0", "step1/rank3:Torch.cos.0"));
+}
+
 TEST_F(RankPlan, ABrokenRankIsRefusedWithAWayAroundIt) {
   rank("rank0", call("Torch.exp.0", tensor("[2]")));
   rank("rank1", call("Torch.exp.0", tensor("[2]")));
   directory_.write("rank1/dump.json", R"({"framework":"pytorch","data":{"Torch.exp.0.forward":)");
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("rank1/dump.json"), HasSubstr("--except 'rank1:*'")));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("rank1/dump.json"), HasSubstr(". To check the other ranks"),
+                               HasSubstr("--except 'rank1:*'")));
   options_.except = {"rank1:*"};
   EXPECT_EQ(plan().size(), 1U);
   options_.except = {};
@@ -276,13 +289,42 @@ TEST(RankFiles, AreFoundInTheOrderOfTheirNumbers) {
   std::vector<std::string> ranks;
   for (const RankFile& file : found.files) ranks.push_back(file.rank);
   EXPECT_THAT(ranks, ElementsAre("a_b", "step2/rank9", "step2/rank10", "step10/rank2"));
-  ASSERT_EQ(found.warnings.size(), 2U);
+  ASSERT_EQ(found.warnings.size(), 3U);
   EXPECT_THAT(found.warnings[0], AllOf(HasSubstr("more than 8 levels down"), HasSubstr("1/2/3/4/5/6/7/8/9")));
   EXPECT_THAT(found.warnings[1], AllOf(HasSubstr("links lead to once more"), HasSubstr(": 2, the first is ")));
+  EXPECT_THAT(found.warnings[2], HasSubstr("there is no dump.json of 3 ranks, the first is step2/rank2."));
   // Two that would have one name.
   std::filesystem::create_directories(folder / "a_b");
   folder.write("a_b/dump.json", "{}");
   EXPECT_THAT(testing::error_of<UserError>([&] { find_rank_files(folder.path().string()); }), HasSubstr("called a_b"));
+}
+
+TEST(RankFiles, SayWhichRanksHaveNoRecording) {
+  const testing::TemporaryDirectory folder;
+  for (const char* name : {"step0/rank0", "step0/rank2", "step0/rank4", "step1/rank0", "step1/rank2", "step1/rank4"}) {
+    std::filesystem::create_directories(folder / name);
+    folder.write(std::string(name) + "/dump.json", "{}");
+  }
+  const auto warnings = [&] { return find_rank_files(folder.path().string()).warnings; };
+  // Numbers that no step has were not to be recorded.
+  EXPECT_THAT(warnings(), IsEmpty());
+  std::filesystem::create_directories(folder / "step0/rank10/dump_tensor_data");
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("there is no dump.json of 1 rank, step0/rank10.")));
+  std::filesystem::remove(folder / "step1/rank4/dump.json");
+  std::filesystem::remove_all(folder / "step0/rank0");
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("there is no dump.json of 3 ranks, the first is step0/rank0.")));
+}
+
+// A name that stands in a pattern means itself.
+TEST(RankFiles, HaveNamesWithoutWhatPatternsMeanOtherwise) {
+  const testing::TemporaryDirectory folder;
+  for (const char* name : {"*", "a,b", "[x]", "c?d", "e\\f", "plain"}) {
+    std::filesystem::create_directories(folder / name);
+    folder.write(std::string(name) + "/dump.json", "{}");
+  }
+  std::vector<std::string> ranks;
+  for (const RankFile& file : find_rank_files(folder.path().string()).files) ranks.push_back(file.rank);
+  EXPECT_THAT(ranks, ::testing::UnorderedElementsAre("_", "a_b", "_x_", "c_d", "e_f", "plain"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <memory>
@@ -123,6 +124,36 @@ TEST_F(Leases, AreNotMadeInAFolderOfOtherThings) {
   scratch_.write("leases/notes.txt", "mine");
   EXPECT_THAT(error_of<UserError>([&] { node("first"); }), HasSubstr("holds no leases"));
   EXPECT_EQ(testing::read_file(scratch_ / "leases/notes.txt"), "mine");
+}
+
+// Whoever has removed it: without it nobody would ever be done.
+TEST_F(Leases, WhoseFileIsGoneAreFreeAfterTheTimeout) {
+  LeaseFolder first = node("first", 2);
+  LeaseFolder second = node("second", 2);
+  const LeaseFolder::Look mine = first.take(0);
+  ASSERT_TRUE(mine.taken);
+  for (const std::filesystem::directory_entry& file : std::filesystem::directory_iterator(scratch_ / "leases")) {
+    if (file.path().extension() == ".free") std::filesystem::remove(file.path());
+  }
+  EXPECT_TRUE(first.finish());
+  double now = 0;
+  EXPECT_FALSE(take_after(second, now, 55).taken);
+  const LeaseFolder::Look found = take_after(second, now, 10);
+  ASSERT_TRUE(found.taken);
+  EXPECT_NE(found.taken->lease, mine.taken->lease);
+  EXPECT_EQ(found.taken->from, "");
+  EXPECT_TRUE(second.finish());
+  EXPECT_TRUE(first.take(1).all_done);
+}
+
+TEST_F(Leases, AreRefusedInAFolderThatCannotBeChanged) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may change every folder";
+  node("first");
+  std::filesystem::permissions(scratch_ / "leases", std::filesystem::perms::owner_write,
+                               std::filesystem::perm_options::remove);
+  EXPECT_THAT(error_of<UserError>([&] { node("second"); }), HasSubstr("no lease can be taken in"));
+  std::filesystem::permissions(scratch_ / "leases", std::filesystem::perms::owner_write,
+                               std::filesystem::perm_options::add);
 }
 
 // Nodes that die, are stopped and go on at every step: every lease is done in the end, and whoever is told that it has

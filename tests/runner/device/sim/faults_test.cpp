@@ -63,6 +63,7 @@ TEST(SimFaults, TakeParameters) {
   EXPECT_EQ(parse_sim_fault("*=wrong-once=0.25").chance, 0.25);
   EXPECT_EQ(parse_sim_fault("*=wrong-once=1").chance, 1);
   EXPECT_EQ(parse_sim_fault("*=wrong-on-device=12").device, 12);
+  EXPECT_EQ(parse_sim_fault("*=slow=0.25").seconds, 0.25);
 }
 
 TEST(SimFaults, SayWhatAParameterMustBe) {
@@ -84,6 +85,9 @@ TEST(SimFaults, SayWhatAChanceAndADeviceMustBe) {
   }
   for (const char* wrong : {"", "=", "=-1", "=1.5", "=x", "=99999999999"}) {
     EXPECT_THAT(refusal(std::string("*=wrong-on-device") + wrong), HasSubstr("expected wrong-on-device=ID")) << wrong;
+  }
+  for (const char* wrong : {"", "=", "=0", "=-1", "=nan", "=3601", "=1s"}) {
+    EXPECT_THAT(refusal(std::string("*=slow") + wrong), HasSubstr("expected slow=SECONDS")) << wrong;
   }
 }
 

@@ -5,11 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <numeric>
 #include <thread>
 
 #include "kernels/api/operators.h"
 #include "kernels/tensor/random.h"
+#include "runner/device/device_wait.h"
 #include "tests/support/tensor_values.h"
 
 namespace msrun {
@@ -43,8 +47,8 @@ struct Call {
     materialised.gradients = std::move(gradients);
   }
 
-  DeviceResult run(Device& device, std::uint32_t number = 0) const {
-    return device.run({materialised, op->name, op->traits(), std::nullopt, number});
+  DeviceResult run(Device& device, std::uint32_t number = 0, const char* rank = "") const {
+    return device.run({materialised, op->name, op->traits(), std::nullopt, number, rank});
   }
   DeviceResult run(const std::vector<const char*>& faults) const {
     std::vector<SimFault> parsed;
@@ -200,6 +204,37 @@ TEST(SimDevice, IsWrongByChanceAsOftenAsAsked) {
   }
   // Four standard deviations.
   EXPECT_NEAR(wrong, runs / 4, 78);
+}
+
+TEST(SimDevice, IsWrongOnTheRankThatIsNamed) {
+  const Call call = product();
+  const Value right = call.run(std::vector<const char*>{}).output;
+  const auto device = make_sim_device({parse_sim_fault("rank3:Torch.*=wrong-element")});
+  EXPECT_TRUE(same(call.run(*device).output, right));
+  EXPECT_TRUE(same(call.run(*device, 0, "step0/rank2").output, right));
+  EXPECT_FALSE(same(call.run(*device, 0, "step0/rank3").output, right));
+  EXPECT_FALSE(same(call.run(*make_sim_device({parse_sim_fault("*=wrong-element")}), 0, "step0/rank2").output, right));
+}
+
+// While it is busy, its host may do other things; and it does one thing at a time.
+TEST(SimDevice, IsBusyWithOneCallAtATime) {
+  const auto device = make_sim_device({parse_sim_fault("*=slow=0.05")});
+  std::atomic<int> waiting = 0;
+  std::atomic<int> most = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      const WaitTerms terms{[&] { most = std::max<int>(most, ++waiting); }, [&] { --waiting; }};
+      wait_terms() = &terms;
+      product().run(*device);
+      wait_terms() = nullptr;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(150));
+  EXPECT_GE(most, 1);
+  EXPECT_EQ(waiting, 0);
 }
 
 TEST(SimDevice, IsWrongOnTheDeviceThatIsNamed) {
