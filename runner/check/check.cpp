@@ -197,6 +197,8 @@ class Check {
       Explainer explainer(op, call, bench, benchmark, device_.may_be_cpu());
       compare(op, call, bench, benchmark, device, explainer);
     }
+    // By the recording; an error of the gradients counts all the same.
+    if (result_.forward == Status::skip && result_.backward != Status::error) result_.outcome = Outcome::not_checkable;
     if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
     if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
       add_line(result_.forward_rows.front(), notes());
