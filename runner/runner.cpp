@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -18,6 +19,8 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
+#include "kernels/tensor/storage_pool.h"
+#include "runner/affinity.h"
 #include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
 #include "runner/token_watch.h"
@@ -244,13 +247,32 @@ void limit_core_dumps(bool wanted) {
   setrlimit(RLIMIT_CORE, &limit);
 }
 
+std::size_t runners_of(const RunnerSetup& setup) {
+  return std::max<std::size_t>(1, setup.queue.slots.size() / std::max<std::size_t>(1, setup.threads));
+}
+
+// Calls of other runners may be admitted up to the whole budget: what is kept here must not come on top of it.
+void make_room_for_others(const SharedQueue& queue, WorkerSlot& slot) {
+  slot.kept.store(storage_pool_state().kept, std::memory_order_relaxed);
+  const std::uint64_t wanted = queue.memory_in_use() + queue.memory_kept();
+  if (wanted <= queue.control->memory_budget) return;
+  give_back_storage(wanted - queue.control->memory_budget);
+  slot.kept.store(storage_pool_state().kept, std::memory_order_relaxed);
+}
+
 // A thread that tells the supervisor that this process is not stopped, whatever its other threads are at, and ends it
 // when nobody is left to take its results.
 void start_pulse(const RunnerSetup& setup) {
   constexpr int interval = 50;  // milliseconds
-  std::thread([descriptor = setup.lifeline, &slot = setup.queue.slots[setup.first_slot]] {
+  const bool alone = runners_of(setup) == 1;
+  std::thread([descriptor = setup.lifeline, queue = setup.queue, &slot = setup.queue.slots[setup.first_slot], alone] {
     pollfd lifeline{descriptor, POLLIN, 0};
-    while (poll(&lifeline, 1, interval) <= 0) slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
+    for (int beats = 1; poll(&lifeline, 1, interval) <= 0; ++beats) {
+      slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
+      // What no tensor has asked for in five seconds may serve others.
+      if (beats % (5000 / interval) == 0) give_back_idle_storage();
+      if (!alone) make_room_for_others(queue, slot);
+    }
     _exit(0);
   }).detach();
 }
@@ -263,6 +285,12 @@ void tune_allocator(std::uint32_t processors) {
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   mallopt(M_TOP_PAD, 1 << 20);
+}
+
+// The runners of all devices share the memory that calls may take.
+void reuse_tensor_memory(const RunnerSetup& setup) {
+  const bool poison = std::getenv("MSRUN_POISON_MEMORY") != nullptr;
+  use_storage_pool({setup.queue.control->memory_budget / runners_of(setup), poison});
 }
 
 // Null where the host gives no thread for it: calls that wait then keep others waiting.
@@ -295,7 +323,11 @@ bool unframe_record(std::string& received, std::size_t& consumed, std::string_vi
 
 void run_runner(const RunnerSetup& setup) {
   limit_core_dumps(setup.core_dumps);
+  if (setup.near_device && setup.check.tested_on == TestedOn::hardware) {
+    if (const auto processors = processors_near("/sys", setup.device_id, visible_devices())) stay_on(*processors);
+  }
   tune_allocator(setup.queue.control->processors);
+  reuse_tensor_memory(setup);
   catch_fatal_signals();
   passed(QueueStep::runner_started);
   start_pulse(setup);

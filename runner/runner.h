@@ -37,6 +37,8 @@ struct RunnerSetup {
   bool stream = false;
   // Whether a crash leaves a core dump: as large as the system allows, or none, however large the shell allows it.
   bool core_dumps = false;
+  // Whether the runner stays on the processors near a device that is hardware (affinity.h).
+  bool near_device = true;
   std::function<std::unique_ptr<Device>(const DeviceSeat& seat)> make_device;
   // Items to run before those of the queue: what a dead runner left behind. With alone set, nothing else is run and one
   // thread runs them one after the other.

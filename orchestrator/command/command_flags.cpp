@@ -71,6 +71,9 @@ constexpr auto running = std::to_array<Option>({
     {"--dry-run", "say what would run, for how long and in how much memory, and end; nothing is written"},
     {"--memory SIZE", "limit for all calls in flight: 2G, 512M or, of free memory, 50% (default 80%)",
      Takes::one_value},
+    {"--affinity HOW",
+     "auto (default): the threads of an NPU or GPU stay on its NUMA node, where there are several; none: anywhere",
+     Takes::one_value},
     {"--core-dumps", "a crash of a runner leaves a core dump where the system puts them (default: none)"},
     {"--durability LEVEL", "results survive: process (default) any crash; power also a power loss, after 1 s",
      Takes::one_value},
@@ -86,6 +89,11 @@ constexpr auto judging = std::to_array<Option>({
     {"--standard POLICY", "per_api (default): the documented standard of each API; current: newest msProbe",
      Takes::one_value},
     {"--limits LIMITS", "constants of small values: current (default), those of the tool in use, or documented",
+     Takes::one_value},
+    {"--benchmark HOW",
+     "full (default), or sampled: products, convolutions and their gradients of 2^28 multiply-adds and more (with "
+     "sampled=N: of N and more) are checked by rows and columns drawn at random and by random sums; whatever that "
+     "leaves open is computed in full",
      Takes::one_value},
     {"--max-abs-err X",
      "limit of the maximum absolute error of MindSpore dumps (default 0.0001; the tool in use: 0.001)",

@@ -141,6 +141,25 @@ double parse_max_abs_error(const Arguments& arguments) {
   return *limit;
 }
 
+// Multiply-adds from which sampling a product pays: some milliseconds of its benchmark.
+constexpr double usual_sampled_work = 0x1p28;
+
+// Files of another tool hold that tool's results, which are those of the whole benchmark.
+std::optional<double> parse_benchmark(const Arguments& arguments, const Options& options) {
+  const std::string text = arguments.text("benchmark", "full");
+  if (text == "full") return std::nullopt;
+  constexpr std::string_view with_size = "sampled=";
+  std::optional<double> work;
+  if (text == "sampled") work = usual_sampled_work;
+  if (text.starts_with(with_size)) work = parse_number<double>(std::string_view(text).substr(with_size.size()));
+  if (!work || !(*work >= 0) || !std::isfinite(*work)) {
+    throw arguments.wrong("benchmark", text, "must be one of full, sampled, sampled=N (multiply-adds of a call)");
+  }
+  if (options.compat_msprobe) throw UserError("--benchmark sampled does not go with --compat msprobe");
+  if (options.layout != ReportLayout::current) throw UserError("--benchmark sampled does not go with --layout att");
+  return work;
+}
+
 void parse_backend(const Arguments& arguments, Options& options) {
   const std::string text = arguments.text("backend", "auto");
   std::vector<std::string> known{"auto"};
@@ -276,10 +295,10 @@ bool is_jit_given(const Arguments& arguments) {
 // Only forwards are run, in the recorded dtypes, and nothing is kept to be continued.
 void fit_overflow_check(const Arguments& arguments, Options& options) {
   for (const char* name :
-       {"csv_path",    "retry_skip",   "durability",   "filter_api", "config_path", "save_error_data", "num_splits",
-        "standard",    "limits",       "titles",       "summary",    "no_summary",  "report",          "no_report",
-        "repeat",      "same_on_all",  "across_ranks", "shard",      "steal",       "leases",          "lease_timeout",
-        "last_failed", "max_failures", "dry_run",      "junit",      "durations"}) {
+       {"csv_path",      "retry_skip",  "durability",   "filter_api",   "config_path", "save_error_data", "num_splits",
+        "standard",      "limits",      "benchmark",    "titles",       "summary",     "no_summary",      "report",
+        "no_report",     "repeat",      "same_on_all",  "across_ranks", "shard",       "steal",           "leases",
+        "lease_timeout", "last_failed", "max_failures", "dry_run",      "junit",       "durations"}) {
     if (arguments.given(name)) throw UserError("run_overflow_check takes no " + arguments.shown(name));
   }
   if (options.fail_on == FailOn::unsteady) throw UserError("run_overflow_check takes no --fail-on unsteady");
@@ -387,6 +406,7 @@ void set_running(const Arguments& arguments, Options& options) {
       arguments.number<std::uint32_t>("max_device_failures", options.max_device_failures, 1, most, "a whole number");
   options.memory = parse_memory(arguments);
   options.core_dumps = arguments.given("core_dumps");
+  options.near_device = arguments.choice("affinity", true, {{"auto", true}, {"none", false}});
   options.durability = arguments.choice("durability", Durability::process,
                                         {{"process", Durability::process}, {"power", Durability::power}});
 }
@@ -424,6 +444,7 @@ Options options_from(const Arguments& arguments, Command command, std::string fr
       arguments.choice("standard", Policy::per_api, {{"per_api", Policy::per_api}, {"current", Policy::current}});
   options.limits =
       arguments.choice("limits", Limits::current, {{"current", Limits::current}, {"documented", Limits::documented}});
+  options.sampled_work = parse_benchmark(arguments, options);
   options.max_abs_error = parse_max_abs_error(arguments);
   options.given_for_some = given_for_some(arguments);
   return options;
@@ -495,6 +516,14 @@ void replace_help_word(std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::string benchmark_text(const std::optional<double>& sampled_work) {
+  if (!sampled_work) return "full";
+  std::string text = "sampled";
+  if (*sampled_work == usual_sampled_work) return text;
+  append_python_number(text += '=', *sampled_work);
+  return text;
+}
 
 bool wants_report(const Options& options) {
   const bool has_own_files = options.layout == ReportLayout::current && !options.compat_msprobe;

@@ -110,6 +110,7 @@ struct Options {
   std::uint32_t repeat = 1;  // runs of every call on its device
   bool same_on_all = false;  // every call runs on all devices, of which there are two or more
   bool core_dumps = false;   // a runner that crashes may leave one
+  bool near_device = true;   // a runner stays on the NUMA node of its device
   // Calls that are suspicious or fail to run, after which the run stops; 0: it does not.
   std::uint32_t max_failures = 0;
   Durability durability = Durability::process;
@@ -124,6 +125,8 @@ struct Options {
   // How the results are judged.
   Policy standard = Policy::per_api;
   Limits limits = Limits::current;
+  // Multiply-adds from which a product is checked by a part of its benchmark; unset: the whole benchmark is computed.
+  std::optional<double> sampled_work;
   double max_abs_error = CompareOptions().max_abs_error;
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
   ReportLayout layout = ReportLayout::current;
@@ -136,6 +139,9 @@ struct Options {
 
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
 };
+
+// "full", "sampled" or "sampled=1000": --benchmark as it is written.
+std::string benchmark_text(const std::optional<double>& sampled_work);
 
 // Whether a run that is complete leaves a report beside its CSVs.
 bool wants_report(const Options& options);

@@ -154,7 +154,8 @@ class Text {
     line("Backend", plain(get("backend")) + (faults.empty() ? "" : ", faults:" + faults));
     if (contents.simulated()) line("", std::string(simulated_notice));
     line("Options", "seed " + option("seed") + " (" + option("seed_mode") + "), standard " + option("standard") +
-                        (print.contains("limits") ? ", limits " + option("limits") : "") + ", compat " +
+                        (print.contains("limits") ? ", limits " + option("limits") : "") +
+                        (print.contains("benchmark") ? ", benchmark " + option("benchmark") : "") + ", compat " +
                         option("compat"));
     line("Begun with", plain(get("threads")) + " threads on devices " + plain(get("devices")));
     part(get, print);

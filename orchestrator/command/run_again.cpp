@@ -82,6 +82,7 @@ void add_words_of_results(const Options& options, Words& words) {
     append_python_number(limit, options.max_abs_error);
     words.add("--max-abs-err", limit);
   }
+  if (options.sampled_work) words.add("--benchmark", benchmark_text(options.sampled_work));
   if (options.limits == Limits::documented) words.add("--limits", "documented");
   if (options.compat_msprobe) words.add("--compat", "msprobe");
   if (options.layout == ReportLayout::att) words.add("--layout", "att");
@@ -104,6 +105,7 @@ void add_memory(const Options& options, Words& words) {
     words.add("--memory", number_text(options.memory.share * 100) + "%");
   }
   if (options.core_dumps) words.add("--core-dumps");
+  if (!options.near_device) words.add("--affinity", "none");
 }
 
 void add_fail_on(const Options& options, Words& words) {

@@ -137,7 +137,7 @@ std::string row(const std::string& api, const std::string& dtype, const std::str
          padded(seconds, 12, true) + padded(memory, 12, true) + "\n";
 }
 
-std::string text_of(const WouldRun& would) {
+std::string text_of(const WouldRun& would, const Options& options) {
   std::vector<std::pair<GroupName, Group>> groups(would.groups.begin(), would.groups.end());
   std::ranges::stable_sort(groups, std::greater{}, [](const auto& group) { return group.second.seconds; });
   std::string text =
@@ -166,10 +166,14 @@ std::string text_of(const WouldRun& would) {
   text += "Forecast: " + seconds_text(would.seconds) + " with " + counted(would.threads, "thread") + " on " +
           counted(would.processors, "processor") + " (" + seconds_text(would.all.seconds) + " of one), at most " +
           bytes_text(would.in_flight) + " for the calls in flight.\n";
+  if (options.sampled_work) {
+    text += "The benchmark of products is sampled (--benchmark " + benchmark_text(options.sampled_work) +
+            "), which the forecast does not count.\n";
+  }
   return text + "Nothing was run or written.\n";
 }
 
-std::string event_of(const WouldRun& would) {
+std::string event_of(const WouldRun& would, const Options& options) {
   Json event{{"type", "dry_run"}, {"calls", would.all.calls}, {"groups", Json::array()}, {"skipped", Json::array()}};
   for (const auto& [name, group] : would.groups) {
     event["groups"].push_back({{"api", name.first},
@@ -182,6 +186,7 @@ std::string event_of(const WouldRun& would) {
     event["skipped"].push_back(
         {{"reason", reason}, {"by_rule", skipped.by_rule}, {"calls", skipped.calls}, {"first", skipped.first}});
   }
+  event["benchmark"] = benchmark_text(options.sampled_work);
   event["threads"] = would.threads;
   event["processors"] = would.processors;
   event["processor_seconds"] = would.all.seconds;
@@ -194,7 +199,9 @@ std::string event_of(const WouldRun& would) {
 
 int say_what_would_run(const SessionState& session, std::ostream& out) {
   const WouldRun would = what_would_run(session);
-  out << (session.options.message_format == MessageFormat::json ? event_of(would) : text_of(would)) << std::flush;
+  out << (session.options.message_format == MessageFormat::json ? event_of(would, session.options)
+                                                                : text_of(would, session.options))
+      << std::flush;
   return would.all.calls > 0 ? exit_completed : exit_fail_on;
 }
 

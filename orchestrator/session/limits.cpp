@@ -38,6 +38,7 @@ SupervisorOptions supervisor_options(const SessionState& session) {
   supervision.max_device_failures = options.max_device_failures;
   supervision.memory_budget = memory_budget(options.memory);
   supervision.core_dumps = options.core_dumps;
+  supervision.near_device = options.near_device;
   supervision.max_failures = options.max_failures;
   supervision.processors = std::max(1U, std::thread::hardware_concurrency());
   supervision.check.dialect = &session.plan.dialect();

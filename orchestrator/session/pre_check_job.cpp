@@ -274,6 +274,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.compat_msprobe = options.compat_msprobe || options.layout == ReportLayout::att_raw;
   compare.max_abs_error = options.max_abs_error;
   compare.quantization_apis = config_.quantization_api_list;
+  supervision.check.sampled_work = options.sampled_work;
   supervision.check.error_data = error_data_;
   supervision.in_child = [this] { journal_->close_in_child(); };
 }
@@ -360,6 +361,12 @@ void PreCheckJob::say_part(const SessionState& session, bool complete) const {
   text += " One run of all parts, when they are complete: " + shell_quoted(options.program) + " merge " +
           shell_quoted(files_.directory) + " -o DIR";
   spdlog::info("{}", text);
+}
+
+void PreCheckJob::tell_end(const SessionState& /*session*/, const RunFinished& event) {
+  RunFinished with_report = event;
+  if (report_written_) with_report.report_path = files_.report;
+  view().run_finished(with_report);
 }
 
 void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& end) {

@@ -89,6 +89,7 @@ json fingerprint(const SessionState& session) {
              {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
              {"standard", policy_text(options.standard)},
              {"limits", limits_text(options.limits)},
+             {"benchmark", benchmark_text(options.sampled_work)},
              {"max_abs_err", options.max_abs_error},
              {"compat", options.compat_msprobe                    ? "msprobe"
                         : options.layout == ReportLayout::att_raw ? "att"
@@ -199,6 +200,7 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
   }
   // Journals that lack one of these are of a version without the option.
   json begun{{"limits", limits_text(Limits::current)},
+             {"benchmark", benchmark_text({})},
              {"max_abs_err", Options().max_abs_error},
              {"outside_data", "refused"},
              {"layout", "current"},

@@ -232,6 +232,7 @@ void Supervisor::run_as_child(const Runner& runner) {
   setup.ranks = options_.ranks;
   setup.stream = options_.stream;
   setup.core_dumps = options_.core_dumps;
+  setup.near_device = options_.near_device;
   setup.make_device = options_.make_device;
   setup.retries = runner.given;
   setup.alone = runner.alone;

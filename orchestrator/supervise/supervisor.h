@@ -33,6 +33,7 @@ struct SupervisorOptions {
   std::uint64_t memory_budget = 0;        // bytes
   std::uint32_t processors = 1;
   bool core_dumps = false;  // of runners that crash
+  bool near_device = true;  // RunnerSetup::near_device
   // Calls that are suspicious or failed to run, after which no further one is begun; 0: no such limit.
   std::uint64_t max_failures = 0;
   CheckOptions check;

@@ -17,6 +17,7 @@
 #include "runner/check/input_notes.h"
 #include "runner/check/overflow.h"
 #include "runner/check/repeated_run.h"
+#include "runner/check/sampled.h"
 #include "runner/results/counts.h"
 
 namespace msrun {
@@ -177,6 +178,7 @@ class Check {
       result_.forward = Status::pass;
       return false;
     }
+    if (is_settled_by_sample(op, call, device)) return false;
     EvaluationOptions benchmark;
     benchmark.benchmark = true;
     benchmark.only_output = only_output;
@@ -209,6 +211,31 @@ class Check {
     if (options_.error_data && options_.dialect->keeps_error_data(result_)) save(call, bench, device);
     if (!is_clean(result_) || is_unsteady(result_)) result_.input_notes = input_notes(call);
     return call.recorded && call.hf32_changed;
+  }
+
+  // Whether a part of the benchmark was enough. Its result is that of the call then.
+  bool is_settled_by_sample(const Operator& op, const MaterialisedCall& call, const DeviceResult& device) {
+    if (!options_.sampled_work) return false;
+    std::optional<SampledResult> sampled;
+    {
+      const Stopwatch watch(result_.times.benchmark);
+      sampled = check_sampled({recorded_, op, call, device, options_, device_.may_be_cpu()});
+    }
+    refused_ = refused_tensors();
+    if (!sampled) return false;
+    ApiResult settled = result_;
+    settled.forward = sampled->forward;
+    settled.forward_rows = std::move(sampled->forward_rows);
+    settled.backward = sampled->backward;
+    settled.backward_rows = std::move(sampled->backward_rows);
+    // Kept are whole tensors of the benchmark.
+    if (options_.error_data && options_.dialect->keeps_error_data(settled)) return false;
+    settled.message = options_.dialect->result_message(settled);
+    if (!notes_.empty() && !settled.forward_rows.empty()) add_line(settled.forward_rows.front(), notes());
+    if (is_unsteady(settled)) settled.input_notes = input_notes(call);
+    result_ = std::move(settled);
+    shares_by_chance_ = true;
+    return true;
   }
 
   DeviceResult run_device(const Operator& op, const MaterialisedCall& call, std::optional<std::size_t> only_output) {

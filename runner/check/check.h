@@ -27,6 +27,9 @@ struct CheckOptions {
   std::optional<Folder> error_data;
   // In a folder below it, "step0/rank3", which is made when it is needed; empty: in it.
   std::string error_data_below;
+  // Products of at least so many multiply-adds are checked by a part of their benchmark (runner/check/sampled.h);
+  // nothing: the whole benchmark is computed.
+  std::optional<double> sampled_work;
   // The check of runner/check/overflow.h in place of the comparison.
   bool overflow = false;
 };

@@ -64,6 +64,7 @@ struct alignas(64) WorkerSlot {
   // These speak of the runner as a whole, and count in the first of its slots.
   std::atomic<std::uint32_t> heartbeat{0};  // grows while the process is not stopped, whatever its threads are at
   std::atomic<std::uint32_t> ready{0};      // 1 once its device is made
+  std::atomic<std::uint64_t> kept{0};       // bytes that its tensors have freed and that it keeps for later ones
 };
 
 // One queue: items of work (work_items.h), as a rule sorted by falling cost, behind one cursor.
@@ -72,14 +73,15 @@ struct alignas(64) QueueLane {
   std::uint32_t size = 0;
 };
 
-// What all queues have in common.
+// What all queues have in common. What every thread reads for each task has a cache line of its own, which hardly
+// anybody writes; with each result results_waiting is written.
 struct alignas(64) QueueControl {
   std::atomic<std::uint32_t> stop{0};  // no new tasks are taken
+  std::uint32_t processors = 1;        // tokens: threads that may compute at a time, on all devices together
+  std::uint64_t memory_budget = 0;     // bytes
   // 1 from the first result after the supervisor emptied the rings until it empties them again: only that first result
   // wakes it.
   alignas(64) std::atomic<std::uint32_t> results_waiting{0};
-  std::uint64_t memory_budget = 0;  // bytes
-  std::uint32_t processors = 1;     // tokens: threads that may compute at a time, on all devices together
 };
 
 // Views into the two regions. Trivially copyable; valid as long as the owner's mapping is. A process may die or be
@@ -107,6 +109,8 @@ struct SharedQueue {
 
   // What all slots hold or claim.
   std::uint64_t memory_in_use() const;
+  // What all runners keep for later tensors.
+  std::uint64_t memory_kept() const;
   std::uint32_t tokens_in_use() const;
 
  private:

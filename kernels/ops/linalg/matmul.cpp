@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/product_axes.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/matrix_product.h"
@@ -137,33 +138,28 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   shape.back() = weight.size(0);
   const Tensor w = weight.tensor();
   const Tensor input = x.tensor();
-  Tensor result = product(rows_of(as_operand(input, compute, arithmetic)), w.transpose(0, 1), compute, arithmetic);
+  // A bias is added to the unrounded product, so that a half result is rounded once.
+  Tensor result = product(rows_of(input), w.transpose(0, 1), bias ? compute : dtype, arithmetic);
   if (bias) {
-    // Added to the unrounded product, so that a half result is rounded once.
     result =
         map_as(compute_of(compute), dtype, result, bias->tensor(), [](auto y, auto b) { return wrapping_add(y, b); });
   }
-  std::vector<Var> inputs{x, weight};
-  if (bias) inputs.push_back(*bias);
-  return x.tape().record(result.to(dtype).reshape(shape), inputs, [inputs, compute, arithmetic](const Tensor& g) {
-    const Tensor gradient = rows_of(as_operand(g, compute, arithmetic));
-    const Tensor& in = inputs[0].tensor();
-    const Tensor& matrix = inputs[1].tensor();
-    std::vector<Tensor> gradients(inputs.size());
-    if (inputs[0].requires_grad()) {
-      gradients[0] = product(gradient, matrix, in.dtype(), arithmetic).reshape(in.shape());
-    }
-    if (inputs[1].requires_grad()) {
-      const Tensor rows = rows_of(as_operand(in, compute, arithmetic));
-      gradients[1] = product(gradient.transpose(0, 1), rows, matrix.dtype(), arithmetic);
-    }
-    if (inputs.size() > 2 && inputs[2].requires_grad()) {
-      const Dims& shape_of_bias = inputs[2].shape();
-      const bool per_column = shape_of_bias == Dims{gradient.size(1)};
-      gradients[2] = per_column ? sum(gradient, Dims{0}, false, arithmetic) : sum_to(gradient, shape_of_bias);
-    }
-    return gradients;
-  });
+  // One by one, so that each frees what it alone needs before the next makes its gradient.
+  std::vector<Edge> edges;
+  edges.push_back({x, [w, in = x.dtype(), shape_of_x = x.shape(), arithmetic](const Tensor& g) {
+                     return product(rows_of(g), w, in, arithmetic).reshape(shape_of_x);
+                   }});
+  edges.push_back({weight, [input, of_weight = weight.dtype(), arithmetic](const Tensor& g) {
+                     return product(rows_of(g).transpose(0, 1), rows_of(input), of_weight, arithmetic);
+                   }});
+  if (bias) {
+    edges.push_back({*bias, [shape_of_bias = bias->shape(), compute, arithmetic](const Tensor& g) {
+                       const Tensor gradient = rows_of(as_operand(g, compute, arithmetic));
+                       const bool per_column = shape_of_bias == Dims{gradient.size(1)};
+                       return per_column ? sum(gradient, Dims{0}, false, arithmetic) : sum_to(gradient, shape_of_bias);
+                     }});
+  }
+  return x.tape().record(result.reshape(shape), std::move(edges));
 }
 
 // Multiply-adds of a product of two recorded matrices, batches of them or a vector: of each element of a with each
@@ -187,22 +183,70 @@ double linear_work(const List& args) {
   return recorded_elements(*input) * static_cast<double>(std::max<std::int64_t>(weight->shape.front(), 0));
 }
 
+// --- Which axes are an index of the product (kernels/api/product_axes.h).
+
+// The longest axis but the last two, or -2: of a factor whose rows are multiplied with one matrix all of them are rows.
+std::int64_t longest_row_axis(const Tensor& tensor) {
+  std::int64_t longest = -2;
+  for (std::int64_t axis = 0; axis + 2 < tensor.rank(); ++axis) {
+    if (tensor.size(axis) > tensor.size(longest)) longest = axis - tensor.rank();
+  }
+  return longest;
+}
+
+// Of a[.., i, k] b[.., k, j], and of a summand that may have rows and columns of its own; empty names no parameter.
+std::vector<ProductAxis> axes_of_product(const GivenArguments& given, std::string_view first, std::string_view second,
+                                         std::string_view summand = {}) {
+  const Tensor* a = given.tensor(first);
+  const Tensor* b = given.tensor(second);
+  if (a == nullptr || b == nullptr || a->rank() < 2 || b->rank() < 2) return {};
+  const std::int64_t of_rows = b->rank() == 2 && summand.empty() ? longest_row_axis(*a) : -2;
+  ProductAxis rows{{{first, of_rows}}, of_rows};
+  ProductAxis columns{{{second, -1}}, -1};
+  if (!summand.empty()) {
+    const Tensor* c = given.tensor(summand);
+    if (c == nullptr) return {};
+    const auto add = [&](ProductAxis& axis, std::int64_t at, std::int64_t size) {
+      axis.adds = c->rank() < -at || c->size(at) != size;
+      if (!axis.adds) axis.arguments.push_back({summand, at});
+    };
+    add(rows, -2, a->size(-2));
+    add(columns, -1, b->size(-1));
+  }
+  return {rows, columns, {{{first, -1}, {second, -2}}}};
+}
+
+std::vector<ProductAxis> axes_of_linear(const GivenArguments& given) {
+  const Tensor* input = given.tensor("input");
+  const Tensor* weight = given.tensor("weight");
+  const Tensor* bias = given.tensor("bias");
+  if (input == nullptr || weight == nullptr || input->rank() < 2 || weight->rank() != 2) return {};
+  if (bias != nullptr && (bias->rank() != 1 || bias->size(0) != weight->size(0))) return {};
+  const std::int64_t of_rows = longest_row_axis(*input);
+  ProductAxis features{{{"weight", 0}}, -1};
+  if (bias != nullptr) features.arguments.push_back({"bias", 0});
+  return {{{{"input", of_rows}}, of_rows, bias != nullptr}, features, {{{"input", -1}, {"weight", 1}}}};
+}
+
 OP("matmul(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return matmul(args.var("input"), args.var("other")); });
 NAMES("matmul", "Torch: matmul linalg.matmul; Tensor: matmul __matmul__ __imatmul__; Aten: matmul; Mint: matmul");
 TRAITS("matmul", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = product_work,
        .recorded_gradients = RecordedGradients::of_last_step, .recorded_as = "matmul");
+PRODUCT_AXES("matmul", [](const GivenArguments& given) { return axes_of_product(given, "input", "other"); });
 
 OP("rmatmul(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return matmul(args.var("other"), args.var("input")); });
 NAMES("rmatmul", "Tensor: __rmatmul__");
 TRAITS("rmatmul", .complex = true);
+PRODUCT_AXES("rmatmul", [](const GivenArguments& given) { return axes_of_product(given, "other", "input"); });
 
 OP("linear(Tensor input, Tensor weight, Tensor? bias=None)",
    [](const Bound& args) -> Value { return linear(args.var("input"), args.var("weight"), args.optional_var("bias")); });
 NAMES("linear", "Functional: linear; Mint: linear; MintFunctional: linear dense");
 TRAITS("linear", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = linear_work,
        .recorded_gradients = RecordedGradients::of_addmm);
+PRODUCT_AXES("linear", axes_of_linear);
 
 OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   require_rank(args.var("input"), 2, "mm");
@@ -211,6 +255,7 @@ OP("mm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
 });
 NAMES("mm", "Torch: mm dsmm spmm; Tensor: mm; Aten: mm");
 TRAITS("mm", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = product_work);
+PRODUCT_AXES("mm", [](const GivenArguments& given) { return axes_of_product(given, "input", "mat2"); });
 
 OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
   require_rank(args.var("input"), 3, "bmm");
@@ -220,6 +265,7 @@ OP("bmm(Tensor input, Tensor mat2)", [](const Bound& args) -> Value {
 });
 NAMES("bmm", "Torch: bmm; Tensor: bmm; Aten: bmm; Mint: bmm");
 TRAITS("bmm", .autocast = AutocastPolicy::lower, .complex = true, .rounds_once = true, .multiply_adds = product_work);
+PRODUCT_AXES("bmm", [](const GivenArguments& given) { return axes_of_product(given, "input", "mat2"); });
 
 OP("mv(Tensor input, Tensor vec)", [](const Bound& args) -> Value {
   require_rank(args.var("input"), 2, "mv");
@@ -256,12 +302,14 @@ OP("addmm(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha
    [](const Bound& args) -> Value { return add_product(args, "mat1", "mat2", 2, 2); });
 NAMES("addmm", "Torch: addmm; Tensor: addmm addmm_; Aten: addmm addmm_");
 TRAITS("addmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
+PRODUCT_AXES("addmm", [](const GivenArguments& given) { return axes_of_product(given, "mat1", "mat2", "input"); });
 
 // With its factors also by position.
 OP("saddmm(Tensor input, Tensor mat1, Tensor mat2, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "mat1", "mat2", 2, 2); });
 NAMES("saddmm", "Torch: saddmm");
 TRAITS("saddmm", .complex = true);
+PRODUCT_AXES("saddmm", [](const GivenArguments& given) { return axes_of_product(given, "mat1", "mat2", "input"); });
 
 OP("addmv(Tensor input, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)",
    [](const Bound& args) -> Value { return add_product(args, "mat", "vec", 2, 1); });
@@ -272,6 +320,8 @@ OP("baddbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar
    [](const Bound& args) -> Value { return add_product(args, "batch1", "batch2", 3, 3); });
 NAMES("baddbmm", "Torch: baddbmm; Tensor: baddbmm baddbmm_; Aten: baddbmm baddbmm_; Mint: baddbmm baddbmm_ex");
 TRAITS("baddbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);
+PRODUCT_AXES("baddbmm",
+             [](const GivenArguments& given) { return axes_of_product(given, "batch1", "batch2", "input"); });
 
 OP("addr(Tensor input, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", [](const Bound& args) -> Value {
   Raised raised;

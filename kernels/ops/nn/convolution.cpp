@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/api/operators.h"
+#include "kernels/api/product_axes.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/direct_convolution.h"
@@ -227,24 +228,51 @@ double convolution_work(const List& args) {
          static_cast<double>(std::max<std::int64_t>(channels, 1));
 }
 
+// The channels, which are the indices of a convolution's products (kernels/api/product_axes.h); in groups no channel of
+// the result is one of all inputs.
+std::vector<ProductAxis> axes_of_convolution(const GivenArguments& given, bool transposed) {
+  const Tensor* input = given.tensor("input");
+  const Tensor* weight = given.tensor("weight");
+  const Tensor* bias = given.tensor("bias");
+  if (input == nullptr || weight == nullptr || weight->rank() < 3 || given.integer("groups").value_or(1) != 1)
+    return {};
+  const std::int64_t channels = 1 - weight->rank();
+  if (input->rank() < -channels) return {};
+  const std::int64_t out = transposed ? 1 : 0;
+  ProductAxis of_result{{{"weight", out}}, channels};
+  if (bias != nullptr) of_result.arguments.push_back({"bias", 0});
+  return {of_result, {{{"input", channels}, {"weight", 1 - out}}}};
+}
+
+std::vector<ProductAxis> axes_of_forward_convolution(const GivenArguments& given) {
+  return axes_of_convolution(given, false);
+}
+
+std::vector<ProductAxis> axes_of_transposed_convolution(const GivenArguments& given) {
+  return axes_of_convolution(given, true);
+}
+
 OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 1); });
 NAMES("conv1d", "Functional: conv1d; Torch: conv1d");
 TRAITS("conv1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .hf32_as = "conv1d",
        .rounds_once = true, .multiply_adds = convolution_work);
+PRODUCT_AXES("conv1d", axes_of_forward_convolution);
 OP("conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 2); });
 NAMES("conv2d", "Functional: conv2d; Torch: conv2d; NPU: npu_conv2d; Mint: conv2d");
 TRAITS("conv2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .hf32_as = "conv2d",
        .rounds_once = true, .multiply_adds = convolution_work);
+PRODUCT_AXES("conv2d", axes_of_forward_convolution);
 OP("conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 3); });
 NAMES("conv3d", "Functional: conv3d; Torch: conv3d; NPU: npu_conv3d");
 TRAITS("conv3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
        .multiply_adds = convolution_work);
+PRODUCT_AXES("conv3d", axes_of_forward_convolution);
 
 OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
@@ -252,6 +280,7 @@ OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
 NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
 TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
        .multiply_adds = convolution_work);
+PRODUCT_AXES("conv_transpose1d", axes_of_transposed_convolution);
 OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
@@ -260,17 +289,20 @@ NAMES(
     "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
 TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
        .multiply_adds = convolution_work);
+PRODUCT_AXES("conv_transpose2d", axes_of_transposed_convolution);
 OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 3); });
 NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
 TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
        .multiply_adds = convolution_work);
+PRODUCT_AXES("conv_transpose3d", axes_of_transposed_convolution);
 OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
    "int[] dilation, int groups)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
 NAMES("npu_conv_transpose2d", "NPU: npu_conv_transpose2d");
 TRAITS("npu_conv_transpose2d", .varies = Varies::gradients);
+PRODUCT_AXES("npu_conv_transpose2d", axes_of_transposed_convolution);
 
 OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
    "transposed, "
@@ -282,6 +314,8 @@ OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] p
    });
 NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
 TRAITS("convolution", .varies = Varies::gradients, .multiply_adds = convolution_work);
+PRODUCT_AXES("convolution",
+             [](const GivenArguments& given) { return axes_of_convolution(given, given.flag("transposed")); });
 
 // x [time, batch, in] with w [kernel, in, out].
 OP("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0)", [](const Bound& args) -> Value {

@@ -7,8 +7,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
+#include <map>
 #include <random>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "runner/runner.h"
@@ -46,6 +49,39 @@ TEST(ResultRing, CarriesMessagesOfAnyLength) {
   }
   producer.join();
   EXPECT_EQ(received, sent);
+}
+
+// A cache line that one thread writes for each task is read by no other for anything else: what several threads read
+// for each task is apart from what changes with each.
+TEST(SharedQueue, NothingThatIsWrittenSharesALineWithWhatOthersRead) {
+  constexpr std::uintptr_t line = 64;
+  const auto line_of = [](const auto& member) { return reinterpret_cast<std::uintptr_t>(&member) / line; };
+  const std::vector<std::vector<std::uint32_t>> orders{{0, 1, 2}, {3}};
+  const QueueMemory memory(orders, 3, 1, 1);
+  std::map<std::uintptr_t, std::string> owners;
+  const auto expect_alone = [&](std::uintptr_t first, std::size_t bytes, const std::string& owner) {
+    EXPECT_EQ(first % line, 0U) << owner;
+    for (std::uintptr_t at = first / line; at < (first + bytes + line - 1) / line; ++at) {
+      EXPECT_TRUE(owners.try_emplace(at, owner).second) << owner << " shares a line with " << owners[at];
+    }
+  };
+  for (std::size_t lane = 0; lane < orders.size(); ++lane) {
+    const SharedQueue queue = memory.view(lane);
+    expect_alone(reinterpret_cast<std::uintptr_t>(queue.lane), sizeof(QueueLane), "a lane");
+    expect_alone(reinterpret_cast<std::uintptr_t>(queue.order), sizeof(std::uint32_t), "an order");
+  }
+  const SharedQueue queue = memory.view();
+  const QueueControl& control = *queue.control;
+  expect_alone(reinterpret_cast<std::uintptr_t>(&control), sizeof(QueueControl), "the control");
+  EXPECT_EQ(line_of(control.stop), line_of(control.processors));
+  EXPECT_EQ(line_of(control.stop), line_of(control.memory_budget));
+  EXPECT_NE(line_of(control.stop), line_of(control.results_waiting));
+  for (const WorkerSlot& slot : queue.slots) {
+    expect_alone(reinterpret_cast<std::uintptr_t>(&slot), sizeof(WorkerSlot), "a slot");
+  }
+  for (const ResultRing& ring : queue.rings) {
+    expect_alone(reinterpret_cast<std::uintptr_t>(&ring), sizeof(ResultRing), "a ring");
+  }
 }
 
 TEST(SharedQueue, EveryTaskIsTakenOnceByForkedProcesses) {
