@@ -88,11 +88,11 @@ TEST_F(MindSporeRules, MessagesOfRefusedTypesAreTorchs) {
 TEST_F(MindSporeRules, GradientsAreComparedWhereTheFileOfAnOutputIsMissing) {
   const fs::path folder = scratch_ / "dump_tensor_data";
   fs::create_directories(folder);
-  write_npy(folder / "one.npy", Tensor::full(DType::float32, {2, 3}, 1));
+  write_npy(folder / "one.npy", Tensor::full(DType::float32, Dims{2, 3}, 1));
   const std::vector<json> ones{tensor("one.npy"), tensor("one.npy")};
   const json sum = forward(ones, {tensor("missing.npy")});
   const json wrong = backward({tensor("one.npy")}, {tensor("one.npy"), tensor("two.npy")});
-  write_npy(folder / "two.npy", Tensor::full(DType::float32, {2, 3}, 2));
+  write_npy(folder / "two.npy", Tensor::full(DType::float32, Dims{2, 3}, 2));
   EXPECT_THAT(results({{"Mint.add.0.forward", sum},
                        {"Mint.add.0.backward", backward({tensor("one.npy")}, ones)},
                        {"Mint.add.1.forward", sum},
