@@ -105,6 +105,12 @@ bool has_wide_benchmark(const ApiName& name) {
   return name.type == "Functional" && name.api == "flash_attention_score";
 }
 
+// The result is the name of the argument's dtype, of which a raised one would make another.
+bool names_its_dtype(const MaterialisedCall& call) {
+  return call.parts.type == "Tensor" && call.parts.api == "type" && call.args.size() == 1 && call.kwargs.empty() &&
+         call.args.front().is<Tensor>();
+}
+
 // The tensors of a value in other dtypes.
 class Rounding {
  public:
@@ -240,6 +246,7 @@ class MindSpore final : public Dialect {
   MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const override {
     MaterialisedCall result = materialise_mindspore(call, options);
     if (has_wide_benchmark(result.parts)) result.benchmark_dtype = DType::float64;
+    if (names_its_dtype(result)) result.benchmark_dtype = result.args.front().get<Tensor>()->dtype();
     return result;
   }
   // Every tensor has a generator of its own.
