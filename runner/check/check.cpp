@@ -193,12 +193,15 @@ class Check {
       bench = evaluate(op, call, benchmark);
     }
     const bool lacked_memory_so_far = lacked_memory();
+    // The recording is to blame; its gradients are compared all the same.
+    const bool unreadable = device.output.is<Unsupported>();
     if (call.recorded) device.output = in_form_of(bench.output, device.output);
     {
       const Stopwatch watch(result_.times.compare);
       Explainer explainer(op, call, bench, benchmark, device_.may_be_cpu());
       compare(op, call, bench, benchmark, device, explainer);
     }
+    if (unreadable) result_.outcome = Outcome::not_checkable;
     if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
     if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
       add_line(result_.forward_rows.front(), notes());

@@ -105,6 +105,12 @@ bool has_wide_benchmark(const ApiName& name) {
   return name.type == "Functional" && name.api == "flash_attention_score";
 }
 
+// The result is the name of the argument's dtype, of which a raised one would make another.
+bool names_its_dtype(const MaterialisedCall& call) {
+  return call.parts.type == "Tensor" && call.parts.api == "type" && call.args.size() == 1 && call.kwargs.empty() &&
+         call.args.front().is<Tensor>();
+}
+
 // The tensors of a value in other dtypes.
 class Rounding {
  public:
@@ -240,6 +246,7 @@ class MindSpore final : public Dialect {
   MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const override {
     MaterialisedCall result = materialise_mindspore(call, options);
     if (has_wide_benchmark(result.parts)) result.benchmark_dtype = DType::float64;
+    if (names_its_dtype(result)) result.benchmark_dtype = result.args.front().get<Tensor>()->dtype();
     return result;
   }
   // Every tensor has a generator of its own.
@@ -289,12 +296,16 @@ class MindSpore final : public Dialect {
   const ColumnSet& columns() const override { return mindspore_columns(); }
   const std::array<std::string_view, 4>& result_titles() const override { return titles; }
 
+  // A call of which nothing was compared and nothing is to say has no row (acc_check_mindspore.md 6.2).
   void append_result(std::string& out, const ApiResult& result, bool with_reasons) const override {
+    const std::string_view forward = cell_of(result.forward, result.forward_rows);
+    const std::string_view backward = result.backward ? cell_of(*result.backward, result.backward_rows) : "";
+    if (forward.empty() && backward.empty() && result.message.empty()) return;
     append_csv_field(out, result.name);
     out += ',';
-    out += cell_of(result.forward, result.forward_rows);
+    out += forward;
     out += ',';
-    if (result.backward) out += cell_of(*result.backward, result.backward_rows);
+    out += backward;
     out += ',';
     const bool is_quiet = result.message.empty() && overall_status(result) == Status::pass && is_suspicious(result);
     append_csv_text(out, with_reasons && is_quiet ? message_with_reason(result) : as_upstream(result.message));

@@ -185,6 +185,16 @@ Value dtype_argument(const JsonNode& value) {
   return Unsupported{"[msprobe] Api Accuracy Checker get unsupported type: "};
 }
 
+// Python takes the value as it stands, whatever type is written beside it: false of an "int" is False. Infinite floats
+// may be texts.
+std::string_view literal_type(const JsonNode& value, std::string_view recorded) {
+  if (recorded == "slice") return recorded;
+  if (value.is_boolean()) return "bool";
+  if (value.is_integer()) return "int";
+  if (value.is_number()) return "float";
+  return value.is_string() && recorded != "float" ? "str" : recorded;
+}
+
 Value described(const JsonNode& object, std::string_view type, const Where& where) {
   if (type == "mindspore.Tensor") return tensor(object);
   if (type != "mindspore.dtype" && type != "int" && type != "float" && type != "bool" && type != "str" &&
@@ -193,7 +203,8 @@ Value described(const JsonNode& object, std::string_view type, const Where& wher
   }
   const std::optional<JsonNode> value = field_of(object, "value");
   if (!value) return field_refused("value", "missing");
-  return type == "mindspore.dtype" ? dtype_argument(*value) : described_value(object, type, where);
+  if (type == "mindspore.dtype") return dtype_argument(*value);
+  return described_value(object, literal_type(*value, type), where);
 }
 
 Value undescribed(const JsonNode& node, const Where& /*where*/) {

@@ -53,7 +53,9 @@ Var add_or_scaled(const Var& a, const Var& b, double alpha) { return alpha == 1 
 
 Var subtract(const Var& a, const Var& b, double alpha) {
   if (a.dtype() == DType::boolean && b.dtype() == DType::boolean) {
-    throw SkipError("Subtraction with bool tensors is not supported.");
+    throw SkipError(
+        "Subtraction, the `-` operator, with two bool tensors is not supported. "
+        "Use the `^` or `logical_xor()` operator instead.");
   }
   return alpha == 1 ? sub(a, b) : scaled_add(a, b, -alpha);
 }
@@ -355,13 +357,13 @@ TRAITS("fmod", .steps = rounds_quotient);
 
 OP("neg(Tensor input)", unary_operator<neg>);
 NAMES("neg",
-      "Torch: neg neg_ negative negative_; Tensor: neg neg_ negative negative_; Aten: neg neg_ negative "
+      "Torch: neg neg_ negative negative_; Tensor: __neg__ neg neg_ negative negative_; Aten: neg neg_ negative "
       "negative_; Mint: neg negative");
 TRAITS("neg", .complex = true);
 
 OP("abs(Tensor input)", unary_operator<abs>);
 NAMES("abs",
-      "Torch: abs abs_ absolute; Tensor: abs abs_ absolute absolute_; Aten: abs abs_ absolute absolute_; Mint: "
+      "Torch: abs abs_ absolute; Tensor: __abs__ abs abs_ absolute absolute_; Aten: abs abs_ absolute absolute_; Mint: "
       "abs");
 TRAITS("abs", .complex = true);
 

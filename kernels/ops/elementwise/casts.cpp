@@ -29,27 +29,29 @@ Value to_operator(const Bound& args) {
   return input;
 }
 
+struct TensorType {
+  std::string_view name;
+  DType dtype;
+};
+
+constexpr auto tensor_types = std::to_array<TensorType>({{"FloatTensor", DType::float32},
+                                                         {"DoubleTensor", DType::float64},
+                                                         {"HalfTensor", DType::float16},
+                                                         {"BFloat16Tensor", DType::bfloat16},
+                                                         {"ByteTensor", DType::uint8},
+                                                         {"CharTensor", DType::int8},
+                                                         {"ShortTensor", DType::int16},
+                                                         {"IntTensor", DType::int32},
+                                                         {"LongTensor", DType::int64},
+                                                         {"BoolTensor", DType::boolean},
+                                                         {"ComplexFloatTensor", DType::complex64},
+                                                         {"ComplexDoubleTensor", DType::complex128}});
+
 // "torch.HalfTensor", on whatever device: "torch.cuda.HalfTensor". Otherwise a dtype's own name.
 std::optional<DType> dtype_of_text(std::string_view text) {
-  struct TensorType {
-    std::string_view name;
-    DType dtype;
-  };
-  static constexpr auto types = std::to_array<TensorType>({{"FloatTensor", DType::float32},
-                                                           {"DoubleTensor", DType::float64},
-                                                           {"HalfTensor", DType::float16},
-                                                           {"BFloat16Tensor", DType::bfloat16},
-                                                           {"ByteTensor", DType::uint8},
-                                                           {"CharTensor", DType::int8},
-                                                           {"ShortTensor", DType::int16},
-                                                           {"IntTensor", DType::int32},
-                                                           {"LongTensor", DType::int64},
-                                                           {"BoolTensor", DType::boolean},
-                                                           {"ComplexFloatTensor", DType::complex64},
-                                                           {"ComplexDoubleTensor", DType::complex128}});
   const std::string_view last = text.substr(text.rfind('.') + 1);
-  const auto found = std::ranges::find(types, last, &TensorType::name);
-  if (found != types.end() && text.starts_with("torch.")) return found->dtype;
+  const auto found = std::ranges::find(tensor_types, last, &TensorType::name);
+  if (found != tensor_types.end() && text.starts_with("torch.")) return found->dtype;
   return parse_dtype(text);
 }
 
@@ -59,10 +61,14 @@ Value optional_cast(const Bound& args) {
   return dtype ? cast(input, *dtype) : input;
 }
 
-// A dtype, or its name as torch.Tensor.type takes it.
+// A dtype, or its name as torch.Tensor.type takes it; without one, the name of the tensor's own.
 Value type_operator(const Bound& args) {
   const Var input = args.var("input");
   const Value& value = args.value("dtype");
+  if (value.is_none()) {
+    const auto own = std::ranges::find(tensor_types, input.dtype(), &TensorType::dtype);
+    return own == tensor_types.end() ? Value() : Value("torch." + std::string(own->name));
+  }
   if (const DType* dtype = value.get<DType>()) return cast(input, *dtype);
   const std::string& text = args.text("dtype");
   const std::optional<DType> dtype = dtype_of_text(text);
@@ -114,7 +120,7 @@ OP("cdouble(Tensor input)", cast_operator<DType::complex128>);
 NAMES("cdouble", "Tensor: cdouble");
 TRAITS("cdouble", .complex = true);
 
-OP("type(Tensor input, any dtype, bool non_blocking=False)", type_operator);
+OP("type(Tensor input, any dtype=None, bool non_blocking=False)", type_operator);
 NAMES("type", "Tensor: type");
 TRAITS("type", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 

@@ -20,6 +20,30 @@ void need_floating(const Var& x, const char* what) {
   if (!is_floating(x.dtype())) throw SkipError(std::string(what) + " needs a floating point tensor.");
 }
 
+namespace {
+
+// As torch's messages call an integer dtype.
+std::string scalar_type_text(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return "Bool";
+    case DType::uint8:
+      return "Byte";
+    case DType::int8:
+      return "Char";
+    case DType::int16:
+      return "Short";
+    case DType::int32:
+      return "Int";
+    case DType::int64:
+      return "Long";
+    default:
+      return std::string(torch_name(dtype));
+  }
+}
+
+}  // namespace
+
 Var as_requested(const Bound& args) {
   const Var x = args.var("input");
   const std::optional<DType> dtype = args.optional_dtype("dtype");
@@ -32,7 +56,11 @@ Var sum(const Var& x, const Dims& axes, bool keepdim) {
 }
 
 Var mean(const Var& x, const Dims& axes, bool keepdim) {
-  if (!is_complex(x.dtype())) need_floating(x, "mean");
+  if (!is_complex(x.dtype()) && !is_floating(x.dtype())) {
+    throw SkipError(
+        "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: " +
+        scalar_type_text(x.dtype()));
+  }
   const auto count = static_cast<double>(reduced_count(x.shape(), axes));
   const auto divide = complex_too([count](auto value) { return quotient(value, static_cast<decltype(value)>(count)); });
   const Tensor total = sum_unrounded(x.tensor(), axes, keepdim, x.arithmetic());

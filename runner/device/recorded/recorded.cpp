@@ -72,12 +72,16 @@ class RecordedDevice final : public Device {
 
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;
-    if (!call.recorded || call.recorded->outputs.empty()) throw SkipError("The dump holds no output of this call.");
+    const bool empty = call.recorded && call.recorded->outputs.empty();
+    // An empty list of MindSpore's recorder is a result without elements.
+    if (!call.recorded || (empty && !call.gradients_by_argument)) {
+      throw SkipError("The dump holds no output of this call.");
+    }
     DeviceResult result;
     const List& outputs = call.recorded->outputs;
     result.output = outputs.size() == 1 ? outputs.front() : Value(outputs);
     if (!call.backward.run) return result;
-    if (call.recorded->gradients.empty()) {
+    if (call.recorded->gradients.empty() && !(empty && call.recorded->gradient_problem.empty())) {
       result.backward_problem = call.recorded->gradient_problem.empty() ? "The dump holds no gradients of this call."
                                                                         : call.recorded->gradient_problem;
       return result;
