@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/parallel.h"
 #include "kernels/tensor/memory.h"
+#include "kernels/tensor/storage_pool.h"
 #include "runner/affinity.h"
 #include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
@@ -252,7 +254,11 @@ void start_pulse(const RunnerSetup& setup) {
   constexpr int interval = 50;  // milliseconds
   std::thread([descriptor = setup.lifeline, &slot = setup.queue.slots[setup.first_slot]] {
     pollfd lifeline{descriptor, POLLIN, 0};
-    while (poll(&lifeline, 1, interval) <= 0) slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
+    for (int beats = 1; poll(&lifeline, 1, interval) <= 0; ++beats) {
+      slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
+      // What no tensor has asked for in five seconds may serve others.
+      if (beats % (5000 / interval) == 0) give_back_idle_storage();
+    }
     _exit(0);
   }).detach();
 }
@@ -265,6 +271,14 @@ void tune_allocator(std::uint32_t processors) {
   mallopt(M_MMAP_THRESHOLD, 256 << 20);
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
   mallopt(M_TOP_PAD, 1 << 20);
+}
+
+// The runners of all devices share the memory that calls may take.
+void reuse_tensor_memory(const RunnerSetup& setup) {
+  const std::size_t runners =
+      std::max<std::size_t>(1, setup.queue.slots.size() / std::max<std::size_t>(1, setup.threads));
+  const bool poison = std::getenv("MSRUN_POISON_MEMORY") != nullptr;
+  use_storage_pool({setup.queue.control->memory_budget / runners, poison});
 }
 
 // Null where the host gives no thread for it: calls that wait then keep others waiting.
@@ -301,6 +315,7 @@ void run_runner(const RunnerSetup& setup) {
     if (const auto processors = processors_near("/sys", setup.device_id, visible_devices())) stay_on(*processors);
   }
   tune_allocator(setup.queue.control->processors);
+  reuse_tensor_memory(setup);
   catch_fatal_signals();
   passed(QueueStep::runner_started);
   start_pulse(setup);

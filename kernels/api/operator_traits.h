@@ -98,6 +98,8 @@ struct OperatorTraits {
   Freedom freedom = Freedom::none;
   // Draws at random which elements are zero: only the shares of zeros can be compared.
   bool random_zeros = false;
+  // The zeros of those are whole channels (axes 0 and 1): so many draws are what chance is reckoned with.
+  bool random_channels = false;
   Varies varies = Varies::nothing;
   // Whether equal calls may give unequal outputs, or unequal gradients.
   constexpr bool outputs_vary() const { return random_zeros || varies == Varies::results; }

@@ -1,5 +1,7 @@
 #include "kernels/autograd/tape.h"
 
+#include <algorithm>
+
 #include "kernels/base/error.h"
 #include "kernels/tensor/elementwise_map.h"
 
@@ -59,35 +61,42 @@ Var Tape::number(bool value) {
 }
 
 Var Tape::leaf(Tensor tensor) {
-  nodes_.push_back({{}, {}, tensor.dtype(), tensor.shape(), {}});
+  nodes_.push_back({{}, {}, {}, tensor.dtype(), tensor.shape(), {}});
   return make(std::move(tensor), static_cast<std::int32_t>(nodes_.size() - 1));
 }
 
-Var Tape::record(Tensor value, const std::vector<Var>& inputs, JointVjp vjp) {
+Var Tape::record(Tensor value, std::vector<std::int32_t> inputs, JointVjp joint, std::vector<Vjp> each) {
   if (arithmetic_.flush_subnormals) value = flush_subnormals(value);
-  bool differentiable = false;
-  std::vector<std::int32_t> nodes;
-  nodes.reserve(inputs.size());
-  for (const Var& input : inputs) {
-    nodes.push_back(input.node_);
-    differentiable = differentiable || input.requires_grad();
-  }
+  const bool differentiable = std::ranges::any_of(inputs, [](std::int32_t node) { return node >= 0; });
   if (!differentiable || !(is_floating(value.dtype()) || is_complex(value.dtype()))) return make(std::move(value), -1);
-  nodes_.push_back({std::move(nodes), std::move(vjp), value.dtype(), value.shape(), {}});
+  nodes_.push_back({std::move(inputs), std::move(joint), std::move(each), value.dtype(), value.shape(), {}});
   return make(std::move(value), static_cast<std::int32_t>(nodes_.size() - 1));
 }
 
+Var Tape::record(Tensor value, const std::vector<Var>& inputs, JointVjp vjp) {
+  std::vector<std::int32_t> nodes;
+  nodes.reserve(inputs.size());
+  for (const Var& input : inputs) nodes.push_back(input.node_);
+  return record(std::move(value), std::move(nodes), std::move(vjp), {});
+}
+
 Var Tape::record(Tensor value, std::vector<Edge> edges) {
-  std::vector<Var> inputs;
-  inputs.reserve(edges.size());
-  for (const Edge& edge : edges) inputs.push_back(edge.input);
-  return record(std::move(value), inputs, [edges = std::move(edges)](const Tensor& gradient) {
-    std::vector<Tensor> gradients(edges.size());
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-      if (edges[i].input.requires_grad()) gradients[i] = edges[i].vjp(gradient);
-    }
-    return gradients;
-  });
+  std::vector<std::int32_t> nodes;
+  std::vector<Vjp> vjps;
+  nodes.reserve(edges.size());
+  vjps.reserve(edges.size());
+  for (Edge& edge : edges) {
+    nodes.push_back(edge.input.node_);
+    // One that is not asked for would keep its tensors alive.
+    vjps.push_back(edge.input.requires_grad() ? std::move(edge.vjp) : Vjp());
+  }
+  return record(std::move(value), std::move(nodes), {}, std::move(vjps));
+}
+
+Var Tape::place_of(const Var& var) {
+  Var place = var;
+  place.tensor_ = {};
+  return place;
 }
 
 void Tape::accumulate(std::int32_t node, const Tensor& gradient) {
@@ -98,7 +107,25 @@ void Tape::accumulate(std::int32_t node, const Tensor& gradient) {
   target.gradient = target.gradient.defined() ? map(target.dtype, target.gradient, cast, add) : cast;
 }
 
-void Tape::backward(const Var& output, const Tensor& gradient) {
+// Every gradient joins those of its input before the next is computed.
+void Tape::pass_on(Node& node, const Tensor& total, Afterwards afterwards) {
+  if (node.joint) {
+    const std::vector<Tensor> gradients = node.joint(total);
+    if (afterwards == Afterwards::release) node.joint = {};
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      if (node.inputs[i] >= 0 && gradients[i].defined()) accumulate(node.inputs[i], gradients[i]);
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < node.each.size(); ++i) {
+    if (node.inputs[i] < 0) continue;
+    const Tensor gradient = node.each[i](total);
+    if (afterwards == Afterwards::release) node.each[i] = {};
+    if (gradient.defined()) accumulate(node.inputs[i], gradient);
+  }
+}
+
+void Tape::backward(const Var& output, const Tensor& gradient, Afterwards afterwards) {
   if (!output.requires_grad()) {
     throw SkipError("element 0 of tensors does not require grad and does not have a grad_fn");
   }
@@ -109,13 +136,16 @@ void Tape::backward(const Var& output, const Tensor& gradient) {
   accumulate(output.node_, gradient);
   for (std::int32_t node = output.node_; node >= 0; --node) {
     Node& current = nodes_[static_cast<std::size_t>(node)];
-    if (!current.vjp || !current.gradient.defined()) continue;
+    if (!current.joint && current.each.empty()) continue;
     // Taken out of the node, because the gradients of intermediate results are not needed once they are passed on.
     Tensor total = std::exchange(current.gradient, {});
-    if (arithmetic_.flush_subnormals) total = flush_subnormals(total);
-    const std::vector<Tensor> gradients = current.vjp(total);
-    for (std::size_t i = 0; i < gradients.size(); ++i) {
-      if (current.inputs[i] >= 0 && gradients[i].defined()) accumulate(current.inputs[i], gradients[i]);
+    if (total.defined()) {
+      if (arithmetic_.flush_subnormals) total = flush_subnormals(total);
+      pass_on(current, total, afterwards);
+    }
+    if (afterwards == Afterwards::release) {
+      current.joint = {};
+      current.each.clear();
     }
   }
 }

@@ -56,6 +56,12 @@ struct Edge {
   Vjp vjp;
 };
 
+// What becomes of the recorded computation when it has been walked backwards.
+enum class Afterwards : std::uint8_t {
+  keep,    // it may be walked again
+  release  // every step is forgotten once it is done, with the tensors that only its derivative needs
+};
+
 // Owns the recorded computation; must outlive its Vars. One thread.
 class Tape {
  public:
@@ -80,7 +86,10 @@ class Tape {
 
   // Propagates gradient, given for output, to every Var that output was computed from. gradient is cast to the dtype of
   // output; its shape must be that of output (SkipError). Throws SkipError if output requires no gradient.
-  void backward(const Var& output, const Tensor& gradient);
+  void backward(const Var& output, const Tensor& gradient, Afterwards afterwards = Afterwards::keep);
+
+  // The place of var on its tape without its tensor, which is all that gradient() asks for.
+  static Var place_of(const Var& var);
 
   // The gradient that reached var; undefined if none did.
   Tensor gradient(const Var& var) const;
@@ -88,12 +97,16 @@ class Tape {
  private:
   struct Node {
     std::vector<std::int32_t> inputs;  // -1 where an input needs no gradient
-    JointVjp vjp;                      // empty for leaves
+    // One of the two; neither for leaves.
+    JointVjp joint;
+    std::vector<Vjp> each;
     DType dtype;
     Dims shape;
     Tensor gradient;
   };
   Var make(Tensor tensor, std::int32_t node);
+  Var record(Tensor value, std::vector<std::int32_t> inputs, JointVjp joint, std::vector<Vjp> each);
+  void pass_on(Node& node, const Tensor& total, Afterwards afterwards);
   void accumulate(std::int32_t node, const Tensor& gradient);
 
   Arithmetic arithmetic_;

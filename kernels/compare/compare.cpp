@@ -193,17 +193,24 @@ class Walk {
   std::vector<Comparison::Pair> pairs_;
 };
 
-// Whether two random choices of equal probability differ so: by no more than six standard deviations of the difference
-// of two binomial counts.
-bool difference_is_chance(std::int64_t a, std::int64_t b, std::int64_t count) {
-  const double share = static_cast<double>(a + b) / (2 * static_cast<double>(count));
-  const double deviation = std::sqrt(2 * static_cast<double>(count) * share * (1 - share));
-  return static_cast<double>(std::abs(a - b)) <= 6 * deviation;
+// Whether so many random choices of equal probability give shares that differ so: by no more than six standard
+// deviations of the difference of two binomial shares.
+bool difference_is_chance(double share_a, double share_b, std::int64_t draws) {
+  const double share = (share_a + share_b) / 2;
+  return std::abs(share_a - share_b) <= 6 * std::sqrt(2 * share * (1 - share) / static_cast<double>(draws));
+}
+
+// How many random choices made the zeros of a tensor.
+std::int64_t draws_of(const OperatorTraits& traits, const Tensor& tensor) {
+  if (!traits.random_channels || tensor.rank() < 2) return tensor.numel();
+  // Of two axes the first may be that of channels, and the second the length of each.
+  return tensor.rank() == 2 ? tensor.size(0) : tensor.size(0) * tensor.size(1);
 }
 
 // precision_metrics.md 2.4: which elements are zero is random, so only the shares of zeros are compared. Of a tuple the
 // first output counts.
-Comparison compare_shares_of_zeros(const Value& bench, const Value& device, const CompareOptions& options) {
+Comparison compare_shares_of_zeros(const OperatorTraits& traits, const Value& bench, const Value& device,
+                                   const CompareOptions& options) {
   const auto tensor_of = [&](const Value& value) -> const Tensor* {
     const List* list = value.get<List>();
     if (list == nullptr) return tensor_in(value);
@@ -227,10 +234,12 @@ Comparison compare_shares_of_zeros(const Value& bench, const Value& device, cons
     comparison.mistrust = Mistrust::nothing_compared;
     return comparison;
   }
-  const std::int64_t difference = std::abs(zero_count(*bench_tensor) - zeros);
-  const bool alike = static_cast<double>(difference) / static_cast<double>(count) < 0.1;
+  const std::int64_t expected = zero_count(*bench_tensor);
+  const auto share_of = [count](std::int64_t part) { return static_cast<double>(part) / static_cast<double>(count); };
+  const bool alike = share_of(std::abs(expected - zeros)) < 0.1;
   comparison.status = alike ? Status::pass : Status::error;
-  comparison.by_chance = !alike && difference_is_chance(zeros, zero_count(*bench_tensor), count);
+  comparison.by_chance =
+      !alike && difference_is_chance(share_of(zeros), share_of(expected), draws_of(traits, *bench_tensor));
   return comparison;
 }
 
@@ -284,7 +293,7 @@ Comparison compare_outputs(std::string_view full_name, const OperatorTraits& tra
                            const Value& device, bool fp8_input, const CompareOptions& options,
                            const Value* first_input) {
   const std::string api = short_api_name(full_name);
-  if (traits.random_zeros) return compare_shares_of_zeros(bench, device, options);
+  if (traits.random_zeros) return compare_shares_of_zeros(traits, bench, device, options);
   Walk walk(api, fp8_input, options);
   std::optional<Alignment> alignment;
   if (!options.compat_msprobe) alignment = Alignment::find(traits.freedom, bench, device, first_input);
@@ -301,7 +310,7 @@ std::optional<Comparison> compare_gradients(std::string_view full_name, const Op
                                             bool fp8_input, const CompareOptions& options) {
   const std::string api = short_api_name(full_name);
   if (bench.empty() || device.empty()) return std::nullopt;
-  if (traits.random_zeros) return compare_shares_of_zeros(bench.front(), device.front(), options);
+  if (traits.random_zeros) return compare_shares_of_zeros(traits, bench.front(), device.front(), options);
   Walk walk(api, fp8_input, options);
   walk.outputs(bench, device);
   return walk.finish();

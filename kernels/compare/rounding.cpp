@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/compare/blocks.h"
 #include "kernels/tensor/convert.h"
@@ -176,14 +178,20 @@ struct Allowance {
   bool has_stored;
   double common_stored;
   double largest;
+  // Of the dtype: numbers that each element would have to ask for again.
+  double precision = epsilon(dtype);
+  double normal = smallest_normal(dtype);
+  double noise_factor = noise_multiple(dtype);
 
-  double unit_at(double value) const { return unit_in_last_place(dtype, std::isfinite(value) ? value : largest); }
+  double unit_at(double value) const {
+    return precision * binade(std::max(std::abs(std::isfinite(value) ? value : largest), normal));
+  }
 
   // Of the error that is there before the result is rounded.
   double before_rounding(const Element& e) const {
     const double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
     const double of_noise = std::max(e.noise, typical_noise * (std::abs(e.bench) + e.spread));
-    return std::isfinite(e.bench) ? of_sums + noise_multiple(dtype) * of_noise : 0;
+    return std::isfinite(e.bench) ? of_sums + noise_factor * of_noise : 0;
   }
 
   double operator()(const Element& e, double unit) const {
@@ -236,22 +244,78 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .largest = max_finite(dtype)};
 }
 
-// Whether test holds for all blocks of elements of both sides, as float64; it ends with the first for which it does
-// not.
+// Elements that follow each other in memory, as float64.
+template <class T>
+struct Run {
+  const T* first;
+
+  double operator[](std::int64_t k) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return first[k];
+    } else {
+      return to_float(first[k]);
+    }
+  }
+};
+
+constexpr std::int64_t screened_at_once = block_size<double>;
+
+// The elements of a tensor block by block: converted one by one as they are used, where they lie in a row.
+template <class T>
+class InPlace {
+ public:
+  explicit InPlace(const Tensor& tensor) : at_(tensor.data<T>()) {}
+  Run<T> next(std::int64_t size) { return {std::exchange(at_, at_ + size)}; }
+
+ private:
+  const T* at_;
+};
+
+class Copied {
+ public:
+  explicit Copied(const Tensor& tensor) : reader_(tensor) {}
+  Run<double> next(std::int64_t size) {
+    reader_.read(block_.data(), size);
+    return {block_.data()};
+  }
+
+ private:
+  Reader reader_;
+  alignas(64) std::array<double, screened_at_once> block_;
+};
+
+template <class F>
+bool with_blocks(const Tensor& tensor, const F& f) {
+  if (tensor.is_contiguous()) {
+    switch (tensor.dtype()) {
+      case DType::float16:
+        return f(InPlace<Half>(tensor));
+      case DType::bfloat16:
+        return f(InPlace<BFloat16>(tensor));
+      case DType::float32:
+        return f(InPlace<float>(tensor));
+      case DType::float64:
+        return f(InPlace<double>(tensor));
+      default:
+        break;
+    }
+  }
+  return f(Copied(tensor));
+}
+
+// Whether test holds for all blocks of elements of both sides; it ends with the first for which it does not.
 template <class Test>
 bool in_blocks(const Tensor& bench, const Tensor& device, const Test& test) {
-  Reader exact(bench);
-  Reader actual(device);
-  constexpr std::int64_t block = block_size<double>;
-  alignas(64) std::array<double, block> b;
-  alignas(64) std::array<double, block> d;
-  for (std::int64_t left = device.numel(); left > 0; left -= block) {
-    const std::int64_t size = std::min(block, left);
-    exact.read(b.data(), size);
-    actual.read(d.data(), size);
-    if (!test(b.data(), d.data(), size)) return false;
-  }
-  return true;
+  const std::int64_t count = device.numel();
+  return with_blocks(bench, [&](auto exact) {
+    return with_blocks(device, [&](auto actual) {
+      for (std::int64_t left = count; left > 0; left -= screened_at_once) {
+        const std::int64_t size = std::min(screened_at_once, left);
+        if (!test(exact.next(size), actual.next(size), size)) return false;
+      }
+      return true;
+    });
+  });
 }
 
 // Whether every element is the nearest number to a value within slope times its benchmark, plus offset, of that.
@@ -259,7 +323,7 @@ bool all_within(const Tensor& bench, const Tensor& device, double slope, double 
   const DType dtype = coarser(bench, device);
   const double half_unit = epsilon(dtype) / 2;
   const double normal = smallest_normal(dtype);
-  return in_blocks(bench, device, [=](const double* b, const double* d, std::int64_t size) {
+  return in_blocks(bench, device, [=](const auto b, const auto d, std::int64_t size) {
     std::int64_t beyond = 0;
     for (std::int64_t k = 0; k < size; ++k) {
       const double magnitude = std::abs(b[k]);
@@ -308,7 +372,11 @@ bool is_acceptable(const RoundingFit& fit, std::int64_t count) {
   return fit.explained() && fit.misrounded <= tolerated_misrounded(count);
 }
 
-double smallest_normal(DType dtype) { return std::ldexp(1.0, smallest_exponent(dtype)); }
+double smallest_normal(DType dtype) {
+  constexpr int bias = 1023;
+  constexpr int fraction_bits = 52;
+  return std::bit_cast<double>(static_cast<std::uint64_t>(smallest_exponent(dtype) + bias) << fraction_bits);
+}
 
 double unit_in_last_place(DType dtype, double value) {
   return epsilon(dtype) * binade(std::max(std::abs(value), smallest_normal(dtype)));
@@ -327,7 +395,7 @@ bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int
 }
 
 bool surely_equal(const Tensor& bench, const Tensor& device) {
-  return in_blocks(bench, device, [](const double* b, const double* d, std::int64_t size) {
+  return in_blocks(bench, device, [](const auto b, const auto d, std::int64_t size) {
     std::int64_t different = 0;
     for (std::int64_t k = 0; k < size; ++k) different += b[k] == d[k] ? 0 : 1;
     return different == 0;

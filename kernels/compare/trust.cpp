@@ -28,6 +28,7 @@ constexpr std::array<Words, mistrust_count> words{{
 
 // A few elements are typical of many.
 constexpr std::int64_t looked_at = 64;
+constexpr std::int64_t few_elements = 8;
 // Fewer elements are often equal for good reasons.
 constexpr std::int64_t enough_elements = 4;
 
@@ -38,8 +39,10 @@ Mistrust same_everywhere(const Tensor& bench) {
   double first = 0;
   bool constant = true;
   bool finite = false;
-  for (std::int64_t done = 0; done < bench.numel(); done += block) {
-    const std::int64_t size = std::min(block, bench.numel() - done);
+  // The first few elements tell of nearly all tensors that there is nothing to be told.
+  std::int64_t size = 0;
+  for (std::int64_t done = 0; done < bench.numel(); done += size) {
+    size = std::min(done == 0 ? few_elements : block, bench.numel() - done);
     reader.read(values.data(), size);
     if (done == 0) first = values[0];
     for (std::int64_t i = 0; i < size; ++i) {

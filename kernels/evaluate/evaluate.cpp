@@ -1,5 +1,7 @@
 #include "kernels/evaluate/evaluate.h"
 
+#include <utility>
+
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
@@ -39,6 +41,7 @@ class SideBuilder {
     });
   }
 
+  // Their places on the tape.
   const std::vector<Var>& inputs() const { return inputs_; }
   const RaisePlan& plan() const { return plan_; }
 
@@ -50,7 +53,7 @@ class SideBuilder {
         call_.backward.run && inputs_.size() < call_.requires_grad.size() && call_.requires_grad[inputs_.size()];
     const bool differentiable = is_floating(tensor.dtype()) || is_complex(tensor.dtype());
     Var var = differentiate && differentiable ? tape_.leaf(tensor) : tape_.constant(tensor);
-    inputs_.push_back(var);
+    inputs_.push_back(Tape::place_of(var));
     const bool castable = is_half(tensor.dtype()) || tensor.dtype() == DType::float32;
     return cast_to_ && castable ? cast(var, *cast_to_) : var;
   }
@@ -80,37 +83,49 @@ double recorded_elements(const MaterialisedCall& call) {
   return elements;
 }
 
-void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients, const RaisePlan& plan,
-                  const EvaluationOptions& options, Tape& tape) {
+// The outputs that are differentiated, each with its recorded gradient, or an undefined one where that is 1.
+std::vector<std::pair<Var, Tensor>> differentiated(const Value& output, const MaterialisedCall& call,
+                                                   const List& gradients, const EvaluationOptions& options) {
   List outputs;
   if (const List* list = output.get<List>()) {
     outputs = *list;
   } else {
     outputs.push_back(output);
   }
-  bool any = false;
+  std::vector<std::pair<Var, Tensor>> result;
   for (std::size_t i = 0; i < outputs.size() && i < gradients.size(); ++i) {
     if (options.only_output && *options.only_output != i) continue;
     const Tensor* gradient = gradients[i].get<Tensor>();
     const Var* var = outputs[i].get<Var>();
     if (var == nullptr) continue;
-    if (gradient == nullptr && call.implicit_gradient && outputs.size() == 1 && var->tensor().numel() == 1) {
-      tape.backward(*var, Tensor::full(var->dtype(), var->tensor().shape(), 1));
-      any = true;
-    }
-    if (gradient == nullptr && call.implicit_gradient && outputs.size() == 1 && !any) {
-      throw SkipError("grad can be implicitly created only for scalar outputs");
+    if (gradient == nullptr && call.implicit_gradient && outputs.size() == 1) {
+      if (var->tensor().numel() != 1) throw SkipError("grad can be implicitly created only for scalar outputs");
+      result.emplace_back(*var, Tensor());
     }
     if (gradient == nullptr) continue;
     // With several outputs those without a graph simply get no gradient; a single one must have it.
     if (!var->requires_grad() && outputs.size() > 1) continue;
-    Tensor upstream = options.benchmark ? raise_gradient(*gradient, plan) : *gradient;
-    if (options.benchmark && options.change_input && is_floating(upstream.dtype()))
-      upstream = options.change_input(upstream);
-    tape.backward(*var, upstream);
-    any = true;
+    result.emplace_back(*var, *gradient);
   }
-  if (!any) throw SkipError("Backward input of " + call.name + " is empty.");
+  return result;
+}
+
+void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients, const RaisePlan& plan,
+                  const EvaluationOptions& options, Tape& tape) {
+  const std::vector<std::pair<Var, Tensor>> of_outputs = differentiated(output, call, gradients, options);
+  if (of_outputs.empty()) throw SkipError("Backward input of " + call.name + " is empty.");
+  for (std::size_t i = 0; i < of_outputs.size(); ++i) {
+    const auto& [var, gradient] = of_outputs[i];
+    Tensor upstream = gradient;
+    if (!gradient.defined()) {
+      upstream = Tensor::full(var.dtype(), var.shape(), 1);
+    } else if (options.benchmark) {
+      upstream = raise_gradient(gradient, plan);
+      if (options.change_input && is_floating(upstream.dtype())) upstream = options.change_input(upstream);
+    }
+    const bool last = i + 1 == of_outputs.size();
+    tape.backward(var, upstream, last ? Afterwards::release : Afterwards::keep);
+  }
 }
 
 // The gradient of the first output, as an evaluation takes it; undefined if there is none.
@@ -139,7 +154,7 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
   const LastStep& step = steps.known[*options.last_step];
   const Tensor upstream = first_upstream(call, builder.plan(), options);
   if (!upstream.defined()) throw SkipError("The gradient of the first output is not known.");
-  tape.backward(step.result, upstream);
+  tape.backward(step.result, upstream, Afterwards::release);
   result.any_layout = step.any_layout;
   result.gradients = gradients_of(step.inputs.empty() ? builder.inputs() : step.inputs, tape);
 }
@@ -179,6 +194,9 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
       result.gradient_sums = sums.seen();
       return result;
     }
+    // What no derivative needs is freed before gradients are made.
+    args.clear();
+    kwargs.clear();
     const bool adjust = static_cast<bool>(options.adjust_gradients);
     run_backward(output, call, adjust ? options.adjust_gradients(result.output, call.gradients) : call.gradients,
                  builder.plan(), options, tape);

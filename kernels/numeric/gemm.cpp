@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "kernels/base/parallel.h"
+#include "kernels/numeric/gemm_packing.h"
 #include "kernels/numeric/tiles.h"
+#include "kernels/tensor/convert.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
 namespace {
 
-using namespace tiles;
+using namespace packing;
 
 template <class T>
 void pack(const MatrixView<T>& view, T* target) {
@@ -77,8 +79,6 @@ constexpr std::int64_t terms_at_once = 2048 / static_cast<std::int64_t>(sizeof(T
 // Rows and columns of the packed operands that are worked on together: they stay in the second-level cache.
 constexpr std::int64_t rows_at_once = 64;
 template <class T>
-constexpr std::int64_t panel_width{widest * lanes<T>};
-template <class T>
 constexpr std::int64_t columns_at_once = 8 * panel_width<T>;
 // Rows that are packed once for all columns.
 constexpr std::int64_t packed_rows = 16 * rows_at_once;
@@ -103,65 +103,6 @@ class ReusedBuffer {
   std::unique_ptr<T[], Free> values_;
   std::int64_t size_ = 0;
 };
-
-// Columns [first, first + count) and rows [from, from + terms) of b as panels [terms, panel_width], the last one filled
-// up with zeros.
-template <class T>
-void pack_columns(const MatrixView<T>& b, std::int64_t first, std::int64_t count, std::int64_t from, std::int64_t terms,
-                  T* to) {
-  constexpr std::int64_t width = panel_width<T>;
-  const T* const source = b.data + from * b.row_stride + first * b.column_stride;
-  const std::int64_t whole = count / width * width;
-  if (b.column_stride == 1) {
-    for (std::int64_t k = 0; k < terms; ++k) {
-      const T* row = source + k * b.row_stride;
-      for (std::int64_t column = 0; column < whole; column += width) {
-        T* target = to + column * terms + k * width;
-        for (std::int64_t v = 0; v < width; v += lanes<T>) store(target + v, load(row + column + v));
-      }
-      if (whole == count) continue;
-      T* target = to + whole * terms + k * width;
-      std::copy(row + whole, row + count, target);
-      std::fill(target + count - whole, target + width, T{});
-    }
-    return;
-  }
-  for (std::int64_t column = 0; column < count; column += width, to += terms * width) {
-    const std::int64_t filled = std::min(width, count - column);
-    // A few rows at a time, so that every line of memory on both sides is finished while it is near.
-    constexpr std::int64_t tile = 16;
-    for (std::int64_t start = 0; start < terms; start += tile) {
-      const std::int64_t end = std::min(start + tile, terms);
-      for (std::int64_t j = 0; j < filled; ++j) {
-        const T* line = source + (column + j) * b.column_stride;
-        for (std::int64_t k = start; k < end; ++k) to[k * width + j] = line[k * b.row_stride];
-      }
-    }
-    for (std::int64_t k = 0; filled < width && k < terms; ++k)
-      std::fill(to + k * width + filled, to + (k + 1) * width, T{});
-  }
-}
-
-// Rows [first, first + count) of a as the tiles of for_each_row_tile.
-template <class T>
-void pack_row_tiles(const MatrixView<T>& a, std::int64_t first, std::int64_t count, std::int64_t from,
-                    std::int64_t terms, T* to) {
-  for_each_row_tile(count, [&](std::int64_t row, std::int64_t height) {
-    const T* source = a.data + (first + row) * a.row_stride + from * a.column_stride;
-    if (a.row_stride == 1) {
-      for (std::int64_t k = 0; k < terms; ++k) std::copy_n(source + k * a.column_stride, height, to + k * height);
-    } else {
-      with_height(height, [&]<int R>(std::integral_constant<int, R>) {
-        std::array<const T*, R> lines;
-        for (int r = 0; r < R; ++r) lines[r] = source + r * a.row_stride;
-        for (std::int64_t k = 0; k < terms; ++k) {
-          for (int r = 0; r < R; ++r) to[k * R + r] = lines[r][k * a.column_stride];
-        }
-      });
-    }
-    to += height * terms;
-  });
-}
 
 // One tile of rows times one panel; of the panel the first `columns` count.
 template <int R, class T>
@@ -194,7 +135,7 @@ void multiply_panel(const T* panel, const T* rows, std::int64_t terms, std::int6
 
 // result (+)= a b, both operands packed piece by piece.
 template <class T>
-void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
+void multiply_by_panels(const Operand<T>& a, const Operand<T>& b, T* result, std::int64_t result_stride,
                         bool accumulate) {
   thread_local ReusedBuffer<T> row_storage;
   thread_local ReusedBuffer<T> column_storage;
@@ -205,12 +146,14 @@ void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* resul
       const std::int64_t terms = std::min(terms_at_once<T>, a.columns - from);
       const bool add = accumulate || from > 0;
       T* const tiles = row_storage.reserve(height * terms);
-      for (std::int64_t row = 0; row < height; row += rows_at_once)
-        pack_row_tiles(a, top + row, std::min(rows_at_once, height - row), from, terms, tiles + row * terms);
+      a.visit([&](const auto& rows) {
+        for (std::int64_t row = 0; row < height; row += rows_at_once)
+          pack_row_tiles(rows, top + row, std::min(rows_at_once, height - row), from, terms, tiles + row * terms);
+      });
       for (std::int64_t first = 0; first < b.columns; first += columns_at_once<T>) {
         const std::int64_t columns = std::min(columns_at_once<T>, b.columns - first);
         T* const panels = column_storage.reserve((columns + width - 1) / width * width * terms);
-        pack_columns(b, first, columns, from, terms, panels);
+        b.visit([&](const auto& matrix) { pack_columns(matrix, first, columns, from, terms, panels); });
         for (std::int64_t block = 0; block < height; block += rows_at_once) {
           const T* tile = tiles + block * terms;
           for_each_row_tile(std::min(rows_at_once, height - block), [&](std::int64_t row, std::int64_t rows) {
@@ -229,10 +172,10 @@ void multiply_by_panels(const MatrixView<T>& a, const MatrixView<T>& b, T* resul
   }
 }
 
-// result (+)= a b in pieces of the result, each of which packs its operands anew.
-template <class T>
-void multiply_by_panels_together(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride,
-                                 bool accumulate) {
+// Calls run(a, b, row, column) for pieces of the result, whose first element is that of row and column, with the parts
+// of the operands that they are products of. Each packs its operands anew.
+template <class T, class Run>
+void for_each_piece_together(const Operand<T>& a, const Operand<T>& b, const Run& run) {
   constexpr std::int64_t piece_rows = 2 * rows_at_once;
   constexpr std::int64_t piece_columns = columns_at_once<T>;
   const bool by_rows = a.rows >= b.columns;
@@ -241,17 +184,40 @@ void multiply_by_panels_together(const MatrixView<T>& a, const MatrixView<T>& b,
   run_pieces((total + size - 1) / size, [&](std::int64_t piece) {
     const std::int64_t first = piece * size;
     const std::int64_t count = std::min(size, total - first);
-    MatrixView<T> left = a;
-    MatrixView<T> right = b;
     if (by_rows) {
-      left.data += first * a.row_stride;
-      left.rows = count;
+      run(a.part(first, count, 0, a.columns), b, first, std::int64_t{0});
     } else {
-      right.data += first * b.column_stride;
-      right.columns = count;
+      run(a, b.part(0, b.rows, first, count), std::int64_t{0}, first);
     }
-    multiply_by_panels(left, right, result + first * (by_rows ? result_stride : 1), result_stride, accumulate);
   });
+}
+
+template <class T>
+void multiply_by_panels_together(const Operand<T>& a, const Operand<T>& b, T* result, std::int64_t result_stride,
+                                 bool accumulate) {
+  for_each_piece_together(
+      a, b, [&](const Operand<T>& rows, const Operand<T>& columns, std::int64_t row, std::int64_t column) {
+        multiply_by_panels(rows, columns, result + row * result_stride + column, result_stride, accumulate);
+      });
+}
+
+// a b rounded to `dtype`, block by block: what a block sums up in float32 stays in the caches.
+void multiply_rounded(const Operand<float>& a, const Operand<float>& b, DType dtype, std::byte* result,
+                      std::int64_t result_stride) {
+  constexpr std::int64_t block_columns = 4 * columns_at_once<float>;
+  thread_local ReusedBuffer<float> block_storage;
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  for (std::int64_t top = 0; top < a.rows; top += packed_rows) {
+    const std::int64_t height = std::min(packed_rows, a.rows - top);
+    for (std::int64_t first = 0; first < b.columns; first += block_columns) {
+      const std::int64_t columns = std::min(block_columns, b.columns - first);
+      float* const block = block_storage.reserve(height * columns);
+      multiply_by_panels(a.part(top, height, 0, a.columns), b.part(0, b.rows, first, columns), block, columns, false);
+      for (std::int64_t row = 0; row < height; ++row) {
+        store_run<float>(dtype, block + row * columns, columns, result + ((top + row) * result_stride + first) * size);
+      }
+    }
+  }
 }
 
 // result (+)= a b for contiguous rows of a and columns of b; a narrow b is copied where its columns are not contiguous.
@@ -284,9 +250,9 @@ void multiply(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::in
   if (few && contiguous && a.columns >= 4 * lanes<T>) {
     multiply_by_dot_products(a, b, result, result_stride, accumulate);
   } else if (help_pays(a.rows, a.columns, b.columns)) {
-    multiply_by_panels_together(a, b, result, result_stride, accumulate);
+    multiply_by_panels_together<T>(a, b, result, result_stride, accumulate);
   } else {
-    multiply_by_panels(a, b, result, result_stride, accumulate);
+    multiply_by_panels<T>(a, b, result, result_stride, accumulate);
   }
 }
 
@@ -316,6 +282,34 @@ void gemm(const MatrixView<T>& left, const MatrixView<T>& right, T* result, std:
     }
     multiply(a, b, result, result_stride, accumulate);
   }
+}
+
+bool packs_operands(const StoredMatrix& a, const StoredMatrix& b) {
+  // Few rows or columns are multiplied as dot products; of small matrices the copies cost nothing.
+  constexpr double large = 1e6;
+  return a.rows > 24 && b.columns > 8 && a.columns > 0 &&
+         static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns) > large;
+}
+
+void gemm_stored(const StoredMatrix& left, const StoredMatrix& right, DType dtype, std::byte* result) {
+  const Operand<float> a(left);
+  const Operand<float> b(right);
+  if (dtype == DType::float32) {
+    auto* const to = reinterpret_cast<float*>(result);
+    if (help_pays(a.rows, a.columns, b.columns)) {
+      multiply_by_panels_together(a, b, to, b.columns, false);
+    } else {
+      multiply_by_panels(a, b, to, b.columns, false);
+    }
+    return;
+  }
+  const std::int64_t stride = b.columns;
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  if (!help_pays(a.rows, a.columns, b.columns)) return multiply_rounded(a, b, dtype, result, stride);
+  for_each_piece_together(
+      a, b, [&](const Operand<float>& rows, const Operand<float>& columns, std::int64_t row, std::int64_t column) {
+        multiply_rounded(rows, columns, dtype, result + (row * stride + column) * size, stride);
+      });
 }
 
 template void gemm<float>(const MatrixView<float>&, const MatrixView<float>&, float*, std::int64_t, bool,

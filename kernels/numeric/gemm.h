@@ -1,9 +1,11 @@
 // Matrix products over strided memory: the engine of tensor products (matrix_product.h), convolution and attention.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/tensor/arithmetic.h"
+#include "kernels/tensor/dtype.h"
 
 namespace msrun {
 
@@ -28,5 +30,23 @@ struct MatrixView {
 template <class T>
 void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride, bool accumulate,
           const Arithmetic& arithmetic = {});
+
+// A matrix of float32, float16 or bfloat16 elements; strides are in elements.
+struct StoredMatrix {
+  const void* data;
+  DType dtype;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t row_stride;
+  std::int64_t column_stride;
+};
+
+// Whether gemm_stored() takes a product of matrices of these sizes and strides: those that are large enough for their
+// operands to be packed.
+bool packs_operands(const StoredMatrix& a, const StoredMatrix& b);
+
+// gemm of the operands converted to float32, with the result rounded to `dtype`, one of the three: bit by bit the same,
+// without the copies. Rows of `result` are contiguous and lie together.
+void gemm_stored(const StoredMatrix& a, const StoredMatrix& b, DType dtype, std::byte* result);
 
 }  // namespace msrun

@@ -45,13 +45,17 @@ inline Dims with(Dims batch, std::initializer_list<std::int64_t> sizes) {
   return batch;
 }
 
-// An argument of a decomposition. In the accumulator of a device, whatever is computed of an m x n matrix is a chain of
-// up to min(m, n) steps, each of which sums up rows and columns.
+// In the accumulator of a device, whatever is computed of an m x n matrix is a chain of up to min(m, n) steps, each of
+// which sums up rows and columns.
+inline void note_chain(const Tensor& tensor) {
+  if (tensor.rank() < 2 || tensor.numel() == 0) return;
+  const std::int64_t elements = tensor.size(-2) * tensor.size(-1);
+  note_sums(elements * std::min(tensor.size(-2), tensor.size(-1)), tensor.numel() / elements);
+}
+
+// An argument of a decomposition.
 inline Tensor wide(const Tensor& tensor) {
-  if (tensor.rank() >= 2 && tensor.numel() > 0) {
-    const std::int64_t elements = tensor.size(-2) * tensor.size(-1);
-    note_sums(elements * std::min(tensor.size(-2), tensor.size(-1)), tensor.numel() / elements);
-  }
+  note_chain(tensor);
   return tensor.to(DType::float64).contiguous();
 }
 

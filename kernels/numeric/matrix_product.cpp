@@ -97,6 +97,29 @@ Tensor product_in(const Tensor& a, const Tensor& b, const Dims& batch, const Dim
   return result;
 }
 
+// Whether the elements are those of StoredMatrix.
+bool is_storable(DType dtype) { return is_half(dtype) || dtype == DType::float32; }
+
+// The last two axes, the axes before merged with the rows.
+StoredMatrix stored_matrix(const Tensor& tensor) {
+  const std::size_t rank = tensor.shape().size();
+  const std::int64_t columns = tensor.shape()[rank - 1];
+  return {tensor.raw(),
+          tensor.dtype(),
+          columns == 0 ? 0 : tensor.numel() / columns,
+          columns,
+          tensor.strides()[rank - 2],
+          tensor.strides()[rank - 1]};
+}
+
+// Whether a product is computed by gemm_stored.
+bool packs_conversions(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic) {
+  const bool half = is_half(a.dtype()) || is_half(b.dtype()) || is_half(dtype);
+  if (!half || arithmetic != Arithmetic{}) return false;
+  if (!is_storable(a.dtype()) || !is_storable(b.dtype()) || !is_storable(dtype)) return false;
+  return b.rank() == 2 && leading_axes_merge(a) && packs_operands(stored_matrix(a), stored_matrix(b));
+}
+
 }  // namespace
 
 DType product_dtype(DType dtype) {
@@ -157,6 +180,12 @@ Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dty
                     " cannot be multiplied.");
   }
   if (is_complex(a.dtype()) || is_complex(b.dtype())) return complex_product_to(a, b, shape, arithmetic).to(dtype);
+  if (shape.size() == a.shape().size() && packs_conversions(a, b, dtype, arithmetic)) {
+    Tensor result(dtype, shape);
+    note_sums(b.size(0), result.numel());
+    gemm_stored(stored_matrix(a), stored_matrix(b), dtype, result.mutable_data<std::byte>());
+    return result;
+  }
   const DType compute = product_dtype(dtype);
   const Tensor left = as_operand(a, compute, arithmetic);
   const Tensor right = as_operand(b, compute, arithmetic);

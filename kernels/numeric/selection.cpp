@@ -425,8 +425,65 @@ Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values
   return result.to(x.dtype());
 }
 
-Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const Arithmetic& arithmetic) {
-  return put_sum(Tensor::zeros(gradient.dtype(), shape), selection, gradient, 1, arithmetic);
+namespace {
+
+template <class T>
+void add_all(const Selection& selection, const Tensor& values, const Arithmetic& arithmetic, Tensor& to) {
+  add_runs<T>(selection, values.data<T>(), T{1}, arithmetic.summation.accumulator, to.mutable_data<T>());
+}
+
+void add_all(const Selection& selection, const Tensor& values, const Arithmetic& arithmetic, Tensor& to) {
+  if (to.dtype() == DType::float64) {
+    add_all<double>(selection, values, arithmetic, to);
+  } else if (to.dtype() == DType::float32) {
+    add_all<float>(selection, values, arithmetic, to);
+  } else {
+    add_all<std::int64_t>(selection, values, arithmetic, to);
+  }
+}
+
+// Whether the runs are rows of a matrix, long ones and few of all: then only those that are used need sums in a wider
+// dtype than the result's.
+bool are_few_rows(const Selection& selection, std::int64_t elements) {
+  constexpr std::int64_t long_run = 16;
+  if (selection.run < long_run || std::ssize(selection.starts) * selection.run > elements / 2) return false;
+  return std::ranges::all_of(selection.starts, [&](std::int64_t start) { return start % selection.run == 0; });
+}
+
+}  // namespace
+
+Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const Arithmetic& arithmetic,
+                std::optional<DType> stored) {
+  const DType dtype = stored.value_or(gradient.dtype());
+  if (is_complex(gradient.dtype()))
+    return put_sum(Tensor::zeros(gradient.dtype(), shape), selection, gradient, 1, arithmetic).to(dtype);
+  const DType wide = wide_dtype(gradient.dtype());
+  const Tensor source = gradient.to(wide).expand(selection.shape).contiguous();
+  note_sums(std::ssize(selection.starts) + 1, selection.run);
+  if (wide == dtype || !are_few_rows(selection, element_count(shape))) {
+    Tensor sums = Tensor::zeros(wide, shape);
+    add_all(selection, source, arithmetic, sums);
+    return sums.to(dtype);
+  }
+  std::vector<std::int64_t> used = selection.starts;
+  std::ranges::sort(used);
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  Selection among_used;
+  among_used.run = selection.run;
+  reserve_starts(among_used, std::ssize(selection.starts));
+  for (const std::int64_t start : selection.starts)
+    among_used.starts.push_back((std::ranges::lower_bound(used, start) - used.begin()) * selection.run);
+  Tensor sums = Tensor::zeros(wide, Dims{std::ssize(used), selection.run});
+  add_all(among_used, source, arithmetic, sums);
+  const Tensor rounded = sums.to(dtype);
+  Tensor result = Tensor::zeros(dtype, shape);
+  const std::size_t size = size_of(dtype);
+  const std::size_t row = static_cast<std::size_t>(selection.run) * size;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    std::memcpy(result.mutable_data<std::byte>() + static_cast<std::size_t>(used[i]) * size, rounded.raw() + i * row,
+                row);
+  }
+  return result;
 }
 
 Tensor put_vjp(const Tensor& gradient, const Selection& selection) {

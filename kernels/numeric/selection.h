@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -59,8 +60,10 @@ Tensor put(const Tensor& x, const Selection& selection, const Tensor& values);
 Tensor put_sum(const Tensor& x, const Selection& selection, const Tensor& values, double alpha = 1,
                const Arithmetic& arithmetic = {});
 
-// Gradients with respect to the source of take and put.
-Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const Arithmetic& arithmetic);
+// Gradients with respect to the source of take and put. The former is summed in the wide dtype and rounded once, to
+// `stored` if given, else to the dtype of the gradient.
+Tensor take_vjp(const Tensor& gradient, const Dims& shape, const Selection& selection, const Arithmetic& arithmetic,
+                std::optional<DType> stored = std::nullopt);
 Tensor put_vjp(const Tensor& gradient, const Selection& selection);
 
 }  // namespace msrun

@@ -104,13 +104,18 @@ float round_to(DType dtype, float value) {
   return value;
 }
 
-// Rounds a run of values, in loops that vectorise.
-void round_run(DType dtype, float* values, std::int64_t count) {
-  if (dtype == DType::float16) {
-    for (std::int64_t i = 0; i < count; ++i) values[i] = to_float(to_half(values[i]));
-  } else if (dtype == DType::bfloat16) {
-    for (std::int64_t i = 0; i < count; ++i) values[i] = to_float(to_bfloat16(values[i]));
-  }
+// How torch makes a number of [0, 1) of a word: of its last bits, in steps.
+struct Resolution {
+  std::uint32_t mask;
+  float step;
+
+  float uniform(std::uint32_t word) const { return static_cast<float>(static_cast<std::int32_t>(word & mask)) * step; }
+};
+
+Resolution resolution_of(DType dtype) {
+  if (dtype == DType::float16) return {0x7FFU, 0x1p-11F};
+  if (dtype == DType::bfloat16) return {0xFFU, 0x1p-8F};
+  return {0xFFFFFFU, 0x1p-24F};
 }
 
 // Uniform [0, 1) in the resolution that torch gives the dtype.
@@ -126,12 +131,44 @@ void uniform_block(DType dtype, RandomWords& words, T* target, std::int64_t coun
     }
   } else {
     words.fill(std::span(raw.data(), static_cast<std::size_t>(count)));
-    const std::uint32_t mask = dtype == DType::float16 ? 0x7FFU : dtype == DType::bfloat16 ? 0xFFU : 0xFFFFFFU;
-    const float scale = dtype == DType::float16 ? 0x1p-11F : dtype == DType::bfloat16 ? 0x1p-8F : 0x1p-24F;
-    for (std::int64_t i = 0; i < count; ++i) {
-      target[i] = static_cast<float>(static_cast<std::int32_t>(raw[static_cast<std::size_t>(i)] & mask)) * scale;
-    }
+    const Resolution resolution = resolution_of(dtype);
+    for (std::int64_t i = 0; i < count; ++i) target[i] = resolution.uniform(raw[static_cast<std::size_t>(i)]);
   }
+}
+
+// value * factor + offset, within plus or minus most.
+template <class T>
+struct Line {
+  T factor;
+  T offset;
+  T most = std::numeric_limits<T>::infinity();
+
+  T of_product(T product) const { return std::min(std::max(product + offset, -most), most); }
+};
+
+// Uniform values on a line, in one pass. In a half type the product is rounded before the sum.
+void line_block(DType dtype, RandomWords& words, const Line<float>& line, float* target, std::int64_t count) {
+  std::array<std::uint32_t, block> raw;
+  words.fill(std::span(raw.data(), static_cast<std::size_t>(count)));
+  const Resolution resolution = resolution_of(dtype);
+  const auto run = [&](auto rounded) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float product = resolution.uniform(raw[static_cast<std::size_t>(i)]) * line.factor;
+      target[i] = line.of_product(rounded(product));
+    }
+  };
+  if (dtype == DType::float16) {
+    run([](float value) { return to_float(to_half(value)); });
+  } else if (dtype == DType::bfloat16) {
+    run([](float value) { return to_float(to_bfloat16(value)); });
+  } else {
+    run([](float value) { return value; });
+  }
+}
+
+void line_block(DType dtype, RandomWords& words, const Line<double>& line, double* target, std::int64_t count) {
+  uniform_block<double>(dtype, words, target, count);
+  for (std::int64_t i = 0; i < count; ++i) target[i] = line.of_product(target[i] * line.factor);
 }
 
 // rand * (high - low) + low, rounded to the dtype after each step. This file is compiled without contraction of
@@ -145,12 +182,19 @@ void fill_uniform(Tensor& tensor, const Bounds& bounds, RandomWords& words, Rang
   const double high = finite(bounds.high);
   const double scale = high - low;
   const bool overflow = rule == RangeRule::finite && !(std::abs(scale) <= limit);
+  // torch rounds the scalars to the dtype of the tensor before it computes in float.
+  const bool torch_scalars = rule == RangeRule::torch && is_half(dtype);
+  const auto scalar = [&](double value) {
+    return torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(value))) : static_cast<T>(value);
+  };
+  Line<T> line{scalar(scale), scalar(low)};
+  if (rule == RangeRule::finite) line.most = static_cast<T>(limit);
   std::array<T, block> values;
   std::byte* target = tensor.mutable_data<std::byte>();
   for (std::int64_t start = 0; start < tensor.numel(); start += block) {
     const std::int64_t count = std::min(block, tensor.numel() - start);
-    uniform_block<T>(dtype, words, values.data(), count);
     if (overflow) {
+      uniform_block<T>(dtype, words, values.data(), count);
       // The scale has no value in the dtype: interpolate in double, halves first so that nothing overflows.
       for (std::int64_t i = 0; i < count; ++i) {
         T& value = values[static_cast<std::size_t>(i)];
@@ -158,21 +202,7 @@ void fill_uniform(Tensor& tensor, const Bounds& bounds, RandomWords& words, Rang
         value = static_cast<T>(std::clamp(low * (1 - r) + high * r, -limit, limit));
       }
     } else {
-      // torch rounds the scalars to the dtype of the tensor before it computes in float.
-      const bool torch_scalars = rule == RangeRule::torch && is_half(dtype);
-      const T factor =
-          torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(scale))) : static_cast<T>(scale);
-      const T offset = torch_scalars ? static_cast<T>(round_to(dtype, static_cast<float>(low))) : static_cast<T>(low);
-      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] *= factor;
-      if constexpr (std::is_same_v<T, float>) round_run(dtype, values.data(), count);
-      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] += offset;
-      if (rule == RangeRule::finite) {
-        const T most = static_cast<T>(limit);
-        for (std::int64_t i = 0; i < count; ++i) {
-          T& value = values[static_cast<std::size_t>(i)];
-          value = std::min(std::max(value, -most), most);
-        }
-      }
+      line_block(dtype, words, line, values.data(), count);
     }
     store_run<T>(dtype, values.data(), count, target + start * static_cast<std::int64_t>(size_of(dtype)));
   }
@@ -247,10 +277,7 @@ Tensor literal_tensor(DType dtype, std::span<const std::int64_t> shape, const Bo
     std::byte* target = tensor.mutable_data<std::byte>();
     for (std::int64_t start = 0; start < tensor.numel(); start += block) {
       const std::int64_t count = std::min(block, tensor.numel() - start);
-      uniform_block<T>(tensor.dtype(), words, values.data(), count);
-      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] *= scale;
-      if constexpr (std::is_same_v<T, float>) round_run(tensor.dtype(), values.data(), count);
-      for (std::int64_t i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] += low;
+      line_block(tensor.dtype(), words, Line<T>{scale, low}, values.data(), count);
       store_run<T>(tensor.dtype(), values.data(), count,
                    target + start * static_cast<std::int64_t>(size_of(tensor.dtype())));
     }

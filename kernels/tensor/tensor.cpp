@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -12,6 +11,7 @@
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/copy.h"
 #include "kernels/tensor/memory.h"
+#include "kernels/tensor/storage_pool.h"
 
 namespace msrun {
 namespace {
@@ -24,7 +24,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   // vector loops may read a full register past the end.
   const std::size_t size = bytes + 2 * alignment;
   take_tensor_memory(size);
-  void* memory = std::malloc(size);
+  void* memory = take_storage(size);
   if (memory == nullptr) {
     give_tensor_memory(size);
     note_refused_tensor();
@@ -32,7 +32,7 @@ std::shared_ptr<std::byte> allocate(std::size_t bytes) {
   }
   const std::size_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % alignment;
   return {static_cast<std::byte*>(memory) + (alignment - misaligned) % alignment, [memory, size](std::byte*) {
-            std::free(memory);
+            give_storage(memory, size);
             give_tensor_memory(size);
           }};
 }

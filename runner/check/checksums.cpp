@@ -1,17 +1,16 @@
 #include "runner/check/checksums.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cstdint>
 #include <string_view>
+
+#include "kernels/tensor/element_hash.h"
 
 namespace msrun {
 namespace {
 
 class Hash {
  public:
-  void add(const void* bytes, std::size_t size) { value_ = XXH3_64bits_withSeed(bytes, size, value_); }
+  void add(const void* bytes, std::size_t size) { value_ = hash_of_bytes(bytes, size, value_); }
   void add(std::string_view text) { add(text.data(), text.size()); }
   // Never 0, which stands for what is not there.
   std::uint64_t value() const { return value_ == 0 ? 1 : value_; }

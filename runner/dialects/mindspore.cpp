@@ -171,6 +171,10 @@ Comparison compare_random(const ComparedCall& of, const Value& bench, const Valu
   }
   row.status = comparison.status;
   row.message = "Only the shares of zeros are compared.\n";
+  if (comparison.by_chance) {
+    row.rounding_only = true;
+    row.message += "They differ by no more than chance makes them.\n";
+  }
   comparison.rows = {row};
   comparison.pairs.resize(1);
   return comparison;

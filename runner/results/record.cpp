@@ -14,6 +14,7 @@ namespace {
 // Behind kind and version: what no record had before there were kinds (legacy.h).
 constexpr std::string_view mark = "R\xD2";
 constexpr std::size_t prefix_size = 4;
+constexpr std::size_t usual_size = 2048;  // few results have more bytes
 constexpr std::uint8_t may_be_passed_over = 0x80;
 constexpr std::uint8_t version_with_outcome = 2;  // of results
 
@@ -38,6 +39,7 @@ class RecordReader : public ByteReader {
 template <class T>
 std::string encode_fields(const T& value) {
   std::string bytes;
+  bytes.reserve(usual_size);
   bytes += static_cast<char>(RecordType<T>::kind);
   bytes += static_cast<char>(RecordType<T>::version);
   bytes += mark;

@@ -29,6 +29,8 @@ constexpr double low_confidence = 4;  // half precision statistics: below this m
 // Outputs of half precision forward calls whose inputs are all but equal need no room for what came before.
 constexpr double half_equal_inputs = 1e-3;
 constexpr double half_output_of_equal_inputs = 3e-2;
+// Gap of single precision tensors that no noise of half precision has come into.
+constexpr double wide_equal_inputs = 4e-6;
 // Half precision gradients that cancel are off by more.
 constexpr double times_backward_output = 2;
 // Rounding of half precision gradients adds up: the limit of inputs grows by its own size every so many backward calls,
@@ -46,20 +48,6 @@ constexpr auto random_words = std::to_array<std::string_view>(
 
 std::string_view api_name(const Recording& side, const Call& call) { return recordings::api_of(side.name(call), call); }
 
-std::vector<std::uint32_t> inputs_of(const Recording& side, const Call& call) {
-  std::vector<std::uint32_t> found = recordings::tensors_of(side, call, State::input);
-  const std::vector<std::uint32_t> parameters = recordings::tensors_of(side, call, State::parameters);
-  found.insert(found.end(), parameters.begin(), parameters.end());
-  return found;
-}
-
-std::vector<std::uint32_t> outputs_of(const Recording& side, const Call& call) {
-  std::vector<std::uint32_t> found = recordings::tensors_of(side, call, State::output);
-  const std::vector<std::uint32_t> gradients = recordings::tensors_of(side, call, State::parameters_grad);
-  found.insert(found.end(), gradients.begin(), gradients.end());
-  return found;
-}
-
 }  // namespace
 
 RankDivergence::RankDivergence(std::size_t rank, const Pair& pair, double tolerance)
@@ -67,7 +55,9 @@ RankDivergence::RankDivergence(std::size_t rank, const Pair& pair, double tolera
       pair_(pair),
       tolerance_(tolerance),
       checksums_(pair.mode == Mode::md5),
-      alignment_(recordings::align(pair.target, pair.golden, checksums_)) {
+      alignment_(recordings::align(pair.target, pair.golden, checksums_)),
+      flow_(pair.target, checksums_),
+      golden_flow_(pair.golden, checksums_) {
   const auto calls = static_cast<std::uint32_t>(pair.target.calls.size());
   if (pair.mode == Mode::tensor) {
     call_of_.resize(pair.target.leaves.size());
@@ -78,16 +68,12 @@ RankDivergence::RankDivergence(std::size_t rank, const Pair& pair, double tolera
   }
   states_.resize(calls);
   limits_.resize(calls);
+  half_.resize(calls);
   std::uint32_t backward_calls = 0;
   for (std::uint32_t call = 0; call < calls; ++call) {
     if (pair.target.calls[call].direction == Direction::backward) ++backward_calls;
-    const std::uint32_t golden = alignment_.golden_of[call];
-    limits_[call] = limits_of(pair.target.calls[call], golden, backward_calls);
-    if (golden == recordings::no_call) continue;
-    states_[call] = state_of(call, golden, limits_[call]);
-    states_[call].judged = alignment_.how[call] != How::renamed;
+    judge(call, backward_calls);
   }
-  find_producers();
 }
 
 RankSummary RankDivergence::summary() const {
@@ -116,14 +102,14 @@ TensorGap RankDivergence::gap_of_files(std::uint32_t mine, std::uint32_t theirs)
                              golden_file(pair_.golden, pair_.golden.leaves[theirs], pair_.factors));
 }
 
-Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs) const {
+Gap RankDivergence::gap(std::uint32_t mine, std::uint32_t theirs, double unit) const {
   const Leaf& target = pair_.target.leaves[mine];
   const Leaf& golden = pair_.golden.leaves[theirs];
   if (pair_.mode == Mode::tensor && target.data_name != 0 && golden.data_name != 0) {
     const TensorGap files = gap_of_files(mine, theirs);
     if (files.readable) return {files.same_shape, files.gap, 0};
   }
-  return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_);
+  return recordings::gap_of(pair_.target, target, pair_.golden, golden, checksums_, unit);
 }
 
 bool RankDivergence::has_values(std::uint32_t mine, std::uint32_t theirs) const {
@@ -149,19 +135,28 @@ bool RankDivergence::has_values(const Call& mine, const Call& theirs) const {
          any(outputs_of(pair_.target, mine), outputs_of(pair_.golden, theirs));
 }
 
-RankDivergence::Limits RankDivergence::limits_of(const Call& call, std::uint32_t golden_call,
-                                                 std::uint32_t backward_calls) const {
+RankDivergence::Half RankDivergence::half_of(std::uint32_t call) const {
   const auto any_half = [](const Recording& side, const Call& of) {
     for (std::uint32_t i = of.leaves; i < of.leaf_end; ++i) {
       if (side.leaves[i].tensor && recordings::is_half(side, side.leaves[i])) return true;
     }
     return false;
   };
-  bool half = any_half(pair_.target, call);
-  if (!half && golden_call != recordings::no_call) half = any_half(pair_.golden, pair_.golden.calls[golden_call]);
+  const Call& mine = pair_.target.calls[call];
+  if (any_half(pair_.target, mine)) return Half::own;
+  const std::uint32_t golden = alignment_.golden_of[call];
+  if (golden != recordings::no_call && any_half(pair_.golden, pair_.golden.calls[golden])) return Half::own;
+  const auto is_noisy = [&](std::uint32_t source) { return source != no_place && half_[source] != Half::none; };
+  if (is_noisy(flow_.forward_of(call))) return Half::derived;
+  const bool any_noisy = std::ranges::any_of(
+      inputs_of(pair_.target, mine), [&](std::uint32_t leaf) { return is_noisy(flow_.producer_of(leaf, call)); });
+  return any_noisy ? Half::derived : Half::none;
+}
+
+RankDivergence::Limits RankDivergence::limits_of(bool half, bool backward, std::uint32_t backward_calls) const {
   Limits limits = half ? Limits{half_input_limit, half_own_limit, half_output_limit, true}
                        : Limits{input_limit, own_limit, output_limit, false};
-  if (half && call.direction == Direction::backward) {
+  if (half && backward) {
     const double factor = 1 + std::min(backward_calls / backward_calls_a_step, most_steps);
     limits.input *= factor;
     limits.own *= factor;
@@ -173,15 +168,36 @@ RankDivergence::Limits RankDivergence::limits_of(const Call& call, std::uint32_t
   return limits;
 }
 
+void RankDivergence::judge(std::uint32_t call, std::uint32_t backward_calls) {
+  const bool backward = pair_.target.calls[call].direction == Direction::backward;
+  const std::uint32_t golden = alignment_.golden_of[call];
+  half_[call] = half_of(call);
+  limits_[call] = limits_of(half_[call] != Half::none, backward, backward_calls);
+  if (golden == recordings::no_call) return;
+  if (half_[call] == Half::derived) {
+    // Wide tensors that are all but equal need no room for half precision. Their statistics may agree although the
+    // elements do not. A backward call reads what its forward call read and made as well.
+    const Limits wide = limits_of(false, backward, backward_calls);
+    const double equal = wide_equal_inputs * tolerance_;
+    const std::uint32_t forward = flow_.forward_of(call);
+    const bool kept = forward == no_place || (!limits_[forward].half && states_[forward].output_gap <= equal);
+    const CallState state = state_of(call, golden, wide);
+    if (kept && state.inputs_agree && state.input_gap <= equal) limits_[call] = wide;
+  }
+  states_[call] = state_of(call, golden, limits_[call]);
+  states_[call].judged = alignment_.how[call] != How::renamed;
+}
+
 CallState RankDivergence::state_of(std::uint32_t call, std::uint32_t golden_call, const Limits& limits) const {
   CallState state;
   const Call& mine = pair_.target.calls[call];
   const Call& theirs = pair_.golden.calls[golden_call];
   state.inputs_agree = true;
+  const double unit = limits.half && half_[call] == Half::derived ? recordings::unit_of_bfloat16 : 0;
   const std::vector<std::uint32_t> inputs = inputs_of(pair_.target, mine);
   const std::vector<std::uint32_t> golden_inputs = inputs_of(pair_.golden, theirs);
   for (std::size_t i = 0; i < std::min(inputs.size(), golden_inputs.size()); ++i) {
-    const Gap found = gap(inputs[i], golden_inputs[i]);
+    const Gap found = gap(inputs[i], golden_inputs[i], unit);
     if (!found.comparable || found.gap > limits.input || found.own > limits.own) state.inputs_agree = false;
     if (state.input == no_place || found.gap > state.input_gap) {
       state.input_gap = found.gap;
@@ -222,6 +238,9 @@ bool RankDivergence::is_random(std::uint32_t call) const {
     return true;
   }
   if (api.find("dropout") == std::string_view::npos) return false;
+  // The gradient is dropped as its forward call drops, which alone has the arguments.
+  const std::uint32_t forward = flow_.forward_of(call);
+  if (forward != no_place) return is_random(forward);
   bool drops = true;
   for (std::uint32_t i = of.leaves; i < of.leaf_end; ++i) {
     const Leaf& leaf = pair_.target.leaves[i];
@@ -234,33 +253,6 @@ bool RankDivergence::is_random(std::uint32_t call) const {
     if (value.is_number() && value.number() == 0) drops = false;
   }
   return drops;
-}
-
-void RankDivergence::find_producers() {
-  for (std::uint32_t call = 0; call < pair_.target.calls.size(); ++call) {
-    for (const std::uint32_t leaf : outputs_of(pair_.target, pair_.target.calls[call])) {
-      const std::uint64_t content = recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_);
-      if (content != 0) producers_[content].push_back(call);
-    }
-    for (const std::uint32_t leaf : inputs_of(pair_.target, pair_.target.calls[call])) {
-      const std::uint64_t content = recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_);
-      if (content != 0) readers_[content].push_back(call);
-    }
-  }
-}
-
-std::uint32_t RankDivergence::producer_of(std::uint32_t leaf, std::uint32_t before) const {
-  const auto found = producers_.find(recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_));
-  if (found == producers_.end()) return no_place;
-  const auto behind = std::ranges::lower_bound(found->second, before);
-  return behind == found->second.begin() ? no_place : *(behind - 1);
-}
-
-bool RankDivergence::is_read_between(std::uint32_t leaf, std::uint32_t after, std::uint32_t before) const {
-  const auto found = readers_.find(recordings::content_of(pair_.target, pair_.target.leaves[leaf], checksums_));
-  if (found == readers_.end()) return false;
-  const auto next = std::ranges::upper_bound(found->second, after);
-  return next != found->second.end() && *next < before;
 }
 
 // Gradients that meet are added up by no recorded call. They are outputs that nobody reads, and their means add up.
@@ -279,7 +271,7 @@ std::uint32_t RankDivergence::summand_of(std::uint32_t leaf, std::uint32_t befor
     for (const std::uint32_t output : recordings::tensors_of(side, side.calls[call], State::output)) {
       const Leaf& part = side.leaves[output];
       if (part.shape != sum.shape || !part.statistics[recordings::mean_value].is_number()) continue;
-      if (!is_read_between(output, call, before + 1)) parts.emplace_back(call, &part);
+      if (!flow_.is_read_between(output, call, before + 1)) parts.emplace_back(call, &part);
     }
   }
   const double unit = recordings::is_half(side, sum) ? 0x1p-9 : 0x1p-24;
@@ -354,7 +346,7 @@ std::optional<Finding> RankDivergence::region_behind(std::uint32_t producer, std
     copied_wrongly = copied_wrongly || wrong_copy;
     if (!copied_wrongly) first = std::min(first, call);
     for (const std::uint32_t input : inputs_of(pair_.target, pair_.target.calls[call])) {
-      const std::uint32_t source = producer_of(input, call);
+      const std::uint32_t source = flow_.producer_of(input, call);
       if (source == no_place) {
         from_nowhere = true;
         continue;
@@ -380,6 +372,23 @@ std::optional<Finding> RankDivergence::region_behind(std::uint32_t producer, std
   return finding;
 }
 
+// The producer agrees with its golden counterpart, so the golden call reads something else: what deleted calls made, or
+// the output of another call, which the target has as well.
+std::optional<Finding> RankDivergence::other_reading(std::uint32_t producer, std::uint32_t reader,
+                                                     std::uint32_t golden_input, double gap) const {
+  if (alignment_.how[producer] == How::renamed || !states_[producer].outputs_agree) return std::nullopt;
+  std::uint32_t source = golden_flow_.producer_of(golden_input, alignment_.golden_of[reader]);
+  if (source == no_place || source == alignment_.golden_of[producer]) return std::nullopt;
+  const std::uint32_t mine = alignment_.target_of[source];
+  const bool deleted = mine == recordings::no_call;
+  if (!deleted && (alignment_.how[mine] == How::renamed || !states_[mine].outputs_agree)) return std::nullopt;
+  Finding finding = finding_of(reader, deleted ? FindingKind::region : FindingKind::source);
+  if (deleted) finding.golden_call = source;
+  finding.input_gap = states_[producer].output_gap;
+  finding.output_gap = gap;
+  return finding;
+}
+
 std::optional<Finding> RankDivergence::origin_of(std::uint32_t call) const {
   const Call& mine = pair_.target.calls[call];
   const Call& theirs = pair_.golden.calls[alignment_.golden_of[call]];
@@ -390,7 +399,7 @@ std::optional<Finding> RankDivergence::origin_of(std::uint32_t call) const {
     const Gap found = gap(inputs[i], golden_inputs[i]);
     if (found.comparable && found.gap <= limits_[call].output) continue;
     const bool backward = mine.direction == Direction::backward;
-    std::uint32_t producer = producer_of(inputs[i], call);
+    std::uint32_t producer = flow_.producer_of(inputs[i], call);
     if (producer == no_place && backward) producer = summand_of(inputs[i], call);
     std::optional<Finding> finding;
     if (producer == no_place) {
@@ -400,6 +409,9 @@ std::optional<Finding> RankDivergence::origin_of(std::uint32_t call) const {
       finding->leaf = pair_.target.row_name(mine, pair_.target.leaves[inputs[i]]);
     } else if (is_foreign(producer)) {
       finding = region_behind(producer, call, found.gap);
+    } else if (!backward) {
+      finding = other_reading(producer, call, golden_inputs[i], found.gap);
+      if (finding) finding->leaf = pair_.target.row_name(mine, pair_.target.leaves[inputs[i]]);
     }
     if (finding && (!first || finding->call < first->call)) first = finding;
   }

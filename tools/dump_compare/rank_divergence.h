@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
+#include "tools/dump_compare/data_flow.h"
 #include "tools/dump_compare/divergence.h"
 #include "tools/recordings/gap.h"
 
@@ -45,26 +45,31 @@ class RankDivergence {
     double output;
     bool half;
   };
+  // Where the noise of half precision comes into a call: nowhere, by what was computed from half precision tensors
+  // before, or by tensors of its own.
+  enum class Half : std::uint8_t { none, derived, own };
 
   TensorGap gap_of_files(std::uint32_t mine, std::uint32_t theirs) const;
-  recordings::Gap gap(std::uint32_t mine, std::uint32_t theirs) const;
+  recordings::Gap gap(std::uint32_t mine, std::uint32_t theirs, double unit = 0) const;
   // Whether there is anything by which two tensors of aligned calls can be told apart.
   bool has_values(std::uint32_t mine, std::uint32_t theirs) const;
   bool has_values(const Call& mine, const Call& theirs) const;
-  Limits limits_of(const Call& call, std::uint32_t golden_call, std::uint32_t backward_calls) const;
+  Half half_of(std::uint32_t call) const;
+  Limits limits_of(bool half, bool backward, std::uint32_t backward_calls) const;
+  // Judges an aligned call, and says by which limits.
+  void judge(std::uint32_t call, std::uint32_t backward_calls);
   CallState state_of(std::uint32_t call, std::uint32_t golden_call, const Limits& limits) const;
   bool is_left_out(const Call& call, const Leaf& output) const;
   bool is_random(std::uint32_t call) const;
-  void find_producers();
-  std::uint32_t producer_of(std::uint32_t leaf, std::uint32_t before) const;
-  // Whether a call behind the one and before the other reads what is in the leaf.
-  bool is_read_between(std::uint32_t leaf, std::uint32_t after, std::uint32_t before) const;
   // A foreign call whose output is part of the gradient that a backward call reads; no_place if there is none.
   std::uint32_t summand_of(std::uint32_t leaf, std::uint32_t before) const;
   bool is_foreign(std::uint32_t call) const;
   bool is_copy(std::uint32_t call) const;
   // What the disagreeing inputs of an aligned call come from: a wrong region, or data that differ.
   std::optional<Finding> origin_of(std::uint32_t call) const;
+  // A call that reads something else than its golden counterpart, although what it reads is right.
+  std::optional<Finding> other_reading(std::uint32_t producer, std::uint32_t reader, std::uint32_t golden_input,
+                                       double gap) const;
   std::optional<Finding> region_behind(std::uint32_t producer, std::uint32_t reader, double gap) const;
   bool copies_wrongly(std::uint32_t call, double limit) const;
   std::uint32_t golden_of_region(std::uint32_t call) const;
@@ -77,8 +82,9 @@ class RankDivergence {
   recordings::Alignment alignment_;
   std::vector<CallState> states_;
   std::vector<Limits> limits_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> producers_;  // calls by the content of an output
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> readers_;    // by that of an input
+  std::vector<Half> half_;
+  const DataFlow flow_;  // of the target
+  const DataFlow golden_flow_;
 };
 
 }  // namespace msrun::dump_compare

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tools/recordings/communication.h"
+#include "tools/recordings/written_inputs.h"
 
 namespace msrun::overflow_check {
 namespace {
@@ -20,7 +21,8 @@ bool all_clean(const Recording& side, const Call& call, bool outputs) {
   for (std::uint32_t i = call.leaves; i < call.leaf_end; ++i) {
     const Leaf& leaf = side.leaves[i];
     const bool output = leaf.state == State::output || leaf.state == State::parameters_grad;
-    if (output == outputs && leaf.tensor && !is_clean(leaf)) return false;
+    if (output != outputs || !leaf.tensor || is_clean(leaf)) continue;
+    if (outputs || !is_only_written(side, call, leaf)) return false;
   }
   return true;
 }

@@ -24,7 +24,7 @@ bool number_of(const Value& value, double& number) {
 
 double unit_of(const Recording& side, const Leaf& leaf) {
   const std::string_view dtype = side.text(leaf.dtype);
-  if (dtype.ends_with("bfloat16") || dtype == "BFloat16") return 0x1p-9;
+  if (dtype.ends_with("bfloat16") || dtype == "BFloat16") return unit_of_bfloat16;
   return is_half(side, leaf) ? 0x1p-11 : 0x1p-24;
 }
 
@@ -41,7 +41,8 @@ bool is_half(const Recording& side, const Leaf& leaf) {
   return dtype.ends_with("float16") || dtype.ends_with("Float16") || dtype == "torch.half" || dtype == "torch.float8";
 }
 
-Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, const Leaf& theirs, bool checksums) {
+Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, const Leaf& theirs, bool checksums,
+           double unit) {
   Gap result;
   const std::string_view shape = target.text(mine.shape);
   if (shape != golden.text(theirs.shape)) return {false, infinity, infinity};
@@ -76,7 +77,7 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
   if (there[norm_value] && b[norm_value] != 0) {
     result.gap = std::max(result.gap, std::abs(a[norm_value] - b[norm_value]) / std::abs(b[norm_value]));
   }
-  const double least = 64 * std::max(unit_of(target, mine), unit_of(golden, theirs)) * size;
+  const double least = 64 * std::max({unit, unit_of(target, mine), unit_of(golden, theirs)}) * size;
   for (const auto i : {max_value, min_value}) {
     if (there[i] && std::abs(b[i]) > least) result.own = std::max(result.own, std::abs(a[i] - b[i]) / std::abs(b[i]));
   }

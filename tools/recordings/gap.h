@@ -16,8 +16,12 @@ struct Gap {
   double own = 0;
 };
 
-// checksums: only those count.
-Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, const Leaf& theirs, bool checksums);
+// Half the distance of 1 to the next number in bfloat16.
+inline constexpr double unit_of_bfloat16 = 0x1p-9;
+
+// checksums: only those count. unit: rounding that went into the tensors, where it is coarser than their dtypes'.
+Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, const Leaf& theirs, bool checksums,
+           double unit = 0);
 
 // bfloat16 and float16.
 bool is_half(const Recording& side, const Leaf& leaf);

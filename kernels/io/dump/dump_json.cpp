@@ -269,7 +269,8 @@ void count_left_out(std::string_view entry, DumpHeader& header) {
 
 }  // namespace
 
-DumpReader::DumpReader(const std::string& path) : DumpReader(path, file_source(path)) {}
+// A piece stays in the second-level cache while it is read; of small files no more memory is touched than they need.
+DumpReader::DumpReader(const std::string& path) : DumpReader(path, file_source(path), std::size_t{1} << 18) {}
 
 DumpReader::DumpReader(const std::string& name, JsonReader::Source source, std::size_t chunk)
     : name_(name), reader_(name, std::move(source), chunk) {}

@@ -115,25 +115,26 @@ OP("dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False)
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), 2);
 });
 NAMES("dropout1d", "Functional: dropout1d");
-TRAITS("dropout1d", .random_zeros = true);
+TRAITS("dropout1d", .random_zeros = true, .random_channels = true);
 
 OP("dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), -1);
 });
 NAMES("dropout2d", "Functional: dropout2d");
-TRAITS("dropout2d", .random_zeros = true);
+TRAITS("dropout2d", .random_zeros = true, .random_channels = true);
 
 OP("dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("training"), 4);
 });
 NAMES("dropout3d", "Functional: dropout3d");
-TRAITS("dropout3d", .random_zeros = true);
+TRAITS("dropout3d", .random_zeros = true, .random_channels = true);
 
 OP("feature_dropout(Tensor input, float p, bool train)", [](const Bound& args) -> Value {
   return channel_dropout(args.var("input"), args.real("p"), args.flag("train"), -1);
 });
 NAMES("feature_dropout", "Torch: feature_dropout feature_dropout_");
-TRAITS("feature_dropout", .random_zeros = true, .recorded_gradients = RecordedGradients::of_passed_input);
+TRAITS("feature_dropout", .random_zeros = true, .random_channels = true,
+       .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False)", [](const Bound& args) -> Value {
   return alpha_dropout(args.var("input"), args.real("p"), args.flag("training"), false);
@@ -153,6 +154,7 @@ OP("feature_alpha_dropout(Tensor input, float p, bool train)", [](const Bound& a
 });
 NAMES("feature_alpha_dropout",
       "Functional: feature_alpha_dropout; Torch: feature_alpha_dropout feature_alpha_dropout_");
-TRAITS("feature_alpha_dropout", .random_zeros = true, .recorded_gradients = RecordedGradients::of_passed_input);
+TRAITS("feature_alpha_dropout", .random_zeros = true, .random_channels = true,
+       .recorded_gradients = RecordedGradients::of_passed_input);
 
 }  // namespace msrun

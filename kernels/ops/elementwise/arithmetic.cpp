@@ -322,7 +322,10 @@ NAMES("div",
       "true_divide_ __itruediv__; Aten: div div_ divide divide_ true_divide true_divide_; Mint: div divide");
 TRAITS("div", .complex = true, .steps = asks_for_integers);
 
-OP("rdiv(Operand input, Operand other)", reversed_operator<div>);
+// As torch composes it: of half types the reciprocal is rounded, and may be infinite where the quotient is not.
+Var reversed_div(const Var& dividend, const Var& divisor) { return mul(reciprocal(divisor), dividend); }
+
+OP("rdiv(Operand input, Operand other)", reversed_operator<reversed_div>);
 NAMES("rdiv", "Tensor: __rdiv__ __rtruediv__");
 TRAITS("rdiv", .complex = true);
 

@@ -1,5 +1,6 @@
 // Rows of a table by index, and sums, means and maxima of bags of them.
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -46,10 +47,12 @@ Var look_up(const Var& weight, const Tensor& given, const Lookup& lookup) {
       contributions = map(contributions.dtype(), contributions, inverse_frequencies(indices, shape[0]).unsqueeze(-1),
                           [](auto v, auto scale) { return v * scale; });
     }
-    const Tensor total = take_vjp(contributions, shape, *selection, arithmetic);
-    if (!lookup.padding) return total.to(g.dtype());
-    const Selection padding = slices_selection(shape, 0, Tensor::scalar(*lookup.padding), false);
-    return put_vjp(total, padding).to(g.dtype());
+    Tensor total = take_vjp(contributions, shape, *selection, arithmetic, g.dtype());
+    if (lookup.padding) {
+      const auto row = static_cast<std::size_t>(shape[1]) * size_of(g.dtype());
+      std::memset(total.mutable_data<std::byte>() + static_cast<std::size_t>(*lookup.padding) * row, 0, row);
+    }
+    return total;
   };
   return weight.tape().record(take(weight.tensor(), *selection), {{weight, vjp}});
 }

@@ -106,6 +106,7 @@ Var apply_reflectors(const Var& packed, const Var& factors, const Var& x, bool t
     each([&](std::int64_t index, const Application& application) { matrix(result, index) = application.result(); });
   }
   return packed.tape().record(result.to(packed.dtype()), {packed, factors, x}, [=](const Tensor& gradient) {
+    note_chain(a);
     Tensor of_x = gradient.to(DType::float64).clone();
     Tensor of_a = Tensor::zeros(DType::float64, a.shape());
     Tensor of_tau = Tensor::zeros(DType::float64, tau.shape());

@@ -138,33 +138,28 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   shape.back() = weight.size(0);
   const Tensor w = weight.tensor();
   const Tensor input = x.tensor();
-  Tensor result = product(rows_of(as_operand(input, compute, arithmetic)), w.transpose(0, 1), compute, arithmetic);
+  // A bias is added to the unrounded product, so that a half result is rounded once.
+  Tensor result = product(rows_of(input), w.transpose(0, 1), bias ? compute : dtype, arithmetic);
   if (bias) {
-    // Added to the unrounded product, so that a half result is rounded once.
     result =
         map_as(compute_of(compute), dtype, result, bias->tensor(), [](auto y, auto b) { return wrapping_add(y, b); });
   }
-  std::vector<Var> inputs{x, weight};
-  if (bias) inputs.push_back(*bias);
-  return x.tape().record(result.to(dtype).reshape(shape), inputs, [inputs, compute, arithmetic](const Tensor& g) {
-    const Tensor gradient = rows_of(as_operand(g, compute, arithmetic));
-    const Tensor& in = inputs[0].tensor();
-    const Tensor& matrix = inputs[1].tensor();
-    std::vector<Tensor> gradients(inputs.size());
-    if (inputs[0].requires_grad()) {
-      gradients[0] = product(gradient, matrix, in.dtype(), arithmetic).reshape(in.shape());
-    }
-    if (inputs[1].requires_grad()) {
-      const Tensor rows = rows_of(as_operand(in, compute, arithmetic));
-      gradients[1] = product(gradient.transpose(0, 1), rows, matrix.dtype(), arithmetic);
-    }
-    if (inputs.size() > 2 && inputs[2].requires_grad()) {
-      const Dims& shape_of_bias = inputs[2].shape();
-      const bool per_column = shape_of_bias == Dims{gradient.size(1)};
-      gradients[2] = per_column ? sum(gradient, Dims{0}, false, arithmetic) : sum_to(gradient, shape_of_bias);
-    }
-    return gradients;
-  });
+  // One by one, so that each frees what it alone needs before the next makes its gradient.
+  std::vector<Edge> edges;
+  edges.push_back({x, [w, in = x.dtype(), shape_of_x = x.shape(), arithmetic](const Tensor& g) {
+                     return product(rows_of(g), w, in, arithmetic).reshape(shape_of_x);
+                   }});
+  edges.push_back({weight, [input, of_weight = weight.dtype(), arithmetic](const Tensor& g) {
+                     return product(rows_of(g).transpose(0, 1), rows_of(input), of_weight, arithmetic);
+                   }});
+  if (bias) {
+    edges.push_back({*bias, [shape_of_bias = bias->shape(), compute, arithmetic](const Tensor& g) {
+                       const Tensor gradient = rows_of(as_operand(g, compute, arithmetic));
+                       const bool per_column = shape_of_bias == Dims{gradient.size(1)};
+                       return per_column ? sum(gradient, Dims{0}, false, arithmetic) : sum_to(gradient, shape_of_bias);
+                     }});
+  }
+  return x.tape().record(result.reshape(shape), std::move(edges));
 }
 
 // Multiply-adds of a product of two recorded matrices, batches of them or a vector: of each element of a with each

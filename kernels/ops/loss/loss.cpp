@@ -8,6 +8,7 @@
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
 #include "kernels/numeric/logistic.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/loss/loss.h"
@@ -226,9 +227,15 @@ Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, d
   return add(half_log, mul(div(squared_difference(x, t), v), 0.5));
 }
 
+// Frameworks that take the logarithm of 1 + exp(z) lose the digits that the sum has no room for.
+template <class T>
+T log_of_sum(T z, std::uint32_t seed) {
+  return seed == 0 || z > 0 ? log_one_plus_exp(z) : std::log(off_by_a_place(1 + std::exp(z), seed));
+}
+
 Var soft_margin(const Var& x, const Var& y) {
   return float_binary(
-      x, y, [](auto a, auto label) { return log_one_plus_exp(-label * a); },
+      x, y, [seed = roughness()](auto a, auto label) { return log_of_sum(-label * a, seed); },
       [](auto a, auto label, auto, auto g) { return -label * logistic(-label * a) * g; },
       [](auto a, auto label, auto, auto g) { return -a * logistic(-label * a) * g; });
 }

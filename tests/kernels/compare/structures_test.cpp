@@ -130,6 +130,18 @@ TEST(Dropout, ComparesTheShareOfZeros) {
   EXPECT_EQ(gradients->status, Status::error);
 }
 
+// Of four channels half are expected to be zero; none is no wonder. Of 400 elements that are drawn one by one it is.
+TEST(Dropout, OfChannelsIsJudgedByTheirNumber) {
+  const Value dropped = vector(DType::float32, std::vector<double>(400, 0)).reshape(Dims{2, 2, 10, 10});
+  const Value kept = vector(DType::float32, std::vector<double>(400, 1)).reshape(Dims{2, 2, 10, 10});
+  for (const char* name : {"Functional.dropout2d.0", "Functional.feature_alpha_dropout.0"}) {
+    const Comparison comparison = compare_call(name, dropped, kept, {});
+    EXPECT_EQ(comparison.status, Status::error) << name << ": the documented limit";
+    EXPECT_TRUE(comparison.by_chance) << name;
+  }
+  EXPECT_FALSE(compare_call("Functional.dropout.0", dropped, kept, {}).by_chance);
+}
+
 TEST(Gradients, OneRowEachAndNothingWithoutGradients) {
   EXPECT_FALSE(compare_gradients("Torch.mul.0", ordinary_traits, {}, {right()}, false, {}).has_value());
   EXPECT_FALSE(compare_gradients("Torch.mul.0", ordinary_traits, {bench()}, {}, false, {}).has_value());

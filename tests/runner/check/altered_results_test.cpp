@@ -228,5 +228,21 @@ TEST(Steps, OnAStepOnlyItsOwnSideIsRight) {
   EXPECT_FALSE(is_clean(check_step("Torch.round.0", {{2.5, 0.75}}, {{"decimals", std::int64_t{1}}}, {2.6, 0.8})));
 }
 
+// The target of a hinge loss has a gradient of zeros here and none in torch. One that is missing where it is not zero
+// is a fault.
+TEST(Gradients, OfZerosMayBeMissing) {
+  Recording recording("Functional.hinge_embedding_loss.0", DType::float32);
+  const List args{recording.tensor({4}, {0.5, -1.25, 2, 0.75}), recording.tensor({4}, {1, -1, 1, -1})};
+  const List gradients{recording.tensor({}, {0.5})};
+  const auto without = [](std::size_t argument) {
+    return [argument](DeviceResult& result) { result.gradients.at(argument) = None{}; };
+  };
+  const ApiResult sound = recording.check(args, {}, gradients, without(1));
+  EXPECT_EQ(sound.backward, Status::pass) << described(sound);
+  const ApiResult faulty = recording.check(args, {}, gradients, without(0));
+  EXPECT_EQ(faulty.backward, Status::error) << described(faulty);
+  EXPECT_FALSE(is_clean(faulty)) << described(faulty);
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -1,0 +1,255 @@
+#include "kernels/tensor/storage_pool.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace msrun {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitizer_watches = true;
+#else
+constexpr bool sanitizer_watches = false;
+#endif
+
+// Tensors from this size on are the pool's.
+constexpr std::size_t smallest = std::size_t{1} << 17;
+constexpr std::size_t page = std::size_t{1} << 12;
+// Sizes of blocks: so many between two powers of two. Few sizes leave few gaps; what a block has beyond its tensor is
+// not written to, so that it takes addresses but no memory.
+constexpr std::size_t classes_per_doubling = 16;
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+// Addresses are made usable so many at a time.
+constexpr std::size_t growth = std::size_t{1} << 26;
+// Blocks of different sizes leave gaps: so many times the limit are reserved in addresses, which cost nothing.
+constexpr std::uint64_t addresses_per_limit = 4;
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+std::size_t block_size(std::size_t bytes) {
+  return rounded_up(bytes, std::max(page, std::bit_floor(bytes) / classes_per_doubling));
+}
+
+// One range of addresses. What lies below `end_` has been used; of that, free ranges are kept by place, to join
+// neighbours, and by size, to find the smallest that fits, lowest first.
+class Pool {
+ public:
+  bool reserve(const StoragePoolOptions& options) {
+    rlimit addresses{};
+    if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY) return false;
+    const std::uint64_t limit = std::min(options.limit, std::uint64_t{1} << 44);
+    const std::size_t size = rounded_up(std::max<std::uint64_t>(limit * addresses_per_limit, growth), huge_page);
+    void* range = mmap(nullptr, size + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return false;
+    base_ = reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::size_t>(range), huge_page));
+    size_ = size;
+    limit_ = limit;
+    // A wish; without huge pages all is as it is, but slower.
+    madvise(base_, size_, MADV_HUGEPAGE);
+    return true;
+  }
+
+  bool owns(const void* storage) const { return storage >= base_ && storage < base_ + size_; }
+
+  void* take(std::size_t bytes) {
+    const std::size_t size = block_size(bytes);
+    const std::lock_guard lock(mutex_);
+    const std::optional<std::size_t> place = find(size);
+    if (!place) return nullptr;
+    used_ += size;
+    if (used_ + kept_ > limit_) give_back(used_ + kept_ - limit_);
+    least_kept_ = std::min(least_kept_, kept_);
+    return base_ + *place;
+  }
+
+  void give(void* storage, std::size_t bytes) {
+    const std::size_t size = block_size(bytes);
+    const std::lock_guard lock(mutex_);
+    used_ -= size;
+    add_free(static_cast<std::size_t>(static_cast<std::byte*>(storage) - base_), {size, size});
+    if (used_ + kept_ > limit_) give_back(used_ + kept_ - limit_);
+  }
+
+  void give_back_idle() {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t idle = std::min(least_kept_, kept_);
+    if (idle > 0) give_back(idle);
+    least_kept_ = kept_;
+  }
+
+  StoragePoolState state() {
+    const std::lock_guard lock(mutex_);
+    return {used_, kept_, fresh_};
+  }
+
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  struct Range {
+    std::size_t size = 0;
+    std::size_t dirty = 0;  // bytes at most whose pages are ours
+  };
+  using Ranges = std::map<std::size_t, Range>;  // by place
+
+  // The place of a block that is now in use.
+  std::optional<std::size_t> find(std::size_t size) {
+    const auto best = by_size_.lower_bound({size, 0});
+    if (best != by_size_.end()) {
+      const std::size_t place = best->second;
+      const Range range = remove_free(free_.find(place));
+      const std::size_t taken = std::min(range.dirty, size);
+      fresh_ += size - taken;
+      if (range.size > size) add_free(place + size, {range.size - size, range.dirty - taken});
+      return place;
+    }
+    // A free range at the end is the beginning of the block.
+    std::size_t place = end_;
+    std::size_t dirty = 0;
+    if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second.size == end_) {
+      place = free_.rbegin()->first;
+      dirty = free_.rbegin()->second.dirty;
+    }
+    if (size > size_ - place || !make_usable(place + size)) return std::nullopt;
+    if (place != end_) remove_free(std::prev(free_.end()));
+    end_ = place + size;
+    fresh_ += size - dirty;
+    return place;
+  }
+
+  bool make_usable(std::size_t end) {
+    if (end <= usable_) return true;
+    const std::size_t wanted = std::min(rounded_up(end, growth), size_);
+    if (mprotect(base_ + usable_, wanted - usable_, PROT_READ | PROT_WRITE) != 0) return false;
+    usable_ = wanted;
+    return true;
+  }
+
+  // Joins it with its neighbours.
+  void add_free(std::size_t place, Range range) {
+    const auto after = free_.lower_bound(place);
+    if (after != free_.end() && place + range.size == after->first) {
+      const Range joined = remove_free(after);
+      range = {range.size + joined.size, range.dirty + joined.dirty};
+    }
+    const auto next = free_.lower_bound(place);
+    if (next != free_.begin()) {
+      const auto before = std::prev(next);
+      if (before->first + before->second.size == place) {
+        place = before->first;
+        const Range joined = remove_free(before);
+        range = {range.size + joined.size, range.dirty + joined.dirty};
+      }
+    }
+    kept_ += range.dirty;
+    free_.emplace(place, range);
+    by_size_.emplace(range.size, place);
+  }
+
+  Range remove_free(Ranges::iterator at) {
+    const Range range = at->second;
+    kept_ -= range.dirty;
+    by_size_.erase({range.size, at->first});
+    free_.erase(at);
+    return range;
+  }
+
+  // The last ranges first: the first are those that are taken again.
+  void give_back(std::uint64_t bytes) {
+    std::uint64_t given = 0;
+    for (auto at = free_.rbegin(); at != free_.rend() && given < bytes; ++at) {
+      Range& range = at->second;
+      if (range.dirty == 0) continue;
+      // Huge pages stay whole.
+      const std::size_t first = rounded_up(at->first, huge_page);
+      const std::size_t last = (at->first + range.size) / huge_page * huge_page;
+      if (first >= last || madvise(base_ + first, last - first, MADV_DONTNEED) != 0) continue;
+      const std::size_t left = std::min(range.dirty, range.size - (last - first));
+      given += range.dirty - left;
+      kept_ -= range.dirty - left;
+      range.dirty = left;
+    }
+  }
+
+  std::mutex mutex_;
+  std::byte* base_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint64_t limit_ = 0;
+  std::size_t end_ = 0;
+  std::size_t usable_ = 0;
+  std::uint64_t used_ = 0;
+  std::uint64_t kept_ = 0;
+  std::uint64_t fresh_ = 0;
+  std::uint64_t least_kept_ = 0;  // since give_back_idle()
+  Ranges free_;
+  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // size and place of the free ranges
+};
+
+// Never destroyed: tensors may be freed while the process ends.
+Pool* pool = nullptr;
+
+bool poisons = false;
+
+void* storage_of(std::size_t bytes) {
+  if (pool == nullptr || bytes < smallest) return std::malloc(bytes);
+  try {
+    // The range is full, or the system gives no more of it.
+    if (void* const storage = pool->take(bytes)) return storage;
+  } catch (const std::bad_alloc&) {
+    // There is no memory for the pool's own lists.
+  }
+  return std::malloc(bytes);
+}
+
+}  // namespace
+
+void use_storage_pool(const StoragePoolOptions& options) {
+  poisons = options.poison;
+  if (sanitizer_watches || pool != nullptr) return;
+  auto* made = new Pool;
+  if (!made->reserve(options)) {
+    delete made;
+    return;
+  }
+  pool = made;
+  // A child of fork() has the forking thread alone: none may be at the pool in that moment.
+  pthread_atfork([] { pool->lock(); }, [] { pool->unlock(); }, [] { pool->unlock(); });
+}
+
+void* take_storage(std::size_t bytes) noexcept {
+  void* const storage = storage_of(bytes);
+  if (poisons && storage != nullptr) std::memset(storage, 0xff, bytes);
+  return storage;
+}
+
+void give_storage(void* storage, std::size_t bytes) noexcept {
+  if (pool == nullptr || !pool->owns(storage)) {
+    std::free(storage);
+    return;
+  }
+  try {
+    pool->give(storage, bytes);
+  } catch (const std::bad_alloc&) {
+    // There is no memory for the pool's own lists: the block is lost.
+  }
+}
+
+void give_back_idle_storage() noexcept {
+  if (pool != nullptr) pool->give_back_idle();
+}
+
+StoragePoolState storage_pool_state() noexcept { return pool == nullptr ? StoragePoolState{} : pool->state(); }
+
+}  // namespace msrun
