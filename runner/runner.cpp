@@ -1,5 +1,4 @@
 #include "runner/runner.h"
-#include "runner/affinity.h"
 
 #include <malloc.h>
 #include <poll.h>
@@ -248,16 +247,31 @@ void limit_core_dumps(bool wanted) {
   setrlimit(RLIMIT_CORE, &limit);
 }
 
+std::size_t runners_of(const RunnerSetup& setup) {
+  return std::max<std::size_t>(1, setup.queue.slots.size() / std::max<std::size_t>(1, setup.threads));
+}
+
+// Calls of other runners may be admitted up to the whole budget: what is kept here must not come on top of it.
+void make_room_for_others(const SharedQueue& queue, WorkerSlot& slot) {
+  slot.kept.store(storage_pool_state().kept, std::memory_order_relaxed);
+  const std::uint64_t wanted = queue.memory_in_use() + queue.memory_kept();
+  if (wanted <= queue.control->memory_budget) return;
+  give_back_storage(wanted - queue.control->memory_budget);
+  slot.kept.store(storage_pool_state().kept, std::memory_order_relaxed);
+}
+
 // A thread that tells the supervisor that this process is not stopped, whatever its other threads are at, and ends it
 // when nobody is left to take its results.
 void start_pulse(const RunnerSetup& setup) {
   constexpr int interval = 50;  // milliseconds
-  std::thread([descriptor = setup.lifeline, &slot = setup.queue.slots[setup.first_slot]] {
+  const bool alone = runners_of(setup) == 1;
+  std::thread([descriptor = setup.lifeline, queue = setup.queue, &slot = setup.queue.slots[setup.first_slot], alone] {
     pollfd lifeline{descriptor, POLLIN, 0};
     for (int beats = 1; poll(&lifeline, 1, interval) <= 0; ++beats) {
       slot.heartbeat.fetch_add(1, std::memory_order_relaxed);
       // What no tensor has asked for in five seconds may serve others.
       if (beats % (5000 / interval) == 0) give_back_idle_storage();
+      if (!alone) make_room_for_others(queue, slot);
     }
     _exit(0);
   }).detach();
@@ -275,10 +289,8 @@ void tune_allocator(std::uint32_t processors) {
 
 // The runners of all devices share the memory that calls may take.
 void reuse_tensor_memory(const RunnerSetup& setup) {
-  const std::size_t runners =
-      std::max<std::size_t>(1, setup.queue.slots.size() / std::max<std::size_t>(1, setup.threads));
   const bool poison = std::getenv("MSRUN_POISON_MEMORY") != nullptr;
-  use_storage_pool({setup.queue.control->memory_budget / runners, poison});
+  use_storage_pool({setup.queue.control->memory_budget / runners_of(setup), poison});
 }
 
 // Null where the host gives no thread for it: calls that wait then keep others waiting.

@@ -9,12 +9,12 @@
 #include "kernels/compare/distance.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/ties.h"
+#include "kernels/compare/walk_limits.h"
 #include "kernels/tensor/mindspore_dtype.h"
 
 namespace msrun {
 namespace {
 
-constexpr double least_cosine = 0.99;
 // Between Python floats of both sides (acc_check_mindspore.md 14).
 constexpr double float_tolerance = 1e-6;
 

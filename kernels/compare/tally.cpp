@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/compare/walk_limits.h"
+
 namespace msrun {
 namespace {
 
@@ -82,7 +84,7 @@ class Cells {
       if (std::isnan(value)) {
         result.cosine_note = CosineNote::nan;
       } else {
-        result.cosine_passes = value > 0.99;
+        result.cosine_passes = value > least_cosine;
       }
     }
   }

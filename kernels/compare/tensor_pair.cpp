@@ -7,6 +7,7 @@
 #include "kernels/base/error.h"
 #include "kernels/compare/compare.h"
 #include "kernels/compare/metrics.h"
+#include "kernels/compare/walk_limits.h"
 
 namespace msrun {
 namespace {
@@ -125,14 +126,14 @@ const char* walk_status(const FloatMetrics& metrics, DType device_dtype, Details
     return "Cosine similarity is less than 0.99, consider as error, skip other check and set to SPACE.\n";
   }
   row[Metric::max_abs_error] = metrics.max_abs_error;
-  if (metrics.max_abs_error.value < 0.001) {
+  if (metrics.max_abs_error.value < passing_abs_error) {
     row.status = Status::pass;
     return "Max abs error is less than 0.001, consider as pass, skip other check and set to SPACE.\n";
   }
-  const bool passes_1000 = metrics.within_1000 > 1 - 0.001;
+  const bool passes_1000 = metrics.within_1000 > least_within_1000;
   if (is_half(device_dtype)) {
     row[Metric::dual_100] = Cell::fp64(metrics.within_100);
-    if (!(metrics.within_100 > 1 - 0.01)) {
+    if (!(metrics.within_100 > least_within_100)) {
       return "Relative error is greater than 0.01, consider as error, skip other check and set to SPACE.\n";
     }
     row[Metric::dual_1000] = Cell::fp64(metrics.within_1000);
@@ -150,7 +151,7 @@ const char* walk_status(const FloatMetrics& metrics, DType device_dtype, Details
   if (!passes_1000) {
     return "Relative error is greater than 0.001, consider as error, skip other check and set to SPACE.\n";
   }
-  const bool passes_10000 = metrics.within_10000 > 1 - 0.0001;
+  const bool passes_10000 = metrics.within_10000 > least_within_10000;
   row.status = passes_10000 ? Status::pass : Status::warning;
   return passes_10000
              ? "Relative error is less than 0.0001, consider as pass.\n"

@@ -82,6 +82,11 @@ class Pool {
     if (used_ + kept_ > limit_) give_back(used_ + kept_ - limit_);
   }
 
+  void give_back_some(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    give_back(bytes);
+  }
+
   void give_back_idle() {
     const std::lock_guard lock(mutex_);
     const std::uint64_t idle = std::min(least_kept_, kept_);
@@ -244,6 +249,10 @@ void give_storage(void* storage, std::size_t bytes) noexcept {
   } catch (const std::bad_alloc&) {
     // There is no memory for the pool's own lists: the block is lost.
   }
+}
+
+void give_back_storage(std::uint64_t bytes) noexcept {
+  if (pool != nullptr) pool->give_back_some(bytes);
 }
 
 void give_back_idle_storage() noexcept {

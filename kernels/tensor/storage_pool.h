@@ -29,6 +29,8 @@ void use_storage_pool(const StoragePoolOptions& options);
 void* take_storage(std::size_t bytes) noexcept;
 void give_storage(void* storage, std::size_t bytes) noexcept;
 
+// Gives to the system at least so many bytes of what is kept, or all of it but parts of huge pages.
+void give_back_storage(std::uint64_t bytes) noexcept;
 // Gives to the system what is kept and has not been asked for since the last call of this function.
 void give_back_idle_storage() noexcept;
 

@@ -363,6 +363,12 @@ void PreCheckJob::say_part(const SessionState& session, bool complete) const {
   spdlog::info("{}", text);
 }
 
+void PreCheckJob::tell_end(const SessionState& /*session*/, const RunFinished& event) {
+  RunFinished with_report = event;
+  if (report_written_) with_report.report_path = files_.report;
+  view().run_finished(with_report);
+}
+
 void PreCheckJob::print_closing(const SessionState& session, const SessionEnd& end) {
   if (!end.failure.empty()) return;
   for (const std::string& name : results_->kept_of_ranks()) {

@@ -32,6 +32,7 @@ class PreCheckJob final : public Job {
   std::uint64_t checked() const override { return results_->summary().counts().total(); }
   bool fails(FailOn level) const override;
   std::string resume_command(const SessionState& session) const override;
+  void tell_end(const SessionState& session, const RunFinished& event) override;
   void print_closing(const SessionState& session, const SessionEnd& end) override;
   void print_incomplete(const SessionState& session) const override;
 

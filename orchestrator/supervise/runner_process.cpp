@@ -82,6 +82,7 @@ void RunnerProcess::start(const std::function<void()>& body) {
     slot.since.store(0);
     slot.fatal_signal.store(0);
     slot.ready.store(0);
+    slot.kept.store(0);
     received_[i].clear();
   }
   // The child must not print again what the parent has buffered.

@@ -233,6 +233,7 @@ class JsonView : public ProgressView {
     line["seconds"]["csv"] = seconds(event.costs.csv_time);
     line["peak_bytes"] = {{"supervisor", event.costs.supervisor_peak}, {"runners", event.costs.runners_peak}};
     line["resume_command"] = event.resume_command.empty() ? Json(nullptr) : Json(event.resume_command);
+    line["report"] = event.report_path.empty() ? Json(nullptr) : Json(event.report_path);
     print(line);
   }
 

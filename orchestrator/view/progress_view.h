@@ -101,6 +101,7 @@ struct RunFinished {
   std::vector<RankCounts> ranks;                         // of a run over several
   RunCosts costs;
   std::string resume_command;              // empty if complete
+  std::string report_path;                 // of the HTML report; empty if the run has written none
   std::optional<OverflowCounts> overflow;  // of an overflow check alone
 };
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/base/text.h"
-#include "runner/report/failed_metric.h"
+#include "kernels/compare/walk_limits.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
 
@@ -45,17 +45,17 @@ Json difference_json(const Difference& difference) {
 // Absolute errors are on the scale of the values.
 bool is_value(Metric metric) { return metric == Metric::max_abs_error || metric == Metric::rmse; }
 
-Json metrics_json(const DetailsRow& row, double max_abs_error, const Redaction& redaction) {
+Json metrics_json(const DetailsRow& row, std::optional<double> max_abs_error, const Redaction& redaction) {
   Json metrics = Json::array();
   const std::optional<Metric> failed = failed_metric(row, max_abs_error);
   for (std::size_t i = 0; i < row.cells.size(); ++i) {
     const Cell& cell = row.cells[i];
     if (cell.kind == Cell::Kind::blank) continue;
     const Column& column = row.columns->columns()[i];
-    const std::optional<MetricLimit> limit = limit_of(row, column.metric, max_abs_error);
+    const std::optional<MetricLimit> limit = walk_limit(row, column.metric, max_abs_error);
     const bool hidden = redaction.on() && is_value(column.metric);
     metrics.push_back({column.english, hidden ? "" : short_number(cell.value),
-                       limit ? std::string(limit->relation) + " " + short_number(limit->limit) : "",
+                       limit ? std::string{limit->relation, ' '} + short_number(limit->limit) : "",
                        failed == column.metric ? 1 : 0});
   }
   return metrics;
@@ -70,8 +70,8 @@ Json lines_json(const DetailsRow& row, const Redaction& redaction) {
   return lines;
 }
 
-void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& details, double max_abs_error,
-              const Redaction& redaction) {
+void add_rows(Json& rows, const char* direction, const std::vector<DetailsRow>& details,
+              std::optional<double> max_abs_error, const Redaction& redaction) {
   std::size_t number = 0;
   for (const DetailsRow& row : details) {
     // What had nothing to compare has no number.
@@ -119,7 +119,7 @@ Json agreement_json(const Agreement& agreement) {
 
 }  // namespace
 
-Json call_details(const ApiResult& result, double max_abs_error, const Redaction& redaction) {
+Json call_details(const ApiResult& result, std::optional<double> max_abs_error, const Redaction& redaction) {
   Json rows = Json::array();
   add_rows(rows, "forward", result.forward_rows, max_abs_error, redaction);
   add_rows(rows, "backward", result.backward_rows, max_abs_error, redaction);

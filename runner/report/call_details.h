@@ -3,13 +3,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "runner/report/redaction.h"
 #include "runner/results/result.h"
 
 namespace msrun::report {
 
-// max_abs_error is the limit of MindSpore's comparison.
-nlohmann::json call_details(const ApiResult& result, double max_abs_error, const Redaction& redaction);
+// max_abs_error is the limit of MindSpore's comparison, where it is known.
+nlohmann::json call_details(const ApiResult& result, std::optional<double> max_abs_error, const Redaction& redaction);
 
 }  // namespace msrun::report

@@ -88,9 +88,8 @@ std::size_t TextTable::number_of(const std::string& text) {
   return found->second;
 }
 
-void CallRows::add(const ApiResult& result) {
+void CallRows::add(const ApiResult& result, Standing standing) {
   add_name(result.name);
-  const Standing standing = standing_of(result);
   standings_ += report::letter(standing);
   statuses_ += letter(result.forward);
   statuses_ += result.backward ? letter(*result.backward) : '-';

@@ -2,6 +2,8 @@
 // take some two megabytes. What is said of a call beyond that stands in call_details.h.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,7 +34,10 @@ class NumberColumn {
  public:
   template <class T>
   void push_back(T number) {
-    text_ += (text_.empty() ? "" : ",") + std::to_string(number);
+    std::array<char, 24> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    if (!text_.empty()) text_ += ',';
+    text_.append(digits.data(), end);
   }
   std::string json() const { return "[" + text_ + "]"; }
 
@@ -45,7 +50,7 @@ class CallRows {
   explicit CallRows(const Redaction& redaction) : redaction_(redaction) {}
 
   // Calls in dump order; the row of a call is how many were added before it.
-  void add(const ApiResult& result);
+  void add(const ApiResult& result, Standing standing);
   std::size_t size() const { return size_; }
   // As the text of a JSON object, fit for a script element.
   std::string json() const;

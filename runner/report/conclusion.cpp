@@ -5,10 +5,16 @@
 namespace msrun::report {
 namespace {
 
-std::string findings(const VerdictCounts& counts, const Foremost& foremost) {
+std::string findings(const RunRecords& records, const Foremost& foremost) {
+  const VerdictCounts& counts = records.counts;
   const std::uint64_t checked = counts.total();
   std::string text;
-  if (counts.suspicious() > 0) {
+  if (counts.suspicious() > 0 && !records.sources.judges_rounding) {
+    text = with_commas(counts.error) + " of " + plural(checked, "checked call") +
+           (counts.error == 1 ? " is an error" : " are errors") + " and " + with_commas(counts.warning) +
+           (counts.warning == 1 ? " is a warning" : " are warnings") + " by the documented limits, in " +
+           plural(foremost.apis, "API") + "; what rounding explains is not known. Look at " + foremost.name + " first.";
+  } else if (counts.suspicious() > 0) {
     text = with_commas(counts.suspicious()) + " of " + plural(checked, "checked call") +
            (counts.suspicious() == 1 ? " is" : " are") + " suspicious, in " + plural(foremost.apis, "API") +
            "; look at " + foremost.name + " first";
@@ -17,7 +23,8 @@ std::string findings(const VerdictCounts& counts, const Foremost& foremost) {
   } else if (checked > 0) {
     text = "No call is suspicious: " + std::string(checked == 1 ? "the one call" : "all " + plural(checked, "call")) +
            " that " + (checked == 1 ? "was" : "were") + " checked agree" + (checked == 1 ? "s" : "") +
-           " with the benchmark, as far as rounding allows.";
+           " with the benchmark, " +
+           (records.sources.judges_rounding ? "as far as rounding allows." : "by the documented limits.");
   } else {
     text = "Nothing was checked.";
   }
@@ -28,7 +35,7 @@ std::string findings(const VerdictCounts& counts, const Foremost& foremost) {
 
 Conclusion conclusion_of(const RunRecords& records, const Foremost& foremost) {
   const VerdictCounts& counts = records.counts;
-  Conclusion conclusion{"good", findings(counts, foremost)};
+  Conclusion conclusion{"good", findings(records, foremost)};
   if (counts.failed_to_run > 0) {
     conclusion.tone = "caution";
     conclusion.sentence += " " + plural(counts.failed_to_run, "call") + " failed to run.";

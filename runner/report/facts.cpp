@@ -115,7 +115,7 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
   add("Fingerprint", plain(known, "dump"));
   const std::string tested = tested_text(records.counts, text_in(data, "tested_on"));
   const std::string backend = redaction.text(plain(data, "backend"));
-  add("Device under test", tested.empty() ? backend : backend + " (" + tested + ")");
+  add("Device under test", tested.empty() ? backend : backend.empty() ? tested : backend + " (" + tested + ")");
   add("Device ids", plain(data, "devices"));
   add("Threads", plain(data, "threads"));
   for (const auto& [key, value] : data.items()) {
@@ -123,14 +123,16 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
     if (std::ranges::find(told, std::string_view(key)) != told.end() || (is_private && redaction.on())) continue;
     add(title_of(key).c_str(), redaction.text(plain(value)));
   }
-  add("Options", arguments_text(data, redaction));
+  if (data.contains("arguments")) add("Options", arguments_text(data, redaction));
   add("Settings", settings_text(known));
   add("msrun", plain(data, "version"));
   const Json started = data.value("started", Json());
   if (started.is_number()) add("Begun", utc_text(started.get<double>()));
   if (records.last_result) add("Last result", utc_text(*records.last_result));
   if (records.sessions > 1) add("Sessions", "continued " + plural(records.sessions - 1, "time"));
-  if (!redaction.on()) {
+  if (!records.sources.files.empty()) {
+    if (!redaction.on()) add("Files", plain(Json(records.sources.files)));
+  } else if (!redaction.on()) {
     const RunFiles files = run_files("", stamp);
     add("Files", files.result.substr(2) + ", " + files.details.substr(2) + ", " + files.journal.substr(2));
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,11 +48,11 @@ Redaction redaction_for(const RunRecords& records, const ReportStyle& style) {
   return {style.share, std::move(known)};
 }
 
-double max_abs_error(const nlohmann::ordered_json& metadata) {
+std::optional<double> max_abs_error(const nlohmann::ordered_json& metadata) {
   const auto print = metadata.find("fingerprint");
-  if (print == metadata.end() || !print->is_object()) return 0;
+  if (print == metadata.end() || !print->is_object()) return std::nullopt;
   const nlohmann::ordered_json limit = print->value("max_abs_err", nlohmann::ordered_json());
-  return limit.is_number() ? limit.get<double>() : 0;
+  return limit.is_number() ? std::optional(limit.get<double>()) : std::nullopt;
 }
 
 // A suspicious call, or one that failed to run, and where it stands among the others.
@@ -81,10 +82,11 @@ class PageData {
     Foremost first;
     first.apis = groups_.size();
     if (groups_.empty()) return first;
-    const ApiResult result = records_.results.get(groups_.front().front().task);
-    first.name = sanitised(result.name);
-    const Reason reason = reason_of(result);
-    if (reason.lines.size() > 1) first.cause = redaction_.line(reason.row, reason.lines[1]);
+    records_.results.visit(groups_.front().front().task, [&](const ApiResult& result) {
+      first.name = sanitised(result.name);
+      const Reason reason = reason_of(result);
+      if (reason.lines.size() > 1) first.cause = redaction_.line(reason.row, reason.lines[1]);
+    });
     return first;
   }
 
@@ -104,14 +106,15 @@ class PageData {
     std::map<std::string, Group> groups;
     for (std::uint32_t task = 0; task < records_.results.tasks(); ++task) {
       if (!records_.results.has(task)) continue;
-      const ApiResult result = records_.results.get(task);
       row_of_[task] = static_cast<std::int64_t>(rows_.size());
-      rows_.add(result);
-      add_blames(result);
-      const Standing standing = standing_of(result);
-      if (standing > Standing::failed_to_run) continue;
-      const Notable notable{task, severity(standing, overall_status(result))};
-      (notable.severity < 0 ? failed_ : groups[std::string(api_of(result.name))]).push_back(notable);
+      records_.results.visit(task, [&](const ApiResult& result) {
+        const Standing standing = standing_of(result);
+        rows_.add(result, standing);
+        add_blames(result);
+        if (standing > Standing::failed_to_run) return;
+        const Notable notable{task, severity(standing, overall_status(result))};
+        (notable.severity < 0 ? failed_ : groups[std::string(api_of(result.name))]).push_back(notable);
+      });
     }
     for (auto& [api, group] : groups) groups_.push_back(std::move(group));
   }
@@ -152,10 +155,12 @@ class PageData {
   // First the worst call of each API, then the second of each, and so on, as long as there is room.
   Json details_json() const {
     Json details = Json::object();
-    const double limit = max_abs_error(records_.metadata);
+    const std::optional<double> limit = max_abs_error(records_.metadata);
     std::size_t bytes = 0;
     const auto add = [&](const Notable& notable) {
-      Json of_call = call_details(records_.results.get(notable.task), limit, redaction_);
+      Json of_call;
+      records_.results.visit(notable.task,
+                             [&](const ApiResult& result) { of_call = call_details(result, limit, redaction_); });
       bytes += of_call.dump(-1, ' ', false, Json::error_handler_t::replace).size();
       if (bytes < most_detail_bytes) details[std::to_string(row_of_[notable.task])] = std::move(of_call);
       return bytes < most_detail_bytes;
@@ -185,6 +190,7 @@ class PageData {
 
 // What completes a command line for one call.
 Json commands_json(const RunRecords& records, const std::string& stamp, const Redaction& redaction) {
+  if (!records.sources.files.empty()) return {{"run", ""}, {"recording", ""}, {"is_dump", false}, {"journal", ""}};
   const std::string recording = recording_of(records.metadata);
   const std::string journal = run_files("", stamp).journal.substr(2);
   return {{"run", redaction.command(sanitised(text_in(records.metadata, "command")))},
@@ -233,14 +239,35 @@ std::string facts_markup(const Facts& facts) {
   return text + "</dl>\n";
 }
 
-std::string notice_of(const RunRecords& records) {
-  return records.counts.simulated == 0
-             ? ""
-             : "<p class=\"notice\" role=\"note\">" +
-                   html::escaped("This run was made on a " + std::string(simulated_notice) + ".") + "</p>\n";
+// What the reader has to know before anything else.
+std::string notice_of(const RunRecords& records, const Redaction& redaction) {
+  std::string text;
+  const auto add = [&](const std::string& notice) {
+    text += "<p class=\"notice\" role=\"note\">" + html::escaped(notice) + "</p>\n";
+  };
+  if (records.counts.simulated > 0) add("This run was made on a " + std::string(simulated_notice) + ".");
+  if (records.sources.files.empty()) return text;
+  std::string missing =
+      "This run is known by its CSVs alone: it has no journal. Only a journal tells which recording was checked, on "
+      "what "
+      "device, with which options and when; what the calls were given; where outputs are wrong, and by how much "
+      "element "
+      "by element; how to reproduce a call; and how small a fault would have shown.";
+  if (!records.sources.judges_rounding) {
+    missing +=
+        " Nor do these files say what rounding explains: every warning and every error by the documented limits is "
+        "shown "
+        "as suspicious.";
+  }
+  for (const std::string& note : records.sources.notes) missing += " " + redaction.text(note);
+  add(missing);
+  return text;
 }
 
 std::string title_of(const RunRecords& records, const Redaction& redaction) {
+  if (!records.sources.files.empty() && !redaction.on()) {
+    return "Accuracy check in " + sanitised(records.sources.files.front());
+  }
   const std::string recording = sanitised(recording_of(records.metadata));
   if (redaction.on() || recording.empty()) return "Accuracy check";
   // The folder tells more than "dump.json".
@@ -254,6 +281,10 @@ std::string title_of(const RunRecords& records, const Redaction& redaction) {
 std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style) {
   const RunRecords records = read_run_records(source);
   if (records.metadata.empty()) throw UserError(source.name() + " is not the journal of a run of msrun.");
+  return report_page(records, stamp, style);
+}
+
+std::string report_page(const RunRecords& records, const std::string& stamp, const ReportStyle& style) {
   const Redaction redaction = redaction_for(records, style);
   PageData data(records, redaction);
   const Conclusion conclusion = conclusion_of(records, data.foremost());
@@ -263,8 +294,10 @@ std::string report_page(const journal::Source& source, const std::string& stamp,
   json["commands"] = commands_json(records, stamp, redaction);
   json["again"] = again_text(records.metadata);
   json["share"] = style.share;
+  json["journal"] = records.sources.files.empty();
+  json["judged"] = records.sources.judges_rounding;
   return head(title) + "<body>\n<header>\n<h1>" + html::escaped(title) + "</h1>\n<p id=\"conclusion\" class=\"" +
-         conclusion.tone + "\">" + html::escaped(conclusion.sentence) + "</p>\n" + notice_of(records) +
+         conclusion.tone + "\">" + html::escaped(conclusion.sentence) + "</p>\n" + notice_of(records, redaction) +
          std::string(body_markup) + facts_markup(run_facts(records, stamp, redaction)) + std::string(end_markup) +
          "<script type=\"application/json\" id=\"data\">" + "{\"rows\":" + data.rows_text() + "," +
          html::script_json(json).substr(1) + "</script>\n<script>\n" + std::string(page_script) +

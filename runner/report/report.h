@@ -1,10 +1,11 @@
-// The report of a run: one HTML file that needs nothing but a browser, made from the journal's records alone, so that
-// it has the same bytes at the end of the run and whenever it is made later.
+// The report of a run: one HTML file that needs nothing but a browser. That of a run with a journal is made from the
+// journal's records alone, so that it has the same bytes at the end of the run and whenever it is made later.
 #pragma once
 
 #include <string>
 
 #include "journal/file.h"
+#include "runner/report/run_records.h"
 
 namespace msrun::report {
 
@@ -16,5 +17,9 @@ struct ReportStyle {
 // The page. stamp is that of the names of the run's files; it may be empty. Throws journal::Error for what
 // is no journal or cannot be read, and UserError for a journal of another program.
 std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style);
+
+// The page of a run that is known by other files than a journal (records.sources). It shows what these tell, and says
+// what only a journal knows.
+std::string report_page(const RunRecords& records, const std::string& stamp, const ReportStyle& style);
 
 }  // namespace msrun::report

@@ -1,6 +1,7 @@
 #include "runner/report/run_records.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "journal/reader.h"
@@ -21,6 +22,13 @@ std::uint64_t planned_calls(const Json& metadata) {
   return holds ? calls.get<std::uint64_t>() : 0;
 }
 
+void count_results(RunRecords& records) {
+  records.results.visit_outlines([&](const ApiResult& result) {
+    records.counts.add(result);
+    ++records.finished;
+  });
+}
+
 class Reading {
  public:
   RunRecords read(const journal::Source& source) {
@@ -29,7 +37,7 @@ class Reading {
     records_.metadata = std::move(metadata);
     records_.planned = planned_calls(records_.metadata);
     const journal::Recovery recovery =
-        read_records(source, {.result = [this](ApiResult&& result) { see(result); },
+        read_records(source, {.result = [this](ApiResult&& result) { see(std::move(result)); },
                               .part = [this](ResultPart&& part) { see(part); },
                               .attempt = [this](const AttemptNote& note) { see(note); },
                               .time = [this](const TimeNote& note) { see(note); },
@@ -39,13 +47,7 @@ class Reading {
                                   },
                               .unreadable = [this](const std::string&) { ++records_.unreadable; }});
     records_.lost_bytes = recovery.damaged_bytes + recovery.torn_bytes;
-    for (std::uint32_t task = 0; task < records_.results.tasks(); ++task) {
-      if (!records_.results.has(task)) continue;
-      const ApiResult result = records_.results.outline(task);
-      records_.counts.add(result);
-      records_.devices[result.device].add(result);
-      ++records_.finished;
-    }
+    count_results(records_);
     return std::move(records_);
   }
 
@@ -61,7 +63,7 @@ class Reading {
     records_.last_result = note.time;
   }
 
-  void see(const ApiResult& result) {
+  void see(ApiResult&& result) {
     const std::uint32_t task = result.task;
     // Behind the plan are results that are kept for later runs.
     if (task >= records_.planned) return;
@@ -69,8 +71,8 @@ class Reading {
       records_.results.resize(
           std::min<std::size_t>(records_.planned, std::max<std::size_t>(1024, std::size_t{task} * 2)));
     }
-    records_.results.put(result);
     add_interval(result);
+    records_.results.put(std::move(result));
   }
 
   void see(const ResultPart& part) {
@@ -96,5 +98,15 @@ class Reading {
 }  // namespace
 
 RunRecords read_run_records(const journal::Source& source) { return Reading().read(source); }
+
+RunRecords records_of_results(StoredResults results, Sources sources) {
+  RunRecords records;
+  records.metadata = Json::object();
+  records.sources = std::move(sources);
+  records.planned = results.tasks();
+  records.results = CallResults(std::move(results));
+  count_results(records);
+  return records;
+}
 
 }  // namespace msrun::report

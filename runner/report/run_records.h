@@ -1,17 +1,16 @@
-// What the journal of a run says, for the page that shows it.
+// What a run has left behind, for the page that shows it: its journal, or without one its results alone.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "journal/file.h"
+#include "runner/report/call_results.h"
 #include "runner/results/counts.h"
 #include "runner/results/record.h"
-#include "runner/results/stored_results.h"
 
 namespace msrun::report {
 
@@ -30,14 +29,22 @@ struct Death {
   std::uint32_t session = 0;
 };
 
+// What files other than a journal know of a run.
+struct Sources {
+  std::vector<std::string> files;  // their names; empty: the run has a journal
+  std::vector<std::string> notes;  // what is odd about them, a sentence each
+  // Whether warnings and errors that rounding explains are told from others.
+  bool judges_rounding = true;
+};
+
 struct RunRecords {
   nlohmann::ordered_json metadata;  // of the journal's header; an empty object if they are not msrun's
-  std::uint64_t planned = 0;        // calls of the plan
+  Sources sources;
+  std::uint64_t planned = 0;  // calls of the plan
   // The last of each call of the plan; those of calls that the options of the run leave out are not among them.
-  StoredResults results;
+  CallResults results;
   VerdictCounts counts;
-  std::uint64_t finished = 0;  // calls of the plan that have a result
-  std::map<std::int32_t, VerdictCounts> devices;
+  std::uint64_t finished = 0;       // calls of the plan that have a result
   std::vector<Interval> intervals;  // in the order of the journal
   std::vector<Death> deaths;
   std::uint32_t sessions = 0;          // supervisors that have worked on the run
@@ -49,5 +56,8 @@ struct RunRecords {
 
 // Throws journal::Error for what is no journal or cannot be read. Damage is no error.
 RunRecords read_run_records(const journal::Source& source);
+
+// Of a run that is known by its results alone, each of a task below results.tasks().
+RunRecords records_of_results(StoredResults results, Sources sources);
 
 }  // namespace msrun::report

@@ -13,8 +13,6 @@
 namespace msrun {
 namespace {
 
-constexpr std::string_view suspicious = "Suspicious: ";
-constexpr std::string_view rounding = "Rounding: ";
 // Beyond it a distance in units of the last place tells nothing but that the values have nothing in common.
 constexpr double most_ulps = 1e6;
 
@@ -120,6 +118,10 @@ Reason reason_by_values(const ApiResult& result) {
       return reason_in(direction, static_cast<std::size_t>(std::count_if(rows->begin(), row, is_numbered)), *row);
     }
   }
+  // Of a file without rows, which was read back.
+  for (const std::string_view mark : {suspicious_mark, rounding_mark}) {
+    if (result.message.starts_with(mark)) return {"", {first_line(result.message.substr(mark.size()))}, nullptr};
+  }
   return {"",
           {result.rounding_only ? "the shares of zeros of a dropout differ no more than chance makes them"
                                 : "no details row says why (dropout: the shares of zeros differ)"},
@@ -165,13 +167,13 @@ std::string reason_text(const Reason& reason) {
 
 std::string message_with_reason(const ApiResult& result) {
   // That of a file which was read back.
-  if (result.message.starts_with(suspicious) || result.message.starts_with(rounding)) return result.message;
+  if (result.message.starts_with(suspicious_mark) || result.message.starts_with(rounding_mark)) return result.message;
   if (!has_verdict(result) && !is_suspicious(result)) {
     std::string text = result.message;
     for (const std::string& line : consistency_lines(result)) text += (text.empty() ? "" : " ") + line;
     return text;
   }
-  std::string text(is_suspicious(result) ? suspicious : rounding);
+  std::string text(is_suspicious(result) ? suspicious_mark : rounding_mark);
   text += reason_text(reason_of(result));
   if (!result.message.empty()) text += " SKIP of a direction: " + result.message;
   if (result.tested_on == TestedOn::simulated) text += " (" + std::string(simulated_notice) + ")";

@@ -32,7 +32,11 @@ std::string reason_text(const Reason& reason);
 // for a terminal.
 std::vector<std::string> consistency_lines(const ApiResult& result);
 
-// The Message of the result file: of a warning or error "Suspicious: " or "Rounding: " and the reason, then why a
+// How a Message of the result file begins that says why: of a call that is suspicious, of one that rounding explains.
+inline constexpr std::string_view suspicious_mark = "Suspicious: ";
+inline constexpr std::string_view rounding_mark = "Rounding: ";
+
+// The Message of the result file: of a warning or error its mark and the reason, then why a
 // direction is SKIP, then that the device was simulated. A pass has none unless runs or devices
 // differ.
 std::string message_with_reason(const ApiResult& result);

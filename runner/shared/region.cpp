@@ -116,6 +116,12 @@ std::uint64_t SharedQueue::memory_in_use() const {
   return bytes;
 }
 
+std::uint64_t SharedQueue::memory_kept() const {
+  std::uint64_t bytes = 0;
+  for (const WorkerSlot& slot : slots) bytes += slot.kept.load(std::memory_order_relaxed);
+  return bytes;
+}
+
 std::uint32_t SharedQueue::tokens_in_use() const {
   std::uint32_t tokens = 0;
   for (const WorkerSlot& slot : slots) tokens += slot.computing.load();

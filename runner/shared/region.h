@@ -64,6 +64,7 @@ struct alignas(64) WorkerSlot {
   // These speak of the runner as a whole, and count in the first of its slots.
   std::atomic<std::uint32_t> heartbeat{0};  // grows while the process is not stopped, whatever its threads are at
   std::atomic<std::uint32_t> ready{0};      // 1 once its device is made
+  std::atomic<std::uint64_t> kept{0};       // bytes that its tensors have freed and that it keeps for later ones
 };
 
 // One queue: items of work (work_items.h), as a rule sorted by falling cost, behind one cursor.
@@ -108,6 +109,8 @@ struct SharedQueue {
 
   // What all slots hold or claim.
   std::uint64_t memory_in_use() const;
+  // What all runners keep for later tensors.
+  std::uint64_t memory_kept() const;
   std::uint32_t tokens_in_use() const;
 
  private:

@@ -55,6 +55,16 @@ TEST_F(Installed, RunsFromAnyPrefix) {
   EXPECT_EQ(help.exit_code, 0) << help.err;
 }
 
+// Where pandoc has made them, the pages for a browser are installed with all that they show.
+TEST_F(Installed, HasPagesForABrowser) {
+  const fs::path pages = fs::path(prefix("first")) / "share/doc/msrun/html";
+  if (!fs::exists(fs::path(programs()).parent_path() / "docs_html/index.html")) GTEST_SKIP() << "there is no pandoc";
+  for (const char* name : {"index.html", "style.css", "docs/getting_started.html", "docs/images/report.png",
+                           "docs/events.schema.json", "journal/format.html"}) {
+    EXPECT_TRUE(fs::exists(pages / name)) << name;
+  }
+}
+
 // The names of tools are common words, which bin/ is not the place for.
 TEST_F(Installed, HasOneProgramInBin) {
   std::vector<std::string> names;

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/support/msrun_process.h"
+#include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 namespace {
@@ -131,14 +134,114 @@ TEST_F(ReportOfARun, ToBeSharedHasNoPaths) {
   EXPECT_THAT(shared, HasSubstr("Inputs rounded to HF32"));
 }
 
+// The data of the page, and its first paragraph.
+nlohmann::json data_of(const std::string& page) {
+  constexpr std::string_view begin = "id=\"data\">";
+  const std::size_t at = page.find(begin) + begin.size();
+  return nlohmann::json::parse(page.substr(at, page.find("</script>", at) - at));
+}
+
+std::string conclusion_of(const std::string& page) {
+  const std::size_t begin = page.find('>', page.find("id=\"conclusion\"")) + 1;
+  return page.substr(begin, page.find("</p>", begin) - begin);
+}
+
+TEST_F(ReportOfARun, WithoutAJournalShowsWhatItsCsvsTell) {
+  ASSERT_EQ(run({"--only", "Torch.matmul.*,Functional.silu.*", "--sim-fault", "Torch.matmul.*=hf32", "--sim-fault",
+                 "Functional.silu.0=crash"})
+                .exit_code,
+            0);
+  const fs::path report = only_file(out(), prefix);
+  const std::string full = read_file(report);
+  fs::remove(report);
+  fs::remove(only_file(out(), "accuracy_checking_2"));
+  for (const fs::path& of :
+       {out(), only_file(out(), "accuracy_checking_result"), only_file(out(), "accuracy_checking_details")}) {
+    const Finished made = msrun({"report", of}, scratch_.path());
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(made.out, report.string() + "\n");
+    const std::string page = read_file(report);
+    fs::remove(report);
+    EXPECT_EQ(conclusion_of(page), conclusion_of(full));
+    EXPECT_THAT(page, HasSubstr("it has no journal. Only a journal tells which recording was checked"));
+    EXPECT_THAT(page, HasSubstr("This run was made on a simulated device"));
+    EXPECT_THAT(page, Not(HasSubstr("what rounding explains: every warning")));
+    const nlohmann::json of_csvs = data_of(page);
+    const nlohmann::json of_journal = data_of(full);
+    EXPECT_EQ(of_csvs["rows"]["standing"], of_journal["rows"]["standing"]);
+    EXPECT_EQ(of_csvs["rows"]["note"], of_journal["rows"]["note"]);
+    EXPECT_EQ(of_csvs["groups"], of_journal["groups"]);
+    // Metrics with the limit that failed, but no map and no inputs.
+    const std::string worst = std::to_string(of_journal["groups"][0][0].get<int>());
+    const nlohmann::json& output = of_csvs["details"][worst]["rows"][0];
+    EXPECT_EQ(output["metrics"].size(), of_journal["details"][worst]["rows"][0]["metrics"].size());
+    EXPECT_FALSE(output.contains("difference"));
+    EXPECT_TRUE(of_csvs["details"][worst]["inputs"].empty());
+    EXPECT_EQ(of_csvs["commands"]["run"], "");
+  }
+}
+
+TEST_F(ReportOfARun, OfThePythonToolSaysThatRoundingWasNotJudged) {
+  const fs::path files = test_data("/acc_check_csv");
+  fs::create_directories(out());
+  fs::copy(files / "result.csv", out() / "accuracy_checking_result_20250304112233.csv");
+  fs::copy(files / "details.csv", out() / "accuracy_checking_details_20250304112233.csv");
+  const Finished made = msrun({"report", out()}, scratch_.path());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out, (out() / "accuracy_checking_report_20250304112233.html").string() + "\n");
+  const std::string page = read_file(only_file(out(), prefix));
+  EXPECT_EQ(conclusion_of(page),
+            "4 of 19 checked calls are errors and 5 are warnings by the documented limits, in 9 APIs; what rounding "
+            "explains is not known. Look at NPU.npu_rms_norm.0 first.");
+  EXPECT_THAT(page, HasSubstr("Nor do these files say what rounding explains"));
+  const nlohmann::json data = data_of(page);
+  EXPECT_EQ(data["details"]["1"]["rows"][1]["metrics"][2], nlohmann::json({"Dual-1000", "0.375", "> 0.999", 1}));
+  EXPECT_EQ(data["rows"]["standing"].get<std::string>()[11], 'c');
+  EXPECT_THAT(page, Not(HasSubstr("simulated device")));
+  // For others, without the name of the folder.
+  const Finished shared = msrun({"report", out(), "--share", "-o", "-"}, scratch_.path());
+  EXPECT_EQ(shared.exit_code, 0);
+  EXPECT_THAT(shared.out, Not(HasSubstr("20250304112233")));
+}
+
+TEST_F(ReportOfARun, OfAResultFileAloneIsNamedAfterIt) {
+  scratch_.write(
+      "mine.csv",
+      "API Name,Forward Test Success,Backward Test Success,Message\r\n"
+      "Torch.add.0,pass,pass,\r\nTorch.mul.0,warning,pass,\r\n"
+      "Torch.sub.0,error, ,Rounding: forward.output.0: Explained by rounding\r\nTorch.exp.0,SKIP,SKIP,why\r\nTorch.e");
+  const Finished made = msrun({"report", scratch_ / "mine.csv"}, scratch_.path());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out, (scratch_ / "mine_report.html").string() + "\n");
+  const std::string page = read_file(scratch_ / "mine_report.html");
+  EXPECT_EQ(data_of(page)["rows"]["standing"], "psrc");
+  EXPECT_THAT(page, HasSubstr("There is no details file that can be read"));
+  EXPECT_THAT(page, HasSubstr("its last row is torn"));
+  EXPECT_THAT(page, HasSubstr("the result file says no more"));
+}
+
+TEST_F(ReportOfARun, IsNamedByTheLastEvent) {
+  const auto event_of = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--only", "Torch.matmul.0", "--message-format", "json"});
+    const Finished finished = run(more);
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    const std::size_t last = finished.out.rfind("{\"type\":\"run_finished\"");
+    return nlohmann::json::parse(finished.out.substr(last));
+  };
+  const nlohmann::json event = event_of({});
+  EXPECT_EQ(event["report"], only_file(out(), prefix).string());
+  fs::remove_all(out());
+  EXPECT_TRUE(event_of({"--no-report"})["report"].is_null());
+}
+
 TEST_F(ReportOfARun, IsRefusedForWhatIsNoRun) {
   EXPECT_EQ(msrun({"report"}, scratch_.path()).exit_code, 2);
   const Finished missing = msrun({"report", scratch_ / "nowhere"}, scratch_.path());
   EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_THAT(missing.err, HasSubstr("does not exist"));
+  EXPECT_THAT(missing.err, HasSubstr("There is no run"));
   fs::create_directory(scratch_ / "empty");
-  EXPECT_THAT(msrun({"report", scratch_ / "empty"}, scratch_.path()).err, HasSubstr("holds no journal of a run"));
-  EXPECT_THAT(msrun({"report", dump("llama_fp32")}, scratch_.path()).err, HasSubstr("is not named like"));
+  EXPECT_THAT(msrun({"report", scratch_ / "empty"}, scratch_.path()).err, HasSubstr("holds no run"));
+  EXPECT_THAT(msrun({"report", dump("llama_fp32")}, scratch_.path()).err, HasSubstr("dump.json"));
 }
 
 }  // namespace

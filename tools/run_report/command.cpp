@@ -1,54 +1,19 @@
 #include "tools/run_report/command.h"
 
-#include <algorithm>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
-#include <vector>
+#include <utility>
 
 #include "journal/error.h"
 #include "journal/file.h"
-#include "journal/run_files.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "runner/report/report.h"
+#include "tools/runs/run.h"
 
 namespace msrun::run_report {
 namespace {
-
-namespace fs = std::filesystem;
-
-// The newest run of a folder: the names have the time in them.
-RunFiles newest_in(const std::string& folder) {
-  std::error_code error;
-  std::vector<std::string> journals;
-  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
-       entry.increment(error)) {
-    const std::string path = entry->path().string();
-    if (path.ends_with(".journal") && files_of_run_file(path)) journals.push_back(path);
-  }
-  if (error) throw UserError("The folder " + sanitised(folder) + " cannot be read: " + error.message() + ".");
-  if (journals.empty()) throw UserError("The folder " + sanitised(folder) + " holds no journal of a run.");
-  return *files_of_run_file(*std::ranges::max_element(journals));
-}
-
-RunFiles files_of(const std::string& run) {
-  check_path_text(run);
-  std::error_code error;
-  if (fs::is_directory(run, error)) return newest_in(run);
-  if (!fs::exists(run, error)) throw UserError(run + " does not exist.");
-  std::optional<RunFiles> files = files_of_run_file(run);
-  if (!files) {
-    throw UserError(run + " is not named like the journal or a CSV of a run, so that its journal cannot be found.");
-  }
-  if (!fs::exists(files->journal, error)) {
-    throw UserError(run + " has no journal beside it, from which alone a report is made: " + files->journal +
-                    " does not exist.");
-  }
-  return *std::move(files);
-}
 
 std::string file_beside(const RunFiles& files, bool share) {
   constexpr std::string_view ending = ".html";
@@ -56,16 +21,32 @@ std::string file_beside(const RunFiles& files, bool share) {
   return files.report.substr(0, files.report.size() - ending.size()) + "_share" + std::string(ending);
 }
 
-}  // namespace
-
-int run(const Options& options) {
-  const RunFiles files = files_of(options.run);
-  std::string page;
+std::string page_of_journal(const RunFiles& files, const report::ReportStyle& style) {
   try {
-    page = report::report_page(*journal::open_source(files.journal), files.stamp, {options.share});
+    return report::report_page(*journal::open_source(files.journal), files.stamp, style);
   } catch (const journal::Error& error) {
     throw UserError(error.what());
   }
+}
+
+std::string page_of_csvs(const std::string& path, const report::ReportStyle& style) {
+  runs::Run run = runs::read_run(path);
+  report::Sources sources{{std::string(base_name(run.files.result))}, std::move(run.notes), run.judges_rounding};
+  if (run.has_details) {
+    sources.files.emplace_back(base_name(run.files.details));
+  } else {
+    sources.notes.emplace_back("There is no details file that can be read, and so no outputs and no metrics.");
+  }
+  return report::report_page(report::records_of_results(std::move(run.results), std::move(sources)), run.files.stamp,
+                             style);
+}
+
+}  // namespace
+
+int run(const Options& options) {
+  const RunFiles files = runs::find_run(options.run);
+  const std::string page =
+      runs::has_journal(files) ? page_of_journal(files, {options.share}) : page_of_csvs(options.run, {options.share});
   if (options.out_path == "-") {
     print_text(page);
     return exit_completed;

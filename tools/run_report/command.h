@@ -1,4 +1,4 @@
-// msrun report: finds the journal of a run and writes its report.
+// msrun report: finds a run and writes its report: from its journal, or from its CSVs where they are all there is.
 #pragma once
 
 #include "tools/run_report/options.h"

@@ -20,18 +20,20 @@ CommandDescription description() {
   command.program = "run_report";
   command.summary =
       "run_report writes the report of a run: one HTML file that needs nothing but a browser. A run that is complete "
-      "has "
-      "one already, unless it was started with --no-report; a run that was interrupted gets one of what it has so far. "
-      "Everything in it is from the run's journal.";
+      "has one already, unless it was started with --no-report; a run that was interrupted gets one of what it has so "
+      "far. Everything in it is from the run's journal. Of a run that has none, such as one of the Python tool, it "
+      "shows what the CSVs tell, and says what they do not.";
   command.usage = {"run_report RUN [OPTIONS]"};
-  command.sections = {{"Examples",
-                       {{"run_report ./result", "the newest run of a folder"},
-                        {"run_report ./result/accuracy_checking_20261121071535.journal --share -o for_others.html",
-                         "a report without paths, host names and values"}}}};
+  command.sections = {
+      {"Examples",
+       {{"run_report ./result", "the newest run of a folder"},
+        {"run_report ./result/accuracy_checking_20261121071535.journal --share -o for_others.html",
+         "a report without paths, host names and values"},
+        {"run_report ./result/accuracy_checking_result_20250304112233.csv", "a run of the Python tool"}}}};
   command.groups = {{"Output", output}};
   command.exit_meanings = {
       {exit_completed, "the report is written"},
-      {exit_usage, "wrong usage, no journal of a run, or a file that cannot be written"},
+      {exit_usage, "wrong usage, no run, or a file that cannot be written"},
       {exit_internal, "internal error"},
   };
   command.most_operands = 1;

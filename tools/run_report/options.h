@@ -9,7 +9,7 @@
 namespace msrun::run_report {
 
 struct Options {
-  std::string run;       // a folder, a CSV of a run, or its journal
+  std::string run;       // a folder, a CSV of a run, its journal, or a result file of any name
   std::string out_path;  // the file to write; empty: beside the CSVs, "-": stdout
   bool share = false;    // without paths, host names and values
 };

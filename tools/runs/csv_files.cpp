@@ -14,6 +14,8 @@
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
+#include "runner/results/counts.h"
+#include "runner/results/reason.h"
 
 namespace msrun::runs {
 namespace {
@@ -44,6 +46,16 @@ class Rows {
     return reader_.next(row_);
   }
   const std::vector<std::string>& row() const { return row_; }
+  // Whether the row is the last and lacks its line end: with too few fields it is what a killed writer has left of one.
+  bool may_be_torn() const {
+    std::vector<std::string> further;
+    return !bytes_.ends_with('\n') && !CsvReader(reader_).next(further);
+  }
+  void note_torn_row(std::vector<std::string>& notes, bool is_short = false) const {
+    if (is_short || reader_.torn_bytes() > 0) {
+      notes.push_back(sanitised(path_) + ": its last row is torn, and is left out.");
+    }
+  }
   [[noreturn]] void fail(const std::string& text) const {
     throw UserError(path_ + ", row " + std::to_string(number_) + ": " + text);
   }
@@ -61,7 +73,10 @@ std::string_view trimmed(std::string_view text) {
   return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(' ') + 1);
 }
 
+// The older tool says True and False.
 std::optional<Status> parse_status(std::string_view text) {
+  if (text == "True") return Status::pass;
+  if (text == "False") return Status::error;
   for (const Status status : {Status::pass, Status::warning, Status::error, Status::skip}) {
     if (text == status_text(status)) return status;
   }
@@ -70,7 +85,7 @@ std::optional<Status> parse_status(std::string_view text) {
 
 // The set of columns with these titles; nothing if there is none.
 const ColumnSet* columns_of(const std::vector<std::string>& titles) {
-  for (const ColumnSet* set : {&pytorch_columns(), &mindspore_columns()}) {
+  for (std::uint8_t id = 1; const ColumnSet* set = find_columns(id); ++id) {
     if (titles.size() != first_metric + set->size() + 2) continue;
     bool same = true;
     for (std::size_t i = 0; same && i < set->size(); ++i) {
@@ -92,6 +107,7 @@ Cell parse_cell(std::string_view text) {
 struct RowName {
   std::string_view api;
   bool forward = true;
+  bool is_first = false;  // of its direction
 };
 
 // "Functional.relu.0.forward.output.1"; the API's own name may hold such words, too.
@@ -102,7 +118,7 @@ std::optional<RowName> parse_row_name(std::string_view text) {
   const bool forward = before.ends_with(".forward.output");
   const std::string_view suffix = forward ? ".forward.output" : ".backward.output";
   if (!before.ends_with(suffix)) return std::nullopt;
-  return RowName{before.substr(0, before.size() - suffix.size()), forward};
+  return RowName{before.substr(0, before.size() - suffix.size()), forward, text.substr(last) == ".0"};
 }
 
 ApiResult parse_result(const Rows& rows) {
@@ -116,11 +132,13 @@ ApiResult parse_result(const Rows& rows) {
   const std::optional<Status> status = forward.empty() ? Status::pass : parse_status(forward);
   if (!status) rows.fail("'" + sanitised(row[1]) + "' is not a status");
   result.forward = *status;
-  if (!backward.empty()) {
+  if (!backward.empty() && backward != "N/A") {
     result.backward = parse_status(backward);
     if (!result.backward) rows.fail("'" + sanitised(row[2]) + "' is not a status");
   }
   if (row.size() > 3) result.message = row[3];
+  // Of calls that agree the files do not say what they were tested on.
+  if (result.message.ends_with("(" + std::string(simulated_notice) + ")")) result.tested_on = TestedOn::simulated;
   result.outcome = outcome_by_reason(result);
   return result;
 }
@@ -155,8 +173,14 @@ class Reading {
                             rows.row()[1].find("orward") != std::string::npos &&
                             rows.row()[2].find("ackward") != std::string::npos;
     if (!has_titles) rows.fail("this is not the title row of a result file");
+    bool is_torn = false;
     while (rows.next()) {
+      is_torn = rows.row().size() < 3 && rows.may_be_torn();
+      if (is_torn) break;
       ApiResult result = parse_result(rows);
+      if (result.message.starts_with(suspicious_mark) || result.message.starts_with(rounding_mark)) {
+        run_.judges_rounding = true;
+      }
       const auto [place, fresh] = places_.try_emplace(result.name, run_.results.size());
       result.task = static_cast<std::uint32_t>(place->second);
       if (fresh) {
@@ -165,6 +189,7 @@ class Reading {
         run_.results[place->second] = std::move(result);
       }
     }
+    rows.note_torn_row(run_.notes, is_torn);
   }
 
   void read_details(const std::string& path) {
@@ -176,7 +201,10 @@ class Reading {
       run_.notes.push_back(sanitised(path) + ": its columns are not known, so that only the result file is read.");
       return;
     }
+    bool is_torn = false;
     while (rows.next()) {
+      is_torn = rows.row().size() < width && rows.may_be_torn();
+      if (is_torn) break;
       if (rows.row().size() != width) {
         rows.fail("it has " + std::to_string(rows.row().size()) + " fields in place of " + std::to_string(width));
       }
@@ -185,16 +213,37 @@ class Reading {
       const auto place = places_.find(std::string(name->api));
       if (place == places_.end()) continue;
       ApiResult& result = run_.results[place->second];
-      (name->forward ? result.forward_rows : result.backward_rows).push_back(parse_details(rows, *columns));
+      auto& of_direction = name->forward ? result.forward_rows : result.backward_rows;
+      // A call that ran twice begins again at output 0; what was written last counts.
+      if (name->is_first) of_direction.clear();
+      if (name->is_first && name->forward) result.backward_rows.clear();
+      of_direction.push_back(parse_details(rows, *columns));
+      const DetailsRow& row = of_direction.back();
+      run_.judges_rounding = run_.judges_rounding || row.rounding_only || row.beyond_rounding;
     }
+    rows.note_torn_row(run_.notes, is_torn);
+    run_.has_details = true;
   }
 
   CsvRun take() {
-    for (ApiResult& result : run_.results) conclude_from_rows(result);
+    for (ApiResult& result : run_.results) conclude(result);
     return std::move(run_);
   }
 
  private:
+  // Where there are no rows, the Message of the result file says what came of them.
+  void conclude(ApiResult& result) const {
+    conclude_from_rows(result);
+    if (run_.has_details) return;
+    const Status status = overall_status(result);
+    const bool is_judged = status == Status::warning || status == Status::error;
+    if (is_judged) result.rounding_only = result.message.starts_with(rounding_mark);
+    if (status == Status::pass) result.beyond_rounding = result.message.starts_with(suspicious_mark);
+    if (is_judged && result.message.empty()) {
+      result.message = std::string(suspicious_mark) + "the result file says no more";
+    }
+  }
+
   CsvRun run_;
   std::unordered_map<std::string, std::size_t> places_;
 };

@@ -10,6 +10,7 @@
 #include "journal/file.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
 #include "tools/runs/csv_files.h"
 
@@ -89,6 +90,8 @@ class JournalReading {
 void read_csvs(Run& run) {
   CsvRun csv = read_csv_run(run.files.result, run.files.details);
   run.notes = std::move(csv.notes);
+  run.judges_rounding = csv.judges_rounding;
+  run.has_details = csv.has_details;
   run.planned = csv.results.size();
   run.results.resize(csv.results.size());
   for (const ApiResult& result : csv.results) run.results.put(result);
@@ -113,7 +116,10 @@ RunFiles newest_in(const std::string& folder) {
 
 }  // namespace
 
+bool has_journal(const RunFiles& files) { return !files.journal.empty() && exists(files.journal); }
+
 RunFiles find_run(const std::string& path) {
+  check_path_text(path);
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return newest_in(path);
   if (!exists(path))
@@ -125,6 +131,7 @@ RunFiles find_run(const std::string& path) {
     files.emplace();
     files->directory = fs::path(path).parent_path().string();
     (path.ends_with(".csv") ? files->result : files->journal) = path;
+    files->report = fs::path(path).replace_extension().string() + "_report.html";
     return *std::move(files);
   }
   if (fs::path(path).filename() == fs::path(files->result).filename()) files->result = path;
@@ -138,7 +145,7 @@ Run read_run(const std::string& path) {
   Run run;
   run.path = path;
   run.files = find_run(path);
-  run.has_journal = !run.files.journal.empty() && exists(run.files.journal);
+  run.has_journal = has_journal(run.files);
   if (!run.has_journal) {
     read_csvs(run);
     return run;

@@ -26,13 +26,21 @@ struct Run {
   std::optional<double> started;  // seconds since 1970, as far as the journal says it
   std::optional<double> ended;
   std::vector<std::string> notes;  // what is odd about the files, one sentence each
+  // Whether warnings and errors that rounding explains are told from others, and whether there are rows for outputs:
+  // not in all CSVs.
+  bool judges_rounding = true;
+  bool has_details = true;
 
   bool is_complete() const { return results.count() >= planned; }
 };
 
-// The files of the run that path names: a folder, of which the newest run is taken, or a file of a run. Throws
-// UserError, one line, for what is none of them.
+// The files of the run that path names: a folder, of which the newest run is taken, or a file of a run. A journal or a
+// result file may have a name of its own; its report is then named after it. Throws UserError, one line, for what is
+// none of them.
 RunFiles find_run(const std::string& path);
+
+// Whether the run has a journal, which knows all that its CSVs do and more.
+bool has_journal(const RunFiles& files);
 
 // Reads the run that path names: its journal if there is one, else its CSVs, also those of the Python tool. Throws
 // UserError that names the file and the cause.

@@ -31,32 +31,33 @@ const content = (id) => document.querySelector('#' + id + ' .content');
 const chip = (letter) => make('span', { class: 'chip ' + letter }, meanings[letter][0]);
 const statusText = (letter) => make('span', { class: 'status-' + letter }, statuses[letter]);
 
-// Columns of numbers become calls.
-const names = new Array(count);
+// Columns of numbers become calls. What is said of a call is made when it is shown: there may be very many.
+const indices = new Float64Array(count);
 {
-  const next = [];
+  const next = new Float64Array(rows.apis.length);
   for (let i = 0; i < count; ++i) {
-    const odd = rows.odd[i];
     const api = rows.api[i];
-    if (odd !== undefined) { names[i] = odd; continue; }
-    const index = (next[api] || 0) + rows.index[i];
-    next[api] = index + 1;
-    names[i] = rows.apis[api] + '.' + index;
+    indices[i] = next[api] + rows.index[i];
+    if (rows.odd[i] === undefined) next[api] = indices[i] + 1;
   }
 }
-let rowsByName = null;
+const nameOf = (row) => rows.odd[row] ?? rows.apis[rows.api[row]] + '.' + indices[row];
 const rowOf = (name) => {
-  if (!rowsByName) rowsByName = new Map(names.map((text, i) => [text, i]));
-  return rowsByName.get(name);
+  for (let i = 0; i < count; ++i) if (nameOf(i) === name) return i;
+  return undefined;
 };
+// Rows by standing, in the order of the run.
+const rowsOf = {};
+for (const letter of order) rowsOf[letter] = [];
+for (let i = 0; i < count; ++i) rowsOf[rows.standing[i]].push(i);
+const totals = Object.fromEntries([...order].map((letter) => [letter, rowsOf[letter].length]));
 const apiOf = (row) => rows.apis[rows.api[row]];
 const dtypeOf = (row) => rows.dtypes[rows.dtype[row]];
 const shapeOf = (row) => rows.shapes[rows.shape[row]];
 const noteOf = (row) => rows.note[row] ? rows.notes[rows.note[row] - 1] : '';
 const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_';
 // The exponent of the smallest fault that would have shown; null where it is not known.
-const exponents = [...rows.visible].map((letter) => letter === '.' ? null : letters.indexOf(letter) - 59);
-const visibleOf = (row) => exponents[row];
+const visibleOf = (row) => rows.visible[row] === '.' ? null : letters.indexOf(rows.visible[row]) - 59;
 const duration = (seconds) => {
   if (seconds >= 60) return Math.floor(seconds / 60) + ' min ' + Math.round(seconds % 60) + ' s';
   if (seconds >= 1) return Number(seconds.toPrecision(3)) + ' s';
@@ -64,9 +65,6 @@ const duration = (seconds) => {
   return Math.round(seconds * 1e6) + ' \u00b5s';
 };
 const tookText = (row) => rows.took[row] ? duration(rows.took[row] / 1e5) : '';
-const totals = {};
-for (const letter of order) totals[letter] = 0;
-for (let i = 0; i < count; ++i) ++totals[rows.standing[i]];
 const relativeText = (exponent) => {
   const value = 2 ** exponent;
   return value >= 0.001 ? Number((value * 100).toPrecision(2)) + ' %' : value.toExponential(0);
@@ -94,14 +92,14 @@ function select(element) {
 }
 function commandsOf(row, details) {
   const list = make('div', { class: 'commands' });
-  const name = quoted(names[row]);
+  const name = quoted(nameOf(row));
   const known = data.commands;
   if (known.run) list.append(command('Check it again', known.run + ' --only ' + name));
   if (known.is_dump) {
     const backward = details && details.output.startsWith('backward') ? ' --propagation backward' : '';
     list.append(command('As a script', 'msrun op_generate --api ' + name + backward + ' -i ' + known.recording + ' -o scripts'));
   }
-  if ('su'.includes(rows.standing[row])) {
+  if (data.journal && 'su'.includes(rows.standing[row])) {
     list.append(command('Smallest case', 'msrun shrink --api ' + name + ' -i ' + known.journal + ' -o small'));
   }
   return list;
@@ -234,8 +232,8 @@ function failureOf(details) {
 function callCard(row, isPanel) {
   const details = data.details[row];
   const standing = rows.standing[row];
-  const link = make('a', { href: '#api=' + encodeURIComponent(names[row]), title: 'Link to this call' }, names[row]);
-  const card = make('div', { class: 'call' }, make('h3', { class: 'title' }, isPanel ? names[row] : link, chip(standing)));
+  const link = make('a', { href: '#api=' + encodeURIComponent(nameOf(row)), title: 'Link to this call' }, nameOf(row));
+  const card = make('div', { class: 'call' }, make('h3', { class: 'title' }, isPanel ? nameOf(row) : link, chip(standing)));
   const meta = [];
   const [forward, backward] = [rows.status[2 * row], rows.status[2 * row + 1]];
   meta.push('forward ' + statuses[forward] + (backward === '-' ? '' : ', backward ' + statuses[backward]));
@@ -249,7 +247,10 @@ function callCard(row, isPanel) {
     if (visibleOf(row) !== null) {
       card.append(make('p', { class: 'soft' }, 'An error of ' + relativeText(visibleOf(row)) + ' in one typical element of each output would have shown.'));
     }
-    if ('su'.includes(standing)) card.append(make('p', { class: 'soft' }, 'Metrics and maps of this call are in the details file and the journal: the report has them of the calls to look at first.'));
+    if ('su'.includes(standing)) {
+      card.append(make('p', { class: 'soft' }, (data.journal ? 'Metrics and maps of this call are in the details file and the journal' : 'Metrics of this call are in the details file') +
+        ': the report has them of the calls to look at first.'));
+    }
     card.append(commandsOf(row, null));
     return card;
   }
@@ -270,9 +271,8 @@ function callCard(row, isPanel) {
   }
   if (columns.childNodes.length) card.append(columns);
   for (const output of details.rows) card.append(outputOf(output));
-  const again = make('div', { class: 'output' }, make('h3', {}, 'Reproduce'));
-  again.append(commandsOf(row, details));
-  card.append(again);
+  const commands = commandsOf(row, details);
+  if (commands.childNodes.length) card.append(make('div', { class: 'output' }, make('h3', {}, 'Reproduce'), commands));
   return card;
 }
 
@@ -286,7 +286,7 @@ function openCall(row) {
   panel.hidden = shade.hidden = false;
   panel.scrollTop = 0;
   panel.focus();
-  const hash = '#api=' + encodeURIComponent(names[row]);
+  const hash = '#api=' + encodeURIComponent(nameOf(row));
   if (location.hash !== hash) history.replaceState(null, '', hash);
   table.choose(row);
 }
@@ -297,7 +297,7 @@ function closePanel() {
 }
 shade.addEventListener('click', closePanel);
 addEventListener('keydown', (event) => { if (event.key === 'Escape' && !panel.hidden) closePanel(); });
-const callLink = (row) => make('button', { type: 'button', class: 'link', onclick: () => openCall(row) }, names[row]);
+const callLink = (row) => make('button', { type: 'button', class: 'link', onclick: () => openCall(row) }, nameOf(row));
 
 function followLink() {
   if (!location.hash.startsWith('#api=')) return;
@@ -310,14 +310,54 @@ function followLink() {
   document.getElementById('calls').scrollIntoView();
 }
 
+// The places that texts have when they are sorted, those of equal texts alike.
+function placesOf(texts) {
+  const collator = new Intl.Collator('en', { numeric: true });
+  const sorted = [...new Set(texts)].sort((a, b) => collator.compare(a, b));
+  const places = new Map(sorted.map((text, i) => [text, i]));
+  return texts.map((text) => places.get(text));
+}
+// Keys as small whole numbers in their order, for an array of any numbers.
+function ranksOf(keys) {
+  const sorted = Float64Array.from(new Set(keys)).sort();
+  const ranks = new Map(Array.from(sorted, (key, i) => [key, i]));
+  return Uint32Array.from(keys, (key) => ranks.get(key));
+}
+// Rows by a key of each, a small whole number; those of equal keys stay as they are.
+function sortedBy(list, keyOf, descending) {
+  const keys = new Uint32Array(list.length);
+  let most = 0;
+  for (let i = 0; i < list.length; ++i) {
+    keys[i] = keyOf(list[i]);
+    if (keys[i] > most) most = keys[i];
+  }
+  const starts = new Uint32Array(most + 2);
+  for (const key of keys) ++starts[key + 1];
+  if (descending) {
+    let above = 0;
+    for (let key = starts.length - 2; key >= 0; --key) { const number = starts[key + 1]; starts[key + 1] = above; above += number; }
+    starts.copyWithin(0, 1);
+  } else {
+    for (let key = 1; key < starts.length; ++key) starts[key] += starts[key - 1];
+  }
+  const sorted = new Uint32Array(list.length);
+  for (let i = 0; i < list.length; ++i) sorted[starts[keys[i]]++] = list[i];
+  return sorted;
+}
+
 // The table of all calls. Only the rows in sight are in the document.
 class Table {
   constructor() {
+    // Title, class, and a function that gives the key to sort by; it is called for a sort.
+    const texts = (list, of) => () => { const places = placesOf(list); return (row) => places[of(row)]; };
+    const status = (side) => () => (row) => 'ewpk-'.indexOf(rows.status[2 * row + side]);
     this.columns = [
-      ['#', 'number wide', (row) => row], ['Call', '', (row) => names[row]], ['Verdict', '', (row) => order.indexOf(rows.standing[row])],
-      ['Forward', 'wide', (row) => 'ewpk-'.indexOf(rows.status[2 * row])], ['Backward', 'wide', (row) => 'ewpk-'.indexOf(rows.status[2 * row + 1])],
-      ['dtype', 'wide', dtypeOf], ['Shape', 'wide', shapeOf], ['Device', 'number wide', (row) => rows.device[row]], ['Time', 'number wide', (row) => -rows.took[row]],
-      ['What', 'wide', noteOf]];
+      ['#', 'number wide', () => (row) => row], ['Call', '', null], ['Verdict', '', () => (row) => order.indexOf(rows.standing[row])],
+      ['Forward', 'wide', status(0)], ['Backward', 'wide', status(1)],
+      ['dtype', 'wide', texts(rows.dtypes, (row) => rows.dtype[row])], ['Shape', 'wide', texts(rows.shapes, (row) => rows.shape[row])],
+      ['Device', 'number wide', () => (row) => rows.device[row] + 1],
+      ['Time', 'number wide', () => { const ranks = ranksOf(rows.took.map((took) => -took)); return (row) => ranks[row]; }],
+      ['What', 'wide', texts(['', ...rows.notes], (row) => rows.note[row])]];
     this.sortBy = 2;
     this.descending = false;
     this.text = '';
@@ -369,11 +409,13 @@ class Table {
     const api = words.filter((word) => word.startsWith('api:')).map((word) => word.slice(4));
     const plain = words.filter((word) => !word.startsWith('api:'));
     if (plain.length && !this.haystack) {
-      this.haystack = names.map((name, i) => (name + ' ' + dtypeOf(i) + ' ' + shapeOf(i) + ' ' + noteOf(i)).toLowerCase());
+      this.haystack = Array.from({ length: count }, (_, i) => (nameOf(i) + ' ' + dtypeOf(i) + ' ' + shapeOf(i) + ' ' + noteOf(i)).toLowerCase());
     }
     const apis = api.length ? new Set(rows.apis.map((name, i) => api.includes(name.toLowerCase()) ? i : -1)) : null;
     const found = [];
+    const takesAll = !words.length && !this.standings.size && !this.dtype && !this.device;
     for (let i = 0; i < count; ++i) {
+      if (takesAll) { found.push(i); continue; }
       if (this.standings.size && !this.standings.has(rows.standing[i])) continue;
       if (this.dtype && dtypeOf(i) !== this.dtype) continue;
       if (this.device && String(rows.device[i]) !== this.device) continue;
@@ -391,13 +433,16 @@ class Table {
     this.body.scrollTop = 0;
     this.draw();
   }
+  // By name: by index, and then by API.
+  sortByName() {
+    const places = placesOf(rows.apis);
+    const ranks = ranksOf(indices);
+    const byIndex = sortedBy(this.shown, (row) => ranks[row], this.descending);
+    return sortedBy(byIndex, (row) => places[rows.api[row]], this.descending);
+  }
   arrange() {
-    const value = this.columns[this.sortBy][2];
-    const sign = this.descending ? -1 : 1;
-    const keys = new Map(this.shown.map((row) => [row, value(row)]));
-    const collator = new Intl.Collator('en', { numeric: true });
-    const compare = typeof value(0) === 'string' ? (a, b) => collator.compare(a, b) : (a, b) => a - b;
-    this.shown.sort((a, b) => { const x = keys.get(a), y = keys.get(b); return x === y ? a - b : sign * compare(x, y) || a - b; });
+    const keys = this.columns[this.sortBy][2];
+    this.shown = keys ? sortedBy(this.shown, keys(), this.descending) : this.sortByName();
     [...this.header.children].forEach((cell, i) => {
       if (i === this.sortBy) cell.setAttribute('aria-sort', this.descending ? 'descending' : 'ascending');
       else cell.removeAttribute('aria-sort');
@@ -413,7 +458,7 @@ class Table {
   rowElement(row) {
     const cell = (kind, ...children) => make('div', { class: kind }, ...children);
     const element = make('div', { class: 'row cells' + (row === this.chosen ? ' chosen' : ''), role: 'row', 'data-row': row, onclick: () => openCall(row) },
-      cell('number wide soft', String(row)), cell('name', make('button', { type: 'button', class: 'link', title: names[row] }, names[row])), cell('', chip(rows.standing[row])),
+      cell('number wide soft', String(row)), cell('name', make('button', { type: 'button', class: 'link', title: nameOf(row) }, nameOf(row))), cell('', chip(rows.standing[row])),
       cell('wide', statusText(rows.status[2 * row])), cell('wide', statusText(rows.status[2 * row + 1])), cell('wide', dtypeOf(row)), cell('wide', shapeOf(row)),
       cell('number wide', rows.device[row] < 0 ? '' : String(rows.device[row])), cell('number wide', tookText(row)), cell('note wide', noteOf(row)));
     return element;
@@ -488,7 +533,7 @@ function groupElement(group, isOpen) {
     inside.append(callCard(worst));
     if (group.length > 1) {
       const others = make('div', { class: 'others' }, make('span', { class: 'soft' }, plural(group.length - 1, 'more call') + ' of ' + apiOf(worst) + ':'));
-      for (const row of group.slice(1, 25)) others.append(make('button', { type: 'button', onclick: () => openCall(row) }, names[row]));
+      for (const row of group.slice(1, 25)) others.append(make('button', { type: 'button', onclick: () => openCall(row) }, nameOf(row)));
       if (group.length > 25) others.append(make('button', { type: 'button', onclick: () => showCalls(['s', 'u'], 'api:' + apiOf(worst)) }, 'all in the table'));
       inside.append(others);
     }
@@ -512,7 +557,8 @@ function suspicious() {
   const section = document.getElementById('suspicious');
   if (!data.groups.length) { section.remove(); return; }
   const root = content('suspicious');
-  root.append(make('p', { class: 'soft' }, 'Results that rounding does not explain, or that are not the same each time, by API; the one to look at first comes first.'));
+  root.append(make('p', { class: 'soft' }, (data.judged ? 'Results that rounding does not explain, or that are not the same each time' : 'Warnings and errors by the documented limits') +
+    ', by API; the one to look at first comes first.'));
   const some = 40;
   data.groups.slice(0, some).forEach((group, i) => root.append(groupElement(group, i < 2)));
   if (data.groups.length > some) {
@@ -525,7 +571,7 @@ function suspicious() {
 }
 
 // Reasons by what is alike in them: of calls that were not checked all but their names and numbers.
-const withoutNumbers = (note, row) => note.split(names[row]).join('').replace(/(^|[^\w.])\d+/g, '$1#');
+const withoutNumbers = (note, row) => note.split(nameOf(row)).join('').replace(/(^|[^\w.])\d+/g, '$1#');
 function reasonsOf(calls, alike) {
   const reasons = new Map();
   for (const i of calls) {
@@ -553,9 +599,7 @@ function reasonList(reasons) {
   return list;
 }
 function reasonSection(id, letters, text, extra) {
-  const calls = [];
-  for (let i = 0; i < count; ++i) if (letters.includes(rows.standing[i])) calls.push(i);
-  const reasons = reasonsOf(calls, withoutNumbers);
+  const reasons = reasonsOf([...letters].flatMap((letter) => rowsOf[letter]), withoutNumbers);
   if (!reasons.length) { document.getElementById(id).remove(); return; }
   content(id).append(make('p', { class: 'soft' }, text), reasonList(reasons));
   if (extra) content(id).append(extra);
@@ -563,12 +607,9 @@ function reasonSection(id, letters, text, extra) {
 
 function consistency() {
   const blames = Object.entries(data.blames);
-  const inconsistent = [];
-  for (let i = 0; i < count; ++i) {
-    const details = data.details[i];
-    const differs = details && (details.repeats && details.repeats.different || details.devices && details.devices.some(([, , blamed]) => blamed));
-    if (rows.standing[i] === 'u' || differs) inconsistent.push(i);
-  }
+  const differs = ({ repeats, devices }) => repeats && repeats.different || devices && devices.some(([, , blamed]) => blamed);
+  const told = Object.keys(data.details).map(Number).filter((row) => differs(data.details[row]));
+  const inconsistent = [...new Set([...rowsOf.u, ...told])].sort((a, b) => a - b);
   if (!blames.length && !inconsistent.length && !data.counts.varying && !data.again) { document.getElementById('consistency').remove(); return; }
   const root = content('consistency');
   if (data.again) root.append(make('p', {}, data.again + (inconsistent.length ? '' : ' All gave the same bits.')));
@@ -583,18 +624,16 @@ function consistency() {
 }
 
 // Counts by a property of calls, as a table that can be sorted.
-function summaryTable(title, keyOf, onClick) {
-  const sums = new Map();
+function summaryTable(title, texts, column, onClick) {
+  const kinds = ['s', 's', 'f', 'm', 'r', 'p', 'k', 'k'];  // by place in order
+  const sums = texts.map((text) => ({ key: text || 'none', calls: 0, s: 0, f: 0, m: 0, r: 0, p: 0, k: 0, took: 0 }));
   for (let i = 0; i < count; ++i) {
-    const key = keyOf(i) || 'none';
-    if (!sums.has(key)) sums.set(key, { key, calls: 0, s: 0, f: 0, m: 0, r: 0, p: 0, k: 0, took: 0 });
-    const sum = sums.get(key);
-    const letter = rows.standing[i];
+    const sum = sums[column[i]];
     ++sum.calls;
-    ++sum[{ u: 's', c: 'k' }[letter] || letter];
+    ++sum[kinds[order.indexOf(rows.standing[i])]];
     sum.took += rows.took[i] / 1e5;
   }
-  const lines = [...sums.values()];
+  const lines = sums.filter((sum) => sum.calls);
   const columns = [[title, 'key'], ['Calls', 'calls'], ['Suspicious', 's'], ['Failed', 'f'], ['Little proof', 'm'], ['Rounding', 'r'], ['Pass', 'p'], ['Not checked', 'k'], ['Time', 'took'], ['', 'bar']];
   let sortBy = 's', down = true, limit = 25;
   const head = make('tr', {});
@@ -625,7 +664,7 @@ function summaryTable(title, keyOf, onClick) {
 function summaries() {
   const root = content('summaries');
   if (!count) { document.getElementById('summaries').remove(); return; }
-  root.append(summaryTable('Operator', apiOf, (api) => showCalls([], 'api:' + api)), make('p'), summaryTable('dtype', dtypeOf, (dtype) => {
+  root.append(summaryTable('Operator', rows.apis, rows.api, (api) => showCalls([], 'api:' + api)), make('p'), summaryTable('dtype', rows.dtypes, rows.dtype, (dtype) => {
     table.only([]);
     if (table.dtypes && dtype !== 'none') { table.dtypes.value = table.dtype = dtype; table.filter(); }
     document.getElementById('calls').scrollIntoView();
@@ -636,19 +675,16 @@ function summaries() {
 }
 
 function visibleFaults() {
-  const sizes = new Map();
-  const weakest = [];
-  for (let i = 0; i < count; ++i) {
-    const exponent = visibleOf(i);
-    if (exponent === null) continue;
-    sizes.set(exponent, (sizes.get(exponent) || 0) + 1);
-    weakest.push(i);
-  }
-  if (!weakest.length) { document.getElementById('visible').remove(); return; }
+  const byLetter = {};
+  for (const letter of rows.visible) byLetter[letter] = (byLetter[letter] || 0) + 1;
+  delete byLetter['.'];
+  const sizes = new Map(Object.entries(byLetter).map(([letter, number]) => [letters.indexOf(letter) - 59, number]));
+  if (!sizes.size) { document.getElementById('visible').remove(); return; }
+  const known = [...sizes.values()].reduce((sum, number) => sum + number, 0);
   const root = content('visible');
   const found = [...sizes.keys()].sort((a, b) => a - b);
   const [from, to] = [found[0], found[found.length - 1]];
-  let half = weakest.length / 2, middle = from;
+  let half = known / 2, middle = from;
   for (const exponent of found) { half -= sizes.get(exponent); if (half <= 0) { middle = exponent; break; } }
   root.append(make('p', { class: 'soft' }, 'How large a relative error in one typical element of an output must be to stand out from rounding; of each call its least sensitive output counts. ' +
     'In half of the calls ' + relativeText(middle) + ' would have shown.'));
@@ -664,9 +700,13 @@ function visibleFaults() {
     if ((exponent - from) % every === 0) svg.append(shape('text', { x: x + step / 2, y: height - 6, 'text-anchor': 'middle' }, relativeText(exponent)));
   }
   root.append(svg);
-  weakest.sort((a, b) => visibleOf(b) - visibleOf(a) || a - b);
+  const weakest = [];
+  for (let exponent = to; exponent >= from && weakest.length < 8; --exponent) {
+    const letter = letters[exponent + 59];
+    for (let row = rows.visible.indexOf(letter); row >= 0 && weakest.length < 8; row = rows.visible.indexOf(letter, row + 1)) weakest.push(row);
+  }
   const list = make('p', { class: 'soft' }, 'Least sensitive: ');
-  weakest.slice(0, 8).forEach((row, i) => list.append(i > 0 ? ', ' : '', callLink(row), ' ' + relativeText(visibleOf(row))));
+  weakest.forEach((row, i) => list.append(i > 0 ? ', ' : '', callLink(row), ' ' + relativeText(visibleOf(row))));
   root.append(list);
 }
 
@@ -690,7 +730,9 @@ function timeline() {
     const paint = canvas.getContext('2d');
     paint.scale(ratio, ratio);
     const style = getComputedStyle(document.documentElement);
-    const color = (name) => style.getPropertyValue('--' + name).trim();
+    const colors = {};
+    const color = (name) => colors[name] ??= style.getPropertyValue('--' + name).trim();
+    const shades = Array.from({ length: 10 }, (_, level) => 'rgba(' + color('busy') + ', ' + (0.15 + 0.5 * level / 9) + ')');
     paint.font = '11px system-ui, sans-serif';
     paint.textBaseline = 'middle';
     boxes = [];
@@ -710,7 +752,7 @@ function timeline() {
         for (let k = 0; k < pieces; ++k) {
           const level = Number(busy[piece + k]);
           if (!level) continue;
-          paint.fillStyle = 'rgba(' + color('busy') + ', ' + (0.15 + 0.5 * level / 9) + ')';
+          paint.fillStyle = shades[level];
           paint.fillRect(x + length * scale * k / pieces, y + 2, length * scale / pieces + 0.4, lane - 4);
         }
       });
@@ -720,7 +762,7 @@ function timeline() {
         const standing = row < 0 ? 'p' : rows.standing[row];
         paint.fillStyle = 'su'.includes(standing) ? color('red') : standing === 'f' ? color('some') : 'rgba(' + color('busy') + ', .85)';
         paint.fillRect(from, y, wide > 3 ? wide - 0.7 : wide, lane - 4);
-        boxes.push([from, y, wide, lane - 4, (row < 0 ? 'a call' : names[row] + ' (' + meanings[standing][0] + ')') + '\n' + time(took) + ', from ' + time(begin_) + ' on', row]);
+        boxes.push([from, y, wide, lane - 4, (row < 0 ? 'a call' : nameOf(row) + ' (' + meanings[standing][0] + ')') + '\n' + time(took) + ', from ' + time(begin_) + ' on', row]);
       }
       for (const [of, at, device, reason, gone, calls] of known.deaths) {
         if (of !== session) continue;
@@ -731,7 +773,7 @@ function timeline() {
           if (again) {
             paint.fillStyle = blamed ? color('some') : 'rgba(' + color('busy') + ', .35)';
             paint.fillRect(from, y, Math.max(1, to - from), lane - 4);
-            boxes.push([from, y, Math.max(3, to - from), lane - 4, (row < 0 ? 'a call' : names[row]) + '\n' + reason + '; it runs again', row]);
+            boxes.push([from, y, Math.max(3, to - from), lane - 4, (row < 0 ? 'a call' : nameOf(row)) + '\n' + reason + '; it runs again', row]);
           }
           if (blamed) {
             paint.strokeStyle = color('text');

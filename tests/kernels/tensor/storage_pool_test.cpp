@@ -122,6 +122,23 @@ TEST(StoragePool, GivesBackWhatIsIdle) {
   });
 }
 
+TEST(StoragePool, GivesBackWhatOthersNeed) {
+  in_a_process([] {
+    use_storage_pool({.limit = 256 * MiB});
+    {
+      const Tensor first = written(50 * MiB, 1);
+      const Tensor second = written(50 * MiB, 1);
+    }
+    if (!has_pool()) return;
+    const std::uint64_t with = resident();
+    give_back_storage(30 * MiB);
+    EXPECT_LE(storage_pool_state().kept, 75 * MiB);
+    EXPECT_LE(resident() + 30 * MiB, with + 4 * MiB);
+    give_back_storage(1 << 30);
+    EXPECT_LE(storage_pool_state().kept, 4 * MiB);
+  });
+}
+
 // What the pool keeps is nobody's: the account of a call is that of its tensors.
 TEST(StoragePool, LeavesTheAccountOfACallExact) {
   const auto peak = [] {

@@ -193,6 +193,7 @@ TEST(JsonViewTest, OneObjectPerLine) {
   RunFinished finished;
   finished.exit_code = 3;
   finished.resume_command = "msrun -csv_path x";
+  finished.report_path = "out/report.html";
   finished.costs.plan_seconds = 0.25;
   finished.costs.phases.compare = 3000000000;
   finished.costs.csv_time = 500000000;
@@ -218,6 +219,7 @@ TEST(JsonViewTest, OneObjectPerLine) {
   EXPECT_EQ(lines[4]["action"], "retry");
   EXPECT_EQ(lines[5]["exit_code"], 3);
   EXPECT_EQ(lines[5]["resume_command"], "msrun -csv_path x");
+  EXPECT_EQ(lines[5]["report"], "out/report.html");
   EXPECT_EQ(lines[5]["seconds"]["plan"], 0.25);
   EXPECT_EQ(lines[5]["seconds"]["compare"], 3);
   EXPECT_EQ(lines[5]["seconds"]["csv"], 0.5);

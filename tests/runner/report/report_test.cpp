@@ -8,7 +8,6 @@
 
 #include "runner/report/call_details.h"
 #include "runner/report/call_rows.h"
-#include "runner/report/failed_metric.h"
 #include "runner/report/redaction.h"
 #include "tests/runner/report/support.h"
 
@@ -81,25 +80,6 @@ TEST(Report, NamesTheMetricThatFailedItsLimitAndValue) {
   EXPECT_EQ(details["inputs"][0], nlohmann::json::parse(R"j(["args.0", "float32", "(2, 8)", "-4.242e+05 … 3.25"])j"));
 }
 
-TEST(FailedMetric, IsTheFirstOfTheWalkThatMissesItsLimit) {
-  DetailsRow row(pytorch_columns());
-  row.status = Status::warning;
-  row[Metric::cosine] = Cell::fp64(0.999);
-  row[Metric::max_abs_error] = Cell::fp64(0.5);
-  row[Metric::dual_1000] = Cell::fp64(0.9995);
-  row[Metric::dual_10000] = Cell::fp64(0.9);
-  EXPECT_EQ(failed_metric(row, 0), Metric::dual_10000);
-  row[Metric::dual_1000] = Cell::fp64(0.5);
-  EXPECT_EQ(failed_metric(row, 0), Metric::dual_1000);
-  row.status = Status::pass;
-  EXPECT_EQ(failed_metric(row, 0), std::nullopt);
-  DetailsRow mindspore(mindspore_columns());
-  mindspore.status = Status::error;
-  mindspore[Metric::cosine] = Cell::fp64(1);
-  mindspore[Metric::max_abs_error] = Cell::fp64(0.0005);
-  EXPECT_EQ(failed_metric(mindspore, 0.0001), Metric::max_abs_error);
-}
-
 TEST(Report, EscapesHostileNames) {
   const std::string hostile = "Torch.</script><img src=x onerror=alert(1)>.0";
   const std::string page = page_of({encode(suspicious_result(0, hostile))}, 1);
@@ -152,7 +132,7 @@ TEST(CallRows, KeepNamesThatAreNoApiAndIndex) {
   CallRows rows(redaction);
   for (const char* name : {"Torch.add.0", "Torch.add.1", "Torch.add.5", "Torch.add.007", "alone", ""}) {
     ApiResult result = sound_result(0, name);
-    rows.add(result);
+    rows.add(result, Standing::pass);
   }
   const nlohmann::json json = nlohmann::json::parse(rows.json());
   EXPECT_EQ(json["index"], nlohmann::json::parse("[0, 0, 3, 0, 0, 0]"));
@@ -198,6 +178,26 @@ TEST(Report, OfSuspiciousCallsWithoutEndStaysSmall) {
     EXPECT_TRUE(data["details"].contains(std::to_string(group[0].get<int>())));
   }
   EXPECT_LT(data["details"].size(), 20'000U);
+}
+
+TEST(CallResults, AreTheSameAsTheyAreAndAsBytes) {
+  CallResults results;
+  const auto name = [](std::uint32_t task, const char* run) { return "Torch.add." + std::to_string(task) + run; };
+  results.resize(4 * CallResults::most_plain);
+  for (std::uint32_t task = 0; task < 2 * CallResults::most_plain; ++task) {
+    results.put(suspicious_result(2 * task, name(2 * task, "")));
+    if (task % 700 == 3) results.put(sound_result(2 * task, name(2 * task, "again")));
+  }
+  std::size_t counted = 0;
+  results.visit_outlines([&](const ApiResult& result) {
+    EXPECT_EQ(result.task, 2 * counted);
+    EXPECT_EQ(result.name, name(result.task, counted % 700 == 3 ? "again" : ""));
+    ++counted;
+  });
+  EXPECT_EQ(counted, 2 * CallResults::most_plain);
+  EXPECT_FALSE(results.has(1));
+  results.visit(0, [](const ApiResult& result) { EXPECT_TRUE(result.forward_rows.front().difference.has_value()); });
+  results.visit(6, [](const ApiResult& result) { EXPECT_EQ(result.forward, Status::pass); });
 }
 
 TEST(Report, OfAnotherProgramsJournalIsRefused) {

@@ -1,0 +1,23 @@
+# Toolchain for Linux on aarch64 from another machine: Debian's cross compiler, and a sysroot of Debian's packages of that
+# architecture (the variable MSRUN_SYSROOT, or that of the environment), which ./bootstrap makes. Tests run under qemu-user.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+
+if(NOT MSRUN_SYSROOT)
+  set(MSRUN_SYSROOT $ENV{MSRUN_SYSROOT})
+endif()
+if(NOT IS_DIRECTORY "${MSRUN_SYSROOT}/usr/lib/aarch64-linux-gnu")
+  message(FATAL_ERROR "MSRUN_SYSROOT is '${MSRUN_SYSROOT}', which holds no libraries for aarch64; ./bootstrap makes one.")
+endif()
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES MSRUN_SYSROOT)
+set(CMAKE_SYSROOT ${MSRUN_SYSROOT})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${MSRUN_SYSROOT})
+set(ENV{PKG_CONFIG_LIBDIR} ${MSRUN_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${MSRUN_SYSROOT}/usr/share/pkgconfig)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static;-L;${MSRUN_SYSROOT})
