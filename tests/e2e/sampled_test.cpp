@@ -76,8 +76,7 @@ TEST_F(SampledRun, OfSoundRecordingsHasTheVerdictsOfTheWholeBenchmark) {
 
 TEST_F(SampledRun, NeverPassesWhatTheWholeBenchmarkAccuses) {
   // A few of each kind: accusing a call takes as long as thirty evaluations of it.
-  const std::vector<std::string> products{
-      "--only", "Torch.matmul.0,Torch.matmul.1,Functional.linear.0,Functional.linear.4,Functional.conv2d.2"};
+  const std::vector<std::string> products{"--only", "Torch.matmul.0,Functional.linear.0,Functional.conv2d.2"};
   std::size_t accused = 0;
   for (const std::string recording : {"llama_fp32", "llama_bf16", "unet_fp32"}) {
     for (const SimFaultKind& kind : sim_fault_kinds()) {
@@ -97,7 +96,7 @@ TEST_F(SampledRun, NeverPassesWhatTheWholeBenchmarkAccuses) {
       }
     }
   }
-  EXPECT_GT(accused, 200U);
+  EXPECT_GT(accused, 80U);
 }
 
 TEST_F(SampledRun, ThreadsChangeNothing) {
