@@ -14,7 +14,7 @@ namespace {
 
 Tensor random(DType dtype, const Dims& shape, std::uint64_t key) {
   Philox words(key);
-  return random_tensor(dtype, shape, {.min = -3, .max = 2}, words);
+  return random_tensor(dtype, shape, {-3, 2, {}, {}}, words);
 }
 
 // Of that shape, row-major or column-major.

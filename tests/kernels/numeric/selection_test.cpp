@@ -10,7 +10,7 @@ namespace {
 
 Tensor random(DType dtype, const Dims& shape, std::uint64_t key) {
   Philox words(key);
-  return random_tensor(dtype, shape, {.min = -3, .max = 2}, words);
+  return random_tensor(dtype, shape, {-3, 2, {}, {}}, words);
 }
 
 Tensor indices(std::int64_t count, std::int64_t below) {
