@@ -202,7 +202,7 @@ class BadResume : public BadInput {
 
 TEST_F(BadResume, FilesThatAreNotThoseOfARun) {
   expect_resume_refused(out() / "accuracy_checking_result_20240101000000.csv", {"does not exist"});
-  expect_resume_refused(out(), {"should be a file"});
+  expect_resume_refused(out(), {"is a folder"});
   fs::copy_file(result_, out() / "renamed.csv");
   expect_resume_refused(out() / "renamed.csv", {"renamed.csv", "do not modify the result csv name"});
 }

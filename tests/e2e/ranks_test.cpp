@@ -253,7 +253,7 @@ TEST_F(Ranks, ACsvOfOneRankLeadsToTheRun) {
   }
   // Copied elsewhere it leads nowhere, nor does one that another journal is above of.
   fs::create_directories(out() / "step0/rank7");
-  fs::copy(out() / "step0/rank1", out() / "step0/rank7", fs::copy_options::overwrite_existing);
+  fs::copy(out() / "step0/rank1", out() / "step0/rank7", fs::copy_options::recursive);
   expect_refused({"-csv_path", only_file(out() / "step0/rank7", "accuracy_checking_result_")}, {"no journal beside"});
 }
 

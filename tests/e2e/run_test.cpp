@@ -90,9 +90,12 @@ TEST(Run, EveryDeviceHasItsShareOfTheRows) {
 
 class Resume : public ::testing::Test {
  protected:
-  // Runs until about a third of the calls are done, then kills the supervisor, which cannot clean up.
+  // Runs until a third of the calls at least are done, then kills the supervisor, which cannot clean up. One call
+  // hangs, so that some are left.
   fs::path killed_run(const fs::path& out) {
-    Process run({"-api_info", dump("llama_mid_bf16"), "-n", "2", "-d", "0", "1", "-o", out}, scratch_.path());
+    Process run({"-api_info", dump("llama_mid_bf16"), "-n", "2", "-d", "0", "1", "-o", out, "--sim-fault",
+                 "Tensor.__mul__.0=hang"},
+                scratch_.path());
     fs::path result;
     const bool reached = eventually(60, [&] {
       std::error_code ignored;

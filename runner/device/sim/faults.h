@@ -35,6 +35,7 @@ struct SimFault {
     stale,
     gradient_sign,
     missing_gradient_term,
+    // From here on no result is changed.
     slow,
     hang,
     crash,

@@ -306,10 +306,10 @@ TEST(CommandLine, Backends) {
   for (const char* text : {"plugin", "plugin:", "plug:x"}) {
     EXPECT_THAT(usage_error_with_input({"--backend", text}), HasSubstr("plugin:FILE"));
   }
-  const Options faults = parse_with_input({"--sim-fault", "a=1", "--sim-fault=b"});
-  EXPECT_THAT(faults.sim_faults, ElementsAre("a=1", "b"));
+  const Options faults = parse_with_input({"--sim-fault", "a=ftz", "--sim-fault=b=stale"});
+  EXPECT_THAT(faults.sim_faults, ElementsAre("a=ftz", "b=stale"));
   EXPECT_EQ(faults.backend, "sim");
-  EXPECT_EQ(usage_error_with_input({"--sim-fault", "a", "--backend", "torch"}), "--sim-fault needs --backend sim");
+  EXPECT_EQ(usage_error_with_input({"--sim-fault", "a=ftz", "--backend", "torch"}), "--sim-fault needs --backend sim");
 }
 
 TEST(CommandLine, Sizes) {
@@ -442,13 +442,13 @@ TEST(CommandLine, ToolsReadTheirOwnWords) {
 
 TEST(CommandLine, CommandsToRunAgain) {
   const Options options =
-      parse({"acc_check", "-api_info", "my dump.json", "--sim-fault", "x=it's", "--seed", "7", "-n", "4", "-d", "2",
+      parse({"acc_check", "-api_info", "my dump.json", "--sim-fault", "it's=ftz", "--seed", "7", "-n", "4", "-d", "2",
              "-f", "--only=-a*", "--memory", "50%", "--task-timeout", "5m", "-o", "out"});
   EXPECT_EQ(reproduce_command(options),
-            "msrun -api_info 'my dump.json' --backend sim --sim-fault 'x=it'\\''s' --seed 7");
+            "msrun -api_info 'my dump.json' --backend sim --sim-fault 'it'\\''s=ftz' --seed 7");
   EXPECT_EQ(
       resume_command(options, "out/r.csv"),
-      "msrun acc_check -api_info 'my dump.json' --backend sim --sim-fault 'x=it'\\''s' --seed 7 --only='-a*' -f -o "
+      "msrun acc_check -api_info 'my dump.json' --backend sim --sim-fault 'it'\\''s=ftz' --seed 7 --only='-a*' -f -o "
       "out -n 4 -d 2 --task-timeout 300 --memory 50% -csv_path out/r.csv");
   EXPECT_EQ(resume_command(parse_with_input({"--durability", "power", "--retry-skip", "-csv_path", "r.csv"}), "r.csv"),
             "msrun -api_info dump.json -n 8 -d 0 --durability power --retry-skip -csv_path r.csv");
