@@ -8,22 +8,11 @@ argument shall have a gradient, 0 for those that the sample says. Prints how man
 import json
 import os
 import sys
-import types
-import warnings
 
-warnings.simplefilter("ignore")
-
-# torch's samples import a package that they do not use.
-expecttest = types.ModuleType("expecttest")
-expecttest.TestCase = type("TestCase", (), {})
-expecttest.assert_expected_inline = None
-expecttest.ACCEPT = False
-sys.modules.setdefault("expecttest", expecttest)
-
-import torch  # noqa: E402
+import torch
 
 try:
-    from torch.testing._internal import common_methods_invocations as samples
+    import torch_samples as samples
 except ImportError as error:
     print("this torch has no samples that can be imported: %s" % error)
     sys.exit(77)
