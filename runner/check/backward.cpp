@@ -7,6 +7,7 @@
 
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
+#include "kernels/compare/metrics.h"
 #include "kernels/compare/ties.h"
 #include "kernels/ops/common/functions.h"
 #include "runner/check/layout.h"
@@ -32,19 +33,16 @@ void add_to_rows(Comparison& comparison, const std::string& sentence) {
   for (DetailsRow& row : comparison.rows) row.message += sentence + "\n";
 }
 
-bool is_all_zero(const Tensor& tensor) {
-  const Tensor wide = tensor.to(DType::float64).contiguous();
-  const double* values = wide.data<double>();
-  return std::all_of(values, values + wide.numel(), [](double value) { return value == 0; });
-}
-
 // Frameworks give no gradient in place of one of zeros, and zeros in place of none, as they like: of two lists that
 // differ in that, the first gets zeros where it has none.
 List with_zeros(const List& gradients, const List& others) {
   List result = gradients;
   for (std::size_t i = 0; i < std::min(gradients.size(), others.size()); ++i) {
     const Tensor* other = others[i].get<Tensor>();
-    if (!gradients[i].is_none() || other == nullptr || is_complex(other->dtype()) || !is_all_zero(*other)) continue;
+    if (!gradients[i].is_none() || other == nullptr || is_complex(other->dtype()) ||
+        zero_count(*other) != other->numel()) {
+      continue;
+    }
     result[i] = Tensor::zeros(other->dtype(), other->shape());
   }
   return result;
