@@ -127,13 +127,18 @@ void pack_rows(std::int64_t first, std::int64_t height, std::int64_t from, std::
 }
 
 // result[r * pitch + p] = sum over k < terms of weights[k * R + r] * input[offset(k) + p], for R rows and V vectors of
-// positions p; with `add` the sum is added to what is there.
-template <int R, int V, class T, class Offset>
+// positions p; with `add` the sum is added to what is there. `ahead` terms before they are read, vectors are fetched
+// from the second-level cache; 0 leaves that to the processor. Where it is not, offset(k) must exist up to k = terms +
+// ahead.
+template <int R, int V, int ahead = 0, class T, class Offset>
 void multiply_tile(const T* input, const Offset& offset, const T* weights, std::int64_t terms, T* result,
                    std::int64_t pitch, bool add) {
   Vector<T> sums[R][V] = {};
   for (std::int64_t k = 0; k < terms; ++k) {
     const T* from = input + offset(k);
+    if constexpr (ahead > 0) {
+      for (int v = 0; v < V; ++v) __builtin_prefetch(input + offset(k + ahead) + v * lanes<T>);
+    }
     Vector<T> values[V];
     for (int v = 0; v < V; ++v) values[v] = load(from + v * lanes<T>);
     for (int r = 0; r < R; ++r) {
