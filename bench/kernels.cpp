@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench/machine_peaks.h"
 #include "bench/options.h"
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
@@ -21,63 +20,7 @@
 namespace msrun {
 namespace {
 
-// The fastest of enough runs to fill min_seconds.
-double fastest(double min_seconds, const std::function<void()>& run) {
-  run();
-  double best = 1e30;
-  const double start = steady_seconds();
-  do {
-    const double before = steady_seconds();
-    run();
-    best = std::min(best, steady_seconds() - before);
-  } while (steady_seconds() - start < min_seconds);
-  return best;
-}
-
-// Multiply-adds on values that stay in registers: twice as many operations per second as any product can reach.
-template <class T>
-#if defined(__x86_64__)
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#endif
-double
-multiply_add_chain(std::int64_t rounds) {
-  constexpr int lanes = 64 / static_cast<int>(sizeof(T));
-  constexpr int chains = 12;  // enough to hide the latency of four cycles on two units
-  typedef T Vector __attribute__((vector_size(64)));
-  Vector sums[chains];
-  Vector factor;
-  for (int k = 0; k < lanes; ++k) factor[k] = static_cast<T>(0.999 + 1e-6 * k);
-  for (int c = 0; c < chains; ++c) sums[c] = factor * static_cast<T>(c);
-  for (std::int64_t i = 0; i < rounds; ++i) {
-    for (int c = 0; c < chains; ++c) sums[c] = sums[c] * factor + factor;
-  }
-  double total = 0;
-  for (int c = 0; c < chains; ++c) {
-    for (int k = 0; k < lanes; ++k) total += static_cast<double>(sums[c][k]);
-  }
-  return total;
-}
-
 volatile double sink = 0;
-
-template <class T>
-double peak_flops() {
-  constexpr std::int64_t rounds = 2'000'000;
-  const double time = fastest(0.3, [] { sink = multiply_add_chain<T>(rounds); });
-  return 2.0 * rounds * 12 * (64.0 / sizeof(T)) / time;
-}
-
-// Bytes read and written per second by copying arrays far larger than the caches.
-double copy_bandwidth() {
-  constexpr std::size_t size = std::size_t{128} << 20;
-  std::vector<char> from(size, 1);
-  std::vector<char> to(size, 2);
-  const double time = fastest(0.5, [&] {
-    std::memcpy(to.data(), from.data(), size);
-    sink = to[size / 2];
-  });
-  return 2.0 * static_cast<double>(size) / time;
-}
 
 Tensor uniform(DType dtype, const Dims& shape, double low = -1, double high = 1) {
   static std::uint64_t seed = 0;
@@ -315,8 +258,8 @@ int run(int argc, char** argv) {
   // As the runner does: pages of freed tensors are used again.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  const double float32_peak = peak_flops<float>();
-  const double float64_peak = peak_flops<double>();
+  const double float32_peak = multiply_add_peak<float>();
+  const double float64_peak = multiply_add_peak<double>();
   const double copy = copy_bandwidth();
   std::printf("One core: %.0f GFLOP/s float32, %.0f GFLOP/s float64, copy %.1f GB/s read and written\n\n",
               float32_peak / 1e9, float64_peak / 1e9, copy / 1e9);

@@ -111,6 +111,8 @@ class Side:
             name = STAMP.sub("STAMP", str(path.relative_to(root)))
             if path.suffix == ".journal":
                 self.artefacts[f"{label}{below}/{name}"] = b"(a journal)"
+            elif path.name.startswith("accuracy_checking_report_"):
+                self.artefacts[f"{label}{below}/{name}"] = b"(a report, which holds times)"
             elif path.is_file():
                 data = path.read_bytes()
                 if shared_by_threads and name.startswith("device"):
@@ -388,7 +390,8 @@ def all_cases(old, data, shared):
             if content in seen or "torchair" in dump.parts:
                 continue
             seen.add(content)
-            name = f"{'shared' if root != data else dump.parent.parent.name}/{dump.parent.name}"
+            below = dump.parent.relative_to(root)
+            name = str(below if root == data else pathlib.Path("shared") / below)
             for variant, case in recording_cases(name, dump, old):
                 yield f"{name}/{variant}", case
     for folder in sorted((shared / "att").glob("*")):
@@ -468,6 +471,9 @@ def main():
         data = unpacked(given.data.resolve(), pathlib.Path(temporary))
         chosen = [(name, case) for name, case in all_cases(old, data, given.shared.resolve())
                   if given.filter in name and not (given.quick and any(slow in name for slow in SLOW))]
+        # Each case has a folder of its name.
+        if len({name for name, _ in chosen}) != len(chosen):
+            raise SystemExit("two cases have the same name")
         if given.list:
             print("\n".join(name for name, case in chosen))
             return 0

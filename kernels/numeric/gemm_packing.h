@@ -204,19 +204,20 @@ void pack_row_tiles(const MatrixView<S>& a, std::int64_t first, std::int64_t cou
                     std::int64_t terms, T* to) {
   for_each_row_tile(count, [&](std::int64_t row, std::int64_t height) {
     const S* source = a.data + (first + row) * a.row_stride + from * a.column_stride;
-    if (a.row_stride == 1) {
-      for (std::int64_t k = 0; k < terms; ++k) {
-        for (std::int64_t r = 0; r < height; ++r) to[k * height + r] = converted<T>(source[k * a.column_stride + r]);
-      }
-    } else {
-      with_height(height, [&]<int R>(std::integral_constant<int, R>) {
-        std::array<const S*, R> lines;
-        for (int r = 0; r < R; ++r) lines[r] = source + r * a.row_stride;
+    with_height(height, [&]<int R>(std::integral_constant<int, R>) {
+      if (a.row_stride == 1) {
         for (std::int64_t k = 0; k < terms; ++k) {
-          for (int r = 0; r < R; ++r) to[k * R + r] = converted<T>(lines[r][k * a.column_stride]);
+          const S* const column = source + k * a.column_stride;
+          for (int r = 0; r < R; ++r) to[k * R + r] = converted<T>(column[r]);
         }
-      });
-    }
+        return;
+      }
+      std::array<const S*, R> lines;
+      for (int r = 0; r < R; ++r) lines[r] = source + r * a.row_stride;
+      for (std::int64_t k = 0; k < terms; ++k) {
+        for (int r = 0; r < R; ++r) to[k * R + r] = converted<T>(lines[r][k * a.column_stride]);
+      }
+    });
     to += height * terms;
   });
 }

@@ -2,19 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
 
-// A copy of a real tensor, of its shape and dtype and contiguous, whose element i in row-major order is
-// change(element, i). Numbers pass through float64.
+// A copy of a real tensor, of its shape and dtype and contiguous, whose elements are changed block by block:
+// change(values, count, first) changes elements first to first + count in row-major order. Numbers pass through
+// float64. All blocks but the last one are of 1024 elements.
+using BlockChange = std::function<void(double* values, std::int64_t count, std::int64_t first)>;
+Tensor changed_blocks(const Tensor& tensor, const BlockChange& change);
+
+// Element by element: element i in row-major order becomes change(element, i).
 template <class Change>
 Tensor changed_elements(const Tensor& tensor, const Change& change) {
-  Tensor wide = tensor.to(DType::float64).clone();
-  double* values = wide.mutable_data<double>();
-  for (std::int64_t i = 0; i < wide.numel(); ++i) values[i] = change(values[i], i);
-  return wide.to(tensor.dtype());
+  return changed_blocks(tensor, [&](double* values, std::int64_t count, std::int64_t first) {
+    for (std::int64_t i = 0; i < count; ++i) values[i] = change(values[i], first + i);
+  });
 }
 
 }  // namespace msrun

@@ -142,9 +142,6 @@ struct Options {
   std::vector<std::string> notices;  // what was changed about the request, one sentence each, to be logged as warnings
 };
 
-// "full", "sampled" or "sampled=1000": --benchmark as it is written.
-std::string benchmark_text(const std::optional<double>& sampled_work);
-
 // Whether a run that is complete leaves a report beside its CSVs.
 bool wants_report(const Options& options);
 

@@ -5,6 +5,7 @@
 #include "kernels/base/text.h"
 #include "kernels/compare/details.h"
 #include "orchestrator/command/command_line.h"
+#include "orchestrator/command/option_values.h"
 #include "orchestrator/command/recorded_options.h"
 
 namespace msrun {

@@ -13,6 +13,7 @@
 
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "orchestrator/command/option_values.h"
 #include "orchestrator/plan/forecast.h"
 #include "orchestrator/session/limits.h"
 #include "runner/results/api_name.h"

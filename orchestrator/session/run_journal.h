@@ -22,11 +22,6 @@ namespace msrun {
 std::optional<journal::Writer> begin_journal(const SessionState& session, const std::string& path,
                                              const CsvStyle& style, NewFile& new_file, std::size_t kept = 0);
 
-// What all have in common who check the same in the same way, whatever part of it: 16 hexadecimal digits.
-std::string run_key(const SessionState& session);
-// Whether a journal with this header is of the same, whatever part of it.
-bool is_of_run(const std::string& metadata, const SessionState& session);
-
 // What an earlier run left behind, and its journal, open to be continued.
 struct EarlierRun {
   journal::Writer journal;

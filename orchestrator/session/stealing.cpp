@@ -18,7 +18,7 @@
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "orchestrator/plan/dealing.h"
-#include "orchestrator/session/run_journal.h"
+#include "orchestrator/session/run_identity.h"
 #include "orchestrator/supervise/signals.h"
 #include "runner/results/attempts.h"
 #include "runner/results/journal_records.h"

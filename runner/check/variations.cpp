@@ -20,7 +20,10 @@ constexpr double cheap_elements = 1e3;
 
 // 0, 1, -1, 2 and -2 may be flags, of which a little more or less is another thing altogether; where they are numbers,
 // sums of them are exact.
-bool may_be_flag(double value) { return std::abs(value) <= 2 && value == std::trunc(value); }
+bool may_be_flag(double value) {
+  const double size = std::abs(value);
+  return size == 0 || size == 1 || size == 2;
+}
 
 // Random words, one for each element of a tensor.
 class Words {
@@ -38,17 +41,20 @@ class Words {
   std::array<std::uint32_t, 64> words_{};
 };
 
-// Every element times 1 + change or 1 - change, by the words, or the other way round.
+// Every element times 1 + change or 1 - change, by the bits of the words from the lowest on, or the other way round.
 Tensor change_signs(const Tensor& tensor, RandomWords& source, bool opposite) {
+  constexpr std::int64_t bits_of_word = 32;
   const double change = Variations::input_change(tensor.dtype());
+  const std::array<double, 2> factors{opposite ? 1 + change : 1 - change, opposite ? 1 - change : 1 + change};
   Words words(source);
-  std::uint32_t bits = 0;
-  std::size_t used = 0;
-  return changed_elements(tensor, [&](double value, std::int64_t) {
-    if (used++ % 32 == 0) bits = words.next();
-    const bool up = (bits & 1U) != 0;
-    bits >>= 1;
-    return may_be_flag(value) ? value : value * (up != opposite ? 1 + change : 1 - change);
+  return changed_blocks(tensor, [&](double* values, std::int64_t count, std::int64_t) {
+    for (std::int64_t first = 0; first < count; first += bits_of_word) {
+      const std::uint32_t bits = words.next();
+      for (std::int64_t i = first; i < std::min(count, first + bits_of_word); ++i) {
+        const double factor = may_be_flag(values[i]) ? 1 : factors[bits >> (i - first) & 1U];
+        values[i] *= factor;
+      }
+    }
   });
 }
 

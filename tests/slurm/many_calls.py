@@ -1,6 +1,9 @@
-"""Prints a recording of so many small calls: some APIs, forward and backward, of several shapes.
+"""Prints the recording of one rank, of small calls: some APIs, forward and backward, of several shapes.
 
-Every other call is that of no other rank: the number of the rank, a second argument, is in its shape.
+    many_calls.py CALLS [RANK [half|none]]
+
+How much it has in common with other ranks of as many calls: half of them, which all ranks have, or none. The number of
+the rank is in the shapes of the others.
 """
 
 import json
@@ -17,10 +20,14 @@ def main():
             ("Torch.exp", 1), ("Tensor.sum", 1), ("Functional.softplus", 1)]
     data = {}
     rank = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    common = sys.argv[3] if len(sys.argv) > 3 else "half"
+    if common not in ("half", "none"):
+        sys.exit(f"many_calls.py: half or none, not {common}")
     for call in range(int(sys.argv[1])):
         name, inputs = apis[call % len(apis)]
         size = 4 + call // len(apis) % 13
-        shape = [size, size + (rank if call % 2 else 0)]
+        # A matrix product, which is among the calls with even numbers, is of square matrices, one or several.
+        shape = [rank + 1, size, size] if common == "none" else [size, size + (rank if call % 2 else 0)]
         dtype = ("torch.float32", "torch.bfloat16")[call % 3 == 0]
         args = [tensor(shape, dtype, True) for _ in range(inputs)]
         data[f"{name}.{call}.forward"] = {"input_args": args, "input_kwargs": {},

@@ -50,7 +50,7 @@ const std::vector<Allowed>& allowed() {
     add("orchestrator/command/sharing_options.cpp", {"all"}, "which part of a run is checked");
     add("orchestrator/merge/merge_report.cpp", {"empty"}, "a key of JSON");
     add("orchestrator/merge/part_journal.cpp", {"all"}, "which part of a run is checked");
-    add("orchestrator/session/run_journal.cpp", {"all"}, "which part of a run is checked");
+    add("orchestrator/session/run_identity.cpp", {"all"}, "which part of a run is checked");
     add("runner/report/call_rows.cpp", {"index"}, "a key of JSON");
     add("tools/dump_compare/difference_analysis.cpp", {"npu_fusion_attention"}, "a documented rule about names");
     add("tools/dump_compare/difference_search.cpp", {"gather", "scatter"}, "communications, by documented names");

@@ -1,0 +1,247 @@
+#include "orchestrator/session/run_identity.h"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <spdlog/spdlog.h>
+#include <nlohmann/json.hpp>
+
+#include "kernels/base/error.h"
+#include "kernels/base/hash.h"
+#include "kernels/base/text.h"
+#include "kernels/base/version.h"
+#include "orchestrator/command/option_values.h"
+#include "orchestrator/command/recorded_options.h"
+#include "orchestrator/command/sharing_options.h"
+#include "orchestrator/session/input.h"
+#include "orchestrator/session/limits.h"
+#include "orchestrator/view/rank_table.h"
+
+namespace msrun {
+namespace {
+
+using nlohmann::json;
+
+// Changes results only where tensors are in files.
+bool may_read_outside(const SessionState& session) {
+  return session.plan.real_data() && session.options.allow_outside_data;
+}
+
+// Who stands for whom after -f: the names, or of very many calls the numbers.
+json repeated_calls(const Plan& plan) {
+  constexpr std::size_t most_bytes = std::size_t{4} << 20;
+  std::size_t bytes = 0;
+  for (const RepeatedCall& call : plan.repeated()) {
+    bytes += call.kept.size();
+    for (const std::string& name : call.left_out) bytes += name.size();
+  }
+  json result = json::object();
+  for (const RepeatedCall& call : plan.repeated()) {
+    if (bytes <= most_bytes) {
+      result[call.kept] = call.left_out;
+    } else {
+      result[call.kept] = call.left_out.size();
+    }
+  }
+  return result;
+}
+
+std::string shard_text(const Options& options) {
+  if (options.steal) return "stolen";
+  return options.shard ? std::to_string(options.shard->number) + "/" + std::to_string(options.shard->of) : "all";
+}
+
+std::string_view across_ranks_text(AcrossRanks mode) {
+  return mode == AcrossRanks::off ? "off" : mode == AcrossRanks::values ? "values" : "calls";
+}
+
+// Each rank with what is wanted of its recording.
+json recordings(const Plan& plan) {
+  json list = json::array();
+  for (const PlannedRank& rank : plan.ranks()) {
+    list.push_back({{"rank", rank.calls.rank},
+                    {"api_info", rank.path},
+                    {"dump", hexadecimal(rank.fingerprint)},
+                    {"calls", rank.calls.size()},
+                    {"checked", rank.own}});
+  }
+  return list;
+}
+
+// What must be equal for a journal to be continued: the dump and everything that changes a result.
+json fingerprint(const SessionState& session) {
+  const Options& options = session.options;
+  json print{{"dump", hexadecimal(session.plan.fingerprint())},
+             {"calls", session.plan.size()},
+             {"seed", options.seed.value_or(session.plan.dialect().usual_seed())},
+             {"seed_mode", options.seed_mode == SeedMode::stream ? "stream" : "per-api"},
+             {"standard", policy_text(options.standard)},
+             {"limits", limits_text(options.limits)},
+             {"benchmark", benchmark_text(options.sampled_work)},
+             {"max_abs_err", options.max_abs_error},
+             {"compat", options.compat_msprobe                    ? "msprobe"
+                        : options.layout == ReportLayout::att_raw ? "att"
+                                                                  : "none"},
+             {"layout", options.layout == ReportLayout::current ? "current" : "att"},
+             {"outside_data", may_read_outside(session) ? "allowed" : "refused"},
+             {"repeat", options.repeat},
+             {"same_on_all", options.same_on_all ? options.devices : std::vector<int>()},
+             {"shard", shard_text(options)}};
+  if (!session.plan.ranks().empty()) print["across_ranks"] = across_ranks_text(options.across_ranks);
+  for (const BackendSetting& setting : session.backend.settings) {
+    if (setting.is_fingerprint) print[setting.name] = setting.values;
+  }
+  return print;
+}
+
+// The options that select calls, as far as they differ: " (--only: 'A' then, none now)".
+std::string selection_differences(const json& metadata, const Options& options) {
+  if (!metadata.contains("arguments")) return {};
+  const auto values = [](const json& groups, const std::string& flag) {
+    std::string text;
+    for (const json& group : groups) {
+      if (!group.is_array() || group.empty() || group[0] != flag) continue;
+      text += text.empty() ? "" : ", ";
+      text += group.size() > 1 && group[1].is_string() ? shell_quoted(sanitised(group[1].get<std::string>())) : "given";
+    }
+    return text.empty() ? "none" : text;
+  };
+  std::string differences;
+  for (const std::string_view option : selecting_options()) {
+    const std::string flag(option);
+    const std::string then = values(metadata["arguments"], flag);
+    const std::string now = values(recorded_options(options), flag);
+    if (then == now) continue;
+    differences += (differences.empty() ? " (" : "; ") + flag + ": " + then + " then, " + now + " now";
+  }
+  return differences.empty() ? "" : differences + ")";
+}
+
+// The ranks whose calls differ: " (step0/rank3 is another one, step0/rank9 was not there)".
+std::string rank_differences(const json& metadata, const Plan& plan) {
+  std::map<std::string, json> then;
+  const json recorded = metadata.value("recordings", json::array());
+  for (const json& rank : recorded) {
+    if (rank.is_object()) then[rank.value("rank", "")] = rank.value("dump", json());
+  }
+  std::vector<std::string> changed;
+  for (const PlannedRank& rank : plan.ranks()) {
+    const auto found = then.find(rank.calls.rank);
+    if (found == then.end()) {
+      changed.push_back(rank.calls.rank + " was not there");
+    } else {
+      if (found->second != hexadecimal(rank.fingerprint)) changed.push_back(rank.calls.rank + " is another one");
+      then.erase(found);
+    }
+  }
+  if (!plan.ranks().empty()) {
+    for (const auto& [rank, dump] : then) changed.push_back(sanitised(rank) + " is no longer there");
+  }
+  return changed.empty() || then.size() == recorded.size() ? "" : " (" + some_ranks(changed) + ")";
+}
+
+// Settings of a backend concern those who go on with it.
+bool is_setting_of_other(const json& recorded, const ChosenBackend& backend, const std::string& key) {
+  if (recorded.value("backend", json()) == backend.name) return false;
+  return std::ranges::find(backend.settings, key, &BackendSetting::name) != backend.settings.end();
+}
+
+}  // namespace
+
+std::string journal_metadata(const SessionState& session, const CsvStyle& style, std::size_t kept) {
+  const Options& options = session.options;
+  json metadata{{"program", "msrun"},
+                {"version", program_version()},
+                {"started", std::time(nullptr)},
+                {"command", reproduce_command(options)},
+                {"threads", options.threads},
+                {"devices", options.devices},
+                {"fingerprint", fingerprint(session)},
+                {"api_info", options.api_info},
+                {"forward", options.forward},
+                {"backward", options.backward},
+                {"backend", session.backend.name},
+                {"tested_on", tested_on_text(tested_on(*session.backend.row))}};
+  for (const BackendSetting& setting : session.backend.settings) metadata[setting.name] = setting.values;
+  metadata["host"] = host_name();
+  if (options.shard) metadata["shard_calls"] = shared_calls(session);
+  if (options.steal) metadata["node"] = options.node;
+  metadata["csv"] = {{"framework", style.dialect->spellings().front()},
+                     {"precision", style.precision},
+                     {"english_titles", style.english_titles},
+                     {"with_reasons", style.with_reasons}};
+  metadata["arguments"] = recorded_options(options);
+  std::error_code ignored;
+  metadata["working_directory"] = std::filesystem::current_path(ignored).string();
+  if (kept > 0) metadata["kept"] = kept;
+  if (!session.plan.ranks().empty()) metadata["recordings"] = recordings(session.plan);
+  if (options.filter_api) metadata["represented"] = repeated_calls(session.plan);
+  // A path may hold bytes that are not UTF-8.
+  return metadata.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+void require_same_run(const std::string& metadata, const SessionState& session, const std::string& journal) {
+  const json expected = fingerprint(session);
+  const json recorded = json::parse(metadata, nullptr, false);
+  if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
+      !recorded["fingerprint"].is_object()) {
+    throw UserError(journal + ": its header does not say which run it belongs to.");
+  }
+  // Journals that lack one of these are of a version without the option.
+  json begun{{"limits", limits_text(Limits::current)},
+             {"benchmark", benchmark_text({})},
+             {"max_abs_err", Options().max_abs_error},
+             {"outside_data", "refused"},
+             {"layout", "current"},
+             {"repeat", 1},
+             {"same_on_all", json::array()},
+             {"shard", "all"}};
+  begun.update(recorded["fingerprint"]);
+  std::string differences;
+  for (const auto& [key, value] : expected.items()) {
+    const json earlier = begun.value(key, json());
+    if (earlier == value || is_setting_of_other(recorded, session.backend, key)) continue;
+    differences += differences.empty() ? "" : ", ";
+    differences += key == "dump"
+                       ? "the dump, or what --only, --except, -f and -config leave of it" +
+                             rank_differences(recorded, session.plan) + selection_differences(recorded, session.options)
+                       : key + " (" + earlier.dump() + " then, " + value.dump() + " now)";
+  }
+  if (!differences.empty()) {
+    throw UserError("-csv_path: the run in " + journal +
+                    " cannot be continued with this dump and these options; different are " + differences + ".");
+  }
+}
+
+void warn_of_other_device(const std::string& metadata, const SessionState& session, const std::string& journal) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  const json backend = recorded.value("backend", json());
+  const std::string& now = session.backend.name;
+  if (!backend.is_string() || backend == now) return;
+  spdlog::warn("{}: the run was begun with --backend {} and goes on with {}: its results are of both.", journal,
+               sanitised(backend.get<std::string>()), now);
+}
+
+std::string run_key(const SessionState& session) {
+  json print = fingerprint(session);
+  print.erase("shard");
+  return hexadecimal(fnv1a(print.dump(), fnv1a_start));
+}
+
+bool is_of_run(const std::string& metadata, const SessionState& session) {
+  const json recorded = json::parse(metadata, nullptr, false);
+  if (!recorded.is_object() || !recorded.contains("fingerprint")) return false;
+  json there = recorded["fingerprint"];
+  json here = fingerprint(session);
+  if (!there.is_object()) return false;
+  there.erase("shard");
+  here.erase("shard");
+  return there == here;
+}
+
+}  // namespace msrun
