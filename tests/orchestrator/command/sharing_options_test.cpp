@@ -68,10 +68,24 @@ TEST(Shard, OfTheInnerLauncherCounts) {
 
 TEST(Shard, OfALauncherThatTellsHalfOfItIsRefused) {
   EXPECT_THAT(refusal("env"), HasSubstr("srun or mpirun"));
-  EXPECT_THAT(refusal("env", {{"RANK", "0"}}), HasSubstr("WORLD_SIZE"));
+  EXPECT_THAT(refusal("env", {{"RANK", "0"}}), HasSubstr("RANK=0, WORLD_SIZE= does not say"));
+  EXPECT_THAT(refusal("env", {{"SLURM_NTASKS", "4"}}), HasSubstr("SLURM_PROCID=, SLURM_NTASKS=4 does not say"));
   EXPECT_THAT(refusal("env", {{"RANK", "4"}, {"WORLD_SIZE", "4"}}), HasSubstr("RANK=4"));
   EXPECT_THAT(refusal("env", {{"RANK", "x"}, {"WORLD_SIZE", "4"}}), HasSubstr("RANK=x"));
   EXPECT_THAT(refusal("env", {{"RANK", "0"}, {"WORLD_SIZE", "0"}}), HasSubstr("WORLD_SIZE=0"));
+}
+
+// What is left over from something else says nothing against the launcher that counts.
+TEST(Shard, OfALauncherCountsWhateverOthersHaveLeft) {
+  const Parsed garbage =
+      parse("env", {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}, {"RANK", "garbage"}, {"WORLD_SIZE", "7"}});
+  EXPECT_EQ(garbage.shard, (Shard{2, 4}));
+  EXPECT_THAT(garbage.notices, ElementsAre(HasSubstr("part 2 of 4"), HasSubstr("RANK=garbage, WORLD_SIZE=7 says")));
+  // In an allocation of Slurm, but not started by srun.
+  const Parsed allocated = parse("env", {{"SLURM_NTASKS", "8"}, {"RANK", "0"}, {"WORLD_SIZE", "2"}});
+  EXPECT_EQ(allocated.shard, (Shard{1, 2}));
+  EXPECT_THAT(refusal("env", {{"SLURM_PROCID", "x"}, {"SLURM_NTASKS", "4"}, {"RANK", "0"}, {"WORLD_SIZE", "2"}}),
+              HasSubstr("SLURM_PROCID=x"));
 }
 
 Options options_of(std::vector<const char*> words) {

@@ -315,6 +315,18 @@ TEST(RankFiles, SayWhichRanksHaveNoRecording) {
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("there is no dump.json of 3 ranks, the first is step0/rank0.")));
 }
 
+// Its calls are not reported, which nobody should overlook.
+TEST(RankFiles, SayWhichRanksAreLinksToOthers) {
+  const testing::TemporaryDirectory folder;
+  std::filesystem::create_directories(folder / "step0/rank0");
+  folder.write("step0/rank0/dump.json", "{}");
+  std::filesystem::create_directory_symlink("rank0", folder / "step0/rank1");
+  const RankFiles found = find_rank_files(folder.path().string());
+  EXPECT_EQ(found.files.size(), 1U);
+  EXPECT_THAT(found.warnings, ElementsAre(AllOf(HasSubstr("folders of ranks that are links to those of others"),
+                                                HasSubstr("step0/rank1"))));
+}
+
 // A name that stands in a pattern means itself.
 TEST(RankFiles, HaveNamesWithoutWhatPatternsMeanOtherwise) {
   const testing::TemporaryDirectory folder;

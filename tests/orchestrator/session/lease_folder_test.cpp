@@ -146,6 +146,37 @@ TEST_F(Leases, WhoseFileIsGoneAreFreeAfterTheTimeout) {
   EXPECT_TRUE(first.take(1).all_done);
 }
 
+// Without it nobody knows what is done: whoever waits would wait for ever.
+TEST_F(Leases, EndWithTheirFolder) {
+  LeaseFolder first = node("first", 2, 10);
+  LeaseFolder second = node("second", 2, 10);
+  ASSERT_TRUE(first.take(0).taken);
+  std::filesystem::remove_all(scratch_ / "leases");
+  EXPECT_FALSE(first.renew());
+  double now = 0;
+  const std::string error = error_of<std::system_error>([&] { take_after(second, now, 30); });
+  EXPECT_THAT(error,
+              ::testing::AllOf(HasSubstr((scratch_ / "leases").string() + " are gone"), HasSubstr("No such file")));
+  EXPECT_GE(now, 10);
+  EXPECT_LT(now, 12);
+}
+
+// Nothing of them is left where they cannot all be made: their folder would be in the way of whoever tries again.
+TEST_F(Leases, ThatCannotBeMadeLeaveNothing) {
+  const std::filesystem::path in_the_way = (scratch_ / "leases").string() + ".first";
+  std::filesystem::create_directory(in_the_way);
+  scratch_.write("leases.first/0002.free", "");
+  EXPECT_THAT(error_of<UserError>([&] { node("first"); }), HasSubstr("0002.free"));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch_.path()));
+}
+
+// Those who go by different numbers deal the calls differently.
+TEST_F(Leases, OfTwoNumbersAreRefused) {
+  node("first", 4);
+  scratch_.write("leases/leases.8", "");
+  EXPECT_THAT(error_of<UserError>([&] { node("second", 4); }), HasSubstr("leases of two numbers, 4 and 8"));
+}
+
 TEST_F(Leases, AreRefusedInAFolderThatCannotBeChanged) {
   if (geteuid() == 0) GTEST_SKIP() << "root may change every folder";
   node("first");
