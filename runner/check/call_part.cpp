@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/tensor/changed_elements.h"
 #include "runner/check/axis_samples.h"
 
 namespace msrun {
@@ -62,10 +63,7 @@ std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_
 }
 
 Tensor halved(const Tensor& tensor, int times) {
-  Tensor result = tensor.to(DType::float64).clone();
-  double* values = result.mutable_data<double>();
-  for (std::int64_t i = 0; i < result.numel(); ++i) values[i] = std::ldexp(values[i], -times);
-  return result.to(tensor.dtype());
+  return changed_elements(tensor, [times](double value, std::int64_t) { return std::ldexp(value, -times); });
 }
 
 MaterialisedCall cut_call(const MaterialisedCall& call, const Cut& cut, std::int64_t rank, std::int64_t size,
