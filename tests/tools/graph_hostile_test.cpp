@@ -118,6 +118,61 @@ TEST(GraphHostile, ForeignTextsComeOutAsJson) {
   EXPECT_TRUE(Json::parse(row.at("input_data")).contains(odd + ".input.0"));
 }
 
+TEST(GraphHostile, GroupsOfCallsTakeNoRecordedName) {
+  GraphRun run;
+  GraphDump dump;
+  dump.call("Functional.relu.0.forward", null).call("Functional.gelu.0.forward", null);
+  dump.call("Apis_Between_Modules.0", null).call("Apis_Between_Modules.2", null);
+  dump.call("Functional.relu.1.forward", null).call("Functional.gelu.1.forward", null);
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  const Json nodes = run.vis()["node"];
+  const Json children = {"Apis_Between_Modules.1", "Apis_Between_Modules.0", "Apis_Between_Modules.2",
+                         "Apis_Between_Modules.3"};
+  EXPECT_EQ(nodes["DefaultModel"]["subnodes"], children);
+  EXPECT_EQ(nodes["Apis_Between_Modules.0"]["node_type"], 0);
+  EXPECT_EQ(nodes["Apis_Between_Modules.1"]["node_type"], 9);
+  EXPECT_EQ(node_row(run.file(".vis.db"), "Apis_Between_Modules.0").at("node_type"), "0");
+  EXPECT_EQ(node_row(run.file(".vis.db"), "Apis_Between_Modules.3").at("node_type"), "9");
+}
+
+TEST(GraphHostile, AnEmptyNameIsAName) {
+  GraphRun run;
+  GraphDump dump = model();
+  dump.call("", null);
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(node_row(run.file(".vis.db"), "").at("up_node"), "DefaultModel");
+}
+
+// Keyword arguments may be called "0", and two tensors may have been given one file.
+TEST(GraphHostile, ParametersOfOneNameAreOneAsInPython) {
+  GraphRun run;
+  GraphDump dump = model();
+  Json& call = dump.data["Functional.relu.0.forward"];
+  call["input_args"] = {graph_tensor(1), graph_tensor(2)};
+  call["input_kwargs"] = Json::object();
+  call["input_kwargs"]["0"] = graph_tensor(3);
+  call["output"] = {graph_tensor(4), graph_tensor(5)};
+  for (Json& output : call["output"]) output["data_name"] = "one.pt";
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  std::ifstream file(run.file(".vis"));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string name = "\"Functional.relu.0.forward.input.0\"";
+  EXPECT_EQ(text.find(name), text.rfind(name));
+  const Json node = run.vis()["node"]["Functional.relu.0.forward"];
+  EXPECT_EQ(node["input_data"].size(), 2U);
+  EXPECT_EQ(node["input_data"].begin().key(), "Functional.relu.0.forward.input.0");
+  EXPECT_EQ(node["input_data"].begin().value()["Max"], "3.0");
+  ASSERT_EQ(node["input_data"].size() + node["output_data"].size(), 3U);
+  const Json row = Json::parse(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("input_data"));
+  EXPECT_EQ(row["Functional.relu.0.forward.input.0"]["Max"], "3.0");
+}
+
 TEST(GraphHostile, TensorsOutsideTheRecordingAreNotRead) {
   GraphRun run;
   for (const char* side : {"npu", "bench"}) {

@@ -167,14 +167,14 @@ class Run {
           " graph ranks: " + rank.problem);
   }
 
-  // The database takes the ranks in their order on one thread, while others write the files of single ranks.
+  // The database takes the ranks in their order, while other threads write the files of single ranks.
   void write(std::vector<Rank>& ranks) {
     const FileOptions file_options{options_.overflow, options_.complete_stacks, options_.language};
     std::vector<std::function<void()>> tasks;
     if (db_) {
       tasks.emplace_back([&] {
         for (const Rank& rank : ranks) {
-          if (rank.graph) db_->add(*rank.graph);
+          if (rank.graph) db_->add(*rank.graph, options_.threads);
         }
       });
     }
