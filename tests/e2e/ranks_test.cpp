@@ -310,6 +310,36 @@ TEST_F(Ranks, OneRecordingInAFolderIsARunOfThatRecording) {
   EXPECT_TRUE(fs::exists(only_file(out(), "accuracy_checking_result_")));
 }
 
+TEST_F(Ranks, OneOfChecksumsAloneIsNamedWithAWayAround) {
+  for (const char* rank : {"rank0", "rank1"}) write(rank, entry("Torch.exp.0"));
+  const std::string checksum =
+      R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [8, 8], "md5": "0a1b2c3d", "requires_grad": true})";
+  for (const char* rank : {"rank2", "rank3"}) write(rank, entry("Torch.exp.0", checksum));
+  const std::string first = folder() / "rank2/dump.json";
+  expect_refused({"-api_info", folder(), "-o", out()},
+                 {first + " and 1 other rank hold of their tensors md5 checksums only", "--except 'rank2:*,rank3:*'"});
+  expect_refused({"-api_info", folder(), "-o", out(), "--except", "rank3:*"},
+                 {first + " holds of its tensors md5 checksums only", "--except 'rank2:*'"});
+  const Finished run = check({"--except", "rank2:*,rank3:*"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  expect_refused({"-api_info", folder(), "-o", out(), "--only", "rank2:*,rank3:*"},
+                 {folder().string() + " holds of its tensors md5 checksums only"});
+}
+
+// A rank that is not checked is warned of, and so is one that has nothing to be checked.
+TEST_F(Ranks, WhatIsNotCheckedIsWarnedOf) {
+  for (const char* rank : {"step0/rank0", "step0/rank1", "step1/rank0"}) write(rank, entry("Torch.exp.0"));
+  write("step1/rank2", R"("Module.fc.Linear.forward.0": {"input_args": [], "input_kwargs": {}, "output": []})");
+  fs::create_directory(folder() / "step1/rank1");
+  const Finished run = check();
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("[WARNING] -api_info " + folder().string() +
+                                       ": there is no dump.json of 2 ranks, "
+                                       "the first is step0/rank2."),
+                             HasSubstr("[WARNING] " + (folder() / "step1/rank2/dump.json").string() +
+                                       " records modules only, no call to check.")));
+}
+
 TEST_F(Ranks, WhatOneRecordingAloneCanHaveIsRefused) {
   for (const char* rank : {"rank0", "rank1"}) write(rank, entry("Torch.exp.0"));
   const std::string first = folder() / "rank0/dump.json";

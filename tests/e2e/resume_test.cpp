@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <iterator>
 #include <sstream>
@@ -15,6 +16,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class ResumeHard : public Unfinished {
  protected:
@@ -273,6 +275,82 @@ TEST_F(WithoutJournal, RowsOfAnotherDumpAreRefused) {
   const fs::path result = whole_run();
   expect_refused({"-api_info", dump("vit_fp32"), "-csv_path", result},
                  {"of the 84 rows", "not in the dump", "Nothing was changed"});
+}
+
+// A recording of two calls with gradients and of one whose output has as many elements as the values say.
+std::string two_and_a_choice(const std::string& size, const std::string& dtype) {
+  const std::string tensor = R"({"type": "torch.Tensor", "dtype": "torch.)" + dtype + R"(", "shape": [)" + size +
+                             R"(, 3], "Max": 1.0, "Min": -1.0, "Mean": 0.1, "Norm": 2.0, "requires_grad": true})";
+  const std::string chosen =
+      R"({"type": "torch.Tensor", "dtype": "torch.int64", "shape": [5, 2], "Max": 3, "Min": 0, "requires_grad": false})";
+  const auto forward = [](const std::string& name, const std::string& input, const std::string& output) {
+    return "\"" + name + R"(.forward": {"input_args": [)" + input + R"(], "input_kwargs": {}, "output": [)" + output +
+           "]}";
+  };
+  const auto backward = [&](const std::string& name) {
+    return "\"" + name + R"(.backward": {"input": [)" + tensor + R"(], "output": [)" + tensor + "]}";
+  };
+  return R"({"task": "statistics", "level": "L1", "framework": "pytorch", "dump_data_dir": null, "data": {)" +
+         forward("Functional.relu.0", tensor, tensor) + ", " + backward("Functional.relu.0") + ", " +
+         forward("Torch.exp.0", tensor, tensor) + ", " + backward("Torch.exp.0") + ", " +
+         forward("Torch.nonzero.0", tensor, chosen) + "}}";
+}
+
+class OfTheSameNames : public WithoutJournal {
+ protected:
+  fs::path recording() const { return scratch_ / "dump.json"; }
+  fs::path checked(const std::string& text) {
+    write_file(recording(), text);
+    const Finished finished = msrun({"-api_info", recording(), "-o", out()}, scratch_.path());
+    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    fs::remove(journal());
+    return result();
+  }
+};
+
+TEST_F(OfTheSameNames, RowsOfOtherShapesDtypesOrGradientsAreRefused) {
+  const std::string text = two_and_a_choice("4", "float32");
+  const fs::path csv = checked(text);
+  write_file(recording(), two_and_a_choice("6", "float32"));
+  expect_refused({"-api_info", recording(), "-csv_path", csv},
+                 {"2 of the 3 rows of " + csv.string(),
+                  "Functional.relu.0.forward.output.0 has the shape (4, 3), and the recording says (6, 3)",
+                  "of another recording with calls of the same names", "Nothing was changed"});
+  write_file(recording(), two_and_a_choice("4", "bfloat16"));
+  expect_refused({"-api_info", recording(), "-csv_path", csv},
+                 {"2 of the 3 rows", "is of torch.float32, and the recording says torch.bfloat16"});
+  std::string forward_only = text;
+  const std::string from = "\"Torch.exp.0.backward\"";
+  forward_only.replace(forward_only.find(from), from.size(), "\"Torch.exp.1.backward\"");
+  write_file(recording(), forward_only);
+  expect_refused({"-api_info", recording(), "-csv_path", csv},
+                 {"1 of the 3 rows", "Torch.exp.0.backward.output.0 is there, and the recording has no backward"});
+  // Also where the options leave those calls out.
+  expect_refused({"-api_info", recording(), "-csv_path", csv, "--only", "Functional.*"}, {"Torch.exp.0.backward"});
+}
+
+// The output of nonzero is of another size each time values are drawn otherwise; the recorded size is none that the
+// arguments have.
+TEST_F(OfTheSameNames, ASizeThatDependsOnValuesSaysNothing) {
+  const std::string text = two_and_a_choice("4", "float32");
+  const fs::path csv = checked(text);
+  ASSERT_THAT(read_file(details()),
+              Not(HasSubstr("Torch.nonzero.0.forward.output.0,torch.int64,torch.int64,\"(5, 2)")));
+  const std::string rows = read_file(csv);
+  const Finished finished = msrun({"-api_info", recording(), "-csv_path", csv}, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, Not(HasSubstr("was written after")));
+  EXPECT_EQ(read_file(csv), rows);
+}
+
+// What CSVs cannot tell: another step of the same model.
+TEST_F(OfTheSameNames, ARecordingThatIsNewerIsWarnedOf) {
+  const std::string text = two_and_a_choice("4", "float32");
+  const fs::path csv = checked(text);
+  fs::last_write_time(recording(), fs::last_write_time(csv) + std::chrono::seconds(5));
+  const Finished finished = msrun({"-api_info", recording(), "-csv_path", csv}, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr(recording().string() + " was written after " + csv.string()));
 }
 
 TEST_F(WithoutJournal, RowsThatTheOptionsLeaveOutStay) {

@@ -272,6 +272,43 @@ TEST_F(Shards, ThatDiedAsTheyBeganAreNoHindrance) {
   EXPECT_EQ(merge().exit_code, 2);
 }
 
+// Another version may compute or judge a call otherwise.
+TEST_F(Shards, OfDifferentVersionsAreSaidToBe) {
+  check_parts({"-api_info", dump("llama_bf16")}, {1, 2}, 2);
+  EXPECT_THAT(merge().out, Not(HasSubstr("different versions")));
+  const fs::path other = journal_of(2, 2);
+  std::vector<std::string> records;
+  const journal::Recovery recovery = journal::read(other, [&](std::string_view bytes) { records.emplace_back(bytes); });
+  nlohmann::json metadata = nlohmann::json::parse(recovery.metadata);
+  metadata["version"] = "0.0.1";
+  fs::remove(other);
+  journal::Writer writer = journal::Writer::create(other, metadata.dump());
+  for (const std::string& record : records) writer.append(record);
+  writer.close();
+  const Finished finished = merge();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Parts are of different versions of msrun: 0.0.1 (1 journal), "));
+}
+
+// One host's disk is no reason to do without what all others have found.
+TEST_F(Shards, OneWithADamagedHeaderIsNamedAndMissing) {
+  check_parts({"-api_info", dump("llama_bf16")}, {1, 2}, 2);
+  const fs::path cut = journal_of(2, 2);
+  const std::string bytes = read_file(cut);
+  for (const std::size_t size : {std::size_t{1}, std::size_t{100}}) {
+    write_file(cut, bytes.substr(0, size));
+    const Finished finished = merge();
+    EXPECT_EQ(finished.exit_code, 3) << finished.err;
+    EXPECT_THAT(finished.out, AllOf(HasSubstr(cut.string() + " is damaged: it ends inside its header; what it held is "
+                                                             "not in"),
+                                    HasSubstr("There is no journal of part 2/2")));
+  }
+  fs::remove(journal_of(1, 2));
+  const Finished alone = merge();
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, AllOf(HasSubstr("nothing to merge"), HasSubstr("ends inside its header")));
+}
+
 TEST_F(Shards, AreContinuedLikeAnyRun) {
   const Words input{"-api_info", dump("llama_bf16")};
   ASSERT_EQ(run(input + Words{"-o", out()}).exit_code, 0);
