@@ -4,14 +4,15 @@
 # are called msrun-..., as the tools' own names are common ones.
 #
 #   cmake -DPROGRAMS=build/bin -DTO=build/manuals -DSOURCE=cmake/completion -DCOMMANDS=... -DTOOLS=... -DMORE=...
-#     -P MakeManuals.cmake
+#     -DEMULATOR=... -P MakeManuals.cmake
 cmake_minimum_required(VERSION 3.25)
 string(REPLACE "," ";" COMMANDS "${COMMANDS}")
 string(REPLACE "," ";" TOOLS "${TOOLS}")
 string(REPLACE "," ";" MORE "${MORE}")
+string(REPLACE "," ";" EMULATOR "${EMULATOR}")
 
 function(said result)
-  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${EMULATOR} ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 

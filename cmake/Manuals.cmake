@@ -13,12 +13,14 @@ function(add_msrun_manuals)
   list(JOIN commands "," commands)
   list(TRANSFORM tools REPLACE "^run_report=" "report=")
   list(JOIN tools "," tools)
+  list(JOIN CMAKE_CROSSCOMPILING_EMULATOR "," emulator)
   set(to ${CMAKE_BINARY_DIR}/manuals)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/completion/*)
   set(maker ${PROJECT_SOURCE_DIR}/cmake/MakeManuals.cmake)
   add_custom_command(OUTPUT ${to}/made
     COMMAND ${CMAKE_COMMAND} -DPROGRAMS=${CMAKE_RUNTIME_OUTPUT_DIRECTORY} -DTO=${to}
-      -DSOURCE=${PROJECT_SOURCE_DIR}/cmake/completion "-DCOMMANDS=${commands}" "-DTOOLS=${tools}" -DMORE=torchair_compare -P ${maker}
+      -DSOURCE=${PROJECT_SOURCE_DIR}/cmake/completion "-DCOMMANDS=${commands}" "-DTOOLS=${tools}" -DMORE=torchair_compare
+      "-DEMULATOR=${emulator}" -P ${maker}
     COMMAND ${CMAKE_COMMAND} -E touch ${to}/made
     DEPENDS ${programs} ${sources} ${maker} COMMENT "Making manual pages and completions" VERBATIM)
   add_custom_target(manuals ALL DEPENDS ${to}/made)

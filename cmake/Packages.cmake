@@ -1,16 +1,23 @@
 # Packages of what `cmake --install` installs, by cpack: a .deb that depends on Debian's libraries, and a .tar.gz that
 # carries all libraries but those of glibc, so that it runs on distributions with a glibc as new as the one it was built
-# with. ./bootstrap package makes both of the preset release.
+# with. ./bootstrap package makes both of the preset release, ./bootstrap arm64 of the preset aarch64.
 function(add_msrun_packages)
   get_property(tools GLOBAL PROPERTY MSRUN_TOOLS)
   set(executables "")
   foreach(program msrun ${tools})
     string(APPEND executables " \"$<TARGET_FILE:${program}>\"")
   endforeach()
+  # Where the libraries of another architecture are; this machine's are where the loader looks.
+  set(directories "")
+  if(CMAKE_CROSSCOMPILING)
+    foreach(folder lib usr/lib)
+      string(APPEND directories " \"${CMAKE_SYSROOT}/${folder}/${CMAKE_LIBRARY_ARCHITECTURE}\"")
+    endforeach()
+  endif()
   # Not part of an installation on this machine, which has the libraries.
   install(CODE "
     file(GET_RUNTIME_DEPENDENCIES RESOLVED_DEPENDENCIES_VAR found UNRESOLVED_DEPENDENCIES_VAR missing
-      EXECUTABLES ${executables} LIBRARIES \"$<TARGET_FILE:msrun_kernels>\"
+      EXECUTABLES ${executables} LIBRARIES \"$<TARGET_FILE:msrun_kernels>\" DIRECTORIES ${directories}
       PRE_EXCLUDE_REGEXES \"^libmsrun\" \"^lib(c|m|dl|rt|pthread)[.]so\" \"^ld-linux\" \"^linux-vdso\")
     if(missing)
       message(FATAL_ERROR \"Libraries were not found: \${missing}\")
@@ -41,8 +48,15 @@ function(add_msrun_packages)
   set(CPACK_GENERATOR "DEB;TGZ")
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
   set(CPACK_DEBIAN_PACKAGE_SECTION science)
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+  if(CMAKE_CROSSCOMPILING)
+    # dpkg-shlibdeps asks the packages that are installed, and those of another architecture are not.
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
+    set(CPACK_MSRUN_NEEDS_OF msrun ${tools})
+    set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${MSRUN_DEBIAN_ARCHITECTURE})
+  else()
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
+  endif()
   # The worker of a real device is Python; torch itself is whichever the device has.
   set(CPACK_DEBIAN_PACKAGE_RECOMMENDS python3)
   set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/cmake/PackageOptions.cmake)

@@ -12,11 +12,10 @@ namespace {
 constinit const LastStepsRegistration* newest = nullptr;
 
 // There are few, and only calls whose recorded gradients are in question ask.
-LastStepsFunction find(std::string_view canonical) {
-  for (const LastStepsRegistration* line = newest; line != nullptr; line = line->next) {
-    if (canonical == line->canonical) return line->steps;
-  }
-  return nullptr;
+const LastStepsRegistration* find(std::string_view canonical) {
+  const LastStepsRegistration* line = newest;
+  while (line != nullptr && canonical != line->canonical) line = line->next;
+  return line;
 }
 
 const Var* first_tensor(const Value& output) {
@@ -26,17 +25,23 @@ const Var* first_tensor(const Value& output) {
 
 }  // namespace
 
-LastStepsRegistration::LastStepsRegistration(const char* canonical_name, LastStepsFunction last_steps)
-    : canonical(canonical_name), steps(last_steps), next(newest) {
+LastStepsRegistration::LastStepsRegistration(const char* canonical_name, LastStepsFunction last_steps,
+                                             std::optional<std::size_t> copied)
+    : canonical(canonical_name), steps(last_steps), copied_tensor(copied), next(newest) {
   newest = this;
 }
 
 bool knows_last_steps(std::string_view canonical) { return find(canonical) != nullptr; }
 
+std::optional<std::size_t> copied_tensor(std::string_view canonical) {
+  const LastStepsRegistration* line = find(canonical);
+  return line == nullptr ? std::nullopt : line->copied_tensor;
+}
+
 LastSteps last_steps(const Operator& op, const List& args, const Dict& kwargs, const Value& output, Tape& tape) {
-  const LastStepsFunction steps = find(op.name);
+  const LastStepsRegistration* line = find(op.name);
   const Var* result = first_tensor(output);
-  if (steps == nullptr || result == nullptr) return {};
+  if (line == nullptr || result == nullptr) return {};
   for (const Overload& overload : op.overloads()) {
     std::string problem;
     std::optional<std::vector<Value>> values = overload.signature.bind(args, kwargs, problem);
@@ -45,7 +50,7 @@ LastSteps last_steps(const Operator& op, const List& args, const Dict& kwargs, c
     const auto count = [&](const Value& leaf) { tensors += leaf.is<Var>() ? 1 : 0; };
     for (const Value& arg : args) for_each_leaf(arg, count);
     for (const auto& [key, value] : kwargs) for_each_leaf(value, count);
-    return steps({Bound(overload.signature, std::move(*values), tape), *result, tensors});
+    return line->steps({Bound(overload.signature, std::move(*values), tape), *result, tensors});
   }
   return {};
 }

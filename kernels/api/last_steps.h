@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -51,16 +52,22 @@ using LastStepsFunction = LastSteps (*)(const ComposedCall& call);
 
 bool knows_last_steps(std::string_view canonical);
 
+// The tensor of a call that torch copies before it computes with it, in versions of which it has no gradient then;
+// nothing for most operators.
+std::optional<std::size_t> copied_tensor(std::string_view canonical);
+
 // Those of the overload that the arguments fit; none if nothing is known of the operator. Tensor leaves are Vars
 // of tape, output is what the operator returned for them.
 LastSteps last_steps(const Operator& op, const List& args, const Dict& kwargs, const Value& output, Tape& tape);
 
 // What a LAST_STEPS line leaves behind while the library is loaded.
 struct LastStepsRegistration {
-  LastStepsRegistration(const char* canonical, LastStepsFunction steps);
+  LastStepsRegistration(const char* canonical, LastStepsFunction steps,
+                        std::optional<std::size_t> copied_tensor = std::nullopt);
 
   const char* canonical;
   LastStepsFunction steps;
+  std::optional<std::size_t> copied_tensor;
   const LastStepsRegistration* next = nullptr;
 };
 

@@ -1,8 +1,11 @@
 #include "kernels/autograd/tape.h"
 
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/tensor/elementwise_map.h"
 
 namespace msrun {
@@ -27,6 +30,19 @@ Tensor flush_subnormals(const Tensor& tensor) {
   return map(tensor.dtype(), tensor, [smallest_normal](auto x) {
     using T = decltype(x);
     return std::abs(x) < static_cast<T>(smallest_normal) ? T{0} : x;
+  });
+}
+
+// Every element up to a place off. Where terms cancel whatever they are, such as those of the gradient of a normalised
+// single element, this is what shows how large they are.
+Tensor off_by_places(const Tensor& tensor, std::uint32_t seed) {
+  if (tensor.dtype() != DType::float32 && tensor.dtype() != DType::float64) return tensor;
+  return map(tensor.dtype(), tensor, [seed](auto x) {
+    if constexpr (std::is_floating_point_v<decltype(x)>) {
+      return std::isfinite(x) ? off_by_a_place(x, seed) : x;
+    } else {
+      return x;
+    }
   });
 }
 
@@ -102,7 +118,9 @@ Var Tape::place_of(const Var& var) {
 void Tape::accumulate(std::int32_t node, const Tensor& gradient) {
   Node& target = nodes_[static_cast<std::size_t>(node)];
   if (gradient.shape() != target.shape) throw std::logic_error("a VJP returned a gradient of the wrong shape");
-  const Tensor cast = gradient.to(target.dtype);
+  Tensor cast = gradient.to(target.dtype);
+  const std::uint32_t seed = roughness();
+  if (seed != 0 && target.gradient.defined()) cast = off_by_places(cast, seed + static_cast<std::uint32_t>(node));
   const auto add = complex_too([](auto a, auto b) { return a + b; });
   target.gradient = target.gradient.defined() ? map(target.dtype, target.gradient, cast, add) : cast;
 }
@@ -141,6 +159,8 @@ void Tape::backward(const Var& output, const Tensor& gradient, Afterwards afterw
     Tensor total = std::exchange(current.gradient, {});
     if (total.defined()) {
       if (arithmetic_.flush_subnormals) total = flush_subnormals(total);
+      const std::uint32_t seed = roughness();
+      if (seed != 0 && node != output.node_) total = off_by_places(total, seed + static_cast<std::uint32_t>(node));
       pass_on(current, total, afterwards);
     }
     if (afterwards == Afterwards::release) {

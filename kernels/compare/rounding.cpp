@@ -360,6 +360,7 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
   if (difference > explained) {
     ++fit.beyond;
     mark(fit.is_beyond);
+    fit.shares_beyond.push_back(static_cast<float>(difference / explained));
   } else if (allowance.is_misrounded(e, unit)) {
     ++fit.misrounded;
     mark(fit.is_misrounded);

@@ -45,6 +45,8 @@ struct RoundingFit {
   double max_share = 0;     // largest difference as a share of what is explained, 1 or less if all is
   std::int64_t beyond = 0;  // elements that are not explained
   std::vector<bool> is_beyond;  // row-major; empty if there is none
+  std::vector<float>
+      shares_beyond;  // of these elements, in their order: max_share is the largest of all; may be infinite
   // Explained elements of a result that should be rounded to nearest and are one place further off than that leads:
   // truncation does this to half of all elements, sums in a narrow accumulator to as many as their errors reach.
   std::int64_t misrounded = 0;

@@ -104,8 +104,9 @@ class ReusedBuffer {
   std::int64_t size_ = 0;
 };
 
-// Panels are larger than the first-level cache, and stream through it faster than the processor fetches by itself.
+// Long panels are larger than the first-level cache, and stream through it faster than the processor fetches by itself.
 constexpr int terms_ahead = 12;
+constexpr std::int64_t most_terms_nearby = 128;
 
 // One tile of rows times one panel; of the panel the first `columns` count.
 template <int R, class T>
@@ -118,16 +119,20 @@ void multiply_panel(const T* panel, const T* rows, std::int64_t terms, std::int6
     for (int r = 0; r < R; ++r) {
       for (int v = 0; v < widest; ++v) __builtin_prefetch(result + r * result_stride + v * lanes<T>, 1);
     }
-    multiply_tile<R, widest, terms_ahead>(panel, offset, rows, terms, result, result_stride, add);
+    if (terms > most_terms_nearby) {
+      multiply_tile<R, widest, terms_ahead>(panel, offset, rows, terms, result, result_stride, add);
+    } else {
+      multiply_tile<R, widest>(panel, offset, rows, terms, result, result_stride, add);
+    }
     return;
   }
   alignas(64) std::array<T, static_cast<std::size_t>(R * width)> tile;
   if (columns > 2 * lanes<T>) {
-    multiply_tile<R, 3, terms_ahead>(panel, offset, rows, terms, tile.data(), width, false);
+    multiply_tile<R, 3>(panel, offset, rows, terms, tile.data(), width, false);
   } else if (columns > lanes<T>) {
-    multiply_tile<R, 2, terms_ahead>(panel, offset, rows, terms, tile.data(), width, false);
+    multiply_tile<R, 2>(panel, offset, rows, terms, tile.data(), width, false);
   } else {
-    multiply_tile<R, 1, terms_ahead>(panel, offset, rows, terms, tile.data(), width, false);
+    multiply_tile<R, 1>(panel, offset, rows, terms, tile.data(), width, false);
   }
   for (std::int64_t r = 0; r < R; ++r) {
     const T* from = tile.data() + r * width;

@@ -12,7 +12,7 @@
 namespace msrun {
 
 // While one with a seed lives, kernels on the calling thread move what others keep of a function's result by up to a
-// place: results that a gradient is computed from, positions between elements.
+// place: results that a gradient is computed from, positions between elements, gradients of intermediate results.
 class RoughScope {
  public:
   explicit RoughScope(std::uint32_t seed);  // 0: nothing is moved

@@ -12,19 +12,33 @@
 
 namespace msrun::tiles {
 
+// Bytes of a vector; rows of the tallest tile, and vectors of the widest one of full height; rows and columns of the
+// tile of dot products. The sums of a tile stay in registers, with the vectors and weights of one term beside them
+// (tests/structure/tile_loops.py): of 32 registers aarch64, which has no operands in memory, needs more for those.
 #if defined(__AVX512F__)
 inline constexpr std::int64_t vector_bytes = 64;
-inline constexpr bool many_registers = true;
+inline constexpr int tallest = 8;
+inline constexpr int widest = 3;
+inline constexpr int dot_rows = 4;
+inline constexpr int dot_columns = 6;
 #elif defined(__AVX__)
 inline constexpr std::int64_t vector_bytes = 32;
-inline constexpr bool many_registers = false;
+inline constexpr int tallest = 4;
+inline constexpr int widest = 3;
+inline constexpr int dot_rows = 2;
+inline constexpr int dot_columns = 4;
+#elif defined(__aarch64__)
+inline constexpr std::int64_t vector_bytes = 16;
+inline constexpr int tallest = 7;
+inline constexpr int widest = 3;
+inline constexpr int dot_rows = 4;
+inline constexpr int dot_columns = 5;
 #else
 inline constexpr std::int64_t vector_bytes = 16;
-#if defined(__aarch64__)
-inline constexpr bool many_registers = true;
-#else
-inline constexpr bool many_registers = false;
-#endif
+inline constexpr int tallest = 4;
+inline constexpr int widest = 3;
+inline constexpr int dot_rows = 2;
+inline constexpr int dot_columns = 4;
 #endif
 
 template <class T>
@@ -66,13 +80,10 @@ inline T sum_of_lanes(Vector<T> v) {
   return values[0];
 }
 
-// Rows of the tallest tile, and vectors of the widest one of full height.
-inline constexpr int tallest = many_registers ? 8 : 4;
-inline constexpr int widest = 3;
-
 // Tiles of fewer rows are wider, to keep as many sums going.
 constexpr int vectors_of(int height) {
-  if (many_registers) return height <= 2 ? 8 : height <= 4 ? 6 : height <= 6 ? 4 : 3;
+  if (tallest == 8) return height <= 2 ? 8 : height <= 4 ? 6 : height <= 6 ? 4 : 3;
+  if (tallest == 7) return height <= 2 ? 8 : height == 3 ? 6 : height == 4 ? 5 : height == 5 ? 4 : 3;
   return height == 1 ? 6 : height == 2 ? 4 : 3;
 }
 inline constexpr int most_vectors = vectors_of(1);
@@ -103,7 +114,7 @@ void with_height(std::int64_t height, F&& f) {
     default:
       break;
   }
-  if constexpr (tallest == 8) {
+  if constexpr (tallest > 4) {
     switch (height) {
       case 5:
         return f(std::integral_constant<int, 5>{});
@@ -112,7 +123,7 @@ void with_height(std::int64_t height, F&& f) {
       case 7:
         return f(std::integral_constant<int, 7>{});
       default:
-        return f(std::integral_constant<int, 8>{});
+        return f(std::integral_constant<int, tallest>{});
     }
   }
 }
@@ -153,10 +164,6 @@ void multiply_tile(const T* input, const Offset& offset, const T* weights, std::
     }
   }
 }
-
-// Rows and columns of the tile of dot products.
-inline constexpr int dot_rows = many_registers ? 4 : 2;
-inline constexpr int dot_columns = many_registers ? 6 : 4;
 
 // sums[r * pitch + c] += sum over k < terms of left[r * left_pitch + k] * right(c)[k].
 template <int R, int C, class T, class Right>

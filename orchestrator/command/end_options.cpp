@@ -15,6 +15,9 @@ void set_ends(const Arguments& arguments, Options& options) {
   options.durations = arguments.number<std::uint32_t>("durations", 0, 1, most, "a whole number");
   options.junit_path = arguments.text("junit");
   if (arguments.given("junit") && options.junit_path.empty()) throw UserError("--junit needs the name of a file");
+  if (options.junit_path == "-") {
+    throw UserError("--junit writes a file, because standard output has the progress of the run; ./- is one called -");
+  }
 }
 
 }  // namespace msrun

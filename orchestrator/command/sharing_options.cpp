@@ -35,33 +35,47 @@ std::string text_of(const Launcher& launcher, const Environment& environment) {
          sanitised(environment(launcher.count));
 }
 
-Shard shard_of(const Launcher& launcher, const Environment& environment) {
+// Nothing if the variables do not say it.
+std::optional<Shard> shard_of(const Launcher& launcher, const Environment& environment) {
   const auto number = parse_number<std::uint32_t>(environment(launcher.number));
   const auto count = parse_number<std::uint32_t>(environment(launcher.count));
-  if (!number || !count || *count == 0 || *count > most_parts || *number >= *count) {
-    throw UserError("--shard env: " + text_of(launcher, environment) +
-                    " does not say which part of how many this process is to check");
-  }
-  return {*number + 1, *count};
+  if (!number || !count || *count == 0 || *count > most_parts || *number >= *count) return std::nullopt;
+  return Shard{*number + 1, *count};
+}
+
+UserError does_not_say(const Launcher& launcher, const Environment& environment) {
+  return UserError("--shard env: " + text_of(launcher, environment) +
+                   " does not say which part of how many this process is to check");
 }
 
 Shard shard_of_environment(const Environment& environment, std::vector<std::string>& notices) {
   const Launcher* chosen = nullptr;
+  const Launcher* half = nullptr;
   Shard shard;
   for (const Launcher& launcher : launchers) {
-    if (environment(launcher.number).empty() || environment(launcher.count).empty()) continue;
-    const Shard told = shard_of(launcher, environment);
-    if (chosen == nullptr) {
+    const bool has_number = !environment(launcher.number).empty();
+    const bool has_count = !environment(launcher.count).empty();
+    // The count alone is in the environment of a whole allocation, too.
+    if (!has_count || !has_number) {
+      if ((has_number || has_count) && half == nullptr) half = &launcher;
+      continue;
+    }
+    const std::optional<Shard> told = shard_of(launcher, environment);
+    if (chosen == nullptr && told) {
       chosen = &launcher;
-      shard = told;
+      shard = *told;
       notices.push_back("--shard env: " + text_of(launcher, environment) + " makes this part " +
                         std::to_string(shard.number) + " of " + std::to_string(shard.of) + ".");
+    } else if (chosen == nullptr) {
+      // The next launcher's variables are no way out: this one has started the process.
+      throw does_not_say(launcher, environment);
     } else if (told != shard) {
       notices.push_back("--shard env: " + text_of(launcher, environment) + " says otherwise; " +
                         std::string(chosen->number) + " counts.");
     }
   }
   if (chosen != nullptr) return shard;
+  if (half != nullptr) throw does_not_say(*half, environment);
   std::string names;
   for (const Launcher& launcher : launchers) {
     names += (names.empty() ? "" : ", or ") + std::string(launcher.number) + " and " + launcher.count;

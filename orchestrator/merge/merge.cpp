@@ -61,7 +61,7 @@ int exit_code_of(const Merged& merged) {
 int merge_journals(const MergeOptions& options) {
   Merged merged;
   merged.program = options.program;
-  merged.parts = open_parts(journals_of(options.paths), merged.empty);
+  merged.parts = open_parts(journals_of(options.paths), merged.left_out);
   merged.calls = calls_of(merged.parts.front());
   const CsvStyle style = csv_style_of(merged.parts.front());
   prepare_output_directory(options.out_path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "journal/holder.h"
 #include "kernels/base/text.h"
@@ -55,6 +56,18 @@ std::string parts_table(const std::vector<PartJournal>& parts) {
     if (!damage.empty()) text += "  " + damage + "\n";
   }
   return text;
+}
+
+// Which parts another version has checked, if not all are of one: it may compute or judge some calls otherwise.
+std::string versions_text(const std::vector<PartJournal>& parts) {
+  std::map<std::string, std::size_t> counts;
+  for (const PartJournal& part : parts) ++counts[part.version.empty() ? "unknown" : part.version];
+  if (counts.size() < 2) return {};
+  std::string text;
+  for (const auto& [version, count] : counts) {
+    text += (text.empty() ? "" : ", ") + version + " (" + counted(count, "journal") + ")";
+  }
+  return "Parts are of different versions of msrun: " + text + "\n";
 }
 
 bool is_unfinished(const PartJournal& part) { return part.shard_calls && part.results < *part.shard_calls; }
@@ -144,9 +157,13 @@ Json ranks_json(const Merged& merged) {
 
 std::string merge_text(const Merged& merged) {
   std::string text = parts_table(merged.parts);
-  for (const std::string& path : merged.empty) {
+  for (const std::string& path : merged.left_out.empty) {
     text += "  " + sanitised(path) + " is empty: its process died as it began\n";
   }
+  for (const std::string& sentence : merged.left_out.damaged) {
+    text += "  " + sanitised(sentence) + "; what it held is not in\n";
+  }
+  text += versions_text(merged.parts);
   const nlohmann::ordered_json& metadata = merged.parts.front().metadata;
   const auto command = metadata.find("command");
   text +=
@@ -172,6 +189,7 @@ std::string merge_json(const Merged& merged, int exit_code) {
                      {"host", part.host},
                      {"node", part.node},
                      {"device", part.backend},
+                     {"version", part.version},
                      {"calls", part.shard_calls ? Json(*part.shard_calls) : Json()},
                      {"results", part.results},
                      {"counted", part.taken},
@@ -196,7 +214,8 @@ std::string merge_json(const Merged& merged, int exit_code) {
                    {"journal", merged.files.journal},
                    {"ranks", ranks_json(merged)},
                    {"parts", std::move(parts)},
-                   {"empty", merged.empty},
+                   {"empty", merged.left_out.empty},
+                   {"damaged", merged.left_out.damaged},
                    {"disagreements", std::move(disagreements)},
                    {"commands", complete ? Json::array() : Json(continue_commands(merged))}};
   return whole.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -17,10 +17,10 @@ struct Merged {
   std::string program;  // as msrun was started
   RunFiles files;       // of the merged run
   std::vector<PartJournal> parts;
-  std::vector<std::string> empty;  // journals of processes that died as they began
-  std::uint64_t calls = 0;         // of the recording
-  std::uint64_t finished = 0;      // that have a result
-  std::uint64_t overlapping = 0;   // results of calls that an earlier part has one of, too
+  LeftOut left_out;
+  std::uint64_t calls = 0;        // of the recording
+  std::uint64_t finished = 0;     // that have a result
+  std::uint64_t overlapping = 0;  // results of calls that an earlier part has one of, too
   std::vector<Disagreement> disagreements;
   Summary summary;
   std::vector<RankCounts> ranks;  // of a run over several, whose CSVs are in folders of their own

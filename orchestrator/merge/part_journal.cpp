@@ -59,6 +59,7 @@ PartJournal open_part(const std::string& path) {
   part.host = sanitised(text_of(part.metadata, "host"));
   part.node = sanitised(text_of(part.metadata, "node"));
   part.backend = device_text(part.metadata);
+  part.version = sanitised(text_of(part.metadata, "version"));
   if (const Json calls = value_of(part.metadata, "shard_calls"); calls.is_number_unsigned()) {
     part.shard_calls = calls.get<std::uint64_t>();
   }
@@ -106,22 +107,28 @@ std::string found_again(const PartJournal& part, const Json& flag, const Json& w
 
 std::uint64_t calls_of(const PartJournal& part) { return print_of(part).at("calls").get<std::uint64_t>(); }
 
-std::vector<PartJournal> open_parts(std::vector<std::string> paths, std::vector<std::string>& empty) {
+std::vector<PartJournal> open_parts(std::vector<std::string> paths, LeftOut& left_out) {
   std::ranges::sort(paths);
   std::vector<PartJournal> parts;
   for (const std::string& path : paths) {
     try {
       parts.push_back(open_part(path));
     } catch (const journal::EmptyFile&) {
-      empty.push_back(path);
+      left_out.empty.push_back(path);
+      continue;
+    } catch (const journal::DamagedHeader& error) {
+      left_out.damaged.emplace_back(error.what());
       continue;
     }
     const std::string different = differences(parts.front(), parts.back());
     if (different.empty()) continue;
     throw UserError(path + " is no part of the run of " + parts.front().path + "; different are " + different + ".");
   }
+  if (parts.empty() && !left_out.damaged.empty()) {
+    throw UserError("There is nothing to merge: " + left_out.damaged.front());
+  }
   if (parts.empty())
-    throw UserError("There is nothing to merge: " + empty.front() + " is empty, no journal was begun in it.");
+    throw UserError("There is nothing to merge: " + left_out.empty.front() + " is empty, no journal was begun in it.");
   return parts;
 }
 

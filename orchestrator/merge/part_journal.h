@@ -20,6 +20,7 @@ struct PartJournal {
   std::string host;                          // empty: of a version that did not say
   std::string node;                          // with --steal: the process
   std::string backend;                       // and its devices: "torch:npu 0 1"
+  std::string version;                       // of msrun
   std::optional<std::uint64_t> shard_calls;  // that belong to the part
   // Filled while the journal is read.
   journal::Recovery recovery;
@@ -28,11 +29,16 @@ struct PartJournal {
   std::uint64_t unreadable = 0;  // records
 };
 
+// Files that are no part although journals were begun in them.
+struct LeftOut {
+  std::vector<std::string> empty;    // paths: a process leaves one behind that dies as it begins
+  std::vector<std::string> damaged;  // whose header cannot be read: a sentence each, which begins with the path
+};
+
 // The parts in the order of their paths, whatever that of the arguments. Throws UserError for a file that is no journal
 // of a run, of a run whose CSVs cannot be made from its journal alone, and, naming the differences, for one that is of
-// another recording or of other options than the first.
-// An empty file, which a process leaves behind that dies as it begins, is no part but added to empty.
-std::vector<PartJournal> open_parts(std::vector<std::string> paths, std::vector<std::string>& empty);
+// another recording or of other options than the first; and if there is no part.
+std::vector<PartJournal> open_parts(std::vector<std::string> paths, LeftOut& left_out);
 
 // Calls of the whole recording.
 std::uint64_t calls_of(const PartJournal& part);

@@ -74,9 +74,10 @@ class Search {
 
   RankFiles run() {
     visit(top_, 0);
-    warn_of(deep_, "that lie more than " + std::to_string(most_levels) + " levels down");
-    warn_of(again_, "that links lead to once more");
-    warn_of(unreadable_, "that cannot be read");
+    warn_of(deep_, "folders that lie more than " + std::to_string(most_levels) + " levels down");
+    warn_of(again_, "folders that links lead to once more");
+    warn_of(ranks_again_, "folders of ranks that are links to those of others");
+    warn_of(unreadable_, "folders that cannot be read");
     warn_of_missing();
     require_different_names();
     return std::move(found_);
@@ -86,14 +87,14 @@ class Search {
   struct Some {
     std::size_t count = 0;
     std::string first;
-    void see(const fs::path& path) {
-      if (count++ == 0) first = sanitised(path.string());
+    void see(const fs::path& path, const std::string& why = {}) {
+      if (count++ == 0) first = sanitised(path.string()) + (why.empty() ? "" : " (" + why + ")");
     }
   };
 
   void warn_of(const Some& folders, const std::string& which) {
     if (folders.count == 0) return;
-    found_.warnings.push_back("-api_info " + sanitised(top_.string()) + ": folders " + which + " are not searched: " +
+    found_.warnings.push_back("-api_info " + sanitised(top_.string()) + ": " + which + " are not searched: " +
                               std::to_string(folders.count) + ", the first is " + folders.first + ".");
   }
 
@@ -124,7 +125,8 @@ class Search {
   void visit(const fs::path& folder, int level) {
     struct stat status {};
     if (stat(folder.c_str(), &status) != 0 || !visited_.emplace(status.st_dev, status.st_ino).second) {
-      return again_.see(folder);
+      const bool is_rank = rank_number(folder.filename().string()).has_value();
+      return (is_rank ? ranks_again_ : again_).see(folder);
     }
     std::error_code error;
     std::vector<std::string> folders;
@@ -147,7 +149,7 @@ class Search {
       if (entry->is_directory(ignored)) folders.push_back(name);
     }
     if (is_recording) return add(folder);
-    if (error) return unreadable_.see(folder);
+    if (error) return unreadable_.see(folder, error.message());
     if (level == most_levels) {
       if (!folders.empty()) deep_.see(folder / folders.front());
       return;
@@ -182,6 +184,7 @@ class Search {
   std::size_t entries_ = 0;
   Some deep_;
   Some again_;
+  Some ranks_again_;
   Some unreadable_;
   std::set<std::string> lacking_;  // names of ranks
 };

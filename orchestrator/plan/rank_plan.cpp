@@ -161,7 +161,11 @@ Plan Plan::read_ranks(const std::string& folder, const std::vector<RankFile>& fi
     add_contents(plan.contents_, contents);
     plan.real_data_ = plan.real_data_ || read.real_data;
     for (std::string& warning : read.warnings) plan.warnings_.push_back(std::move(warning));
-    if (contents.calls == 0) plan.warnings_.push_back(sanitised(file->path) + " has no call to check.");
+    if (contents.calls == 0) {
+      const bool only_modules = contents.modules > 0 && contents.modules == contents.entries;
+      plan.warnings_.push_back(sanitised(file->path) +
+                               (only_modules ? " records modules only, no call to check." : " has no call to check."));
+    }
     if (contents.only_checksums && contents.calls > 0) plan.contents_.only_checksums = true;
     for (const RepeatedCall& call : read.builder->repeated()) {
       plan.repeated_.push_back({file->rank + ":" + call.kept, call.left_out});

@@ -76,7 +76,7 @@ Recordings recordings_below(const Options& options) {
   RankFiles found = find_rank_files(options.api_info);
   if (found.files.empty()) throw UserError("-api_info: there is no dump.json in " + folder + " or below it.");
   Recordings recordings;
-  recordings.notices = std::move(found.warnings);
+  for (const std::string& warning : found.warnings) spdlog::warn("{}", warning);
   if (found.files.size() == 1) {
     recordings.dump = found.files.front().path;
     recordings.notices.push_back("-api_info " + folder + ": the one dump.json there is checked, " +
@@ -86,6 +86,32 @@ Recordings recordings_below(const Options& options) {
   require_one_recording(options, found);
   recordings.ranks = std::move(found.files);
   return recordings;
+}
+
+// Of several ranks, those of which only checksums were recorded.
+std::vector<const PlannedRank*> ranks_of_checksums(const Plan& plan) {
+  std::vector<const PlannedRank*> ranks;
+  for (const PlannedRank& rank : plan.ranks()) {
+    if (rank.contents.only_checksums && rank.contents.calls > 0) ranks.push_back(&rank);
+  }
+  return ranks;
+}
+
+// Says which recordings hold checksums alone, and how to do without them if others do not.
+std::string checksums_text(const std::string& path, const Plan& plan) {
+  const std::string why = ", from which no inputs can be made; record statistics or tensors.";
+  const std::vector<const PlannedRank*> ranks = ranks_of_checksums(plan);
+  const auto with_calls = static_cast<std::size_t>(
+      std::ranges::count_if(plan.ranks(), [](const PlannedRank& rank) { return rank.contents.calls > 0; }));
+  if (ranks.size() == with_calls) return path + " holds of its tensors md5 checksums only" + why;
+  std::string patterns;
+  for (const PlannedRank* rank : ranks) patterns += (patterns.empty() ? "" : ",") + rank->calls.rank + ":*";
+  const std::string others = ranks.size() == 1
+                                 ? " holds of its tensors"
+                                 : " and " + std::to_string(ranks.size() - 1) +
+                                       (ranks.size() == 2 ? " other rank" : " other ranks") + " hold of their tensors";
+  return sanitised(ranks.front()->path) + others + " md5 checksums only" + why +
+         " To check the other ranks without: --except " + shell_quoted(patterns);
 }
 
 }  // namespace
@@ -135,9 +161,7 @@ void require_calls(const Options& options, const Plan& plan) {
   }
   if (plan.size() == 0) throw UserError(plan.refusal());
   if (!contents.only_checksums) return;
-  const std::string checksums =
-      path +
-      " holds of its tensors md5 checksums only, from which no inputs can be made; record statistics or tensors.";
+  const std::string checksums = checksums_text(path, plan);
   if (!options.compat_msprobe) throw UserError(checksums);
   spdlog::warn("{}", checksums);
 }

@@ -75,34 +75,50 @@ LeaseFolder::LeaseFolder(Settings settings) : settings_(std::move(settings)) {
 // Complete or not at all, and by one process: under another name first. True if it was this one.
 bool LeaseFolder::make() {
   const fs::path fresh = settings_.folder.string() + "." + settings_.node;
-  fs::create_directories(fresh);
-  make_file(fresh / (std::string(count_prefix) + std::to_string(settings_.leases)));
-  for (std::uint32_t lease = 0; lease < settings_.leases; ++lease) {
-    make_file(fresh / (number_of(lease) + "." + std::string(state_names[0])));
+  std::error_code ignored;
+  try {
+    fill(fresh);
+  } catch (const std::system_error&) {
+    fs::remove_all(fresh, ignored);
+    throw;
   }
   // Onto a folder that holds something this fails.
   if (std::rename(fresh.c_str(), settings_.folder.c_str()) == 0) return true;
   const int error = errno;
-  std::error_code ignored;
   fs::remove_all(fresh, ignored);
   if (error == EEXIST || error == ENOTEMPTY) return false;
   throw std::system_error(error, std::generic_category(), "rename");
 }
 
+void LeaseFolder::fill(const fs::path& fresh) const {
+  fs::create_directories(fresh);
+  make_file(fresh / (std::string(count_prefix) + std::to_string(settings_.leases)));
+  for (std::uint32_t lease = 0; lease < settings_.leases; ++lease) {
+    make_file(fresh / (number_of(lease) + "." + std::string(state_names[0])));
+  }
+}
+
+// Processes that went by different numbers would deal the calls differently, and none of them would check some.
 std::optional<std::uint32_t> LeaseFolder::count_in_folder() const {
+  std::optional<std::uint32_t> found;
   std::error_code error;
   for (fs::directory_iterator entry(settings_.folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     if (!name.starts_with(count_prefix)) continue;
     const auto count = parse_number<std::uint32_t>(std::string_view(name).substr(count_prefix.size()));
-    if (count && *count > 0) return count;
+    if (!count || *count == 0) continue;
+    if (found && *found != *count) {
+      throw UserError("--steal: " + settings_.folder.string() + " holds leases of two numbers, " +
+                      std::to_string(std::min(*found, *count)) + " and " + std::to_string(std::max(*found, *count)) +
+                      ": remove the folder to begin anew.");
+    }
+    found = count;
   }
-  return std::nullopt;
+  return found;
 }
 
-std::vector<LeaseFolder::Entry> LeaseFolder::entries() const {
+std::vector<LeaseFolder::Entry> LeaseFolder::entries(std::error_code& error) const {
   std::vector<Entry> found;
-  std::error_code error;
   for (fs::directory_iterator file(settings_.folder, error), end; !error && file != end; file.increment(error)) {
     const std::string name = file->path().filename().string();
     const std::size_t dot = name.find('.');
@@ -147,7 +163,10 @@ LeaseFolder::Look LeaseFolder::take(double now) {
   const double passed = last_look_ < 0 ? 0 : std::clamp(now - last_look_, 0.0, longest_step);
   last_look_ = now;
   Look look;
-  const std::vector<Entry> all = entries();
+  std::error_code error;
+  const std::vector<Entry> all = entries(error);
+  see_folder(error, passed);
+  if (error) return look;
   std::vector<bool> done(leases_);
   for (const Entry& entry : all) {
     if (entry.state == State::done) done[entry.lease] = true;
@@ -178,6 +197,17 @@ LeaseFolder::Look LeaseFolder::take(double now) {
   make_lost_again(all, passed, watched);
   watched_ = std::move(watched);
   return look;
+}
+
+// A network file system that does not answer for a while is waited for.
+void LeaseFolder::see_folder(std::error_code error, double passed) {
+  const bool is_lost = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory ||
+                       error == std::errc::permission_denied;
+  gone_ = is_lost ? gone_ + passed : 0;
+  if (gone_ < settings_.timeout || !is_lost) return;
+  throw std::system_error(error, "The leases in " + settings_.folder.string() +
+                                     " are gone, and with them what other processes have done: what is finished here "
+                                     "is in the journal");
 }
 
 // A listing may miss a file that is being renamed, but not for long.

@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace msrun {
@@ -30,7 +31,8 @@ class LeaseFolder {
     double timeout = 60;       // seconds without a change of its file, after which a lease is taken over
   };
 
-  // Makes the folder with all leases free, or joins those who use it already. Throws UserError if neither can be done.
+  // Makes the folder with all leases free, or joins those who use it already. Throws UserError if neither can be done,
+  // leaving nothing behind, and for a folder that holds leases of several numbers.
   explicit LeaseFolder(Settings settings);
 
   // Those that the folder has.
@@ -48,7 +50,8 @@ class LeaseFolder {
   // Takes a lease if there is one to be had: a free one or, of those that are held, one whose file has not changed for
   // the timeout between looks. One whose file is gone, whoever has removed it, is free again after the timeout. now is
   // in steady seconds; time between looks counts at most longest_step, as this process may have been stopped together
-  // with the holder. Asked while no lease is held here.
+  // with the holder. Asked while no lease is held here. Throws std::system_error if the folder itself is gone, or may
+  // not be read any more, for the timeout.
   Look take(double now);
   // A sign of life for the lease that is held. False if others have it: it is no longer held here then. When the folder
   // cannot be reached for the moment, that says nothing.
@@ -76,8 +79,10 @@ class LeaseFolder {
   };
 
   bool make();
+  void fill(const std::filesystem::path& fresh) const;
   std::optional<std::uint32_t> count_in_folder() const;
-  std::vector<Entry> entries() const;
+  std::vector<Entry> entries(std::error_code& error) const;
+  void see_folder(std::error_code error, double passed);
   void make_lost_again(const std::vector<Entry>& all, double passed, std::map<std::string, Watched>& watched) const;
   std::filesystem::path path_of(std::uint32_t lease, State state, const std::string& node) const;
   bool claim(const Entry& entry);
@@ -90,6 +95,7 @@ class LeaseFolder {
   std::uint64_t beats_ = 0;
   std::map<std::string, Watched> watched_;  // by file name; of leases that have no file, by number
   double last_look_ = -1;                   // steady seconds
+  double gone_ = 0;                         // seconds for which the folder was not there
 };
 
 }  // namespace msrun

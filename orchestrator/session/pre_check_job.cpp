@@ -13,6 +13,7 @@
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "orchestrator/plan/call_filter.h"
+#include "orchestrator/session/csv_evidence.h"
 #include "orchestrator/session/run_journal.h"
 #include "orchestrator/session/run_report.h"
 #include "orchestrator/view/slowest.h"
@@ -192,6 +193,7 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   std::optional<EarlierRun> earlier;
   if (resumed_) {
     earlier = reopen_run(session, files_, style, new_journal_);
+    if (earlier->is_imported) require_rows_of_recording(session, *earlier, files_.result);
     open_error_data(session, files_);
     journal_.emplace(std::move(earlier->journal));
     attempts_ = std::move(earlier->attempts);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -333,6 +334,8 @@ RunEnd Session::supervise_share(ResultStore& results, const SupervisorOptions& s
 
 RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
   Stealing& stealing = *stealing_;
+  // Also where this ends by an error of the system: others need not wait until the lease is silent.
+  const std::unique_ptr<Stealing, void (*)(Stealing*)> holder(&stealing, [](Stealing* held) { held->give_back(); });
   stealing.while_idle(supervision.on_tick);
   supervision.may_go_on = [&] { return stealing.may_go_on(); };
   const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
@@ -352,7 +355,6 @@ RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
       job_.make_durable();
       stealing.finish();
     } else if (end != RunEnd::withdrawn) {
-      stealing.give_back();
       return end;
     }
     if (interrupted) return RunEnd::interrupted;

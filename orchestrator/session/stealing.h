@@ -30,7 +30,7 @@ class Stealing {
   bool may_go_on();
   // The results of the calls are where nothing can take them away.
   void finish();
-  // The calls are left to others.
+  // The calls of the lease that is held are left to others. Nothing if none is.
   void give_back();
 
   // "leases 14 of 256".

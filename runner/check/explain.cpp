@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
+#include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
+#include "runner/check/call_part.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -134,7 +137,10 @@ bool Explainer::Judged::is_explained() const { return is_acceptable(fit, count);
 
 Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                      const EvaluationOptions& benchmark_options, bool may_be_cpu)
-    : call_(call),
+    : op_(op),
+      call_(call),
+      bench_(bench),
+      benchmark_options_(benchmark_options),
       variations_(op, call, bench, benchmark_options),
       rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),
       may_be_cpu_(may_be_cpu),
@@ -275,6 +281,54 @@ bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Selec
   return true;
 }
 
+void Explainer::judge_large(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
+                            const Select& select, Judged& judged) {
+  const auto& [bench, device] = comparison.pairs[row];
+  judged.fit = fit_rounding(bench, device, judged.model);
+  if (judged.is_explained()) return;
+  const auto grant_slack = [&] {
+    SumModel model = judged.model;
+    model.slack = slack_of_large_calls;
+    model.nearest = false;
+    return std::pair(model, fit_rounding(bench, device, model));
+  };
+  const auto part = part_of_call({op_, call_, benchmark_options_, variations_.elements(), variations_.additions()},
+                                 bench, judged.fit, [&](const Evaluation& evaluation) -> std::optional<Tensor> {
+                                   const std::vector<Value> values = select(evaluation);
+                                   const Tensor* tensor =
+                                       values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
+                                   return tensor == nullptr ? std::nullopt : std::optional(*tensor);
+                                 });
+  if (!part) {
+    if (comparison.rows[row].status == Status::pass) std::tie(judged.model, judged.fit) = grant_slack();
+    return;
+  }
+  Comparison looked_at;
+  looked_at.rows = comparison.rows;
+  looked_at.pairs.resize(comparison.pairs.size());
+  looked_at.pairs[row] = {part->of(bench), part->of(device)};
+  Explainer explainer(op_, part->call, part->bench, benchmark_options_, may_be_cpu_);
+  Judged of_part = explainer.judge(looked_at, row, sums, select);
+  of_part.part = looked_at.pairs[row].bench;
+  if (of_part.is_explained()) {
+    judged = std::move(of_part);
+    return;
+  }
+  // Elements that no part has may be sound, unless they are far off.
+  auto [model, fit] = grant_slack();
+  if (!fit.explained()) std::tie(judged.model, judged.fit) = std::pair(std::move(model), std::move(fit));
+}
+
+Trust Explainer::trust_of(const Tensor& bench, DType dtype, const Judged& judged) {
+  if (!judged.part.defined()) return trust_in(bench, dtype, judged.model);
+  // Whether all elements are equal is asked of all; what would have shown, of those that were measured.
+  Trust trust = trust_in(bench, dtype, {});
+  const Trust of_part = trust_in(judged.part, dtype, judged.model);
+  trust.visible = of_part.visible;
+  if (trust.mistrust == Mistrust::none && of_part.mistrust == Mistrust::cancellation) trust.mistrust = of_part.mistrust;
+  return trust;
+}
+
 Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, const SumStatistics& sums,
                                    const Select& select) {
   const auto& [bench, device] = comparison.pairs[row];
@@ -311,10 +365,8 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     judged.fit = {};
     return judged;
   }
-  if (passes && !variations_.is_small()) {
-    judged.model.slack = slack_of_large_calls;
-    judged.model.nearest = false;
-    judged.fit = fit_rounding(bench, device, judged.model);
+  if (!variations_.is_small()) {
+    judge_large(comparison, row, sums, select, judged);
     return judged;
   }
   if (judge_steps(comparison, row, select, judged)) return judged;
@@ -324,7 +376,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   // What a place of float32 makes does not show in half types.
   const bool rough = !is_half(device.dtype());
   if (rough && measure_noise(comparison, row, select, first_noise_samples, rough, judged)) return judged;
-  if (judged.fit.max_share <= hopeless_share) {
+  if (judged.fit.max_share <= hopeless_share || variations_.is_cheap()) {
     if (measure(comparison, row, select, most_samples, judged)) return judged;
     if (measure_noise(comparison, row, select, most_noise_samples, rough, judged)) return judged;
   }
@@ -335,7 +387,9 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
 std::string Explainer::finding(const Comparison& comparison, std::size_t row, const Judged& judged,
                                const Select& select) {
   const auto& [bench, device] = comparison.pairs[row];
-  const auto& [model, fit, stored, in_half, on_steps, count] = judged;
+  const SumModel& model = judged.model;
+  const RoundingFit& fit = judged.fit;
+  const std::int64_t count = judged.count;
   struct Candidate {
     Arithmetic arithmetic;
     const char* text;
@@ -383,7 +437,7 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     const bool explained = judged.is_explained();
     row.beyond_rounding = !explained;
     row.rounding_only = explained && row.status != Status::pass;
-    if (explained && !silent) row.trust = trust_in(bench, device.dtype(), judged.model);
+    if (explained && !silent) row.trust = trust_of(bench, device.dtype(), judged);
     const bool in_half = !std::string_view(judged.in_half).empty();
     if (in_half && !silent) row.trust.mistrust = Mistrust::half_steps;
     const bool doubtful = row.trust.mistrust != Mistrust::none;

@@ -39,6 +39,7 @@ class Explainer {
     const char* in_half = "";   // what is rounded to the half type that CPU kernels round; empty: nothing
     std::int64_t on_steps = 0;  // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t count = 0;
+    Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
     bool is_explained() const;
   };
 
@@ -46,6 +47,10 @@ class Explainer {
   std::optional<Tensor> computed_with(const Arithmetic& arithmetic, const Comparison& comparison, std::size_t row,
                                       const Select& select);
   Judged judge(Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
+  // Judges a result of a call that is too large to be computed again: by a part of it (call_part.h), or where there is
+  // none, a pass by a multiple of the bound.
+  void judge_large(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select,
+                   Judged& judged);
   // For calls that round to an integer within: puts the sides of steps that the device is on into the benchmark, and
   // judges by what lies between them. False for other calls.
   bool judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
@@ -68,9 +73,13 @@ class Explainer {
   // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,
                       const Select& select, std::size_t samples);
+  static Trust trust_of(const Tensor& bench, DType dtype, const Judged& judged);
   std::string finding(const Comparison& comparison, std::size_t row, const Judged& judged, const Select& select);
 
+  const Operator& op_;
   const MaterialisedCall& call_;
+  const Evaluation& bench_;
+  const EvaluationOptions& benchmark_options_;
   Variations variations_;
   bool rounds_once_;  // so that the nearest number is to be expected
   bool may_be_cpu_;

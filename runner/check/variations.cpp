@@ -15,6 +15,8 @@ namespace {
 // Additions behind results, and elements of tensors, up to which a call is computed again.
 constexpr double most_additions = 3e8;
 constexpr double most_elements = 4e6;
+constexpr double cheap_additions = 1e4;
+constexpr double cheap_elements = 1e3;
 
 // 0, 1, -1, 2 and -2 may be flags, of which a little more or less is another thing altogether; where they are numbers,
 // sums of them are exact.
@@ -102,10 +104,13 @@ Variations::Variations(const Operator& op, const MaterialisedCall& call, const E
 
 double Variations::input_change(DType raised) { return raised == DType::float64 ? 0x1p-20 : 0x1p-10; }
 
-bool Variations::is_small() const {
-  const double additions = std::max(bench_.output_sums.additions, bench_.gradient_sums.additions);
-  return additions <= most_additions && floating_elements(call_) <= most_elements;
-}
+bool Variations::is_cheap() const { return additions() <= cheap_additions && elements() <= cheap_elements; }
+
+double Variations::elements() const { return floating_elements(call_); }
+
+double Variations::additions() const { return std::max(bench_.output_sums.additions, bench_.gradient_sums.additions); }
+
+bool Variations::is_small() const { return additions() <= most_additions && elements() <= most_elements; }
 
 const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t samples) {
   if (!is_small() || unchangeable_) return changed_;

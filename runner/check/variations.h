@@ -24,6 +24,13 @@ class Variations {
   // Whether the call is small enough to be computed again.
   bool is_small() const;
 
+  // Whether it is so small that computing it many times costs next to nothing.
+  bool is_cheap() const;
+
+  // Of its floating inputs, and behind its results.
+  double elements() const;
+  double additions() const;
+
   // The relative size of the changes of changed_benchmarks: small beside the curvature of functions, large beside
   // rounding. raised is the dtype of a benchmark's result.
   static double input_change(DType raised);

@@ -70,6 +70,13 @@ TEST_F(Ends, JunitHoldsAllCallsAndIsValid) {
   EXPECT_THAT(xml, HasSubstr("tests=\"" + std::to_string(calls) + "\" failures=\"1\" errors=\"1\" skipped=\"0\""));
 }
 
+TEST_F(Ends, JunitIsNoTextForAPipe) {
+  const Finished refused = check({"--junit", "-"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--junit writes a file"));
+  EXPECT_FALSE(fs::exists(scratch_ / "-"));
+}
+
 TEST_F(Ends, JunitSaysWhatRoundingExplainsAndWhatARuleLeavesOut) {
   EXPECT_EQ(check({"--junit", scratch_ / "junit.xml"}, dump("llama_bf16")).exit_code, 0);
   EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");

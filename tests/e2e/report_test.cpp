@@ -220,6 +220,48 @@ TEST_F(ReportOfARun, OfAResultFileAloneIsNamedAfterIt) {
   EXPECT_THAT(page, HasSubstr("the result file says no more"));
 }
 
+// The two files of a run may be called anything, if the names differ in "result" and "details" alone.
+TEST_F(ReportOfARun, OfFilesWithNamesOfTheirOwnHasTheirDetails) {
+  const fs::path files = test_data("/acc_check_csv");
+  fs::create_directories(out() / "of results");
+  const fs::path result = out() / "of results" / "npu_result.csv";
+  const fs::path details = out() / "of results" / "npu_details.csv";
+  fs::copy(files / "result.csv", result);
+  fs::copy(files / "details.csv", details);
+  for (const fs::path& of : {result, details}) {
+    const Finished made = msrun({"report", of}, scratch_.path());
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_EQ(made.out, (out() / "of results" / "npu_result_report.html").string() + "\n");
+    const std::string page = read_file(out() / "of results" / "npu_result_report.html");
+    EXPECT_THAT(page, Not(HasSubstr("There is no details file")));
+    EXPECT_EQ(data_of(page)["details"]["1"]["rows"][1]["metrics"][2],
+              nlohmann::json({"Dual-1000", "0.375", "> 0.999", 1}));
+  }
+  fs::remove(result);
+  const Finished alone = msrun({"report", details}, scratch_.path());
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("npu_details.csv, row 1: this is not the title row of a result file"));
+}
+
+// What api_precision_compare leaves in a folder.
+TEST_F(ReportOfARun, OfAFolderOfAnotherToolIsOfItsNewestResults) {
+  const fs::path files = test_data("/api_precision_compare");
+  fs::create_directories(out());
+  for (const std::string stamp : {"20250304112233", "20250401000000"}) {
+    fs::copy(files / "expected_details.csv", out() / ("api_precision_compare_details_" + stamp + ".csv"));
+    fs::copy(files / "expected_result.csv", out() / ("api_precision_compare_result_" + stamp + ".csv"));
+  }
+  const Finished made = msrun({"report", out()}, scratch_.path());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const fs::path report = out() / "api_precision_compare_result_20250401000000_report.html";
+  EXPECT_EQ(made.out, report.string() + "\n");
+  const std::string page = read_file(report);
+  EXPECT_THAT(page, HasSubstr("its columns are not known, so that of them only the messages are read"));
+  // Functional.softmax.5: the message is in the details alone.
+  EXPECT_THAT(page, HasSubstr("forward.output.0: ERROR: 均方根误差比值超过阈值"));
+  EXPECT_THAT(page, Not(HasSubstr("the result file says no more")));
+}
+
 TEST_F(ReportOfARun, IsNamedByTheLastEvent) {
   const auto event_of = [&](std::vector<std::string> more) {
     more.insert(more.end(), {"--only", "Torch.matmul.0", "--message-format", "json"});

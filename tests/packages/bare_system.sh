@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Whether the packages in dist/ run on a system without any build tool: a minimal Debian is unpacked into a folder, the .deb
-# is installed and the .tar.gz unpacked there, and both check a sample recording. Needs root, debootstrap and a Debian
-# mirror.
+# is installed and the .tar.gz unpacked there, and both check a sample recording; so does the archive with each build of
+# the numeric kernels that this processor can run, and the verdicts are the same. Needs root, debootstrap and a Debian mirror.
 #
 #   ./bootstrap package && tests/packages/bare_system.sh [FOLDER]
 set -euo pipefail
@@ -9,7 +9,8 @@ cd "$(dirname "$0")/../.."
 root=${1:-$(mktemp -d)}
 [ -e "$root/usr/bin/dpkg" ] || debootstrap --variant=minbase bookworm "$root" >"$root.log" 2>&1
 mkdir -p "$root/check"
-cp dist/msrun[-_]* tests/data/dumps/llama_bf16/dump.json "$root/check/"
+rm -f "$root"/check/msrun[-_]*
+cp dist/msrun-*-"$(uname -m)".tar.gz dist/msrun_*_"$(dpkg --print-architecture)".deb tests/data/dumps/llama_bf16/dump.json "$root/check/"
 cat >"$root/check/run.sh" <<'INSIDE'
 set -eu
 cd /check
@@ -26,6 +27,24 @@ check() {
   "$2" help compare >/dev/null
 }
 check archive archive/bin/msrun
+# A library in LD_LIBRARY_PATH comes before those that the loader chooses from by the processor.
+levels=0
+for folder in archive/lib archive/lib/glibc-hwcaps/*; do
+  level=$(basename "$folder")
+  case $level in
+    lib) ;;
+    *) "$(echo /lib*/ld-linux-*.so.*)" --help | grep -q "$level (supported" || { echo "not for this processor: $level"; continue; } ;;
+  esac
+  mkdir -p "levels/$level" && cp "$folder/libmsrun_kernels.so" "levels/$level/"
+  export LD_LIBRARY_PATH=/check/levels/$level
+  ldd archive/bin/msrun | grep -q "levels/$level/libmsrun_kernels"
+  check "$level" archive/bin/msrun
+  unset LD_LIBRARY_PATH
+  cut -d, -f1-3 out-archive/accuracy_checking_result_*.csv >verdicts
+  cut -d, -f1-3 "out-$level"/accuracy_checking_result_*.csv | cmp - verdicts
+  levels=$((levels + 1))
+done
+echo "builds of the kernels that ran: $levels; the loader takes $(ldd archive/bin/msrun | grep -o '/[^ ]*libmsrun_kernels[^ ]*')"
 apt-get update -q >/dev/null && apt-get install -y -q --no-install-recommends ./msrun_*.deb >/dev/null
 check deb msrun
 cmp out-archive/accuracy_checking_details_*.csv out-deb/accuracy_checking_details_*.csv

@@ -74,6 +74,34 @@ TEST(GraphBatch, DoesNotDependOnThreads) {
   }
 }
 
+// More rows than are made at a time.
+TEST(GraphBatch, ALargeDatabaseDoesNotDependOnThreads) {
+  GraphRun run;
+  GraphDump dump;
+  for (int i = 0; i < 700; ++i) {
+    const std::string module = "Module.part" + std::to_string(i) + ".Part.forward.0";
+    const std::string call = "Functional.relu." + std::to_string(i) + ".forward";
+    dump.call(module, nullptr).call(call, module, i, i);
+    dump.stack[call] = {"File a.py, line " + std::to_string(i % 7) + ", in forward, \n x"};
+  }
+  dump.write(run.folder() / "npu");
+  dump.write(run.folder() / "bench");
+  std::string first;
+  for (const char* threads : {"1", "2", "5"}) {
+    fs::remove_all(run.folder() / "out");
+    const Finished finished = run.run({"--format", "db", "--threads", threads});
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    std::ifstream file(run.file(".vis.db"), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    if (first.empty()) first = bytes;
+    EXPECT_TRUE(bytes == first) << threads << " threads";
+  }
+  const std::vector<TableRow> rows = table_rows(run.file(".vis.db"), "tb_nodes");
+  ASSERT_EQ(rows.size(), 2U * 1401U);
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].at("node_order"), std::to_string(i % 1401));
+  EXPECT_EQ(table_rows(run.file(".vis.db"), "tb_stack").size(), 2U * 8U) << "seven lines, and none";
+}
+
 TEST(GraphBatch, TakesARankWithoutANumber) {
   GraphRun run;
   model().write(run.folder() / "npu" / "rank");

@@ -87,6 +87,25 @@ TEST(GraphHostile, LongCirclesAndDeepTreesAreBuilt) {
   }
 }
 
+// Every matched node of a file has the names of all above its partner.
+TEST(GraphHostile, PathsThatNobodyCouldKeepAreRefused) {
+  constexpr int depth = 9000;
+  GraphRun run;
+  GraphDump dump;
+  const auto name = [](int i) { return "Module.m" + std::to_string(i) + ".M.forward.0"; };
+  dump.construct[name(0)] = null;
+  for (int i = 1; i < depth; ++i) dump.construct[name(i)] = name(i - 1);
+  dump.write(run.folder() / "npu");
+  dump.write(run.folder() / "bench");
+  for (const char* format : {"db", "vis", "both"}) {
+    const Finished finished = run.run({"--format", format});
+    EXPECT_EQ(finished.exit_code, 2);
+    EXPECT_THAT(finished.err, HasSubstr("on average 4"));
+    EXPECT_TRUE(fs::is_empty(run.folder() / "out"));
+  }
+  EXPECT_EQ(run.run({"--format", "html"}).exit_code, 0);
+}
+
 TEST(GraphHostile, ArgumentsNestedTooDeepAreRefused) {
   GraphRun run;
   GraphDump dump = model();
@@ -116,6 +135,62 @@ TEST(GraphHostile, ForeignTextsComeOutAsJson) {
   EXPECT_EQ(run.vis()["node"][odd]["stack_info"][0], dump.stack[odd][0]);
   const TableRow row = node_row(run.file(".vis.db"), odd);
   EXPECT_TRUE(Json::parse(row.at("input_data")).contains(odd + ".input.0"));
+}
+
+TEST(GraphHostile, GroupsOfCallsTakeNoRecordedName) {
+  GraphRun run;
+  GraphDump dump;
+  dump.call("Functional.relu.0.forward", null).call("Functional.gelu.0.forward", null);
+  dump.call("Apis_Between_Modules.0", null).call("Apis_Between_Modules.2", null);
+  dump.call("Functional.relu.1.forward", null).call("Functional.gelu.1.forward", null);
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  const Json nodes = run.vis()["node"];
+  const Json children = {"Apis_Between_Modules.1", "Apis_Between_Modules.0", "Apis_Between_Modules.2",
+                         "Apis_Between_Modules.3"};
+  EXPECT_EQ(nodes["DefaultModel"]["subnodes"], children);
+  EXPECT_EQ(nodes["Apis_Between_Modules.0"]["node_type"], 0);
+  EXPECT_EQ(nodes["Apis_Between_Modules.1"]["node_type"], 9);
+  EXPECT_EQ(node_row(run.file(".vis.db"), "Apis_Between_Modules.0").at("node_type"), "0");
+  EXPECT_EQ(node_row(run.file(".vis.db"), "Apis_Between_Modules.3").at("node_type"), "9");
+}
+
+TEST(GraphHostile, AnEmptyNameIsAName) {
+  GraphRun run;
+  GraphDump dump = model();
+  dump.call("", null);
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(node_row(run.file(".vis.db"), "").at("up_node"), "DefaultModel");
+}
+
+// Keyword arguments may be called "0", and two tensors may have been given one file.
+TEST(GraphHostile, ParametersOfOneNameAreOneAsInPython) {
+  GraphRun run;
+  GraphDump dump = model();
+  Json& call = dump.data["Functional.relu.0.forward"];
+  call["input_args"] = {graph_tensor(1), graph_tensor(2)};
+  call["input_kwargs"] = Json::object();
+  call["input_kwargs"]["0"] = graph_tensor(3);
+  call["output"] = {graph_tensor(4), graph_tensor(5)};
+  for (Json& output : call["output"]) output["data_name"] = "Functional.relu.0.forward.output.0.pt";
+  dump.write(run.folder() / "npu");
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  std::ifstream file(run.file(".vis"));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string name = "\"Functional.relu.0.forward.input.0\"";
+  EXPECT_EQ(text.find(name), text.rfind(name));
+  const Json node = run.vis()["node"]["Functional.relu.0.forward"];
+  EXPECT_EQ(node["input_data"].size(), 2U);
+  EXPECT_EQ(node["input_data"].begin().key(), "Functional.relu.0.forward.input.0");
+  EXPECT_EQ(node["input_data"].begin().value()["Max"], "3.0");
+  ASSERT_EQ(node["output_data"].size(), 1U);
+  EXPECT_EQ(node["output_data"].begin().value()["Max"], "5.0");
+  const Json row = Json::parse(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("input_data"));
+  EXPECT_EQ(row["Functional.relu.0.forward.input.0"]["Max"], "3.0");
 }
 
 TEST(GraphHostile, TensorsOutsideTheRecordingAreNotRead) {

@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <vector>
 
 #include "kernels/io/json/json_reader.h"
 #include "tools/graph/side_reader.h"
+#include "tools/graph/tasks.h"
 #include "tools/graph/text.h"
 #include "tools/graph/tree.h"
 
@@ -96,6 +100,45 @@ TEST(GraphSide, ParametersAreFlattenedInTheDocumentedOrder) {
   EXPECT_EQ(text(3, Role::norm), "1");
   EXPECT_EQ(text(3, Role::md5), "83dcefb7");
   EXPECT_EQ(text(5, Role::data_name), "-1");
+}
+
+TEST(GraphTasks, PiecesAreTakenInOrder) {
+  for (const std::size_t threads : {1, 2, 7}) {
+    for (const std::size_t places : {1, 3, 14}) {
+      std::vector<std::size_t> held(places);
+      std::vector<std::size_t> taken;
+      OrderedWork work;
+      work.make = [&](std::size_t number, std::size_t place) { held[place] = number + 1; };
+      work.take = [&](std::size_t number, std::size_t place) {
+        EXPECT_EQ(held[place], number + 1);
+        taken.push_back(number);
+      };
+      for_each_in_order(200, threads, places, work);
+      ASSERT_EQ(taken.size(), 200U);
+      EXPECT_TRUE(std::ranges::is_sorted(taken));
+    }
+  }
+}
+
+TEST(GraphTasks, AFaultInOrderedWorkEndsIt) {
+  for (const bool in_make : {false, true}) {
+    for (const std::size_t threads : {1, 4}) {
+      std::size_t taken = 0;
+      OrderedWork work;
+      const auto fail_at = [](std::size_t number) {
+        if (number == 20) throw std::runtime_error("twenty");
+      };
+      work.make = [&](std::size_t number, std::size_t) {
+        if (in_make) fail_at(number);
+      };
+      work.take = [&](std::size_t number, std::size_t) {
+        if (!in_make) fail_at(number);
+        ++taken;
+      };
+      EXPECT_THROW(for_each_in_order(1000, threads, 8, work), std::runtime_error);
+      EXPECT_LE(taken, 20U);
+    }
+  }
 }
 
 TEST(GraphStack, SimplifiedStacksNameTheLineInTheModel) {

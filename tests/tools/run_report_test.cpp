@@ -42,8 +42,10 @@ std::string page_of(const std::vector<std::string>& records, std::size_t calls) 
   return report::report_page(*journal::open_source(path), "20261121071535", {});
 }
 
-// What these steps note down in the page; hash is what stands behind its address.
-std::string seen(const std::string& page, const std::string& steps, const std::string& hash = "") {
+// What these steps note down in the page; hash is what stands behind its address, options are further ones of the
+// browser.
+std::string seen(const std::string& page, const std::string& steps, const std::string& hash = "",
+                 const std::string& options = "") {
   const TemporaryDirectory scratch;
   const std::string script =
       "<script>{ const seen = []; const text = (selector) => document.querySelector(selector)?.textContent; "
@@ -59,7 +61,7 @@ std::string seen(const std::string& page, const std::string& steps, const std::s
   if (!hash.empty()) copy.insert(copy.find("<script type"), "<script>location.hash = '" + hash + "';</script>");
   copy.replace(copy.rfind("</body>"), std::string("</body>").size(), script);
   write_file(scratch / "page.html", copy);
-  const std::string document = document_of(scratch / "page.html", scratch);
+  const std::string document = document_of(scratch / "page.html", scratch, options);
   const std::size_t at = document.find("data-seen=\"");
   if (at == std::string::npos) return "the steps have not come to their end";
   return document.substr(at + 11, document.find('"', at + 11) - at - 11);
@@ -100,6 +102,23 @@ constexpr const char* steps = R"(
   seen.push('closed: ' + document.getElementById('panel').hidden + ' ' + location.hash);
   seen.push('rows in the document: ' + (document.querySelectorAll('.grid .row').length < 100));
 )";
+
+// As on a screen of 420 points: browsers without a screen have no window that is narrower than 500.
+TEST(ReportPage, OnANarrowScreenCutsNothingOff) {
+  if (browser().empty()) GTEST_SKIP() << "no browser is installed";
+  constexpr const char* measures = R"(
+    document.body.style.zoom = 1.2;
+    const panel = document.getElementById('panel');
+    const tables = [...document.querySelectorAll('.group .scroll')];
+    seen.push('tables: ' + (tables.length > 2) + ', too wide: ' + tables.filter((box) => box.scrollWidth > box.clientWidth).length);
+    const letters = [...panel.querySelectorAll('svg.histogram text')];
+    const isCut = (text) => { const box = text.getBBox(); return box.x < 0 || box.x + box.width > text.ownerSVGElement.viewBox.baseVal.width; };
+    seen.push('labels: ' + (letters.length > 6) + ', cut off: ' + letters.filter(isCut).map((text) => text.textContent).join());
+    seen.push('page: ' + (document.documentElement.scrollWidth <= innerWidth));
+  )";
+  const std::string notes = seen(page_of(run_of(300), 300), measures, "#api=Torch.matmul.8", "--window-size=500,900");
+  EXPECT_EQ(notes, "tables: true, too wide: 0 | labels: true, cut off:  | page: true");
+}
 
 TEST(ReportPage, Of300CallsIsSearchedSortedFilteredAndLinked) {
   if (browser().empty()) GTEST_SKIP() << "no browser is installed";

@@ -97,6 +97,8 @@ class Run {
     for_each_task(ranks.size(), options_.threads, [&](std::size_t i) {
       guarded(ranks[i], [&](Rank& rank) {
         build_graphs(*rank.graph, wanted, [&](const std::string& text) { rank.warnings.push_back(text); });
+        if (options_.vis) check_paths(*rank.graph, *rank.graph->vis);
+        if (options_.db) check_paths(*rank.graph, *rank.graph->db);
       });
     });
     std::vector<RankGraph*> graphs;
@@ -167,14 +169,14 @@ class Run {
           " graph ranks: " + rank.problem);
   }
 
-  // The database takes the ranks in their order on one thread, while others write the files of single ranks.
+  // The database takes the ranks in their order, while other threads write the files of single ranks.
   void write(std::vector<Rank>& ranks) {
     const FileOptions file_options{options_.overflow, options_.complete_stacks, options_.language};
     std::vector<std::function<void()>> tasks;
     if (db_) {
       tasks.emplace_back([&] {
         for (const Rank& rank : ranks) {
-          if (rank.graph) db_->add(*rank.graph);
+          if (rank.graph) db_->add(*rank.graph, options_.threads);
         }
       });
     }

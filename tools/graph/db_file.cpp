@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -13,8 +14,8 @@
 
 #include "kernels/io/files/paths.h"
 #include "tools/graph/overflow.h"
+#include "tools/graph/tasks.h"
 #include "tools/graph/text.h"
-#include "tools/graph/vis_file.h"
 
 namespace msrun::graph {
 namespace {
@@ -83,7 +84,8 @@ class Row {
   explicit Row(sqlite3_stmt* statement) : statement_(statement) {}
 
   void text(std::string_view text) {
-    sqlite3_bind_text64(statement_, ++column_, text.data(), text.size(), nullptr, SQLITE_UTF8);
+    const char* const data = text.data() == nullptr ? "" : text.data();  // SQLite takes a null pointer for NULL
+    sqlite3_bind_text64(statement_, ++column_, data, text.size(), nullptr, SQLITE_UTF8);
   }
   void number(std::int64_t number) { sqlite3_bind_int64(statement_, ++column_, number); }
   void real(double number) { sqlite3_bind_double(statement_, ++column_, number); }
@@ -104,17 +106,6 @@ std::string list_of(const std::set<std::uint64_t>& numbers) {
   return text + "]";
 }
 
-// Where the tensors of the recording are now: the folder that it names, or the one beside dump.json.
-std::string data_dir(const Side& side) {
-  namespace fs = std::filesystem;
-  if (side.data_dir.empty()) return {};
-  std::error_code error;
-  const fs::path folder = fs::absolute(side.folder, error).lexically_normal();
-  const fs::path here = folder.has_filename() ? folder : folder.parent_path();
-  if (fs::path(side.data_dir).lexically_normal().parent_path() == here) return side.data_dir;
-  return (here / "dump_tensor_data").string();
-}
-
 }  // namespace
 
 DbFile::DbFile(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {
@@ -133,9 +124,12 @@ DbFile::DbFile(const Folder& folder, const std::string& name)
       SQLITE_OK) {
     throw WriteError("The file " + temporary_ + " cannot be created: " + sqlite3_errmsg(database_) + ".");
   }
-  // Nobody else sees the file before it is complete, so that neither a journal nor a flush is needed.
-  run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; "
-      "PRAGMA temp_store=MEMORY; PRAGMA threads=2;");
+  // Nobody else sees the file before it is complete, so that neither a journal nor a flush is needed. Rows are a few
+  // kilobytes, of which pages of SQLite's own choice, 4096 bytes, hold one or a part of one: the file would be a third
+  // larger, and what the indexes need, which stands at the end of a row, often on another page. Each of the indexes
+  // reads the whole table, which the mapping spares copies of.
+  run("PRAGMA page_size=32768; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; "
+      "PRAGMA cache_size=-65536; PRAGMA temp_store=MEMORY; PRAGMA threads=2; PRAGMA mmap_size=2147418112;");
   run("BEGIN");
   run(tables);
   if (sqlite3_prepare_v2(database_, insert_node, -1, &insert_node_, nullptr) != SQLITE_OK) fail();
@@ -157,32 +151,57 @@ void DbFile::run(const char* statement) {
   if (sqlite3_exec(database_, statement, nullptr, nullptr, nullptr) != SQLITE_OK) fail();
 }
 
-void DbFile::add(const RankGraph& rank) {
+void DbFile::add(const RankGraph& rank, std::size_t threads) {
   if (micro_steps_ == 0) micro_steps_ = rank.db->micro_step_count;
   compared_ = rank.compared();
   mode_ = rank.mode;
   ranks_.insert(rank.rank);
   steps_.insert(rank.step);
-  add_side(rank, true);
-  if (rank.bench) add_side(rank, false);
+  add_side(DbRows(rank, true), threads);
+  if (rank.bench) add_side(DbRows(rank, false), threads);
 }
 
-void DbFile::add_side(const RankGraph& rank, bool npu) {
+void DbFile::add_side(const DbRows& rows, std::size_t threads) {
+  constexpr std::size_t piece = 128;  // rows
   stacks_.clear();
-  std::int64_t order = 0;
-  const SideGraph& graph = npu ? rank.db->npu : *rank.db->bench;
-  for (const std::uint32_t node : graph.tree.postorder) add_node(rank, npu, node, order++);
+  stack_of_frames_.clear();
+  const std::vector<std::uint32_t>& nodes = rows.graph().tree.postorder;
+  std::vector<std::array<DbTexts, piece>> places(2 * threads);
+  const auto each = [&](std::size_t number, const auto& work) {
+    const std::size_t first = number * piece;
+    for (std::size_t i = first; i < std::min(first + piece, nodes.size()); ++i) work(i, i - first);
+  };
+  OrderedWork work;
+  work.make = [&](std::size_t number, std::size_t place) {
+    each(number, [&](std::size_t i, std::size_t at) { rows.make(nodes[i], places[place][at]); });
+  };
+  work.take = [&](std::size_t number, std::size_t place) {
+    each(number, [&](std::size_t i, std::size_t at) {
+      add_node(rows, nodes[i], places[place][at], static_cast<std::int64_t>(i));
+    });
+  };
+  for_each_in_order((nodes.size() + piece - 1) / piece, threads, places.size(), work);
 }
 
-std::string DbFile::stack_of(const Side& side, const Node& node, const std::string& graph) {
+const std::string& DbFile::stack_of(const DbRows& rows, const Node& node) {
   std::string list;
   if (node.lost_stack) {
     append_list(list, std::array{lost_stack_text}, on_one_line, 0, [](std::string_view text) { return text; });
-  } else {
-    const Stack stack = shown_stack(side, node, true);
-    append_list(list, std::span(side.frames).subspan(stack.first, stack.count), on_one_line, 0,
-                [&](TextId id) { return side.text(id); });
+    return stack_of(rows.graph_id(), std::move(list));
   }
+  const Stack stack = shown_stack(rows.side(), node, true);
+  const auto first = rows.side().frames.begin() + stack.first;
+  frames_.assign(first, first + stack.count);
+  const auto [place, is_new] = stack_of_frames_.emplace(frames_, nullptr);
+  if (is_new) {
+    append_list(list, frames_, on_one_line, 0, [&](TextId id) { return rows.side().text(id); });
+    place->second = &stack_of(rows.graph_id(), std::move(list));
+  }
+  return *place->second;
+}
+
+// The list is looked for as well, as different frames may be the same JSON.
+const std::string& DbFile::stack_of(const std::string& graph, std::string list) {
   const auto known = stacks_.find(list);
   if (known != stacks_.end()) return known->second;
   const std::string id = graph + "_" + std::to_string(stacks_.size());
@@ -190,70 +209,37 @@ std::string DbFile::stack_of(const Side& side, const Node& node, const std::stri
   row.text(id);
   row.text(list);
   if (!row.insert()) fail();
-  stacks_.emplace(std::move(list), id);
-  return id;
+  return stacks_.emplace(std::move(list), id).first->second;
 }
 
-void DbFile::add_node(const RankGraph& rank, bool npu, std::uint32_t number, std::int64_t order) {
-  const DialectGraph& dialect = *rank.db;
-  const Side& side = npu ? rank.npu : *rank.bench;
-  const SideGraph& graph = npu ? dialect.npu : *dialect.bench;
-  const Tree& tree = graph.tree;
-  const Node& node = tree.nodes[number];
-  const std::string source = npu ? "NPU" : "Bench";
-  const std::string graph_id = source + "_" + std::to_string(rank.step) + "_" + std::to_string(rank.rank);
-  const std::string id = graph_id + "_" + std::string(node.name);
-  std::string children;
-  if (!node.children.empty()) {
-    append_list(children, node.children, on_one_line, 0, [&](std::uint32_t child) { return tree.nodes[child].name; });
-  }
-  const std::vector<std::uint32_t>& partners = npu ? dialect.matches.bench_of : dialect.matches.npu_of;
-  const std::uint32_t partner = number < partners.size() ? partners[number] : no_index;
-  std::string link = "[]";
-  if (partner != no_index) {
-    const Tree& other = npu ? dialect.bench->tree : dialect.npu.tree;
-    link.clear();
-    append_list(link, other.path(partner), on_one_line, 0, [&](std::uint32_t at) { return other.nodes[at].name; });
-  }
-  const std::string stack = stack_of(side, node, graph_id);
-  std::string distributed = "{}";
-  if (const auto links = graph.links.find(node.entry); node.entry != no_index && links != graph.links.end()) {
-    distributed.clear();
-    append_links(distributed, links->second, on_one_line, 0);
-  }
-  const std::vector<Judged> judged = npu ? judged_of(rank, dialect, number) : std::vector<Judged>();
-  const ShownData data{side, node.entry == no_index ? nullptr : &side.entries[node.entry], judged, dialect.rules};
-  input_.clear();
-  append_data(input_, data, false, on_one_line, 0);
-  output_.clear();
-  append_data(output_, data, true, on_one_line, 0);
-  const std::string type = std::to_string(static_cast<int>(node.type));
-  const std::string directory = data_dir(side);
-
+void DbFile::add_node(const DbRows& rows, std::uint32_t number, const DbTexts& texts, std::int64_t order) {
+  constexpr std::array<std::string_view, 10> types{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"};
+  const SideGraph& graph = rows.graph();
+  const Node& node = graph.tree.nodes[number];
   Row row(insert_node_);
-  row.text(id);
-  row.text(graph_id);
+  row.text(texts.id);
+  row.text(rows.graph_id());
   row.number(order);
   row.text(node.name);
-  row.text(type);
-  row.text(node.parent == no_index ? std::string_view("") : tree.nodes[node.parent].name);
-  row.text(children);
-  const bool judged_here = npu && number < dialect.indices.size() && dialect.indices[number].set;
-  judged_here ? row.real(dialect.indices[number].value) : row.null();
-  const Overflow level = node.entry == no_index ? Overflow::none : side.entries[node.entry].overflow;
+  row.text(types[static_cast<std::size_t>(node.type)]);
+  row.text(node.parent == no_index ? std::string_view("") : graph.tree.nodes[node.parent].name);
+  row.text(texts.children);
+  const Index* index = rows.index_of(number);
+  index != nullptr ? row.real(index->value) : row.null();
+  const Overflow level = node.entry == no_index ? Overflow::none : rows.side().entries[node.entry].overflow;
   level == Overflow::none ? row.null() : row.text(overflow_text(level));
   row.number(number == 0 ? 0 : graph.micro_steps[number]);
-  row.text(link);
-  row.text(stack);
+  row.text(texts.link);
+  row.text(stack_of(rows, node));
   row.text("");
-  row.text(distributed);
+  row.text(texts.distributed);
   row.number(0);
-  row.text(input_);
-  row.text(output_);
-  row.text(source);
-  side.data_dir.empty() ? row.null() : row.text(directory);
-  row.number(static_cast<std::int64_t>(rank.step));
-  row.number(static_cast<std::int64_t>(rank.rank));
+  row.text(texts.input);
+  row.text(texts.output);
+  row.text(rows.source());
+  rows.directory().empty() ? row.null() : row.text(rows.directory());
+  row.number(static_cast<std::int64_t>(rows.rank().step));
+  row.number(static_cast<std::int64_t>(rows.rank().rank));
   row.number(node.name.starts_with("Distributed") ? 1 : 0);
   if (!row.insert()) fail();
 }

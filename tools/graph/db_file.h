@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "kernels/io/files/folder.h"
 #include "tools/graph/captions.h"
+#include "tools/graph/db_rows.h"
 #include "tools/graph/rank_graph.h"
 
 struct sqlite3;
@@ -26,8 +29,8 @@ class DbFile {
   DbFile& operator=(const DbFile&) = delete;
   ~DbFile();
 
-  // rank.db must be there.
-  void add(const RankGraph& rank);
+  // rank.db must be there. Rows are made on so many threads, of which the caller's is one.
+  void add(const RankGraph& rank, std::size_t threads);
   // Indexes, the one row of settings, and the name. At least one rank has been added.
   void publish(bool overflow, Language language);
 
@@ -35,9 +38,10 @@ class DbFile {
   DbFile(std::string path, std::string temporary);
 
   void run(const char* statement);
-  void add_side(const RankGraph& rank, bool npu);
-  void add_node(const RankGraph& rank, bool npu, std::uint32_t number, std::int64_t order);
-  std::string stack_of(const Side& side, const Node& node, const std::string& graph);
+  void add_side(const DbRows& rows, std::size_t threads);
+  void add_node(const DbRows& rows, std::uint32_t number, const DbTexts& texts, std::int64_t order);
+  const std::string& stack_of(const DbRows& rows, const Node& node);
+  const std::string& stack_of(const std::string& graph, std::string list);
   [[noreturn]] void fail() const;
 
   std::string path_;
@@ -45,9 +49,10 @@ class DbFile {
   sqlite3* database_ = nullptr;
   sqlite3_stmt* insert_node_ = nullptr;
   sqlite3_stmt* insert_stack_ = nullptr;
-  std::unordered_map<std::string, std::string> stacks_;  // of the graph that is being added: list -> id
-  std::string input_;
-  std::string output_;
+  // Of the graph that is being added, what is known of its stacks: list -> id, and frames -> id.
+  std::unordered_map<std::string, std::string> stacks_;
+  std::map<std::vector<TextId>, const std::string*> stack_of_frames_;
+  std::vector<TextId> frames_;
   bool compared_ = false;
   Mode mode_ = Mode::summary;
   std::int64_t micro_steps_ = 0;  // of the graph that came first; 0: none has come

@@ -66,7 +66,13 @@ EntryReader::EntryReader(Side& side, std::string file) : side_(side), file_(std:
 
 void EntryReader::read(std::string_view name, const JsonNode& node) {
   call_ = name;
-  if (name.find(".parameters_grad") != std::string_view::npos) {
+  first_ = side_.parameters.size();
+  walk_groups(node);
+  merge_namesakes();
+}
+
+void EntryReader::walk_groups(const JsonNode& node) {
+  if (call_.find(".parameters_grad") != std::string_view::npos) {
     suffix_.clear();
     return walk(node, Group::parameters_grad, 0);
   }
@@ -75,6 +81,30 @@ void EntryReader::read(std::string_view name, const JsonNode& node) {
   under(node, "input", ".input", Group::inputs);
   under(node, "output", ".output", Group::outputs);
   under(node, "parameters", ".parameters", Group::parameters);
+}
+
+// Files hold parameters by name: of several with one name the last counts, in the place of the first, as in a
+// dictionary of Python.
+void EntryReader::merge_namesakes() {
+  const auto begin = side_.parameters.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto name_of = [&](const Parameter& parameter) {
+    return std::pair(side_.text(parameter.name), parameter.whole);
+  };
+  names_.clear();
+  for (auto at = begin; at != side_.parameters.end(); ++at) names_.push_back(name_of(*at));
+  std::ranges::sort(names_);
+  if (std::ranges::adjacent_find(names_) == names_.end()) return;
+  std::map<std::pair<std::string_view, bool>, std::ptrdiff_t> places;
+  auto end = begin;
+  for (auto at = begin; at != side_.parameters.end(); ++at) {
+    const auto [place, is_new] = places.emplace(name_of(*at), end - begin);
+    if (is_new) {
+      *end++ = *at;
+    } else {
+      begin[place->second] = *at;
+    }
+  }
+  side_.parameters.erase(end, side_.parameters.end());
 }
 
 void EntryReader::under(const JsonNode& node, std::string_view key, std::string_view part, Group group) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "kernels/io/json/json_tree.h"
@@ -27,6 +28,8 @@ class EntryReader {
  private:
   enum class Missing : std::uint8_t { nothing, size, slice, ellipsis, scalar };
 
+  void walk_groups(const JsonNode& node);
+  void merge_namesakes();
   void under(const JsonNode& node, std::string_view key, std::string_view part, Group group);
   void walk(const JsonNode& node, Group group, int depth);
   void add_null(Group group);
@@ -42,6 +45,8 @@ class EntryReader {
   Side& side_;
   std::string file_;
   std::string_view call_;
+  std::size_t first_ = 0;  // of its parameters, in Side::parameters
+  std::vector<std::pair<std::string_view, bool>> names_;
   std::string suffix_;
 
   // Of the leaf that is being read.

@@ -190,12 +190,21 @@ class Builder {
         ++i;
         continue;
       }
-      tree_.made_names.push_back("Apis_Between_Modules." + std::to_string(tree_.made_names.size()));
+      tree_.made_names.push_back(free_name());
       const std::uint32_t group = add_node_of_type(tree_.made_names.back(), NodeType::collection);
       attach(group, 0);
       tree_.nodes[group].recorded_micro_step = tree_.nodes[children[i]].recorded_micro_step;
       for (; i < end; ++i) attach(children[i], group);
     }
+  }
+
+  // "Apis_Between_Modules." and the next number that no recorded node has.
+  std::string free_name() {
+    std::string name;
+    do {
+      name = "Apis_Between_Modules." + std::to_string(next_group_++);
+    } while (tree_.find(name) != no_index);
+    return name;
   }
 
   std::uint32_t add_node_of_type(std::string_view name, NodeType type) {
@@ -232,6 +241,7 @@ class Builder {
   Tree tree_;
   std::vector<std::uint32_t> order_;  // line of construct.json, no_index for nodes without one
   std::set<std::string> prefixes_;
+  std::size_t next_group_ = 0;
 };
 
 // Whether "Template(" stands in the line at the end of a word that begins with a capital.

@@ -8,7 +8,8 @@ namespace msrun::run_diff {
 namespace {
 
 constexpr auto output = std::to_array<Option>({
-    {"--csv FILE", "write a row for each output that has changed, and for each call", Takes::one_value},
+    {"--csv FILE", "write a row for each output that has changed, and for each call; -: print it in place of the text",
+     Takes::one_value},
     {"--html FILE", "write a page to be read in a browser", Takes::one_value},
     {"--json", "print all of it as one JSON object in place of the text"},
     {"--all", "name every call in the text, and have the calls that are the same in CSV, page and JSON, too"},
@@ -53,6 +54,8 @@ Options options_from(const Arguments& arguments) {
       throw UserError("the option " + arguments.shown(name) + " needs the name of a file");
     }
   }
+  if (options.html == "-") throw UserError("--html writes a file; ./- is one called -");
+  if (options.csv == "-" && options.json) throw UserError("--csv - and --json both want standard output");
   return options;
 }
 

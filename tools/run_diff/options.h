@@ -11,8 +11,8 @@ namespace msrun::run_diff {
 struct Options {
   std::string run_a;
   std::string run_b;
-  std::string csv;   // file to write; empty: none
-  std::string html;  // likewise
+  std::string csv;   // file to write; empty: none, "-": stdout, in place of the text
+  std::string html;  // file to write; empty: none
   bool json = false;
   bool all = false;  // every call in the text, and in the CSV and the JSON also those that are the same
 };

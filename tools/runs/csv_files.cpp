@@ -198,7 +198,9 @@ class Reading {
     const std::size_t width = rows.row().size();
     const ColumnSet* columns = columns_of(rows.row());
     if (columns == nullptr) {
-      run_.notes.push_back(sanitised(path) + ": its columns are not known, so that only the result file is read.");
+      read_messages(rows);
+      run_.notes.push_back(sanitised(path) +
+                           ": its columns are not known, so that of them only the messages are read.");
       return;
     }
     bool is_torn = false;
@@ -231,6 +233,29 @@ class Reading {
   }
 
  private:
+  // Of details with other columns, such as the ratios of api_precision_compare: what the last one, the message, says of
+  // the first output of a call that is no pass, if the result file says nothing.
+  void read_messages(Rows& rows) {
+    if (rows.row().back() != "Message") return;
+    while (rows.next()) {
+      const std::vector<std::string>& row = rows.row();
+      const std::optional<RowName> name = parse_row_name(row[0]);
+      const auto place = name ? places_.find(std::string(name->api)) : places_.end();
+      if (place == places_.end()) continue;
+      ApiResult& result = run_.results[place->second];
+      const Status overall = overall_status(result);
+      if (overall != Status::warning && overall != Status::error) continue;
+      const bool is_wrong = std::ranges::any_of(row, [](const std::string& field) {
+        const std::optional<Status> status = parse_status(trimmed(field));
+        return status == Status::warning || status == Status::error;
+      });
+      std::string message = row.back();
+      message.erase(message.find_last_not_of("\r\n ") + 1);
+      if (!is_wrong || message.empty() || !trimmed(result.message).empty()) continue;
+      result.message = std::string(suspicious_mark) + row[0].substr(name->api.size() + 1) + ": " + message;
+    }
+  }
+
   // Where there are no rows, the Message of the result file says what came of them.
   void conclude(ApiResult& result) const {
     conclude_from_rows(result);

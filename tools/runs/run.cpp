@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <regex>
 #include <system_error>
 #include <utility>
 
@@ -97,15 +98,61 @@ void read_csvs(Run& run) {
   for (const ApiResult& result : csv.results) run.results.put(result);
 }
 
-// The newest run in a folder, by the stamps of its files.
+// The file beside path whose name says `to` where its own says `from`, the last time it does; empty if it does not.
+std::string counterpart(const std::string& path, std::string_view from, std::string_view to) {
+  const std::size_t name = path.rfind('/') + 1;
+  const std::size_t place = path.rfind(from);
+  if (place == std::string::npos || place < name) return {};
+  return std::string(path).replace(place, from.size(), to);
+}
+
+// The run that a file under a name of its own stands for: a journal, or the result and the details of another tool,
+// such as api_precision_compare, that differ in these words. A file that has no counterpart is a result file.
+RunFiles files_of_any_name(const std::string& path) {
+  RunFiles files;
+  files.directory = fs::path(path).parent_path().string();
+  files.report = fs::path(path).replace_extension().string() + "_report.html";
+  if (!path.ends_with(".csv")) {
+    files.journal = path;
+    return files;
+  }
+  const std::string result = counterpart(path, "details", "result");
+  if (!result.empty() && exists(result)) {
+    files.result = result;
+    files.details = path;
+    files.report = fs::path(result).replace_extension().string() + "_report.html";
+    return files;
+  }
+  files.result = path;
+  files.details = counterpart(path, "result", "details");
+  return files;
+}
+
+// What the name of another tool's result file ends with, from the time on, which sorts as the files' ages do; empty if
+// it is no such name.
+std::string stamp_of_other_tool(const std::string& name) {
+  static const std::regex form(R"(.+_result_(\d{14})\.csv)");
+  std::smatch match;
+  return std::regex_match(name, match, form) ? match[1].str() : std::string();
+}
+
+// The newest run in a folder, by the stamps of its files; where there is none, another tool's newest result file.
 RunFiles newest_in(const std::string& folder) {
   std::optional<RunFiles> newest;
+  std::optional<RunFiles> other;
+  std::string other_stamp;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    std::optional<RunFiles> files = files_of_run_file(entry.path().string());
-    if (!files || !has_files(*files)) continue;
-    if (!newest || files->stamp > newest->stamp) newest = std::move(files);
+    const std::string path = entry.path().string();
+    std::optional<RunFiles> files = files_of_run_file(path);
+    if (files && has_files(*files) && (!newest || files->stamp > newest->stamp)) newest = std::move(files);
+    const std::string stamp = stamp_of_other_tool(entry.path().filename().string());
+    if (!stamp.empty() && stamp > other_stamp) {
+      other_stamp = stamp;
+      other = files_of_any_name(path);
+    }
   }
+  if (!newest) newest = std::move(other);
   if (error) throw UserError("The directory " + sanitised(folder) + " cannot be read: " + error.message() + ".");
   if (!newest) {
     throw UserError("The directory " + sanitised(folder) +
@@ -126,14 +173,7 @@ RunFiles find_run(const std::string& path) {
     throw UserError("There is no run " + shell_quoted(sanitised(path)) +
                     ": neither a folder nor a file has that name.");
   std::optional<RunFiles> files = files_of_run_file(path);
-  if (!files) {
-    // A file under a name of its own.
-    files.emplace();
-    files->directory = fs::path(path).parent_path().string();
-    (path.ends_with(".csv") ? files->result : files->journal) = path;
-    files->report = fs::path(path).replace_extension().string() + "_report.html";
-    return *std::move(files);
-  }
+  if (!files) return files_of_any_name(path);
   if (fs::path(path).filename() == fs::path(files->result).filename()) files->result = path;
   if (!has_files(*files)) {
     throw UserError(sanitised(path) + " is no run by itself: neither its journal nor its result file is beside it.");

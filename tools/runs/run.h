@@ -36,7 +36,9 @@ struct Run {
 
 // The files of the run that path names: a folder, of which the newest run is taken, or a file of a run. A journal or a
 // result file may have a name of its own; its report is then named after it. Throws UserError, one line, for what is
-// none of them.
+// none of them. The details of a result file with a name of its own are those beside it that say "details" for
+// "result"; of a folder without a run it is the newest *_result_<time>.csv that counts, as api_precision_compare has
+// it.
 RunFiles find_run(const std::string& path);
 
 // Whether the run has a journal, which knows all that its CSVs do and more.

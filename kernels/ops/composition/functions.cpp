@@ -23,9 +23,10 @@ LAST_STEPS("rdiv", [](const ComposedCall& call) -> LastSteps {
 // The arguments in the order of the operands.
 LastSteps reversed_steps(const ComposedCall& call) { return {{{call.output, {call.var("other"), call.var("input")}}}}; }
 // The base is copied, and has no gradient then.
-LAST_STEPS("rpow", [](const ComposedCall& call) -> LastSteps {
+LastSteps reversed_power_steps(const ComposedCall& call) {
   return {{{call.output, {call.var("other"), call.var("input")}}, {call.output, {call.var("input")}}}};
-});
+}
+LAST_STEPS("rpow", reversed_power_steps, 1);
 LAST_STEPS("rmod", reversed_steps);
 
 // x * 2^other

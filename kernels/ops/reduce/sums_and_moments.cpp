@@ -9,6 +9,7 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/exponential.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/reduce/reductions.h"
@@ -218,6 +219,14 @@ Var deviation(const MomentArguments& m) {
   return deviation(m.x, moments(m.x, m.axes, m.correction), m.axes, m.keepdim);
 }
 
+// The quotient of a product as float32 stores it, up to a place off, and the product itself: what frameworks that
+// divide the stored product by each factor make of all gradients. 1 where it has all its digits.
+double stored_share(double product, std::uint32_t seed) {
+  const auto stored = static_cast<float>(product);
+  if (product == 0 || std::abs(stored) >= std::numeric_limits<float>::min()) return 1;
+  return static_cast<double>(off_by_a_place(stored, seed)) / product;
+}
+
 // The product of the others, also where an element is zero; without zeros it is the product over the element itself,
 // which is NaN for an infinity.
 Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
@@ -231,6 +240,7 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
     const T* from = view.tensor.data<T>();
     const auto zeros = std::count(from, from + view.tensor.numel(), T{0});
     const bool has_zero = zeros > 0;
+    const std::uint32_t seed = x.dtype() == DType::float32 ? roughness() : 0;
     if (axes.empty() && zeros > 1) return Tensor::zeros(x.dtype(), others.shape());
     for (std::int64_t o = 0; o < view.outer; ++o) {
       for (std::int64_t i = 0; i < view.inner; ++i) {
@@ -248,6 +258,11 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
           if (!has_zero && is_infinite(factor)) here = undefined<T>();
           after *= factor;
         }
+        if (seed == 0) continue;
+        double product = 1;
+        for (std::int64_t r = 0; r < view.extent; ++r) product *= std::real(from[start + r * view.inner]);
+        const T share{static_cast<decltype(std::real(T{}))>(stored_share(product, seed))};
+        for (std::int64_t r = 0; r < view.extent; ++r) target[start + r * view.inner] *= share;
       }
     }
     return others.to(x.dtype());

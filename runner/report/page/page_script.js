@@ -136,6 +136,8 @@ function histogram(title, sizes, ticks, zeroes, last, bound, boundText) {
   if (bound !== null) { from = Math.min(from, Math.floor(bound) - 1); to = Math.max(to, Math.ceil(bound) + 1); }
   from = Math.max(0, from - 1); to = Math.min(last + 1, to + 1);
   const x = (place) => left + (place - from) / (to - from) * (width - 2 * left);
+  // A text of this many letters in the middle of which is `at`, or as near as it may be without being cut off.
+  const inside = (at, letters) => Math.min(Math.max(at, 3 * letters), width - 3 * letters);
   const most = Math.log10(Math.max(...sizes.map(([, n]) => n)) + 1);
   const svg = shape('svg', { class: 'histogram', role: 'img', 'aria-label': title, width, height, viewBox: '0 0 ' + width + ' ' + height });
   for (const [i, n] of sizes) {
@@ -151,13 +153,13 @@ function histogram(title, sizes, ticks, zeroes, last, bound, boundText) {
     if (at < left || at > width - left || at - labelled < 34) continue;
     labelled = at;
     firstLabel = Math.min(firstLabel, at);
-    svg.append(shape('text', { x: at, y: height - 7, 'text-anchor': 'middle' }, text));
+    svg.append(shape('text', { x: inside(at, text.length), y: height - 7, 'text-anchor': 'middle' }, text));
   }
   if (from === 0 && used.includes(0) && firstLabel - x(0.5) > 26) svg.append(shape('text', { x: x(0.5), y: height - 7, 'text-anchor': 'middle' }, '0'));
   if (bound !== null) {
     const at = x(bound);
     svg.append(shape('line', { class: 'bound', x1: at, x2: at, y1: top - 4, y2: height - bottom }),
-      shape('text', { class: 'bound-text', x: Math.min(Math.max(at, 60), width - 60), y: 9, 'text-anchor': 'middle' }, boundText));
+      shape('text', { class: 'bound-text', x: inside(at, boundText.length), y: 9, 'text-anchor': 'middle' }, boundText));
   }
   return make('div', {}, make('h3', {}, title), svg);
 }

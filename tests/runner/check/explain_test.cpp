@@ -117,7 +117,7 @@ TEST(Explainer, TruncatedResultsAreNotTheNearestNumbers) {
   }
 }
 
-// Too large to be computed again, so that a multiple of the bound is granted, and no more.
+// Too large to be computed again, but for a part of them.
 TEST(Explainer, LargeCallsAreLookedAt) {
   const Dims shape{4000001};
   ApiCall call = call_of("Torch.square.0", {shape}, shape, DType::float32, 1, 2);

@@ -349,6 +349,12 @@ TEST_F(RunDiff, CsvAndPageHoldWhatHasChanged) {
     EXPECT_THAT(shown, AllOf(HasSubstr("1 new, 1 the same."), HasSubstr("Torch.&lt;b&gt;&amp;")));
   }
   EXPECT_EQ(diff({"--csv", "/nowhere/d.csv"}).exit_code, 2);
+  const Finished printed = diff({"--csv", "-"});
+  EXPECT_EQ(printed.exit_code, 1);
+  EXPECT_EQ(printed.out, read_file(scratch_ / "d.csv"));
+  EXPECT_EQ(diff({"--csv", "-", "--json"}).exit_code, 2);
+  EXPECT_EQ(diff({"--html", "-"}).exit_code, 2);
+  EXPECT_FALSE(fs::exists(scratch_ / "-"));
 }
 
 }  // namespace

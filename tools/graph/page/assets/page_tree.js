@@ -2,6 +2,8 @@
 const paperWidth = 700, paperRows = 2000;
 const tallest = 15e6;  // pixels; browsers show no taller elements
 const rowHeight = 30, boxHeight = 26, boxPadding = 6, overscan = 8;
+const leastStep = 3;  // pixels between the edges of boxes around what is in sight; of closer ones the innermost is drawn
+const firstCrumbs = 3, lastCrumbs = 12;
 const view = { open: null, keep: null, rows: null, top: null, bottom: null, place: null, count: 0, height: 0, factor: 1, deepest: 0,
   selected: -1, found: null, sides: 'both', frozen: false, first: 0, last: 0, crumbs: -2 };
 const byId = (id) => document.getElementById(id);
@@ -81,7 +83,7 @@ function geometry() {
   const step = Math.min(14, room / Math.max(1, view.deepest));
   const indent = (depth) => 8 + Math.min(room, depth * step);
   const margins = (depth) => indent(depth) + 8 + Math.min(24, depth * Math.min(4, step / 3));
-  return { sides, roomy: (depth) => width - margins(depth) > 260, put: (element, i, depth) => {
+  return { sides, indent, roomy: (depth) => width - margins(depth) > 260, put: (element, i, depth) => {
     element.style.left = 'calc(' + i * share + '% + ' + indent(depth) + 'px)';
     element.style.width = 'calc(' + share + '% - ' + margins(depth) + 'px)';
   } };
@@ -186,7 +188,15 @@ function render() {
     if (graph.node[side][view.rows[place]] >= 0) boxes.append(boxOf(side, i, place, lines));
   });
   const above = [];
-  if (first < view.count) for (let row = graph.parent[view.rows[first]]; row >= 0; row = graph.parent[row]) above.push(view.place[row]);
+  let edge = Infinity;
+  if (first < view.count) {
+    for (let row = graph.parent[view.rows[first]]; row >= 0; row = graph.parent[row]) {
+      const left = lines.indent(graph.depth[row]);
+      if (edge - left < leastStep) continue;
+      above.push(view.place[row]);
+      edge = left;
+    }
+  }
   above.reverse().forEach(enclose);
   for (let place = first; place < last; ++place) {
     enclose(place);
@@ -217,13 +227,16 @@ function renderCrumbs() {
   if (inner === view.crumbs) return;
   view.crumbs = inner;
   for (let row = inner; row >= 0; row = graph.parent[row]) path.push(row);
-  crumbs.replaceChildren(...path.reverse().map((row) => {
+  path.reverse();
+  const left = path.length > firstCrumbs + lastCrumbs + 1 ? path.splice(firstCrumbs, path.length - firstCrumbs - lastCrumbs) : [];
+  crumbs.replaceChildren(...path.map((row) => {
     const button = made('button', '', shown(labelOf(mainSide(row), row).text));
     button.type = 'button';
     button.title = shown(fullName(row));
     button.addEventListener('click', () => select(row));
     return button;
   }));
+  if (left.length > 0) crumbs.children[firstCrumbs].before(made('span', 'soft', '\u203a \u2026 ' + left.length + ' more \u203a'));
   if (path.length === 0) crumbs.append(made('span', 'soft', '\u00a0'));
   crumbs.scrollLeft = crumbs.scrollWidth;
 }

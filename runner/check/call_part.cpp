@@ -1,0 +1,184 @@
+#include "runner/check/call_part.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "kernels/base/error.h"
+#include "kernels/tensor/changed_elements.h"
+#include "runner/check/axis_samples.h"
+
+namespace msrun {
+namespace {
+
+// Floating input elements of a part, and additions behind its results, at most: a fraction of what is still computed
+// again as a whole, because each trial of an axis costs as much.
+constexpr double most_elements = 0x1p18;
+constexpr double most_additions = 3e7;
+
+// Which tensors are at the places, and how gradients of the outputs follow.
+struct Cut {
+  bool lower_ranks = false;  // those of fewer axes, too, whose first is the axis
+  int halvings = 0;          // gradients of single numbers, which are means over the axis
+};
+
+// By index of the axis the largest share that an element there has of what is explained; 0 where all are.
+std::vector<float> worst_shares(const Tensor& bench, const RoundingFit& fit, std::int64_t axis) {
+  std::int64_t inner = 1;
+  for (std::int64_t i = axis + 1; i < bench.rank(); ++i) inner *= bench.size(i);
+  const std::int64_t size = bench.size(axis);
+  std::vector<float> worst(static_cast<std::size_t>(size));
+  std::size_t number = 0;
+  const auto note = [&](std::int64_t element, float share) {
+    float& at = worst[static_cast<std::size_t>(element / inner % size)];
+    at = std::max(at, share);
+  };
+  for (std::size_t i = 0; i < fit.is_beyond.size(); ++i) {
+    if (fit.is_beyond[i]) note(static_cast<std::int64_t>(i), fit.shares_beyond[number++]);
+  }
+  for (std::size_t i = 0; i < fit.is_misrounded.size(); ++i) {
+    if (fit.is_misrounded[i]) note(static_cast<std::int64_t>(i), 1);
+  }
+  return worst;
+}
+
+// The worst indices of the axis, and as many evenly spread ones.
+std::vector<std::int64_t> places_of(const std::vector<float>& worst, std::int64_t count) {
+  const auto size = static_cast<std::int64_t>(worst.size());
+  std::vector<std::int64_t> open;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (worst[static_cast<std::size_t>(i)] > 0) open.push_back(i);
+  }
+  const auto shown = std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>((count + 1) / 2), std::ssize(open));
+  std::ranges::partial_sort(open, open.begin() + shown, [&](std::int64_t a, std::int64_t b) {
+    return std::pair(-worst[static_cast<std::size_t>(a)], a) < std::pair(-worst[static_cast<std::size_t>(b)], b);
+  });
+  std::set<std::int64_t> places(open.begin(), open.begin() + shown);
+  const std::int64_t others = count - std::ssize(places);
+  for (std::int64_t i = 0; i < others; ++i) places.insert(i * size / others);
+  for (std::int64_t i = 0; std::ssize(places) < count; ++i) places.insert(i);
+  return {places.begin(), places.end()};
+}
+
+Tensor halved(const Tensor& tensor, int times) {
+  return changed_elements(tensor, [times](double value, std::int64_t) { return std::ldexp(value, -times); });
+}
+
+MaterialisedCall cut_call(const MaterialisedCall& call, const Cut& cut, std::int64_t rank, std::int64_t size,
+                          std::int64_t axis, const std::vector<std::int64_t>& places) {
+  std::size_t arguments = 0;
+  for_each_argument(call, [&](const Tensor&) { ++arguments; });
+  std::size_t at = 0;
+  MaterialisedCall part = with_inputs(call, [&](const Tensor& tensor) {
+    const bool is_gradient = at++ >= arguments;
+    if (is_gradient && tensor.numel() == 1 && cut.halvings > 0) return halved(tensor, cut.halvings);
+    const bool has_axis = tensor.rank() == rank || (cut.lower_ranks && tensor.rank() < rank);
+    if (!has_axis || axis >= tensor.rank() || tensor.size(axis) != size) return tensor;
+    return at_places(tensor, axis, places);
+  });
+  part.recorded.reset();
+  return part;
+}
+
+double floating_elements(const MaterialisedCall& call) {
+  double total = 0;
+  for_each_input(call, [&](const Tensor& tensor) {
+    if (is_floating(tensor.dtype())) total += static_cast<double>(tensor.numel());
+  });
+  return total;
+}
+
+// Both are the benchmark of one thing, perhaps summed in another order.
+bool agree(const Tensor& part, const Tensor& whole) {
+  if (part.shape() != whole.shape() || part.dtype() != whole.dtype()) return false;
+  const Tensor left = part.to(DType::float64).contiguous();
+  const Tensor right = whole.to(DType::float64).contiguous();
+  double total = 0;
+  double count = 0;
+  for (std::int64_t i = 0; i < right.numel(); ++i) {
+    const double size = std::abs(right.data<double>()[i]);
+    if (!std::isfinite(size)) continue;
+    total += size;
+    ++count;
+  }
+  constexpr double places_off = 0x1p10;
+  const double typical = count > 0 ? total / count : 0;
+  for (std::int64_t i = 0; i < left.numel(); ++i) {
+    const double a = left.data<double>()[i];
+    const double b = right.data<double>()[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!(std::abs(a - b) <= places_off * epsilon(whole.dtype()) * (std::abs(b) + typical))) return false;
+  }
+  return true;
+}
+
+class Trial {
+ public:
+  Trial(const WholeCall& whole, const Tensor& bench, const RoundingFit& fit, const RowOf& row)
+      : whole_(whole), bench_(bench), fit_(fit), row_(row) {}
+
+  std::optional<CallPart> at(std::int64_t axis) const {
+    const std::int64_t size = bench_.size(axis);
+    const double share = std::min(most_elements / whole_.elements, most_additions / std::max(whole_.additions, 1.0));
+    const auto count = static_cast<std::int64_t>(share * static_cast<double>(size));
+    if (count < 1 || count >= size) return std::nullopt;
+    const std::vector<float> worst = worst_shares(bench_, fit_, axis);
+    const std::vector<std::int64_t> places = places_of(worst, count);
+    for (const bool lower_ranks : {false, true}) {
+      if (auto part = with(axis, places, {.lower_ranks = lower_ranks && axis == 0})) return part;
+    }
+    // The gradient of a mean is in proportion to the number of its terms; by powers of two nothing is rounded.
+    int halvings = 0;
+    std::int64_t exact = size;
+    while (exact > count && exact % 2 == 0) {
+      exact /= 2;
+      ++halvings;
+    }
+    if (exact > count) return std::nullopt;
+    return with(axis, places_of(worst, exact), {.lower_ranks = axis == 0, .halvings = halvings});
+  }
+
+ private:
+  std::optional<CallPart> with(std::int64_t axis, const std::vector<std::int64_t>& places, const Cut& cut) const {
+    CallPart part;
+    part.axis = axis;
+    part.places = places;
+    try {
+      part.call = cut_call(whole_.call, cut, bench_.rank(), bench_.size(axis), axis, places);
+      // Arguments that all places share make a part as dear as the whole.
+      if (floating_elements(part.call) > 4 * most_elements) return std::nullopt;
+      part.bench = evaluate(whole_.op, part.call, whole_.benchmark);
+    } catch (const SkipError&) {
+      // Its arguments do not belong together any more.
+      return std::nullopt;
+    }
+    const std::optional<Tensor> tensor = row_(part.bench);
+    if (!tensor || !agree(*tensor, part.of(bench_))) return std::nullopt;
+    return part;
+  }
+
+  const WholeCall& whole_;
+  const Tensor& bench_;
+  const RoundingFit& fit_;
+  const RowOf& row_;
+};
+
+}  // namespace
+
+Tensor CallPart::of(const Tensor& whole) const { return at_places(whole, axis, places); }
+
+std::optional<CallPart> part_of_call(const WholeCall& whole, const Tensor& bench, const RoundingFit& fit,
+                                     const RowOf& row) {
+  const OperatorTraits& traits = whole.op.traits();
+  // What is free, or chosen, depends on the device's result for the whole call.
+  if (traits.picks || traits.freedom != Freedom::none || whole.benchmark.last_step) return std::nullopt;
+  const Trial trial(whole, bench, fit, row);
+  for (std::int64_t axis = 0; axis < bench.rank(); ++axis) {
+    if (auto part = trial.at(axis)) return part;
+  }
+  return std::nullopt;
+}
+
+}  // namespace msrun

@@ -1,0 +1,118 @@
+// Calls that are too large to be computed again as a whole: what cannot be told from rounding by their typical element
+// alone is told by a part of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/evaluate/materialise.h"
+#include "runner/check/call_part.h"
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+constexpr std::int64_t rows = 1601;
+constexpr std::int64_t columns = 2500;
+
+// Most results are so close to 0 that the typical element says nothing of those where terms cancel.
+ApiCall silu() { return call_of("Functional.silu.0", {{rows, columns}}, {rows, columns}, DType::float32, -60, 1); }
+
+// The gradient as other frameworks compute it in float32, whose terms cancel near x = -1.28.
+Tensor gradient_of_silu(const ApiCall& call) {
+  const MaterialisedCall inputs = materialise(call, {});
+  const Tensor x = inputs.args.front().get<Tensor>()->contiguous();
+  Tensor gradient = inputs.gradients.front().get<Tensor>()->clone();
+  auto* values = gradient.mutable_data<float>();
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const float a = x.data<float>()[i];
+    const float s = 1 / (1 + std::exp(-a));
+    values[i] = values[i] * s + values[i] * (a * s) - values[i] * (a * s * s);
+  }
+  return gradient;
+}
+
+DetailsRow gradient_row(const ApiCall& call, const Tensor& gradient) {
+  const ApiResult result = check(call, [&](DeviceResult& device, int) { device.gradients = {gradient}; });
+  EXPECT_EQ(result.backward_rows.size(), 1U) << result.message;
+  return result.backward_rows.empty() ? DetailsRow{} : result.backward_rows.front();
+}
+
+TEST(LargeCalls, TermsThatCancelAreMeasured) {
+  const ApiCall call = silu();
+  Tensor gradient = gradient_of_silu(call);
+  const DetailsRow sound = gradient_row(call, gradient);
+  EXPECT_EQ(sound.status, Status::pass);
+  EXPECT_FALSE(sound.beyond_rounding) << sound.message;
+  ASSERT_TRUE(sound.trust.visible.has_value());
+  EXPECT_EQ(sound.trust.mistrust, Mistrust::none);
+
+  // One element of 4 million, by a fraction of its row's largest.
+  gradient.mutable_data<float>()[columns * 700 + 3] += 1e-4F;
+  EXPECT_TRUE(gradient_row(call, gradient).beyond_rounding);
+}
+
+class Parts : public ::testing::Test {
+ protected:
+  // The part of the call that shows this element of its output, or of its gradient.
+  static std::optional<CallPart> part_of(const ApiCall& recorded, std::int64_t element, bool of_gradient) {
+    const MaterialisedCall call = materialise(recorded, {});
+    const Operator& op = *find_operator(call.parts.type, call.parts.api);
+    EvaluationOptions benchmark;
+    benchmark.benchmark = true;
+    const RowOf row = [&](const Evaluation& evaluation) -> std::optional<Tensor> {
+      const Tensor* tensor = (of_gradient ? evaluation.gradients.front() : evaluation.output).get<Tensor>();
+      return tensor == nullptr ? std::nullopt : std::optional(*tensor);
+    };
+    const Tensor bench = *row(evaluate(op, call, benchmark));
+    RoundingFit fit;
+    fit.beyond = 1;
+    fit.is_beyond.resize(static_cast<std::size_t>(bench.numel()));
+    fit.is_beyond[static_cast<std::size_t>(element)] = true;
+    fit.shares_beyond = {2};
+    // As if it were 64 times as large as what is computed again.
+    return part_of_call({op, call, benchmark, 0x1p24, 0}, bench, fit, row);
+  }
+};
+
+TEST_F(Parts, AreIndicesOfAnAxisThatIsNotMixed) {
+  const ApiCall rows_of = call_of("Functional.softmax.0", {{640, 8}}, {640, 8});
+  ApiCall along_rows = rows_of;
+  along_rows.kwargs = {{"dim", Value(std::int64_t{1})}};
+  const auto part = part_of(along_rows, 8 * 77 + 5, true);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->axis, 0);
+  EXPECT_EQ(part->places.size(), 10U);
+  EXPECT_TRUE(std::ranges::binary_search(part->places, 77));
+  EXPECT_EQ(part->of(Tensor::zeros(DType::float32, Dims{640, 8})).shape(), (Dims{10, 8}));
+
+  ApiCall along_columns = call_of("Functional.softmax.0", {{8, 640}}, {8, 640});
+  along_columns.kwargs = {{"dim", Value(std::int64_t{0})}};
+  const auto columns_of = part_of(along_columns, 640 * 5 + 99, false);
+  ASSERT_TRUE(columns_of);
+  EXPECT_EQ(columns_of->axis, 1);
+  EXPECT_TRUE(std::ranges::binary_search(columns_of->places, 99));
+}
+
+TEST_F(Parts, ArgumentsOfFewerAxesAreCutWhereTheyBelongToTheAxis) {
+  // The weight has as many elements as the batch has rows, but belongs to the columns.
+  ApiCall norm = call_of("Functional.layer_norm.0", {{256, 256}}, {256, 256});
+  norm.args.emplace_back(List{std::int64_t{256}});
+  norm.args.push_back(call_of("", {{256}}, {}).args.front());
+  EXPECT_TRUE(part_of(norm, 256 * 4, false));
+}
+
+TEST_F(Parts, GradientsOfMeansAreScaled) {
+  const ApiCall loss = call_of("Functional.mse_loss.0", {{1024, 4}, {1024, 4}}, {});
+  const auto part = part_of(loss, 4 * 1000, true);
+  ASSERT_TRUE(part);
+  EXPECT_TRUE(std::ranges::binary_search(part->places, 1000));
+}
+
+TEST_F(Parts, AreNotHadWhereAllIsMixed) {
+  ApiCall sums = call_of("Torch.cumsum.0", {{4096}}, {4096});
+  sums.kwargs = {{"dim", Value(std::int64_t{0})}};
+  EXPECT_FALSE(part_of(sums, 4000, false));
+}
+
+}  // namespace
+}  // namespace msrun::testing
