@@ -47,9 +47,10 @@ void check_tensor_memory(std::size_t count, std::size_t bytes_each) {
   if (left < 0 || bytes > static_cast<std::uint64_t>(left)) {
     account.exceeded = true;
     note_refused_tensor();
-    throw SkipError("The call needs more than the " + std::to_string(account.limit >> 20) +
-                    " MiB of memory that --memory allows: a tensor of " + std::to_string(bytes) +
-                    " bytes is too much.");
+    const bool small = account.limit < std::int64_t{1} << 20;
+    throw SkipError("The call needs more than the " + std::to_string(account.limit >> (small ? 10 : 20)) +
+                    (small ? " KiB" : " MiB") + " of memory that --memory allows: a tensor of " +
+                    std::to_string(bytes) + " bytes is too much.");
   }
 }
 

@@ -66,7 +66,7 @@ class CsvFiles {
 
 struct ImportedCsv {
   std::vector<ApiResult> results;  // in the order of the result file; task is 0, device -1, times 0
-  std::vector<std::string> notes;  // what was dropped and why, one sentence each
+  std::vector<std::string> notes;  // what was dropped or is missing, and why, one sentence each
 };
 
 // What is left of an open file. Throws FileError.

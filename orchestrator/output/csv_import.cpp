@@ -1,4 +1,5 @@
 // The way back: CSV text to rows, and the rows of a run to results.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -178,6 +179,7 @@ class Importer {
     Source source(path);
     std::vector<std::string> row;
     std::size_t orphans = 0;
+    bool any = false;
     if (source.next(row)) {
       check_details_header(source, row, columns);
     } else if (!source.begins(details_header(*style_.dialect, false)) &&
@@ -185,6 +187,7 @@ class Importer {
       source.fail("this is not the title row of a details file");
     }
     while (source.next(row)) {
+      any = true;
       if (row.size() != width(columns)) {
         source.fail("it has " + std::to_string(row.size()) + " fields in place of " + std::to_string(width(columns)));
       }
@@ -205,6 +208,10 @@ class Importer {
     }
     source.note_torn_row(imported_.notes);
     note(path, orphans, "of calls without a result row");
+    const auto is_checked = [](const ApiResult& result) { return result.outcome == Outcome::checked; };
+    if (!any && std::ranges::any_of(imported_.results, is_checked)) {
+      imported_.notes.push_back(path + " has no row, so that nothing but the result file tells of the calls in it.");
+    }
   }
 
   ImportedCsv take() {

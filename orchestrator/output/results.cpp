@@ -266,13 +266,14 @@ void ResultStore::close_journal() {
 
 void ResultStore::close_csvs() {
   const Stopwatch watch(csv_time_);
-  csvs_.reset();
-  not_in_csvs_.clear();
   if (!ranks_.empty()) {
     kept_of_ranks_ = write_rank_csvs(*folder_, files_.stamp, ranks_, style_, stored_);
   } else {
     write_one_pair();
   }
+  // Only now: where no new files can be made, the destructor appends the last rows to those that there are.
+  csvs_.reset();
+  not_in_csvs_.clear();
   if (!folder_->is_at_its_path()) {
     throw WriteError("The directory " + files_.directory +
                      " is no longer the one that the run began in: the results are where that has gone.");

@@ -27,6 +27,15 @@ std::string_view without_direction(std::string_view pattern) {
   return pattern;
 }
 
+// The name of the call in that of one of its arguments or results, as rows of details and files of tensors have it.
+std::string_view without_part(std::string_view pattern) {
+  for (const std::string_view direction : {".forward.", ".backward."}) {
+    const std::size_t at = pattern.find(direction);
+    if (at != std::string_view::npos) return pattern.substr(0, at);
+  }
+  return without_direction(pattern);
+}
+
 std::string lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -95,7 +104,7 @@ void CallNames::see(const std::string& name) {
 }
 
 std::vector<const CallNames::Api*> CallNames::nearest(const std::string& pattern) const {
-  const std::string whole(without_direction(pattern));
+  const std::string whole(without_part(pattern));
   std::vector<const Api*> found;
   // A pattern for a part of the name, or in other letters.
   std::vector<std::string> wider_patterns{whole, whole + ".*", "*." + whole, "*." + whole + ".*"};

@@ -145,7 +145,7 @@ void require_calls(const Options& options, const Plan& plan) {
   const std::string path = sanitised(options.forward.empty() ? options.api_info : options.forward);
   const RecordingContents& contents = plan.contents();
   if (contents.calls == 0 && plan.dialect().leaves_out_calls()) {
-    spdlog::warn("{} records no API that is checked.", path);
+    spdlog::warn("{} records no API that is checked; APIs are recorded at the levels L1 and mix.", path);
     return;
   }
   if (contents.calls == 0) {

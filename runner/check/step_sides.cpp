@@ -81,14 +81,25 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
   for (std::int64_t i = 0; i < bench.numel(); ++i) {
     const double target = wanted.data<double>()[i];
     double best = values[i];
+    double lowest = best;
+    double highest = best;
     for (const Tensor& tensor : near) {
       const double other = tensor.data<double>()[i];
       if (std::abs(other - target) < std::abs(best - target)) best = other;
+      lowest = std::min(lowest, other);
+      highest = std::max(highest, other);
     }
     const Move move = move_of(exact, i, values[i]);
     spread[i] = move.smooth / exactly;
     // What moves in proportion to the change is no step.
-    if (move.steps || !(std::abs(best - values[i]) > most_slope * spread[i] * within_rounding)) continue;
+    const double proportional = most_slope * spread[i] * within_rounding;
+    if (!std::isnan(target) && std::min(highest - values[i], values[i] - lowest) > proportional) {
+      // The steps are finer than float32 tells arguments apart: rounding may lead to any of those within its reach.
+      best = std::clamp(target, lowest, highest);
+    } else if (move.steps || !(std::abs(best - values[i]) > proportional)) {
+      continue;
+    }
+    if (best == values[i]) continue;
     values[i] = best;
     ++sides.exchanged;
   }

@@ -21,8 +21,9 @@ struct StepSides {
 };
 
 // An element lies on a step but for rounding if changes of the arguments by one unit roundoff of float32 (half types
-// compute in it as well) lead across it, and changes by that of float64 do not: 6 / 3 is 2 in every arithmetic. bench
-// is float64, device floating and of its shape.
+// compute in it as well) lead across it, and changes by that of float64 do not: 6 / 3 is 2 in every arithmetic. Where
+// the steps are finer, so that such changes lead across some in both directions (round(x * 1e5) / 1e5 for x = 1000.3),
+// what lies between is as right. bench is float64, device floating and of its shape.
 // Nothing if the call has no such steps (traits) or the benchmark was not raised to float64.
 std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,

@@ -148,7 +148,10 @@ TEST_F(MindSporeRun, OfNoCheckableApiWritesHeadersAlone) {
   EXPECT_EQ(last_.exit_code, 1) << last_.err;
   EXPECT_THAT(last_.out, HasSubstr("Nothing was checked"));
   EXPECT_THAT(last_.out, HasSubstr("Entries that acc_check is not for: 1 (Primitive 1)"));
-  EXPECT_THAT(last_.out, HasSubstr("records no API that is checked"));
+  EXPECT_THAT(last_.out, HasSubstr("records no API that is checked; APIs are recorded at the levels L1 and mix."));
+  // Level L0 records cells alone.
+  EXPECT_TRUE(results_of(R"("Cell.network.Net.forward.0":)" + forward(floats("[2]"))).empty());
+  EXPECT_THAT(last_.out, HasSubstr("APIs are recorded at the levels L1 and mix."));
 }
 
 TEST_F(MindSporeRun, LeavesOutKeysThatAreNotSupported) {

@@ -161,6 +161,7 @@ TEST_F(Outcomes, OfCallsWithoutEnoughMemoryAreFailures) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (rows[i].size() < 4 || rows[i][3].find("--memory") == std::string::npos) continue;
     EXPECT_EQ(rows[i][2], "SKIP") << rows[i][0];
+    EXPECT_THAT(rows[i][3], HasSubstr("more than the 200 KiB of memory")) << rows[i][0];
     ++lost;
   }
   EXPECT_EQ(counts["failed_to_run"], lost);

@@ -1,6 +1,7 @@
 // What others do in the output folder while a run goes on: links and files in the places of its own. Nothing is written
 // through them, nothing finished is lost, and nothing is left behind.
 #include <gmock/gmock.h>
+#include <sys/mount.h>
 
 #include <chrono>
 #include <csignal>
@@ -48,6 +49,31 @@ TEST_F(OutputFolder, AFileInThePlaceOfADevicesFolderCanBeMended) {
     rows += read_csv(only_file(out() / device, "accuracy_checking_result_")).size() - 1;
   }
   EXPECT_EQ(rows, 84U);
+}
+
+// A disk with room for bytes, but not for the names that a run ends with.
+TEST_F(OutputFolder, ADiskWithoutInodesCanBeMended) {
+  const fs::path disk = scratch_ / "disk";
+  fs::create_directory(disk);
+  // Its own folder, journal and two CSVs, and one file that takes the place of a CSV; the folder of a device is too
+  // much.
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "nr_inodes=5") != 0) {
+    GTEST_SKIP() << "mounting a small disk needs more rights";
+  }
+  std::vector<std::string> words = on_two_devices();
+  words.back() = disk;
+  const Finished run = msrun(words, scratch_.path());
+  const std::size_t rows = read_csv(only_file(disk, "accuracy_checking_result_")).size();
+  const bool more = mount("tmpfs", disk.c_str(), "tmpfs", MS_REMOUNT, "nr_inodes=100") == 0;
+  const Finished again = msrun({"-csv_path", only_file(disk, "accuracy_checking_result_")}, scratch_.path());
+  fs::copy(disk, out(), fs::copy_options::recursive);
+  umount2(disk.c_str(), MNT_DETACH);
+  EXPECT_EQ(run.exit_code, 3) << run.out << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("No space left on device"), HasSubstr("Continue it with: ")));
+  EXPECT_EQ(rows, 85U);
+  ASSERT_TRUE(more);
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+  expect_as_if_undisturbed();
 }
 
 TEST_F(OutputFolder, ALinkInThePlaceOfADevicesFolderIsNotFollowed) {

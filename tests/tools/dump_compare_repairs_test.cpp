@@ -397,6 +397,21 @@ TEST(DumpCompareResults, NothingComparedIsSaidAndNoSuccess) {
   }
 }
 
+TEST(DumpCompareResults, CallsThatCannotBeReadAreNamed) {
+  ComparedDumps dumps;
+  Json deep = scalar("int", 1);
+  for (int i = 0; i < 450; ++i) deep = Json::array({deep});
+  const Json sound = recorded_call({ones}, {ones});
+  dumps.write("target", {{"Torch.exp.0.forward", sound}, {"Torch.cat.0.forward", recorded_call({deep}, {ones})}});
+  dumps.write("golden", {{"Torch.exp.0.forward", sound}, {"Torch.cat.0.forward", recorded_call({deep}, {twos})}});
+  const Finished run = dumps.run();
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(dumps.rows().size(), 2U);
+  EXPECT_THAT(run.err, HasSubstr("target/dump.json cannot be compared"));
+  EXPECT_THAT(run.err, HasSubstr("golden/dump.json cannot be compared"));
+  EXPECT_THAT(run.err, HasSubstr("first Torch.cat.0.forward"));
+}
+
 TEST(DumpCompareResults, RanksThatCannotBeReadAreNamedAndNoSuccess) {
   ComparedDumps dumps;
   const Json data{{"Torch.exp.0.forward", recorded_call({ones}, {twos})}};

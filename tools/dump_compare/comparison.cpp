@@ -223,6 +223,11 @@ std::vector<Row> rows_of_pair(const Pair& pair, const MappingFiles& mapping, boo
   }
   if (!compat) {
     for (const Recording* side : {&pair.target, &pair.golden}) {
+      if (side->no_objects > 0) {
+        warn(std::to_string(side->no_objects) + (side->no_objects == 1 ? " entry of " : " entries of ") + side->path +
+             " cannot be compared, being no objects, or nested too deep or too large: first " +
+             sanitised(bounded(std::string(side->text(side->first_no_object)))) + ".");
+      }
       const auto unnamed = std::ranges::count_if(side->calls, [](const Call& c) { return !is_compared_by_msprobe(c); });
       if (unnamed > 0 && !side->debug) {
         warn(std::to_string(unnamed) + " calls of " + side->path +

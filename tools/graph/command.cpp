@@ -97,6 +97,8 @@ class Run {
     for_each_task(ranks.size(), options_.threads, [&](std::size_t i) {
       guarded(ranks[i], [&](Rank& rank) {
         build_graphs(*rank.graph, wanted, [&](const std::string& text) { rank.warnings.push_back(text); });
+        if (options_.vis) check_paths(*rank.graph, *rank.graph->vis);
+        if (options_.db) check_paths(*rank.graph, *rank.graph->db);
       });
     });
     std::vector<RankGraph*> graphs;

@@ -72,7 +72,45 @@ void judge(const RankGraph& rank, DialectGraph& graph) {
   graph.indices = Judge(npu, bench, graph.matches, graph.rules, rank.tensors).indices();
 }
 
+// What the paths to the partners of all matched nodes of one side take.
+struct Paths {
+  double bytes = 0;
+  double levels = 0;
+  double count = 0;
+
+  void add(const Tree& tree, const std::vector<std::uint32_t>& partners) {
+    std::vector<std::pair<double, double>> to(tree.nodes.size());  // bytes and levels
+    for (const std::uint32_t node : tree.preorder) {
+      const std::uint32_t above = tree.nodes[node].parent;
+      if (above != no_index) to[node] = to[above];
+      to[node].first += static_cast<double>(tree.nodes[node].name.size());
+      to[node].second += 1;
+    }
+    for (const std::uint32_t partner : partners) {
+      if (partner == no_index) continue;
+      bytes += to[partner].first;
+      levels += to[partner].second;
+      count += 1;
+    }
+  }
+};
+
 }  // namespace
+
+void check_paths(const RankGraph& rank, const DialectGraph& graph) {
+  constexpr double most_bytes = 1e9;
+  constexpr double most_levels = 500;  // on average: no model of whatever size comes near it
+  if (!graph.bench) return;
+  Paths paths;
+  paths.add(graph.bench->tree, graph.matches.bench_of);
+  paths.add(graph.npu.tree, graph.matches.npu_of);
+  if (paths.bytes < most_bytes || paths.levels < most_levels * paths.count) return;
+  throw UserError(rank.npu.folder + ": nodes lie so deep, on average " +
+                  std::to_string(static_cast<long>(paths.levels / paths.count)) +
+                  " levels, that the paths to their partners would take " +
+                  std::to_string(static_cast<long>(paths.bytes / 1e9)) +
+                  " GB or more of a file. --format html shows such graphs.");
+}
 
 void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
   Matching how;

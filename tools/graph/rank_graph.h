@@ -75,6 +75,10 @@ struct Wanted {
 // cannot be compared.
 void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn);
 
+// Both files hold for every matched node the names of all nodes above its partner. Throws UserError where the tree is
+// so deep that nobody could keep them: they grow with the square of its depth.
+void check_paths(const RankGraph& rank, const DialectGraph& graph);
+
 // For each NPU parameter of a node, what is said of it.
 std::vector<Judged> judged_of(const RankGraph& rank, const DialectGraph& graph, std::uint32_t node);
 

@@ -57,7 +57,8 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
     return false;
   }
   if (recording.no_objects > 0) {
-    warn(name + ": " + std::to_string(recording.no_objects) + " entries are no objects; they were not looked at.");
+    warn(name + ": " + std::to_string(recording.no_objects) +
+         " entries are no objects, or nested too deep or too large; they were not looked at.");
   }
   std::size_t seen = 0;
   std::size_t unseen = 0;

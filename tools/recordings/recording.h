@@ -120,7 +120,9 @@ struct Recording {
   bool has_task = false;
   bool debug = false;  // debug.json, whose entries are values and no calls
   bool has_md5 = false;
-  std::size_t no_objects = 0;  // entries of `data` that hold nothing, being no objects
+  // Entries of `data` of which nothing is known: they are no objects, or nested too deep or too large to be read.
+  std::size_t no_objects = 0;
+  TextId first_no_object = 0;  // its name
   std::vector<Call> calls;
   std::vector<Leaf> leaves;
   std::unordered_map<std::uint32_t, PeerOperation> peer_operations;  // by the place of the leaf

@@ -308,7 +308,7 @@ class RecordingReader {
       }
       call.leaves = static_cast<std::uint32_t>(recording_.leaves.size());
       tree_.read(reader_);
-      if (!tree_.root().is_object()) ++recording_.no_objects;
+      if (!tree_.root().is_object() && recording_.no_objects++ == 0) recording_.first_no_object = call.name;
       CallReader(recording_, name).read(tree_.root(), call.direction);
       call.leaf_end = static_cast<std::uint32_t>(recording_.leaves.size());
       const auto [place, is_new] = places_.emplace(call.name, recording_.calls.size());

@@ -12,7 +12,9 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/inventory/inventory.h"
+#include "orchestrator/command/config.h"
 #include "orchestrator/command/list_apis.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun {
@@ -72,6 +74,18 @@ TEST(Inventory, SkippedOperatorsAreDocumented) {
   for (const ApiListing& entry : list_apis()) {
     if (find_canonical(entry.canonical)->traits().uncheckable.empty()) continue;
     EXPECT_THAT(page, HasSubstr("`" + entry.canonical + "`"));
+  }
+}
+
+// Names that are built in as quantised, but have no reference here.
+TEST(Inventory, QuantisedOperatorsHaveAReferenceOrAreDocumented) {
+  const std::string page = testing::read_file(testing::source_root() + "/docs/operators.md");
+  const std::vector<std::string> names = Config().quantization_api_list;
+  EXPECT_EQ(names.size(), 3U);
+  for (const std::string& name : names) {
+    if (find_operator("NPU", name) == nullptr) {
+      EXPECT_THAT(page, HasSubstr("`" + name + "`"));
+    }
   }
 }
 

@@ -371,6 +371,24 @@ TEST(CsvImport, OrphansAndRepeatedRowsAreDroppedAndReported) {
                                           details + ": 1 row of calls without a result row was dropped."));
 }
 
+// As a power loss may leave it.
+TEST(CsvImport, AnEmptyDetailsFileIsReported) {
+  const TemporaryDirectory folder;
+  const std::string skip = result_row(skip_result(0, "Torch.add.0", "x", Outcome::not_checkable));
+  const std::string title = result_header(pytorch_dialect());
+  for (const std::string& text : {std::string(), details_header(pytorch_dialect(), true)}) {
+    const std::string details = folder.write("d.csv", text);
+    const ImportedCsv imported =
+        import_csv(folder.write("r.csv", title + result_row(relu()) + skip), details, CsvStyle{.precision = 14});
+    EXPECT_EQ(imported.results.size(), 2U);
+    EXPECT_THAT(imported.notes, ElementsAre(details + " has no row, so that nothing but the result file tells of the "
+                                                      "calls in it."));
+    // Calls that were not checked have none to lose.
+    EXPECT_THAT(import_csv(folder.write("r.csv", title + skip), details, CsvStyle{.precision = 14}).notes,
+                ::testing::IsEmpty());
+  }
+}
+
 TEST(CsvImport, ForeignFilesAreRefusedWithFileAndRow) {
   const TemporaryDirectory folder;
   const std::string good_result = folder.write("r.csv", result_header(pytorch_dialect()) + result_row(relu()));

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <chrono>
 #include <thread>
@@ -222,6 +223,25 @@ TEST_F(Results, AreInTheCsvsOfAStoreThatNobodyFinished) {
   }
   const std::string rows = read_file(csv);
   EXPECT_THAT(rows, HasSubstr("Functional.relu.2,pass, \r\nFunctional.relu.0,SKIP, ,reason\r\n"));
+}
+
+// Without descriptors, or inodes, for the files that the end of a run makes.
+TEST_F(Results, AreInTheCsvsWhereNoNewFilesCanBeMade) {
+  const auto csv = directory_.file("accuracy_checking_result_20260101000000.csv");
+  {
+    ResultStore results = store(3);
+    results.open_fresh_csvs();
+    results.add(result_of(2, Status::pass));
+    results.add(result_of(0, Status::error));
+    results.commit();
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    EXPECT_ANY_THROW(results.finish());
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  }
+  EXPECT_THAT(read_file(csv), HasSubstr("Functional.relu.2,pass, \r\nFunctional.relu.0,error, "));
 }
 
 TEST_F(Results, ReachTheCsvsWithinAboutASecond) {

@@ -69,6 +69,9 @@ TEST(CallFilter, APatternThatMeetsNothingIsNamedWithTheNearest) {
   EXPECT_THAT(refusal("torch.matmul.0.forward"), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)."));
   EXPECT_THAT(refusal("Torch.matmul"), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)."));
   EXPECT_THAT(refusal("Torch.matmul.17"), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)"));
+  // As rows of details and files of tensors are named.
+  for (const char* part : {"Torch.matmul.0.forward.output.0", "Torch.matmul.1.backward.input.0.pt"})
+    EXPECT_THAT(refusal(part), HasSubstr("among the calls to check: 'Torch.matmul.*' (2 calls)"));
   EXPECT_THAT(refusal("Functional.cov2d.0"), HasSubstr("among the calls to check: 'Functional.conv2d.*' (1 call)."));
   EXPECT_THAT(refusal("linalg.nrom"), HasSubstr("among the calls to check: 'Torch.linalg.norm.*' (1 call)."));
   // Nothing is near: what there is.

@@ -220,6 +220,28 @@ TEST(SummaryTest, ListsOnlyWhatRoundingDoesNotExplain) {
   EXPECT_THAT(text, Not(HasSubstr("Torch.add")));
 }
 
+// What agrees without proving anything is counted apart from the verdicts, and its reasons stand below them.
+TEST(SummaryTest, NamesWhatProvesLittle) {
+  Summary summary;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    ApiResult zeros = result_of("Torch.mul." + std::to_string(i), i, pass, "");
+    zeros.mistrust = Mistrust::all_zero;
+    summary.add(zeros);
+  }
+  ApiResult dropped = result_of("Functional.dropout.0", 7, pass, "");
+  dropped.mistrust = Mistrust::all_dropped;
+  summary.add(dropped);
+  const std::string text = summary.text("msrun");
+  EXPECT_THAT(text, HasSubstr("        4  proves little: results that agree where nothing else could be expected\n"));
+  EXPECT_THAT(text, HasSubstr("|    4 |       0 |     0 |      100.00% |          0 |\n"));
+  const std::size_t reasons = text.find(
+      "Results that prove little\n        3  Torch.mul.0, ...: every element of the "
+      "benchmark is 0");
+  EXPECT_NE(reasons, std::string::npos) << text;
+  EXPECT_GT(reasons, text.find("Overall Statistics"));
+  EXPECT_THAT(text, HasSubstr("        1  Functional.dropout.0: "));
+}
+
 TEST(SummaryTest, OrderOfResultsDoesNotMatter) {
   const std::vector<ApiResult> results{result_of("Torch.add.0", 0, warning, "a"),
                                        result_of("Torch.add.1", 1, error, "b"), result_of("Torch.add.2", 2, error, "c"),

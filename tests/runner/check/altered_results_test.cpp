@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
 
+#include "kernels/compare/rounding.h"
 #include "kernels/io/torch/pt_file.h"
+#include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 #include "tests/support/gradient_check.h"
 #include "tests/support/temporary_directory.h"
@@ -226,6 +230,43 @@ TEST(Steps, OnAStepOnlyItsOwnSideIsRight) {
   EXPECT_FALSE(is_clean(check_step("Torch.floor.0", {{3, 2.9999998}}, {}, {3, 3})));
   EXPECT_FALSE(is_clean(check_step("Torch.round.0", {{2.5, 3.4999998}}, {}, {2, 4})));
   EXPECT_FALSE(is_clean(check_step("Torch.round.0", {{2.5, 0.75}}, {{"decimals", std::int64_t{1}}}, {2.6, 0.8})));
+}
+
+// Whether the check finds nothing wrong with what float32 gives for round, one element of which is off by so many
+// units in the last place.
+bool is_clean_rounding(std::int64_t decimals, double size, int off_by) {
+  const auto power = static_cast<float>(std::pow(10.0, static_cast<double>(std::abs(decimals))));
+  Values x = values(uniform({64}, -size, size, 5));
+  Values y(x.size());
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const auto a = static_cast<float>(x[k]);
+    const float rounded = decimals < 0 ? std::nearbyint(a / power) * power : std::nearbyint(a * power) / power;
+    y[k] = rounded;
+    if (k == 7) y[k] += off_by * unit_in_last_place(DType::float32, rounded);
+    x[k] = a;
+  }
+  return !is_suspicious(check_step("Torch.round.0", {x}, {{"decimals", decimals}}, y));
+}
+
+// Ten to the fifth of 1000 is beyond what float32 counts by ones.
+TEST(Steps, WhereTheyAreFinerThanFloat32WhatLiesBetweenIsRight) {
+  for (const auto& [decimals, size] : std::vector<std::pair<std::int64_t, double>>{{1, 1e8},
+                                                                                   {2, 5e4},
+                                                                                   {2, 1e5},
+                                                                                   {2, 1e6},
+                                                                                   {3, 1e4},
+                                                                                   {4, 1e4},
+                                                                                   {5, 1e3},
+                                                                                   {6, 10},
+                                                                                   {8, 1},
+                                                                                   {8, 1e6},
+                                                                                   {-2, 1e12}}) {
+    EXPECT_TRUE(is_clean_rounding(decimals, size, 0)) << decimals << ' ' << size;
+    EXPECT_FALSE(is_clean_rounding(decimals, size, 8)) << decimals << ' ' << size;
+    EXPECT_FALSE(is_clean_rounding(decimals, size, -8)) << decimals << ' ' << size;
+  }
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(is_clean(check_step("Torch.round.0", {{12345.678, 1e4}}, {{"decimals", std::int64_t{5}}}, {nan, 1e4})));
 }
 
 // The target of a hinge loss has a gradient of zeros here and none in torch. One that is missing where it is not zero

@@ -1,0 +1,110 @@
+// What torch gives at NaN, at infinity, for tensors without dimensions and for integers. The expected numbers are those
+// of torch 1.13 on the CPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "tests/support/gradient_check.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsNan;
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+Value i(std::int64_t value) { return value; }
+
+std::vector<double> gradient(const char* type, const char* api, const List& args, const Dict& kwargs = {}) {
+  return gradients(type, api, args, kwargs)[0];
+}
+
+TEST(AtNan, ActivationsPassTheGradientOnOrNot) {
+  const Tensor x = float64({3}, {nan, 1, -1});
+  EXPECT_THAT(gradient("Functional", "relu", {x}), ElementsAre(1, 1, 0));
+  EXPECT_THAT(gradient("Torch", "relu", {x}), ElementsAre(1, 1, 0));
+  EXPECT_THAT(gradient("Torch", "abs", {x}), ElementsAre(0, 1, -1));
+  const Tensor small = float64({3}, {nan, 1, 0.2});
+  EXPECT_THAT(forward("Functional", "softshrink", {small}), ElementsAre(0, 0.5, 0));
+  EXPECT_THAT(forward("Functional", "hardshrink", {small}), ElementsAre(IsNan(), 1, 0));
+}
+
+TEST(AtNan, HeavisideIsZero) {
+  EXPECT_THAT(forward("Torch", "heaviside", {float64({3}, {nan, nan, 1}), float64({3}, {0.5, 2, 2})}),
+              ElementsAre(0, 0, 1));
+}
+
+TEST(AtNan, ExtremaHaveNoGradientOrThatOfTheirIndex) {
+  const Tensor rows = float64({2, 2}, {1, nan, 2, 1});
+  EXPECT_THAT(gradient("Torch", "amax", {rows, i(1)}), ElementsAre(IsNan(), IsNan(), 1, 0));
+  EXPECT_THAT(gradient("Torch", "amin", {rows, i(1)}), ElementsAre(IsNan(), IsNan(), 0, 1));
+  EXPECT_THAT(gradient("Torch", "max", {rows, i(1)}), ElementsAre(0, 1, 1, 0));
+  const Tensor all = float64({3}, {nan, 1, nan});
+  EXPECT_THAT(gradient("Torch", "amax", {all}), Each(IsNan()));
+  EXPECT_THAT(gradient("Torch", "max", {all}), ElementsAre(0.5, 0, 0.5));
+}
+
+TEST(AtNan, MeansOfNothingAreNan) {
+  const Tensor rows = float64({2, 2}, {nan, nan, 1, nan});
+  EXPECT_THAT(forward("Torch", "nanmean", {rows, i(1)}), ElementsAre(IsNan(), 1));
+  EXPECT_THAT(gradient("Torch", "nanmean", {rows, i(1)}), ElementsAre(IsNan(), IsNan(), 1, 0));
+  EXPECT_THAT(gradient("Torch", "nansum", {rows, i(1)}), ElementsAre(0, 0, 1, 0));
+}
+
+TEST(AtInfinity, LogSumExpOfNothingIsMinusInfinityWithoutAGradient) {
+  const Tensor rows = float64({2, 2}, {-inf, -inf, 1, 1});
+  EXPECT_THAT(forward("Torch", "logsumexp", {rows, i(1)}), ElementsAre(-inf, DoubleNear(1.6931471805599454, 1e-15)));
+  EXPECT_THAT(gradient("Torch", "logsumexp", {rows, i(1)}),
+              ElementsAre(IsNan(), IsNan(), DoubleNear(0.5, 1e-15), DoubleNear(0.5, 1e-15)));
+}
+
+TEST(AtInfinity, SignsThatAreCopiedHaveNoGradient) {
+  const Tensor magnitudes = float64({5}, {inf, -inf, 0, nan, 2});
+  const Tensor signs = float64({5}, {1, 1, 1, 1, -1});
+  EXPECT_THAT(forward("Torch", "copysign", {magnitudes, signs}), ElementsAre(inf, inf, 0, IsNan(), -2));
+  EXPECT_THAT(gradient("Torch", "copysign", {magnitudes, signs}), ElementsAre(IsNan(), IsNan(), 0, IsNan(), -1));
+}
+
+TEST(AtInfinity, ProductsAreDividedByTheirElements) {
+  const Tensor x = float64({3}, {inf, 2, 3});
+  EXPECT_THAT(forward("Torch", "prod", {x}), ElementsAre(inf));
+  EXPECT_THAT(gradient("Torch", "prod", {x}), ElementsAre(IsNan(), inf, inf));
+  EXPECT_THAT(gradient("Torch", "prod", {float64({3}, {inf, 2, 0})}), ElementsAre(0, IsNan(), inf));
+  EXPECT_THAT(gradient("Torch", "cumprod", {x, i(0)}), ElementsAre(IsNan(), inf, inf));
+}
+
+// Left of 0 the pole is as near as on its right.
+TEST(Digamma, SmallNegativeNumbers) {
+  const std::vector<double> x{-1e-300, -1e-20, -1e-16, -1e-8, -1e-4, -0.25};
+  const std::vector<double> right{1e300, 1e20, 1e16, 99999999.42278431, 9999.42261982967, 2.914139120213528};
+  const Tensor tensor = float64({6}, x);
+  const std::vector<double> values = forward("Torch", "digamma", {tensor});
+  const std::vector<double> slopes = gradient("Torch", "lgamma", {tensor});
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    EXPECT_NEAR(values[k] / right[k], 1, 1e-12) << x[k];
+    EXPECT_NEAR(slopes[k] / right[k], 1, 1e-12) << x[k];
+  }
+}
+
+TEST(WithoutDimensions, AminmaxKeepsOneThatItIsGiven) {
+  const Tensor x = float64({}, {3});
+  for (const std::size_t output : {std::size_t{0}, std::size_t{1}}) {
+    EXPECT_EQ(result_of("Torch", "aminmax", {x}, {{"dim", i(0)}, {"keepdim", true}}, output).shape(), (Dims{1}));
+    EXPECT_EQ(result_of("Torch", "aminmax", {x}, {{"dim", i(0)}}, output).shape(), Dims{});
+    EXPECT_EQ(result_of("Torch", "max", {x}, {{"dim", i(0)}, {"keepdim", true}}, output).shape(), Dims{});
+  }
+}
+
+TEST(OfIntegers, LpPoolIsFloat32) {
+  const Tensor y = result_of("Functional", "lp_pool1d", {int64({1, 1, 4}, {4, 4, 6, 8}), i(2), i(2)});
+  EXPECT_EQ(y.dtype(), DType::float32);
+  EXPECT_THAT(values(y), ElementsAre(DoubleNear(5.656854249492381, 1e-6), DoubleNear(10, 1e-6)));
+}
+
+}  // namespace
+}  // namespace msrun::testing
