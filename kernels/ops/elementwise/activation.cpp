@@ -24,6 +24,47 @@ Complex logistic(Complex z) {
   return quotient(z.real() >= 0 ? Complex{1} : decay, 1.0 + decay);
 }
 
+// How functions are computed that others are computed from: as well as can be.
+struct Closely {
+  template <class T>
+  T operator()(T value) const {
+    return value;
+  }
+  template <class T>
+  T sigmoid(T x) const {
+    return logistic(x);
+  }
+};
+
+// As devices may: off by a place, which is all the difference where the value is subtracted from a number near it, and
+// 1 / (1 + e^-x) as it is written, so that it is 0 where e^-x overflows.
+struct Roughly {
+  std::uint32_t seed = 0;
+
+  template <class T>
+  T operator()(T value) const {
+    if constexpr (std::is_floating_point_v<T>) return off_by_a_place(value, seed);
+    return value;
+  }
+  template <class T>
+  T sigmoid(T x) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      // A little before it overflows, because changed arguments lie on either side.
+      const T growth = exponential(-x);
+      return growth > std::numeric_limits<T>::max() / 2 ? T{0} : (*this)(1 / (1 + growth));
+    } else {
+      return logistic(x);
+    }
+  }
+};
+
+// make(take) with one of both, the second in a rough computation.
+template <class Make>
+Var taking(const Make& make) {
+  if (const std::uint32_t seed = roughness(); seed != 0) return make(Roughly{seed});
+  return make(Closely{});
+}
+
 Var relu(const Var& x) {
   return unary_any(
       x, [](auto a) { return a > 0 || is_nan(a) ? a : decltype(a){0}; },
@@ -116,37 +157,42 @@ Var rrelu(const Var& x, double lower, double upper, bool training) {
 }
 
 Var gelu(const Var& x) {
-  return unary(
-      x,
-      [](auto a) {
-        using T = decltype(a);
-        return a * T{0.5} * (1 + error_function(a * static_cast<T>(1 / std::numbers::sqrt2)));
-      },
-      [](auto a, auto, auto g) {
-        using T = decltype(a);
-        const T below = T{0.5} * (1 + error_function(a * static_cast<T>(1 / std::numbers::sqrt2)));
-        const T density = exponential(T{-0.5} * a * a) * static_cast<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
-        return g * (below + a * density);
-      });
+  return taking([&](auto take) {
+    return unary(
+        x,
+        [take](auto a) {
+          using T = decltype(a);
+          return a * T{0.5} * (1 + take(error_function(a * static_cast<T>(1 / std::numbers::sqrt2))));
+        },
+        [take](auto a, auto, auto g) {
+          using T = decltype(a);
+          const T below = T{0.5} * (1 + take(error_function(a * static_cast<T>(1 / std::numbers::sqrt2))));
+          const T density =
+              exponential(T{-0.5} * a * a) * static_cast<T>(std::numbers::inv_sqrtpi / std::numbers::sqrt2);
+          return g * (below + a * density);
+        });
+  });
 }
 
 constexpr double sqrt_2_over_pi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
 
 Var gelu_tanh(const Var& x) {
-  return unary(
-      x,
-      [](auto a) {
-        using T = decltype(a);
-        const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
-        return T{0.5} * a * (1 + hyperbolic_tangent(inner));
-      },
-      [](auto a, auto, auto g) {
-        using T = decltype(a);
-        const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
-        const T bend = hyperbolic_tangent(inner);
-        const T slope = static_cast<T>(sqrt_2_over_pi) * (1 + static_cast<T>(3 * 0.044715) * a * a);
-        return g * (T{0.5} * (1 + bend) + T{0.5} * a * (1 - bend * bend) * slope);
-      });
+  return taking([&](auto take) {
+    return unary(
+        x,
+        [take](auto a) {
+          using T = decltype(a);
+          const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
+          return T{0.5} * a * (1 + take(hyperbolic_tangent(inner)));
+        },
+        [take](auto a, auto, auto g) {
+          using T = decltype(a);
+          const T inner = static_cast<T>(sqrt_2_over_pi) * (a + static_cast<T>(0.044715) * a * a * a);
+          const T bend = take(hyperbolic_tangent(inner));
+          const T slope = static_cast<T>(sqrt_2_over_pi) * (1 + static_cast<T>(3 * 0.044715) * a * a);
+          return g * (T{0.5} * (1 + bend) + T{0.5} * a * (1 - bend * bend) * slope);
+        });
+  });
 }
 
 Var gelu_as(const Var& x, const std::string& approximate) {
@@ -223,14 +269,16 @@ Var softshrink(const Var& x, double lambda) {
 }
 
 Var tanhshrink(const Var& x) {
-  return unary(
-      x, [](auto a) { return a - hyperbolic_tangent(a); },
-      [](auto a, auto, auto g) {
-        const auto bend = hyperbolic_tangent(a);
-        // The slope of x less that of tanh(x): in float32 as frameworks compute it.
-        if constexpr (std::is_same_v<decltype(g), float>) return g - g * (1 - bend * bend);
-        return g * bend * bend;
-      });
+  return taking([&](auto take) {
+    return unary(
+        x, [take](auto a) { return a - take(hyperbolic_tangent(a)); },
+        [take](auto a, auto, auto g) {
+          const auto bend = take(hyperbolic_tangent(a));
+          // The slope of x less that of tanh(x): in float32 as frameworks compute it.
+          if constexpr (std::is_same_v<decltype(g), float>) return g - take(g * (1 - take(bend * bend)));
+          return g * bend * bend;
+        });
+  });
 }
 
 Var logsigmoid(const Var& x) {
@@ -263,35 +311,35 @@ Var glu(const Var& x, std::int64_t axis) {
 
 }  // namespace
 
-// A function whose gradient is slope(y, g) of its result y, which loses digits where y saturates.
-template <class F, class S>
-Var saturating(const Var& x, F f, S slope) {
-  const std::uint32_t seed = roughness();
-  if (seed == 0 || is_complex(x.dtype()))
-    return complex_unary(x, f, [slope](auto, auto y, auto g) { return slope(y, g); });
-  return unary(x, f, [slope, seed](auto, auto y, auto g) { return slope(off_by_a_place(y, seed), g); });
-}
-
 Var sigmoid(const Var& x) {
-  return saturating(
-      x, [](auto a) { return logistic(a); },
-      [](auto y, auto g) { return g * conjugate(y) * conjugate(decltype(y){1} - y); });
+  return taking([&](auto take) {
+    return complex_unary(
+        x, [take](auto a) { return take.sigmoid(a); },
+        [take](auto, auto y, auto g) {
+          const auto s = take(y);
+          return g * conjugate(s) * conjugate(decltype(y){1} - s);
+        });
+  });
 }
 
 Var tanh(const Var& x) {
-  return saturating(
-      x, [](auto a) { return hyperbolic_tangent(a); },
-      [](auto y, auto g) { return g * conjugate(decltype(y){1} - y * y); });
+  return taking([&](auto take) {
+    return complex_unary(
+        x, [](auto a) { return hyperbolic_tangent(a); },
+        [take](auto, auto y, auto g) { return g * conjugate(decltype(y){1} - take(y) * take(y)); });
+  });
 }
 
 Var silu(const Var& x) {
-  return complex_unary(
-      x, [](auto a) { return a * logistic(a); },
-      [](auto a, auto, auto g) {
-        const auto s = logistic(a);
-        using T = decltype(a);
-        return g * conjugate(s) * conjugate(T{1} + a * (T{1} - s));
-      });
+  return taking([&](auto take) {
+    return complex_unary(
+        x, [take](auto a) { return a * take.sigmoid(a); },
+        [take](auto a, auto, auto g) {
+          const auto s = take.sigmoid(a);
+          using T = decltype(a);
+          return g * conjugate(s) * conjugate(T{1} + a * (T{1} - s));
+        });
+  });
 }
 
 Var softplus(const Var& x, double beta, double threshold) {

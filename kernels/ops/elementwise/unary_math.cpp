@@ -116,7 +116,8 @@ Var exp2(const Var& x) {
 }
 Var expm1(const Var& x) {
   return unary(
-      x, [](auto a) { return exponential_minus_one(a); }, [](auto, auto y, auto g) { return g * (y + 1); });
+      x, [](auto a) { return exponential_minus_one(a); },
+      [seed = roughness()](auto, auto y, auto g) { return g * ((seed != 0 ? off_by_a_place(y, seed) : y) + 1); });
 }
 Var log2(const Var& x) {
   return complex_unary(

@@ -5,8 +5,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <string>
+#include <vector>
 
+#include "kernels/evaluate/materialise.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 
@@ -148,6 +151,65 @@ TEST(SoundDevices, HaveNoInfinityForTheLargestNumber) {
   expect_fault(call, [](DeviceResult& result, int) {
     set_elements(result.output, [](double, std::int64_t) { return -std::numeric_limits<double>::infinity(); });
   });
+}
+
+// Activations as their formulas are written, in float32: sums and quotients lose digits that other forms keep.
+struct WrittenForm {
+  const char* api;
+  double low;
+  double high;
+  float (*value)(float x);
+  float (*slope)(float x);  // null: not looked at
+};
+
+float erf_of(float x) { return static_cast<float>(std::erf(static_cast<double>(x) / std::numbers::sqrt2)); }
+float sigmoid_of(float x) { return 1 / (1 + std::exp(-x)); }
+
+const std::vector<WrittenForm>& written_forms() {
+  static const std::vector<WrittenForm> forms{
+      // The error function a place below what is nearest, so that 1 is added to another number.
+      {"Functional.gelu.0", -6, 6, [](float x) { return x * 0.5F * (1 + std::nextafter(erf_of(x), 0.F)); },
+       [](float x) {
+         const float density = std::exp(-0.5F * x * x) * 0.39894228F;
+         return 0.5F * (1 + std::nextafter(erf_of(x), 0.F)) + x * density;
+       }},
+      // e^-x overflows from -88.7 down.
+      {"Torch.sigmoid.0", -100, 1, sigmoid_of, nullptr},
+      {"Torch.sigmoid.1", -87, 1, sigmoid_of, [](float x) { return sigmoid_of(x) * (1 - sigmoid_of(x)); }},
+      {"Functional.silu.0", -87, 1, [](float x) { return x * sigmoid_of(x); },
+       [](float x) { return sigmoid_of(x) * (1 + x * (1 - sigmoid_of(x))); }},
+      {"Functional.tanhshrink.0", -6, 6, [](float x) { return x - std::nextafter(std::tanh(x), 2.F); },
+       [](float x) { return 1 - (1 - std::tanh(x) * std::tanh(x)); }},
+  };
+  return forms;
+}
+
+TEST(SoundDevices, MayComputeActivationsAsTheyAreWritten) {
+  for (const WrittenForm& form : written_forms()) {
+    SCOPED_TRACE(form.api);
+    const ApiCall call = call_of(form.api, {{64, 500}}, {64, 500}, DType::float32, form.low, form.high);
+    const auto x = materialise(call, {}).args.front().get<Tensor>()->contiguous();
+    const auto of = [&](float (*function)(float), double error) {
+      return changed_elements(x, [=](double element, std::int64_t i) {
+        return function(static_cast<float>(element)) + (i == 777 ? error : 0);
+      });
+    };
+    for (const double error : {0.0, 1e-3}) {
+      const ApiResult result = check(call, [&](DeviceResult& device, int) {
+        device.output = of(form.value, error);
+        if (form.slope == nullptr) return;
+        const Tensor given = materialise(call, {}).gradients.front().get<Tensor>()->contiguous();
+        device.gradients.front() = changed_elements(of(form.slope, error), [&](double slope, std::int64_t i) {
+          return static_cast<float>(slope) * given.data<float>()[i];
+        });
+      });
+      ASSERT_EQ(result.forward_rows.size(), 1U) << result.message;
+      ASSERT_EQ(result.backward_rows.size(), 1U) << result.message;
+      EXPECT_EQ(result.forward_rows.front().beyond_rounding, error > 0) << result.forward_rows.front().message;
+      if (form.slope == nullptr) continue;
+      EXPECT_EQ(result.backward_rows.front().beyond_rounding, error > 0) << result.backward_rows.front().message;
+    }
+  }
 }
 
 }  // namespace
