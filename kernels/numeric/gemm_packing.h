@@ -85,16 +85,13 @@ struct Operand {
 template <class T>
 using Square = std::array<Vector<T>, static_cast<std::size_t>(lanes<T>)>;
 
-template <class T>
-struct IndexVectorOf;
-template <>
-struct IndexVectorOf<float> {
-  using type = std::int32_t __attribute__((vector_size(vector_bytes)));
-};
-template <>
-struct IndexVectorOf<double> {
-  using type = std::int64_t __attribute__((vector_size(vector_bytes)));
-};
+// Of two vectors the lanes whose number lacks the bit `distance`, or has it (`upper`), those of b behind those of a.
+template <int distance, bool upper, class T, int... lane>
+[[gnu::always_inline]] inline Vector<T> interleaved(Vector<T> a, Vector<T> b, std::integer_sequence<int, lane...>) {
+  constexpr int count = sizeof...(lane);
+  constexpr int moved = upper ? distance : 0;
+  return __builtin_shufflevector(a, b, ((lane & distance) == 0 ? lane + moved : lane - distance + moved + count)...);
+}
 
 // Lane l of vector i becomes lane i of vector l: squares of `distance` beside the diagonal are exchanged, larger and
 // larger ones.
@@ -102,19 +99,14 @@ template <class T, int distance = 1>
 [[gnu::always_inline]] inline void transpose(Square<T>& square) {
   constexpr int count = static_cast<int>(lanes<T>);
   if constexpr (distance < count) {
-    typename IndexVectorOf<T>::type first{};
-    typename IndexVectorOf<T>::type second{};
-    for (int lane = 0; lane < count; ++lane) {
-      first[lane] = (lane & distance) == 0 ? lane : lane - distance + count;
-      second[lane] = (lane & distance) == 0 ? lane + distance : lane + count;
-    }
+    constexpr auto all = std::make_integer_sequence<int, count>();
     for (int i = 0; i < count; ++i) {
       if ((i & distance) != 0) continue;
       Vector<T>& a = square[static_cast<std::size_t>(i)];
       Vector<T>& b = square[static_cast<std::size_t>(i + distance)];
       const Vector<T> before = a;
-      a = __builtin_shuffle(before, b, first);
-      b = __builtin_shuffle(before, b, second);
+      a = interleaved<distance, false, T>(before, b, all);
+      b = interleaved<distance, true, T>(before, b, all);
     }
     transpose<T, 2 * distance>(square);
   }
