@@ -139,7 +139,6 @@ Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Eva
                      const EvaluationOptions& benchmark_options, bool may_be_cpu)
     : op_(op),
       call_(call),
-      bench_(bench),
       benchmark_options_(benchmark_options),
       variations_(op, call, bench, benchmark_options),
       rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),

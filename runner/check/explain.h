@@ -78,7 +78,6 @@ class Explainer {
 
   const Operator& op_;
   const MaterialisedCall& call_;
-  const Evaluation& bench_;
   const EvaluationOptions& benchmark_options_;
   Variations variations_;
   bool rounds_once_;  // so that the nearest number is to be expected
