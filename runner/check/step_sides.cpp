@@ -18,16 +18,20 @@ constexpr double exactly = 0x1p-48;
 constexpr double most_slope = 4;
 
 // The compared tensors for arguments that are changed by this relative amount: each up and down, and of several the
-// second against the first.
+// second against the first. Gradients of the outputs go with the first: were they changed by themselves, every move of
+// the arguments would be seen twice, and a step taken for a slope.
 std::vector<Tensor> moved(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark,
                           double change, const RowOf& row) {
   std::vector<Tensor> results;
-  int arguments = 1;
+  int arguments = 0;
+  for_each_argument(call, [&](const Tensor& tensor) { arguments += is_floating(tensor.dtype()) ? 1 : 0; });
   for (int direction = 0; direction < (arguments > 1 ? 4 : 2); ++direction) {
-    arguments = 0;
+    int number = 0;
     EvaluationOptions options = benchmark;
     options.change_input = [&](const Tensor& tensor) {
-      const bool up = (direction >> (arguments++ % 2) & 1) != 0;
+      const int bit = number < arguments ? number % 2 : 0;
+      ++number;
+      const bool up = (direction >> bit & 1) != 0;
       const double factor = up ? 1 + change : 1 - change;
       return changed_elements(tensor, [&](double value, std::int64_t) { return value * factor; });
     };

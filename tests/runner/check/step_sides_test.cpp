@@ -54,5 +54,29 @@ TEST(StepSides, AreThoseWithinRounding) {
   EXPECT_EQ(sides.bench.data<double>()[1], 0);
 }
 
+// 2.345 * 100 is 234.49999999999997 in float64 and 234.5 in float32, also in a call with a gradient.
+TEST(StepSides, AreThoseOfCallsWithGradientsToo) {
+  MaterialisedCall call;
+  call.name = "Torch.round.0";
+  call.parts.type = "Torch";
+  call.parts.api = "round";
+  call.args = {tensor(DType::float32, {2.345, 1.25})};
+  call.kwargs = {{"decimals", Value(std::int64_t{2})}};
+  call.gradients = {tensor(DType::float32, {1, -2})};
+  call.requires_grad = {true};
+  const Operator& op = *find_operator("Torch", "round");
+  EvaluationOptions benchmark;
+  benchmark.benchmark = true;
+  const RowOf output = [](const Evaluation& evaluation) {
+    return std::optional<Tensor>(*evaluation.output.get<Tensor>());
+  };
+  const Tensor bench = *output(evaluate(op, call, benchmark));
+  const double other = bench.item(0) > 2.345 ? 2.34 : 2.35;
+  const auto sides = nearest_sides(op, call, benchmark, bench, tensor(DType::float32, {other, 1.25}), output);
+  ASSERT_TRUE(sides.has_value());
+  EXPECT_EQ(sides->exchanged, 1);
+  EXPECT_NEAR(sides->bench.item(0), other, 1e-9);
+}
+
 }  // namespace
 }  // namespace msrun::testing
