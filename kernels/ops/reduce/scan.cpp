@@ -186,6 +186,18 @@ void running_product_quotients(std::int64_t extent, const Line<const T>& from, c
 // dx_i = (product of x before i) * s_i with s_i = g_i + x_{i+1} s_{i+1}: right for zeros too. Without zeros torch
 // divides the sum of g y from i on by x_i, which makes other infinities and NaN where the line has some, and other
 // errors in float32, where it is done as frameworks do it.
+// Gradients of a line with infinities where the tensor has a zero, as torch composes them: before the first zero of the
+// line it divides by the element, which is NaN for an infinity, and behind it nothing flows back.
+template <class Numbers, class Gradients>
+void settle_infinities(std::int64_t extent, const Numbers& from, const Gradients& to) {
+  using T = std::remove_cvref_t<decltype(to[0])>;
+  std::int64_t i = 0;
+  for (; i < extent && from[i] != T{0}; ++i) {
+    if (is_infinite(from[i])) to[i] = undefined<T>();
+  }
+  for (++i; i < extent; ++i) to[i] = T{0};
+}
+
 Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) {
   const DType wide = product_width(x.dtype());
   const auto run = [&](auto zero) {
@@ -206,6 +218,7 @@ Tensor running_product_vjp(const Tensor& x, const Tensor& g, std::int64_t axis) 
             to[i] *= before;
             before *= conjugate(from[i]);
           }
+          if (infinite) settle_infinities(extent, from, to);
         },
         source, result);
     return result.to(x.dtype());

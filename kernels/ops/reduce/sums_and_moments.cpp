@@ -228,7 +228,7 @@ double stored_share(double product, std::uint32_t seed) {
 }
 
 // The product of the others, also where an element is zero; without zeros it is the product over the element itself,
-// which is NaN for an infinity.
+// which is NaN for an infinity and, if there is a NaN among them, for all.
 Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
   const DType wide = is_complex(x.dtype()) ? DType::complex128 : wide_dtype(x.dtype());
   const auto run = [&](auto zero) {
@@ -246,16 +246,18 @@ Tensor prod_vjp(const Tensor& x, const Tensor& g, const Dims& axes) {
       for (std::int64_t i = 0; i < view.inner; ++i) {
         const std::int64_t start = o * view.extent * view.inner + i;
         T before = gradient.data<T>()[o * view.inner + i];
+        bool any_nan = false;
         for (std::int64_t r = 0; r < view.extent; ++r) {
           target[start + r * view.inner] = before;
           before *= conjugate(from[start + r * view.inner]);
+          any_nan = any_nan || is_nan(from[start + r * view.inner]);
         }
         T after = 1;
         for (std::int64_t r = view.extent; r-- > 0;) {
           T& here = target[start + r * view.inner];
           const T factor = conjugate(from[start + r * view.inner]);
           here *= after;
-          if (!has_zero && is_infinite(factor)) here = undefined<T>();
+          if (!has_zero && (any_nan || is_infinite(factor))) here = undefined<T>();
           after *= factor;
         }
         if (seed == 0) continue;

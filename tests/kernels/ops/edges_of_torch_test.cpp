@@ -78,6 +78,22 @@ TEST(AtInfinity, ProductsAreDividedByTheirElements) {
   EXPECT_THAT(gradient("Torch", "cumprod", {x, i(0)}), ElementsAre(IsNan(), inf, inf));
 }
 
+TEST(AtNan, ProductsAreDividedByTheirElements) {
+  EXPECT_THAT(gradient("Torch", "prod", {float64({2}, {nan, 2})}), Each(IsNan()));
+  EXPECT_THAT(gradient("Torch", "prod", {float64({3}, {nan, 0, 2})}), ElementsAre(0, IsNan(), IsNan()));
+}
+
+// Before the first zero it is the sum of what follows over the element, behind it nothing flows back.
+TEST(AtInfinity, RunningProductsWithAZero) {
+  const auto gradient_at = [](const std::vector<double>& x) {
+    return gradient("Torch", "cumprod", {float64({3}, x), i(0)});
+  };
+  EXPECT_THAT(gradient_at({inf, 2, 0}), ElementsAre(IsNan(), inf, inf));
+  EXPECT_THAT(gradient_at({2, inf, 0}), ElementsAre(inf, IsNan(), inf));
+  EXPECT_THAT(gradient_at({0, inf, 2}), ElementsAre(inf, 0, 0));
+  EXPECT_THAT(gradient_at({0, 2, inf}), ElementsAre(inf, 0, 0));
+}
+
 // Left of 0 the pole is as near as on its right.
 TEST(Digamma, SmallNegativeNumbers) {
   const std::vector<double> x{-1e-300, -1e-20, -1e-16, -1e-8, -1e-4, -0.25};
