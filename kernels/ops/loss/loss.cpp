@@ -138,6 +138,12 @@ Var cross_entropy_of_probability(const Var& x, const Var& t) {
       [](auto p, auto, auto, auto g) { return g * (std::log(1 - p) - std::log(p)); });
 }
 
+// Frameworks that take the logarithm of 1 + exp(z) lose the digits that the sum has no room for.
+template <class T>
+T log_of_sum(T z, std::uint32_t seed) {
+  return seed == 0 || z > 0 ? log_one_plus_exp(z) : std::log(off_by_a_place(1 + std::exp(z), seed));
+}
+
 Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight) {
   if (x.shape() != t.shape()) {
     throw SkipError("Target size " + tuple_text(t.shape()) + " must be the same as input size " +
@@ -146,11 +152,11 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
   if (!positive_weight) {
     return float_binary(
         x, t,
-        [](auto z, auto y) {
+        [seed = roughness()](auto z, auto y) {
           using T = decltype(z);
           // torch adds the largest term last, which is infinity minus infinity at -infinity.
           if (z == -std::numeric_limits<T>::infinity()) return std::numeric_limits<T>::quiet_NaN();
-          return (z > 0 ? (1 - y) * z : -z * y) + logarithm_of_one_plus(exponential(-std::abs(z)));
+          return (z > 0 ? (1 - y) * z : -z * y) + log_of_sum(-std::abs(z), seed);
         },
         [](auto z, auto y, auto, auto g) { return (logistic(z) - y) * g; },
         [](auto z, auto, auto, auto g) { return -z * g; });
@@ -163,7 +169,8 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
       t, *positive_weight, [](auto y, auto p) { return 1 + (p - 1) * y; },
       [](auto, auto p, auto, auto g) { return (p - 1) * g; }, [](auto y, auto, auto, auto g) { return y * g; });
   const Var softplus_of_minus = unary(
-      x, [](auto z) { return log_one_plus_exp(-z); }, [](auto z, auto, auto g) { return -logistic(-z) * g; });
+      x, [seed = roughness()](auto z) { return log_of_sum(-z, seed); },
+      [](auto z, auto, auto g) { return -logistic(-z) * g; });
   return add(negative, mul(factor, softplus_of_minus));
 }
 
@@ -225,12 +232,6 @@ Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, d
       v, [constant](auto a) { return logarithm(a) / 2 + static_cast<decltype(a)>(constant); },
       [](auto a, auto, auto g) { return g / (2 * a); });
   return add(half_log, mul(div(squared_difference(x, t), v), 0.5));
-}
-
-// Frameworks that take the logarithm of 1 + exp(z) lose the digits that the sum has no room for.
-template <class T>
-T log_of_sum(T z, std::uint32_t seed) {
-  return seed == 0 || z > 0 ? log_one_plus_exp(z) : std::log(off_by_a_place(1 + std::exp(z), seed));
 }
 
 Var soft_margin(const Var& x, const Var& y) {

@@ -212,5 +212,26 @@ TEST(SoundDevices, MayComputeActivationsAsTheyAreWritten) {
   }
 }
 
+// (1 - y) z + max(-z, 0) + ln(1 + e^-|z|) with the sum rounded to float32, which loses most of a small logarithm.
+TEST(SoundDevices, MayTakeTheLogarithmOfARoundedSum) {
+  ApiCall call = call_of("Functional.binary_cross_entropy_with_logits.0", {{64, 500}, {64, 500}}, {64, 500},
+                         DType::float32, -30, 30);
+  call.args[1] = call_of("Torch.abs.0", {{64, 500}}, {64, 500}, DType::float32, 0, 1).args[0];
+  call.kwargs = {{"reduction", Value(std::string("none"))}};
+  const List args = materialise(call, {}).args;
+  const Tensor targets = args[1].get<Tensor>()->contiguous();
+  for (const double error : {0.0, 1e-3}) {
+    const ApiResult result = check(call, [&](DeviceResult& device, int) {
+      device.output = changed_elements(*args[0].get<Tensor>(), [&](double element, std::int64_t i) {
+        const auto z = static_cast<float>(element);
+        const float y = targets.data<float>()[i];
+        return (1 - y) * z + std::max(-z, 0.F) + std::log(1 + std::exp(-std::abs(z))) + (i == 777 ? error : 0);
+      });
+    });
+    ASSERT_EQ(result.forward_rows.size(), 1U) << result.message;
+    EXPECT_EQ(result.forward_rows.front().beyond_rounding, error > 0) << result.forward_rows.front().message;
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing
