@@ -372,12 +372,11 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (measure(comparison, row, select, first_samples, judged)) return judged;
   if (stores_intermediates(comparison, row, select, judged)) return judged;
   if (measure_noise(comparison, row, select, first_noise_samples, false, judged)) return judged;
-  // What a place of float32 makes does not show in half types.
-  const bool rough = !is_half(device.dtype());
-  if (rough && measure_noise(comparison, row, select, first_noise_samples, rough, judged)) return judged;
+  // Half types are computed in float32 as well, of which a place shows where terms cancel.
+  if (measure_noise(comparison, row, select, first_noise_samples, true, judged)) return judged;
   if (judged.fit.max_share <= hopeless_share || variations_.is_cheap()) {
     if (measure(comparison, row, select, most_samples, judged)) return judged;
-    if (measure_noise(comparison, row, select, most_noise_samples, rough, judged)) return judged;
+    if (measure_noise(comparison, row, select, most_noise_samples, true, judged)) return judged;
   }
   rounds_on_the_way(comparison, row, select, judged);
   return judged;

@@ -126,6 +126,19 @@ TEST(Explainer, LargeCallsAreLookedAt) {
   EXPECT_TRUE(forward_row(call, one_off(4e-4)).beyond_rounding);
 }
 
+// Every place of a running sum depends on all before it, so that no part of the call can be computed: a multiple of the
+// bound is granted, and no more.
+TEST(Explainer, LargeCallsWithoutPartsAreLookedAt) {
+  const Dims shape{4000001};
+  ApiCall call = call_of("Torch.cumsum.0", {shape}, shape, DType::float32, 1, 2);
+  call.kwargs = {{"dim", Value(std::int64_t{0})}};
+  call.has_backward = false;
+  EXPECT_FALSE(forward_row(call, {}).beyond_rounding);
+  const DetailsRow row = forward_row(call, one_off(1e5));
+  EXPECT_EQ(row.status, Status::pass);
+  EXPECT_TRUE(row.beyond_rounding);
+}
+
 TEST(Explainer, CausesAreNamedWhereComputingSoGivesTheResult) {
   const ApiCall call = matmul(16, 512);
   EvaluationOptions how;

@@ -212,6 +212,22 @@ TEST(SoundDevices, MayComputeActivationsAsTheyAreWritten) {
   }
 }
 
+// The same of bfloat16, whose functions are computed in float32: how far the terms are off shows at other arguments.
+TEST(SoundDevices, MayComputeActivationsOfHalfTypesAsTheyAreWritten) {
+  const WrittenForm& gelu = written_forms().front();
+  const ApiCall call = call_of(gelu.api, {{64, 500}}, {64, 500}, DType::bfloat16, -4.5, 0);
+  const Tensor x = materialise(call, {}).args.front().get<Tensor>()->contiguous();
+  for (const double error : {0.0, 0.05}) {
+    const ApiResult result = check(call, [&](DeviceResult& device, int) {
+      device.output = changed_elements(x, [&](double element, std::int64_t i) {
+        return gelu.value(static_cast<float>(element)) + (i == 777 ? error : 0);
+      });
+    });
+    ASSERT_EQ(result.forward_rows.size(), 1U) << result.message;
+    EXPECT_EQ(result.forward_rows.front().beyond_rounding, error > 0) << result.forward_rows.front().message;
+  }
+}
+
 // (1 - y) z + max(-z, 0) + ln(1 + e^-|z|) with the sum rounded to float32, which loses most of a small logarithm.
 TEST(SoundDevices, MayTakeTheLogarithmOfARoundedSum) {
   ApiCall call = call_of("Functional.binary_cross_entropy_with_logits.0", {{64, 500}, {64, 500}}, {64, 500},
