@@ -235,7 +235,8 @@ bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t ro
 }
 
 bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
-  const auto& [bench, device] = comparison.pairs[row];
+  const Tensor& bench = comparison.pairs[row].bench;
+  const Tensor& device = comparison.pairs[row].device;
   const DType dtype = device.dtype();
   if (!may_be_cpu_ || !is_half(dtype) || errs_as_no_cpu_does(comparison, row, select, judged)) return false;
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
@@ -282,7 +283,8 @@ bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Selec
 
 void Explainer::judge_large(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
                             const Select& select, Judged& judged) {
-  const auto& [bench, device] = comparison.pairs[row];
+  const Tensor& bench = comparison.pairs[row].bench;
+  const Tensor& device = comparison.pairs[row].device;
   judged.fit = fit_rounding(bench, device, judged.model);
   if (judged.is_explained()) return;
   const auto grant_slack = [&] {

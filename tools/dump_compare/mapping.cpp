@@ -195,8 +195,8 @@ std::optional<std::string> map_by_cell(std::string name, const NamePairs& pairs,
 }
 
 const YamlNode* member(const YamlNode& object, const std::string& key) {
-  const auto found = std::ranges::find(object.members, key, &std::pair<std::string, YamlNode>::first);
-  return found == object.members.end() ? nullptr : &found->second;
+  const auto found = std::ranges::find(object.members, key, &YamlMember::key);
+  return found == object.members.end() ? nullptr : &found->value;
 }
 
 // Of an argument or a result: "0", "1.0", "weight".

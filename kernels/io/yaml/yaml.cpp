@@ -50,10 +50,10 @@ class Converter {
           value.line = line(entry.first);
           const auto [place, is_new] = places.emplace(key, result.members.size());
           if (is_new) {
-            result.members.emplace_back(std::move(key), std::move(value));
+            result.members.push_back({std::move(key), std::move(value)});
           } else {
             repeated_keys_.push_back(std::move(key));
-            result.members[place->second].second = std::move(value);
+            result.members[place->second].value = std::move(value);
           }
         }
         break;

@@ -17,15 +17,22 @@ namespace msrun {
 // name stands in messages.
 nlohmann::json parse_yaml(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys);
 
+struct YamlMember;
+
 // A value with its place, for whoever needs the order of the text or names lines in messages.
 struct YamlNode {
-  nlohmann::json value;                                   // of an object or a list: an empty one
-  std::size_t line = 0;                                   // of a member its key's; from 1, 0 if nothing is there
-  std::vector<std::pair<std::string, YamlNode>> members;  // of an object, in the order of the text
-  std::vector<YamlNode> items;                            // of a list
+  nlohmann::json value;             // of an object or a list: an empty one
+  std::size_t line = 0;             // of a member its key's; from 1, 0 if nothing is there
+  std::vector<YamlMember> members;  // of an object, in the order of the text
+  std::vector<YamlNode> items;      // of a list
 
   bool is_object() const { return value.is_object(); }
   bool is_list() const { return value.is_array(); }
+};
+
+struct YamlMember {
+  std::string key;
+  YamlNode value;
 };
 
 // As parse_yaml(), but for the order, the lines, and that a document may have some millions of values. A repeated key
