@@ -1,6 +1,6 @@
 // Any bytes as what a runner sends through its ring: framed results that arrive in pieces. Each is a result or a
 // RecordError; a result is written again as it was read, and its rows of both CSVs are as many as it has, whatever its
-// texts and numbers are; files of other frameworks than PyTorch may leave a call out that has nothing to show. The
+// texts and numbers are; files of other frameworks than PyTorch may leave out what has nothing to show. The
 // first byte of an input says how large the pieces are, or, if it is 255, that the rest is what follows the prefix of
 // one result, which chance would rarely find.
 #include <algorithm>
@@ -40,11 +40,12 @@ void take(std::string_view record) {
     for (const Dialect* dialect : dialects()) {
       std::string details;
       dialect->append_details(details, result, 14);
-      require(rows_in(details) == result.forward_rows.size() + result.backward_rows.size());
+      const bool is_pytorch = dialect == dialects().front();
+      const std::size_t all = result.forward_rows.size() + result.backward_rows.size();
+      require(is_pytorch ? rows_in(details) == all : rows_in(details) <= all);
       std::string line;
       dialect->append_result(line, result, true);
-      const bool is_pytorch = dialect == dialects().front();
-      require(rows_in(line) == 1 || (!is_pytorch && line.empty()));
+      require(is_pytorch ? rows_in(line) == 1 : rows_in(line) <= 1);
     }
   } catch (const RecordError&) {
   }
