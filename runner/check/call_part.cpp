@@ -9,6 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/axis_samples.h"
+#include "runner/check/variations.h"
 
 namespace msrun {
 namespace {
@@ -80,14 +81,6 @@ MaterialisedCall cut_call(const MaterialisedCall& call, const Cut& cut, std::int
   });
   part.recorded.reset();
   return part;
-}
-
-double floating_elements(const MaterialisedCall& call) {
-  double total = 0;
-  for_each_input(call, [&](const Tensor& tensor) {
-    if (is_floating(tensor.dtype())) total += static_cast<double>(tensor.numel());
-  });
-  return total;
 }
 
 // Both are the benchmark of one thing, perhaps summed in another order.

@@ -87,7 +87,8 @@ MaterialisedCall kept_in_float32(MaterialisedCall call) {
   return call;
 }
 
-// Masks and indices cost nothing beside them.
+}  // namespace
+
 double floating_elements(const MaterialisedCall& call) {
   double total = 0;
   for_each_input(call, [&](const Tensor& tensor) {
@@ -95,8 +96,6 @@ double floating_elements(const MaterialisedCall& call) {
   });
   return total;
 }
-
-}  // namespace
 
 Variations::Variations(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                        const EvaluationOptions& benchmark_options)

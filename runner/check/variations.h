@@ -15,6 +15,10 @@
 
 namespace msrun {
 
+// Elements of the floating tensors among the arguments of a call and the gradients of its outputs;
+// masks and indices cost nothing beside them.
+double floating_elements(const MaterialisedCall& call);
+
 class Variations {
  public:
   // bench is the call's benchmark, made with these options. All of them outlive this object.
