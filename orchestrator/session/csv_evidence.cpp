@@ -144,16 +144,6 @@ class RecordedCall {
   std::set<DType> dtypes_;        // of the arguments
 };
 
-// Every call, whatever the options leave out, with the recorded outputs.
-Plan whole_recording(const SessionState& session) {
-  PlanOptions options;
-  options.layout = session.options.layout;
-  options.framework = session.options.framework;
-  options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
-  options.keep_results = true;
-  return read_plan(session.options, session.recordings, options);
-}
-
 void warn_if_recorded_later(const Options& options, const std::string& result) {
   const std::string& recording = options.api_info.empty() ? options.forward : options.api_info;
   std::error_code no_recording;
@@ -171,7 +161,7 @@ void warn_if_recorded_later(const Options& options, const std::string& result) {
 
 void require_rows_of_recording(const SessionState& session, const EarlierRun& run, const std::string& result) {
   warn_if_recorded_later(session.options, result);
-  const Plan whole = whole_recording(session);
+  const Plan whole = read_whole_plan(session.options, session.recordings, true);
   std::unordered_map<std::string_view, std::uint32_t> tasks;
   for (std::uint32_t task = 0; task < whole.size(); ++task) tasks.emplace(whole.view().name(task), task);
   std::size_t rows = 0;

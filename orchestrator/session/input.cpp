@@ -141,6 +141,15 @@ Plan read_plan(const Options& options, const Recordings& recordings, const PlanO
                                  : Plan::read_att(options.forward, options.backward, plan_options);
 }
 
+Plan read_whole_plan(const Options& options, const Recordings& recordings, bool keep_results) {
+  PlanOptions plan_options;
+  plan_options.layout = options.layout;
+  plan_options.framework = options.framework;
+  plan_options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
+  plan_options.keep_results = keep_results;
+  return read_plan(options, recordings, plan_options);
+}
+
 void require_calls(const Options& options, const Plan& plan) {
   const std::string path = sanitised(options.forward.empty() ? options.api_info : options.forward);
   const RecordingContents& contents = plan.contents();

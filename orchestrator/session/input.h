@@ -23,6 +23,9 @@ Recordings find_recordings(const Options& options);
 
 Plan read_plan(const Options& options, const Recordings& recordings, const PlanOptions& plan_options);
 
+// Every call of the recordings, whatever the options leave out; on demand with the recorded results.
+Plan read_whole_plan(const Options& options, const Recordings& recordings, bool keep_results);
+
 // UserError if there is nothing to check: a recording without calls (for run_overflow_check an empty one is a finding),
 // of modules alone or of checksums alone (under --compat msprobe only a warning), or patterns that leave no call.
 void require_calls(const Options& options, const Plan& plan);

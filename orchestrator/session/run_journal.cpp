@@ -65,10 +65,7 @@ class WholeRecording {
   };
 
   explicit WholeRecording(const SessionState& session) {
-    PlanOptions options;
-    options.layout = session.options.layout;
-    options.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
-    const Plan whole = read_plan(session.options, session.recordings, options);
+    const Plan whole = read_whole_plan(session.options, session.recordings, false);
     std::uint32_t before = 0;
     for (std::uint32_t task = 0; task < whole.size(); ++task) {
       const std::string_view name = whole.view().name(task);
