@@ -1,6 +1,6 @@
 // bench_torch: what the way of a call into the torch worker and back costs. A sum of two tensors of one element, which
-// torch computes in a few microseconds, on torch:cpu: the time of one round trip from one lane, and the calls of two
-// lanes. Calls through the whole program are measured by bench_macro.
+// torch computes in a few microseconds, on torch:cpu or what --device names: the time of one round trip from one lane,
+// and the calls of two lanes. Calls through the whole program are measured by bench_macro.
 #include <boost/program_options.hpp>
 
 #include <algorithm>
@@ -27,6 +27,7 @@ constexpr double throughput_goal = 5000;  // calls/s from two lanes
 
 struct Settings {
   std::string python;
+  std::string device = "cpu";
   std::size_t calls = 5000;
   std::size_t repeat = 5;
 };
@@ -72,7 +73,7 @@ double calls_per_second(Device& device, const MaterialisedCall& call, std::size_
 
 void measure(const Settings& settings) {
   WorkerOptions options;
-  options.kind = "cpu";
+  options.kind = settings.device;
   options.python = find_python(settings.python, torch_framework);
   for (const bool backward : {false, true}) {
     const MaterialisedCall call = sum_of_scalars(backward);
@@ -104,8 +105,9 @@ int run(int argc, char** argv) {
   po::options_description options("bench_torch [options]: round trips of small calls through the torch worker");
   options.add_options()("python", po::value(&settings.python),
                         "interpreter with torch (default: MSRUN_PYTHON, python3)")(
-      "calls", po::value(&settings.calls), "calls of one lane in one run (5000)")("repeat", po::value(&settings.repeat),
-                                                                                  "runs (5)");
+      "device", po::value(&settings.device), "cpu, cuda or npu: that of id 0 (cpu)")(
+      "calls", po::value(&settings.calls), "calls of one lane in one run (5000)")(
+      "repeat", po::value(&settings.repeat), "runs (5)");
   if (!parse_options(argc, argv, options)) return 0;
   settings.repeat = std::max<std::size_t>(settings.repeat, 1);
   settings.calls = std::max<std::size_t>(settings.calls, 1);

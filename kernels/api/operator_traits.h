@@ -115,6 +115,8 @@ struct OperatorTraits {
   void (*adapt)(List& args, Dict& kwargs) = nullptr;
   // The dtype that argument tensors of another dtype are converted to, generated and read from files.
   std::optional<DTypeChange> converts = std::nullopt;
+  // A convolution, for whose operands devices have a setting of their own.
+  bool convolves = false;
   // The bare API name of this operator under which the pre-check takes it for one that runs in HF32: its float32 inputs
   // are rounded to HF32 (6.6), and its benchmark stays in float32 (6.7). Empty: none.
   std::string_view hf32_as = {};

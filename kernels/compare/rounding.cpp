@@ -231,12 +231,13 @@ template <class Sample>
 Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample) {
   const bool sums = model.longest > 0 && !model.exact;
   const double roundoff = model.roundoff > 0 ? model.roundoff : accumulator_roundoff(dtype);
-  const bool guess_terms = sums && (model.longest > 1 || model.slack > 1) && !model.spread.defined();
+  const bool guess_terms =
+      sums && (model.longest > 1 || model.slack > 1 || model.of_operands > 0) && !model.spread.defined();
   return {.dtype = dtype,
           .exact = model.exact,
           .nearest = model.nearest,
           .sums = sums,
-          .factor = model.slack * sum_factor(roundoff, model.longest),
+          .factor = model.slack * sum_factor(roundoff, model.longest) + model.of_operands,
           .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
           .typical_noise = 0,
           .has_stored = model.with_stored.defined(),

@@ -38,6 +38,9 @@ struct SumModel {
   // The terms cannot be measured: the typical magnitude stands for them even without sums, and so many times the error
   // of sums is explained.
   double slack = 1;
+  // What rounding the operands of products before they are multiplied changes at most, relative to the size of a sum
+  // and the spread of its terms.
+  double of_operands = 0;
 };
 
 struct RoundingFit {

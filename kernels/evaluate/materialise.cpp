@@ -105,7 +105,7 @@ class Builder {
     Tensor tensor = has_file(spec) ? read_recorded(spec, options_, notes_) : generate(spec, path);
     tensor = tensor.to(converted(tensor.dtype(), changes_));
     if (!changes_.hf32 || tensor.dtype() != DType::float32) return tensor;
-    const Tensor rounded = round_to_hf32(tensor);
+    const Tensor rounded = round_operand(tensor, OperandRounding::hf32);
     // Asked for only where a recorded result may belong to the inputs as they were.
     hf32_changed_ = hf32_changed_ || (call_.recorded && !bitwise_equal(rounded, tensor));
     return rounded;

@@ -72,7 +72,7 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   const DType compute = compute_dtype(dtype);
   Call call;
   call.arithmetic = inputs.query.arithmetic();
-  const auto operand = [&](const Var& x) { return as_operand(x.tensor(), compute, call.arithmetic).contiguous(); };
+  const auto operand = [&](const Var& x) { return as_operand(x.tensor(), compute, call.arithmetic.operands.products).contiguous(); };
   call.query = inputs.query_view(operand(inputs.query));
   call.key = inputs.key_view(operand(inputs.key));
   call.value = inputs.value_view(operand(inputs.value));

@@ -25,7 +25,7 @@ struct MatrixView {
 // result = a * b, or result += a * b: rows of `result` are contiguous, result_stride elements apart. a.columns must
 // equal b.rows; a contracted length of 0 gives zeros. Sums are formed in T, some hundred terms at a time, and the
 // result depends on the operands and their sizes alone. Of the arithmetic the summation is heeded, its accumulator for
-// float only; hf32_inputs is for as_operand (matrix_product.h). T is float or double, or std::int64_t, whose sums wrap
+// float only; operands are for as_operand (matrix_product.h). T is float or double, or std::int64_t, whose sums wrap
 // as two's complement does.
 template <class T>
 void gemm(const MatrixView<T>& a, const MatrixView<T>& b, T* result, std::int64_t result_stride, bool accumulate,

@@ -129,8 +129,8 @@ DType product_dtype(DType dtype) {
   return is_floating(dtype) ? DType::float32 : DType::int64;
 }
 
-Tensor as_operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic) {
-  const bool round = arithmetic.hf32_inputs && tensor.dtype() == DType::float32 && compute == DType::float32;
+Tensor as_operand(const Tensor& tensor, DType compute, OperandRounding rounding) {
+  const bool round = rounding != OperandRounding::none && tensor.dtype() == DType::float32 && compute == DType::float32;
   if (tensor.dtype() == compute && !round) return tensor;
   // One copy of every stored element, in the order of memory; then the same view of the copy.
   const Dims& shape = tensor.shape();
@@ -147,7 +147,7 @@ Tensor as_operand(const Tensor& tensor, DType compute, const Arithmetic& arithme
   for (std::size_t i = 0; i < order.size(); ++i)
     inverse[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
   const Tensor in_memory_order = dense.permute(order);
-  const Tensor converted = round ? round_to_hf32(in_memory_order) : in_memory_order.to(compute);
+  const Tensor converted = round ? round_operand(in_memory_order, rounding) : in_memory_order.to(compute);
   return converted.permute(inverse).expand(shape);
 }
 
@@ -187,8 +187,8 @@ Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dty
     return result;
   }
   const DType compute = product_dtype(dtype);
-  const Tensor left = as_operand(a, compute, arithmetic);
-  const Tensor right = as_operand(b, compute, arithmetic);
+  const Tensor left = as_operand(a, compute, arithmetic.operands.products);
+  const Tensor right = as_operand(b, compute, arithmetic.operands.products);
   const Dims batch = broadcast_shapes(batch_axes(a.shape()), batch_axes(b.shape()));
   if (element_count(batch) > 1) {
     // One matrix on the right: a single product over all rows. Both summed: a single product over the longer inner

@@ -13,9 +13,9 @@ namespace msrun {
 DType product_dtype(DType dtype);
 
 // The tensor converted to `compute`, which must come from product_dtype. Strides are kept where the data are dense, so
-// that a transposed view stays one and repeated axes stay repeated. With arithmetic.hf32_inputs a float32 tensor is
-// rounded to 11 fraction bits.
-Tensor as_operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic);
+// that a transposed view stays one and repeated axes stay repeated. A float32 tensor is
+// rounded, too.
+Tensor as_operand(const Tensor& tensor, DType compute, OperandRounding rounding);
 
 // a b over the last two axes of tensors of at least two axes; the others broadcast. The result has dtype `dtype` and
 // was computed in product_dtype(dtype), or in complex128 if an operand is complex. Throws SkipError if the shapes do

@@ -31,9 +31,44 @@ struct Summation {
   Summation whole() const { return {accumulator, false}; }
 };
 
+// What float32 operands are rounded to before they are multiplied.
+enum class OperandRounding : std::uint8_t {
+  none,
+  hf32,            // 11 fraction bits, half up in magnitude: Ascend
+  tf32,            // 10 fraction bits, half up in magnitude: NVIDIA
+  truncated_tf32,  // 10 fraction bits, the others are cut off: what tensor cores do with float32 numbers
+};
+
+// The fraction bits that are left of a float32 number.
+constexpr int fraction_bits(OperandRounding rounding) {
+  switch (rounding) {
+    case OperandRounding::hf32:
+      return 11;
+    case OperandRounding::tf32:
+    case OperandRounding::truncated_tf32:
+      return 10;
+    case OperandRounding::none:
+      break;
+  }
+  return 23;
+}
+
+// The largest relative error of a rounded operand.
+constexpr double roundoff_of_operand(OperandRounding rounding) {
+  const double place = 1.0 / static_cast<double>(1U << static_cast<unsigned>(fraction_bits(rounding)));
+  return rounding == OperandRounding::truncated_tf32 ? place : place / 2;
+}
+
+// Of matrix products and of convolutions.
+struct Operands {
+  OperandRounding products = OperandRounding::none;
+  OperandRounding convolutions = OperandRounding::none;
+  bool operator==(const Operands&) const = default;
+};
+
 struct Arithmetic {
   Summation summation;            // of products and reductions
-  bool hf32_inputs = false;       // float32 operands of matrix products and convolutions keep 11 fraction bits
+  Operands operands = {};         // in float32
   bool flush_subnormals = false;  // subnormal results become zero, in the dtype of the result
   // Results are cut toward zero where they are stored in a floating dtype that is narrower than the one they were
   // computed in, and float32 sums after every addition: see evaluate().
@@ -100,8 +135,8 @@ Accumulator accumulator_of(const Arithmetic& arithmetic) {
 
 class Tensor;
 
-// float32 values rounded to 11 fraction bits, half up in magnitude, as the device rounds the operands of products
-// (api_inventory.md 2.6). Infinity and NaN stay; the largest values overflow. The result is contiguous.
-Tensor round_to_hf32(const Tensor& tensor);
+// float32 values rounded so (HF32: api_inventory.md 2.6). Infinity and NaN stay; the largest values may overflow. The
+// result is contiguous.
+Tensor round_operand(const Tensor& tensor, OperandRounding rounding);
 
 }  // namespace msrun

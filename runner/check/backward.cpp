@@ -266,7 +266,7 @@ class BackwardCheck {
     add_to_rows(*comparison, "The dump holds the gradients of the last step inside " + input_.call.parts.api +
                                  ": these are compared.");
     Step& step = *steps_.emplace_back(std::make_unique<Step>(Step{std::move(options), std::move(bench), nullptr}));
-    step.explainer = std::make_unique<Explainer>(input_.op, input_.call, step.bench, step.options, input_.may_be_cpu);
+    step.explainer = std::make_unique<Explainer>(input_.op, input_.call, step.bench, step.options, input_.arithmetic);
     Reading reading;
     reading.comparison = std::move(*comparison);
     reading.explainer = step.explainer.get();

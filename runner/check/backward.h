@@ -28,7 +28,7 @@ struct BackwardInput {
   const EvaluationOptions& benchmark;  // how bench was made
   const DeviceResult& device;
   const CheckOptions& options;
-  bool may_be_cpu = false;  // Device::may_be_cpu
+  DeviceArithmetic arithmetic = {};
   bool forward_is_error = false;
   bool fp8_input = false;
 };

@@ -198,7 +198,7 @@ class Check {
     if (call.recorded) device.output = in_form_of(bench.output, device.output);
     {
       const Stopwatch watch(result_.times.compare);
-      Explainer explainer(op, call, bench, benchmark, device_.may_be_cpu());
+      Explainer explainer(op, call, bench, benchmark, device_.arithmetic());
       compare(op, call, bench, benchmark, device, explainer);
     }
     if (unreadable) result_.outcome = Outcome::not_checkable;
@@ -220,7 +220,7 @@ class Check {
     std::optional<SampledResult> sampled;
     {
       const Stopwatch watch(result_.times.benchmark);
-      sampled = check_sampled({recorded_, op, call, device, options_, device_.may_be_cpu()});
+      sampled = check_sampled({recorded_, op, call, device, options_, device_.arithmetic()});
     }
     refused_ = refused_tensors();
     if (!sampled) return false;
@@ -295,7 +295,7 @@ class Check {
     shares_by_chance_ = forward.is_chance();
     result_.forward_rows = std::move(forward.rows);
     const BackwardInput backward{
-        op, call, bench, benchmark, device, options_, device_.may_be_cpu(), forward.status == Status::error, float8};
+        op, call, bench, benchmark, device, options_, device_.arithmetic(), forward.status == Status::error, float8};
     BackwardResult gradients =
         check_backward(backward, explainer,
                        [&](Explainer& of, Comparison& comparison, const SumStatistics& sums,

@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
+#include "kernels/tensor/changed_elements.h"
 #include "runner/check/call_part.h"
 #include "runner/results/reason.h"
 
@@ -26,6 +27,9 @@ constexpr double hopeless_share = 100;
 constexpr std::int64_t enough_elements = 8;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
 constexpr double slack_of_large_calls = 8;
+// Of the relative roundoff of an operand so many times is explained of a sum of products and of the spread of its
+// terms: both factors are rounded, and terms that cancel may err in opposite directions.
+constexpr double slack_of_operands = 4;
 
 std::int64_t floating_arguments(const MaterialisedCall& call) {
   std::int64_t count = 0;
@@ -65,6 +69,21 @@ std::string explained_text(DType dtype, const SumModel& model, const RoundingFit
                                               : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
   return "Explained by rounding: " + what + (stored == inner ? "" : ", stored as " + stored) + "; at most " +
          number(fit.max_share) + " of their error bound.\n";
+}
+
+// Of sums of squares, less those that count for nothing.
+Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without) {
+  const Tensor less = without ? without->to(DType::float64).contiguous() : Tensor{};
+  return changed_elements(squares.to(DType::float64), [&](double value, std::int64_t i) {
+    return std::sqrt(less.defined() ? std::max(value - less.data<double>()[i], 0.0) : value);
+  });
+}
+
+std::string operands_text(OperandRounding rounding, const RoundingFit& fit) {
+  const std::string format = rounding == OperandRounding::hf32 ? "HF32" : "TF32";
+  return "Explained by rounding: the device's settings let it round float32 operands to " + format + " (" +
+         std::to_string(fraction_bits(rounding)) + " fraction bits); at most " + number(fit.max_share) +
+         " of what that changes.\n";
 }
 
 std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
@@ -136,29 +155,65 @@ bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t long
 bool Explainer::Judged::is_explained() const { return is_acceptable(fit, count); }
 
 Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
-                     const EvaluationOptions& benchmark_options, bool may_be_cpu)
+                     const EvaluationOptions& benchmark_options, const DeviceArithmetic& arithmetic)
     : op_(op),
       call_(call),
       benchmark_options_(benchmark_options),
       variations_(op, call, bench, benchmark_options),
       rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),
-      may_be_cpu_(may_be_cpu),
+      arithmetic_(arithmetic),
+      operands_(op.traits().convolves ? arithmetic.operands.convolutions : arithmetic.operands.products),
       complex_arguments_(!op.traits().copies_only && has_complex_argument(call)) {}
+
+Tensor Explainer::spread_of_terms(const Comparison& comparison, std::size_t row, const Select& select,
+                                  std::size_t samples) {
+  if (const auto* terms = complex_arguments_ ? nullptr : variations_.squared_terms()) {
+    const std::optional<Tensor> squares = tensor_of_row(terms->all, comparison, row, select);
+    const std::optional<Tensor> exact =
+        terms->of_flags ? tensor_of_row(*terms->of_flags, comparison, row, select) : std::nullopt;
+    if (squares && exact.has_value() == terms->of_flags.has_value()) return root_of(*squares, exact);
+  }
+  const std::vector<Evaluation>& changed = variations_.changed_benchmarks(samples);
+  if (changed.empty()) return {};
+  const Tensor& bench = comparison.pairs[row].bench;
+  SpreadEstimate estimate(bench, Variations::input_change(bench.dtype()));
+  for (const Evaluation& evaluation : changed) {
+    const std::optional<Tensor> tensor = tensor_of_row(evaluation, comparison, row, select);
+    if (!tensor) return {};
+    estimate.add(*tensor);
+  }
+  return estimate.spread();
+}
 
 bool Explainer::measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                         Judged& judged) {
   const auto& [bench, device] = comparison.pairs[row];
-  const std::vector<Evaluation>& changed = variations_.changed_benchmarks(samples);
-  if (changed.empty()) return false;
-  SpreadEstimate estimate(bench, Variations::input_change(bench.dtype()));
-  for (const Evaluation& evaluation : changed) {
-    const std::optional<Tensor> tensor = tensor_of_row(evaluation, comparison, row, select);
-    if (!tensor) return false;
-    estimate.add(*tensor);
-  }
-  judged.model.spread = estimate.spread();
+  judged.model.spread = spread_of_terms(comparison, row, select, samples);
+  if (!judged.model.spread.defined()) return false;
   judged.fit = fit_rounding(bench, device, judged.model);
   return judged.is_explained();
+}
+
+bool Explainer::rounds_operands(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+  if (operands_ == OperandRounding::none || !judged.model.spread.defined()) return false;
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  const std::optional<Tensor> rounded =
+      computed_with({.summation = {}, .operands = {operands_, operands_}}, comparison, row, select);
+  if (!sound || !rounded || bitwise_equal(*sound, *rounded)) return false;
+  return grant_operands(comparison, row, judged);
+}
+
+bool Explainer::grant_operands(const Comparison& comparison, std::size_t row, Judged& judged) const {
+  if (operands_ == OperandRounding::none) return false;
+  SumModel model = judged.model;
+  model.nearest = false;
+  model.of_operands = slack_of_operands * roundoff_of_operand(operands_);
+  RoundingFit fit = fit_rounding(comparison.pairs[row].bench, comparison.pairs[row].device, model);
+  if (!fit.explained()) return false;
+  judged.model = std::move(model);
+  judged.fit = std::move(fit);
+  judged.operands = operands_;
+  return true;
 }
 
 std::optional<Tensor> Explainer::computed_with(const Arithmetic& arithmetic, const Comparison& comparison,
@@ -238,7 +293,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const Tensor& bench = comparison.pairs[row].bench;
   const Tensor& device = comparison.pairs[row].device;
   const DType dtype = device.dtype();
-  if (!may_be_cpu_ || !is_half(dtype) || errs_as_no_cpu_does(comparison, row, select, judged)) return false;
+  if (!arithmetic_.may_be_cpu || !is_half(dtype) || errs_as_no_cpu_does(comparison, row, select, judged)) return false;
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
   SumModel model = judged.model;
   model.nearest = false;
@@ -301,6 +356,7 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
                                    return tensor == nullptr ? std::nullopt : std::optional(*tensor);
                                  });
   if (!part) {
+    if (op_.traits().multiply_adds != nullptr && grant_operands(comparison, row, judged)) return;
     if (comparison.rows[row].status == Status::pass) std::tie(judged.model, judged.fit) = grant_slack();
     return;
   }
@@ -308,7 +364,7 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
   looked_at.rows = comparison.rows;
   looked_at.pairs.resize(comparison.pairs.size());
   looked_at.pairs[row] = {part->of(bench), part->of(device)};
-  Explainer explainer(op_, part->call, part->bench, benchmark_options_, may_be_cpu_);
+  Explainer explainer(op_, part->call, part->bench, benchmark_options_, arithmetic_);
   Judged of_part = explainer.judge(looked_at, row, sums, select);
   of_part.part = looked_at.pairs[row].bench;
   if (of_part.is_explained()) {
@@ -372,6 +428,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   }
   if (judge_steps(comparison, row, select, judged)) return judged;
   if (measure(comparison, row, select, first_samples, judged)) return judged;
+  if (rounds_operands(comparison, row, select, judged)) return judged;
   if (stores_intermediates(comparison, row, select, judged)) return judged;
   if (measure_noise(comparison, row, select, first_noise_samples, false, judged)) return judged;
   // Half types are computed in float32 as well, of which a place shows where terms cancel.
@@ -395,8 +452,12 @@ std::string Explainer::finding(const Comparison& comparison, std::size_t row, co
     const char* text;
   };
   static constexpr std::array candidates{
-      Candidate{{.summation = {}, .hf32_inputs = true},
+      Candidate{{.summation = {}, .operands = {OperandRounding::hf32, OperandRounding::hf32}},
                 "Inputs rounded to HF32: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .operands = {OperandRounding::tf32, OperandRounding::tf32}},
+                "Inputs rounded to TF32: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .operands = {OperandRounding::truncated_tf32, OperandRounding::truncated_tf32}},
+                "Inputs cut to TF32: computed so, the call gives this result."},
       Candidate{{.summation = {.accumulator = Accumulator::float16}},
                 "Errors are those of float16 accumulation: computed so, the call gives this result."},
       Candidate{{.summation = {.accumulator = Accumulator::bfloat16}},
@@ -454,6 +515,10 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     if (judged.on_steps > 0) {
       row.message += "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +
                      " elements a step lies within rounding: what is on its other side is right, too.\n";
+    }
+    if (row.rounding_only && judged.operands != OperandRounding::none) {
+      row.message += operands_text(judged.operands, judged.fit);
+      continue;
     }
     if (row.rounding_only) {
       row.message += judged.stored ? "Explained by rounding: intermediate results are stored as " +

@@ -15,15 +15,16 @@
 #include "kernels/compare/rounding.h"
 #include "kernels/evaluate/evaluate.h"
 #include "runner/check/variations.h"
+#include "runner/device/device.h"
 
 namespace msrun {
 
 class Explainer {
  public:
-  // bench is the call's benchmark, made with these options. All of them outlive the explainer. may_be_cpu is what the
-  // device says of itself (Device).
+  // bench is the call's benchmark, made with these options. All of them outlive the explainer. arithmetic is what the
+  // device says of itself.
   Explainer(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
-            const EvaluationOptions& benchmark_options, bool may_be_cpu);
+            const EvaluationOptions& benchmark_options, const DeviceArithmetic& arithmetic);
 
   // Looks at the rows of one direction that are warning or error. select gives the values that were compared, of an
   // evaluation of the call, one leaf per row; silent leaves the Messages as they are.
@@ -35,8 +36,9 @@ class Explainer {
   struct Judged {
     SumModel model;
     RoundingFit fit;
-    bool stored = false;        // because intermediate results are stored
-    const char* in_half = "";   // what is rounded to the half type that CPU kernels round; empty: nothing
+    bool stored = false;       // because intermediate results are stored
+    const char* in_half = "";  // what is rounded to the half type that CPU kernels round; empty: nothing
+    OperandRounding operands = OperandRounding::none;  // to which rounding operands is what explains it
     std::int64_t on_steps = 0;  // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t count = 0;
     Tensor part;  // the benchmark of the part of the result that was judged; undefined: of all of it
@@ -54,6 +56,13 @@ class Explainer {
   // For calls that round to an integer within: puts the sides of steps that the device is on into the benchmark, and
   // judges by what lies between them. False for other calls.
   bool judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // Whether rounding the operands of products as the device's settings let it explains the row, with the terms that
+  // were measured. False where such rounding changes nothing.
+  bool rounds_operands(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // Whether such rounding explains the row, if it changes it.
+  bool grant_operands(const Comparison& comparison, std::size_t row, Judged& judged) const;
+  // Root of the sum of the squares of the terms behind each element; undefined if it cannot be had.
+  Tensor spread_of_terms(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples);
   // Judges by the terms behind each element, as so many changed benchmarks show them. True if that explains the row.
   bool measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
                Judged& judged);
@@ -81,8 +90,9 @@ class Explainer {
   const EvaluationOptions& benchmark_options_;
   Variations variations_;
   bool rounds_once_;  // so that the nearest number is to be expected
-  bool may_be_cpu_;
-  bool complex_arguments_;  // of which the magnitude is computed, not copied
+  DeviceArithmetic arithmetic_;
+  OperandRounding operands_;  // of products and convolutions within this operator
+  bool complex_arguments_;    // of which the magnitude is computed, not copied
 };
 
 }  // namespace msrun

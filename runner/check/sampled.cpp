@@ -216,7 +216,7 @@ class SampledCheck {
   bool places_agree(const AxisSample& sample, const MaterialisedCall& call, const Evaluation& bench) {
     const Dialect& dialect = *input_.options.dialect;
     const ComparedCall compared{input_.op, call, input_.options.compare, false};
-    Explainer explainer(input_.op, call, bench, options_, input_.may_be_cpu);
+    Explainer explainer(input_.op, call, bench, options_, input_.arithmetic);
     if (sample.axis.result) {
       const Tensor device = at_places(output_, *sample.axis.result, sample.places);
       Comparison forward = dialect.compare_outputs(compared, bench.output, device);

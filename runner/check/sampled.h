@@ -23,7 +23,7 @@ struct SampledInput {
   const MaterialisedCall& call;
   const DeviceResult& device;
   const CheckOptions& options;
-  bool may_be_cpu = false;  // Device::may_be_cpu
+  DeviceArithmetic arithmetic = {};
 };
 
 struct SampledResult {

@@ -138,6 +138,34 @@ const std::vector<Evaluation>& Variations::changed_benchmarks(std::size_t sample
   return changed_;
 }
 
+const Variations::SquaredTerms* Variations::squared_terms() {
+  if (squared_terms_) return &*squared_terms_;
+  if (!op_.traits().rounds_once || !is_small() || unchangeable_) return nullptr;
+  EvaluationOptions options = benchmark_options_;
+  bool has_flags = false;
+  // Squares of float32 numbers need the range of float64.
+  options.change_input = [&](const Tensor& tensor) {
+    return changed_elements(tensor.to(DType::float64), [&](double value, std::int64_t) {
+      has_flags = has_flags || (value != 0 && may_be_flag(value));
+      return value * value;
+    });
+  };
+  try {
+    SquaredTerms terms{evaluate(op_, call_, options), std::nullopt};
+    if (has_flags) {
+      options.change_input = [](const Tensor& tensor) {
+        return changed_elements(tensor.to(DType::float64),
+                                [](double value, std::int64_t) { return may_be_flag(value) ? value * value : 0; });
+      };
+      terms.of_flags = evaluate(op_, call_, options);
+    }
+    squared_terms_ = std::move(terms);
+  } catch (const SkipError&) {
+    return nullptr;
+  }
+  return &*squared_terms_;
+}
+
 std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row) const {
   return is_small() ? nearest_sides(op_, call_, benchmark_options_, bench, device, row) : std::nullopt;
 }

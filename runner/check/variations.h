@@ -43,6 +43,17 @@ class Variations {
   // Where the order of elements matters (traits), those of the first argument keep it.
   const std::vector<Evaluation>& changed_benchmarks(std::size_t samples);
 
+  // Of an operator that is linear in each of its arguments and in the gradients of its results (rounds_once in its
+  // traits), the benchmark for squared inputs: the sums of the squares of the terms behind each element of the results.
+  struct SquaredTerms {
+    Evaluation all;
+    // Of the terms whose every factor may be a flag, as changed_benchmarks leaves them: they are exact. Nothing if no
+    // factor may be one.
+    std::optional<Evaluation> of_flags;
+  };
+  // Null for other operators, and if it cannot be had.
+  const SquaredTerms* squared_terms();
+
   // For calls that round to an integer within, the benchmark with the sides of steps that the device is on
   // (step_sides.h); row gives the compared tensor of another evaluation, if it has one. Nothing for other calls.
   std::optional<StepSides> sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row) const;
@@ -73,6 +84,7 @@ class Variations {
   std::vector<Evaluation> changed_;
   std::vector<std::pair<Beside, std::vector<Nearby>>> nearby_;
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;
+  std::optional<SquaredTerms> squared_terms_;
   bool unchangeable_ = false;  // the operator takes no changed inputs
 };
 

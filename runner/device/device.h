@@ -11,6 +11,7 @@
 
 #include "kernels/api/operator_traits.h"
 #include "kernels/evaluate/materialise.h"
+#include "kernels/tensor/arithmetic.h"
 
 namespace msrun {
 
@@ -59,6 +60,14 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a sound device may do beside computing in float32 and rounding once.
+struct DeviceArithmetic {
+  // Results may come from a CPU, whose kernels for half types round after every step.
+  bool may_be_cpu = false;
+  // What the device's settings let it round float32 operands to.
+  Operands operands = {};
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -70,9 +79,7 @@ class Device {
   // SkipError where the device cannot run the call, DeviceError.
   virtual DeviceResult run(const DeviceCall& call) = 0;
 
-  // Whether results may come from a CPU, whose kernels for half types round after every step where accelerators compute
-  // in float32.
-  virtual bool may_be_cpu() const { return false; }
+  virtual DeviceArithmetic arithmetic() const { return {}; }
 
   // Whether a thread that runs a call without using the processor only waits: it may compute in another process.
   virtual bool computes_here() const { return true; }

@@ -161,6 +161,24 @@ TEST_F(Torch, TheJournalNamesTorchAndItsSettings) {
   EXPECT_THAT(shown.out, HasSubstr("torch:cpu"));
 }
 
+// A GPU whose convolutions and products cut their operands: its settings let convolutions alone do so.
+TEST_F(Torch, Tf32IsExplainedWhereASettingLetsItBe) {
+  const std::string program = scratch_.write("python", "#!/bin/sh\nexec " + torch_python() + " '" + source_root() +
+                                                           "/tests/e2e/torch/tf32_python.py' \"$@\"\n");
+  chmod(program.c_str(), 0755);
+  for (const bool allowed : {true, false}) {
+    const std::string out = scratch_ / (allowed ? "allowed" : "forbidden");
+    const Finished finished = msrun({"-api_info", test_data("/dumps") + "/cnn_fp32/dump.json", "--backend",
+                                     "torch:cuda", "--python", program, "-o", out, "--summary", "-n", "2"},
+                                    scratch_.path(), {std::string("MSRUN_TEST_TF32=") + (allowed ? "true" : "false")});
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr("Functional.linear.0"));
+    EXPECT_THAT(finished.out, HasSubstr("Inputs cut to TF32: computed so, the call gives this result."));
+    EXPECT_THAT(finished.out, HasSubstr(allowed ? " 1  suspicious" : "12  suspicious"));
+    EXPECT_EQ(finished.out.find("Functional.conv2d") == std::string::npos, allowed) << finished.out;
+  }
+}
+
 TEST_F(Torch, ACrashInALaneIsBlamedOnItsCall) {
   const Finished finished = run_faulty(scratch_, "crash", {"--retries", "1"});
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;

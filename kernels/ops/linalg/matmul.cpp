@@ -26,7 +26,7 @@ Var matrix_product(const Var& a, const Var& b) {
   return a.tape().record(
       result, {a, b},
       [left, right, arithmetic, dtype, need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
-        const Tensor gradient = is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic);
+        const Tensor gradient = is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
         const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
         std::vector<Tensor> gradients(2);
         if (need_a) gradients[0] = product_to(gradient, adjoint(right), left.shape(), left.dtype(), arithmetic);
@@ -154,7 +154,7 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
                    }});
   if (bias) {
     edges.push_back({*bias, [shape_of_bias = bias->shape(), compute, arithmetic](const Tensor& g) {
-                       const Tensor gradient = rows_of(as_operand(g, compute, arithmetic));
+                       const Tensor gradient = rows_of(g.to(compute));
                        const bool per_column = shape_of_bias == Dims{gradient.size(1)};
                        return per_column ? sum(gradient, Dims{0}, false, arithmetic) : sum_to(gradient, shape_of_bias);
                      }});

@@ -51,7 +51,8 @@ DType convolution_dtype(DType dtype) {
 }
 
 Tensor operand(const Tensor& tensor, DType compute, const Arithmetic& arithmetic) {
-  return is_floating(tensor.dtype()) ? as_operand(tensor, compute, arithmetic) : tensor.to(compute);
+  return is_floating(tensor.dtype()) ? as_operand(tensor, compute, arithmetic.operands.convolutions)
+                                     : tensor.to(compute);
 }
 
 // y = f(x, w) + bias with the gradients of both parts; c describes the convolution in which x is the input, or the
@@ -87,7 +88,7 @@ Var record(const Convolution& c, bool transposed, const Var& x, const Var& w, co
       gradients[1] = run(Part::weight, c, transposed ? gradient : input, transposed ? input : gradient,
                          inputs[1].shape(), arithmetic);
     }
-    if (inputs.size() > 2 && inputs[2].requires_grad()) gradients[2] = sum(gradient, sums, false, arithmetic);
+    if (inputs.size() > 2 && inputs[2].requires_grad()) gradients[2] = sum(g.to(compute), sums, false, arithmetic);
     return gradients;
   });
 }
@@ -256,21 +257,21 @@ OP("conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any p
    "groups=1)",
    [](const Bound& args) { return convolve(args, 1); });
 NAMES("conv1d", "Functional: conv1d; Torch: conv1d");
-TRAITS("conv1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .hf32_as = "conv1d",
+TRAITS("conv1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true, .hf32_as = "conv1d",
        .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv1d", axes_of_forward_convolution);
 OP("conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 2); });
 NAMES("conv2d", "Functional: conv2d; Torch: conv2d; NPU: npu_conv2d; Mint: conv2d");
-TRAITS("conv2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .hf32_as = "conv2d",
+TRAITS("conv2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true, .hf32_as = "conv2d",
        .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv2d", axes_of_forward_convolution);
 OP("conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, any padding=0, int[] dilation=1, int "
    "groups=1)",
    [](const Bound& args) { return convolve(args, 3); });
 NAMES("conv3d", "Functional: conv3d; Torch: conv3d; NPU: npu_conv3d");
-TRAITS("conv3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
+TRAITS("conv3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true, .rounds_once = true,
        .multiply_adds = convolution_work);
 PRODUCT_AXES("conv3d", axes_of_forward_convolution);
 
@@ -278,8 +279,8 @@ OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 1); });
 NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
-TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
-       .multiply_adds = convolution_work);
+TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true,
+       .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv_transpose1d", axes_of_transposed_convolution);
 OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
@@ -287,21 +288,21 @@ OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
 NAMES(
     "conv_transpose2d",
     "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
-TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
-       .multiply_adds = convolution_work);
+TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true,
+       .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv_transpose2d", axes_of_transposed_convolution);
 OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 3); });
 NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
-TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .rounds_once = true,
-       .multiply_adds = convolution_work);
+TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true,
+       .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv_transpose3d", axes_of_transposed_convolution);
 OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
    "int[] dilation, int groups)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
 NAMES("npu_conv_transpose2d", "NPU: npu_conv_transpose2d");
-TRAITS("npu_conv_transpose2d", .varies = Varies::gradients);
+TRAITS("npu_conv_transpose2d", .varies = Varies::gradients, .convolves = true);
 PRODUCT_AXES("npu_conv_transpose2d", axes_of_transposed_convolution);
 
 OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
@@ -313,7 +314,7 @@ OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] p
      return args.flag("transposed") ? convolve_transposed(args, axes) : convolve(args, axes);
    });
 NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
-TRAITS("convolution", .varies = Varies::gradients, .multiply_adds = convolution_work);
+TRAITS("convolution", .varies = Varies::gradients, .convolves = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("convolution",
              [](const GivenArguments& given) { return axes_of_convolution(given, given.flag("transposed")); });
 

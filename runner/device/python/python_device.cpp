@@ -24,6 +24,7 @@
 #include "runner/device/python/arena.h"
 #include "runner/device/python/frames.h"
 #include "runner/device/python/hello.h"
+#include "runner/device/python/operand_settings.h"
 #include "runner/device/python/wire.h"
 #include "runner/device/python/worker_process.h"
 #include "runner/device/reply.h"
@@ -95,7 +96,8 @@ class PythonDevice final : public Device {
       workers_.push_back(std::make_unique<Worker>(
           WorkerProcess::Start{options_, seat.device_id, false, seat.alone, seat.memory, forks}, options_.lanes));
     }
-    for (const auto& worker : workers_) await_hello(worker->process, options_);
+    for (const auto& worker : workers_)
+      operands_ = operands_by_settings(options_.kind, await_hello(worker->process, options_).settings);
   }
 
   ~PythonDevice() override {
@@ -103,13 +105,13 @@ class PythonDevice final : public Device {
     for (const auto& worker : workers_) worker->process.dismiss();
   }
 
-  bool may_be_cpu() const override { return options_.kind == "cpu"; }
+  DeviceArithmetic arithmetic() const override { return {.may_be_cpu = options_.kind == "cpu", .operands = operands_}; }
   bool computes_here() const override { return false; }
 
   DeviceResult run(const DeviceCall& call) override {
     Lane& lane = lane_of_this_thread();
     std::optional<DeviceWait> wait;
-    if (!may_be_cpu()) wait.emplace();
+    if (options_.kind != "cpu") wait.emplace();
     Reply reply = turns_.run([&] { return ask(lane, call); },
                              [&] {
                                for (const auto& worker : workers_) {
@@ -212,6 +214,7 @@ class PythonDevice final : public Device {
   }
 
   WorkerOptions options_;
+  Operands operands_;
   DeviceSeat seat_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::mutex mutex_;

@@ -68,7 +68,7 @@ std::string doubt(const DeviceCall& device_call, RecordedGradients kind, bool am
 class RecordedDevice final : public Device {
  public:
   // The recording does not say what made it.
-  bool may_be_cpu() const override { return true; }
+  DeviceArithmetic arithmetic() const override { return {.may_be_cpu = true}; }
 
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;

@@ -52,6 +52,22 @@ def lose():
     raise RuntimeError("ACL stream synchronize failed, error code:507015")
 
 
+def assert_on_gpu():
+    """An error that the GPU finds while it works, and tells later."""
+    import torch
+    torch.zeros(4, device="cuda")[torch.tensor([100], device="cuda")]
+
+
+def fill_gpu():
+    import torch
+    torch.empty(1 << 44, dtype=torch.uint8, device="cuda")
+
+
+def hang_gpu():
+    import torch
+    torch.cuda._sleep(1 << 60)
+
+
 def fail():
     raise RuntimeError("kernel launch failed for a reason of its own")
 

@@ -120,7 +120,7 @@ TEST(OperatorTraits, Hf32IsOfTheNamedConvolutionsAlone) {
   const List args{recorded("torch.float32", {1, 2, 8, 8}), recorded("torch.float32", {2, 2, 3, 3})};
   const auto is_rounded = [&](const std::string& name) {
     const Tensor input = tensor(made(name, args).args[0]);
-    return bitwise_equal(round_to_hf32(input), input);
+    return bitwise_equal(round_operand(input, OperandRounding::hf32), input);
   };
   const auto keeps_float32 = [&](const std::string& name) {
     return plan_raise(made(name, args), traits_of(*ApiName::parse(name))).keeps_float32;

@@ -90,7 +90,7 @@ TEST(Product, SumsInHalfPrecisionWhenAsked) {
 
 TEST(Product, RoundsInputsToHf32WhenAsked) {
   Arithmetic arithmetic;
-  arithmetic.hf32_inputs = true;
+  arithmetic.operands.products = OperandRounding::hf32;
   const Tensor one = Tensor::full(DType::float32, Dims{1, 1}, 1);
   const auto rounded = [&](double x) {
     return product(Tensor::full(DType::float32, Dims{1, 1}, x), one, DType::float32, arithmetic).item();

@@ -71,6 +71,31 @@ TEST(StoreRounding, CutsWhatIsStoredInANarrowerDtypeWhileItLives) {
   EXPECT_EQ(values(wide.to(DType::bfloat16))[0], above);
 }
 
+TEST(RoundOperand, KeepsTheFractionBitsOfItsFormat) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor source =
+      Tensor::from<float>(DType::float32, Dims{6},
+                          std::vector<float>{1 + 0x1p-10F, 1 + 0x1p-11F, -1 - 0x1.8p-11F, 1 + 0x1p-12F, infinity, 0});
+  const auto rounded = [&](OperandRounding rounding) { return values(round_operand(source, rounding)); };
+  EXPECT_EQ(rounded(OperandRounding::none), values(source));
+  EXPECT_THAT(rounded(OperandRounding::hf32),
+              ElementsAre(1 + 0x1p-10, 1 + 0x1p-11, -1 - 0x1p-10, 1 + 0x1p-11, infinity, 0));
+  EXPECT_THAT(rounded(OperandRounding::tf32), ElementsAre(1 + 0x1p-10, 1 + 0x1p-10, -1 - 0x1p-10, 1, infinity, 0));
+  EXPECT_THAT(rounded(OperandRounding::truncated_tf32), ElementsAre(1 + 0x1p-10, 1, -1, 1, infinity, 0));
+  EXPECT_TRUE(std::isnan(round_operand(Tensor::scalar(DType::float32, std::nan("")), OperandRounding::tf32).item()));
+}
+
+TEST(RoundOperand, ErrsByNoMoreThanItsRoundoff) {
+  const Tensor one = Tensor::full(DType::float32, Dims{1}, 1 + 0x1.ffcp-11);
+  for (const OperandRounding rounding :
+       {OperandRounding::none, OperandRounding::hf32, OperandRounding::tf32, OperandRounding::truncated_tf32}) {
+    const double error = std::abs(round_operand(one, rounding).item() - one.item());
+    EXPECT_LE(error, roundoff_of_operand(rounding));
+  }
+  EXPECT_EQ(roundoff_of_operand(OperandRounding::hf32), 0x1p-12);
+  EXPECT_EQ(roundoff_of_operand(OperandRounding::truncated_tf32), 0x1p-10);
+}
+
 TEST(Summation, DropsTheLastOfTwoOrMore) {
   const Summation dropping{.drops_last = true};
   EXPECT_EQ(dropping.used(0), 0);

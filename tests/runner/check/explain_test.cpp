@@ -146,7 +146,7 @@ TEST(Explainer, CausesAreNamedWhereComputingSoGivesTheResult) {
   EXPECT_THAT(forward_row(call, {}, how).message,
               HasSubstr("Errors are those of float16 accumulation: computed so, the call gives this result."));
   how.arithmetic = {};
-  how.arithmetic.hf32_inputs = true;
+  how.arithmetic.operands = {OperandRounding::hf32, OperandRounding::hf32};
   EXPECT_THAT(forward_row(call, {}, how).message,
               HasSubstr("Inputs rounded to HF32: computed so, the call gives this result."));
   // Errors as large, of another origin: alternating ones have neither the values nor the spread of these.

@@ -26,7 +26,7 @@ class PerhapsCpu final : public Device {
     if (change_) change_(call.materialised, result);
     return result;
   }
-  bool may_be_cpu() const override { return is_cpu_; }
+  DeviceArithmetic arithmetic() const override { return {.may_be_cpu = is_cpu_}; }
 
  private:
   bool is_cpu_;

@@ -47,6 +47,8 @@ class ComputingDevice final : public Device {
   explicit ComputingDevice(Change change, EvaluationOptions options = {})
       : change_(std::move(change)), options_(std::move(options)) {}
 
+  DeviceArithmetic arithmetic() const override { return says; }
+
   DeviceResult run(const DeviceCall& call) override {
     const MaterialisedCall& inputs = call.materialised;
     const Evaluation evaluation = evaluate(*find_operator(inputs.parts.type, inputs.parts.api), inputs, options_);
@@ -57,6 +59,8 @@ class ComputingDevice final : public Device {
     if (change_) change_(result, runs_++);
     return result;
   }
+
+  DeviceArithmetic says;  // of itself
 
  private:
   Change change_;

@@ -1,0 +1,120 @@
+// Devices that round the float32 operands of products and convolutions, as HF32 and TF32 do: sound where a setting of
+// the device says so, and a fault, which is named, where none does.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "tests/runner/check/support.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* let = "the device's settings let it round float32 operands to ";
+
+// Of 16 x 8 x 12 x 12: sums of 144 terms.
+ApiCall convolution() {
+  ApiCall call = call_of("Functional.conv3d.0", {{2, 8, 6, 6, 6}, {16, 8, 3, 3, 3}}, {2, 16, 4, 4, 4});
+  return call;
+}
+
+ApiCall product() { return call_of("Torch.matmul.0", {{24, 96}, {96, 32}}, {24, 32}); }
+
+ApiResult check_on(const ApiCall& call, Operands computed, Operands allowed,
+                   const ComputingDevice::Change& change = {}) {
+  EvaluationOptions how;
+  how.arithmetic.operands = computed;
+  ComputingDevice device(change, how);
+  device.says.operands = allowed;
+  return check_api(call, 0, device, 0, {});
+}
+
+std::vector<DetailsRow> rows_of(const ApiResult& result) {
+  std::vector<DetailsRow> rows = result.forward_rows;
+  rows.insert(rows.end(), result.backward_rows.begin(), result.backward_rows.end());
+  return rows;
+}
+
+std::vector<bool> beyond(const ApiResult& result) {
+  std::vector<bool> found;
+  for (const DetailsRow& row : rows_of(result)) found.push_back(row.beyond_rounding);
+  return found;
+}
+
+Operands both(OperandRounding rounding) { return {.products = rounding, .convolutions = rounding}; }
+
+class AllowedRounding : public ::testing::TestWithParam<OperandRounding> {};
+
+TEST_P(AllowedRounding, IsExplainedInBothDirections) {
+  for (const ApiCall& call : {convolution(), product()}) {
+    const ApiResult result = check_on(call, both(GetParam()), both(GetParam()));
+    ASSERT_GE(rows_of(result).size(), 3U);
+    EXPECT_THAT(beyond(result), Each(false)) << call.name;
+    for (const DetailsRow& row : rows_of(result)) {
+      if (row.rounding_only) {
+        EXPECT_THAT(row.message, HasSubstr(let));
+      }
+    }
+  }
+}
+
+TEST_P(AllowedRounding, ExplainsNoFaults) {
+  const auto one_off = [](DeviceResult& result, int) {
+    for (Value* value : {&result.output, &result.gradients[1]}) {
+      *value = changed_elements(*value->get<Tensor>(),
+                                [](double element, std::int64_t i) { return i == 5 ? element + 3 : element; });
+    }
+  };
+  const auto scaled = [](DeviceResult& result, int) {
+    scale(result.output, 1.02);
+    scale(result.gradients[1], 1.02);
+  };
+  for (const ApiCall& call : {convolution(), product()}) {
+    for (const ComputingDevice::Change& change : {ComputingDevice::Change(one_off), ComputingDevice::Change(scaled)}) {
+      const ApiResult result = check_on(call, both(GetParam()), both(GetParam()), change);
+      EXPECT_TRUE(result.forward_rows.front().beyond_rounding) << call.name;
+      EXPECT_TRUE(result.backward_rows.at(1).beyond_rounding) << call.name;
+      EXPECT_FALSE(result.backward_rows.at(0).beyond_rounding) << call.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OfDevices, AllowedRounding,
+                         ::testing::Values(OperandRounding::hf32, OperandRounding::tf32,
+                                           OperandRounding::truncated_tf32),
+                         [](const auto& kind) { return "Kind" + std::to_string(static_cast<int>(kind.param)); });
+
+TEST(Operands, ThatNoSettingAllowsToBeRoundedAreNamed) {
+  const Operands cut = both(OperandRounding::truncated_tf32);
+  EXPECT_THAT(beyond(check_on(product(), cut, {})), Each(true));
+  EXPECT_THAT(check_on(product(), cut, {}).forward_rows.front().message, HasSubstr("Inputs cut to TF32: computed so"));
+  EXPECT_THAT(check_on(product(), both(OperandRounding::tf32), {}).forward_rows.front().message,
+              HasSubstr("Inputs rounded to TF32: computed so"));
+  // A setting is one of products or of convolutions.
+  EXPECT_THAT(beyond(check_on(product(), cut, {.convolutions = OperandRounding::truncated_tf32})), Each(true));
+  EXPECT_THAT(beyond(check_on(convolution(), cut, {.products = OperandRounding::truncated_tf32})), Each(true));
+}
+
+// A gradient of a bias is a sum without products.
+TEST(Operands, OfNoProductsAreNotRounded) {
+  ApiCall call = call_of("Functional.conv2d.0", {{2, 4, 8, 8}, {6, 4, 3, 3}, {6}}, {2, 6, 6, 6});
+  const Operands tf32 = both(OperandRounding::tf32);
+  EXPECT_THAT(beyond(check_on(call, tf32, tf32)), Each(false));
+  const ApiResult result =
+      check_on(call, tf32, tf32, [](DeviceResult& found, int) { scale(found.gradients[2], 1 + 0x1p-11); });
+  EXPECT_THAT(result.backward_rows.at(2).message, Not(HasSubstr(let)));
+  EXPECT_TRUE(result.backward_rows.at(2).beyond_rounding);
+}
+
+// The values of a product in which most terms cancel have large terms behind them.
+TEST(Operands, AreMeasuredByTheTermsBehindAnElement) {
+  const Operands tf32 = both(OperandRounding::truncated_tf32);
+  ApiCall call = call_of("Torch.matmul.0", {{64, 2}, {2, 64}}, {64, 64});
+  EXPECT_THAT(beyond(check_on(call, tf32, tf32)), Each(false));
+}
+
+}  // namespace
+}  // namespace msrun::testing
