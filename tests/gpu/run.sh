@@ -50,11 +50,11 @@ for dump in "${dumps[@]}"; do
   [ -f "$dump" ] || continue
   name=$(basename "$(dirname "$dump")")
   echo "run.sh: $name on $backend and on torch:cpu"
-  code=0
-  "$msrun" -api_info "$dump" -o "$out/$name" --backend "$backend" -d "${devices[@]}" "${repeat[@]}" \
-    --fail-on suspicious --summary >"$out/$name.log" 2>&1 || code=$?
-  [ "$code" -eq 0 ] || status=1
-  "$msrun" -api_info "$dump" -o "$out/$name.cpu" --backend torch:cpu >"$out/$name.cpu.log" 2>&1 || status=1
+  "$msrun" -api_info "$dump" -o "$out/$name.cpu" --backend torch:cpu >"$out/$name.cpu.log" 2>&1 &
+  on_processor=$!
+  "$msrun" -api_info "$dump" -o "$out/$name" --backend "$backend" -d "${devices[@]}" "${repeat[@]}" -n 4 \
+    --fail-on suspicious --summary >"$out/$name.log" 2>&1 || status=1
+  wait "$on_processor" || status=1
   compared=yes
   "$msrun" api_precision_compare -npu "$out/$name"/accuracy_checking_details_*.csv \
     -gpu "$out/$name.cpu"/accuracy_checking_details_*.csv -o "$out/$name.compared" >"$out/$name.compare.log" 2>&1 ||

@@ -275,11 +275,12 @@ TRAITS("conv3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients,
        .multiply_adds = convolution_work);
 PRODUCT_AXES("conv3d", axes_of_forward_convolution);
 
+// A transposed convolution is computed as the gradient of a convolution, which cuDNN adds up in any order.
 OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 1); });
 NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
-TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true,
+TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
        .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv_transpose1d", axes_of_transposed_convolution);
 OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
@@ -288,21 +289,21 @@ OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
 NAMES(
     "conv_transpose2d",
     "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
-TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true,
+TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
        .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv_transpose2d", axes_of_transposed_convolution);
 OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 3); });
 NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
-TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::gradients, .convolves = true,
+TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
        .rounds_once = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("conv_transpose3d", axes_of_transposed_convolution);
 OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
    "int[] dilation, int groups)",
    [](const Bound& args) { return convolve_transposed(args, 2); });
 NAMES("npu_conv_transpose2d", "NPU: npu_conv_transpose2d");
-TRAITS("npu_conv_transpose2d", .varies = Varies::gradients, .convolves = true);
+TRAITS("npu_conv_transpose2d", .varies = Varies::results, .convolves = true);
 PRODUCT_AXES("npu_conv_transpose2d", axes_of_transposed_convolution);
 
 OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
@@ -314,7 +315,7 @@ OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] p
      return args.flag("transposed") ? convolve_transposed(args, axes) : convolve(args, axes);
    });
 NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
-TRAITS("convolution", .varies = Varies::gradients, .convolves = true, .multiply_adds = convolution_work);
+TRAITS("convolution", .varies = Varies::results, .convolves = true, .multiply_adds = convolution_work);
 PRODUCT_AXES("convolution",
              [](const GivenArguments& given) { return axes_of_convolution(given, given.flag("transposed")); });
 

@@ -51,6 +51,8 @@ TEST(OperatorTraits, WhoseGradientsMayVaryMayHaveOutputsThatDoNot) {
     return std::pair(traits.outputs_vary(), traits.gradients_vary());
   };
   EXPECT_EQ(varies("Torch.matmul.0"), std::pair(false, false));
+  EXPECT_EQ(varies("Functional.conv2d.0"), std::pair(false, true));
+  EXPECT_EQ(varies("Functional.conv_transpose2d.0"), std::pair(true, true));
   EXPECT_EQ(varies("Functional.embedding.0"), std::pair(false, true));
   EXPECT_EQ(varies("Tensor.index_add_.0"), std::pair(true, true));
   EXPECT_EQ(varies("Functional.dropout.0"), std::pair(true, true));
