@@ -96,6 +96,9 @@ struct OperatorTraits {
   // but for rounding, sound arithmetic may end on either side. Null: never. Calls that round an argument itself do not.
   bool (*steps)(const List& args, const Dict& kwargs) = nullptr;
   Freedom freedom = Freedom::none;
+  // Writes values to places of its result that an index names, and notes them (kernels/numeric/writes.h): of several
+  // for one place any may stay.
+  bool overwrites = false;
   // Draws at random which elements are zero: only the shares of zeros can be compared.
   bool random_zeros = false;
   // The zeros of those are whole channels (axes 0 and 1): so many draws are what chance is reckoned with.

@@ -180,8 +180,10 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
 
   const SumRecorder sums;
+  const WriteRecorder writes;
   const Value output = op.call(args, kwargs, tape);
   Evaluation result;
+  if (op.traits().overwrites) result.writes = writes.seen();
   result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();

@@ -11,6 +11,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/precision.h"
 #include "kernels/numeric/sums.h"
+#include "kernels/numeric/writes.h"
 
 namespace msrun {
 
@@ -29,6 +30,8 @@ struct Evaluation {
   // Behind the output, and behind output and gradients together.
   SumStatistics output_sums;
   SumStatistics gradient_sums;
+  // Of an operator that overwrites (traits): what it wrote into its result.
+  std::optional<Writes> writes;
 };
 
 struct EvaluationOptions {

@@ -166,7 +166,8 @@ std::optional<CallPart> part_of_call(const WholeCall& whole, const Tensor& bench
                                      const RowOf& row) {
   const OperatorTraits& traits = whole.op.traits();
   // What is free, or chosen, depends on the device's result for the whole call.
-  if (traits.picks || traits.freedom != Freedom::none || whole.benchmark.last_step) return std::nullopt;
+  if (traits.picks || traits.freedom != Freedom::none || traits.overwrites || whole.benchmark.last_step)
+    return std::nullopt;
   const Trial trial(whole, bench, fit, row);
   for (std::int64_t axis = 0; axis < bench.rank(); ++axis) {
     if (auto part = trial.at(axis)) return part;

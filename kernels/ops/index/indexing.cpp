@@ -10,6 +10,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/selection.h"
+#include "kernels/numeric/writes.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/index/subscript.h"
@@ -45,6 +46,7 @@ Var fitted(const Var& values, const Var& x, const Selection& selection) {
 
 Var put(const Var& x, const SharedSelection& selection, const Var& given) {
   const Var values = fitted(given, x, *selection);
+  note_writes(selection, values.tensor());
   return x.tape().record(
       put(x.tensor(), *selection, values.tensor()),
       {{x, [selection](const Tensor& g) { return put_vjp(g, *selection); }},
@@ -341,14 +343,14 @@ OP("put(Tensor input, Tensor index, Tensor source, bool accumulate=False)", [](c
   return args.flag("accumulate") ? put_sum(x, selection, source, 1) : put(x, selection, source);
 });
 NAMES("put", "Tensor: put put_");
-TRAITS("put", .complex = true, .varies = Varies::results);
+TRAITS("put", .complex = true, .overwrites = true, .varies = Varies::results);
 
 OP("scatter(Tensor input, int dim, Tensor index, Operand src, *, str? reduce=None)",
    [](const Bound& args) -> Value { return scatter(args, args.var("src")); });
 OP("scatter(Tensor input, int dim, Tensor index, Scalar value, *, str? reduce=None)",
    [](const Bound& args) -> Value { return scatter(args, args.var("value")); });
 NAMES("scatter", "Torch: scatter; Tensor: scatter scatter_; Aten: scatter scatter_; Mint: scatter");
-TRAITS("scatter", .complex = true, .varies = Varies::results);
+TRAITS("scatter", .complex = true, .overwrites = true, .varies = Varies::results);
 
 OP("scatter_add(Tensor input, int dim, Tensor index, Tensor src)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -381,7 +383,7 @@ OP("index_copy(Tensor input, int dim, Tensor index, Tensor source)", [](const Bo
   return put(x, selection, same_slices(args.var("source"), *selection));
 });
 NAMES("index_copy", "Torch: index_copy; Tensor: index_copy index_copy_; Aten: index_copy index_copy_");
-TRAITS("index_copy", .complex = true, .varies = Varies::results);
+TRAITS("index_copy", .complex = true, .overwrites = true, .varies = Varies::results);
 
 OP("index_fill(Tensor input, int dim, Tensor index, Operand value)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -411,7 +413,7 @@ OP("index_put(Tensor input, any indices, Operand values, bool accumulate=False)"
 });
 NAMES("index_put",
       "Torch: index_put index_put_; Tensor: index_put index_put_; Aten: index_put index_put_ _unsafe_index_put");
-TRAITS("index_put", .complex = true, .varies = Varies::results);
+TRAITS("index_put", .complex = true, .overwrites = true, .varies = Varies::results);
 
 OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "kernels/api/operators.h"
@@ -11,9 +12,11 @@
 #include "kernels/numeric/pooling_runs.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/writes.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/nn/pooling_options.h"
+#include "kernels/tensor/memory.h"
 
 namespace msrun {
 namespace {
@@ -113,7 +116,7 @@ void maximum_forward(const Tensor& x, const Geometry& geometry, Tensor& y, Tenso
 
 // Adds every element of source to the plane position that index names; negative positions are passed over.
 Tensor scatter_planes(const Tensor& source, const Tensor& index, const Dims& shape, std::int64_t planes,
-                      bool accumulate, Accumulator accumulator) {
+                      Accumulator accumulator) {
   const Tensor values = to_compute(source);
   Tensor result = Tensor::zeros(values.dtype(), shape);
   if (values.numel() == 0) return result;
@@ -126,7 +129,7 @@ Tensor scatter_planes(const Tensor& source, const Tensor& index, const Dims& sha
       const std::int64_t* at = index.data<std::int64_t>() + plane * from_plane;
       T* to = result.mutable_data<T>() + plane * to_plane;
       for (std::int64_t i = 0; i < from_plane; ++i) {
-        if (at[i] >= 0) to[at[i]] = accumulate ? add_step(to[at[i]], from[i], accumulator) : from[i];
+        if (at[i] >= 0) to[at[i]] = add_step(to[at[i]], from[i], accumulator);
       }
     }
   });
@@ -148,11 +151,10 @@ Maximum maximum_pool(const Var& input, const Geometry& geometry) {
     visit_compute(wide, [&](auto element) { maximum_forward<decltype(element)>(x, geometry, y, index); });
   }
   Tape& tape = input.tape();
-  return {tape.record(y.to(input.dtype()), {{input,
-                                             [index, shape = input.shape(), planes = geometry.planes,
-                                              accumulator = tape.arithmetic().summation.accumulator](const Tensor& g) {
-                                               return scatter_planes(g, index, shape, planes, true, accumulator);
-                                             }}}),
+  return {tape.record(y.to(input.dtype()),
+                      {{input, [index, shape = input.shape(), planes = geometry.planes,
+                                accumulator = tape.arithmetic().summation.accumulator](
+                                   const Tensor& g) { return scatter_planes(g, index, shape, planes, accumulator); }}}),
           tape.constant(index)};
 }
 
@@ -198,29 +200,21 @@ Var unpool(const Var& x, const Tensor& index_tensor, std::size_t spatial, const 
   std::copy(output_size.begin(), output_size.end(), shape.end() - static_cast<std::ptrdiff_t>(spatial));
   const std::int64_t plane = element_count(output_size);
   const Tensor index = index_tensor.to(DType::int64).contiguous();
+  const auto selection = std::make_shared<Selection>();
+  selection->shape = x.shape();
+  check_tensor_memory(static_cast<std::size_t>(index.numel()), sizeof(std::int64_t));
+  selection->starts.reserve(static_cast<std::size_t>(index.numel()));
   for (std::int64_t i = 0; i < index.numel(); ++i) {
     const std::int64_t at = index.data<std::int64_t>()[i];
     if (at < 0 || at >= plane) {
       throw SkipError("max_unpool: found an invalid max index " + std::to_string(at) + " for an output of " +
                       std::to_string(plane) + " elements.");
     }
+    selection->starts.push_back(i / (index.numel() / planes) * plane + at);
   }
-  return x.tape().record(scatter_planes(x.tensor(), index, shape, planes, false, Accumulator::wide).to(x.dtype()),
-                         {{x, [index, planes, plane](const Tensor& gradient) {
-                             const Tensor g = to_compute(gradient);
-                             Tensor result(g.dtype(), index.shape());
-                             if (index.numel() == 0) return result;
-                             const std::int64_t count = index.numel() / planes;
-                             visit_compute(g.dtype(), [&](auto element) {
-                               using T = decltype(element);
-                               for (std::int64_t p = 0; p < planes; ++p) {
-                                 for (std::int64_t i = p * count; i < (p + 1) * count; ++i) {
-                                   result.mutable_data<T>()[i] = g.data<T>()[p * plane + index.data<std::int64_t>()[i]];
-                                 }
-                               }
-                             });
-                             return result;
-                           }}});
+  note_writes(selection, x.tensor());
+  return x.tape().record(put(Tensor::zeros(x.dtype(), shape), *selection, x.tensor()),
+                         {{x, [selection](const Tensor& gradient) { return take(gradient, *selection); }}});
 }
 
 Value unpool_sliding(const Bound& args, std::size_t spatial) {
@@ -315,31 +309,31 @@ OP("max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=
    "int[]? output_size=None)",
    [](const Bound& args) { return unpool_sliding(args, 1); });
 NAMES("max_unpool1d", "Functional: max_unpool1d");
-TRAITS("max_unpool1d", .varies = Varies::results);
+TRAITS("max_unpool1d", .overwrites = true, .varies = Varies::results);
 
 OP("max_unpool2d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
    "int[]? output_size=None)",
    [](const Bound& args) { return unpool_sliding(args, 2); });
 NAMES("max_unpool2d", "Functional: max_unpool2d");
-TRAITS("max_unpool2d", .varies = Varies::results);
+TRAITS("max_unpool2d", .overwrites = true, .varies = Varies::results);
 
 OP("max_unpool3d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
    "int[]? output_size=None)",
    [](const Bound& args) { return unpool_sliding(args, 3); });
 NAMES("max_unpool3d", "Functional: max_unpool3d");
-TRAITS("max_unpool3d", .varies = Varies::results);
+TRAITS("max_unpool3d", .overwrites = true, .varies = Varies::results);
 
 OP("aten_max_unpool2d(Tensor input, Tensor indices, int[] output_size)", [](const Bound& args) -> Value {
   return unpool(args.var("input"), args.var("indices").tensor(), 2, args.ints("output_size"));
 });
 NAMES("aten_max_unpool2d", "Aten: max_unpool2d");
-TRAITS("aten_max_unpool2d", .varies = Varies::results);
+TRAITS("aten_max_unpool2d", .overwrites = true, .varies = Varies::results);
 
 OP("aten_max_unpool3d(Tensor input, Tensor indices, int[] output_size, int[] stride, int[] padding)",
    [](const Bound& args) -> Value {
      return unpool(args.var("input"), args.var("indices").tensor(), 3, args.ints("output_size"));
    });
 NAMES("aten_max_unpool3d", "Aten: max_unpool3d");
-TRAITS("aten_max_unpool3d", .varies = Varies::results);
+TRAITS("aten_max_unpool3d", .overwrites = true, .varies = Varies::results);
 
 }  // namespace msrun
