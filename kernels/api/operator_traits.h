@@ -92,6 +92,8 @@ struct OperatorTraits {
   // What it does depends on how the elements of its first argument are ordered and which of them are equal. How much
   // its results depend on the values is measured with changes that keep both.
   bool ranks = false;
+  // Results without axes may have one of length 1: torch gave it on the CPU up to 2.0, and nowhere else.
+  bool may_add_axis = false;
   // Whether a call rounds to an integer what it has computed (round(x * 100), floor(a / b)): where that lies on a step
   // but for rounding, sound arithmetic may end on either side. Null: never. Calls that round an argument itself do not.
   bool (*steps)(const List& args, const Dict& kwargs) = nullptr;

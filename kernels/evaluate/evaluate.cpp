@@ -105,7 +105,9 @@ std::vector<std::pair<Var, Tensor>> differentiated(const Value& output, const Ma
     if (gradient == nullptr) continue;
     // With several outputs those without a graph simply get no gradient; a single one must have it.
     if (!var->requires_grad() && outputs.size() > 1) continue;
-    result.emplace_back(*var, *gradient);
+    // That of one element may be recorded of a torch that gives the result another number of axes.
+    const bool single = gradient->numel() == 1 && var->tensor().numel() == 1;
+    result.emplace_back(*var, single ? gradient->reshape(var->shape()) : *gradient);
   }
   return result;
 }

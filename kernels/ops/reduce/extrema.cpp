@@ -34,9 +34,7 @@ Value both_extrema(const Bound& args) {
   const Dims axes = args.ints("dim");
   const bool keepdim = args.flag("keepdim");
   const auto along = [&](Extremum which) { return shared_extremum(which, x, axes, keepdim, NanTies::undefined); };
-  // A dimension of a 0-d tensor that is kept becomes an axis.
-  const auto shaped = [&](const Var& y) { return keepdim && x.rank() == 0 && !axes.empty() ? reshape(y, {1}) : y; };
-  return List{shaped(along(Extremum::minimum)), shaped(along(Extremum::maximum))};
+  return List{along(Extremum::minimum), along(Extremum::maximum)};
 }
 
 // The gradient goes to the index.
@@ -205,12 +203,12 @@ TRAITS("amin", .ranks = true);
 OP("aminmax(Tensor input, *, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return both_extrema(args); });
 NAMES("aminmax", "Torch: aminmax; Tensor: aminmax; Aten: aminmax");
-TRAITS("aminmax", .ranks = true);
+TRAITS("aminmax", .ranks = true, .may_add_axis = true);
 
 OP("_aminmax(Tensor input, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return both_extrema(args); });
 NAMES("_aminmax", "Torch: _aminmax");
-TRAITS("_aminmax", .ranks = true);
+TRAITS("_aminmax", .ranks = true, .may_add_axis = true);
 
 OP("argmax(Tensor input, int? dim=None, bool keepdim=False)",
    [](const Bound& args) -> Value { return extremum_index_of(Extremum::maximum, args); });

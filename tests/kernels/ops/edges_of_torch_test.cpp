@@ -107,10 +107,11 @@ TEST(Digamma, SmallNegativeNumbers) {
   }
 }
 
-TEST(WithoutDimensions, AminmaxKeepsOneThatItIsGiven) {
+// torch 1 and 2.0 added an axis on the CPU.
+TEST(WithoutDimensions, AminmaxKeepsNone) {
   const Tensor x = float64({}, {3});
   for (const std::size_t output : {std::size_t{0}, std::size_t{1}}) {
-    EXPECT_EQ(result_of("Torch", "aminmax", {x}, {{"dim", i(0)}, {"keepdim", true}}, output).shape(), (Dims{1}));
+    EXPECT_EQ(result_of("Torch", "aminmax", {x}, {{"dim", i(0)}, {"keepdim", true}}, output).shape(), Dims{});
     EXPECT_EQ(result_of("Torch", "aminmax", {x}, {{"dim", i(0)}}, output).shape(), Dims{});
     EXPECT_EQ(result_of("Torch", "max", {x}, {{"dim", i(0)}, {"keepdim", true}}, output).shape(), Dims{});
   }

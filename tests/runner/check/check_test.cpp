@@ -146,6 +146,31 @@ TEST(Check, GradientsOfTiesGoWithARightForward) {
   EXPECT_EQ(wrong.backward, Status::error);
 }
 
+// Of a 0-d tensor some torches keep no axis and some one; a recorded gradient is of either.
+TEST(Check, AnAxisMayBeAddedWhereTorchAddsIt) {
+  const auto device = [](const Dims& shape, double factor) {
+    return [=](DeviceResult& of, int) {
+      List items = *of.output.get<List>();
+      for (Value& item : items) item = item.get<Tensor>()->reshape(shape);
+      scale(items.at(1), factor);
+      of.output = items;
+    };
+  };
+  for (const Dims& recorded : {Dims{}, Dims{1}}) {
+    ApiCall call = call_of("Torch.aminmax.0", {{}}, recorded);
+    call.kwargs = {{"dim", std::int64_t{0}}, {"keepdim", true}};
+    for (const Dims& shape : {Dims{}, Dims{1}}) {
+      const ApiResult sound = check(call, device(shape, 1));
+      EXPECT_EQ(sound.forward, Status::pass) << sound.message;
+      EXPECT_EQ(sound.backward, Status::pass) << sound.message;
+      EXPECT_EQ(check(call, device(shape, 1.5)).forward, Status::error);
+    }
+    EXPECT_EQ(check(call, device({1, 1}, 1)).forward, Status::error);
+  }
+  const auto with_axis = [](DeviceResult& of, int) { of.output = of.output.get<Tensor>()->reshape(Dims{1}); };
+  EXPECT_EQ(check(call_of("Torch.sum.0", {{4}}, {}), with_axis).forward, Status::error) << "torch never does";
+}
+
 TEST(Check, WhatCannotBeRunSaysWhoseFaultItIs) {
   const ApiCall call = call_of("Torch.mul.0", {{2, 8}, {2, 8}}, {2, 8});
   ApiResult result = check(call, [](DeviceResult&, int) { throw SkipError("Not on this device."); });

@@ -57,6 +57,12 @@ class Call:
                 torch.manual_seed(self._request["seed"])
             return function(*args, **kwargs)
 
+    def _upstream(self, content, output):
+        """The gradient of an output. One of a single element may be recorded of a torch that gives the output another
+        number of axes."""
+        gradient = self._reader.tensor(content, leaf=False)
+        return gradient.reshape(output.shape) if gradient.numel() == output.numel() == 1 else gradient
+
     def _gradients(self, out):
         """One per tensor among the arguments; None where there is none."""
         leaves = self._reader.leaves
@@ -73,7 +79,7 @@ class Call:
             if not output.requires_grad and len(all_outputs) > 1:
                 continue
             outputs.append(output)
-            upstream.append(self._reader.tensor(gradient["t"], leaf=False))
+            upstream.append(self._upstream(gradient["t"], output))
         if not outputs:
             raise RuntimeError("No output of the call has a graph and a gradient.")
         if not wanted:
