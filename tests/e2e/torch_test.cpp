@@ -337,6 +337,14 @@ TEST_F(Torch, OperatorSamplesGiveTheSameBits) {
   EXPECT_EQ(std::system(command.c_str()), 0) << read_file(found);
 }
 
+// Where tensors are put, and the forms of torch 1 by the functions of torch 2.
+TEST_F(Torch, ArgumentsSuitATorchThatIsNotTheRecordedOne) {
+  const std::string found = scratch_.file("found");
+  const std::string command = torch_python() + " -B '" + source_root() + "/tests/e2e/torch/other_torch.py' '" +
+                              programs() + "/../lib/msrun/msrun_torch_worker' >'" + found + "' 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0) << read_file(found);
+}
+
 // Every name of torch's namespaces that msrun knows leads to a callable, or it is listed why not.
 TEST_F(Torch, NamesResolve) {
   const std::string list = scratch_.write("apis.json", msrun({"--list-apis", "--json"}, scratch_.path()).out);

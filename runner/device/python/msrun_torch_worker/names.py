@@ -4,6 +4,7 @@ import functools
 
 import torch
 
+from msrun_torch_worker import removed
 from msrun_worker.answers import Unresolved
 
 
@@ -104,6 +105,8 @@ def resolve(namespace, api, operator):
     """The callable that the dumper calls `api` in `namespace`; operator is msrun's name for what it computes."""
     if namespace not in _NAMESPACES:
         raise Unresolved("torch has no namespace for %s.%s." % (namespace, api))
+    if namespace in ("Torch", "Tensor") and api in removed.FORMS:
+        return removed.FORMS[api]
     find, prefix = _NAMESPACES[namespace]
     found = find(api, operator)
     if found is None or not callable(found):

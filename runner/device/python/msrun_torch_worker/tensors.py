@@ -59,6 +59,22 @@ class Arena(values.Memory):
         return offset, size
 
 
+# Arguments that torch reads on the host, and refuses (before 2.11: crashes) where they are on a device: their place and
+# their name. A recording does not say where a tensor was.
+_RNN = (1, "batch_sizes")
+_ON_HOST = {"tensor_split": (1, "tensor_indices_or_sections"), "lstm": _RNN, "gru": _RNN, "rnn_tanh": _RNN,
+            "rnn_relu": _RNN}
+
+
+def _on_host(request):
+    """What the request says of the tensor that stays on the host; None if there is none."""
+    if request["f"] not in _ON_HOST:
+        return None
+    place, name = _ON_HOST[request["f"]]
+    argument = request["a"][place] if place < len(request["a"]) else request["k"].get(name)
+    return argument.get("t") if isinstance(argument, dict) else None
+
+
 class Reader(values.Reader):
     """The arguments of one call. A tensor that requires a gradient is handed over as a clone of a leaf: calls that
     write to their arguments are not allowed to write to a leaf."""
@@ -68,6 +84,11 @@ class Reader(values.Reader):
         self._arena = arena
         self._device = device
         self._is_elsewhere = device.type != "cpu"
+        self._stays = None
+
+    def arguments(self, request):
+        self._stays = _on_host(request)
+        return super().arguments(request)
 
     def dtype(self, name):
         return dtype_of(name)
@@ -78,7 +99,7 @@ class Reader(values.Reader):
     def tensor(self, content, leaf=True):
         offset, size, name, sizes, requires_grad = content
         tensor = self._arena.read(offset, size, dtype_of(name), sizes)
-        if self._is_elsewhere:
+        if self._is_elsewhere and content is not self._stays:
             tensor = tensor.to(self._device)
         if not leaf:
             return tensor

@@ -1,0 +1,117 @@
+"""What the worker, whose folder is the argument, does for a torch or a device that is not the one of the recording."""
+
+import mmap
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(sys.argv.pop(1)))
+
+import torch  # noqa: E402
+
+from msrun_torch_worker import calls, removed, tensors  # noqa: E402
+
+
+class Elsewhere:
+    """A device that is not the host."""
+    torch_device = torch.device("meta")
+
+
+class Places(unittest.TestCase):
+    def setUp(self):
+        file = tempfile.TemporaryFile()
+        self.addCleanup(file.close)
+        file.truncate(mmap.PAGESIZE)
+        self.arena = tensors.Arena(file.fileno())
+
+    def places(self, api, args, kwargs=None):
+        """Where the tensors among the arguments come to lie."""
+        reader = tensors.Reader(self.arena, Elsewhere.torch_device)
+        args, kwargs = reader.arguments({"f": api, "a": args, "k": kwargs or {}})
+        return [value.device.type for value in [*args, *kwargs.values()] if isinstance(value, torch.Tensor)]
+
+    floats = {"t": [0, 64, "float32", [16], False]}
+    integers = {"t": [64, 16, "int64", [2], False]}
+
+    def test_tensors_go_to_the_device(self):
+        self.assertEqual(self.places("index_select", [self.floats, 0, self.integers]), ["meta", "meta"])
+        self.assertEqual(self.places("lstm", [self.floats, [self.floats], [self.floats]]), ["meta"])
+        self.assertEqual(self.places("tensor_split", [self.floats, 3]), ["meta"])
+        self.assertEqual(self.places("tensor_split", [self.floats]), ["meta"])
+
+    def test_but_for_those_that_torch_reads_on_the_host(self):
+        self.assertEqual(self.places("tensor_split", [self.floats, self.integers, 0]), ["meta", "cpu"])
+        by_name = {"tensor_indices_or_sections": self.integers, "dim": 0}
+        self.assertEqual(self.places("tensor_split", [self.floats], by_name), ["meta", "cpu"])
+        for network in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+            self.assertEqual(self.places(network, [self.floats, self.integers, [], []]), ["meta", "cpu"])
+
+    def test_the_call_is_run_so(self):
+        request = {"id": 1, "n": "Torch", "f": "tensor_split", "op": "tensor_split", "b": False, "only": None,
+                   "a": [self.floats, self.integers], "k": {}, "gy": [], "o": 128}
+        call = calls.Call(request, self.arena, Elsewhere)
+        args, kwargs = call._reader.arguments(request)
+        self.assertEqual(len(torch.tensor_split(*args, **kwargs)), 3)
+
+
+class Removed(unittest.TestCase):
+    """Whatever torch it is, the forms give what those of torch 1 give."""
+
+    def setUp(self):
+        torch.manual_seed(1)
+        self.signal = torch.randn(40)
+
+    def assert_same(self, ours, theirs):
+        ours, theirs = [value if isinstance(value, tuple) else (value,) for value in (ours, theirs)]
+        self.assertEqual(len(ours), len(theirs))
+        for a, b in zip(ours, theirs):
+            self.assertEqual(a.dtype, b.dtype)
+            torch.testing.assert_close(a, b)
+
+    def test_stft_is_real_unless_something_is_complex(self):
+        window = torch.hann_window(8)
+        real = torch.view_as_real(torch.stft(self.signal, 8, 4, window=window, return_complex=True))
+        self.assert_same(removed.stft(self.signal, 8, 4, None, window), real)
+        self.assert_same(removed.stft(self.signal, n_fft=8, hop_length=4, window=window, return_complex=None), real)
+        self.assertTrue(removed.stft(self.signal, 8, return_complex=True).is_complex())
+        self.assertTrue(removed.stft(self.signal, 8, 4, None, None, True, "reflect", False, None, True).is_complex())
+        self.assertTrue(removed.stft(self.signal, 8, window=window.to(torch.complex64)).is_complex())
+        self.assertTrue(removed.stft(self.signal.to(torch.complex64), 8, onesided=False).is_complex())
+
+    def test_istft_takes_what_stft_gave(self):
+        window = torch.hann_window(8)
+        parts = torch.stft(self.signal, 8, window=window, return_complex=True)
+        expected = torch.istft(parts, 8, window=window)
+        self.assert_same(removed.istft(parts, 8, window=window), expected)
+        leaf = torch.view_as_real(parts).clone().requires_grad_()
+        self.assert_same(removed.istft(leaf, 8, window=window), expected)
+        removed.istft(leaf, 8, window=window).sum().backward()
+        self.assertEqual(leaf.grad.shape, leaf.shape)
+
+    def test_symeig_reads_the_upper_triangle(self):
+        matrix = torch.randn(3, 3)
+        values, vectors = removed.symeig(matrix, True)
+        self.assert_same(values, torch.linalg.eigvalsh(matrix.triu() + matrix.triu(1).T))
+        self.assertEqual(vectors.shape, (3, 3))
+        values, vectors = removed.symeig(matrix, upper=False)
+        self.assert_same(values, torch.linalg.eigvalsh(matrix.tril() + matrix.tril(-1).T))
+        self.assertEqual(vectors.shape, (0,))
+
+    def test_this_torch_gives_the_same(self):
+        if not torch.__version__.startswith("1."):
+            self.skipTest("this torch has them no more")
+        matrix = torch.randn(4, 4)
+        spectrum = torch.view_as_real(torch.stft(self.signal, 8, return_complex=True))
+        self.assert_same(removed.stft(self.signal, 8), torch.stft(self.signal, 8))
+        self.assert_same(removed.istft(spectrum, 8), torch.istft(spectrum, 8))
+        for eigenvectors in (False, True):
+            self.assert_same(removed.symeig(matrix, eigenvectors), tuple(torch.symeig(matrix, eigenvectors)))
+
+    def test_names_lead_to_them_where_torch_has_them_no_more(self):
+        expected = {} if torch.__version__.startswith("1.") else removed.ALL
+        self.assertEqual(removed.FORMS, expected)
+
+
+if __name__ == "__main__":
+    unittest.main(warnings="ignore")
