@@ -216,6 +216,13 @@ TEST_F(Torch, ALostDeviceIsACrash) {
   for (const auto& [name, row] : results(scratch_)) EXPECT_NE(row[0], "SKIP") << name;
 }
 
+TEST_F(Torch, WarningsOfTheFrameworkAreNotShown) {
+  const Finished finished = run_faulty(scratch_, "warn");
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("in favour of nothing")));
+  EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("UserWarning")));
+}
+
 TEST_F(Torch, AHangIsEndedWithItsWorker) {
   const Finished finished =
       run_faulty(scratch_, "hang", {"--task-timeout", "3s", "--retries", "0", "--only", "Functional.relu.0,Torch.*"});

@@ -11,6 +11,7 @@ import runpy
 import signal
 import sys
 import time
+import warnings
 
 
 def crash():
@@ -66,6 +67,11 @@ def fill_gpu():
 def hang_gpu():
     import torch
     torch.cuda._sleep(1 << 60)
+
+
+def warn():
+    warnings.simplefilter("always")
+    warnings.warn("relu is deprecated in favour of nothing")
 
 
 def fail():

@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 import traceback
+import warnings
 
 from msrun_worker import forks, protocol
 
@@ -145,8 +146,16 @@ def _fork_workers(options, framework, connection):
     return socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
 
 
+def _silence_warnings():
+    """What the framework warns of is the recorded program's doing, whose author was told when it ran. Filters alone are
+    not enough: libraries change them, and lanes that do so at once undo each other's."""
+    warnings.simplefilter("ignore")
+    warnings.showwarning = lambda *words, **more: None
+
+
 def main(words, package, name):
     """package: that of the worker, with the modules names, tensors, devices and calls; name: the framework's."""
+    _silence_warnings()
     framework = _Framework(package, name)
     options = _options(words, package)
     connection = socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
