@@ -22,6 +22,7 @@
 #include "kernels/tensor/storage_pool.h"
 #include "runner/affinity.h"
 #include "runner/device/device_wait.h"
+#include "runner/device/reply.h"
 #include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
 #include "runner/token_watch.h"
@@ -84,6 +85,10 @@ class Worker {
     const WaitTerms terms{[this] { slot_.computing.store(0); },
                           [this] { setup_.queue.acquire_processor(slot_, [] { return true; }); }};
     wait_terms() = &terms;
+    const LastWords words = [this](std::string_view text) {
+      slot_.last_words[text.copy(slot_.last_words.data(), slot_.last_words.size() - 1)] = 0;
+    };
+    last_words() = &words;
     while (setup_.queue.acquire_processor(slot_, [&] { return any_left(); })) {
       const std::optional<std::uint32_t> item = take();
       if (!item) break;
@@ -103,6 +108,7 @@ class Worker {
       passed(QueueStep::slot_emptied);
     }
     wait_terms() = nullptr;
+    last_words() = nullptr;
     setup_.queue.release(slot_);
     slot_.task.store(WorkerSlot::idle);
     passed(QueueStep::thread_done);

@@ -83,6 +83,7 @@ void RunnerProcess::start(const std::function<void()>& body) {
     slot.fatal_signal.store(0);
     slot.ready.store(0);
     slot.kept.store(0);
+    slot.last_words.front() = 0;
     received_[i].clear();
   }
   // The child must not print again what the parent has buffered.
@@ -115,6 +116,14 @@ std::vector<RunnerProcess::Activity> RunnerProcess::activities() const {
     activities.push_back({task, thread, static_cast<double>(slot.since.load()) * 1e-9, slot.fatal_signal.load() != 0});
   }
   return activities;
+}
+
+std::string RunnerProcess::last_words() const {
+  for (const WorkerSlot& slot : slots()) {
+    const std::string_view words(slot.last_words.data(), slot.last_words.size() - 1);
+    if (words.front() != 0) return std::string(words.substr(0, words.find('\0')));
+  }
+  return {};
 }
 
 void RunnerProcess::kill() const {

@@ -54,6 +54,8 @@ class RunnerProcess {
     bool under_way() const { return since > 0 || caught_signal; }
   };
   std::vector<Activity> activities() const;
+  // Why a dead process has ended itself; empty if it did not.
+  std::string last_words() const;
   // The slots of its threads.
   std::span<const WorkerSlot> slots() const { return queue_.slots.subspan(first_slot_, threads_); }
 

@@ -80,8 +80,10 @@ std::string Supervisor::reason_of(const Runner& runner, int wait_status) {
     case Ended::not_started:
       return "no device" + within;
     default:
-      return death_text(wait_status);
+      break;
   }
+  const std::string words = runner.process.last_words();
+  return words.empty() ? death_text(wait_status) : words;
 }
 
 // A runner that dies between two steps of the queue may take with it that it had taken a call. What was taken and is

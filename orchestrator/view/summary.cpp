@@ -64,7 +64,7 @@ std::size_t skip_group(Outcome outcome) {
 }
 
 // What reasons have in common that differ in the name of their call and in numbers: those of devices, attempts, files.
-// Digits within a word stay: float16 is not float32.
+// Digits within a word stay: float16 is not float32. A size is one in whatever unit.
 std::string reason_key(std::string reason, const std::string& name) {
   if (const std::size_t at = reason.find(name); at != std::string::npos) reason.erase(at, name.size());
   std::string key;
@@ -76,6 +76,9 @@ std::string reason_key(std::string reason, const std::string& name) {
     if (!in_number) key += c;
     if (in_number && !key.ends_with('#')) key += '#';
     in_word = !in_number && (digit || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+  }
+  for (const std::string_view unit : {"# KiB", "# MiB", "# GiB", "# TiB"}) {
+    for (std::size_t at = 0; (at = key.find(unit, at)) != std::string::npos;) key.erase(at + 2, 1);
   }
   return key;
 }

@@ -88,8 +88,14 @@ Reply CallTurns::run(const std::function<Reply()>& ask, const std::function<void
   return ask();
 }
 
+const LastWords*& last_words() {
+  thread_local const LastWords* words = nullptr;
+  return words;
+}
+
 void say_runner_ends(std::int32_t device_id, const std::string& what) {
   write_error_line(sanitised("msrun: the runner of device " + std::to_string(device_id) + " ends: " + what));
+  if (last_words() != nullptr) (*last_words())(what);
 }
 
 void end_runner(std::int32_t device_id, const std::string& what) {

@@ -52,9 +52,13 @@ class CallTurns {
   std::shared_mutex alone_;  // held by whoever runs a call with all of the device's memory
 };
 
+// Takes down why this thread ends its process, for whoever looks after it. Set by who makes the thread; null: nobody.
+using LastWords = std::function<void(std::string_view)>;
+const LastWords*& last_words();
+
 // Ends the runner: every call that is under way may be to blame for what is said.
 [[noreturn]] void end_runner(std::int32_t device_id, const std::string& what);
-// The line that says why it ends.
+// Says why it is about to end: in a line on standard error, and in its last words.
 void say_runner_ends(std::int32_t device_id, const std::string& what);
 
 }  // namespace msrun

@@ -65,6 +65,8 @@ struct alignas(64) WorkerSlot {
   std::atomic<std::uint32_t> heartbeat{0};  // grows while the process is not stopped, whatever its threads are at
   std::atomic<std::uint32_t> ready{0};      // 1 once its device is made
   std::atomic<std::uint64_t> kept{0};       // bytes that its tensors have freed and that it keeps for later ones
+  // Why the thread ends the process, with a zero at its end; empty while it does not. Read once the process is dead.
+  std::array<char, 256> last_words{};
 };
 
 // One queue: items of work (work_items.h), as a rule sorted by falling cost, behind one cursor.

@@ -188,7 +188,7 @@ TEST_F(Torch, ACrashInALaneIsBlamedOnItsCall) {
 TEST_F(Torch, ACrashInAThreadOfALibraryBlamesWhatIsUnderWay) {
   const Finished finished = run_faulty(scratch_, "crash_elsewhere", {"--retries", "1"});
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
-  expect_only_relu_skipped(scratch_, "killed by signal 9 (SIGKILL)");
+  expect_only_relu_skipped(scratch_, "its torch worker was killed by signal 6 (SIGABRT)");
   EXPECT_THAT(finished.err + finished.out, HasSubstr("its torch worker was killed by signal 6 (SIGABRT)"));
 }
 
@@ -214,6 +214,25 @@ TEST_F(Torch, ALostDeviceIsACrash) {
   ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   EXPECT_THAT(finished.err + finished.out, HasSubstr("its torch worker lost the device: RuntimeError: ACL stream"));
   for (const auto& [name, row] : results(scratch_)) EXPECT_NE(row[0], "SKIP") << name;
+}
+
+// Below the first line is advice for whoever debugs a program of their own.
+TEST_F(Torch, OfAnErrorTheFirstLineIsShown) {
+  const std::string mark = scratch_.file("mark");
+  const Finished finished = run_faulty(scratch_, "advise", {}, {"MSRUN_TEST_ONCE=" + mark});
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.err + finished.out,
+              HasSubstr("its torch worker lost the device: RuntimeError: CUDA error: device-side assert triggered\n"));
+  EXPECT_THAT(finished.err + finished.out, Not(HasSubstr("Search for")));
+}
+
+// The signal by which the runner then ends itself says nothing.
+TEST_F(Torch, ACallThatLosesTheDeviceSaysSo) {
+  const Finished finished = run_faulty(scratch_, "advise", {"--only", "Functional.relu.0,Torch.*"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  const std::string reason =
+      "its torch worker lost the device: RuntimeError: CUDA error: device-side assert triggered, attempt 3.";
+  expect_only_relu_skipped(scratch_, "died while running this API: " + reason);
 }
 
 TEST_F(Torch, WarningsOfTheFrameworkAreNotShown) {

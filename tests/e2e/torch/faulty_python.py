@@ -69,6 +69,11 @@ def hang_gpu():
     torch.cuda._sleep(1 << 60)
 
 
+def advise():
+    """As CUDA's errors do."""
+    raise RuntimeError("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in https://example.org\n")
+
+
 def warn():
     warnings.simplefilter("always")
     warnings.warn("relu is deprecated in favour of nothing")

@@ -55,6 +55,30 @@ class Places(unittest.TestCase):
         self.assertEqual(len(torch.tensor_split(*args, **kwargs)), 3)
 
 
+class Errors(unittest.TestCase):
+    """What of an error's text is for the user."""
+
+    def text(self, message, kind=RuntimeError):
+        return calls._failures.text_of(kind(message))
+
+    def test_is_the_first_line(self):
+        self.assertEqual(self.text("CUDA error: device-side assert triggered\nSearch for `cudaErrorAssert' in https://x"),
+                         "RuntimeError: CUDA error: device-side assert triggered")
+        self.assertEqual(self.text("\n  it failed \r\nhere"), "RuntimeError: it failed")
+        self.assertEqual(self.text("\n"), "RuntimeError")
+
+    def test_is_not_the_books_of_the_allocator(self):
+        told = ("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.18 GiB of which "
+                "1.50 GiB is free.")
+        books = (" Including non-PyTorch memory, this process has 632.00 MiB memory in use. Of the allocated memory "
+                 "64.00 KiB is allocated by PyTorch. If reserved but unallocated memory is large try something.")
+        self.assertEqual(self.text(told + books), "RuntimeError: " + told)
+        self.assertEqual(self.text(told), "RuntimeError: " + told)
+
+    def test_decides_by_all_of_it_what_went_wrong(self):
+        self.assertEqual(calls._failures.status_of(RuntimeError("failed\nCUDA error: illegal memory access")), "lost")
+
+
 class Removed(unittest.TestCase):
     """Whatever torch it is, the forms give what those of torch 1 give."""
 

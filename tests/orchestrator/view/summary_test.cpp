@@ -97,6 +97,14 @@ TEST(SummaryTest, ReasonsThatDifferInNumbersAreOne) {
                                                "        1  Torch.sin.1: Dtype is not supported: torch.float6\n"));
 }
 
+TEST(SummaryTest, ReasonsThatDifferInUnitsAreOne) {
+  Summary summary;
+  summary.add(skipped("Torch.mm.0", 0, "Not enough memory: 2.00 GiB of which 1.50 KiB is free.", 0));
+  summary.add(skipped("Torch.mm.1", 1, "Not enough memory: 512.00 MiB of which 20.00 KiB is free.", 0));
+  summary.add(skipped("Torch.mm.2", 2, "Not enough memory: 512.00 MiB of which 20.00 KiB is used.", 0));
+  EXPECT_THAT(summary.text("msrun"), HasSubstr("  failed to run: 3 calls\n        2  Torch.mm.0, ...: Not enough"));
+}
+
 TEST(SummaryTest, ManyReasonsForNotCheckingAreCutOff) {
   Summary summary;
   const auto word = [](std::uint32_t i) {

@@ -14,7 +14,9 @@ _failures = answers.Failures(
     out_of_memory=r"out of memory|can't allocate memory|DefaultCPUAllocator|not enough memory|\b20700[12]\b",
     unsupported=r"not implemented for|not supported|unsupported|no kernel|Could not run|"
                 r"does not support|is not available|only supported|not currently implemented|"
-                r"compiled without|requires compiling|not compiled")
+                r"compiled without|requires compiling|not compiled",
+    # The allocator's books, and how to set it up.
+    aside=r"Including non-PyTorch memory, this process|Of the allocated memory|If reserved (?:but unallocated )?memory")
 
 # All lanes draw from one generator.
 _generator = threading.Lock()

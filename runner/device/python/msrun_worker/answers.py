@@ -16,13 +16,20 @@ class Unresolved(Exception):
     """The framework has nothing of the recorded name. Its text is for the user."""
 
 
-class Failures:
-    """What a framework's errors mean, by words in their texts (regular expressions, in any case of letters)."""
+def _first_line(text):
+    """What is wrong. The lines below it are traces, and advice on how to debug a program of one's own."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
-    def __init__(self, lost, out_of_memory, unsupported):
+
+class Failures:
+    """What a framework's errors mean, by words in their texts (regular expressions, in any case of letters). What is
+    from `aside` on does not concern the call."""
+
+    def __init__(self, lost, out_of_memory, unsupported, aside=r"(?!)"):
         self._lost = re.compile(lost, re.I)
         self._out_of_memory = re.compile(out_of_memory, re.I)
         self._unsupported = re.compile(unsupported, re.I)
+        self._aside = re.compile(aside, re.I)
 
     def status_of(self, error):
         text = str(error)
@@ -38,7 +45,7 @@ class Failures:
         return UNSUPPORTED if self._unsupported.search(text) else FAILED
 
     def text_of(self, error):
-        text = str(error).strip()
+        text = self._aside.split(_first_line(str(error)), 1)[0].rstrip()
         if isinstance(error, (Unresolved, Unsupported)):
             return text
         return "%s: %s" % (type(error).__name__, text) if text else type(error).__name__
