@@ -194,7 +194,12 @@ T stirling(T t) {
 }
 
 Var poisson(const Var& x, const Var& t, bool log_input, bool full, double epsilon) {
-  const auto target_slope = [full](auto b) { return full && b > 1 ? std::log(b) + 1 / (2 * b) : decltype(b){0}; };
+  // What Stirling's formula is masked by does not reach the slopes of its logarithms: torch has 0 times infinity.
+  const auto target_slope = [full](auto b) {
+    using T = decltype(b);
+    if (full && b <= 0) return std::numeric_limits<T>::quiet_NaN();
+    return full && b > 1 ? std::log(b) + 1 / (2 * b) : T{0};
+  };
   if (log_input) {
     return float_binary(
         x, t, [full](auto a, auto b) { return exponential(a) - b * a + (full ? stirling(b) : decltype(b){0}); },

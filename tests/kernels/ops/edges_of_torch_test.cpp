@@ -34,6 +34,16 @@ TEST(AtNan, ActivationsPassTheGradientOnOrNot) {
   EXPECT_THAT(forward("Functional", "hardshrink", {small}), ElementsAre(IsNan(), 1, 0));
 }
 
+// What masks Stirling's formula for small targets does not reach its slope.
+TEST(AtZero, TheSlopeOfStirlingsFormulaIsNan) {
+  const List args{float64({4}, {1, 1, 1, 1}), float64({4}, {-1, 0, 0.5, 1})};
+  EXPECT_THAT(
+      gradients("Functional", "poisson_nll_loss", args, {{"full", true}, {"reduction", std::string("none")}})[1],
+      ElementsAre(IsNan(), IsNan(), -1, -1));
+  EXPECT_THAT(gradients("Functional", "poisson_nll_loss", args, {{"reduction", std::string("none")}})[1],
+              ElementsAre(-1, -1, -1, -1));
+}
+
 TEST(AtNan, HeavisideIsZero) {
   EXPECT_THAT(forward("Torch", "heaviside", {float64({3}, {nan, nan, 1}), float64({3}, {0.5, 2, 2})}),
               ElementsAre(0, 0, 1));
