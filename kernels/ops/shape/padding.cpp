@@ -7,6 +7,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/complex.h"
@@ -174,6 +175,21 @@ Tensor forward(const Tensor& input, const Padding& padding, double value) {
   return result;
 }
 
+// The elements of the result that an element of the input is copied to, at most.
+std::int64_t most_copies(const Padding& padding) {
+  std::int64_t most = 1;
+  for (std::vector<std::int64_t> sources : padding.sources) {
+    std::ranges::sort(sources);
+    std::int64_t of_axis = 1;
+    for (std::size_t first = 0, i = 0; i < sources.size(); ++i) {
+      if (sources[i] != sources[first]) first = i;
+      if (sources[i] != outside) of_axis = std::max(of_axis, static_cast<std::int64_t>(i - first + 1));
+    }
+    most *= of_axis;
+  }
+  return most;
+}
+
 Tensor backward(const Tensor& gradient, const Padding& padding, Accumulator accumulator) {
   if (is_complex(gradient.dtype())) {
     return part_by_part(gradient, [&](const Tensor& part) { return backward(part, padding, accumulator); });
@@ -181,6 +197,7 @@ Tensor backward(const Tensor& gradient, const Padding& padding, Accumulator accu
   const Tensor g = to_compute(gradient);
   Tensor result = Tensor::zeros(g.dtype(), padding.input_shape);
   if (g.numel() == 0) return result;
+  note_sums(most_copies(padding), result.numel());
   visit_compute(g.dtype(), [&](auto element) {
     using T = decltype(element);
     T* to = result.mutable_data<T>();

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/sums.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun::testing {
@@ -158,6 +159,22 @@ TEST(AvgPool, LongRunsAndHalf) {
             values(call("Functional", "avg_pool2d", {half.to(DType::float32), i(3), i(2), i(1)}, {}, tape, leaves)
                        .tensor()
                        .to(DType::float16)));
+}
+
+TEST(AvgPool, GradientsAreSumsOverWindows) {
+  const auto terms = [](const char* api, const List& args, const Dict& kwargs = {}) {
+    const SumRecorder sums;
+    gradients("Functional", api, args, kwargs);
+    return sums.seen().longest;
+  };
+  const Tensor x = uniform({1, 2, 9}, 0, 1, 1);
+  EXPECT_EQ(terms("avg_pool1d", {x, i(3), i(3)}), 1);
+  EXPECT_EQ(terms("avg_pool1d", {x, i(3), i(2)}), 2);
+  EXPECT_EQ(terms("avg_pool1d", {x, i(3), i(1)}), 3);
+  EXPECT_EQ(terms("adaptive_avg_pool2d", {uniform({2, 9, 8}, 0, 1, 1), i(4)}), 2);
+  // As many elements as are copies of the one at the end.
+  EXPECT_EQ(terms("pad", {x, List{i(4), i(1)}}, {{"mode", std::string("replicate")}}), 5);
+  EXPECT_EQ(terms("pad", {x, List{i(4), i(1)}}), 1);
 }
 
 TEST(AdaptivePool, WorkedValues) {
