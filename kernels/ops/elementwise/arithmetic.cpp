@@ -9,6 +9,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/common/stored_factor.h"
 
 namespace msrun {
 namespace {
@@ -220,10 +221,11 @@ Var mul(const Var& a, const Var& b) {
 }
 
 Var div(const Var& a, const Var& b) {
-  return float_binary(
-      a, b, complex_too([](auto x, auto y) { return quotient(x, y); }),
-      complex_too([](auto, auto y, auto, auto g) { return quotient(g, conjugate(y)); }),
-      complex_too([](auto x, auto y, auto, auto g) { return quotient(-g * conjugate(quotient(x, y)), conjugate(y)); }));
+  return float_binary(a, b, complex_too([](auto x, auto y) { return quotient(x, y); }),
+                      complex_too([](auto, auto y, auto, auto g) { return quotient(g, conjugate(y)); }),
+                      complex_too([stored = StoredFactor(float_result_dtype({&a, &b}))](auto x, auto y, auto, auto g) {
+                        return -g * stored(quotient(conjugate(quotient(x, y)), conjugate(y)));
+                      }));
 }
 
 Var add(const Var& a, double b) { return add(a, a.tape().number(b)); }

@@ -6,6 +6,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/common/stored_factor.h"
 
 namespace msrun {
 namespace {
@@ -44,14 +45,15 @@ Var power_of_operands(const Var& base, const Var& exponent) {
     if (is_floating(dtype) || is_complex(dtype)) return pow(base, exponent.tensor().item());
     if (exponent.tensor().int_item() < 0) throw SkipError("Integers to negative integer powers are not allowed.");
   }
+  const StoredFactor stored(dtype);
   return binary(base, exponent, complex_too([](auto x, auto p) { return power(x, p); }),
-                complex_too([](auto x, auto p, auto, auto g) {
+                complex_too([stored](auto x, auto p, auto, auto g) {
                   using T = decltype(x);
-                  return p == T{0} ? p * T{0} : g * conjugate(p) * conjugate(power(x, p - T{1}));
+                  return p == T{0} ? p * T{0} : g * stored(conjugate(p) * conjugate(power(x, p - T{1})));
                 }),
-                complex_too([](auto x, auto p, auto z, auto g) {
+                complex_too([stored](auto x, auto p, auto z, auto g) {
                   using T = decltype(x);
-                  return x == T{0} && std::real(p) >= 0 ? x * T{0} : g * conjugate(z) * conjugate(std::log(x));
+                  return x == T{0} && std::real(p) >= 0 ? x * T{0} : g * stored(conjugate(z) * conjugate(std::log(x)));
                 }));
 }
 
@@ -74,9 +76,10 @@ Var pow(const Var& x, double exponent) {
   if (exponent == -0.5) return rsqrt(x);
   return complex_unary(
       x, [exponent](auto a) { return power(a, static_cast<decltype(a)>(exponent)); },
-      [exponent](auto a, auto, auto g) {
+      [exponent, stored = StoredFactor(x.dtype())](auto a, auto, auto g) {
         using T = decltype(a);
-        return exponent == 0 ? T{0} : g * static_cast<T>(exponent) * conjugate(power(a, static_cast<T>(exponent - 1)));
+        const T slope = static_cast<T>(exponent) * conjugate(power(a, static_cast<T>(exponent - 1)));
+        return exponent == 0 ? T{0} : g * stored(slope);
       });
 }
 

@@ -1,0 +1,32 @@
+// Factors of gradients that frameworks compute in a step of their own and store in the dtype of the call.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/tensor/dtype.h"
+
+namespace msrun {
+
+// What is stored of a factor that is computed in a wider type: beyond the largest number of the dtype it is infinite,
+// and the gradient with it, whatever it is multiplied by. Nearer to zero its rounding is left out.
+class StoredFactor {
+ public:
+  explicit StoredFactor(DType dtype)
+      : largest_(is_floating(dtype) ? max_finite(dtype) : std::numeric_limits<double>::infinity()) {}
+
+  template <class T>
+  T operator()(T factor) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::abs(static_cast<double>(factor)) > largest_)
+        return std::copysign(std::numeric_limits<T>::infinity(), factor);
+    }
+    return factor;
+  }
+
+ private:
+  double largest_;
+};
+
+}  // namespace msrun
