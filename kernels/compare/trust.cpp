@@ -23,7 +23,7 @@ constexpr std::array<Words, mistrust_count> words{{
     {"cancellation", "what rounding may do is larger than the typical element."},
     {"all_dropped", "every element was dropped."},
     {"nothing_compared", "there is no output to compare."},
-    {"half_steps", "it is rounded to a half type on the way, as by the kernels of CPUs, which accelerators do not."},
+    {"half_steps", "it is rounded to a half type on the way, so that a fault of that size does not show."},
 }};
 
 // A few elements are typical of many.

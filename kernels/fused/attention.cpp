@@ -3,6 +3,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/matrix_product.h"
 #include "kernels/numeric/rows.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 
 namespace msrun {
@@ -69,10 +70,13 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   std::vector<Var> vars{inputs.query, inputs.key, inputs.value};
   const DType dtype = result_dtype({&inputs.query, &inputs.key, &inputs.value});
   if (!is_floating(dtype)) throw SkipError("Attention needs floating-point tensors.");
-  const DType compute = compute_dtype(dtype);
   Call call;
   call.arithmetic = inputs.query.arithmetic();
-  const auto operand = [&](const Var& x) { return as_operand(x.tensor(), compute, call.arithmetic.operands.products).contiguous(); };
+  // One kernel from the scores to the result.
+  const DType compute = stores_products() ? DType::float64 : compute_dtype(dtype);
+  const auto operand = [&](const Var& x) {
+    return as_operand(x.tensor(), compute, call.arithmetic.operands.products).contiguous();
+  };
   call.query = inputs.query_view(operand(inputs.query));
   call.key = inputs.key_view(operand(inputs.key));
   call.value = inputs.value_view(operand(inputs.value));

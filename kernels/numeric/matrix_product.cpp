@@ -5,7 +5,9 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/parallel.h"
+#include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/gemm.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/tensor/complex.h"
 #include "kernels/tensor/elementwise_map.h"
@@ -187,6 +189,15 @@ Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dty
     return result;
   }
   const DType compute = product_dtype(dtype);
+  if (stores_products() && compute == DType::float32) {
+    const auto stored = [&](const Dims& of_result) {
+      return product_to(a.to(DType::float64), b.to(DType::float64), of_result, DType::float64, arithmetic).to(compute);
+    };
+    if (shape.size() <= 2) return stored(shape).to(dtype);
+    // One product for each batch position, and then their sum.
+    const Dims batch = broadcast_shapes(batch_axes(a.shape()), batch_axes(b.shape()));
+    return sum_to(stored(with_matrix(batch, a.size(-2), b.size(-1))), shape).to(dtype);
+  }
   const Tensor left = as_operand(a, compute, arithmetic.operands.products);
   const Tensor right = as_operand(b, compute, arithmetic.operands.products);
   const Dims batch = broadcast_shapes(batch_axes(a.shape()), batch_axes(b.shape()));

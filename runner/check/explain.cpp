@@ -10,6 +10,7 @@
 #include "kernels/compare/findings.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/call_part.h"
+#include "runner/check/noise.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -103,37 +104,6 @@ std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
 bool is_in_one_place(const DifferenceMap& map) {
   const bool regular = map.kind != DifferenceMap::Kind::scattered && map.kind != DifferenceMap::Kind::everywhere;
   return regular && map.wrong * 4 <= map.elements;
-}
-
-// The noise of two causes together, each so many times as large; undefined if either is.
-Tensor combined_noise(const Tensor& first, const Tensor& second, double times_first, double times) {
-  if (!first.defined() || !second.defined()) return {};
-  Tensor both(DType::float64, first.shape());
-  double* to = both.mutable_data<double>();
-  for (std::int64_t i = 0; i < both.numel(); ++i)
-    to[i] = std::hypot(times_first * first.data<double>()[i], times * second.data<double>()[i]);
-  return both;
-}
-
-// Whether the errors of all elements together are of the size of the noise: of few elements chance may make them some
-// times as large.
-bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise) {
-  const Tensor exact = bench.to(DType::float64).contiguous();
-  const Tensor actual = device.to(DType::float64).contiguous();
-  double squares = 0;
-  double expected = 0;
-  double count = 0;
-  for (std::int64_t i = 0; i < exact.numel(); ++i) {
-    const double error = actual.data<double>()[i] - exact.data<double>()[i];
-    if (!std::isfinite(error)) continue;
-    const double unit = unit_in_last_place(device.dtype(), exact.data<double>()[i]);
-    const double size = noise.data<double>()[i];
-    ++count;
-    squares += error * error;
-    expected += size * size + unit * unit / 6;
-  }
-  const double most = 3 + 3 / std::sqrt(std::max(count, 1.0));
-  return squares <= most * most * expected;
 }
 
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
@@ -249,9 +219,9 @@ Tensor Explainer::noise_beside(const Variations::Beside& how, const Comparison& 
   const std::vector<Variations::Nearby>& nearby = variations_.nearby(how, samples);
   if (nearby.empty()) return {};
   NoiseEstimate estimate(comparison.pairs[row].bench.shape());
-  for (const auto& [changed_bench, changed_rounded] : nearby) {
-    const std::optional<Tensor> exact = tensor_of_row(changed_bench, comparison, row, select);
-    const std::optional<Tensor> rounded = tensor_of_row(changed_rounded, comparison, row, select);
+  for (const Variations::Nearby& one : nearby) {
+    const std::optional<Tensor> exact = tensor_of_row(one.bench, comparison, row, select);
+    const std::optional<Tensor> rounded = tensor_of_row(one.rounded, comparison, row, select);
     if (!exact || !rounded) return {};
     estimate.add(*exact, *rounded);
   }
@@ -293,28 +263,40 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const Tensor& bench = comparison.pairs[row].bench;
   const Tensor& device = comparison.pairs[row].device;
   const DType dtype = device.dtype();
-  if (!arithmetic_.may_be_cpu || !is_half(dtype) || errs_as_no_cpu_does(comparison, row, select, judged)) return false;
-  const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
+  if (arithmetic_.half_rounding == HalfRounding::nothing || !is_half(dtype) ||
+      errs_as_no_cpu_does(comparison, row, select, judged)) {
+    return false;
+  }
+  // Errors are in proportion to the unit roundoff, and those of float32 can be computed.
+  const double in_proportion = epsilon(dtype) / epsilon(DType::float32);
+  const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
+  const Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
+  const Tensor of_steps = noise_beside(by_steps, comparison, row, select, most_noise_samples);
+  const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
+  // One kernel that is no product, as that of a sum, passes nothing on.
+  if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
   SumModel model = judged.model;
-  model.nearest = false;
+  model.nearest = wide_sums && rounds_once_;
+  // A step that overflows is one of those.
+  std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
   const auto explains = [&](Tensor noise, const char* what) {
     if (!noise.defined()) return false;
     model.noise = std::move(noise);
     const RoundingFit fit = fit_rounding(bench, device, model);
-    if (!fit.explained() || !errs_like(bench, device, model.noise)) return false;
+    if (!is_acceptable(fit, judged.count) || !errs_like(bench, device, model.noise)) return false;
     judged.model = model;
     judged.fit = fit;
     judged.in_half = what;
     return true;
   };
-  const Tensor of_sums =
+  if (wide_sums) return explains(combined_noise(of_steps, of_steps, 0, in_proportion), "intermediate results");
+  const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
+  Tensor of_sums =
       noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, most_noise_samples);
+  if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   if (model.longest > 1 && explains(of_sums, "partial sums")) return true;
-  // Errors are in proportion to the unit roundoff, and those of float32 can be computed.
-  const Tensor of_steps =
-      noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, most_noise_samples);
-  return explains(combined_noise(of_sums, of_steps, 1, epsilon(dtype) / epsilon(DType::float32)),
-                  "intermediate results");
+  return explains(combined_noise(of_sums, of_steps, 1, in_proportion), "intermediate results");
 }
 
 bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const SumStatistics& sums,

@@ -36,8 +36,8 @@ class Explainer {
   struct Judged {
     SumModel model;
     RoundingFit fit;
-    bool stored = false;       // because intermediate results are stored
-    const char* in_half = "";  // what is rounded to the half type that CPU kernels round; empty: nothing
+    bool stored = false;                               // because intermediate results are stored
+    const char* in_half = "";                          // what is rounded to the half type on the way; empty: nothing
     OperandRounding operands = OperandRounding::none;  // to which rounding operands is what explains it
     std::int64_t on_steps = 0;  // elements on the other side of a step than the benchmark (step_sides.h)
     std::int64_t count = 0;
@@ -74,10 +74,11 @@ class Explainer {
   // Whether sound arithmetic itself leaves the bound because it rounds intermediate results, and the device no more
   // than that.
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
-  // Whether faulty arithmetic that no CPU has gives the device's result.
+  // Whether faulty arithmetic that neither a CPU nor an accelerator has gives the device's result.
   bool errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
   // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
-  // the device does: so do the kernels of CPUs, and operators that are composed of others.
+  // the device does, which says that it computes so: as the kernels of processors, and operators that are composed of
+  // others.
   bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,

@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/tensor/changed_elements.h"
 #include "kernels/tensor/random.h"
 
@@ -197,10 +198,12 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
   try {
     while (results.size() < samples) {
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(results.size())));
-      const MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
+      MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
         if (!is_floating(tensor.dtype())) return tensor;
         return move_nearby(how.in_float32 ? tensor.to(DType::float32) : tensor, words);
       });
+      // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.
+      if (how.in_float32) call.hf32 = false;
       EvaluationOptions options;
       options.only_output = benchmark_options_.only_output;
       options.adjust_gradients = benchmark_options_.adjust_gradients;
@@ -210,7 +213,10 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.benchmark = false;
       options.arithmetic = how.arithmetic;
       const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
-      results.push_back({std::move(bench), evaluate(op_, how.in_float32 ? kept_in_float32(call) : call, options)});
+      std::optional<StoredProducts> products;
+      if (how.stored) products.emplace();
+      Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call) : call, options);
+      results.push_back({std::move(bench), std::move(rounded), products && products->any()});
     }
   } catch (const SkipError&) {
     unchangeable_ = true;

@@ -66,12 +66,14 @@ class Variations {
     Arithmetic arithmetic = {};
     bool rough = false;       // functions are off by a place (kernels/numeric/roughness.h)
     bool in_float32 = false;  // inputs of other floating dtypes are float32 numbers of all their digits
+    bool stored = false;      // each product is rounded only where it is stored (kernels/numeric/stored_products.h)
     bool operator==(const Beside&) const = default;
   };
   // The results for such inputs, in the benchmark's precision and so.
   struct Nearby {
     Evaluation bench;
     Evaluation rounded;
+    bool has_products;  // of those computed with stored products
   };
   // At least so many of them; none if they cannot be had.
   const std::vector<Nearby>& nearby(const Beside& how, std::size_t samples);

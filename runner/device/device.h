@@ -60,10 +60,17 @@ class DeviceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What kernels may round to the half type of a call, but for their results.
+enum class HalfRounding : std::uint8_t {
+  nothing,          // they compute in float32 and round once
+  between_kernels,  // what an operator that is composed of several passes from one to the next, and sums to which
+                    // elements are added one by one; products are summed in float32: a framework's on an accelerator
+  every_step,       // every addition, and every step of a formula: a framework's on a processor
+};
+
 // What a sound device may do beside computing in float32 and rounding once.
 struct DeviceArithmetic {
-  // Results may come from a CPU, whose kernels for half types round after every step.
-  bool may_be_cpu = false;
+  HalfRounding half_rounding = HalfRounding::nothing;
   // What the device's settings let it round float32 operands to.
   Operands operands = {};
 };

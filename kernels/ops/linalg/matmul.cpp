@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/matrix_product.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/requirements.h"
@@ -344,8 +345,17 @@ OP("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar 
      const Var b = raised(args.var("batch2"));
      require_rank(a, 3, "addbmm");
      require_rank(b, 3, "addbmm");
+     const double beta = args.real("beta");
+     const double alpha = args.real("alpha");
+     if (stores_products() && a.size(0) > 0 && a.size(0) == b.size(0)) {
+       // One product after the other is added to what is there.
+       Var total = scaled_sum(c, matmul(select(a, 0, 0), select(b, 0, 0)), beta, alpha);
+       for (std::int64_t i = 1; i < a.size(0); ++i)
+         total = scaled_sum(total, matmul(select(a, 0, i), select(b, 0, i)), 1, alpha);
+       return raised.back(total);
+     }
      // The sum over the batch is part of the contraction.
-     return raised.back(scaled_sum(c, contract(a, b, Dims{0, 2}, Dims{0, 1}), args.real("beta"), args.real("alpha")));
+     return raised.back(scaled_sum(c, contract(a, b, Dims{0, 2}, Dims{0, 1}), beta, alpha));
    });
 NAMES("addbmm", "Torch: addbmm; Tensor: addbmm addbmm_; Aten: addbmm addbmm_");
 TRAITS("addbmm", .autocast = AutocastPolicy::lower, .complex = true, .multiply_adds = added_product_work);

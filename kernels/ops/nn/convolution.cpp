@@ -9,6 +9,7 @@
 #include "kernels/numeric/axis_reduction.h"
 #include "kernels/numeric/direct_convolution.h"
 #include "kernels/numeric/matrix_product.h"
+#include "kernels/numeric/stored_products.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 
@@ -19,6 +20,9 @@ enum class Part { forward, transposed, weight };
 
 Tensor run(Part part, const Convolution& c, const Tensor& first, const Tensor& second, const Dims& shape,
            const Arithmetic& arithmetic) {
+  if (stores_products() && first.dtype() == DType::float32) {
+    return run(part, c, first.to(DType::float64), second.to(DType::float64), shape, arithmetic).to(DType::float32);
+  }
   refuse_padding(c);
   const Tensor a = first.contiguous();
   const Tensor b = second.contiguous();

@@ -105,13 +105,16 @@ class PythonDevice final : public Device {
     for (const auto& worker : workers_) worker->process.dismiss();
   }
 
-  DeviceArithmetic arithmetic() const override { return {.may_be_cpu = options_.kind == "cpu", .operands = operands_}; }
+  DeviceArithmetic arithmetic() const override {
+    return {.half_rounding = is_processor() ? HalfRounding::every_step : HalfRounding::between_kernels,
+            .operands = operands_};
+  }
   bool computes_here() const override { return false; }
 
   DeviceResult run(const DeviceCall& call) override {
     Lane& lane = lane_of_this_thread();
     std::optional<DeviceWait> wait;
-    if (options_.kind != "cpu") wait.emplace();
+    if (!is_processor()) wait.emplace();
     Reply reply = turns_.run([&] { return ask(lane, call); },
                              [&] {
                                for (const auto& worker : workers_) {
@@ -126,6 +129,8 @@ class PythonDevice final : public Device {
   }
 
  private:
+  bool is_processor() const { return options_.kind == "cpu"; }
+
   std::string worker_name() const { return std::string(options_.framework->name) + " worker"; }
 
   Lane& lane_of_this_thread() {

@@ -68,7 +68,7 @@ std::string doubt(const DeviceCall& device_call, RecordedGradients kind, bool am
 class RecordedDevice final : public Device {
  public:
   // The recording does not say what made it.
-  DeviceArithmetic arithmetic() const override { return {.may_be_cpu = true}; }
+  DeviceArithmetic arithmetic() const override { return {.half_rounding = HalfRounding::every_step}; }
 
   DeviceResult run(const DeviceCall& device_call) override {
     const MaterialisedCall& call = device_call.materialised;

@@ -1,9 +1,11 @@
-// Results in half types that are rounded on the way, as CPU kernels do: a class of its own where a CPU may have
-// computed them, and a fault where a device did. Faults in such results are found all the same.
+// Results in half types that are rounded on the way: a class of their own where the kernels of a processor, or those of
+// an accelerator that a framework composes, may have computed them, and a fault where a device did that rounds once.
+// Faults in such results are found all the same.
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "runner/results/counts.h"
@@ -14,28 +16,31 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr HalfRounding processor = HalfRounding::every_step;
+constexpr HalfRounding accelerator = HalfRounding::between_kernels;
+
 using Change = std::function<void(const MaterialisedCall&, DeviceResult&)>;
 
-class PerhapsCpu final : public Device {
+class RoundingDevice final : public Device {
  public:
-  PerhapsCpu(bool is_cpu, EvaluationOptions options, Change change)
-      : is_cpu_(is_cpu), computing_({}, std::move(options)), change_(std::move(change)) {}
+  RoundingDevice(HalfRounding rounding, EvaluationOptions options, Change change)
+      : rounding_(rounding), computing_({}, std::move(options)), change_(std::move(change)) {}
 
   DeviceResult run(const DeviceCall& call) override {
     DeviceResult result = computing_.run(call);
     if (change_) change_(call.materialised, result);
     return result;
   }
-  DeviceArithmetic arithmetic() const override { return {.may_be_cpu = is_cpu_}; }
+  DeviceArithmetic arithmetic() const override { return {.half_rounding = rounding_}; }
 
  private:
-  bool is_cpu_;
+  HalfRounding rounding_;
   ComputingDevice computing_;
   Change change_;
 };
 
-ApiResult check_on(bool is_cpu, const ApiCall& call, const EvaluationOptions& options, const Change& change) {
-  PerhapsCpu device(is_cpu, options, change);
+ApiResult check_on(HalfRounding rounding, const ApiCall& call, const EvaluationOptions& options, const Change& change) {
+  RoundingDevice device(rounding, options, change);
   return check_api(call, 0, device, 0, {});
 }
 
@@ -86,9 +91,9 @@ const DetailsRow& row_of(const Sample& sample, const ApiResult& result) {
   return (sample.is_gradient ? result.backward_rows : result.forward_rows).at(0);
 }
 
-TEST(HalfSteps, AreAClassOfTheirOwnOnACpu) {
+TEST(HalfSteps, AreAClassOfTheirOwnOnAProcessor) {
   for (const Sample& sample : samples()) {
-    const ApiResult result = check_on(true, sample.call, sample.options, sample.steps);
+    const ApiResult result = check_on(processor, sample.call, sample.options, sample.steps);
     EXPECT_FALSE(is_suspicious(result)) << described(result);
     EXPECT_TRUE(is_mistrusted(result)) << described(result);
     const DetailsRow& row = row_of(sample, result);
@@ -97,12 +102,148 @@ TEST(HalfSteps, AreAClassOfTheirOwnOnACpu) {
   }
 }
 
-TEST(HalfSteps, AreAFaultOnADevice) {
+TEST(HalfSteps, AreAFaultOnADeviceThatRoundsOnce) {
   for (const Sample& sample : samples()) {
-    const ApiResult result = check_on(false, sample.call, sample.options, sample.steps);
+    const ApiResult result = check_on(HalfRounding::nothing, sample.call, sample.options, sample.steps);
     EXPECT_TRUE(is_suspicious(result)) << described(result);
     EXPECT_NE(row_of(sample, result).trust.mistrust, Mistrust::half_steps);
   }
+}
+
+// Each element errs by no more than the worst may, all together by more than chance allows. Equal terms, so that the
+// noise of all elements is of one size.
+TEST(HalfSteps, AreNoneWhereAllElementsErrAsTheWorstMay) {
+  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16, 1.1, 1.1);
+  call.has_backward = false;
+  const auto off_by = [&](double size) {
+    return check_on(processor, call, {}, [&](const MaterialisedCall&, DeviceResult& computed) {
+      computed.output = changed_elements(*computed.output.get<Tensor>(), [&](double value, std::int64_t i) {
+        return value + (i % 2 == 0 ? size : -size);
+      });
+    });
+  };
+  EXPECT_EQ(off_by(15).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(15));
+  EXPECT_TRUE(is_suspicious(off_by(33))) << described(off_by(33));
+}
+
+// Arithmetic that no processor has, which errs by less than such steps do.
+TEST(HalfSteps, AreNoneWhereADeviceErredOtherwise) {
+  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16);
+  call.has_backward = false;
+  EvaluationOptions options;
+  options.arithmetic.summation.accumulator = Accumulator::float16;
+  EXPECT_TRUE(is_suspicious(check_on(processor, call, options, {})));
+  options.arithmetic = {};
+  options.arithmetic.rounds_to_zero = true;
+  EXPECT_TRUE(is_suspicious(check_on(processor, call, options, {})));
+}
+
+Accumulator accumulator_in(DType dtype) {
+  return dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
+}
+
+// And a sum, which is rounded once as well.
+std::vector<ApiCall> products(DType dtype) {
+  ApiCall sum = call_of("Torch.sum.0", {{40, 200}}, {40}, dtype);
+  sum.args.emplace_back(std::int64_t{1});
+  return {std::move(sum),
+          call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, dtype),
+          call_of("Functional.linear.0", {{24, 96}, {20, 96}, {20}}, {24, 20}, dtype),
+          call_of("Torch.addmm.0", {{24, 20}, {24, 96}, {96, 20}}, {24, 20}, dtype),
+          call_of("Torch.baddbmm.0", {{2, 24, 20}, {2, 24, 96}, {2, 96, 20}}, {2, 24, 20}, dtype),
+          call_of("Functional.conv2d.0", {{2, 16, 8, 8}, {12, 16, 3, 3}, {12}}, {2, 12, 6, 6}, dtype),
+          call_of("Functional.scaled_dot_product_attention.0", {{2, 2, 32, 64}, {2, 2, 48, 64}, {2, 2, 48, 64}},
+                  {2, 2, 32, 64}, dtype)};
+}
+
+// The sums of products are what an accelerator computes in float32.
+TEST(HalfSteps, OfProductsAreAFaultOnAnAccelerator) {
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    for (const ApiCall& call : products(dtype)) {
+      EvaluationOptions narrow_sums;
+      narrow_sums.arithmetic.summation.accumulator = accumulator_in(dtype);
+      const ApiResult result = check_on(accelerator, call, narrow_sums, {});
+      EXPECT_TRUE(is_suspicious(result)) << name(dtype) << " " << described(result);
+      EXPECT_NE(result.forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(result);
+      EXPECT_FALSE(is_suspicious(check_on(accelerator, call, {}, {}))) << name(dtype) << " " << call.name;
+    }
+  }
+}
+
+TEST(HalfSteps, OfProductsHideNoFaultOnAnAccelerator) {
+  const std::vector<std::pair<const char*, std::function<double(double, std::int64_t)>>> faults{
+      {"one element", [](double value, std::int64_t i) { return i == 37 ? value + 20 : value; }},
+      {"scaled", [](double value, std::int64_t) { return 1.01 * value; }},
+      {"negated", [](double value, std::int64_t) { return -value; }}};
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    for (const ApiCall& call : products(dtype)) {
+      for (const auto& [what, fault] : faults) {
+        const ApiResult result = check_on(accelerator, call, {}, [&](const MaterialisedCall&, DeviceResult& computed) {
+          computed.output = changed_elements(*computed.output.get<Tensor>(), fault);
+        });
+        EXPECT_TRUE(is_suspicious(result)) << what << " in " << name(dtype) << " " << described(result);
+      }
+    }
+  }
+}
+
+// The product of an accelerator is the nearest number: each of these elements is a place off.
+TEST(HalfSteps, OfProductsAreNotMisrounded) {
+  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16);
+  call.has_backward = false;
+  const ApiResult result = check_on(accelerator, call, {}, [](const MaterialisedCall&, DeviceResult& computed) {
+    computed.output = changed_elements(*computed.output.get<Tensor>(), [](double value, std::int64_t i) {
+      return i % 20 == 3 ? value + std::scalbn(1.0, std::ilogb(value) - 7) : value;
+    });
+  });
+  EXPECT_TRUE(is_suspicious(result)) << described(result);
+}
+
+// x W^T, stored, and the bias added to that.
+void store_the_product(const MaterialisedCall& call, DeviceResult& result) {
+  const auto argument = [&](std::size_t i) { return call.args.at(i).get<Tensor>()->to(DType::float64).contiguous(); };
+  const Tensor x = argument(0);
+  const Tensor weight = argument(1);
+  const Tensor bias = argument(2);
+  const std::int64_t terms = x.size(1);
+  const std::int64_t columns = weight.size(0);
+  result.output = changed_elements(*result.output.get<Tensor>(), [&](double, std::int64_t i) {
+    double sum = 0;
+    for (std::int64_t k = 0; k < terms; ++k)
+      sum += x.data<double>()[i / columns * terms + k] * weight.data<double>()[i % columns * terms + k];
+    return rounded(rounded(sum) + bias.data<double>()[i % columns]);
+  });
+}
+
+std::vector<Sample> samples_of_an_accelerator() {
+  EvaluationOptions narrow_sums;
+  narrow_sums.arithmetic.summation.accumulator = Accumulator::bfloat16;
+  ApiCall linear = call_of("Functional.linear.0", {{24, 4}, {20, 4}, {20}}, {24, 20}, DType::bfloat16);
+  linear.has_backward = false;
+  ApiCall running = call_of("Torch.cumsum.0", {{16, 64}}, {16, 64}, DType::bfloat16);
+  running.args.emplace_back(std::int64_t{1});
+  running.has_backward = false;
+  return {{std::move(linear), {}, store_the_product, false, "Rounds its intermediate results to bfloat16"},
+          {std::move(running), narrow_sums, {}, false, "Rounds its partial sums to bfloat16"},
+          samples().back()};
+}
+
+TEST(HalfSteps, BetweenKernelsAreAClassOfTheirOwnOnAnAccelerator) {
+  for (const Sample& sample : samples_of_an_accelerator()) {
+    const ApiResult result = check_on(accelerator, sample.call, sample.options, sample.steps);
+    EXPECT_FALSE(is_suspicious(result)) << described(result);
+    const DetailsRow& row = row_of(sample, result);
+    EXPECT_EQ(row.trust.mistrust, Mistrust::half_steps) << described(result);
+    EXPECT_THAT(row.message, HasSubstr(sample.named));
+    EXPECT_TRUE(is_suspicious(check_on(HalfRounding::nothing, sample.call, sample.options, sample.steps)));
+  }
+}
+
+std::vector<std::pair<Sample, HalfRounding>> samples_with_their_devices() {
+  std::vector<std::pair<Sample, HalfRounding>> all;
+  for (const Sample& sample : samples()) all.emplace_back(sample, processor);
+  for (const Sample& sample : samples_of_an_accelerator()) all.emplace_back(sample, accelerator);
+  return all;
 }
 
 TEST(HalfSteps, HideNoFault) {
@@ -111,10 +252,10 @@ TEST(HalfSteps, HideNoFault) {
       {"scaled", [](double value, std::int64_t) { return 1.2 * value; }},
       {"negated", [](double value, std::int64_t) { return -value; }},
       {"zero", [](double, std::int64_t) { return 0.0; }}};
-  for (const Sample& sample : samples()) {
+  for (const auto& [sample, rounding] : samples_with_their_devices()) {
     for (const auto& [name, fault] : faults) {
       const ApiResult result =
-          check_on(true, sample.call, sample.options, [&](const MaterialisedCall& call, DeviceResult& computed) {
+          check_on(rounding, sample.call, sample.options, [&](const MaterialisedCall& call, DeviceResult& computed) {
             if (sample.steps) sample.steps(call, computed);
             Value& value = sample.is_gradient ? computed.gradients.front() : computed.output;
             value = changed_elements(*value.get<Tensor>(), fault);
@@ -125,32 +266,20 @@ TEST(HalfSteps, HideNoFault) {
   }
 }
 
-// Each element errs by no more than the worst may, all together by more than chance allows. Equal terms, so that the
-// noise of all elements is of one size.
-TEST(HalfSteps, AreNoneWhereAllElementsErrAsTheWorstMay) {
-  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16, 1.1, 1.1);
-  call.has_backward = false;
-  const auto off_by = [&](double size) {
-    return check_on(true, call, {}, [&](const MaterialisedCall&, DeviceResult& computed) {
-      computed.output = changed_elements(*computed.output.get<Tensor>(), [&](double value, std::int64_t i) {
-        return value + (i % 2 == 0 ? size : -size);
-      });
+// Frameworks store the factor p x^(p-1) and multiply it by the gradient, which may be small: infinity is right, and so
+// is the number, but no other one.
+TEST(HalfSteps, OfGradientsMayOverflow) {
+  const ApiCall call = call_of("Torch.pow.0", {{64}, {64}}, {64}, DType::float16, 6.3, 6.5);
+  const auto with_gradient = [&](const std::function<double(double)>& change) {
+    return check_on(accelerator, call, {}, [&](const MaterialisedCall&, DeviceResult& computed) {
+      Value& gradient = computed.gradients.front();
+      gradient = changed_elements(*gradient.get<Tensor>(), [&](double value, std::int64_t) { return change(value); });
     });
   };
-  EXPECT_EQ(off_by(15).forward_rows.at(0).trust.mistrust, Mistrust::half_steps) << described(off_by(15));
-  EXPECT_TRUE(is_suspicious(off_by(33))) << described(off_by(33));
-}
-
-// Arithmetic that no CPU has, which errs by less than such steps do.
-TEST(HalfSteps, AreNoneWhereADeviceErredOtherwise) {
-  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16);
-  call.has_backward = false;
-  EvaluationOptions options;
-  options.arithmetic.summation.accumulator = Accumulator::float16;
-  EXPECT_TRUE(is_suspicious(check_on(true, call, options, {})));
-  options.arithmetic = {};
-  options.arithmetic.rounds_to_zero = true;
-  EXPECT_TRUE(is_suspicious(check_on(true, call, options, {})));
+  const auto infinite = [](double value) { return std::copysign(std::numeric_limits<double>::infinity(), value); };
+  EXPECT_FALSE(is_suspicious(with_gradient([](double value) { return value; })));
+  EXPECT_FALSE(is_suspicious(with_gradient(infinite))) << described(with_gradient(infinite));
+  EXPECT_TRUE(is_suspicious(with_gradient([](double value) { return std::copysign(100.0, value); })));
 }
 
 // float32 has no such kernels.
@@ -159,7 +288,7 @@ TEST(HalfSteps, AreOfHalfTypesOnly) {
   for (const Accumulator accumulator : {Accumulator::float16, Accumulator::bfloat16}) {
     EvaluationOptions narrow_sums;
     narrow_sums.arithmetic.summation.accumulator = accumulator;
-    EXPECT_TRUE(is_suspicious(check_on(true, call, narrow_sums, {})));
+    EXPECT_TRUE(is_suspicious(check_on(processor, call, narrow_sums, {})));
   }
 }
 

@@ -1,0 +1,47 @@
+#include "runner/check/noise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/compare/rounding.h"
+
+namespace msrun {
+
+Tensor combined_noise(const Tensor& first, const Tensor& second, double times_first, double times) {
+  if (!first.defined() || !second.defined()) return {};
+  Tensor both(DType::float64, first.shape());
+  double* to = both.mutable_data<double>();
+  for (std::int64_t i = 0; i < both.numel(); ++i)
+    to[i] = std::hypot(times_first * first.data<double>()[i], times * second.data<double>()[i]);
+  return both;
+}
+
+Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
+  if (!noise.defined() || !spread.defined()) return noise;
+  const double of_rounding = epsilon(dtype) / std::sqrt(12.0);
+  double* values = noise.mutable_data<double>();
+  for (std::int64_t i = 0; i < noise.numel(); ++i)
+    values[i] = std::max(values[i], of_rounding * spread.data<double>()[i]);
+  return noise;
+}
+
+bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise) {
+  const Tensor exact = bench.to(DType::float64).contiguous();
+  const Tensor actual = device.to(DType::float64).contiguous();
+  double squares = 0;
+  double expected = 0;
+  double count = 0;
+  for (std::int64_t i = 0; i < exact.numel(); ++i) {
+    const double error = actual.data<double>()[i] - exact.data<double>()[i];
+    if (!std::isfinite(error)) continue;
+    const double unit = unit_in_last_place(device.dtype(), exact.data<double>()[i]);
+    const double size = noise.data<double>()[i];
+    ++count;
+    squares += error * error;
+    expected += size * size + unit * unit / 6;
+  }
+  const double most = 3 + 3 / std::sqrt(std::max(count, 1.0));
+  return squares <= most * most * expected;
+}
+
+}  // namespace msrun
