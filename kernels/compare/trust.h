@@ -21,7 +21,7 @@ enum class Mistrust : std::uint8_t {
   cancellation,      // what rounding may do is larger than the typical element
   all_dropped,       // a dropout has dropped every element
   nothing_compared,  // the call has no output that can be compared
-  half_steps,        // a half type's result is rounded on the way, as by the kernels of CPUs
+  half_steps,        // a half type's result is rounded on the way, as by the kernels of processors, and between kernels
 };
 inline constexpr std::size_t mistrust_count = 8;
 

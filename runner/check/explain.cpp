@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "kernels/compare/findings.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/call_part.h"
+#include "runner/check/explain_texts.h"
 #include "runner/check/noise.h"
 #include "runner/results/reason.h"
 
@@ -53,51 +53,12 @@ std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparis
   return *tensor;
 }
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
-
-std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit) {
-  const std::string stored = std::string(name(dtype));
-  if (model.longest == 0) {
-    return fit.max_ulps == 0 ? "Explained by " + stored + " rounding: every element is the rounded benchmark.\n"
-                             : "Explained by " + stored + " rounding: at most 1 ULP.\n";
-  }
-  const std::string inner(name(dtype == DType::float64 ? dtype : DType::float32));
-  const std::string what = model.longest == 1 ? "operations in " + inner
-                                              : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
-  return "Explained by rounding: " + what + (stored == inner ? "" : ", stored as " + stored) + "; at most " +
-         number(fit.max_share) + " of their error bound.\n";
-}
-
 // Of sums of squares, less those that count for nothing.
 Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without) {
   const Tensor less = without ? without->to(DType::float64).contiguous() : Tensor{};
   return changed_elements(squares.to(DType::float64), [&](double value, std::int64_t i) {
     return std::sqrt(less.defined() ? std::max(value - less.data<double>()[i], 0.0) : value);
   });
-}
-
-std::string operands_text(OperandRounding rounding, const RoundingFit& fit) {
-  const std::string format = rounding == OperandRounding::hf32 ? "HF32" : "TF32";
-  return "Explained by rounding: the device's settings let it round float32 operands to " + format + " (" +
-         std::to_string(fraction_bits(rounding)) + " fraction bits); at most " + number(fit.max_share) +
-         " of what that changes.\n";
-}
-
-std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
-  if (fit.explained()) {
-    return "Not explained by rounding: " + std::to_string(fit.misrounded) + " of " + std::to_string(count) +
-           " elements are not the nearest number to what sums in float32 can give.\n";
-  }
-  const std::string ulps = ulp_text(fit.max_ulps);
-  const std::string size = !std::isfinite(fit.max_ulps)    ? "beyond any ULP"
-                           : ulps.starts_with("more than") ? "by " + ulps + " ULP"
-                                                           : "by up to " + ulps + " ULP";
-  return "Not explained by rounding: " + std::to_string(fit.beyond) + " of " + std::to_string(count) +
-         " elements differ, " + size + ".\n";
 }
 
 // A quarter of the output at most, in a regular place.
@@ -488,9 +449,7 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
     if (!row.message.ends_with('\n')) row.message += '\n';
     if (doubtful) row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
     if (in_half) {
-      row.message += "Rounds its " + std::string(judged.in_half) + " to " + std::string(name(device.dtype())) +
-                     ": computed so, the call errs as much; at most " + number(judged.fit.max_share) +
-                     " of what that explains.\n";
+      row.message += half_steps_text(judged.in_half, device.dtype(), judged.fit);
       continue;
     }
     if (explained && row.status == Status::pass) continue;
@@ -503,9 +462,7 @@ void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const
       continue;
     }
     if (row.rounding_only) {
-      row.message += judged.stored ? "Explained by rounding: intermediate results are stored as " +
-                                         std::string(name(device.dtype())) + "; at most " +
-                                         number(judged.fit.max_share) + " of their error bound.\n"
+      row.message += judged.stored ? stored_text(device.dtype(), judged.fit)
                                    : explained_text(device.dtype(), judged.model, judged.fit);
       continue;
     }

@@ -1,0 +1,63 @@
+#include "runner/check/explain_texts.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "runner/results/reason.h"
+
+namespace msrun {
+namespace {
+
+std::string number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return text.data();
+}
+
+}  // namespace
+
+std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit) {
+  const std::string stored = std::string(name(dtype));
+  if (model.longest == 0) {
+    return fit.max_ulps == 0 ? "Explained by " + stored + " rounding: every element is the rounded benchmark.\n"
+                             : "Explained by " + stored + " rounding: at most 1 ULP.\n";
+  }
+  const std::string inner(name(dtype == DType::float64 ? dtype : DType::float32));
+  const std::string what = model.longest == 1 ? "operations in " + inner
+                                              : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
+  return "Explained by rounding: " + what + (stored == inner ? "" : ", stored as " + stored) + "; at most " +
+         number(fit.max_share) + " of their error bound.\n";
+}
+
+std::string stored_text(DType dtype, const RoundingFit& fit) {
+  return "Explained by rounding: intermediate results are stored as " + std::string(name(dtype)) + "; at most " +
+         number(fit.max_share) + " of their error bound.\n";
+}
+
+std::string operands_text(OperandRounding rounding, const RoundingFit& fit) {
+  const std::string format = rounding == OperandRounding::hf32 ? "HF32" : "TF32";
+  return "Explained by rounding: the device's settings let it round float32 operands to " + format + " (" +
+         std::to_string(fraction_bits(rounding)) + " fraction bits); at most " + number(fit.max_share) +
+         " of what that changes.\n";
+}
+
+std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit) {
+  return "Rounds its " + std::string(what) + " to " + std::string(name(dtype)) +
+         ": computed so, the call errs as much; at most " + number(fit.max_share) + " of what that explains.\n";
+}
+
+std::string unexplained_text(std::int64_t count, const RoundingFit& fit) {
+  if (fit.explained()) {
+    return "Not explained by rounding: " + std::to_string(fit.misrounded) + " of " + std::to_string(count) +
+           " elements are not the nearest number to what sums in float32 can give.\n";
+  }
+  const std::string ulps = ulp_text(fit.max_ulps);
+  const std::string size = !std::isfinite(fit.max_ulps)    ? "beyond any ULP"
+                           : ulps.starts_with("more than") ? "by " + ulps + " ULP"
+                                                           : "by up to " + ulps + " ULP";
+  return "Not explained by rounding: " + std::to_string(fit.beyond) + " of " + std::to_string(count) +
+         " elements differ, " + size + ".\n";
+}
+
+}  // namespace msrun

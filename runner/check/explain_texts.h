@@ -1,0 +1,28 @@
+// The lines of a Message that say whether rounding explains a result, each with its end of line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "kernels/compare/rounding.h"
+#include "kernels/tensor/arithmetic.h"
+
+namespace msrun {
+
+// dtype is that of the device's result; fit and model are those that explained it.
+std::string explained_text(DType dtype, const SumModel& model, const RoundingFit& fit);
+
+// Because intermediate results are stored in that dtype.
+std::string stored_text(DType dtype, const RoundingFit& fit);
+
+// Because operands are rounded so.
+std::string operands_text(OperandRounding rounding, const RoundingFit& fit);
+
+// Because what is named ("partial sums") is rounded to that half type.
+std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit);
+
+// Of a result of so many elements that nothing explains.
+std::string unexplained_text(std::int64_t count, const RoundingFit& fit);
+
+}  // namespace msrun
