@@ -24,7 +24,7 @@ from msrun_torch_worker import calls, devices, names, tensors  # noqa: E402
 PER_OPERATOR = 8
 MAY_DIFFER = {
     # They return what the memory held; of the last the gradient does in torch 1.13.
-    "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "resize_", "resize_as_",
+    "empty", "empty_like", "empty_permuted", "new_empty", "empty_strided", "new_empty_strided", "resize_", "resize_as_",
     "as_strided_scatter",
 }
 
