@@ -106,8 +106,8 @@ int run(int argc, char** argv) {
   options.add_options()("python", po::value(&settings.python),
                         "interpreter with torch (default: MSRUN_PYTHON, python3)")(
       "device", po::value(&settings.device), "cpu, cuda or npu: that of id 0 (cpu)")(
-      "calls", po::value(&settings.calls), "calls of one lane in one run (5000)")(
-      "repeat", po::value(&settings.repeat), "runs (5)");
+      "calls", po::value(&settings.calls), "calls of one lane in one run (5000)")("repeat", po::value(&settings.repeat),
+                                                                                  "runs (5)");
   if (!parse_options(argc, argv, options)) return 0;
   settings.repeat = std::max<std::size_t>(settings.repeat, 1);
   settings.calls = std::max<std::size_t>(settings.calls, 1);

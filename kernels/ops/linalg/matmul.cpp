@@ -27,7 +27,8 @@ Var matrix_product(const Var& a, const Var& b) {
   return a.tape().record(
       result, {a, b},
       [left, right, arithmetic, dtype, need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
-        const Tensor gradient = is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
+        const Tensor gradient =
+            is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
         const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
         std::vector<Tensor> gradients(2);
         if (need_a) gradients[0] = product_to(gradient, adjoint(right), left.shape(), left.dtype(), arithmetic);

@@ -74,7 +74,10 @@ constexpr std::array kinds{
     SimFaultKind{.kind = Kind::hf32_inputs,
                  .name = "hf32",
                  .effect = "float32 operands of matrix products and convolutions keep 11 fraction bits",
-                 .arithmetic = [](Arithmetic& a) { a.operands = {OperandRounding::hf32, OperandRounding::hf32}; }},
+                 .arithmetic =
+                     [](Arithmetic& a) {
+                       a.operands = {OperandRounding::hf32, OperandRounding::hf32};
+                     }},
     SimFaultKind{.kind = Kind::flush_subnormals,
                  .name = "ftz",
                  .effect = "subnormal results become zero",
