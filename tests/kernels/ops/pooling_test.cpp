@@ -13,7 +13,6 @@ namespace msrun::testing {
 namespace {
 
 using ::testing::DoubleNear;
-using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Pointwise;
 

@@ -178,8 +178,9 @@ TEST(HalfSteps, OfProductsHideNoFaultOnAnAccelerator) {
   for (const DType dtype : {DType::bfloat16, DType::float16}) {
     for (const ApiCall& call : products(dtype)) {
       for (const auto& [what, fault] : faults) {
+        const auto& damage = fault;  // clang 14 captures no structured bindings
         const ApiResult result = check_on(accelerator, call, {}, [&](const MaterialisedCall&, DeviceResult& computed) {
-          computed.output = changed_elements(*computed.output.get<Tensor>(), fault);
+          computed.output = changed_elements(*computed.output.get<Tensor>(), damage);
         });
         EXPECT_TRUE(is_suspicious(result)) << what << " in " << name(dtype) << " " << described(result);
       }
@@ -254,11 +255,13 @@ TEST(HalfSteps, HideNoFault) {
       {"zero", [](double, std::int64_t) { return 0.0; }}};
   for (const auto& [sample, rounding] : samples_with_their_devices()) {
     for (const auto& [name, fault] : faults) {
+      const auto& of = sample;  // clang 14 captures no structured bindings
+      const auto& damage = fault;
       const ApiResult result =
           check_on(rounding, sample.call, sample.options, [&](const MaterialisedCall& call, DeviceResult& computed) {
-            if (sample.steps) sample.steps(call, computed);
-            Value& value = sample.is_gradient ? computed.gradients.front() : computed.output;
-            value = changed_elements(*value.get<Tensor>(), fault);
+            if (of.steps) of.steps(call, computed);
+            Value& value = of.is_gradient ? computed.gradients.front() : computed.output;
+            value = changed_elements(*value.get<Tensor>(), damage);
           });
       EXPECT_TRUE(is_suspicious(result)) << name << " in " << described(result);
       EXPECT_NE(row_of(sample, result).trust.mistrust, Mistrust::half_steps) << name << " in " << described(result);
