@@ -36,7 +36,7 @@ for folder in archive/lib archive/lib/glibc-hwcaps/*; do
     *) "$(echo /lib*/ld-linux-*.so.*)" --help | grep -q "$level (supported" || { echo "not for this processor: $level"; continue; } ;;
   esac
   mkdir -p "levels/$level" && cp "$folder/libmsrun_kernels.so" "levels/$level/"
-  export LD_LIBRARY_PATH=/check/levels/$level
+  export LD_LIBRARY_PATH=/check/levels/$level:/check/archive/lib
   ldd archive/bin/msrun | grep -q "levels/$level/libmsrun_kernels"
   check "$level" archive/bin/msrun
   unset LD_LIBRARY_PATH
