@@ -220,7 +220,8 @@ bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t ro
   });
 }
 
-bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
+                                  std::size_t samples, Judged& judged) {
   const Tensor& bench = comparison.pairs[row].bench;
   const Tensor& device = comparison.pairs[row].device;
   const DType dtype = device.dtype();
@@ -232,7 +233,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   const double in_proportion = epsilon(dtype) / epsilon(DType::float32);
   const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
   const Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
-  const Tensor of_steps = noise_beside(by_steps, comparison, row, select, most_noise_samples);
+  const Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   // One kernel that is no product, as that of a sum, passes nothing on.
   if (between_kernels && op_.traits().rounds_once && !wide_sums) return false;
@@ -253,8 +254,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   };
   if (wide_sums) return explains(combined_noise(of_steps, of_steps, 0, in_proportion), "intermediate results");
   const Accumulator accumulator = dtype == DType::float16 ? Accumulator::float16 : Accumulator::bfloat16;
-  Tensor of_sums =
-      noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, most_noise_samples);
+  Tensor of_sums = noise_beside({{.summation = {.accumulator = accumulator}}}, comparison, row, select, samples);
   if (model.longest > 1) of_sums = in_any_order(std::move(of_sums), model.spread, dtype);
   if (model.longest > 1 && explains(of_sums, "partial sums")) return true;
   return explains(combined_noise(of_sums, of_steps, 1, in_proportion), "intermediate results");
@@ -380,7 +380,9 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     if (measure(comparison, row, select, most_samples, judged)) return judged;
     if (measure_noise(comparison, row, select, most_noise_samples, true, judged)) return judged;
   }
-  rounds_on_the_way(comparison, row, select, judged);
+  for (const std::size_t samples : {first_noise_samples, most_noise_samples}) {
+    if (rounds_on_the_way(comparison, row, select, samples, judged)) break;
+  }
   return judged;
 }
 

@@ -79,7 +79,8 @@ class Explainer {
   // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
   // the device does, which says that it computes so: as the kernels of processors, and operators that are composed of
   // others.
-  bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  bool rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
+                         Judged& judged);
   // The noise of a row for inputs beside those of the call, computed so; undefined if it is not to be had.
   Tensor noise_beside(const Variations::Beside& how, const Comparison& comparison, std::size_t row,
                       const Select& select, std::size_t samples);
