@@ -253,7 +253,8 @@ INSTANTIATE_TEST_SUITE_P(Steps, AtEveryStep, ::testing::Range(0, queue_steps));
 TEST_F(SupervisorTest, AStoppedRunnerThatWaitsForATokenIsEnded) {
   make_device(
       [](const std::string& name) {
-        if (name == "Functional.relu.0") std::this_thread::sleep_for(std::chrono::milliseconds(1000));
+        // The others take some time as well, so that the token is passed on before all are done.
+        std::this_thread::sleep_for(std::chrono::milliseconds(name == "Functional.relu.0" ? 1000 : 20));
       },
       nullptr);
   options_.threads = {1, 1, 1, 1};
