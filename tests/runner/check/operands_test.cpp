@@ -15,11 +15,8 @@ using ::testing::Not;
 
 constexpr const char* let = "the device's settings let it round float32 operands to ";
 
-// Of 16 x 8 x 12 x 12: sums of 144 terms.
-ApiCall convolution() {
-  ApiCall call = call_of("Functional.conv3d.0", {{2, 8, 6, 6, 6}, {16, 8, 3, 3, 3}}, {2, 16, 4, 4, 4});
-  return call;
-}
+// Sums of 216 terms.
+ApiCall convolution() { return call_of("Functional.conv3d.0", {{2, 8, 6, 6, 6}, {16, 8, 3, 3, 3}}, {2, 16, 4, 4, 4}); }
 
 ApiCall product() { return call_of("Torch.matmul.0", {{24, 96}, {96, 32}}, {24, 32}); }
 
