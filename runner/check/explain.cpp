@@ -220,15 +220,18 @@ bool Explainer::errs_as_no_cpu_does(const Comparison& comparison, std::size_t ro
   });
 }
 
+bool Explainer::never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
+                                        const Judged& judged) {
+  const DType dtype = comparison.pairs[row].device.dtype();
+  return arithmetic_.half_rounding == HalfRounding::nothing || !is_half(dtype) ||
+         errs_as_no_cpu_does(comparison, row, select, judged);
+}
+
 bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
                                   std::size_t samples, Judged& judged) {
   const Tensor& bench = comparison.pairs[row].bench;
   const Tensor& device = comparison.pairs[row].device;
   const DType dtype = device.dtype();
-  if (arithmetic_.half_rounding == HalfRounding::nothing || !is_half(dtype) ||
-      errs_as_no_cpu_does(comparison, row, select, judged)) {
-    return false;
-  }
   // Errors are in proportion to the unit roundoff, and those of float32 can be computed.
   const double in_proportion = epsilon(dtype) / epsilon(DType::float32);
   const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
@@ -380,6 +383,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     if (measure(comparison, row, select, most_samples, judged)) return judged;
     if (measure_noise(comparison, row, select, most_noise_samples, true, judged)) return judged;
   }
+  if (never_rounds_on_the_way(comparison, row, select, judged)) return judged;
   for (const std::size_t samples : {first_noise_samples, most_noise_samples}) {
     if (rounds_on_the_way(comparison, row, select, samples, judged)) break;
   }

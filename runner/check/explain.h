@@ -76,6 +76,9 @@ class Explainer {
   bool stores_intermediates(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
   // Whether faulty arithmetic that neither a CPU nor an accelerator has gives the device's result.
   bool errs_as_no_cpu_does(const Comparison& comparison, std::size_t row, const Select& select, const Judged& judged);
+  // Whether the device says that it rounds nothing to the row's dtype on the way, or errs as none does that rounds.
+  bool never_rounds_on_the_way(const Comparison& comparison, std::size_t row, const Select& select,
+                               const Judged& judged);
   // Whether arithmetic that rounds sums, or the result of every step, to the half type of the result errs as much as
   // the device does, which says that it computes so: as the kernels of processors, and operators that are composed of
   // others.

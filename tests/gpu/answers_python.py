@@ -15,10 +15,12 @@ import glob
 import hashlib
 import json
 import os
-import runpy
 import struct
 import sys
 import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e", "torch"))
+import worker_program  # noqa: E402
 
 _LENGTH = struct.Struct("<I")
 _MOST = int(os.environ.get("MSRUN_ANSWERS_MOST", 1 << 20))
@@ -166,9 +168,7 @@ def _stand_in(folder, devices):
 
 
 def main():
-    words = sys.argv[1:]
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] == "-W" else words[1:]
+    words = worker_program.words()
     sys.path.insert(0, os.path.dirname(words[0]))
     from msrun_torch_worker import calls, devices
     from msrun_worker import server
@@ -181,8 +181,7 @@ def main():
         folder = os.environ["MSRUN_ANSWERS_FROM"]
         _stand_in(folder, devices)
         calls.answer = Player(folder)
-    sys.argv = words
-    runpy.run_path(words[0], run_name="__main__")
+    worker_program.run(words)
 
 
 main()

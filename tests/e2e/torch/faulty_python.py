@@ -7,11 +7,12 @@ With MSRUN_TEST_ONCE=FILE only the first call does, which then makes FILE.
 import ctypes
 import importlib
 import os
-import runpy
 import signal
 import sys
 import time
 import warnings
+
+import worker_program
 
 
 def crash():
@@ -138,9 +139,7 @@ def break_lanes(worker):
 
 
 def main():
-    words = sys.argv[1:]
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] == "-W" else words[1:]
+    words = worker_program.words()
     fault = os.environ["MSRUN_TEST_FAULT"]
     framework = "mindspore" if "mindspore" in os.path.basename(words[0]) else "torch"
     if fault == "import":
@@ -158,8 +157,7 @@ def main():
                     lambda *words: crash())
         else:
             functional.relu = misbehaving(functional.relu, globals()[fault])
-    sys.argv = words
-    runpy.run_path(words[0], run_name="__main__")
+    worker_program.run(words)
 
 
 main()

@@ -4,8 +4,9 @@ products may not.
 """
 
 import os
-import runpy
 import sys
+
+import worker_program
 
 
 def cut(tensor):
@@ -16,9 +17,7 @@ def cut(tensor):
 
 
 def main():
-    words = sys.argv[1:]
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] == "-W" else words[1:]
+    words = worker_program.words()
     sys.path.insert(0, os.path.dirname(words[0]))
     import torch
     from msrun_torch_worker import devices
@@ -70,8 +69,7 @@ def main():
         def settings(self):
             return {"cudnn.allow_tf32": os.environ.get("MSRUN_TEST_TF32") != "false", "cuda.matmul.allow_tf32": False}
     devices.KINDS = dict(devices.KINDS, cuda=Gpu)
-    sys.argv = words
-    runpy.run_path(words[0], run_name="__main__")
+    worker_program.run(words)
 
 
 main()

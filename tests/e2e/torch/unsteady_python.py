@@ -4,9 +4,10 @@ then makes.
 """
 
 import os
-import runpy
 import sys
 import threading
+
+import worker_program
 
 _runs = threading.local()
 
@@ -23,9 +24,7 @@ def is_turn():
 
 
 def main():
-    words = sys.argv[1:]
-    while words and words[0].startswith("-"):
-        words = words[2:] if words[0] == "-W" else words[1:]
+    words = worker_program.words()
     import torch
     sound = torch.nn.functional.relu
 
@@ -33,8 +32,7 @@ def main():
         result = sound(*args, **kwargs)
         return result + 1 if is_turn() else result
     torch.nn.functional.relu = relu
-    sys.argv = words
-    runpy.run_path(words[0], run_name="__main__")
+    worker_program.run(words)
 
 
 main()
