@@ -184,4 +184,5 @@ def main():
     worker_program.run(words)
 
 
-main()
+if __name__ == "__main__":
+    main()

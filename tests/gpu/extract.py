@@ -12,8 +12,6 @@ import shutil
 import subprocess
 import sys
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-
 
 def _tensor_files(value):
     if isinstance(value, list):
@@ -41,13 +39,10 @@ def _write_recording(dump_file, calls, folder):
 
 def _replay():
     """As the worker's Python: answers with what was written down and writes that down again."""
-    with open(os.path.join(_HERE, "answers_python.py")) as file:
-        source = file.read().removesuffix("main()\n")
-    names = {}
-    exec(compile(source, "answers_python.py", "exec"), names)
-    player = names["Player"]
-    names["Player"] = lambda folder: names["Recorder"](os.environ["MSRUN_EXTRACT_TO"], player(folder))
-    names["main"]()
+    import answers_python
+    player = answers_python.Player
+    answers_python.Player = lambda folder: answers_python.Recorder(os.environ["MSRUN_EXTRACT_TO"], player(folder))
+    answers_python.main()
 
 
 def main():
