@@ -4,7 +4,6 @@ then makes.
 """
 
 import os
-import sys
 import threading
 
 import worker_program
