@@ -67,7 +67,7 @@ class StandardColumns {
 
   explicit StandardColumns(const MetricTask& task) : task_(task) {}
 
-  // ULP of the dtypes that have no vector loop are added to `rare`, element by element.
+  // ULP that the vector loop has no rule for are added to `rare`, element by element.
   void add(const Block<Real>& block, ElementTally& rare) {
     if (task_.wants(Standard::benchmark) || task_.wants(Standard::accumulative_error)) add_balance(block);
     if (task_.wants(Standard::benchmark))
@@ -75,7 +75,7 @@ class StandardColumns {
     if (task_.wants_rates) add_rates(block);
     if (task_.wants(Standard::binary_consistency)) add_unequal(block);
     if (!task_.wants(Standard::ulp)) return;
-    if (task_.compat || is_float8(task_.dtype)) {
+    if (is_float8(task_.dtype) || (task_.compat && !has_plain_exponents(block))) {
       for (std::int64_t i = 0; i < block.count; ++i) rare.add_ulp(block.d[i], block.b[i]);
     } else if (is_half(task_.dtype)) {
       add_ulp(block, float_ulp_top_, float_ulp_over_);
@@ -195,13 +195,37 @@ class StandardColumns {
     unequal_ = unequal;
   }
 
-  // Section 5.7: differences in T, times 2^(1 - exponent of the bench value), which is a normal number.
+  // Whether the stored exponent of every bench value is upstream's, which is the integer part of a logarithm that was
+  // rounded to the precision of the array, and whether the scale made of it is finite. The logarithm of a value just
+  // below a power of two may be rounded up: in float32, whose logarithms go up to 128, that of a value within 2^-18 of
+  // it. Values within 2^-15 are left out here.
+  bool has_plain_exponents(const Block<Real>& block) const {
+    if constexpr (B == Grid::half) return false;
+    constexpr int fraction_bits = std::is_same_v<Real, float> ? 23 : 52;
+    constexpr Int fraction = (Int{1} << fraction_bits) - 1;
+    constexpr Int near_next = fraction - (fraction >> 14);
+    const Counts fractions = Counts::all(fraction);
+    const Counts near = Counts::all(near_next - 1);
+    const Reals zero = all(0);
+    const Reals tiny = all(0x1p-100);
+    Counts unusual = Counts::all(0);
+    for (std::int64_t i = 0; i < block.padded; i += lanes) {
+      const Reals b = magnitude(Reals::load(block.b + i));
+      msrun::count(unusual, near < (bits_of(b) & fractions));
+      msrun::count(unusual, (zero < b) & (b < tiny));
+    }
+    return total_count(unusual) == 0;
+  }
+
+  // Section 5.7: differences in T, times 2^(1 - exponent of the bench value), which is a normal number; upstream counts
+  // whole units of the last place.
   template <class T>
   void add_ulp(const Block<Real>& block, Pack<T>& ulp_top, Pack<IntOf<T>>& ulp_over) {
     constexpr int fraction_bits = std::is_same_v<Real, float> ? 23 : 52;
     constexpr Int bias = std::is_same_v<Real, float> ? 127 : 1023;
     const Counts least = Counts::all(task_.thresholds.ulp_min_exponent + bias);
     const Counts of_zero = Counts::all(bias);
+    const Counts of_scale = Counts::all(2 * bias + (task_.compat ? task_.thresholds.ulp_fraction_bits : 1));
     const Reals zero = all(0);
     const auto limit = Pack<T>::all(static_cast<T>(task_.thresholds.ulp_limit / task_.ulp_unit));
     Doubles sum = ulp_sum_;
@@ -211,7 +235,7 @@ class StandardColumns {
       const Reals b = Reals::load(block.b + i);
       const Counts stored = larger(bits_of(magnitude(b)) >> fraction_bits, least);
       const Counts exponent = select(b == zero, of_zero, stored);
-      const Reals scale = with_bits((Counts::all(2 * bias + 1) - exponent) << fraction_bits);
+      const Reals scale = with_bits((of_scale - exponent) << fraction_bits);
       const Pack<T> difference = as<T>(Reals::load(block.d + i)) - as<T>(b);
       const Pack<T> errors = magnitude(difference) * as<T>(scale);
       sum = sum + widened(errors);

@@ -20,9 +20,9 @@ constexpr std::array device_dtypes{DType::float16, DType::bfloat16,      DType::
                                    DType::float64, DType::float8_e4m3fn, DType::float8_e5m2};
 constexpr std::array bench_dtypes{DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
-enum class Kind : std::uint8_t { near, wide, special, mostly_finite, equal_nonfinite, zero };
-constexpr std::array kinds{Kind::near, Kind::wide, Kind::special, Kind::mostly_finite, Kind::equal_nonfinite,
-                           Kind::zero};
+enum class Kind : std::uint8_t { near, wide, special, mostly_finite, equal_nonfinite, zero, below_powers };
+constexpr std::array kinds{Kind::near, Kind::wide,        Kind::special, Kind::mostly_finite, Kind::equal_nonfinite,
+                           Kind::zero, Kind::below_powers};
 
 // Values of both sides before they are rounded to their dtypes.
 class Source {
@@ -57,6 +57,10 @@ class Source {
           bench[i] = 0;
           device[i] = pick(2) == 0 ? 0.0 : -0.0;
           break;
+        case Kind::below_powers:  // a block of them in hundreds, as one alone decides how its block is computed
+          bench[i] = i / 1500 % 2 == 0 || pick(200) == 0 ? below_power() : near();
+          device[i] = bench[i] * (1 + error());
+          break;
       }
     }
   }
@@ -67,6 +71,11 @@ class Source {
   double near() { return std::uniform_real_distribution(-4.0, 4.0)(random_); }
   double wide() {
     return std::ldexp(near(), std::uniform_int_distribution(-160, 130)(random_) / (pick(2) == 0 ? 1 : 8));
+  }
+  // The logarithm to base 2 is rounded up to a whole number in some precision.
+  double below_power() {
+    const double power = std::ldexp(1.0, std::uniform_int_distribution(-126, 127)(random_));
+    return power * (1 - std::ldexp(1.0, -std::uniform_int_distribution(8, 53)(random_)));
   }
   // From none to gross, often just around a limit.
   double error() {
