@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/compare/blocks.h"
+#include "kernels/compare/typical.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
@@ -61,33 +62,17 @@ std::vector<double> sampled(const Tensor& tensor, std::int64_t elements = typica
   return values;
 }
 
-// The median of magnitudes, which are reordered; 0 if there is none.
-double median(std::vector<double>& magnitudes) {
-  if (magnitudes.empty()) return 0;
-  const auto middle = magnitudes.begin() + static_cast<std::ptrdiff_t>(magnitudes.size() / 2);
-  std::nth_element(magnitudes.begin(), middle, magnitudes.end());
-  return *middle;
-}
-
-std::vector<double> finite_magnitudes(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return !std::isfinite(value); });
-  for (double& value : values) value = std::abs(value);
-  return values;
-}
-
 // The median difference of b, of a dtype, from a, but for elements that jump.
 double median_difference(const Tensor& a, const Tensor& b, DType dtype) {
   const std::vector<double> values = sampled(a);
-  std::vector<double> sizes = finite_magnitudes(values);
-  const double typical = median(sizes);
+  const double typical = median(finite_magnitudes(values));
   std::vector<double> differences = sampled(b);
   for (std::size_t i = 0; i < differences.size(); ++i) {
     const double difference = std::abs(differences[i] - values[i]);
     const bool small = difference <= jump * epsilon(dtype) * std::max(std::abs(values[i]), typical);
     differences[i] = small ? difference : std::numeric_limits<double>::infinity();
   }
-  differences = finite_magnitudes(std::move(differences));
-  return median(differences);
+  return median(finite_magnitudes(std::move(differences)));
 }
 
 // The median of noise as a share of values and their spread, because few samples may miss some elements; 0 without
@@ -99,51 +84,8 @@ double median_share(const Tensor& noise, const Tensor& values, const Tensor& spr
   std::vector<double> terms(sizes.size());
   if (spread.defined()) terms = sampled(spread);
   for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= std::abs(sizes[i]) + terms[i];
-  shares = finite_magnitudes(std::move(shares));
-  return median(shares);
+  return median(finite_magnitudes(std::move(shares)));
 }
-
-// The typical magnitude of a tensor's elements: their median. It stands for the terms behind elements that are small
-// because their terms cancel. Where far more elements are small than cancellation leaves so, as in scores of which a
-// mask moves the others to -1e9, these are of another kind and have a typical magnitude of their own.
-class TypicalMagnitude {
- public:
-  TypicalMagnitude() = default;
-  // Of values, in any order.
-  explicit TypicalMagnitude(std::vector<double> values) {
-    values = finite_magnitudes(std::move(values));
-    for (Kind& kind : kinds_) {
-      kind.typical = median(values);
-      if (kind.typical == 0) return;
-      const auto below = [&](double limit) {
-        return std::count_if(values.begin(), values.end(), [&](double value) { return value < limit; });
-      };
-      // Of values with a smooth density near zero a sixteenth is left of one limit that is so at the other.
-      const double limit = kind.typical / 256;
-      if (below(limit) <= below(16 * limit) / 8 + 1) return;
-      std::erase_if(values, [&](double value) { return value >= limit; });
-      kind.at_least = limit;
-    }
-    // A further kind is not told from the last.
-    kinds_.back().at_least = 0;
-  }
-
-  bool is_one_kind() const { return kinds_[0].at_least == 0; }
-
-  double of(double value) const {
-    for (const Kind& kind : kinds_) {
-      if (!(std::abs(value) < kind.at_least)) return kind.typical;
-    }
-    return kinds_.back().typical;
-  }
-
- private:
-  struct Kind {
-    double at_least = 0;  // magnitudes below are of the kinds that follow
-    double typical = 0;
-  };
-  std::array<Kind, 4> kinds_{};  // by falling magnitude
-};
 
 // The power of two at or below the magnitude of a normal number.
 double binade(double magnitude) {

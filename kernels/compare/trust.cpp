@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "kernels/compare/blocks.h"
@@ -57,10 +60,25 @@ Mistrust same_everywhere(const Tensor& bench) {
   return first == 0 ? Mistrust::all_zero : Mistrust::constant;
 }
 
-// At or above the logarithm to base 2 of a share, which is positive; within the exponents of float64.
+// The smallest whole number at or above the logarithm to base 2 of a share, which is positive and normal.
 std::int32_t exponent_above(double share) {
-  constexpr double most = 1024;
-  return static_cast<std::int32_t>(std::clamp(std::ceil(std::log2(share)), -most, most));
+  constexpr int fraction_bits = 52;
+  constexpr std::uint64_t fraction = (std::uint64_t{1} << fraction_bits) - 1;
+  constexpr std::int32_t bias = 1023;
+  return static_cast<std::int32_t>((std::bit_cast<std::uint64_t>(share) + fraction) >> fraction_bits) - bias;
+}
+
+// The upper median of numbers between least and most: by halves, as counting takes no comparison that is to be
+// foreseen.
+std::int32_t median(std::span<const std::int32_t> numbers, std::int32_t least, std::int32_t most) {
+  const std::size_t from_middle = numbers.size() - numbers.size() / 2;
+  while (least < most) {
+    const std::int32_t middle = most - (most - least) / 2;
+    const auto reach =
+        static_cast<std::size_t>(std::ranges::count_if(numbers, [=](std::int32_t number) { return number >= middle; }));
+    (reach >= from_middle ? least : most) = reach >= from_middle ? middle : middle - 1;
+  }
+  return least;
 }
 
 }  // namespace
@@ -71,14 +89,16 @@ std::string_view mistrust_text(Mistrust mistrust) { return words[static_cast<std
 
 Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model) {
   Trust trust{.mistrust = same_everywhere(bench), .visible = std::nullopt};
-  std::vector<double> shares = allowed_shares(bench, dtype, model, looked_at);
+  const std::vector<double> shares = allowed_shares(bench, dtype, model, looked_at);
   if (shares.empty()) return trust;
-  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
-  std::nth_element(shares.begin(), middle, shares.end());
-  const double typical = *middle;
-  const double least = *std::min_element(shares.begin(), middle + 1);
-  if (trust.mistrust == Mistrust::none && typical >= 1) trust.mistrust = Mistrust::cancellation;
-  trust.visible = VisibleFault{exponent_above(typical), exponent_above(least)};
+  std::vector<std::int32_t> exponents(shares.size());
+  std::ranges::transform(shares, exponents.begin(), exponent_above);
+  const auto [least, most] = std::ranges::minmax(exponents);
+  trust.visible = VisibleFault{median(exponents, least, most), least};
+  // The median share, then, is 1 or more.
+  const auto below_one =
+      static_cast<std::size_t>(std::ranges::count_if(shares, [](double share) { return share < 1; }));
+  if (trust.mistrust == Mistrust::none && below_one <= shares.size() / 2) trust.mistrust = Mistrust::cancellation;
   return trust;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/findings.h"
+#include "kernels/compare/typical.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/call_part.h"
 #include "runner/check/explain_texts.h"
@@ -70,11 +71,7 @@ bool is_in_one_place(const DifferenceMap& map) {
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
 double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
   constexpr std::int64_t looked_at = 64;
-  std::vector<double> shares = allowed_shares(bench, dtype, model, looked_at);
-  if (shares.empty()) return 0;
-  const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
-  std::nth_element(shares.begin(), middle, shares.end());
-  return *middle;
+  return median(allowed_shares(bench, dtype, model, looked_at));
 }
 
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {

@@ -1,11 +1,14 @@
 // The error bounds of rounding.h to the last place: what is exactly at a bound is explained, the next number is not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "kernels/compare/rounding.h"
 #include "kernels/compare/trust.h"
+#include "kernels/compare/typical.h"
 
 namespace msrun {
 namespace {
@@ -230,6 +233,40 @@ TEST(TrustIn, CancellationLeavesNoDigits) {
   EXPECT_EQ(trust(0x1p20).mistrust, Mistrust::none);
   EXPECT_EQ(trust(0x1p22).mistrust, Mistrust::cancellation);
   EXPECT_EQ(trust(0x1p20).visible, (VisibleFault{-1, -1}));
+}
+
+TEST(TrustIn, AFaultIsVisibleInTheTypicalElementAndInTheOneThatVariesLeast) {
+  const auto visible = [](const std::vector<double>& spread) {
+    SumModel model;
+    model.longest = 1;
+    model.spread = of(spread);
+    return *trust_in(of(std::vector<double>(spread.size(), 1)), DType::float32, model).visible;
+  };
+  // The bound is 2^-21 of the terms, and a place besides, which only does not count beside huge ones.
+  EXPECT_EQ(visible({0x1p10}), (VisibleFault{-10, -10}));
+  EXPECT_EQ(visible({0x1p10, 0x1p12}), (VisibleFault{-8, -10}));
+  EXPECT_EQ(visible({0x1p8, 0x1p14, 0x1p10}), (VisibleFault{-10, -12}));
+  EXPECT_EQ(visible({0x1p16, 0x1p8, 0x1p10, 0x1p13}), (VisibleFault{-7, -12}));
+  EXPECT_EQ(visible({0x1p100, 0x1p9, 0x1p120, 0x1p110, 0x1p10}), (VisibleFault{79, -11}));
+}
+
+TEST(Median, IsTheUpperOneOfMagnitudesHoweverFarApart) {
+  EXPECT_EQ(median({}), 0);
+  std::mt19937_64 random(7);
+  for (const int widest : {0, 1, 40, 1000}) {
+    for (const std::size_t count : {1U, 2U, 3U, 64U, 127U, 4096U}) {
+      std::vector<double> magnitudes(count);
+      for (double& magnitude : magnitudes) {
+        magnitude = std::ldexp(std::uniform_real_distribution<>(1, 2)(random),
+                               std::uniform_int_distribution(-widest, widest)(random));
+        if (random() % 8 == 0) magnitude = 0;
+        if (random() % 8 == 0) magnitude = 1;
+      }
+      std::vector<double> sorted = magnitudes;
+      std::ranges::sort(sorted);
+      EXPECT_EQ(median(magnitudes), sorted[count / 2]) << count << " of 2^" << widest;
+    }
+  }
 }
 
 }  // namespace

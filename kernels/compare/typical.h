@@ -1,0 +1,43 @@
+// What is typical of many numbers: medians of magnitudes.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <span>
+#include <vector>
+
+namespace msrun {
+
+// The median of magnitudes, the upper one of an even number; 0 if there is none. None is negative or NaN.
+double median(std::span<const double> magnitudes);
+
+// The magnitudes of those values that are finite.
+std::vector<double> finite_magnitudes(std::vector<double> values);
+
+// The typical magnitude of a tensor's elements: their median. It stands for the terms behind elements that are small
+// because their terms cancel. Where far more elements are small than cancellation leaves so, as in scores of which a
+// mask moves the others to -1e9, these are of another kind and have a typical magnitude of their own.
+class TypicalMagnitude {
+ public:
+  TypicalMagnitude() = default;
+  // Of values, in any order.
+  explicit TypicalMagnitude(std::vector<double> values);
+
+  bool is_one_kind() const { return kinds_[0].at_least == 0; }
+
+  double of(double value) const {
+    for (const Kind& kind : kinds_) {
+      if (!(std::abs(value) < kind.at_least)) return kind.typical;
+    }
+    return kinds_.back().typical;
+  }
+
+ private:
+  struct Kind {
+    double at_least = 0;  // magnitudes below are of the kinds that follow
+    double typical = 0;
+  };
+  std::array<Kind, 4> kinds_{};  // by falling magnitude
+};
+
+}  // namespace msrun
