@@ -1,4 +1,4 @@
-// Reading a pair of tensors block by block, as the metric loops do. Included by the metric files only.
+// Reading a pair of tensors block by block, as the loops of metrics and estimates do.
 #pragma once
 
 #include <algorithm>

@@ -94,45 +94,4 @@ double smallest_normal(DType dtype);
 // The unit roundoff of the dtype in which sums are formed: half the distance from 1 to the next number.
 double accumulator_roundoff(DType dtype);
 
-// Estimates SumModel::spread of a result from results for inputs that were changed by random relative amounts of a
-// known size: their deviation over that size.
-class SpreadEstimate {
- public:
-  // original is the result for the unchanged inputs; change the relative size of the changes.
-  SpreadEstimate(const Tensor& original, double change);
-
-  // A result of the same shape, for inputs each changed by plus or minus change.
-  void add(const Tensor& changed);
-
-  // Root mean square of what was added, float64.
-  Tensor spread() const;
-
- private:
-  Tensor original_;
-  double change_;
-  std::vector<double> squares_;
-  int samples_ = 0;
-};
-
-// Estimates SumModel::noise from pairs of results for the same inputs, which lie beside those of the result.
-class NoiseEstimate {
- public:
-  explicit NoiseEstimate(const Dims& shape) : shape_(shape) {}
-
-  // Results of that shape in high precision and in the arithmetic whose noise is asked for. Elements that are not
-  // finite in either add nothing.
-  void add(const Tensor& exact, const Tensor& rounded);
-
-  // Root mean square of the differences, float64, less what storing a result once adds to it: the mean square of
-  // rounding to nearest is a twelfth of the square of the last place, and twice that is taken off, because it is
-  // estimated from few samples.
-  Tensor noise() const;
-
- private:
-  std::vector<double> squares_;
-  std::vector<double> of_storing_;
-  Dims shape_;
-  int samples_ = 0;
-};
-
 }  // namespace msrun

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/compare/estimates.h"
 #include "kernels/compare/findings.h"
 #include "kernels/compare/typical.h"
 #include "kernels/tensor/changed_elements.h"
@@ -32,6 +33,12 @@ constexpr double slack_of_large_calls = 8;
 // Of the relative roundoff of an operand so many times is explained of a sum of products and of the spread of its
 // terms: both factors are rounded, and terms that cancel may err in opposite directions.
 constexpr double slack_of_operands = 4;
+// The errors of all elements together are at most so many times those that rounding on the way is measured to make, ...
+constexpr double times_of_noise = 3;
+// ... and so many times those of operands that are cut. Operands that are rounded err half as much as those that are
+// cut, which the setting does not tell apart.
+constexpr double times_of_cut_operands = 2;
+constexpr double times_of_rounded_operands = 4;
 
 std::int64_t floating_arguments(const MaterialisedCall& call) {
   std::int64_t count = 0;
@@ -124,11 +131,14 @@ bool Explainer::measure(const Comparison& comparison, std::size_t row, const Sel
 
 bool Explainer::rounds_operands(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   if (operands_ == OperandRounding::none || !judged.model.spread.defined()) return false;
-  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   const std::optional<Tensor> rounded =
       computed_with({.summation = {}, .operands = {operands_, operands_}}, comparison, row, select);
-  if (!sound || !rounded || bitwise_equal(*sound, *rounded)) return false;
-  return grant_operands(comparison, row, judged);
+  if (!rounded) return false;
+  const auto& [bench, device] = comparison.pairs[row];
+  NoiseEstimate of_operands(bench.shape());
+  of_operands.add(bench, *rounded);
+  const double times = operands_ == OperandRounding::truncated_tf32 ? times_of_cut_operands : times_of_rounded_operands;
+  return errs_like(bench, device, of_operands.noise(), times) && grant_operands(comparison, row, judged);
 }
 
 bool Explainer::grant_operands(const Comparison& comparison, std::size_t row, Judged& judged) const {
@@ -246,7 +256,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
     if (!noise.defined()) return false;
     model.noise = std::move(noise);
     const RoundingFit fit = fit_rounding(bench, device, model);
-    if (!is_acceptable(fit, judged.count) || !errs_like(bench, device, model.noise)) return false;
+    if (!is_acceptable(fit, judged.count) || !errs_like(bench, device, model.noise, times_of_noise)) return false;
     judged.model = model;
     judged.fit = fit;
     judged.in_half = what;

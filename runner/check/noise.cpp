@@ -25,23 +25,4 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   return noise;
 }
 
-bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise) {
-  const Tensor exact = bench.to(DType::float64).contiguous();
-  const Tensor actual = device.to(DType::float64).contiguous();
-  double squares = 0;
-  double expected = 0;
-  double count = 0;
-  for (std::int64_t i = 0; i < exact.numel(); ++i) {
-    const double error = actual.data<double>()[i] - exact.data<double>()[i];
-    if (!std::isfinite(error)) continue;
-    const double unit = unit_in_last_place(device.dtype(), exact.data<double>()[i]);
-    const double size = noise.data<double>()[i];
-    ++count;
-    squares += error * error;
-    expected += size * size + unit * unit / 6;
-  }
-  const double most = 3 + 3 / std::sqrt(std::max(count, 1.0));
-  return squares <= most * most * expected;
-}
-
 }  // namespace msrun

@@ -12,8 +12,4 @@ Tensor combined_noise(const Tensor& first, const Tensor& second, double times_fi
 // partial sum is as large as the terms, and is rounded as such.
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype);
 
-// Whether the errors of all elements together are of the size of the noise: of few elements chance may make them some
-// times as large.
-bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise);
-
 }  // namespace msrun

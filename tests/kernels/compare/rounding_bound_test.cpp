@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "kernels/compare/estimates.h"
 #include "kernels/compare/rounding.h"
 #include "kernels/compare/trust.h"
 #include "kernels/compare/typical.h"

@@ -1,4 +1,5 @@
 #include "kernels/compare/rounding.h"
+#include "kernels/compare/estimates.h"
 
 #include <gtest/gtest.h>
 

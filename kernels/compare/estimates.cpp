@@ -1,0 +1,96 @@
+#include "kernels/compare/estimates.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/compare/blocks.h"
+#include "kernels/compare/rounding.h"
+
+namespace msrun {
+namespace {
+
+constexpr std::int64_t block = block_size<double>;
+
+// Adds add(x, y) of each pair of elements of two tensors of one shape to the elements of a contiguous float64 tensor of
+// that shape, which is made of zeros if it is not there yet.
+template <class Add>
+void accumulate(Tensor& sums, const Tensor& left, const Tensor& right, const Add& add) {
+  if (!sums.defined()) sums = Tensor::zeros(DType::float64, left.shape());
+  double* to = sums.mutable_data<double>();
+  Reader of_left(left);
+  Reader of_right(right);
+  std::array<double, block> x;
+  std::array<double, block> y;
+  for (std::int64_t remaining = left.numel(); remaining > 0; remaining -= block, to += block) {
+    const auto size = static_cast<std::size_t>(std::min(block, remaining));
+    of_left.read(x.data(), static_cast<std::int64_t>(size));
+    of_right.read(y.data(), static_cast<std::int64_t>(size));
+    for (std::size_t i = 0; i < size; ++i) to[i] += add(x[i], y[i]);
+  }
+}
+
+// The roots of sums as means of so many samples; zeros where there are no sums.
+Tensor root_mean(const Tensor& sums, const Dims& shape, int samples) {
+  if (!sums.defined()) return Tensor::zeros(DType::float64, shape);
+  Tensor result(DType::float64, shape);
+  const double* from = sums.data<double>();
+  double* to = result.mutable_data<double>();
+  for (std::int64_t i = 0; i < result.numel(); ++i) to[i] = std::sqrt(std::max(from[i], 0.0) / samples);
+  return result;
+}
+
+}  // namespace
+
+void SpreadEstimate::add(const Tensor& changed) {
+  accumulate(squares_, original_, changed, [this](double from, double to) {
+    const double difference = (to - from) / change_;
+    return difference * difference;
+  });
+  ++samples_;
+}
+
+Tensor SpreadEstimate::spread() const { return root_mean(squares_, original_.shape(), samples_); }
+
+void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded) {
+  const DType dtype = rounded.dtype();
+  accumulate(squares_, exact, rounded, [dtype](double value, double other) {
+    const double difference = value - other;
+    if (!std::isfinite(difference)) return 0.0;
+    const double unit = unit_in_last_place(dtype, value);
+    return difference * difference - unit * unit / 6;
+  });
+  ++samples_;
+}
+
+Tensor NoiseEstimate::noise() const { return root_mean(squares_, shape_, samples_); }
+
+bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, double times) {
+  std::array<double, block> exact;
+  std::array<double, block> actual;
+  Reader of_bench(bench);
+  Reader of_device(device);
+  double squares = 0;
+  double expected = 0;
+  double count = 0;
+  const double* size = noise.data<double>();
+  for (std::int64_t remaining = bench.numel(); remaining > 0; remaining -= block) {
+    const std::int64_t many = std::min(block, remaining);
+    of_bench.read(exact.data(), many);
+    of_device.read(actual.data(), many);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(many); ++i, ++size) {
+      const double error = actual[i] - exact[i];
+      if (!std::isfinite(error)) continue;
+      const double unit = unit_in_last_place(device.dtype(), exact[i]);
+      ++count;
+      squares += error * error;
+      expected += *size * *size + unit * unit / 6;
+    }
+  }
+  const double most = times + 3 / std::sqrt(std::max(count, 1.0));
+  return squares <= most * most * expected;
+}
+
+}  // namespace msrun

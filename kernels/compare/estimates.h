@@ -1,0 +1,52 @@
+// Estimates of what lies behind the elements of a result, from results for inputs that were changed a little.
+#pragma once
+
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// Estimates SumModel::spread of a result from results for inputs that were changed by random relative amounts of a
+// known size: their deviation over that size.
+class SpreadEstimate {
+ public:
+  // original is the result for the unchanged inputs; change the relative size of the changes.
+  SpreadEstimate(const Tensor& original, double change) : original_(original), change_(change) {}
+
+  // A result of the same shape, for inputs each changed by plus or minus change.
+  void add(const Tensor& changed);
+
+  // Root mean square of what was added, float64.
+  Tensor spread() const;
+
+ private:
+  Tensor original_;
+  double change_;
+  Tensor squares_;  // their sums, float64; undefined: nothing was added
+  int samples_ = 0;
+};
+
+// Estimates SumModel::noise from pairs of results for the same inputs, which lie beside those of the result.
+class NoiseEstimate {
+ public:
+  explicit NoiseEstimate(const Dims& shape) : shape_(shape) {}
+
+  // Results of that shape in high precision and in the arithmetic whose noise is asked for. Elements that are not
+  // finite in either add nothing.
+  void add(const Tensor& exact, const Tensor& rounded);
+
+  // Root mean square of the differences, float64, less what storing a result once adds to it: the mean square of
+  // rounding to nearest is a twelfth of the square of the last place, and twice that is taken off, because it is
+  // estimated from few samples.
+  Tensor noise() const;
+
+ private:
+  Dims shape_;
+  Tensor squares_;  // sums of squares, less what storing adds to them, float64; undefined: nothing was added
+  int samples_ = 0;
+};
+
+// Whether the errors of all elements together are at most so many times as large as the noise, which is contiguous and
+// float64: of few elements chance may make them some times larger.
+bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, double times);
+
+}  // namespace msrun
