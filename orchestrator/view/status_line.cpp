@@ -113,7 +113,7 @@ std::string counts_text(const VerdictCounts& counts, const char* separator) {
   std::string text = "pass " + std::to_string(counts.pass) + separator + "warning " + std::to_string(counts.warning) +
                      separator + "error " + std::to_string(counts.error) + separator + "SKIP " +
                      std::to_string(counts.skip);
-  if (counts.warning + counts.error > 0)
+  if (counts.warning + counts.error + counts.suspicious() > 0)
     text += std::string(separator) + "suspicious " + std::to_string(counts.suspicious());
   if (counts.failed_to_run > 0)
     text += std::string(separator) + "failed to run " + std::to_string(counts.failed_to_run);

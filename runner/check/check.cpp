@@ -18,6 +18,7 @@
 #include "runner/check/input_notes.h"
 #include "runner/check/overflow.h"
 #include "runner/check/repeated_run.h"
+#include "runner/check/result_dtypes.h"
 #include "runner/check/sampled.h"
 #include "runner/results/counts.h"
 
@@ -326,6 +327,10 @@ class Check {
     explain(explainer, forward, bench.output_sums, [&](const Evaluation& evaluation) {
       return leaves({compared_output(with_choice(evaluation, kept), *traits_)});
     });
+    // A recording has what the device has that was recorded.
+    const bool knows_dtypes =
+        options_.dialect->knows_result_dtypes() && !call.recorded && !float8 && !options_.compare.compat_msprobe;
+    if (knows_dtypes) judge_output_dtypes(op, call, forward);
     result_.forward = forward.status;
     result_.mistrust = mistrust_in(forward);
     shares_by_chance_ = forward.is_chance();
@@ -339,6 +344,7 @@ class Check {
     result_.backward = gradients.status;
     shares_by_chance_ = shares_by_chance_ && gradients.shares_by_chance;
     result_.backward_rows = std::move(gradients.rows);
+    if (knows_dtypes) judge_gradient_dtypes(call, device.gradients, result_.backward_rows);
     result_.message = options_.dialect->result_message(result_);
   }
 

@@ -114,6 +114,8 @@ class Dialect {
                                                       const List& device) const = 0;
   // Whether the framework's own tool differentiates through several outputs.
   virtual bool knows_several_outputs() const = 0;
+  // Whether a call evaluated in its own dtypes has those that the framework gives its results.
+  virtual bool knows_result_dtypes() const { return false; }
   // Those gradients of a call that are compared, of all, which are one per tensor in args, then one per tensor in
   // kwargs. compat: only those that the dialect's own tool compares.
   virtual List compared_gradients(const MaterialisedCall& call, const List& all, bool compat) const;

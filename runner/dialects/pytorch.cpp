@@ -108,6 +108,7 @@ class PyTorch final : public Dialect {
     return msrun::compare_gradients(of.call.name, of.op.traits(), bench, device, of.fp8_input, of.options);
   }
   bool knows_several_outputs() const override { return false; }
+  bool knows_result_dtypes() const override { return true; }
 
   // The reason of a SKIP.
   std::string result_message(const ApiResult& result) const override {

@@ -72,6 +72,12 @@ TEST(StatusLine, CountsCallsThatFailedToRun) {
   EXPECT_THAT(plain_line(state), ::testing::EndsWith(", SKIP 2, failed to run 2"));
 }
 
+TEST(StatusLine, CountsPassesThatAreSuspicious) {
+  ProgressState state = state_at(250, 10);
+  state.counts.beyond_rounding = 3;
+  EXPECT_THAT(plain_line(state), ::testing::EndsWith(", pass 250, warning 0, error 0, SKIP 0, suspicious 3"));
+}
+
 TEST(StatusLine, IsColouredWhereSomethingIsSuspicious) {
   ProgressState state = state_at(250, 10);
   EXPECT_EQ(terminal_line(state, 45, Paint(true)), "250/1000 25% 0:30 left | suspicious 0");

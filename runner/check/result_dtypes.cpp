@@ -1,0 +1,87 @@
+#include "runner/check/result_dtypes.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "kernels/base/error.h"
+#include "kernels/evaluate/evaluate.h"
+#include "kernels/tensor/memory.h"
+#include "runner/check/checksums.h"
+
+namespace msrun {
+namespace {
+
+void mark(DetailsRow& row, const char* what, DType found, DType expected) {
+  row.beyond_rounding = true;
+  row.rounding_only = false;
+  row.trust = {};
+  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
+  row.message += std::string("Not explained by rounding: ") + what + " has the dtype " + std::string(name(found)) +
+                 " in place of " + std::string(name(expected)) + ".\n";
+}
+
+// The dtypes of floating arguments, and those that the call names.
+std::set<DType> floating_dtypes(const MaterialisedCall& call) {
+  std::set<DType> found;
+  const auto see = [&](const Value& leaf) {
+    if (const auto* tensor = leaf.get<Tensor>()) found.insert(tensor->dtype());
+    if (const auto* dtype = leaf.get<DType>()) found.insert(*dtype);
+  };
+  for_each_leaf(call.args, see);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, see);
+  std::erase_if(found, [](DType dtype) { return !is_floating(dtype); });
+  return found;
+}
+
+// The tensors of the outputs that are compared, evaluated in the call's own dtypes; empty if there is no memory for it.
+List own_outputs(const Operator& op, MaterialisedCall call) {
+  call.backward.run = false;
+  try {
+    return leaves({compared_output(evaluate(op, call, {}).output, op.traits())});
+  } catch (const SkipError&) {
+    return {};
+  } catch (const NoTensorMemory&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Comparison& forward) {
+  const std::set<DType> plain = floating_dtypes(call);
+  const std::optional<DType> recorded = parse_dtype(call.output_dtype);
+  const auto is_plain = [&](std::size_t output, DType found, DType bench) {
+    if (!is_floating(found)) return found == bench;
+    return output == 0 && recorded ? found == *recorded : plain.contains(found);
+  };
+  std::optional<List> own;
+  for (std::size_t i = 0; i < forward.rows.size() && i < forward.pairs.size(); ++i) {
+    const auto& [bench, device] = forward.pairs[i];
+    if (forward.rows[i].status == Status::skip || !bench.defined() || !device.defined()) continue;
+    const DType found = device.dtype();
+    if (is_plain(i, found, bench.dtype())) continue;
+    if (!own) own = own_outputs(op, call);
+    const Tensor* expected = own->size() == forward.rows.size() ? (*own)[i].get<Tensor>() : nullptr;
+    if (expected != nullptr && expected->dtype() != found)
+      mark(forward.rows[i], "the result", found, expected->dtype());
+  }
+}
+
+void judge_gradient_dtypes(const MaterialisedCall& call, const List& gradients, std::vector<DetailsRow>& rows) {
+  std::vector<DType> of_arguments;
+  for_each_argument(call, [&](const Tensor& tensor) { of_arguments.push_back(tensor.dtype()); });
+  const auto there = std::ranges::count_if(gradients, [](const Value& value) { return value.is<Tensor>(); });
+  if (of_arguments.size() != gradients.size() || static_cast<std::size_t>(there) != rows.size()) return;
+  std::size_t row = 0;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Tensor* gradient = gradients[i].get<Tensor>();
+    if (gradient == nullptr) continue;
+    DetailsRow& its = rows[row++];
+    const bool other = its.status != Status::skip && gradient->dtype() != of_arguments[i];
+    if (other) mark(its, "the gradient", gradient->dtype(), of_arguments[i]);
+  }
+}
+
+}  // namespace msrun

@@ -1,0 +1,23 @@
+// Whether a device's results have the dtypes that the framework gives them. The Status knows classes of dtypes only,
+// and the values of a result of another dtype may well agree.
+#pragma once
+
+#include "kernels/api/operators.h"
+#include "kernels/compare/compare.h"
+#include "kernels/evaluate/materialise.h"
+
+namespace msrun {
+
+struct DeviceResult;
+
+// Marks the rows of outputs whose dtype is not the one that the call has, evaluated in its own dtypes where that is not
+// plain: integers and flags are never raised, and floating results as a rule have the dtype that was recorded or that
+// of a floating argument. forward is the comparison with the call's benchmark. Nothing is marked where there is no
+// memory to evaluate the call.
+void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Comparison& forward);
+
+// Marks the rows of gradients that have not the dtype of their argument. gradients are the device's, one per tensor of
+// the arguments (DeviceResult::gradients), and rows those of the ones that are there.
+void judge_gradient_dtypes(const MaterialisedCall& call, const List& gradients, std::vector<DetailsRow>& rows);
+
+}  // namespace msrun
