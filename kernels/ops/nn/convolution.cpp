@@ -223,14 +223,36 @@ Value convolve_transposed(const Bound& args, std::size_t axes) {
   return convolution(args.var("input"), args.var("weight"), args.optional_var("bias"), axes, options);
 }
 
-// Every input element meets every weight of its input channel.
-double convolution_work(const List& args) {
+// Elements of the input, which is met by every weight of its channel: axis counts from the end of the input's shape.
+double work_of_channels(const List& args, std::size_t axis) {
   const TensorSpec* input = recorded_tensor(args, 0);
   const TensorSpec* weight = recorded_tensor(args, 1);
-  if (input == nullptr || weight == nullptr || weight->shape.empty()) return 0;
-  const std::int64_t channels = weight->shape.size() > 1 ? weight->shape[1] : 1;
+  if (input == nullptr || weight == nullptr || axis == 0 || input->shape.size() < axis) return 0;
+  const std::int64_t channels = input->shape[input->shape.size() - axis];
   return recorded_elements(*input) * recorded_elements(*weight) /
          static_cast<double>(std::max<std::int64_t>(channels, 1));
+}
+
+std::size_t channel_axis(const List& args) {
+  const TensorSpec* weight = recorded_tensor(args, 1);
+  return weight == nullptr || weight->shape.size() < 2 ? 0 : weight->shape.size() - 1;
+}
+
+double transposed_convolution_work(const List& args) { return work_of_channels(args, channel_axis(args)); }
+
+// With strides only some of the places of the input are where a window begins.
+double convolution_work(const List& args) {
+  double windows = 1;
+  const auto skip = [&](const Value& stride) {
+    if (const auto* step = stride.get<std::int64_t>()) windows *= static_cast<double>(std::max<std::int64_t>(*step, 1));
+  };
+  const std::size_t channels = channel_axis(args);
+  if (const List* strides = args.size() > 3 ? args[3].get<List>() : nullptr) {
+    for (const Value& stride : *strides) skip(stride);
+  } else if (args.size() > 3) {
+    for (std::size_t axis = 1; axis < channels; ++axis) skip(args[3]);
+  }
+  return work_of_channels(args, channels) / windows;
 }
 
 // The channels, which are the indices of a convolution's products (kernels/api/product_axes.h); in groups no channel of
@@ -285,7 +307,7 @@ OP("conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, int[] strid
    [](const Bound& args) { return convolve_transposed(args, 1); });
 NAMES("conv_transpose1d", "Functional: conv_transpose1d; Torch: conv_transpose1d");
 TRAITS("conv_transpose1d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
-       .rounds_once = true, .multiply_adds = convolution_work);
+       .rounds_once = true, .multiply_adds = transposed_convolution_work);
 PRODUCT_AXES("conv_transpose1d", axes_of_transposed_convolution);
 OP("conv_transpose2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
@@ -294,14 +316,14 @@ NAMES(
     "conv_transpose2d",
     "Functional: conv_transpose2d; Torch: conv_transpose2d; Mint: conv_transpose2d; MintFunctional: conv_transpose2d");
 TRAITS("conv_transpose2d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
-       .rounds_once = true, .multiply_adds = convolution_work);
+       .rounds_once = true, .multiply_adds = transposed_convolution_work);
 PRODUCT_AXES("conv_transpose2d", axes_of_transposed_convolution);
 OP("conv_transpose3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, "
    "int[] output_padding=0, int groups=1, int[] dilation=1)",
    [](const Bound& args) { return convolve_transposed(args, 3); });
 NAMES("conv_transpose3d", "Functional: conv_transpose3d; Torch: conv_transpose3d");
 TRAITS("conv_transpose3d", .autocast = AutocastPolicy::lower, .varies = Varies::results, .convolves = true,
-       .rounds_once = true, .multiply_adds = convolution_work);
+       .rounds_once = true, .multiply_adds = transposed_convolution_work);
 PRODUCT_AXES("conv_transpose3d", axes_of_transposed_convolution);
 OP("npu_conv_transpose2d(Tensor input, Tensor weight, Tensor? bias, int[] padding, int[] output_padding, int[] stride, "
    "int[] dilation, int groups)",
@@ -319,7 +341,11 @@ OP("convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] p
      return args.flag("transposed") ? convolve_transposed(args, axes) : convolve(args, axes);
    });
 NAMES("convolution", "Torch: convolution _convolution; Aten: convolution");
-TRAITS("convolution", .varies = Varies::results, .convolves = true, .multiply_adds = convolution_work);
+TRAITS(
+    "convolution", .varies = Varies::results, .convolves = true, .multiply_adds = [](const List& args) {
+      const bool* transposed = args.size() > 6 ? args[6].get<bool>() : nullptr;
+      return transposed != nullptr && *transposed ? transposed_convolution_work(args) : convolution_work(args);
+    });
 PRODUCT_AXES("convolution",
              [](const GivenArguments& given) { return axes_of_convolution(given, given.flag("transposed")); });
 
@@ -334,7 +360,9 @@ OP("conv_tbc(Tensor input, Tensor weight, Tensor bias, int pad=0)", [](const Bou
   return permute(y, Dims{2, 0, 1});
 });
 NAMES("conv_tbc", "Functional: conv_tbc; Torch: conv_tbc");
-TRAITS("conv_tbc", .autocast = AutocastPolicy::lower, .multiply_adds = convolution_work);
+TRAITS(
+    "conv_tbc", .autocast = AutocastPolicy::lower,
+    .multiply_adds = [](const List& args) { return work_of_channels(args, 1); });
 
 }  // namespace
 }  // namespace msrun

@@ -172,6 +172,21 @@ TEST(OperatorTraits, WorkOfProducts) {
   EXPECT_EQ(work("NPU.npu_linear.0", {a, recorded("torch.float32", {13, 5})}), 2 * 3 * 5 * 13);
   EXPECT_EQ(work("Functional.conv1d.0", {recorded("torch.float32", {2, 4, 9}), recorded("torch.float32", {8, 4, 3})}),
             2 * 4 * 9 * 8 * 3);
+  const Value image = recorded("torch.float32", {2, 4, 8, 8});
+  const Value strides = List{std::int64_t{2}, std::int64_t{2}};
+  const Value kernels = recorded("torch.float32", {6, 4, 3, 3});
+  EXPECT_EQ(work("Functional.conv2d.0", {image, kernels, None{}, strides}), 2 * 4 * 4 * 4 * 6 * 9);
+  EXPECT_EQ(work("Functional.conv2d.0", {image, kernels, None{}, std::int64_t{2}}), 2 * 4 * 4 * 4 * 6 * 9);
+  const Value of_one_channel = recorded("torch.float32", {4, 1, 3, 3});
+  EXPECT_EQ(work("Functional.conv2d.0", {image, of_one_channel}), 2 * 4 * 8 * 8 * 9);
+  const Value back = recorded("torch.float32", {4, 6, 3, 3});
+  EXPECT_EQ(work("Functional.conv_transpose2d.0", {image, back, None{}, strides}), 2 * 4 * 8 * 8 * 6 * 9);
+  const Value no_bias = None{};
+  EXPECT_EQ(work("Aten.convolution.0", {image, back, no_bias, strides, strides, strides, true}), 2 * 4 * 8 * 8 * 6 * 9);
+  EXPECT_EQ(work("Aten.convolution.0", {image, kernels, no_bias, strides, strides, strides, false}),
+            2 * 4 * 4 * 4 * 6 * 9);
+  EXPECT_EQ(work("Functional.conv_tbc.0", {recorded("torch.float32", {9, 2, 4}), recorded("torch.float32", {3, 4, 8})}),
+            2 * 4 * 9 * 8 * 3);
   EXPECT_EQ(work("Functional.scaled_dot_product_attention.0", {a, recorded("torch.float32", {2, 4, 5})}),
             2 * 2 * 3 * 5 * 4);
   for (const char* name : {"Torch.matmul.0", "Torch.addmm.0", "Functional.linear.0", "Functional.conv2d.0",
