@@ -1,6 +1,5 @@
 #include "runner/runner.h"
 
-#include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "runner/affinity.h"
 #include "runner/device/device_wait.h"
 #include "runner/device/reply.h"
+#include "runner/process_memory.h"
 #include "runner/results/record.h"
 #include "runner/shared/queue_steps.h"
 #include "runner/token_watch.h"
@@ -289,22 +289,6 @@ void start_pulse(const RunnerSetup& setup) {
   }).detach();
 }
 
-void tune_allocator(std::uint32_t processors) {
-  // No more pools than threads that compute at a time: what one thread has freed, the next one is to use.
-  mallopt(M_ARENA_MAX, static_cast<int>(processors));
-  // Tensors of some megabytes come and go by the thousand: keep their pages instead of returning and faulting them in
-  // again.
-  mallopt(M_MMAP_THRESHOLD, 256 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-  mallopt(M_TOP_PAD, 1 << 20);
-}
-
-// The runners of all devices share the memory that calls may take.
-void reuse_tensor_memory(const RunnerSetup& setup) {
-  const bool poison = std::getenv("MSRUN_POISON_MEMORY") != nullptr;
-  use_storage_pool({setup.queue.control->memory_budget / runners_of(setup), poison});
-}
-
 // Null where the host gives no thread for it: calls that wait then keep others waiting.
 std::unique_ptr<TokenWatch> watch_tokens(const RunnerSetup& setup, std::vector<std::thread>& pool) {
   try {
@@ -338,8 +322,8 @@ void run_runner(const RunnerSetup& setup) {
   if (setup.near_device && setup.check.tested_on == TestedOn::hardware) {
     if (const auto processors = processors_near("/sys", setup.device_id, visible_devices())) stay_on(*processors);
   }
-  tune_allocator(setup.queue.control->processors);
-  reuse_tensor_memory(setup);
+  // The runners of all devices share the memory that calls may take.
+  keep_freed_memory(setup.queue.control->memory_budget / runners_of(setup), setup.queue.control->processors);
   catch_fatal_signals();
   passed(QueueStep::runner_started);
   start_pulse(setup);
