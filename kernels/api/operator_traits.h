@@ -136,6 +136,9 @@ struct OperatorTraits {
 
   // Multiply-adds of the forward, by the recorded positional arguments. Null: the work is proportional to the elements.
   double (*multiply_adds)(const List& args) = nullptr;
+  // What an element of a call costs, of both sides and the comparison, measured in elements of an addition: for the
+  // forecast of --dry-run. Operators that cost less than half as much again have no number of their own.
+  double element_work = 1;
 
   RecordedGradients recorded_gradients = RecordedGradients::of_arguments;
   // The bare API name of this operator that this is known of; empty: all its names.

@@ -8,28 +8,34 @@
 
 namespace msrun {
 
+// How many times as long as the machine that the prices were fitted on another one takes, by what it does. Processors
+// differ in each: vectors became wider, clocks hardly faster.
+struct HostSlowness {
+  double calls = 1;           // what a call takes whatever its size: tensors made, operators bound, rows written
+  double elements = 1;        // of wider dtypes than half, in tensors that the caches hold
+  double large_elements = 1;  // in tensors that they do not
+  double half_elements = 1;
+  double products = 1;       // multiply-adds of float32, whose benchmark is float64
+  double half_products = 1;  // of half types, whose benchmark is float32
+};
+
 // A sum of what was measured: a call, its elements, its multiply-adds and its files each have a price, in seconds of
-// one processor of the machine that they were fitted on. The prices are those with the least relative error over the
-// sample recordings (docs/ci.md), which then are forecast to within 30 % or little more; other devices than the
-// simulated one are as fast as it is.
+// one processor of the machine that they were fitted on (docs/ci.md). Other devices than the simulated one are taken to
+// be as fast as it is.
 class Forecast {
  public:
-  // slowness: how many times as long as that machine this one takes.
-  explicit Forecast(double slowness = 1) : slowness_(slowness) {}
+  explicit Forecast(const HostSlowness& slowness = {}) : slowness_(slowness) {}
 
   // Of a call, with the gradients of its outputs, whose device runs it so many times.
   double seconds(const ApiCall& call, double runs = 1) const;
-  // Until the first call of a run begins, and from the end of its last.
-  double start_seconds() const;
+  // Of what no other thread helps with: the start, the results of so many calls and the end of a run.
+  double serial_seconds(double calls) const;
 
  private:
-  double slowness_;
+  HostSlowness slowness_;
 };
 
 // A call of the plan as it would run, with the gradients of its outputs.
 ApiCall planned_call(const PlanView& plan, std::uint32_t task);
-
-// Runs a fixed piece of arithmetic for some milliseconds, under whatever else this machine has to do.
-double measured_slowness();
 
 }  // namespace msrun

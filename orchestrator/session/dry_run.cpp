@@ -15,7 +15,9 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/option_values.h"
 #include "orchestrator/plan/forecast.h"
+#include "orchestrator/session/host_slowness.h"
 #include "orchestrator/session/limits.h"
+#include "runner/process_memory.h"
 #include "runner/results/api_name.h"
 
 namespace msrun {
@@ -69,7 +71,9 @@ WouldRun what_would_run(const SessionState& session) {
   would.processors = std::min<std::uint64_t>(would.threads, supervision.processors);
   const PlanView& plan = session.plan.view();
   const auto devices = static_cast<double>(session.options.devices.size());
-  const Forecast forecast(measured_slowness());
+  // As in a runner. Nothing else happens in this process from here on.
+  keep_freed_memory(supervision.memory_budget, static_cast<std::uint32_t>(would.processors));
+  const Forecast forecast(measured_slowness(would.processors));
   std::vector<std::uint64_t> memory;
   for (std::uint32_t task = 0; task < session.plan.size(); ++task) {
     // Of the parts of --shard this one alone; what --steal will get nobody knows.
@@ -97,7 +101,8 @@ WouldRun what_would_run(const SessionState& session) {
   for (std::size_t i = 0; i < most; ++i) would.in_flight += memory[i];
   would.in_flight = std::max(std::min(would.in_flight, supervision.memory_budget), would.all.memory);
   const double shared = would.all.seconds / static_cast<double>(std::max<std::uint64_t>(would.processors, 1));
-  would.seconds = std::max(shared, would.longest) + forecast.start_seconds() + session.plan_seconds;
+  would.seconds = std::max(shared, would.longest) + forecast.serial_seconds(static_cast<double>(would.all.calls)) +
+                  session.plan_seconds;
   return would;
 }
 

@@ -361,13 +361,13 @@ OP("sigmoid(Tensor input)", unary_operator<sigmoid>);
 NAMES("sigmoid",
       "Functional: sigmoid; Torch: sigmoid sigmoid_; Tensor: sigmoid sigmoid_; Aten: sigmoid sigmoid_; Mint: "
       "sigmoid; MintFunctional: sigmoid");
-TRAITS("sigmoid", .complex = true);
+TRAITS("sigmoid", .complex = true, .element_work = 1.5);
 
 OP("tanh(Tensor input)", unary_operator<tanh>);
 NAMES("tanh",
       "Functional: tanh; Torch: tanh tanh_; Tensor: tanh tanh_; Aten: tanh tanh_; Mint: tanh; MintFunctional: "
       "tanh");
-TRAITS("tanh", .complex = true);
+TRAITS("tanh", .complex = true, .element_work = 1.5);
 
 OP("relu(Tensor input, bool inplace=False)", unary_operator<relu>);
 NAMES("relu",
@@ -406,6 +406,7 @@ OP("elu(Tensor input, float alpha=1.0, float scale=1, float input_scale=1)", [](
   return elu(args.var("input"), args.real("alpha"), args.real("scale"), args.real("input_scale"));
 });
 NAMES("elu", "Functional: elu elu_; Aten: elu elu_; MintFunctional: elu");
+TRAITS("elu", .element_work = 1.6);
 
 OP("celu(Tensor input, float alpha=1.0, bool inplace=False)",
    [](const Bound& args) -> Value { return celu(args.var("input"), args.real("alpha")); });
@@ -413,22 +414,25 @@ NAMES("celu", "Functional: celu celu_; Torch: celu celu_; Aten: celu celu_");
 
 OP("selu(Tensor input, bool inplace=False)", unary_operator<selu>);
 NAMES("selu", "Functional: selu selu_; Torch: selu selu_; Aten: selu selu_; MintFunctional: selu");
+TRAITS("selu", .element_work = 1.6);
 
 OP("gelu(Tensor input, *, str approximate='none')",
    [](const Bound& args) -> Value { return gelu_as(args.var("input"), args.text("approximate")); });
 NAMES("gelu", "Functional: gelu; Aten: gelu gelu_; Mint: gelu; MintFunctional: gelu");
+TRAITS("gelu", .element_work = 3);
 
 OP("silu(Tensor input, bool inplace=False)", unary_operator<silu>);
 NAMES("silu", "Functional: silu; Aten: silu silu_; Mint: silu; MintFunctional: silu");
-TRAITS("silu", .complex = true);
+TRAITS("silu", .complex = true, .element_work = 1.6);
 
 OP("mish(Tensor input, bool inplace=False)", unary_operator<mish>);
 NAMES("mish", "Functional: mish; Aten: mish mish_; MintFunctional: mish");
+TRAITS("mish", .element_work = 5);
 
 OP("softplus(Tensor input, float beta=1, float threshold=20)",
    [](const Bound& args) -> Value { return softplus(args.var("input"), args.real("beta"), args.real("threshold")); });
 NAMES("softplus", "Functional: softplus; Aten: softplus; Mint: softplus; MintFunctional: softplus");
-TRAITS("softplus", .autocast = AutocastPolicy::float32);
+TRAITS("softplus", .autocast = AutocastPolicy::float32, .element_work = 2.2);
 
 OP("softsign(Tensor input)", unary_operator<softsign>);
 NAMES("softsign", "Functional: softsign");
@@ -456,7 +460,7 @@ TRAITS("tanhshrink", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("logsigmoid(Tensor input)", unary_operator<logsigmoid>);
 NAMES("logsigmoid", "Functional: logsigmoid; MintFunctional: logsigmoid");
-TRAITS("logsigmoid", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("logsigmoid", .element_work = 2, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("threshold(Tensor input, float threshold, float value, bool inplace=False)",
    [](const Bound& args) -> Value { return threshold(args.var("input"), args.real("threshold"), args.real("value")); });

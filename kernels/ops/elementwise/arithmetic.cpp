@@ -389,7 +389,7 @@ TRAITS("reciprocal", .autocast = AutocastPolicy::float32, .complex = true);
 
 OP("exp(Tensor input)", unary_operator<exp>);
 NAMES("exp", "Torch: exp exp_; Tensor: exp exp_; Aten: exp exp_; Mint: exp");
-TRAITS("exp", .autocast = AutocastPolicy::float32, .complex = true);
+TRAITS("exp", .autocast = AutocastPolicy::float32, .complex = true, .element_work = 1.5);
 
 OP("log(Tensor input)", unary_operator<log>);
 NAMES("log", "Torch: log log_; Tensor: log log_; Aten: log log_; Mint: log");

@@ -141,6 +141,7 @@ OP("atan2(Tensor input, Tensor other)", binary_operator<atan2>);
 NAMES("atan2",
       "Torch: arctan2 atan2; Tensor: arctan2 arctan2_ atan2 atan2_; Aten: arctan2 arctan2_ atan2 atan2_; Mint: "
       "arctan2 atan2");
+TRAITS("atan2", .element_work = 6);
 
 OP("hypot(Tensor input, Tensor other)", binary_operator<hypot>);
 NAMES("hypot", "Torch: hypot; Tensor: hypot hypot_; Aten: hypot hypot_");

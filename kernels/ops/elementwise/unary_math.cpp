@@ -275,11 +275,11 @@ Var angle(const Var& x) {
 
 OP("sin(Tensor input)", unary_operator<sin>);
 NAMES("sin", "Torch: sin sin_; Tensor: sin sin_; Aten: sin sin_; Mint: sin");
-TRAITS("sin", .complex = true);
+TRAITS("sin", .complex = true, .element_work = 8);
 
 OP("cos(Tensor input)", unary_operator<cos>);
 NAMES("cos", "Torch: cos cos_; Tensor: cos cos_; Aten: cos cos_; Mint: cos");
-TRAITS("cos", .complex = true);
+TRAITS("cos", .complex = true, .element_work = 8);
 
 OP("tan(Tensor input)", unary_operator<tan>);
 NAMES("tan", "Torch: tan tan_; Tensor: tan tan_; Aten: tan tan_; Mint: tan");
@@ -350,6 +350,7 @@ TRAITS("log1p", .autocast = AutocastPolicy::float32);
 
 OP("erf(Tensor input)", unary_operator<erf>);
 NAMES("erf", "Torch: erf erf_; Tensor: erf erf_; Aten: erf erf_; Mint: erf");
+TRAITS("erf", .element_work = 2);
 
 OP("erfc(Tensor input)", unary_operator<erfc>);
 NAMES("erfc", "Torch: erfc erfc_; Tensor: erfc erfc_; Aten: erfc erfc_; Mint: erfc");

@@ -360,7 +360,7 @@ OP("scatter_add(Tensor input, int dim, Tensor index, Tensor src)", [](const Boun
 });
 NAMES("scatter_add",
       "Torch: scatter_add; Tensor: scatter_add scatter_add_; Aten: scatter_add scatter_add_; Mint: scatter_add");
-TRAITS("scatter_add", .complex = true, .varies = Varies::results);
+TRAITS("scatter_add", .complex = true, .varies = Varies::results, .element_work = 6);
 
 OP("index_select(Tensor input, int dim, Tensor index)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

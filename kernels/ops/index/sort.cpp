@@ -132,13 +132,14 @@ OP("sort(Tensor input, int dim=-1, bool descending=False, bool? stable=None)", [
   return values_and_indices(x, axis, sort_index(x.tensor(), axis, args.flag("descending")));
 });
 NAMES("sort", "Torch: sort; Tensor: sort; Aten: sort; Mint: sort");
-TRAITS("sort", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{1, -1}, .ranks = true);
+TRAITS("sort", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{1, -1}, .ranks = true,
+       .element_work = 5);
 
 OP("argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False)", [](const Bound& args) -> Value {
   return args.tape().constant(sort_index(args.var("input").tensor(), args.integer("dim"), args.flag("descending")));
 });
 NAMES("argsort", "Torch: argsort; Tensor: argsort; Aten: argsort");
-TRAITS("argsort", .ties = {.indices = IndexOutput::of_order, .unique = true});
+TRAITS("argsort", .ties = {.indices = IndexOutput::of_order, .unique = true}, .element_work = 5);
 
 OP("msort(Tensor input)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -154,7 +155,7 @@ OP("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)",
 });
 NAMES("topk", "Torch: topk; Tensor: topk; Aten: topk; Mint: topk");
 TRAITS("topk", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{2, -1}, .ranks = true,
-       .differentiable_output = 0);
+       .differentiable_output = 0, .element_work = 2);
 
 OP("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

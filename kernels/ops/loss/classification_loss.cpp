@@ -456,7 +456,8 @@ OP("cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_a
    [](const Bound& args) -> Value { return cross_entropy(args, reduction_of(args, true)); });
 NAMES("cross_entropy", "Functional: cross_entropy; MintFunctional: cross_entropy");
 TRAITS("cross_entropy", .autocast = AutocastPolicy::float32, .varies = Varies::results, .adapt = adapt_class_indices,
-       .converts = DTypeChange{DType::int32, DType::int64}, .recorded_gradients = RecordedGradients::of_last_step);
+       .converts = DTypeChange{DType::int32, DType::int64}, .element_work = 2.3,
+       .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("cross_entropy_loss(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
    "float label_smoothing=0.0)",

@@ -341,7 +341,7 @@ OP("binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight
    [](const Bound& args) { return bce_with_logits_loss(args, with_legacy_flags); });
 NAMES("binary_cross_entropy_with_logits",
       "Functional: binary_cross_entropy_with_logits; MintFunctional: binary_cross_entropy_with_logits");
-TRAITS("binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32);
+TRAITS("binary_cross_entropy_with_logits", .autocast = AutocastPolicy::float32, .element_work = 7);
 OP("aten_binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, "
    "any reduction=1)",
    [](const Bound& args) { return bce_with_logits_loss(args, without_legacy_flags); });

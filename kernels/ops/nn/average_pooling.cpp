@@ -284,6 +284,7 @@ OP("avg_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
    "bool count_include_pad=True, int? divisor_override=None)",
    [](const Bound& args) { return average_sliding(args, 2); });
 NAMES("avg_pool2d", "Functional: avg_pool2d; Mint: avg_pool2d; MintFunctional: avg_pool2d; Aten: avg_pool2d");
+TRAITS("avg_pool2d", .element_work = 4);
 
 OP("avg_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, "
    "bool count_include_pad=True, int? divisor_override=None)",

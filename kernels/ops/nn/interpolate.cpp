@@ -392,7 +392,7 @@ OP("interpolate(Tensor input, int[]? size=None, float[]? scale_factor=None, str 
      return interpolate(args, options, recompute);
    });
 NAMES("interpolate", "Functional: interpolate; Mint: interpolate; MintFunctional: interpolate");
-TRAITS("interpolate", .varies = Varies::gradients);
+TRAITS("interpolate", .varies = Varies::gradients, .element_work = 3.5);
 
 OP("upsample(Tensor input, int[]? size=None, float[]? scale_factor=None, str mode='nearest', bool? align_corners=None)",
    [](const Bound& args) {

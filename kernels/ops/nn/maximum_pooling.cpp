@@ -252,6 +252,7 @@ OP("max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
 NAMES("max_pool2d",
       "Functional: max_pool2d _max_pool2d; Torch: max_pool2d; Mint: max_pool2d; MintFunctional: max_pool2d "
       "max_pool2d_ex; Aten: max_pool2d");
+TRAITS("max_pool2d", .element_work = 4);
 
 OP("max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=False)",

@@ -216,7 +216,7 @@ OP("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor
    [](const Bound& args) -> Value { return layer_norm(args).y; });
 NAMES("layer_norm",
       "Functional: layer_norm; Torch: layer_norm; Mint: layer_norm; MintFunctional: layer_norm; Aten: layer_norm");
-TRAITS("layer_norm", .autocast = AutocastPolicy::float32);
+TRAITS("layer_norm", .autocast = AutocastPolicy::float32, .element_work = 1.5);
 
 OP("native_layer_norm(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps)",
    [](const Bound& args) -> Value {
@@ -257,7 +257,7 @@ OP("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=N
    });
 NAMES("group_norm",
       "Functional: group_norm; Torch: group_norm; Mint: group_norm; MintFunctional: group_norm; Aten: group_norm");
-TRAITS("group_norm", .autocast = AutocastPolicy::float32);
+TRAITS("group_norm", .autocast = AutocastPolicy::float32, .element_work = 1.5);
 
 OP("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps)",
    [](const Bound& args) -> Value {
@@ -283,6 +283,7 @@ OP("batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? 
      return batch_norm(args, "training").y;
    });
 NAMES("batch_norm", "Functional: batch_norm; MintFunctional: batch_norm batch_norm_ex");
+TRAITS("batch_norm", .element_work = 2);
 
 OP("torch_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, "
    "bool training, float momentum=0.1, float eps=1e-05, bool cudnn_enabled=True)",

@@ -341,7 +341,7 @@ OP("var(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, S
      return variance(m);
    });
 NAMES("var", "Torch: var; Tensor: var; Aten: var");
-TRAITS("var", .complex = true);
+TRAITS("var", .complex = true, .element_work = 1.6);
 
 OP("std(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
@@ -349,7 +349,7 @@ OP("std(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, S
      return deviation(m);
    });
 NAMES("std", "Torch: std; Tensor: std; Aten: std");
-TRAITS("std", .complex = true);
+TRAITS("std", .complex = true, .element_work = 1.6);
 
 OP("var_mean(Tensor input, any dim=None, bool unbiased=True, bool keepdim=False, *, Scalar? correction=None)",
    [](const Bound& args) -> Value {
