@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/convert.h"
+#include "kernels/tensor/recorded_dtypes.h"
 #include "kernels/tensor/work.h"
 
 namespace msrun {
@@ -36,6 +37,7 @@ class SideBuilder {
       if (tensor == nullptr) return leaf;
       if (!benchmark_) return input(*tensor);
       const Tensor raised = raise(*tensor, plan_, inputs_.size());
+      recorded_.note(tensor->dtype(), raised.dtype(), tensor->rank() > 0);
       const auto& change = inputs_.empty() && options_.change_first ? options_.change_first : options_.change_input;
       return input(change && is_floating(raised.dtype()) ? change(raised) : raised);
     });
@@ -44,6 +46,8 @@ class SideBuilder {
   // Their places on the tape.
   const std::vector<Var>& inputs() const { return inputs_; }
   const RaisePlan& plan() const { return plan_; }
+  // Of the tensors that were built.
+  const RecordedDTypes& recorded() const { return recorded_; }
 
  private:
   Var input(const Tensor& tensor) {
@@ -66,6 +70,7 @@ class SideBuilder {
   const EvaluationOptions& options_;
   RaisePlan plan_;
   std::optional<DType> cast_to_;
+  RecordedDTypes recorded_;
   std::vector<Var> inputs_;
 };
 
@@ -180,6 +185,9 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   for (const Value& arg : call.args) args.push_back(builder.build(arg));
   Dict kwargs;
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
+  RecordedDTypes recorded = options.forgets_dtypes ? RecordedDTypes{} : builder.recorded();
+  recorded.narrow_parameters = options.narrow_parameters;
+  const RecordedScope recorded_scope(recorded);
 
   const SumRecorder sums;
   const WriteRecorder writes;

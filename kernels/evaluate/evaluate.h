@@ -38,6 +38,11 @@ struct EvaluationOptions {
   Arithmetic arithmetic;
   // Raises every tensor to the benchmark's precision first.
   bool benchmark = false;
+  // A benchmark that takes the dtypes it has raised for those of the call, as msProbe's does: Python numbers beside
+  // tensors keep the precision that the device does not give them.
+  bool forgets_dtypes = false;
+  // Of half types, the numbers that kernels take as parameters are rounded to the half type (as_parameter).
+  bool narrow_parameters = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
   std::optional<std::size_t> only_output;
   // Changes the floating inputs and gradients of a benchmark after they are raised. Empty: they are taken as they are.

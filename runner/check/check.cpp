@@ -199,6 +199,7 @@ class Check {
     EvaluationOptions benchmark;
     benchmark.benchmark = true;
     benchmark.only_output = only_output;
+    benchmark.forgets_dtypes = options_.compare.compat_msprobe;
     if (!options_.compare.compat_msprobe) {
       benchmark.adjust_gradients = [&](const Value& output, const List& gradients) {
         return gradients_of_same_choice(call, output, device.output, gradients);

@@ -283,6 +283,10 @@ bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Selec
   if (!sides) return false;
   bench = std::move(sides->bench);
   judged.on_steps = sides->exchanged;
+  if (!sides->spread.defined()) {
+    judged.fit = fit_rounding(bench, device, judged.model);
+    return judged.is_explained();
+  }
   judged.model.longest = std::max<std::int64_t>(judged.model.longest, 1);
   judged.model.spread = std::move(sides->spread);
   judged.fit = fit_rounding(bench, device, judged.model);

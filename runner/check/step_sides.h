@@ -17,6 +17,7 @@ struct StepSides {
   Tensor bench;                // the benchmark with the side that is nearer to the device's
   std::int64_t exchanged = 0;  // elements that lie on the other side
   // How much the result depends on its arguments between the steps: SumModel::spread, of the benchmark's shape.
+  // Undefined where that is not known.
   Tensor spread;
 };
 
@@ -28,5 +29,11 @@ struct StepSides {
 std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
                                        const RowOf& row);
+
+// Kernels hold a number that they take as a parameter, a threshold, in a half type or in float32. Of an element for
+// which that decides the benchmark gets the side that is nearer to the device's. Nothing if none is on the other side.
+std::optional<StepSides> nearest_parameters(const Operator& op, const MaterialisedCall& call,
+                                            const EvaluationOptions& benchmark, const Tensor& bench,
+                                            const Tensor& device, const RowOf& row);
 
 }  // namespace msrun

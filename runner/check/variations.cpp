@@ -168,7 +168,9 @@ const Variations::SquaredTerms* Variations::squared_terms() {
 }
 
 std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row) const {
-  return is_small() ? nearest_sides(op_, call_, benchmark_options_, bench, device, row) : std::nullopt;
+  if (!is_small()) return std::nullopt;
+  std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row);
+  return sides ? std::move(sides) : nearest_parameters(op_, call_, benchmark_options_, bench, device, row);
 }
 
 const Evaluation* Variations::with(const Arithmetic& arithmetic) {
@@ -209,6 +211,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.adjust_gradients = benchmark_options_.adjust_gradients;
       options.last_step = benchmark_options_.last_step;
       options.benchmark = true;
+      options.forgets_dtypes = benchmark_options_.forgets_dtypes;
       Evaluation bench = evaluate(op_, call, options);
       options.benchmark = false;
       options.arithmetic = how.arithmetic;

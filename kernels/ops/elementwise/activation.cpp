@@ -12,6 +12,7 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 
 namespace msrun {
@@ -73,7 +74,9 @@ Var relu(const Var& x) {
 
 // clamp with the gradient of the open interval.
 // Where low > high, every element becomes high.
-Var hardtanh(const Var& x, double low, double high) {
+Var hardtanh(const Var& x, double lowest, double highest) {
+  const double low = as_parameter(x, lowest);
+  const double high = as_parameter(x, highest);
   return unary_any(
       x,
       [low, high](auto a) {
@@ -249,14 +252,16 @@ Var hardsigmoid(const Var& x) {
       [](auto a, auto, auto g) { return a > -3 && a < 3 ? g / 6 : decltype(g){0}; });
 }
 
-Var hardshrink(const Var& x, double lambda) {
+Var hardshrink(const Var& x, double width) {
+  const double lambda = as_parameter(x, width);
   return unary(
       x, [lambda](auto a) { return std::abs(a) <= static_cast<decltype(a)>(lambda) ? decltype(a){0} : a; },
       [lambda](auto a, auto, auto g) { return std::abs(a) > static_cast<decltype(a)>(lambda) ? g : decltype(g){0}; });
 }
 
 // NaN gives 0.
-Var softshrink(const Var& x, double lambda) {
+Var softshrink(const Var& x, double shift) {
+  const double lambda = as_parameter(x, shift);
   if (lambda < 0) throw SkipError("softshrink: lambda must be greater or equal to 0.");
   return unary(
       x,
@@ -286,7 +291,8 @@ Var logsigmoid(const Var& x) {
       x, [](auto a) { return -log_one_plus_exp(-a); }, [](auto a, auto, auto g) { return g * logistic(-a); });
 }
 
-Var threshold(const Var& x, double limit, double value) {
+Var threshold(const Var& x, double least, double value) {
+  const double limit = as_parameter(x, least);
   return unary_any(
       x,
       [=](auto a) {

@@ -8,6 +8,7 @@
 #include "kernels/numeric/logarithm.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 #include "kernels/ops/common/stored_factor.h"
 
@@ -112,17 +113,24 @@ T floor_remainder(T x, T y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
+// z = f(a, b) for a function that rounds what it has computed.
+template <class F, class VA, class VB>
+Var stepping(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
+  const DType dtype = result_dtype({&a, &b});
+  return binary(as_operand(a, dtype), as_operand(b, dtype), f, vjp_a, vjp_b);
+}
+
 Var div_trunc(const Var& a, const Var& b) {
   refuse_integer_zero(a, b);
   const auto zero = [](auto, auto, auto, auto g) { return decltype(g){0}; };
-  return binary(
+  return stepping(
       a, b, [](auto x, auto y) { return trunc_quotient(x, y); }, zero, zero);
 }
 
 Var div_floor(const Var& a, const Var& b) {
   refuse_integer_zero(a, b);
   const auto zero = [](auto, auto, auto, auto g) { return decltype(g){0}; };
-  return binary(
+  return stepping(
       a, b, [](auto x, auto y) { return floor_quotient(x, y); }, zero, zero);
 }
 
@@ -139,14 +147,14 @@ Var floor_divide(const Var& a, const Var& b) { return a.tape().constant(div_floo
 
 Var remainder(const Var& a, const Var& b) {
   refuse_integer_zero(a, b);
-  return binary(
+  return stepping(
       a, b, [](auto x, auto y) { return floor_remainder(x, y); }, [](auto, auto, auto, auto g) { return g; },
       [](auto x, auto y, auto, auto g) { return -g * floor_quotient(x, y); });
 }
 
 Var fmod(const Var& a, const Var& b) {
   refuse_integer_zero(a, b);
-  return binary(
+  return stepping(
       a, b, [](auto x, auto y) { return trunc_remainder(x, y); }, [](auto, auto, auto, auto g) { return g; },
       [](auto x, auto y, auto, auto g) { return -g * std::trunc(x / y); });
 }

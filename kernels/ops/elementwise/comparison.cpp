@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 
 namespace msrun {
@@ -28,32 +29,39 @@ bool is_finite(T value) {
   }
 }
 
+// A predicate of operands that are first converted to the dtype in which they are compared.
+template <class F>
+Var comparison(const Var& a, const Var& b, F f) {
+  const DType dtype = result_dtype({&a, &b});
+  return predicate(as_operand(a, dtype), as_operand(b, dtype), f);
+}
+
 Var eq(const Var& a, const Var& b) {
-  return predicate(a, b, complex_too([](auto x, auto y) { return x == y; }));
+  return comparison(a, b, complex_too([](auto x, auto y) { return x == y; }));
 }
 Var ne(const Var& a, const Var& b) {
-  return predicate(a, b, complex_too([](auto x, auto y) { return x != y; }));
+  return comparison(a, b, complex_too([](auto x, auto y) { return x != y; }));
 }
 Var lt(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x < y; });
+  return comparison(a, b, [](auto x, auto y) { return x < y; });
 }
 Var le(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x <= y; });
+  return comparison(a, b, [](auto x, auto y) { return x <= y; });
 }
 Var gt(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x > y; });
+  return comparison(a, b, [](auto x, auto y) { return x > y; });
 }
 Var ge(const Var& a, const Var& b) {
-  return predicate(a, b, [](auto x, auto y) { return x >= y; });
+  return comparison(a, b, [](auto x, auto y) { return x >= y; });
 }
 Var logical_and(const Var& a, const Var& b) {
-  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) && is_true(y); }));
+  return comparison(a, b, complex_too([](auto x, auto y) { return is_true(x) && is_true(y); }));
 }
 Var logical_or(const Var& a, const Var& b) {
-  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) || is_true(y); }));
+  return comparison(a, b, complex_too([](auto x, auto y) { return is_true(x) || is_true(y); }));
 }
 Var logical_xor(const Var& a, const Var& b) {
-  return predicate(a, b, complex_too([](auto x, auto y) { return is_true(x) != is_true(y); }));
+  return comparison(a, b, complex_too([](auto x, auto y) { return is_true(x) != is_true(y); }));
 }
 
 template <class F>
@@ -203,11 +211,12 @@ bool all_true(const Var& x) {
 
 // Whether each element is among the test elements; NaN never is.
 Var isin(const Var& elements, const Var& candidates, bool invert) {
-  const Compute compute = compute_of(result_dtype({&elements, &candidates}));
+  const DType common = result_dtype({&elements, &candidates});
+  const Compute compute = compute_of(common);
   const auto search = [&](auto zero, DType dtype) {
     using T = decltype(zero);
-    const Tensor values = elements.tensor().to(dtype).contiguous();
-    const Tensor list = candidates.tensor().to(dtype).contiguous();
+    const Tensor values = as_operand(elements, common).tensor().to(dtype).contiguous();
+    const Tensor list = as_operand(candidates, common).tensor().to(dtype).contiguous();
     std::vector<T> sorted(list.data<T>(), list.data<T>() + list.numel());
     std::erase_if(sorted, [](T value) { return is_nan(value); });
     std::sort(sorted.begin(), sorted.end());

@@ -12,6 +12,7 @@
 #include "kernels/numeric/special_functions.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 
 namespace msrun {
@@ -228,8 +229,8 @@ Var logit(const Var& x, std::optional<double> eps) {
           return a < 0 || a > 1 ? std::numeric_limits<T>::quiet_NaN() : g / (a * (1 - a));
         });
   }
-  const double low = *eps;
-  const double high = 1 - *eps;
+  const double low = as_parameter(x, *eps);
+  const double high = as_parameter(x, 1 - low);
   return unary(
       x,
       [low, high](auto a) {

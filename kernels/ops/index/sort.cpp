@@ -10,6 +10,7 @@
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 
 namespace msrun {
 namespace {
@@ -91,7 +92,9 @@ Tensor search(const Tensor& boundaries, const Tensor& values, const Tensor& sort
 }
 
 Value searched(const Bound& args, const Var& boundaries, const Var& values, const Tensor& sorter, bool right) {
-  const Tensor positions = search(boundaries.tensor(), values.tensor(), sorter, right);
+  const DType dtype = result_dtype({&boundaries, &values});
+  const Tensor positions =
+      search(as_operand(boundaries, dtype).tensor(), as_operand(values, dtype).tensor(), sorter, right);
   return args.tape().constant(args.flag("out_int32") ? positions.to(DType::int32) : positions);
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/loss/loss.h"
 
 namespace msrun {
@@ -377,7 +378,7 @@ Value multi_margin_loss(const Bound& args, bool legacy_flags) {
   // The losses have the shape of the target.
   const Dims shape = x.rank() == 2 ? Dims{x.size(0)} : args.var("target").rank() == 0 ? Dims{} : Dims{1};
   const std::vector<double> weights = class_weights<double>(weight, classes);
-  const double margin = args.real("margin");
+  const double margin = as_parameter(x, args.real("margin"));
   return row_loss(
       x, classes, shape, reduction_of(args, legacy_flags), [=](const auto* values, std::int64_t r, auto* out) {
         using T = std::remove_cvref_t<decltype(*values)>;

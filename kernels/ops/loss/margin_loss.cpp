@@ -5,6 +5,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/elementwise.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/loss/loss.h"
 
 namespace msrun {
@@ -16,7 +17,8 @@ Var positive_part(const Var& x) {
       [](auto v, auto, auto g) { return v >= 0 ? g : decltype(g){0}; });
 }
 
-Var hinge_ranking(const Var& a, const Var& b, const Var& y, double margin) {
+Var hinge_ranking(const Var& a, const Var& b, const Var& y, double distance) {
+  const double margin = as_parameter(a, distance);
   const auto active = [margin](auto d, auto sign) { return static_cast<decltype(d)>(margin) - sign * d >= 0; };
   return float_binary(
       sub(a, b), y,
@@ -26,7 +28,8 @@ Var hinge_ranking(const Var& a, const Var& b, const Var& y, double margin) {
 }
 
 // Targets other than 1 and -1 count as both, as in torch's composition.
-Var hinge_embedding(const Var& x, const Var& y, double margin) {
+Var hinge_embedding(const Var& x, const Var& y, double distance) {
+  const double margin = as_parameter(x, distance);
   return float_binary(
       x, y,
       [margin](auto a, auto label) {
@@ -42,7 +45,8 @@ Var hinge_embedding(const Var& x, const Var& y, double margin) {
       [](auto, auto, auto, auto g) { return decltype(g){0}; });
 }
 
-Var cosine_embedding(const Var& a, const Var& b, const Var& y, double margin) {
+Var cosine_embedding(const Var& a, const Var& b, const Var& y, double least) {
+  const double margin = as_parameter(a, least);
   if ((y.rank() != 0 && y.rank() != 1) || a.rank() != y.rank() + 1 || a.rank() != b.rank()) {
     throw SkipError(
         "cosine_embedding_loss expects inputs of one or two dimensions and a target of one dimension less.");
@@ -82,7 +86,7 @@ Var triplet(const Var& anchor, const Var& positive, const Var& negative, double 
   };
   Var far = distance(anchor, negative);
   if (swap) far = minimum(far, distance(positive, negative));
-  return positive_part(add(sub(distance(anchor, positive), far), margin));
+  return positive_part(add(sub(distance(anchor, positive), far), as_parameter(far, margin)));
 }
 
 Value hinge_embedding_loss(const Bound& args, bool legacy_flags) {

@@ -78,5 +78,32 @@ TEST(StepSides, AreThoseOfCallsWithGradientsToo) {
   EXPECT_NEAR(sides->bench.item(0), other, 1e-9);
 }
 
+// Of a threshold beside bfloat16 some kernels round the number to it, and 0.1 is less than its neighbour there.
+TEST(StepSides, AreThoseOfNarrowParameters) {
+  MaterialisedCall call;
+  call.name = "Functional.hardshrink.0";
+  call.parts.type = "Functional";
+  call.parts.api = "hardshrink";
+  call.args = {tensor(DType::bfloat16, {0.1, 0.5, 0.05}), 0.1};
+  call.requires_grad = {false};
+  const Operator& op = *find_operator("Functional", "hardshrink");
+  EvaluationOptions benchmark;
+  benchmark.benchmark = true;
+  const RowOf output = [](const Evaluation& evaluation) {
+    return std::optional<Tensor>(*evaluation.output.get<Tensor>());
+  };
+  const Tensor bench = *output(evaluate(op, call, benchmark));
+  const auto sides = [&](const std::vector<double>& device) {
+    return nearest_parameters(op, call, benchmark, bench, tensor(DType::bfloat16, device), output);
+  };
+  EXPECT_FALSE(sides({0.1, 0.5, 0}).has_value());
+  EXPECT_FALSE(sides({0.1, 0, 0.05}).has_value());
+  const auto narrow = sides({0, 0, 0});
+  ASSERT_TRUE(narrow.has_value());
+  EXPECT_EQ(narrow->exchanged, 1);
+  EXPECT_EQ(narrow->bench.data<float>()[0], 0);
+  EXPECT_EQ(narrow->bench.data<float>()[1], 0.5F);
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -1,0 +1,27 @@
+#include "kernels/ops/common/numbers.h"
+
+#include "kernels/ops/common/functions.h"
+#include "kernels/tensor/recorded_dtypes.h"
+
+namespace msrun {
+
+Var as_operand(const Var& operand, DType dtype) {
+  const DType recorded = recorded_dtype(dtype);
+  const bool yields = operand.is_number() || operand.rank() == 0;
+  if (!yields || !is_floating(dtype) || operand.dtype() == recorded) return operand;
+  return cast(cast(operand, recorded), dtype);
+}
+
+double as_parameter(const Var& x, double number) {
+  const DType recorded = recorded_dtype(x.dtype());
+  if (recorded == DType::float64 || !is_floating(recorded)) return number;
+  if (is_half(recorded) && has_narrow_parameters()) return as_stored(x, number);
+  return static_cast<double>(static_cast<float>(number));
+}
+
+double as_stored(const Var& x, double number) {
+  const DType recorded = recorded_dtype(x.dtype());
+  return is_floating(recorded) ? Tensor::scalar(DType::float64, number).to(recorded).item() : number;
+}
+
+}  // namespace msrun

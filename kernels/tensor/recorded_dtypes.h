@@ -1,0 +1,52 @@
+// Which dtype the tensors of an evaluation stand for. A benchmark raises those of a call, but what the call does with a
+// Python number beside them, or with the largest number of a dtype, follows the dtype that they were recorded in.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "kernels/tensor/dtype.h"
+
+namespace msrun {
+
+class RecordedDTypes {
+ public:
+  // A tensor of the call, and the dtype that it is evaluated in. Of several that are evaluated in one dtype the widest
+  // counts, and 0-d tensors only where there are no others, as in torch's promotion.
+  void note(DType recorded, DType evaluated, bool has_axes);
+
+  DType of(DType evaluated) const;
+
+  // Of half types, kernels may hold the numbers that they take as parameters in the half type or in float32.
+  bool narrow_parameters = false;
+
+ private:
+  struct OfTensors {
+    std::optional<DType> with_axes;
+    std::optional<DType> without;
+  };
+  std::array<OfTensors, 2> of_tensors_;  // that are evaluated in float32, in float64
+};
+
+// Says so to the operators that are evaluated on the calling thread while it lives. An inner one says so in the outer
+// one's stead until it ends; without one, tensors stand for themselves.
+class RecordedScope {
+ public:
+  explicit RecordedScope(const RecordedDTypes& recorded);
+  ~RecordedScope();
+  RecordedScope(const RecordedScope&) = delete;
+  RecordedScope& operator=(const RecordedScope&) = delete;
+
+ private:
+  friend DType recorded_dtype(DType dtype);
+  friend bool has_narrow_parameters();
+
+  const RecordedDTypes recorded_;
+  const RecordedScope* before_;
+};
+
+// The dtype that tensors of this dtype stand for.
+DType recorded_dtype(DType dtype);
+bool has_narrow_parameters();
+
+}  // namespace msrun

@@ -1,0 +1,149 @@
+// A benchmark computes in a wider dtype than the call was recorded in, and decides as the call does.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/api/operators.h"
+#include "kernels/evaluate/evaluate.h"
+
+namespace msrun::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Tensor tensor(DType dtype, const std::vector<double>& values, Dims shape = {}) {
+  if (shape.empty()) shape = {std::ssize(values)};
+  return Tensor::from<double>(DType::float64, shape, std::span<const double>(values)).to(dtype);
+}
+
+std::vector<double> numbers(const Value& value) {
+  const Tensor all = value.get<Tensor>()->to(DType::float64).contiguous();
+  return {all.data<double>(), all.data<double>() + all.numel()};
+}
+
+MaterialisedCall call_of(const std::string& type, const std::string& api, List args, Dict kwargs = {}) {
+  MaterialisedCall call;
+  call.name = type + "." + api + ".0";
+  call.parts.type = type;
+  call.parts.api = api;
+  call.args = std::move(args);
+  call.kwargs = std::move(kwargs);
+  for_each_argument(call, [&](const Tensor&) { call.requires_grad.push_back(false); });
+  return call;
+}
+
+Evaluation evaluated(const MaterialisedCall& call, const EvaluationOptions& options) {
+  return evaluate(*find_operator(call.parts.type, call.parts.api), call, options);
+}
+
+const EvaluationOptions device{};
+EvaluationOptions benchmark_options(bool forgets_dtypes, bool narrow_parameters = false) {
+  EvaluationOptions options;
+  options.benchmark = true;
+  options.forgets_dtypes = forgets_dtypes;
+  options.narrow_parameters = narrow_parameters;
+  return options;
+}
+
+const EvaluationOptions benchmark = benchmark_options(false);
+const EvaluationOptions forgetful = benchmark_options(true);
+
+std::vector<double> output(const MaterialisedCall& call, const EvaluationOptions& options = benchmark) {
+  return numbers(evaluated(call, options).output);
+}
+
+// The gradient of the first argument for ones.
+std::vector<double> gradient(MaterialisedCall call, const EvaluationOptions& options = benchmark) {
+  call.requires_grad.front() = true;
+  const Value result = evaluated(call, device).output;
+  call.gradients = {Tensor::full(result.get<Tensor>()->dtype(), result.get<Tensor>()->shape(), 1)};
+  call.backward.run = true;
+  const Evaluation evaluation = evaluated(call, options);
+  EXPECT_EQ(evaluation.backward_problem, "");
+  return numbers(evaluation.gradients.at(0));
+}
+
+// The number 0.3 is another one in every dtype.
+constexpr double number = 0.3;
+const std::vector<double> around{number, 0.25, 0.5};
+
+TEST(RecordedDTypes, NumbersCompareInTheDtypeOfTheTensor) {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64}) {
+    const Tensor x = tensor(dtype, around);
+    const auto compared = [&](const char* api) { return call_of("Torch", api, {x, number}); };
+    for (const EvaluationOptions& options : {benchmark, device}) {
+      EXPECT_THAT(output(compared("eq"), options), ElementsAre(1, 0, 0)) << name(dtype);
+      EXPECT_THAT(output(compared("ne"), options), ElementsAre(0, 1, 1));
+      EXPECT_THAT(output(compared("lt"), options), ElementsAre(0, 1, 0));
+      EXPECT_THAT(output(compared("le"), options), ElementsAre(1, 1, 0));
+      EXPECT_THAT(output(compared("gt"), options), ElementsAre(0, 0, 1));
+      EXPECT_THAT(output(compared("ge"), options), ElementsAre(1, 0, 1));
+      EXPECT_THAT(output(compared("isin"), options), ElementsAre(1, 0, 0));
+      EXPECT_THAT(output(call_of("Tensor", "__gt__", {x, number}), options), ElementsAre(0, 0, 1));
+      EXPECT_THAT(output(call_of("Tensor", "ge_", {x, number}), options), ElementsAre(1, 0, 1));
+    }
+  }
+  // The benchmark of the older tool.
+  EXPECT_THAT(output(call_of("Torch", "eq", {tensor(DType::float32, around), number}), forgetful), Each(0));
+}
+
+TEST(RecordedDTypes, NumbersBeyondTheRangeAreInfinite) {
+  const Tensor x = tensor(DType::float16, {infinity, 65504, -infinity});
+  EXPECT_THAT(output(call_of("Torch", "eq", {x, 1e6})), ElementsAre(1, 0, 0));
+  EXPECT_THAT(output(call_of("Torch", "lt", {x, std::int64_t{100000}})), ElementsAre(0, 1, 1));
+  EXPECT_THAT(output(call_of("Torch", "le", {x, std::nan("")})), Each(0));
+  // Of an integer tensor and a float number float32 is compared.
+  EXPECT_THAT(output(call_of("Torch", "eq", {tensor(DType::int64, {16777216}), 16777217.0})), ElementsAre(1));
+  EXPECT_THAT(output(call_of("Torch", "eq", {tensor(DType::float32, {16777216}), std::int64_t{16777217}})),
+              ElementsAre(1));
+}
+
+TEST(RecordedDTypes, TensorsWithoutAxesYieldLikeNumbers) {
+  const Tensor limit = tensor(DType::float32, {number}).reshape(Dims{});
+  EXPECT_THAT(output(call_of("Torch", "eq", {tensor(DType::float16, around), limit})), ElementsAre(1, 0, 0));
+  EXPECT_THAT(output(call_of("Torch", "eq", {tensor(DType::float32, around), limit})), ElementsAre(1, 0, 0));
+  EXPECT_THAT(output(call_of("Torch", "searchsorted", {tensor(DType::float32, {0, number, 1}), number})),
+              ElementsAre(1));
+}
+
+TEST(RecordedDTypes, ThresholdsAreThoseOfTheDtype) {
+  const Tensor x = tensor(DType::float32, around);
+  EXPECT_THAT(gradient(call_of("Torch", "clamp", {x, number})), ElementsAre(1, 0, 1));
+  EXPECT_THAT(gradient(call_of("Torch", "clamp", {x}, {{"max", number}})), ElementsAre(1, 1, 0));
+  EXPECT_THAT(gradient(call_of("Torch", "clamp_min", {x, number})), ElementsAre(1, 0, 1));
+  EXPECT_THAT(gradient(call_of("Functional", "hardtanh", {x, -1.0, number})), ElementsAre(0, 1, 0));
+  EXPECT_THAT(gradient(call_of("Functional", "threshold", {x, number, 0.0})), ElementsAre(0, 0, 1));
+  EXPECT_THAT(gradient(call_of("Functional", "hardshrink", {x, number})), ElementsAre(0, 0, 1));
+  EXPECT_THAT(gradient(call_of("Functional", "softshrink", {x, number})), ElementsAre(0, 0, 1));
+  EXPECT_EQ(gradient(call_of("Torch", "logit", {tensor(DType::float32, {0.7, 0.3, 0.5}), number})).at(2), 4);
+  // Of two ones the loss is the margin less an element.
+  const Tensor labels = tensor(DType::float32, {-1, -1, -1});
+  const Dict margin{{"margin", number}, {"reduction", std::string("sum")}};
+  EXPECT_THAT(gradient(call_of("Functional", "hinge_embedding_loss", {x, labels}, margin)), ElementsAre(-1, -1, 0));
+}
+
+TEST(RecordedDTypes, RemaindersAreThoseOfTheRoundedDivisor) {
+  for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32}) {
+    const Tensor x = tensor(dtype, around);
+    EXPECT_THAT(output(call_of("Torch", "remainder", {x, number})).at(0), 0) << name(dtype);
+    EXPECT_THAT(output(call_of("Torch", "fmod", {x, number})).at(0), 0);
+    EXPECT_THAT(output(call_of("Torch", "floor_divide", {x, number})), ElementsAre(1, 0, 1));
+    EXPECT_THAT(output(call_of("Torch", "div", {x, number}, {{"rounding_mode", std::string("trunc")}})),
+                ElementsAre(1, 0, 1));
+  }
+}
+
+// Some kernels hold a threshold in the half type, some in float32.
+TEST(RecordedDTypes, ParametersBesideHalfTypesMayBeNarrow) {
+  const EvaluationOptions narrow = benchmark_options(false, true);
+  const auto call = call_of("Functional", "hardshrink", {tensor(DType::bfloat16, {0.1, 0.05, 0.5}), 0.1});
+  EXPECT_GT(output(call).at(0), 0);
+  EXPECT_EQ(output(call, narrow).at(0), 0);
+}
+
+}  // namespace
+}  // namespace msrun::testing
