@@ -14,6 +14,7 @@
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -247,7 +248,7 @@ Var logit(const Var& x, std::optional<double> eps) {
 
 Var nan_to_num(const Var& x, std::optional<double> nan, std::optional<double> above, std::optional<double> below) {
   if (!is_floating(x.dtype())) return x;
-  const double limit = max_finite(x.dtype());
+  const double limit = max_finite(recorded_dtype(x.dtype()));
   return unary(
       x,
       [nan = nan.value_or(0), above = above.value_or(limit), below = below.value_or(-limit)](auto a) {

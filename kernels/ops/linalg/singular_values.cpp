@@ -14,6 +14,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/linalg/matrix_functions.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
@@ -81,12 +82,15 @@ struct Tolerance {
   std::optional<Tensor> relative;
 };
 
-double default_relative(const Tensor& a) {
-  return static_cast<double>(std::max(a.size(-1), a.size(-2))) * epsilon(a.dtype());
+// The relative tolerance of a call that gives none follows the dtype that its matrices were recorded in.
+double default_relative(const Var& a) {
+  const DType recorded = recorded_dtype(a.dtype());
+  const double precision = epsilon(is_half(recorded) ? DType::float32 : recorded);
+  return static_cast<double>(std::max(a.size(-1), a.size(-2))) * precision;
 }
 
 // float64, the batch shape of the matrices.
-Tensor limits(const Tensor& a, const Tensor& values, const Tolerance& tolerance) {
+Tensor limits(const Var& a, const Tensor& values, const Tolerance& tolerance) {
   const Dims batch(values.shape().begin(), values.shape().end() - 1);
   const auto spread = [&](const Tensor& given) {
     if (is_complex(given.dtype())) throw SkipError("A tolerance must be real.");
@@ -121,8 +125,9 @@ struct PseudoInverse {
   Tensor rank;  // int64
   Tensor values;
 };
-PseudoInverse pseudo_inverse(const Tensor& a, const Tolerance& tolerance) {
-  const SingularValues svd = singular_values(a.to(DType::float64), false);
+// matrices are those of a, or what they stand for.
+PseudoInverse pseudo_inverse(const Var& a, const Tensor& matrices, const Tolerance& tolerance) {
+  const SingularValues svd = singular_values(matrices.to(DType::float64), false);
   const Tensor limit = limits(a, svd.s, tolerance).unsqueeze(-1);
   const Tensor counted =
       map(DType::float64, svd.s, limit, [](auto s, auto least) { return static_cast<decltype(s)>(s > least ? 1 : 0); });
@@ -136,7 +141,7 @@ Var pseudo_inverse(const Var& a, const Tolerance& tolerance, bool hermitian) {
   require_float(a, "pinverse");
   batch_axes(a);
   const Tensor x = a.tensor();
-  const Tensor y = pseudo_inverse(hermitian ? symmetric(x) : x, tolerance).matrix.to(a.dtype());
+  const Tensor y = pseudo_inverse(a, hermitian ? symmetric(x) : x, tolerance).matrix.to(a.dtype());
   // The gradient takes the matrix as it was given, also where only one triangle was read.
   return a.tape().record(y, {{a, [x, y](const Tensor& g) { return pseudo_inverse_gradient(x, y, g); }}});
 }
@@ -179,7 +184,7 @@ List lstsq(const Var& input_a, const Var& input_b, const Value& rcond, const Val
   if (const auto* integer = rcond.get<std::int64_t>()) {
     tolerance.relative = Tensor::scalar(DType::float64, static_cast<double>(*integer));
   }
-  const PseudoInverse inverse = pseudo_inverse(matrices.tensor(), tolerance);
+  const PseudoInverse inverse = pseudo_inverse(matrices, matrices.tensor(), tolerance);
   const Var x = least_squares(matrices, targets, inverse);
   const std::int64_t columns = a.size(-1);
   bool full_rank = true;
@@ -208,7 +213,7 @@ Value matrix_rank(const Var& input, const Tolerance& tolerance, bool hermitian) 
   const Var a = raised(input);
   require_float(a, "matrix_rank");
   batch_axes(a);
-  return a.tape().constant(pseudo_inverse(hermitian ? symmetric(a.tensor()) : a.tensor(), tolerance).rank);
+  return a.tape().constant(pseudo_inverse(a, hermitian ? symmetric(a.tensor()) : a.tensor(), tolerance).rank);
 }
 
 // An absolute tolerance alone.

@@ -174,7 +174,9 @@ OP("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", [](con
   Raised raised;
   const Var a = raised(args.var("x1"));
   const Var b = raised(args.var("x2"));
-  return raised.back(cosine_similarity(a, b, args.integer("dim"), args.real("eps")));
+  // Frameworks store the raised lengths in the dtype of the call.
+  const double least = as_stored(args.var("x1"), args.real("eps"));
+  return raised.back(cosine_similarity(a, b, args.integer("dim"), least));
 });
 NAMES("cosine_similarity", "Functional: cosine_similarity; Torch: cosine_similarity; Aten: cosine_similarity");
 TRAITS("cosine_similarity", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);

@@ -8,6 +8,7 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 
 namespace msrun {
 namespace {
@@ -172,8 +173,10 @@ Var local_response_norm(const Bound& args) {
 OP("normalize(Tensor input, float p=2.0, int[] dim=1, float eps=1e-12, Tensor? out=None)",
    [](const Bound& args) -> Value {
      Raised raised;
-     const Var x = raised(args.var("input"));
-     return raised.back(normalize(x, args.real("p"), args.ints("dim"), args.real("eps")));
+     const Var input = args.var("input");
+     // Frameworks store the raised norm in the dtype of the call.
+     const double least = as_stored(input, args.real("eps"));
+     return raised.back(normalize(raised(input), args.real("p"), args.ints("dim"), least));
    });
 NAMES("normalize", "Functional: normalize");
 TRAITS("normalize", .autocast = AutocastPolicy::float32, .recorded_gradients = RecordedGradients::of_last_step);

@@ -145,5 +145,27 @@ TEST(RecordedDTypes, ParametersBesideHalfTypesMayBeNarrow) {
   EXPECT_EQ(output(call, narrow).at(0), 0);
 }
 
+TEST(RecordedDTypes, PropertiesAreThoseOfTheRecordedDtype) {
+  const auto filled = [](DType dtype, const EvaluationOptions& options) {
+    return output(call_of("Torch", "nan_to_num", {tensor(dtype, {infinity, -infinity})}), options);
+  };
+  EXPECT_THAT(filled(DType::float16, benchmark), ElementsAre(65504, -65504));
+  EXPECT_THAT(filled(DType::float32, benchmark), ElementsAre(0x1.fffffep127, -0x1.fffffep127));
+  EXPECT_GT(filled(DType::float16, forgetful).at(0), 1e38);
+
+  // The second row is the first, but for rounding in float32.
+  const Tensor matrix = tensor(DType::float32, {1.1, 1.3, 1.1 / 3, 1.3 / 3}, {2, 2});
+  EXPECT_THAT(output(call_of("Torch", "linalg.matrix_rank", {matrix})), ElementsAre(1));
+  EXPECT_THAT(output(call_of("Torch", "linalg.matrix_rank", {matrix}), forgetful), ElementsAre(2));
+
+  // 1e-12 is 0 in float16, and 0 / 0 no number.
+  const Tensor zeros = tensor(DType::float16, {0, 0}, {1, 2});
+  for (const EvaluationOptions& options : {benchmark, device}) {
+    EXPECT_TRUE(std::isnan(output(call_of("Functional", "normalize", {zeros}), options).at(0)));
+    EXPECT_TRUE(std::isnan(output(call_of("Functional", "cosine_similarity", {zeros, zeros}), options).at(0)));
+  }
+  EXPECT_EQ(output(call_of("Functional", "normalize", {zeros.to(DType::bfloat16)})).at(0), 0);
+}
+
 }  // namespace
 }  // namespace msrun::testing
