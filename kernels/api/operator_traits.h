@@ -101,7 +101,7 @@ struct OperatorTraits {
   // Writes values to places of its result that an index names, and notes them (kernels/numeric/writes.h): of several
   // for one place any may stay.
   bool overwrites = false;
-  // Draws at random which elements are zero: only the shares of zeros can be compared.
+  // Draws at random which elements are zero: their shares are compared, and what is not random about the values.
   bool random_zeros = false;
   // The zeros of those are whole channels (axes 0 and 1): so many draws are what chance is reckoned with.
   bool random_channels = false;

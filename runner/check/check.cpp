@@ -13,6 +13,7 @@
 #include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/memory.h"
 #include "runner/check/backward.h"
+#include "runner/check/dropout_check.h"
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/input_notes.h"
@@ -81,6 +82,15 @@ bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) &&
 void add_line(DetailsRow& row, const std::string& line) {
   if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
   row.message += line + "\n";
+}
+
+// What a rule finds of a direction that may have no rows. Its status stays.
+void add_finding(std::vector<DetailsRow>& rows, Status status, const std::string& finding) {
+  if (finding.empty()) return;
+  if (rows.empty()) rows.emplace_back().status = status;
+  rows.front().beyond_rounding = true;
+  rows.front().rounding_only = false;
+  add_line(rows.front(), finding);
 }
 
 // Of one direction's rows and status with inputs that are rounded to HF32 and with inputs that are not, the second stay
@@ -334,7 +344,7 @@ class Check {
     if (knows_dtypes) judge_output_dtypes(op, call, forward);
     result_.forward = forward.status;
     result_.mistrust = mistrust_in(forward);
-    shares_by_chance_ = forward.is_chance();
+    bool forward_by_chance = forward.is_chance();
     result_.forward_rows = std::move(forward.rows);
     const BackwardInput backward{
         op, call, bench, benchmark, device, options_, device_.arithmetic(), forward.status == Status::error, float8};
@@ -343,9 +353,14 @@ class Check {
                        [&](Explainer& of, Comparison& comparison, const SumStatistics& sums,
                            const Explainer::Select& select) { explain(of, comparison, sums, select); });
     result_.backward = gradients.status;
-    shares_by_chance_ = shares_by_chance_ && gradients.shares_by_chance;
     result_.backward_rows = std::move(gradients.rows);
     if (knows_dtypes) judge_gradient_dtypes(call, device.gradients, result_.backward_rows);
+    if (traits_->random_zeros && !options_.compare.compat_msprobe) {
+      const auto [output_is_sound, gradients_are_sound] = judge_dropout(op, call, benchmark, device);
+      forward_by_chance = forward_by_chance || output_is_sound;
+      gradients.shares_by_chance = gradients.shares_by_chance || gradients_are_sound;
+    }
+    shares_by_chance_ = forward_by_chance && gradients.shares_by_chance;
     result_.message = options_.dialect->result_message(result_);
   }
 
@@ -357,6 +372,25 @@ class Check {
       // The memory of the call is used up: its rows stay unexplained.
     }
     refused_ = refused_tensors();
+  }
+
+  // The documented comparison of a dropout looks at the shares of zeros alone. True for the output, and for the
+  // gradients, if every value is one that a dropout may give.
+  std::pair<bool, bool> judge_dropout(const Operator& op, const MaterialisedCall& call,
+                                      const EvaluationOptions& benchmark, const DeviceResult& device) {
+    DropoutCheck::Verdict output;
+    DropoutCheck::Verdict gradients;
+    try {
+      DropoutCheck dropout(op, call, benchmark);
+      if (result_.forward != Status::skip) output = dropout.of_output(device.output);
+      if (result_.backward && *result_.backward != Status::skip) gradients = dropout.of_gradients(device.gradients);
+    } catch (const SkipError&) {
+      // There is no memory for it beside the call itself.
+    }
+    refused_ = refused_tensors();
+    add_finding(result_.forward_rows, result_.forward, output.finding);
+    add_finding(result_.backward_rows, result_.backward.value_or(Status::skip), gradients.finding);
+    return {output.is_sound(), gradients.is_sound()};
   }
 
   // The verdict stands whether or not the tensors can be kept.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/dropping.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -22,6 +23,8 @@ double uniform(std::int64_t index) {
 
 // True where an element is kept, which it is with probability 1 - p.
 Tensor keep_mask(const Dims& shape, double p) {
+  if (const std::optional<bool> decided = decided_dropping(p, shape))
+    return Tensor::full(DType::boolean, shape, *decided ? 1 : 0);
   Tensor mask(DType::boolean, shape);
   auto* keep = mask.mutable_data<bool>();
   for (std::int64_t i = 0; i < mask.numel(); ++i) keep[i] = uniform(i) >= p;
@@ -94,7 +97,7 @@ Value native_dropout(const Bound& args) {
   const double p = args.real("p");
   check_probability(p);
   const bool training = !args.given("train") || args.flag("train");
-  const Tensor keep = keep_mask(x.shape(), training ? p : 0);
+  const Tensor keep = training ? keep_mask(x.shape(), p) : Tensor::full(DType::boolean, x.shape(), 1);
   return List{training ? masked(x, keep, p) : x, x.tape().constant(keep)};
 }
 

@@ -368,17 +368,21 @@ TEST(Judge, SaysOfSumsThatCancelThatTheyProveLittle) {
 
 // A dropout of few elements differs from another one by more than the documented tenth now and then.
 TEST(Judge, ChanceIsNoFaultOfADropout) {
-  const auto zeros = [](std::int64_t count) {
+  const Tensor input = tensor(DType::float32, random_values(128, 1, 2));
+  const auto zeros = [&](std::int64_t count) {
     return [=](const Tensor& from) {
-      return changed_elements(from, [=](double, std::int64_t i) { return i < count ? 0.0 : 2.0; });
+      const auto* x = input.data<float>();
+      return changed_elements(from, [=](double, std::int64_t i) { return i < count ? 0.0 : 2.0 * x[i]; });
     };
   };
-  const ApiCall call = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(128, 1, 2)), 0.5});
+  const ApiCall call = call_of("Functional.dropout.0", {input, 0.5});
   const ApiResult result = checked(call, zeros(88));
   EXPECT_EQ(result.forward, Status::error);
   EXPECT_FALSE(is_suspicious(result));
   EXPECT_TRUE(is_suspicious(checked(call, zeros(1))));
   EXPECT_EQ(checked(call, zeros(128)).mistrust, Mistrust::all_dropped);
+  EXPECT_THAT(checked(call, zeros(128)).forward_rows.at(0).message,
+              HasSubstr("Chance does not drop 128 of 128 with probability 0.5."));
   const ApiCall few = call_of("Functional.dropout.0", {tensor(DType::float32, random_values(10, 1, 2)), 0.5});
   EXPECT_EQ(checked(few).mistrust, Mistrust::nothing_compared);
 }

@@ -1,0 +1,150 @@
+#include "kernels/compare/dropout.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <numeric>
+
+#include "kernels/compare/rounding.h"
+
+namespace msrun {
+namespace {
+
+// Roundings of a kept element, in units of the dtype's epsilon: of the factor, and of the product. Where a dropped
+// element is not zero, two products are added.
+constexpr double of_product = 2;
+constexpr double of_sum = 4;
+// Probabilities are held in a half type by some devices.
+constexpr double slack_of_probability = 0x1p-11;
+// The logarithm of the chance at which a share is no chance any more: that of six standard deviations.
+constexpr double least_log_chance = 20.7;
+
+std::string number_text(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
+// For each element the number of its decision; undefined where each has its own.
+Tensor decisions_of(const Dims& shape, const Dims& decisions) {
+  if (decisions == shape) return {};
+  Tensor numbers(DType::int64, decisions);
+  auto* number = numbers.mutable_data<std::int64_t>();
+  for (std::int64_t i = 0; i < numbers.numel(); ++i) number[i] = i;
+  return numbers.expand(shape).contiguous();
+}
+
+// One element against what it may be.
+class Element {
+ public:
+  Element(double kept, double dropped, double probability, DType dtype) : kept_(kept), dropped_(dropped) {
+    const double roundings = dropped == 0 ? of_product : of_sum;
+    // A sum of terms that cancel is as inexact as its terms: what is not zero in place of a dropped element is a
+    // number, less that number times the probability.
+    const double terms = dropped == 0 ? 0 : 2 * std::abs(dropped) / (1 - probability);
+    const double size = std::isfinite(kept) ? std::abs(kept) + terms : 0;
+    tolerance_ = roundings * epsilon(dtype) * std::max(size, smallest_normal(dtype));
+    largest_ = max_finite(dtype);
+  }
+
+  bool is_kept(double value) const {
+    if (std::isnan(kept_) || std::isnan(value)) return std::isnan(kept_) && std::isnan(value);
+    if (std::isinf(value)) return value > 0 ? kept_ + tolerance_ > largest_ : kept_ - tolerance_ < -largest_;
+    return std::abs(value - kept_) <= tolerance_;
+  }
+
+  bool is_dropped(double value) const {
+    // A mask that is multiplied by turns infinity into NaN.
+    if (std::isnan(value)) return !std::isfinite(kept_);
+    return std::abs(value - dropped_) <= (dropped_ == 0 ? 0 : tolerance_);
+  }
+
+ private:
+  double kept_;
+  double dropped_;
+  double tolerance_;
+  double largest_;
+};
+
+// Results that are no more than copied.
+DropoutFinding judge_copy(const Tensor& kept, const Tensor& device) {
+  const Tensor expected = kept.to(device.dtype()).to(DType::float64).contiguous();
+  const Tensor found = device.to(DType::float64).contiguous();
+  std::int64_t wrong = 0;
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < found.numel(); ++i) {
+    const double a = expected.data<double>()[i];
+    const double b = found.data<double>()[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (wrong++ == 0) first = i;
+  }
+  if (wrong == 0) return {};
+  return {"A dropout that drops nothing passes everything on as it is: " + std::to_string(wrong) + " of " +
+              std::to_string(found.numel()) + " elements differ, the first at " + std::to_string(first) + ": " +
+              number_text(found.data<double>()[first]) + " in place of " + number_text(expected.data<double>()[first]) +
+              ".",
+          {}};
+}
+
+}  // namespace
+
+std::string unlikely_share(const std::vector<Fate>& fates, double probability) {
+  const auto count_of = [&](Fate fate) { return static_cast<double>(std::ranges::count(fates, fate)); };
+  const double dropped = count_of(Fate::dropped);
+  const double known = dropped + count_of(Fate::kept);
+  const double distance = std::abs(dropped - probability * known) - slack_of_probability * known;
+  const double variance = known * probability * (1 - probability);
+  // Bernstein's bound, which holds for few draws and for rare ones as well.
+  if (distance <= 0 || distance * distance <= 2 * least_log_chance * (variance + distance / 3)) return {};
+  return "Chance does not drop " + number_text(dropped) + " of " + number_text(known) + " with probability " +
+         number_text(probability) + ".";
+}
+
+DropoutFinding judge_dropout(const DropoutRule& rule, const Tensor& device) {
+  if (!rule.draws) return judge_copy(rule.kept, device);
+  const Tensor kept = rule.kept.to(DType::float64).contiguous();
+  const Tensor dropped = rule.dropped.to(DType::float64).contiguous();
+  const Tensor found = device.to(DType::float64).contiguous();
+  const Tensor decision = decisions_of(device.shape(), rule.draws->shape);
+  DropoutFinding result;
+  const std::int64_t decisions =
+      std::accumulate(rule.draws->shape.begin(), rule.draws->shape.end(), std::int64_t{1}, std::multiplies<>{});
+  result.fates.resize(static_cast<std::size_t>(decisions));
+  std::vector<bool> torn(result.fates.size());
+  std::int64_t wrong = 0;
+  std::int64_t first = 0;
+  for (std::int64_t i = 0; i < found.numel(); ++i) {
+    const double value = found.data<double>()[i];
+    const Element element(kept.data<double>()[i], dropped.data<double>()[i], rule.draws->probability, device.dtype());
+    const bool is_kept = element.is_kept(value);
+    const bool is_dropped = element.is_dropped(value);
+    if (!is_kept && !is_dropped && wrong++ == 0) first = i;
+    if (is_kept == is_dropped || element.is_kept(dropped.data<double>()[i])) continue;
+    const auto at = static_cast<std::size_t>(decision.defined() ? decision.data<std::int64_t>()[i] : i);
+    const Fate fate = is_kept ? Fate::kept : Fate::dropped;
+    if (result.fates[at] != Fate::unknown && result.fates[at] != fate) torn[at] = true;
+    result.fates[at] = fate;
+  }
+  const std::int64_t pieces = std::ranges::count(torn, true);
+  if (wrong > 0) {
+    result.text = "Dropout gives " + number_text(kept.data<double>()[first]) + " or " +
+                  number_text(dropped.data<double>()[first]) + " at " + std::to_string(first) + ", not " +
+                  number_text(found.data<double>()[first]) + ": " + std::to_string(wrong) + " of " +
+                  std::to_string(found.numel()) + " elements are neither kept nor dropped.";
+  } else if (pieces > 0) {
+    result.text = "Channels are dropped as a whole: " + std::to_string(pieces) + " of " + std::to_string(decisions) +
+                  " are dropped in part.";
+  }
+  return result;
+}
+
+std::int64_t contrary_fates(const std::vector<Fate>& a, const std::vector<Fate>& b) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    count += a[i] != Fate::unknown && b[i] != Fate::unknown && a[i] != b[i] ? 1 : 0;
+  return count;
+}
+
+}  // namespace msrun

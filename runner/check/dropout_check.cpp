@@ -1,0 +1,77 @@
+#include "runner/check/dropout_check.h"
+
+#include <algorithm>
+
+namespace msrun {
+namespace {
+
+// Results that are larger are judged by the shares of zeros alone: the rule takes several times their memory.
+constexpr std::int64_t most_elements = std::int64_t{1} << 24;
+
+const Tensor* first_tensor(const Value& value) {
+  const List* list = value.get<List>();
+  if (list == nullptr) return value.get<Tensor>();
+  return list->empty() ? nullptr : list->front().get<Tensor>();
+}
+
+// The tensors of one direction, if they can be judged.
+std::optional<DropoutRule> rule_of(const Value& kept, const Value& dropped, const std::optional<Dropping>& draws,
+                                   const Tensor* device) {
+  const Tensor* if_kept = first_tensor(kept);
+  const Tensor* if_dropped = first_tensor(dropped);
+  if (if_kept == nullptr || if_dropped == nullptr || device == nullptr) return std::nullopt;
+  const bool fits = is_floating(if_kept->dtype()) && is_floating(device->dtype()) &&
+                    if_kept->shape() == device->shape() && if_dropped->shape() == device->shape();
+  if (!fits) return std::nullopt;
+  return DropoutRule{*if_kept, *if_dropped, draws};
+}
+
+}  // namespace
+
+DropoutCheck::DropoutCheck(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark)
+    : op_(op), call_(call), benchmark_(benchmark) {}
+
+void DropoutCheck::evaluate_both() {
+  if (evaluated_) return;
+  {
+    const DroppingScope keeping(true);
+    kept_ = evaluate(op_, call_, benchmark_);
+    draws_ = keeping.seen();
+  }
+  const DroppingScope dropping(false);
+  dropped_ = evaluate(op_, call_, benchmark_);
+  evaluated_ = true;
+}
+
+DropoutCheck::Verdict DropoutCheck::of_output(const Value& device) {
+  const Tensor* output = first_tensor(device);
+  if (output == nullptr || output->numel() > most_elements) return {};
+  evaluate_both();
+  const std::optional<DropoutRule> rule = rule_of(kept_.output, dropped_.output, draws_, output);
+  if (!rule) return {};
+  DropoutFinding found = judge_dropout(*rule, *output);
+  fates_ = std::move(found.fates);
+  if (!found.text.empty() || !draws_) return {true, found.text};
+  return {true, unlikely_share(fates_, draws_->probability)};
+}
+
+DropoutCheck::Verdict DropoutCheck::of_gradients(const List& device) {
+  const Tensor* gradient = device.empty() ? nullptr : device.front().get<Tensor>();
+  if (gradient == nullptr || gradient->numel() > most_elements) return {};
+  evaluate_both();
+  // Where nothing is dropped the operator may return its argument itself: a dump then holds the gradients of the step
+  // that made it.
+  if (kept_.gradients.empty() || dropped_.gradients.empty() || (call_.recorded && !draws_)) return {};
+  const std::optional<DropoutRule> rule =
+      rule_of(kept_.gradients.front(), dropped_.gradients.front(), draws_, gradient);
+  if (!rule) return {};
+  const DropoutFinding found = judge_dropout(*rule, *gradient);
+  if (!found.text.empty() || !draws_) return {true, found.text};
+  if (const std::int64_t contrary = contrary_fates(fates_, found.fates); contrary > 0) {
+    return {true, "The gradient is dropped where the output is not, or kept where it is not: at " +
+                      std::to_string(contrary) + " of " + std::to_string(found.fates.size()) + " places."};
+  }
+  return {true, unlikely_share(found.fates, draws_->probability)};
+}
+
+}  // namespace msrun

@@ -1,0 +1,98 @@
+// What a dropout may give, and what it may not.
+#include "kernels/compare/dropout.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+
+namespace msrun::testing {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Tensor tensor(const std::vector<double>& values, DType dtype = DType::float32, Dims shape = {}) {
+  if (shape.empty()) shape = {std::ssize(values)};
+  return Tensor::from<double>(DType::float64, shape, std::span<const double>(values)).to(dtype);
+}
+
+// Of a dropout of these elements, half of which are dropped.
+DropoutRule rule(const std::vector<double>& kept, double dropped = 0, Dims decisions = {}) {
+  if (decisions.empty()) decisions = {std::ssize(kept)};
+  Tensor all = tensor(kept, DType::float64);
+  return {all, Tensor::full(DType::float64, all.shape(), dropped), Dropping{0.5, decisions}};
+}
+
+std::string finding(const DropoutRule& of, const std::vector<double>& device, DType dtype = DType::float32) {
+  return judge_dropout(of, tensor(device, dtype)).text;
+}
+
+TEST(Dropout, ElementsAreKeptOrDropped) {
+  EXPECT_EQ(finding(rule({2, 4, 6, 0}), {2, 0, 6, 0}), "");
+  EXPECT_EQ(finding(rule({2, 4, 6}), {2 * (1 + 0x1p-23), 0, 6}), "");
+  EXPECT_EQ(finding(rule({2, 4, 6}), {2.001, 0, 3}),
+            "Dropout gives 2 or 0 at 0, not 2.001: 2 of 3 elements are neither kept nor dropped.");
+  EXPECT_NE(finding(rule({2, 4, 6}), {2, 1e-6, 6}), "");
+  EXPECT_EQ(finding(rule({2, 4, 6}), {2, 0, 6.03125}, DType::bfloat16), "");
+  EXPECT_NE(finding(rule({2, 4, 6}), {2, 0, 6.125}, DType::bfloat16), "");
+  // Of alpha dropout.
+  EXPECT_EQ(finding(rule({0.5, 1.5}, -1.25), {-1.25, 1.5}), "");
+  EXPECT_NE(finding(rule({0.5, 1.5}, -1.25), {0, 1.5}), "");
+}
+
+TEST(Dropout, InfinityMayBecomeNoNumber) {
+  const double nan = std::nan("");
+  EXPECT_EQ(finding(rule({infinity, infinity, nan}), {infinity, nan, nan}), "");
+  EXPECT_NE(finding(rule({2, infinity}), {nan, 0}), "");
+  EXPECT_NE(finding(rule({nan, 2}), {1, 0}), "");
+  // What float16 cannot hold.
+  EXPECT_EQ(finding(rule({1e5, -1e5}), {infinity, -infinity}, DType::float16), "");
+  EXPECT_NE(finding(rule({1e5, 1e4}), {-infinity, infinity}, DType::float16), "");
+}
+
+TEST(Dropout, NothingDrawnIsACopy) {
+  DropoutRule copy = rule({1, 2, 3});
+  copy.draws.reset();
+  EXPECT_EQ(finding(copy, {1, 2, 3}), "");
+  EXPECT_EQ(finding(copy, {1, 2, 3 * (1 + 0x1p-23)}),
+            "A dropout that drops nothing passes everything on as it is: 1 of 3 elements differ, the first at 2: 3 in "
+            "place of 3.");
+  EXPECT_NE(finding(copy, {1, 0, 3}), "");
+}
+
+TEST(Dropout, ChannelsAreDroppedAsAWhole) {
+  DropoutRule channels = rule({1, 2, 3, 4});
+  channels.kept = channels.kept.reshape(Dims{2, 2});
+  channels.dropped = channels.dropped.reshape(Dims{2, 2});
+  channels.draws->shape = {2, 1};
+  EXPECT_EQ(judge_dropout(channels, tensor({1, 2, 0, 0}, DType::float32, {2, 2})).text, "");
+  EXPECT_EQ(judge_dropout(channels, tensor({1, 0, 0, 0}, DType::float32, {2, 2})).text,
+            "Channels are dropped as a whole: 1 of 2 are dropped in part.");
+}
+
+TEST(Dropout, DecisionsAreKnownWhereTheyShow) {
+  const auto fates = judge_dropout(rule({2, 4, 0, 6}), tensor({2, 0, 0, 6})).fates;
+  EXPECT_THAT(fates, ::testing::ElementsAre(Fate::kept, Fate::dropped, Fate::unknown, Fate::kept));
+  EXPECT_EQ(contrary_fates(fates, fates), 0);
+  EXPECT_EQ(contrary_fates(fates, {Fate::kept, Fate::kept, Fate::dropped, Fate::unknown}), 1);
+}
+
+TEST(Dropout, SharesAreThoseOfChance) {
+  const auto share = [](std::size_t dropped, std::size_t all, double probability) {
+    std::vector<Fate> fates(all, Fate::kept);
+    std::fill_n(fates.begin(), dropped, Fate::dropped);
+    return unlikely_share(fates, probability);
+  };
+  // The deviation is 50.
+  EXPECT_EQ(share(5250, 10000, 0.5), "");
+  EXPECT_EQ(share(5400, 10000, 0.5), "Chance does not drop 5400 of 10000 with probability 0.5.");
+  EXPECT_NE(share(4600, 10000, 0.5), "");
+  EXPECT_EQ(share(8, 8, 0.5), "");
+  EXPECT_NE(share(100, 100, 0.5), "");
+  // Of rare draws one is no wonder.
+  EXPECT_EQ(share(1, 100, 1e-6), "");
+  EXPECT_NE(share(0, 1000, 0.1), "");
+}
+
+}  // namespace
+}  // namespace msrun::testing
