@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
+#include "kernels/numeric/roughness.h"
 
 namespace msrun {
 
@@ -18,6 +21,14 @@ template <class T>
 [[gnu::always_inline]] inline T logistic(T x) {
   const T decay = exponential(-std::abs(x));
   return std::isnan(x) ? x : logistic_of(x, decay);
+}
+
+// As devices may have it: off by a place, and 1 / (1 + e^-x) as it is written, so that it is 0 where e^-x overflows. In
+// numbers of float32's range that is a little before it does, because changed arguments lie on either side.
+template <class T>
+T rough_logistic(T x, std::uint32_t seed) {
+  const T growth = exponential(-x);
+  return growth > std::numeric_limits<T>::max() / 2 ? T{0} : off_by_a_place(1 / (1 + growth), seed);
 }
 
 template <class T>

@@ -9,62 +9,14 @@
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
 #include "kernels/numeric/logistic.h"
-#include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/ops/elementwise/function_forms.h"
 
 namespace msrun {
 namespace {
-
-using msrun::logistic;
-
-Complex logistic(Complex z) {
-  const Complex decay = std::exp(z.real() >= 0 ? -z : z);
-  return quotient(z.real() >= 0 ? Complex{1} : decay, 1.0 + decay);
-}
-
-// How functions are computed that others are computed from: as well as can be.
-struct Closely {
-  template <class T>
-  T operator()(T value) const {
-    return value;
-  }
-  template <class T>
-  T sigmoid(T x) const {
-    return logistic(x);
-  }
-};
-
-// As devices may: off by a place, which is all the difference where the value is subtracted from a number near it, and
-// 1 / (1 + e^-x) as it is written, so that it is 0 where e^-x overflows.
-struct Roughly {
-  std::uint32_t seed = 0;
-
-  template <class T>
-  T operator()(T value) const {
-    if constexpr (std::is_floating_point_v<T>) return off_by_a_place(value, seed);
-    return value;
-  }
-  template <class T>
-  T sigmoid(T x) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      // A little before it overflows, because changed arguments lie on either side.
-      const T growth = exponential(-x);
-      return growth > std::numeric_limits<T>::max() / 2 ? T{0} : (*this)(1 / (1 + growth));
-    } else {
-      return logistic(x);
-    }
-  }
-};
-
-// make(take) with one of both, the second in a rough computation.
-template <class Make>
-Var taking(const Make& make) {
-  if (const std::uint32_t seed = roughness(); seed != 0) return make(Roughly{seed});
-  return make(Closely{});
-}
 
 Var relu(const Var& x) {
   return unary_any(
@@ -205,12 +157,14 @@ Var gelu_as(const Var& x, const std::string& approximate) {
 }
 
 Var mish(const Var& x) {
-  return unary(
-      x, [](auto a) { return a * hyperbolic_tangent(log_one_plus_exp(a)); },
-      [](auto a, auto, auto g) {
-        const auto bend = hyperbolic_tangent(log_one_plus_exp(a));
-        return g * (bend + a * (1 - bend * bend) * logistic(a));
-      });
+  return taking([&](auto take) {
+    return unary(
+        x, [](auto a) { return a * hyperbolic_tangent(log_one_plus_exp(a)); },
+        [take](auto a, auto, auto g) {
+          const auto bend = hyperbolic_tangent(log_one_plus_exp(a));
+          return g * (bend + a * (1 - bend * bend) * take.sigmoid(a));
+        });
+  });
 }
 
 Var softsign(const Var& x) {
@@ -287,8 +241,10 @@ Var tanhshrink(const Var& x) {
 }
 
 Var logsigmoid(const Var& x) {
-  return unary(
-      x, [](auto a) { return -log_one_plus_exp(-a); }, [](auto a, auto, auto g) { return g * logistic(-a); });
+  return taking([&](auto take) {
+    return unary(
+        x, [](auto a) { return -log_one_plus_exp(-a); }, [take](auto a, auto, auto g) { return g * take.sigmoid(-a); });
+  });
 }
 
 Var threshold(const Var& x, double least, double value) {
@@ -309,10 +265,13 @@ Var glu(const Var& x, std::int64_t axis) {
     throw SkipError("Halving dimension must be even, but dimension " + std::to_string(axis) + " is size " +
                     std::to_string(size));
   }
-  return float_binary(
-      slice(x, axis, 0, size / 2), slice(x, axis, size / 2, size / 2), [](auto a, auto b) { return a * logistic(b); },
-      [](auto, auto b, auto, auto g) { return g * logistic(b); },
-      [](auto a, auto b, auto, auto g) { return g * a * logistic(b) * logistic(-b); });
+  return taking([&](auto take) {
+    return float_binary(
+        slice(x, axis, 0, size / 2), slice(x, axis, size / 2, size / 2),
+        [take](auto a, auto b) { return a * take.sigmoid(b); },
+        [take](auto, auto b, auto, auto g) { return g * take.sigmoid(b); },
+        [take](auto a, auto b, auto, auto g) { return g * a * take.sigmoid(b) * take.rest(b); });
+  });
 }
 
 }  // namespace
@@ -349,18 +308,20 @@ Var silu(const Var& x) {
 }
 
 Var softplus(const Var& x, double beta, double threshold) {
-  return unary(
-      x,
-      [=](auto a) {
-        using T = decltype(a);
-        const T scaled = a * static_cast<T>(beta);
-        return scaled > static_cast<T>(threshold) ? a : log_one_plus_exp(scaled) / static_cast<T>(beta);
-      },
-      [=](auto a, auto, auto g) {
-        using T = decltype(a);
-        const T scaled = a * static_cast<T>(beta);
-        return scaled > static_cast<T>(threshold) ? g : g * logistic(scaled);
-      });
+  return taking([&](auto take) {
+    return unary(
+        x,
+        [=](auto a) {
+          using T = decltype(a);
+          const T scaled = a * static_cast<T>(beta);
+          return scaled > static_cast<T>(threshold) ? a : log_one_plus_exp(scaled) / static_cast<T>(beta);
+        },
+        [=](auto a, auto, auto g) {
+          using T = decltype(a);
+          const T scaled = a * static_cast<T>(beta);
+          return scaled > static_cast<T>(threshold) ? g : g * take.sigmoid(scaled);
+        });
+  });
 }
 
 OP("sigmoid(Tensor input)", unary_operator<sigmoid>);

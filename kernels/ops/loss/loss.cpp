@@ -144,6 +144,12 @@ T log_of_sum(T z, std::uint32_t seed) {
   return seed == 0 || z > 0 ? log_one_plus_exp(z) : std::log(off_by_a_place(1 + std::exp(z), seed));
 }
 
+// The sigmoid of a logit in a gradient.
+template <class T>
+T probability_of(T z, std::uint32_t seed) {
+  return seed == 0 ? logistic(z) : rough_logistic(z, seed);
+}
+
 Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>& positive_weight) {
   if (x.shape() != t.shape()) {
     throw SkipError("Target size " + tuple_text(t.shape()) + " must be the same as input size " +
@@ -158,7 +164,7 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
           if (z == -std::numeric_limits<T>::infinity()) return std::numeric_limits<T>::quiet_NaN();
           return (z > 0 ? (1 - y) * z : -z * y) + log_of_sum(-std::abs(z), seed);
         },
-        [](auto z, auto y, auto, auto g) { return (logistic(z) - y) * g; },
+        [seed = roughness()](auto z, auto y, auto, auto g) { return (probability_of(z, seed) - y) * g; },
         [](auto z, auto, auto, auto g) { return -z * g; });
   }
   // (1 - t) x + (1 + (p - 1) t) ln(1 + e^-x)
@@ -170,7 +176,7 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
       [](auto, auto p, auto, auto g) { return (p - 1) * g; }, [](auto y, auto, auto, auto g) { return y * g; });
   const Var softplus_of_minus = unary(
       x, [seed = roughness()](auto z) { return log_of_sum(-z, seed); },
-      [](auto z, auto, auto g) { return -logistic(-z) * g; });
+      [seed = roughness()](auto z, auto, auto g) { return -probability_of(-z, seed) * g; });
   return add(negative, mul(factor, softplus_of_minus));
 }
 
@@ -242,8 +248,8 @@ Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, d
 Var soft_margin(const Var& x, const Var& y) {
   return float_binary(
       x, y, [seed = roughness()](auto a, auto label) { return log_of_sum(-label * a, seed); },
-      [](auto a, auto label, auto, auto g) { return -label * logistic(-label * a) * g; },
-      [](auto a, auto label, auto, auto g) { return -a * logistic(-label * a) * g; });
+      [seed = roughness()](auto a, auto label, auto, auto g) { return -label * probability_of(-label * a, seed) * g; },
+      [seed = roughness()](auto a, auto label, auto, auto g) { return -a * probability_of(-label * a, seed) * g; });
 }
 
 Value mse_loss(const Bound& args, bool legacy_flags) {

@@ -178,6 +178,13 @@ const std::vector<WrittenForm>& written_forms() {
       {"Torch.sigmoid.1", -87, 1, sigmoid_of, [](float x) { return sigmoid_of(x) * (1 - sigmoid_of(x)); }},
       {"Functional.silu.0", -87, 1, [](float x) { return x * sigmoid_of(x); },
        [](float x) { return sigmoid_of(x) * (1 + x * (1 - sigmoid_of(x))); }},
+      {"Functional.mish.0", -100, 1, [](float x) { return x * std::tanh(std::log1p(std::exp(x))); },
+       [](float x) {
+         const float bend = std::tanh(std::log1p(std::exp(x)));
+         return bend + x * sigmoid_of(x) * (1 - bend * bend);
+       }},
+      {"Functional.logsigmoid.0", -1, 100, [](float x) { return -std::log1p(std::exp(-x)); },
+       [](float x) { return sigmoid_of(-x); }},
       {"Functional.tanhshrink.0", -6, 6, [](float x) { return x - std::nextafter(std::tanh(x), 2.F); },
        [](float x) { return 1 - (1 - std::tanh(x) * std::tanh(x)); }},
   };
@@ -209,6 +216,37 @@ TEST(SoundDevices, MayComputeActivationsAsTheyAreWritten) {
       if (form.slope == nullptr) continue;
       EXPECT_EQ(result.backward_rows.front().beyond_rounding, error > 0) << result.backward_rows.front().message;
     }
+  }
+}
+
+// The gate of glu is 0 from -88.7 down, and with it the gradients of both halves. Gradients that are 0 where the gate
+// is not are wrong.
+TEST(SoundDevices, MayLoseGatesBelowTheSmallestNumber) {
+  const ApiCall call = call_of("Functional.glu.0", {{64, 64}}, {64, 32}, DType::float32, -100, 100);
+  const MaterialisedCall inputs = materialise(call, {});
+  const Tensor x = inputs.args.front().get<Tensor>()->contiguous();
+  const Tensor g = inputs.gradients.front().get<Tensor>()->contiguous();
+  for (const float lowest : {-200.F, -85.F}) {
+    const auto gate = [&](std::int64_t row, std::int64_t i) {
+      const float at = x.data<float>()[row * 64 + 32 + i];
+      return at < lowest ? 0 : sigmoid_of(at);
+    };
+    const ApiResult result = check(call, [&](DeviceResult& device, int) {
+      device.output = changed_elements(*device.output.get<Tensor>(), [&](double, std::int64_t i) {
+        return x.data<float>()[i / 32 * 64 + i % 32] * gate(i / 32, i % 32);
+      });
+      device.gradients.front() = changed_elements(*device.gradients.front().get<Tensor>(), [&](double, std::int64_t i) {
+        const std::int64_t row = i / 64;
+        const std::int64_t at = i % 32;
+        const float s = gate(row, at);
+        const float upstream = g.data<float>()[row * 32 + at];
+        return i % 64 < 32 ? upstream * s : upstream * x.data<float>()[row * 64 + at] * s * (1 - s);
+      });
+    });
+    ASSERT_EQ(result.forward_rows.size(), 1U) << result.message;
+    ASSERT_EQ(result.backward_rows.size(), 1U) << result.message;
+    EXPECT_FALSE(lowest < -100 && result.forward_rows.front().beyond_rounding) << result.forward_rows.front().message;
+    EXPECT_EQ(result.backward_rows.front().beyond_rounding, lowest > -100) << result.backward_rows.front().message;
   }
 }
 
