@@ -4,6 +4,7 @@
 // Every mode is separable: along each axis an output element is a weighted sum of a few input elements, its taps. Axes
 // are resized one after the other; the gradient runs the transposed sums in reverse order.
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "kernels/api/operators.h"
@@ -69,11 +70,15 @@ Taps nearest_taps(const Axis& axis, bool exact) {
   return taps;
 }
 
-// A position as a device may have it.
+// A position as a device may have it. On an element it lies on one side of it in every second rough computation: the
+// neighbour on that side counts there, and nowhere else.
 template <class Real>
 Real placed(Real position) {
   const std::uint32_t seed = roughness();
-  return seed == 0 ? position : off_by_a_place(position, seed);
+  if (seed == 0) return position;
+  if (position == 0 || position != std::floor(position)) return off_by_a_place(position, seed);
+  constexpr Real infinity = std::numeric_limits<Real>::infinity();
+  return std::nextafter(position, seed % 2 == 0 ? infinity : -infinity);
 }
 
 // Positions and weights between elements are computed in Real: for float32 and narrower tensors in float, as frameworks

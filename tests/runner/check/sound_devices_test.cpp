@@ -250,6 +250,29 @@ TEST(SoundDevices, MayLoseGatesBelowTheSmallestNumber) {
   }
 }
 
+// The last of 6 places on 20 elements is 5 * 3.8, which is 19 or a little less: a gradient goes to element 18 as well,
+// and to no other.
+TEST(SoundDevices, MayPlaceAnElementBesideAnother) {
+  ApiCall call = call_of("Functional.interpolate.0", {{1, 8, 30, 20}}, {1, 8, 9, 6});
+  call.kwargs = {
+      {"size", List{std::int64_t{9}, std::int64_t{6}}}, {"mode", std::string("bilinear")}, {"align_corners", true}};
+  struct Place {
+    std::int64_t element;
+    float part;
+  };
+  for (const auto& [element, part] : {Place{18, 1.9e-6F}, Place{17, 1.9e-6F}, Place{18, 1e-3F}}) {
+    const ApiResult result = check(call, [&](DeviceResult& device, int) {
+      Tensor gradient = device.gradients.front().get<Tensor>()->contiguous().clone();
+      for (float* row = gradient.mutable_data<float>(); row < gradient.data<float>() + gradient.numel(); row += 20)
+        row[element] += part * row[19];
+      device.gradients.front() = gradient;
+    });
+    ASSERT_EQ(result.backward_rows.size(), 1U) << result.message;
+    EXPECT_EQ(result.backward_rows.front().beyond_rounding, element != 18 || part > 1e-5F)
+        << result.backward_rows.front().message;
+  }
+}
+
 // The same of bfloat16, whose functions are computed in float32: how far the terms are off shows at other arguments.
 TEST(SoundDevices, MayComputeActivationsOfHalfTypesAsTheyAreWritten) {
   const WrittenForm& gelu = written_forms().front();
