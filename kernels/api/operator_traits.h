@@ -57,6 +57,16 @@ enum class Freedom : std::uint8_t {
   general,        // values in any order, alone or with their vectors
 };
 
+// How a call rounds to an integer what it has computed (round(x * 100), floor(a / b)): where that lies on a step but
+// for rounding, sound arithmetic may end on either side. Kernels of half types may store what they have computed in the
+// half type first.
+enum class Steps : std::uint8_t {
+  none,                  // never, or an argument itself
+  of_float32,            // half types as well are computed in float32 up to the step
+  of_stored,             // the half type holds what is rounded to an integer
+  of_stored_difference,  // floor(a / b) by (a - a % b) / b, of which the half type holds both steps
+};
+
 // What the gradients are that a dump holds of a call. The dumper hooks autograd nodes, not arguments.
 enum class RecordedGradients : std::uint8_t {
   of_arguments,
@@ -94,9 +104,10 @@ struct OperatorTraits {
   bool ranks = false;
   // Results without axes may have one of length 1: torch gave it on the CPU up to 2.0, and nowhere else.
   bool may_add_axis = false;
-  // Whether a call rounds to an integer what it has computed (round(x * 100), floor(a / b)): where that lies on a step
-  // but for rounding, sound arithmetic may end on either side. Null: never. Calls that round an argument itself do not.
-  bool (*steps)(const List& args, const Dict& kwargs) = nullptr;
+  // Null: it has no steps.
+  Steps (*steps)(const List& args, const Dict& kwargs) = nullptr;
+  // Those of the gradients of a call that has some.
+  Steps gradient_steps = Steps::none;
   Freedom freedom = Freedom::none;
   // Writes values to places of its result that an index names, and notes them (kernels/numeric/writes.h): of several
   // for one place any may stay.

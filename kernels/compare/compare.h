@@ -43,6 +43,7 @@ struct Comparison {
   // Where there are no rows: why the status proves little, and whether chance makes differences as large.
   Mistrust mistrust = Mistrust::none;
   bool by_chance = false;
+  bool of_gradients = false;  // for the judge, of a backward
   // Chance accounts for a status that no row does.
   bool is_chance() const { return status == Status::pass || !rows.empty() || by_chance; }
 };

@@ -95,9 +95,12 @@ class BackwardCheck {
 
   std::optional<Comparison> compare(const List& bench, const List& device) const {
     const ComparedCall of{input_.op, input_.call, input_.options.compare, input_.fp8_input};
-    if (compat_) return input_.options.dialect->compare_gradients(of, bench, device);
-    return input_.options.dialect->compare_gradients(of, with_zeros(without_copied(bench, device), device),
-                                                     with_zeros(device, bench));
+    std::optional<Comparison> comparison =
+        compat_ ? input_.options.dialect->compare_gradients(of, bench, device)
+                : input_.options.dialect->compare_gradients(of, with_zeros(without_copied(bench, device), device),
+                                                            with_zeros(device, bench));
+    if (comparison) comparison->of_gradients = true;
+    return comparison;
   }
 
   // The benchmark's gradients but for that of a tensor which the framework has copied, and the device gives none of.

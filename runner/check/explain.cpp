@@ -278,8 +278,13 @@ bool Explainer::is_sound(const Comparison& comparison, std::size_t row, const Su
 
 bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
   auto& [bench, device] = comparison.pairs[row];
+  const auto steps_of = op_.traits().steps;
+  Steps steps = steps_of == nullptr ? Steps::none : steps_of(call_.args, call_.kwargs);
+  if (steps != Steps::none && comparison.of_gradients) steps = op_.traits().gradient_steps;
+  if (steps != Steps::none && arithmetic_.half_rounding == HalfRounding::nothing) steps = Steps::of_float32;
   std::optional<StepSides> sides = variations_.sides_of_steps(
-      bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); });
+      bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); },
+      steps);
   if (!sides) return false;
   bench = std::move(sides->bench);
   judged.on_steps = sides->exchanged;

@@ -233,6 +233,7 @@ class SampledCheck {
         dialect.compare_gradients(compared, dialect.compared_gradients(call, bench.gradients, false),
                                   dialect.compared_gradients(call, device, false));
     if (!backward) return false;
+    backward->of_gradients = true;
     explainer.explain(
         *backward, bench.gradient_sums,
         [&](const Evaluation& evaluation) {

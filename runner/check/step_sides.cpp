@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -14,23 +15,36 @@ namespace {
 // Two roundings of float32 and of float64: one of the operation before the step, one of a reciprocal or factor in it.
 constexpr double within_rounding = 0x1p-23;
 constexpr double exactly = 0x1p-48;
+// The benchmark of half types is computed in float32, which is as exact beside them.
+constexpr double exactly_of_half = 0x1p-20;
+// What a half type rounds before the step, in its unit roundoff: one operation, which both arguments share. Where that
+// is floor(a / b) by way of the remainder, two, of which the sum is rounded to the nearest integer before one is
+// subtracted: together they reach over an integer as soon as the next one is as near.
+constexpr double one_stored = 1;
+constexpr double two_stored = 4;
 // How much steeper than at the smaller change a function that has no step may be.
 constexpr double most_slope = 4;
 
-// The compared tensors for arguments that are changed by this relative amount: each up and down, and of several the
-// second against the first. Gradients of the outputs go with the first: were they changed by themselves, every move of
-// the arguments would be seen twice, and a step taken for a slope.
-std::vector<Tensor> moved(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark,
-                          double change, const RowOf& row) {
-  std::vector<Tensor> results;
+int floating_arguments(const MaterialisedCall& call) {
   int arguments = 0;
   for_each_argument(call, [&](const Tensor& tensor) { arguments += is_floating(tensor.dtype()) ? 1 : 0; });
+  return arguments;
+}
+
+// The compared tensors for arguments that are changed by this relative amount: each up and down, and of several the
+// second against the first. Gradients of the outputs go with the first: were they changed by themselves, every move of
+// the arguments would be seen twice, and a step taken for a slope. Beside what half types round they are not changed.
+std::vector<Tensor> moved(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark,
+                          double change, const RowOf& row, bool with_gradients) {
+  std::vector<Tensor> results;
+  const int arguments = floating_arguments(call);
   for (int direction = 0; direction < (arguments > 1 ? 4 : 2); ++direction) {
     int number = 0;
     EvaluationOptions options = benchmark;
     options.change_input = [&](const Tensor& tensor) {
       const int bit = number < arguments ? number % 2 : 0;
       ++number;
+      if (number > arguments && !with_gradients) return tensor;
       const bool up = (direction >> bit & 1) != 0;
       const double factor = up ? 1 + change : 1 - change;
       return changed_elements(tensor, [&](double value, std::int64_t) { return value * factor; });
@@ -64,21 +78,34 @@ Move move_of(const std::vector<Tensor>& changed, std::int64_t i, double from) {
 
 std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
-                                       const RowOf& row) {
-  const auto steps = op.traits().steps;
-  if (steps == nullptr || !steps(call.args, call.kwargs) || bench.dtype() != DType::float64) return std::nullopt;
+                                       const RowOf& row, Steps steps) {
+  const bool stored = steps != Steps::of_float32 && is_half(device.dtype());
+  if (steps == Steps::none || (bench.dtype() != DType::float64 && !stored)) return std::nullopt;
+  const double exact_change = bench.dtype() == DType::float64 ? exactly : exactly_of_half;
+  // Relative changes of each argument; those of two add up in a quotient.
+  const double roundoff = epsilon(device.dtype()) / (floating_arguments(call) > 1 ? 4 : 2);
+  const double within = stored ? std::max(one_stored * roundoff, within_rounding) : within_rounding;
+  const bool twice = stored && steps == Steps::of_stored_difference;
+  // How far the next integer is at most where two roundings reach it.
+  const double reach = twice ? two_stored * epsilon(device.dtype()) / 2 : 0;
   std::vector<Tensor> near;
+  std::vector<Tensor> farther;
   std::vector<Tensor> exact;
   try {
-    near = moved(op, call, benchmark, within_rounding, row);
-    exact = moved(op, call, benchmark, exactly, row);
+    near = moved(op, call, benchmark, within, row, !stored);
+    for (double times = 2 * one_stored; twice && times <= two_stored; times += one_stored) {
+      std::ranges::move(moved(op, call, benchmark, times * roundoff, row, !stored), std::back_inserter(farther));
+    }
+    exact = moved(op, call, benchmark, exact_change, row, !stored);
   } catch (const SkipError&) {
     return std::nullopt;
   }
   const auto has_another_shape = [&](const Tensor& tensor) { return tensor.shape() != bench.shape(); };
-  if (near.empty() || std::ranges::any_of(near, has_another_shape) || std::ranges::any_of(exact, has_another_shape))
-    return std::nullopt;
-  StepSides sides{bench.contiguous().clone(), 0, Tensor(DType::float64, bench.shape())};
+  for (const auto* results : {&near, &farther, &exact}) {
+    if (std::ranges::any_of(*results, has_another_shape)) return std::nullopt;
+  }
+  if (near.empty()) return std::nullopt;
+  StepSides sides{bench.to(DType::float64).contiguous().clone(), 0, Tensor(DType::float64, bench.shape())};
   const Tensor wanted = device.to(DType::float64).contiguous();
   double* values = sides.bench.mutable_data<double>();
   double* spread = sides.spread.mutable_data<double>();
@@ -87,16 +114,20 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
     double best = values[i];
     double lowest = best;
     double highest = best;
-    for (const Tensor& tensor : near) {
-      const double other = tensor.data<double>()[i];
+    const auto consider = [&](double other) {
       if (std::abs(other - target) < std::abs(best - target)) best = other;
       lowest = std::min(lowest, other);
       highest = std::max(highest, other);
+    };
+    for (const Tensor& tensor : near) consider(tensor.data<double>()[i]);
+    for (const Tensor& tensor : farther) {
+      const double other = tensor.data<double>()[i];
+      if (std::abs(other - values[i]) <= reach * std::abs(values[i])) consider(other);
     }
     const Move move = move_of(exact, i, values[i]);
-    spread[i] = move.smooth / exactly;
+    spread[i] = move.smooth / exact_change;
     // What moves in proportion to the change is no step.
-    const double proportional = most_slope * spread[i] * within_rounding;
+    const double proportional = most_slope * spread[i] * within;
     if (!std::isnan(target) && std::min(highest - values[i], values[i] - lowest) > proportional) {
       // The steps are finer than float32 tells arguments apart: rounding may lead to any of those within its reach.
       best = std::clamp(target, lowest, highest);

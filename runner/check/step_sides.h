@@ -21,14 +21,16 @@ struct StepSides {
   Tensor spread;
 };
 
-// An element lies on a step but for rounding if changes of the arguments by one unit roundoff of float32 (half types
-// compute in it as well) lead across it, and changes by that of float64 do not: 6 / 3 is 2 in every arithmetic. Where
-// the steps are finer, so that such changes lead across some in both directions (round(x * 1e5) / 1e5 for x = 1000.3),
-// what lies between is as right. bench is float64, device floating and of its shape.
-// Nothing if the call has no such steps (traits) or the benchmark was not raised to float64.
+// An element lies on a step but for rounding if changes of the arguments by one unit roundoff of float32 lead across
+// it, and changes by that of float64 do not: 6 / 3 is 2 in every arithmetic. Of a half type that holds what is rounded
+// to an integer, a change of that by the unit roundoff of the half type does so. Where the steps are finer, so that
+// such changes lead across some in both directions (round(x * 1e5) / 1e5 for x = 1000.3), what lies between is as
+// right. device is floating and of the benchmark's shape. steps is how the compared tensor is rounded; of_float32
+// where the device stores nothing in half types on the way.
+// Nothing if there are none, or the benchmark is computed in the arithmetic of the steps.
 std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
-                                       const RowOf& row);
+                                       const RowOf& row, Steps steps);
 
 // Kernels hold a number that they take as a parameter, a threshold, in a half type or in float32. Of an element for
 // which that decides the benchmark gets the side that is nearer to the device's. Nothing if none is on the other side.

@@ -167,9 +167,10 @@ const Variations::SquaredTerms* Variations::squared_terms() {
   return &*squared_terms_;
 }
 
-std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row) const {
+std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row,
+                                                     Steps steps) const {
   if (!is_small()) return std::nullopt;
-  std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row);
+  std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row, steps);
   return sides ? std::move(sides) : nearest_parameters(op_, call_, benchmark_options_, bench, device, row);
 }
 

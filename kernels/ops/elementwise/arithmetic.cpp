@@ -319,11 +319,18 @@ NAMES("mul",
 TRAITS("mul", .complex = true);
 
 // The quotient is rounded to an integer, and by float division that may have been rounded before.
-bool rounds_quotient(const List& /*args*/, const Dict& /*kwargs*/) { return true; }
+Steps rounds_quotient(const List& /*args*/, const Dict& /*kwargs*/) { return Steps::of_stored_difference; }
 
-bool asks_for_integers(const List& /*args*/, const Dict& kwargs) {
-  return std::any_of(kwargs.begin(), kwargs.end(),
-                     [](const auto& item) { return item.first == "rounding_mode" && !item.second.is_none(); });
+// The remainder is formed without the quotient: torch's kernels call fmod, for half types in float32.
+Steps leaves_remainder(const List& /*args*/, const Dict& /*kwargs*/) { return Steps::of_float32; }
+
+Steps asks_for_integers(const List& /*args*/, const Dict& kwargs) {
+  for (const auto& [name, value] : kwargs) {
+    if (name != "rounding_mode" || value.is_none()) continue;
+    const auto* mode = value.template get<std::string>();
+    return mode != nullptr && *mode == "trunc" ? Steps::of_stored : Steps::of_stored_difference;
+  }
+  return Steps::none;
 }
 
 OP("div(Operand input, Operand other, *, str? rounding_mode=None)", [](const Bound& args) -> Value {
@@ -355,15 +362,15 @@ OP("remainder(Operand input, Operand other)", binary_operator<remainder>);
 NAMES("remainder",
       "Torch: remainder; Tensor: __imod__ __mod__ remainder remainder_; Aten: remainder remainder_; Mint: "
       "remainder");
-TRAITS("remainder", .steps = rounds_quotient);
+TRAITS("remainder", .steps = leaves_remainder, .gradient_steps = Steps::of_stored_difference);
 
 OP("rmod(Operand input, Operand other)", reversed_operator<remainder>);
 NAMES("rmod", "Tensor: __rmod__");
-TRAITS("rmod", .steps = rounds_quotient);
+TRAITS("rmod", .steps = leaves_remainder, .gradient_steps = Steps::of_stored_difference);
 
 OP("fmod(Operand input, Operand other)", binary_operator<fmod>);
 NAMES("fmod", "Torch: fmod; Tensor: fmod fmod_; Aten: fmod fmod_");
-TRAITS("fmod", .steps = rounds_quotient);
+TRAITS("fmod", .steps = leaves_remainder, .gradient_steps = Steps::of_stored);
 
 OP("neg(Tensor input)", unary_operator<neg>);
 NAMES("neg",

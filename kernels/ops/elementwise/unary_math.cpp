@@ -392,11 +392,12 @@ NAMES("trunc",
       "trunc");
 
 // Decimals are rounded as integers of a multiple, which itself is rounded.
-bool rounds_decimals(const List& /*args*/, const Dict& kwargs) {
-  return std::any_of(kwargs.begin(), kwargs.end(), [](const auto& item) {
+Steps rounds_decimals(const List& /*args*/, const Dict& kwargs) {
+  const bool rounds = std::any_of(kwargs.begin(), kwargs.end(), [](const auto& item) {
     const auto* decimals = item.second.template get<std::int64_t>();
     return item.first == "decimals" && decimals != nullptr && *decimals != 0;
   });
+  return rounds ? Steps::of_stored : Steps::none;
 }
 
 OP("round(Tensor input, *, int decimals=0)",

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/api/operators.h"
@@ -31,7 +33,8 @@ StepSides remainder_sides(const std::vector<double>& x, const std::vector<double
     return std::optional<Tensor>(*evaluation.output.get<Tensor>());
   };
   const Tensor bench = *output(evaluate(op, call, benchmark));
-  const auto sides = nearest_sides(op, call, benchmark, bench, tensor(DType::float32, device), output);
+  const auto sides =
+      nearest_sides(op, call, benchmark, bench, tensor(DType::float32, device), output, Steps::of_float32);
   EXPECT_TRUE(sides.has_value());
   return *sides;
 }
@@ -72,10 +75,74 @@ TEST(StepSides, AreThoseOfCallsWithGradientsToo) {
   };
   const Tensor bench = *output(evaluate(op, call, benchmark));
   const double other = bench.item(0) > 2.345 ? 2.34 : 2.35;
-  const auto sides = nearest_sides(op, call, benchmark, bench, tensor(DType::float32, {other, 1.25}), output);
+  const auto sides =
+      nearest_sides(op, call, benchmark, bench, tensor(DType::float32, {other, 1.25}), output, Steps::of_stored);
   ASSERT_TRUE(sides.has_value());
   EXPECT_EQ(sides->exchanged, 1);
   EXPECT_NEAR(sides->bench.item(0), other, 1e-9);
+}
+
+// The benchmark of a call of bfloat16 numbers, and its sides for a device that gave `device`.
+std::optional<StepSides> sides_in_half(const std::string& api, const std::vector<double>& x,
+                                       const std::vector<double>& y, const std::vector<double>& device, Steps steps) {
+  MaterialisedCall call;
+  call.name = "Torch." + api + ".0";
+  call.parts.type = "Torch";
+  call.parts.api = api;
+  call.args = {tensor(DType::bfloat16, x)};
+  if (!y.empty()) call.args.emplace_back(tensor(DType::bfloat16, y));
+  if (api == "div") call.kwargs = {{"rounding_mode", Value(std::string("trunc"))}};
+  if (api == "round") call.kwargs = {{"decimals", Value(std::int64_t{1})}};
+  call.requires_grad = std::vector<bool>(call.args.size(), false);
+  const Operator& op = *find_operator("Torch", api);
+  EvaluationOptions benchmark;
+  benchmark.benchmark = true;
+  const RowOf output = [](const Evaluation& evaluation) {
+    return std::optional<Tensor>(*evaluation.output.get<Tensor>());
+  };
+  const Tensor bench = *output(evaluate(op, call, benchmark));
+  return nearest_sides(op, call, benchmark, bench, tensor(DType::bfloat16, device), output, steps);
+}
+
+StepSides half_sides(const std::string& api, const std::vector<double>& x, const std::vector<double>& y,
+                     const std::vector<double>& device, Steps steps) {
+  const auto sides = sides_in_half(api, x, y, device, steps);
+  EXPECT_TRUE(sides.has_value());
+  return *sides;
+}
+
+// 5.96875 / 0.1533203125 is 38.93, of which bfloat16 makes 39 before it is truncated. 4.8 is no neighbour of 5, and
+// two steps are never within rounding.
+TEST(StepSides, AreWithinTheHalfTypeThatHoldsWhatIsRounded) {
+  const std::vector<double> x{5.96875, 5.96875, 4.8125, 6};
+  const std::vector<double> y{0.1533203125, 0.1533203125, 1, 2};
+  const std::vector<double> device{39, 40, 5, 2};
+  const auto stored = half_sides("div", x, y, device, Steps::of_stored);
+  EXPECT_EQ(stored.bench.item(0), 39);
+  EXPECT_EQ(stored.bench.item(1), 39);
+  EXPECT_EQ(stored.bench.item(2), 4);
+  EXPECT_EQ(stored.bench.item(3), 3);
+  EXPECT_FALSE(sides_in_half("div", x, y, device, Steps::of_float32).has_value());
+}
+
+// -11.9375 * 10 is -119.375, which is -119.5 in bfloat16. 0.84375 * 10 is stored exactly.
+TEST(StepSides, AreThoseOfDecimalsInHalfTypes) {
+  const auto sides = half_sides("round", {-11.9375, 0.84375}, {}, {-12, 0.9}, Steps::of_stored);
+  EXPECT_FLOAT_EQ(static_cast<float>(sides.bench.item(0)), -12);
+  EXPECT_FLOAT_EQ(static_cast<float>(sides.bench.item(1)), 0.8F);
+}
+
+// -19.25 / -0.158203125 is 121.68, from which two roundoffs lead below 121. 38.47 is too far from 39 for that, and
+// 10.9 / 1 has one step beside it.
+TEST(StepSides, AreThoseOfADifferenceThatIsStored) {
+  const std::vector<double> x{-19.25, 5.8984375, 10.875};
+  const std::vector<double> y{-0.158203125, 0.1533203125, 1};
+  const std::vector<double> device{120, 39, 12};
+  const auto twice = half_sides("floor_divide", x, y, device, Steps::of_stored_difference);
+  EXPECT_EQ(twice.bench.item(0), 120);
+  EXPECT_EQ(twice.bench.item(1), 38);
+  EXPECT_EQ(twice.bench.item(2), 10);
+  EXPECT_EQ(half_sides("floor_divide", x, y, device, Steps::of_stored).bench.item(0), 121);
 }
 
 // Of a threshold beside bfloat16 some kernels round the number to it, and 0.1 is less than its neighbour there.
