@@ -191,6 +191,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
 
   const SumRecorder sums;
   const WriteRecorder writes;
+  const ChoiceRecorder choices;
   const Value output = op.call(args, kwargs, tape);
   Evaluation result;
   if (op.traits().overwrites) result.writes = writes.seen();
@@ -199,6 +200,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     const Var* var = leaf.get<Var>();
     return var == nullptr ? leaf : Value(var->tensor().contiguous());
   });
+  result.choices = choices.seen();
   if (!call.backward.run || output.is_none()) return result;
   try {
     if (options.last_step) {
@@ -218,6 +220,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   }
   result.gradient_sums = sums.seen();
   result.gradients = gradients_of(builder.inputs(), tape);
+  result.choices = choices.seen();
   return result;
 }
 

@@ -10,6 +10,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/precision.h"
+#include "kernels/numeric/choices.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/numeric/writes.h"
 
@@ -32,6 +33,8 @@ struct Evaluation {
   SumStatistics gradient_sums;
   // Of an operator that overwrites (traits): what it wrote into its result.
   std::optional<Writes> writes;
+  // What the operator was free to do.
+  Choices choices;
 };
 
 struct EvaluationOptions {

@@ -9,6 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/compare/metrics.h"
 #include "kernels/compare/ties.h"
+#include "kernels/compare/window_ties.h"
 #include "kernels/ops/common/functions.h"
 #include "runner/check/layout.h"
 
@@ -131,6 +132,27 @@ class BackwardCheck {
     return result;
   }
 
+  // Of a maximum over windows, which of equal elements the device picked; nothing where that changes nothing.
+  std::optional<WindowChoice> windows_of(const List& device) const {
+    const List& bench = input_.bench.gradients;
+    const auto& picks = input_.bench.choices.windows;
+    if (compat_ || input_.forward_is_error || !picks || input_.call.args.empty()) return std::nullopt;
+    if (bench.empty() || device.empty()) return std::nullopt;
+    const Tensor* argument = input_.call.args.front().get<Tensor>();
+    const Tensor* ours = bench.front().get<Tensor>();
+    const Tensor* theirs = device.front().get<Tensor>();
+    if (argument == nullptr || ours == nullptr || theirs == nullptr) return std::nullopt;
+    return WindowChoice::find(*picks, *argument, *ours, *theirs);
+  }
+
+  static List with_windows(const Evaluation& evaluation, const WindowChoice& choice) {
+    List result = evaluation.gradients;
+    const Tensor* gradient = result.empty() ? nullptr : result.front().get<Tensor>();
+    if (gradient != nullptr && evaluation.choices.windows)
+      result.front() = choice.applied(*gradient, *evaluation.choices.windows);
+    return result;
+  }
+
   // True if the reading is right, and no other need be tried.
   bool take(Reading reading) {
     readings_.push_back(std::move(reading));
@@ -142,7 +164,9 @@ class BackwardCheck {
   }
 
   bool read_as_arguments(const List& gradients) {
-    const std::optional<List> exchanged = exchange_ties(input_.bench.gradients, gradients);
+    const std::optional<WindowChoice> windows = windows_of(gradients);
+    const std::optional<List> exchanged = windows ? std::optional(with_windows(input_.bench, *windows))
+                                                  : exchange_ties(input_.bench.gradients, gradients);
     std::optional<Comparison> comparison =
         compare(compared(exchanged.value_or(input_.bench.gradients)), compared(gradients));
     if (!comparison) return false;
@@ -152,8 +176,9 @@ class BackwardCheck {
     }
     Reading reading = of_arguments(std::move(*comparison));
     reading.complete = recorded_.empty() || tensors_in(gradients) == recorded_.size();
-    reading.select = [this, gradients](const Evaluation& evaluation) {
+    reading.select = [this, gradients, windows](const Evaluation& evaluation) {
       // Another evaluation picks as freely as the benchmark did.
+      if (windows) return leaves(compared(with_windows(evaluation, *windows)));
       const std::optional<List> picked = exchange_ties(evaluation.gradients, gradients);
       return leaves(compared(picked.value_or(evaluation.gradients)));
     };

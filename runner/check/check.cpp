@@ -8,7 +8,6 @@
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
-#include "kernels/compare/overwrites.h"
 #include "kernels/io/files/folder_below.h"
 #include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/memory.h"
@@ -17,6 +16,7 @@
 #include "runner/check/explain.h"
 #include "runner/check/input_checksum.h"
 #include "runner/check/input_notes.h"
+#include "runner/check/output_choice.h"
 #include "runner/check/overflow.h"
 #include "runner/check/repeated_run.h"
 #include "runner/check/result_dtypes.h"
@@ -309,34 +309,19 @@ class Check {
     return *turned.get<List>();
   }
 
-  // Which of several values for one place stays in the device's result, where that is another one than in the
-  // benchmark's.
-  std::optional<OverwriteChoice> kept_by_device(const Evaluation& bench, const Value& device) const {
-    const Tensor* expected = bench.output.get<Tensor>();
-    const Tensor* actual = device.get<Tensor>();
-    const bool known = bench.writes && expected != nullptr && actual != nullptr;
-    if (!known || options_.compare.compat_msprobe) return std::nullopt;
-    return OverwriteChoice::find(*bench.writes, *expected, *actual);
-  }
-
-  static Value with_choice(const Evaluation& evaluation, const std::optional<OverwriteChoice>& kept) {
-    const Tensor* tensor = evaluation.output.get<Tensor>();
-    if (!kept || !evaluation.writes || tensor == nullptr) return evaluation.output;
-    return kept->applied(*tensor, *evaluation.writes);
-  }
-
   void compare(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                const EvaluationOptions& benchmark, const DeviceResult& device, Explainer& explainer) {
     const bool float8 = has_float8_input(call);
-    const std::optional<OverwriteChoice> kept = kept_by_device(bench, device.output);
-    const Value bench_output = compared_output(with_choice(bench, kept), *traits_);
+    const OutputChoice choice =
+        options_.compare.compat_msprobe ? OutputChoice{} : OutputChoice(call, bench, device.output);
+    const Value bench_output = compared_output(choice.applied(bench), *traits_);
     const Value device_output = compared_output(device.output, *traits_);
     Comparison forward =
         options_.dialect->compare_outputs({op, call, options_.compare, float8}, bench_output,
                                           float8 ? narrow_float8_result(device_output) : device_output);
-    if (kept && !forward.rows.empty()) forward.rows.front().message += kept->message();
+    if (choice.row() < forward.rows.size()) forward.rows[choice.row()].message += choice.message();
     explain(explainer, forward, bench.output_sums, [&](const Evaluation& evaluation) {
-      return leaves({compared_output(with_choice(evaluation, kept), *traits_)});
+      return leaves({compared_output(choice.applied(evaluation), *traits_)});
     });
     // A recording has what the device has that was recorded.
     const bool knows_dtypes =

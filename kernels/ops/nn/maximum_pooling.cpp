@@ -9,6 +9,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/choices.h"
 #include "kernels/numeric/pooling_runs.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
@@ -136,6 +137,12 @@ Tensor scatter_planes(const Tensor& source, const Tensor& index, const Dims& sha
   return result;
 }
 
+void note_gradient_of(const Tensor& index, const Tensor& gradient) {
+  Choices* choices = noted_choices();
+  if (choices == nullptr || !choices->windows || choices->windows->index.raw() != index.raw()) return;
+  choices->windows->gradient = gradient;
+}
+
 struct Maximum {
   Var y;
   Var index;
@@ -150,11 +157,14 @@ Maximum maximum_pool(const Var& input, const Geometry& geometry) {
   if (y.numel() > 0) {
     visit_compute(wide, [&](auto element) { maximum_forward<decltype(element)>(x, geometry, y, index); });
   }
+  if (Choices* choices = noted_choices()) choices->windows = WindowPicks{geometry, index, {}};
   Tape& tape = input.tape();
-  return {tape.record(y.to(input.dtype()),
-                      {{input, [index, shape = input.shape(), planes = geometry.planes,
-                                accumulator = tape.arithmetic().summation.accumulator](
-                                   const Tensor& g) { return scatter_planes(g, index, shape, planes, accumulator); }}}),
+  return {tape.record(y.to(input.dtype()), {{input,
+                                             [index, shape = input.shape(), planes = geometry.planes,
+                                              accumulator = tape.arithmetic().summation.accumulator](const Tensor& g) {
+                                               note_gradient_of(index, g);
+                                               return scatter_planes(g, index, shape, planes, accumulator);
+                                             }}}),
           tape.constant(index)};
 }
 
@@ -244,7 +254,7 @@ OP("max_pool1d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
    "bool ceil_mode=False, bool return_indices=False)",
    [](const Bound& args) { return maximum_sliding_or_tuple(args, 1); });
 NAMES("max_pool1d", "Functional: max_pool1d _max_pool1d; Torch: max_pool1d; Aten: max_pool1d");
-TRAITS("max_pool1d", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("max_pool1d", .ranks = true, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=False)",
@@ -252,59 +262,63 @@ OP("max_pool2d(Tensor input, int[] kernel_size, int[]? stride=None, int[] paddin
 NAMES("max_pool2d",
       "Functional: max_pool2d _max_pool2d; Torch: max_pool2d; Mint: max_pool2d; MintFunctional: max_pool2d "
       "max_pool2d_ex; Aten: max_pool2d");
-TRAITS("max_pool2d", .element_work = 4);
+TRAITS("max_pool2d", .ranks = true, .element_work = 4);
 
 OP("max_pool3d(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=False)",
    [](const Bound& args) { return maximum_sliding_or_tuple(args, 3); });
 NAMES("max_pool3d", "Functional: max_pool3d _max_pool3d; Torch: max_pool3d; Aten: max_pool3d");
-TRAITS("max_pool3d", .varies = Varies::gradients);
+TRAITS("max_pool3d", .ranks = true, .varies = Varies::gradients);
 
 OP("max_pool1d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_sliding(args, 1)); });
 NAMES("max_pool1d_with_indices",
       "Functional: max_pool1d_with_indices; Torch: max_pool1d_with_indices; Aten: max_pool1d_with_indices");
+TRAITS("max_pool1d_with_indices", .ranks = true);
 
 OP("max_pool2d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_sliding(args, 2)); });
 NAMES("max_pool2d_with_indices", "Functional: max_pool2d_with_indices; Aten: max_pool2d_with_indices");
+TRAITS("max_pool2d_with_indices", .ranks = true);
 
 OP("max_pool3d_with_indices(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
    "bool ceil_mode=False, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_sliding(args, 3)); });
 NAMES("max_pool3d_with_indices", "Functional: max_pool3d_with_indices; Aten: max_pool3d_with_indices");
-TRAITS("max_pool3d_with_indices", .varies = Varies::gradients);
+TRAITS("max_pool3d_with_indices", .ranks = true, .varies = Varies::gradients);
 
 OP("adaptive_max_pool1d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 1); });
 NAMES("adaptive_max_pool1d", "Functional: adaptive_max_pool1d _adaptive_max_pool1d");
-TRAITS("adaptive_max_pool1d", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("adaptive_max_pool1d", .ranks = true, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("adaptive_max_pool2d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 2); });
 NAMES("adaptive_max_pool2d", "Functional: adaptive_max_pool2d _adaptive_max_pool2d");
-TRAITS("adaptive_max_pool2d", .varies = Varies::gradients);
+TRAITS("adaptive_max_pool2d", .ranks = true, .varies = Varies::gradients);
 
 OP("adaptive_max_pool3d(Tensor input, any output_size, bool return_indices=False)",
    [](const Bound& args) { return maximum_adaptive_or_tuple(args, 3); });
 NAMES("adaptive_max_pool3d", "Functional: adaptive_max_pool3d _adaptive_max_pool3d");
+TRAITS("adaptive_max_pool3d", .ranks = true);
 
 OP("adaptive_max_pool1d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 1)); });
 NAMES("adaptive_max_pool1d_with_indices",
       "Functional: adaptive_max_pool1d_with_indices; Torch: adaptive_max_pool1d; Aten: adaptive_max_pool1d");
-TRAITS("adaptive_max_pool1d_with_indices", .recorded_gradients = RecordedGradients::of_last_step);
+TRAITS("adaptive_max_pool1d_with_indices", .ranks = true, .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("adaptive_max_pool2d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 2)); });
 NAMES("adaptive_max_pool2d_with_indices", "Functional: adaptive_max_pool2d_with_indices; Aten: adaptive_max_pool2d");
-TRAITS("adaptive_max_pool2d_with_indices", .varies = Varies::gradients);
+TRAITS("adaptive_max_pool2d_with_indices", .ranks = true, .varies = Varies::gradients);
 
 OP("adaptive_max_pool3d_with_indices(Tensor input, any output_size, bool return_indices=True)",
    [](const Bound& args) { return tuple(maximum_adaptive(args, 3)); });
 NAMES("adaptive_max_pool3d_with_indices", "Functional: adaptive_max_pool3d_with_indices; Aten: adaptive_max_pool3d");
+TRAITS("adaptive_max_pool3d_with_indices", .ranks = true);
 
 OP("max_unpool1d(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, "
    "int[]? output_size=None)",

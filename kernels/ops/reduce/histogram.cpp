@@ -4,12 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/axis_reduction.h"
+#include "kernels/numeric/choices.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/memory.h"
@@ -187,6 +189,39 @@ Value histogramdd(const Bound& args) {
   return results(args, points, edges, true);
 }
 
+// How far the place of an element among equal bins may be off in float32, as a share of all bins: its distance from the
+// lower end, the width and their quotient are rounded, and so are the ends.
+double place_roundoff(double low, double high, double width) {
+  constexpr double roundoff = 0x1p-24;
+  return roundoff * (4 + (std::abs(low) + std::abs(high)) / width);
+}
+
+// Counts the elements beside the edges of equal bins, for whoever compares the counts.
+class BesideEdges {
+ public:
+  BesideEdges(std::int64_t bins, double roundoff) : within_(roundoff * static_cast<double>(bins)) {
+    if (noted_choices() == nullptr) return;
+    counts_.at_lower.resize(static_cast<std::size_t>(bins));
+    counts_.at_upper.resize(static_cast<std::size_t>(bins));
+  }
+
+  void add(std::int64_t bin, double place) {
+    if (counts_.at_lower.empty()) return;
+    const auto at = static_cast<std::size_t>(bin);
+    const double above = place - static_cast<double>(bin);
+    if (above <= within_) ++counts_.at_lower[at];
+    if (1 - above <= within_) ++counts_.at_upper[at];
+  }
+
+  void note() {
+    if (Choices* choices = noted_choices()) choices->edges = std::move(counts_);
+  }
+
+ private:
+  double within_;
+  EdgeCounts counts_;
+};
+
 Tensor equal_bin_counts(const Tensor& x, std::int64_t bins, double low, double high) {
   if (bins <= 0) throw SkipError("histc: bins must be positive.");
   const Tensor values = x.to(DType::float64).contiguous();
@@ -206,11 +241,15 @@ Tensor equal_bin_counts(const Tensor& x, std::int64_t bins, double low, double h
   if (!(width > 0 && std::isfinite(width))) throw SkipError("histc: the range of the data is too wide or too narrow.");
   Tensor counts = Tensor::zeros(DType::int64, Dims{bins});
   auto* target = counts.mutable_data<std::int64_t>();
+  BesideEdges beside(bins, place_roundoff(low, high, width));
   for (std::int64_t i = 0; i < x.numel(); ++i) {
     if (!(from[i] >= low && from[i] <= high)) continue;
-    const auto bin = static_cast<std::int64_t>((from[i] - low) / width * static_cast<double>(bins));
-    ++target[std::min(bin, bins - 1)];
+    const double place = (from[i] - low) / width * static_cast<double>(bins);
+    const std::int64_t bin = std::min(static_cast<std::int64_t>(place), bins - 1);
+    ++target[bin];
+    beside.add(bin, place);
   }
+  beside.note();
   return counts.to(is_floating(x.dtype()) ? x.dtype() : DType::float32);
 }
 

@@ -1,0 +1,56 @@
+// What an operator was free to do, for whoever compares its result: which of several equal elements of a window it
+// picked, and on which side of an edge it counted an element; and the terms of results that have no tensors behind
+// them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/numeric/pooling_windows.h"
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// A maximum over windows.
+struct WindowPicks {
+  Geometry geometry;
+  Tensor index;     // of every output its element in the input plane; -1: none
+  Tensor gradient;  // of the outputs; undefined until a backward comes here
+};
+
+// Counts by bins that follow each other: how many elements of each lie within rounding of its edges.
+struct EdgeCounts {
+  std::vector<std::int64_t> at_lower;
+  std::vector<std::int64_t> at_upper;
+};
+
+struct Choices {
+  std::optional<WindowPicks> windows;
+  std::optional<EdgeCounts> edges;
+  // Root of the sum of the squares of the terms behind each element of the result, float64; undefined: not told.
+  Tensor terms;
+};
+
+// Collects what is noted on the calling thread while it lives. An inner one collects in the outer one's stead until it
+// ends.
+class ChoiceRecorder {
+ public:
+  ChoiceRecorder();
+  ~ChoiceRecorder();
+  ChoiceRecorder(const ChoiceRecorder&) = delete;
+  ChoiceRecorder& operator=(const ChoiceRecorder&) = delete;
+
+  const Choices& seen() const { return seen_; }
+
+ private:
+  friend Choices* noted_choices();
+
+  Choices seen_;
+  ChoiceRecorder* before_;
+};
+
+// Where an operator notes what it was free to do; null without a recorder.
+Choices* noted_choices();
+
+}  // namespace msrun
