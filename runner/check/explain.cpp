@@ -94,6 +94,7 @@ Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Eva
     : op_(op),
       call_(call),
       benchmark_options_(benchmark_options),
+      terms_(bench.choices.terms),
       variations_(op, call, bench, benchmark_options),
       rounds_once_(op.traits().rounds_once && floating_arguments(call) <= 2),
       arithmetic_(arithmetic),
@@ -102,6 +103,8 @@ Explainer::Explainer(const Operator& op, const MaterialisedCall& call, const Eva
 
 Tensor Explainer::spread_of_terms(const Comparison& comparison, std::size_t row, const Select& select,
                                   std::size_t samples) {
+  if (terms_.defined() && !comparison.of_gradients && terms_.shape() == comparison.pairs[row].bench.shape())
+    return terms_;
   if (const auto* terms = complex_arguments_ ? nullptr : variations_.squared_terms()) {
     const std::optional<Tensor> squares = tensor_of_row(terms->all, comparison, row, select);
     const std::optional<Tensor> exact =

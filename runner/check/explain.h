@@ -93,6 +93,7 @@ class Explainer {
   const Operator& op_;
   const MaterialisedCall& call_;
   const EvaluationOptions& benchmark_options_;
+  Tensor terms_;  // behind a result without tensors among its arguments; undefined: they are measured
   Variations variations_;
   bool rounds_once_;  // so that the nearest number is to be expected
   DeviceArithmetic arithmetic_;

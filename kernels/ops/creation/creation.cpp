@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/base/error.h"
+#include "kernels/numeric/choices.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
@@ -40,6 +41,15 @@ Value like_operator(const Bound& args) {
                 args.optional_dtype("dtype").value_or(input.dtype()));
 }
 
+// Every element is the sum of the start and so many steps, which cancel near zero.
+void note_places(double start, double step, std::int64_t count) {
+  Choices* choices = noted_choices();
+  if (choices == nullptr) return;
+  choices->terms = Tensor(DType::float64, Dims{count});
+  auto* terms = choices->terms.mutable_data<double>();
+  for (std::int64_t i = 0; i < count; ++i) terms[i] = std::hypot(start, step * static_cast<double>(i));
+}
+
 Var arange(const Var& start, const Var& end, const Var& step, std::optional<DType> wanted) {
   const bool integers = !is_floating(start.dtype()) && !is_floating(end.dtype()) && !is_floating(step.dtype());
   const DType dtype = wanted.value_or(integers ? DType::int64 : DType::float32);
@@ -73,6 +83,7 @@ Var arange(const Var& start, const Var& end, const Var& step, std::optional<DTyp
   }
   Tensor values(DType::float64, shape);
   for (std::int64_t i = 0; i < shape[0]; ++i) values.mutable_data<double>()[i] = from + static_cast<double>(i) * by;
+  note_places(from, by, shape[0]);
   return tape.constant(values.to(dtype));
 }
 
@@ -89,6 +100,7 @@ Tensor closed_range(double start, double end, double step) {
   for (std::int64_t i = 0; i < values.numel(); ++i) {
     values.mutable_data<double>()[i] = start + static_cast<double>(i) * step;
   }
+  note_places(start, step, values.numel());
   return values;
 }
 
@@ -106,11 +118,24 @@ Tensor spaced(double start, double end, std::int64_t steps, DType dtype) {
     value[i] = i < steps / 2 || steps == 1 ? start + width * static_cast<double>(i)
                                            : end - width * static_cast<double>(steps - 1 - i);
   }
+  note_places(start, width, steps);
   return values;
 }
 
 Tensor powers(double base, const Tensor& exponents) {
   return map(DType::float64, exponents, [base](auto x) { return std::pow(static_cast<decltype(x)>(base), x); });
+}
+
+// A power is off by as much as its exponent, times the logarithm of the base.
+void note_powers(double base, const Tensor& exponents) {
+  Choices* choices = noted_choices();
+  if (choices == nullptr || !choices->terms.defined()) return;
+  auto* terms = choices->terms.mutable_data<double>();
+  const double steepness = std::abs(std::log(std::abs(base)));
+  for (std::int64_t i = 0; i < exponents.numel(); ++i) {
+    const double slope = std::abs(std::pow(base, exponents.data<double>()[i])) * steepness;
+    terms[i] = std::isfinite(slope) ? terms[i] * slope : 0;
+  }
 }
 
 Tensor eye(std::int64_t rows, std::int64_t columns, DType dtype) {
@@ -287,6 +312,7 @@ OP("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, dtype? dty
    [](const Bound& args) -> Value {
      const DType dtype = args.optional_dtype("dtype").value_or(DType::float32);
      const Tensor exponents = spaced(args.real("start"), args.real("end"), args.integer("steps"), dtype);
+     note_powers(args.real("base"), exponents);
      return args.tape().constant(powers(args.real("base"), exponents).to(dtype));
    });
 NAMES("logspace", "Torch: logspace; Aten: logspace");

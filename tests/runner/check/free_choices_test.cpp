@@ -209,5 +209,30 @@ TEST(CountsByBins, MayCountWhatIsOnAnEdgeOnEitherSide) {
   EXPECT_TRUE(is_suspicious(counted({1.5, 0.5, 1, 1, 1, 1, 1, 1, 1, 2}))) << "half an element";
 }
 
+// The middle of linspace(-1, 1) is the sum of two numbers near 1 and -1.
+TEST(Ranges, MayLoseTheLastPlaceOfTheirStart) {
+  struct Range {
+    const char* name;
+    List args;
+    std::size_t at;
+  };
+  const std::vector<Range> ranges{{"Torch.linspace.0", {-1.0, 1.0, std::int64_t{21}}, 10},
+                                  {"Torch.arange.0", {-1.0, 1.0, 0.1}, 10}};
+  for (const Range& range : ranges) {
+    SCOPED_TRACE(range.name);
+    for (const double off : {1.49e-8, 1e-5}) {
+      ApiCall call;
+      call.name = range.name;
+      call.args = range.args;
+      const ApiResult result = check(call, [&](DeviceResult& device, int) {
+        Tensor values = device.output.get<Tensor>()->clone();
+        values.mutable_data<float>()[range.at] = static_cast<float>(off);
+        device.output = values;
+      });
+      EXPECT_EQ(is_suspicious(result), off > 1e-6) << result.message;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace msrun::testing
