@@ -187,13 +187,14 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   for (const auto& [key, value] : call.kwargs) kwargs.emplace_back(key, builder.build(value));
   RecordedDTypes recorded = options.forgets_dtypes ? RecordedDTypes{} : builder.recorded();
   recorded.narrow_parameters = options.narrow_parameters;
-  const RecordedScope recorded_scope(recorded);
+  RecordedScope recorded_scope(recorded);
 
   const SumRecorder sums;
   const WriteRecorder writes;
   const ChoiceRecorder choices;
   const Value output = op.call(args, kwargs, tape);
   Evaluation result;
+  result.takes_parameters = recorded_scope.takes_parameters();
   if (op.traits().overwrites) result.writes = writes.seen();
   result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {

@@ -24,6 +24,8 @@ struct Evaluation {
   List gradients;
   // Why the backward could not be run although it was asked for; empty otherwise.
   std::string backward_problem;
+  // A number that the operator takes as a parameter may be held in a half type (EvaluationOptions::narrow_parameters).
+  bool takes_parameters = false;
   // Of EvaluationOptions::last_step: LastStep::any_layout, how many steps are known, and LastSteps::of_unknown.
   bool any_layout = false;
   std::size_t known_steps = 0;

@@ -3,7 +3,7 @@
 namespace msrun {
 namespace {
 
-thread_local const RecordedScope* current = nullptr;
+thread_local RecordedScope* current = nullptr;
 
 bool is_computed_in(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 
@@ -29,6 +29,10 @@ RecordedScope::~RecordedScope() { current = before_; }
 
 DType recorded_dtype(DType dtype) { return current == nullptr ? dtype : current->recorded_.of(dtype); }
 
-bool has_narrow_parameters() { return current != nullptr && current->recorded_.narrow_parameters; }
+bool has_narrow_parameters() {
+  if (current == nullptr) return false;
+  current->takes_parameters_ = true;
+  return current->recorded_.narrow_parameters;
+}
 
 }  // namespace msrun

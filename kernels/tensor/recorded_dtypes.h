@@ -37,12 +37,16 @@ class RecordedScope {
   RecordedScope(const RecordedScope&) = delete;
   RecordedScope& operator=(const RecordedScope&) = delete;
 
+  // Whether has_narrow_parameters() was asked, so that the answer makes a difference.
+  bool takes_parameters() const { return takes_parameters_; }
+
  private:
   friend DType recorded_dtype(DType dtype);
   friend bool has_narrow_parameters();
 
   const RecordedDTypes recorded_;
-  const RecordedScope* before_;
+  bool takes_parameters_ = false;
+  RecordedScope* before_;
 };
 
 // The dtype that tensors of this dtype stand for.

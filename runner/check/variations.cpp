@@ -168,10 +168,11 @@ const Variations::SquaredTerms* Variations::squared_terms() {
 }
 
 std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const Tensor& device, const RowOf& row,
-                                                     Steps steps) const {
+                                                    Steps steps) const {
   if (!is_small()) return std::nullopt;
   std::optional<StepSides> sides = nearest_sides(op_, call_, benchmark_options_, bench, device, row, steps);
-  return sides ? std::move(sides) : nearest_parameters(op_, call_, benchmark_options_, bench, device, row);
+  if (sides || !bench_.takes_parameters) return sides;
+  return nearest_parameters(op_, call_, benchmark_options_, bench, device, row);
 }
 
 const Evaluation* Variations::with(const Arithmetic& arithmetic) {
