@@ -291,14 +291,11 @@ bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Selec
   if (!sides) return false;
   bench = std::move(sides->bench);
   judged.on_steps = sides->exchanged;
-  if (!sides->spread.defined()) {
-    judged.fit = fit_rounding(bench, device, judged.model);
-    return judged.is_explained();
-  }
-  judged.model.longest = std::max<std::int64_t>(judged.model.longest, 1);
-  judged.model.spread = std::move(sides->spread);
+  const bool measured = sides->spread.defined();
+  if (measured) judged.model.longest = std::max<std::int64_t>(judged.model.longest, 1);
+  if (measured) judged.model.spread = std::move(sides->spread);
   judged.fit = fit_rounding(bench, device, judged.model);
-  return true;
+  return measured || judged.is_explained();
 }
 
 void Explainer::judge_large(const Comparison& comparison, std::size_t row, const SumStatistics& sums,
