@@ -130,6 +130,7 @@ std::optional<WindowChoice> WindowChoice::find(const WindowPicks& picks, const T
   const Geometry& geometry = picks.geometry;
   const std::int64_t plane_size = geometry.input_plane();
   WindowChoice choice;
+  choice.outputs_ = picks.index.numel();
   for (std::int64_t plane = 0; plane < geometry.planes; ++plane) {
     const double* from = ours.data<double>() + plane * plane_size;
     const double* to = theirs.data<double>() + plane * plane_size;
@@ -154,7 +155,8 @@ std::optional<WindowChoice> WindowChoice::find(const WindowPicks& picks, const T
 }
 
 Tensor WindowChoice::applied(const Tensor& gradient, const WindowPicks& picks) const {
-  if (!picks.gradient.defined() || picks.gradient.numel() != picks.index.numel() ||
+  // A part of the call has other windows.
+  if (!picks.gradient.defined() || picks.gradient.numel() != picks.index.numel() || picks.index.numel() != outputs_ ||
       gradient.numel() != picks.geometry.planes * picks.geometry.input_plane()) {
     return gradient;
   }
@@ -171,7 +173,6 @@ Tensor WindowChoice::applied(const Tensor& gradient, const WindowPicks& picks) c
     return static_cast<std::size_t>(output / of_plane * plane_size + element);
   };
   for (const Pick& pick : picks_) {
-    if (pick.output >= picks.index.numel()) return gradient;
     std::int64_t& element = elements[static_cast<std::size_t>(pick.output)];
     if (element >= 0) anew[place(pick.output, element)] = true;
     anew[place(pick.output, pick.element)] = true;

@@ -30,6 +30,7 @@ class WindowChoice {
   };
 
   std::vector<Pick> picks_;
+  std::int64_t outputs_ = 0;
 };
 
 // The benchmark's indices with the device's where these name an equal element of the same window; nothing if there is

@@ -324,6 +324,7 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
   }
   Comparison looked_at;
   looked_at.rows = comparison.rows;
+  looked_at.of_gradients = comparison.of_gradients;
   looked_at.pairs.resize(comparison.pairs.size());
   looked_at.pairs[row] = {part->of(bench), part->of(device)};
   Explainer explainer(op_, part->call, part->bench, benchmark_options_, arithmetic_);
