@@ -33,6 +33,7 @@ TEST(Dropout, ElementsAreKeptOrDropped) {
   EXPECT_EQ(finding(rule({2, 4, 6}), {2.001, 0, 3}),
             "Dropout gives 2 or 0 at 0, not 2.001: 2 of 3 elements are neither kept nor dropped.");
   EXPECT_NE(finding(rule({2, 4, 6}), {2, 1e-6, 6}), "");
+  EXPECT_NE(finding(rule({2, 4, 6}), {2, 1e-8, 6}), "") << "less than a place of the kept element";
   EXPECT_EQ(finding(rule({2, 4, 6}), {2, 0, 6.03125}, DType::bfloat16), "");
   EXPECT_NE(finding(rule({2, 4, 6}), {2, 0, 6.125}, DType::bfloat16), "");
   // Of alpha dropout.
