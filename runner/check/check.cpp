@@ -20,6 +20,7 @@
 #include "runner/check/overflow.h"
 #include "runner/check/repeated_run.h"
 #include "runner/check/result_dtypes.h"
+#include "runner/check/row_lines.h"
 #include "runner/check/sampled.h"
 #include "runner/results/counts.h"
 
@@ -79,18 +80,11 @@ bool is_clean(const std::vector<DetailsRow>& rows) { return std::ranges::none_of
 
 bool is_clean(const ApiResult& result) { return is_clean(result.forward_rows) && is_clean(result.backward_rows); }
 
-void add_line(DetailsRow& row, const std::string& line) {
-  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
-  row.message += line + "\n";
-}
-
 // What a rule finds of a direction that may have no rows. Its status stays.
 void add_finding(std::vector<DetailsRow>& rows, Status status, const std::string& finding) {
   if (finding.empty()) return;
   if (rows.empty()) rows.emplace_back().status = status;
-  rows.front().beyond_rounding = true;
-  rows.front().rounding_only = false;
-  add_line(rows.front(), finding);
+  accuse(rows.front(), finding);
 }
 
 // Of one direction's rows and status with inputs that are rounded to HF32 and with inputs that are not, the second stay

@@ -9,17 +9,14 @@
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/tensor/memory.h"
 #include "runner/check/checksums.h"
+#include "runner/check/row_lines.h"
 
 namespace msrun {
 namespace {
 
 void mark(DetailsRow& row, const char* what, DType found, DType expected) {
-  row.beyond_rounding = true;
-  row.rounding_only = false;
-  row.trust = {};
-  if (!row.message.empty() && !row.message.ends_with('\n')) row.message += '\n';
-  row.message += std::string("Not explained by rounding: ") + what + " has the dtype " + std::string(name(found)) +
-                 " in place of " + std::string(name(expected)) + ".\n";
+  accuse(row, std::string(what) + " has the dtype " + std::string(name(found)) + " in place of " +
+                  std::string(name(expected)) + ".");
 }
 
 // The dtypes of floating arguments, and those that the call names.

@@ -12,6 +12,7 @@
 #include "runner/check/axis_samples.h"
 #include "runner/check/backward.h"
 #include "runner/check/explain.h"
+#include "runner/check/row_lines.h"
 
 namespace msrun {
 namespace {
@@ -302,9 +303,7 @@ class SampledCheck {
   }
 
   static DetailsRow finished(Evidence& evidence) {
-    std::string& message = evidence.row.message;
-    if (!message.empty() && !message.ends_with('\n')) message += '\n';
-    message += sampled_text(evidence) + "\n";
+    add_line(evidence.row, sampled_text(evidence));
     return std::move(evidence.row);
   }
 

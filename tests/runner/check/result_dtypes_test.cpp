@@ -31,6 +31,7 @@ void expect_found(const ApiCall& call, DType dtype, const std::string& text) {
   EXPECT_FALSE(is_suspicious(sound)) << call.name;
   const ApiResult result = check(call, output_as(dtype));
   EXPECT_THAT(result.forward_rows.front().message, HasSubstr(says + text)) << call.name;
+  EXPECT_THAT(result.forward_rows.front().message, HasSubstr("\nNot explained by rounding: ")) << "as CSVs are read";
   EXPECT_TRUE(is_suspicious(result)) << call.name;
   CheckOptions compat;
   compat.compare.compat_msprobe = true;
