@@ -109,7 +109,7 @@ struct OperatorTraits {
   // Those of the gradients of a call that has some.
   Steps gradient_steps = Steps::none;
   Freedom freedom = Freedom::none;
-  // Writes values to places of its result that an index names, and notes them (kernels/numeric/writes.h): of several
+  // Writes values to places of its result that an index names, and notes them (kernels/numeric/choices.h): of several
   // for one place any may stay.
   bool overwrites = false;
   // Draws at random which elements are zero: their shares are compared, and what is not random about the values.

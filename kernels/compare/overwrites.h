@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/numeric/writes.h"
+#include "kernels/numeric/choices.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {

@@ -190,18 +190,17 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   RecordedScope recorded_scope(recorded);
 
   const SumRecorder sums;
-  const WriteRecorder writes;
   const ChoiceRecorder choices;
   const Value output = op.call(args, kwargs, tape);
   Evaluation result;
   result.takes_parameters = recorded_scope.takes_parameters();
-  if (op.traits().overwrites) result.writes = writes.seen();
   result.output_sums = sums.seen();
   result.output = transform_leaves(output, [](const Value& leaf) -> Value {
     const Var* var = leaf.get<Var>();
     return var == nullptr ? leaf : Value(var->tensor().contiguous());
   });
   result.choices = choices.seen();
+  if (!op.traits().overwrites) result.choices.writes.reset();
   if (!call.backward.run || output.is_none()) return result;
   try {
     if (options.last_step) {
@@ -221,7 +220,8 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
   }
   result.gradient_sums = sums.seen();
   result.gradients = gradients_of(builder.inputs(), tape);
-  result.choices = choices.seen();
+  // Their gradients are known only now.
+  result.choices.windows = choices.seen().windows;
   return result;
 }
 

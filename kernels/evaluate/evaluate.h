@@ -12,7 +12,6 @@
 #include "kernels/evaluate/precision.h"
 #include "kernels/numeric/choices.h"
 #include "kernels/numeric/sums.h"
-#include "kernels/numeric/writes.h"
 
 namespace msrun {
 
@@ -33,9 +32,7 @@ struct Evaluation {
   // Behind the output, and behind output and gradients together.
   SumStatistics output_sums;
   SumStatistics gradient_sums;
-  // Of an operator that overwrites (traits): what it wrote into its result.
-  std::optional<Writes> writes;
-  // What the operator was free to do.
+  // What the operator was free to do; writes only of one that overwrites (traits).
   Choices choices;
 };
 

@@ -7,8 +7,7 @@ thread_local ChoiceRecorder* current = nullptr;
 
 }  // namespace
 
-ChoiceRecorder::ChoiceRecorder() : before_(current) { current = this; }
-ChoiceRecorder::~ChoiceRecorder() { current = before_; }
+ChoiceRecorder::ChoiceRecorder() : innermost_(current, this) {}
 
 Choices* noted_choices() { return current == nullptr ? nullptr : &current->seen_; }
 

@@ -1,16 +1,25 @@
-// What an operator was free to do, for whoever compares its result: which of several equal elements of a window it
-// picked, and on which side of an edge it counted an element; and the terms of results that have no tensors behind
-// them.
+// What an operator was free to do, for whoever compares its result: which of several values stays at a place that an
+// index names several times, which of several equal elements of a window it picked, and on which side of an edge it
+// counted an element; and the terms of results that have no tensors behind them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "kernels/base/replaced.h"
 #include "kernels/numeric/pooling_windows.h"
+#include "kernels/numeric/selection.h"
 #include "kernels/tensor/tensor.h"
 
 namespace msrun {
+
+// Values written to places of the result that an index names.
+struct Writes {
+  std::shared_ptr<const Selection> selection;  // positions in the result
+  Tensor values;                               // broadcast to the selection
+};
 
 // A maximum over windows.
 struct WindowPicks {
@@ -26,6 +35,7 @@ struct EdgeCounts {
 };
 
 struct Choices {
+  std::optional<Writes> writes;
   std::optional<WindowPicks> windows;
   std::optional<EdgeCounts> edges;
   // Root of the sum of the squares of the terms behind each element of the result, float64; undefined: not told.
@@ -37,9 +47,6 @@ struct Choices {
 class ChoiceRecorder {
  public:
   ChoiceRecorder();
-  ~ChoiceRecorder();
-  ChoiceRecorder(const ChoiceRecorder&) = delete;
-  ChoiceRecorder& operator=(const ChoiceRecorder&) = delete;
 
   const Choices& seen() const { return seen_; }
 
@@ -47,7 +54,7 @@ class ChoiceRecorder {
   friend Choices* noted_choices();
 
   Choices seen_;
-  ChoiceRecorder* before_;
+  Replaced<ChoiceRecorder*> innermost_;
 };
 
 // Where an operator notes what it was free to do; null without a recorder.

@@ -7,8 +7,7 @@ thread_local DroppingScope* current = nullptr;
 
 }  // namespace
 
-DroppingScope::DroppingScope(bool keeps) : keeps_(keeps), before_(current) { current = this; }
-DroppingScope::~DroppingScope() { current = before_; }
+DroppingScope::DroppingScope(bool keeps) : keeps_(keeps), innermost_(current, this) {}
 
 std::optional<bool> decided_dropping(double probability, const Dims& shape) {
   if (current == nullptr) return std::nullopt;

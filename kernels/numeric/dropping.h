@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/base/replaced.h"
 #include "kernels/tensor/dims.h"
 
 namespace msrun {
@@ -19,9 +20,6 @@ struct Dropping {
 class DroppingScope {
  public:
   explicit DroppingScope(bool keeps);
-  ~DroppingScope();
-  DroppingScope(const DroppingScope&) = delete;
-  DroppingScope& operator=(const DroppingScope&) = delete;
 
   // The last decisions that were asked for; nothing if nothing was to be drawn.
   const std::optional<Dropping>& seen() const { return seen_; }
@@ -31,7 +29,7 @@ class DroppingScope {
 
   bool keeps_;
   std::optional<Dropping> seen_;
-  DroppingScope* before_;
+  Replaced<DroppingScope*> innermost_;
 };
 
 // Called by dropout before it draws: whether it keeps everything or nothing. Nothing: it draws.

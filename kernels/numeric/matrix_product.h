@@ -13,8 +13,7 @@ namespace msrun {
 DType product_dtype(DType dtype);
 
 // The tensor converted to `compute`, which must come from product_dtype. Strides are kept where the data are dense, so
-// that a transposed view stays one and repeated axes stay repeated. Of float32 operands the
-// numbers are rounded, too.
+// that a transposed view stays one and repeated axes stay repeated. The numbers of float32 operands are rounded, too.
 Tensor as_operand(const Tensor& tensor, DType compute, OperandRounding rounding);
 
 // a b over the last two axes of tensors of at least two axes; the others broadcast. The result has dtype `dtype` and

@@ -7,8 +7,7 @@ thread_local std::uint32_t current = 0;
 
 }  // namespace
 
-RoughScope::RoughScope(std::uint32_t seed) : before_(current) { current = seed; }
-RoughScope::~RoughScope() { current = before_; }
+RoughScope::RoughScope(std::uint32_t seed) : seed_(current, seed) {}
 
 std::uint32_t roughness() { return current; }
 

@@ -9,6 +9,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/base/replaced.h"
+
 namespace msrun {
 
 // While one with a seed lives, kernels on the calling thread move what others keep of a function's result by up to a
@@ -16,12 +18,9 @@ namespace msrun {
 class RoughScope {
  public:
   explicit RoughScope(std::uint32_t seed);  // 0: nothing is moved
-  ~RoughScope();
-  RoughScope(const RoughScope&) = delete;
-  RoughScope& operator=(const RoughScope&) = delete;
 
  private:
-  std::uint32_t before_;
+  Replaced<std::uint32_t> seed_;
 };
 
 // The seed of the calling thread's scope; 0 without one.

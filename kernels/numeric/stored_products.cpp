@@ -7,8 +7,7 @@ thread_local StoredProducts* current = nullptr;
 
 }  // namespace
 
-StoredProducts::StoredProducts() : before_(current) { current = this; }
-StoredProducts::~StoredProducts() { current = before_; }
+StoredProducts::StoredProducts() : innermost_(current, this) {}
 
 bool stores_products() {
   if (current == nullptr) return false;

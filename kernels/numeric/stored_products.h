@@ -3,6 +3,8 @@
 // product in the accumulator for what follows. Whoever wants to know how much that differs computes a call so.
 #pragma once
 
+#include "kernels/base/replaced.h"
+
 namespace msrun {
 
 // While one lives, float32 products, convolutions and attention on the calling thread are formed in float64 and rounded
@@ -10,9 +12,6 @@ namespace msrun {
 class StoredProducts {
  public:
   StoredProducts();
-  ~StoredProducts();
-  StoredProducts(const StoredProducts&) = delete;
-  StoredProducts& operator=(const StoredProducts&) = delete;
 
   // Whether there were any products, of whatever dtype.
   bool any() const { return any_; }
@@ -21,7 +20,7 @@ class StoredProducts {
   friend bool stores_products();
 
   bool any_ = false;
-  StoredProducts* before_;
+  Replaced<StoredProducts*> innermost_;
 };
 
 // Asked by kernels of products: whether one lives on the calling thread, which then knows of the product.

@@ -9,8 +9,7 @@ thread_local SumRecorder* current = nullptr;
 
 }  // namespace
 
-SumRecorder::SumRecorder() : before_(current) { current = this; }
-SumRecorder::~SumRecorder() { current = before_; }
+SumRecorder::SumRecorder() : innermost_(current, this) {}
 
 void note_sums(std::int64_t terms, std::int64_t results) {
   const double additions = static_cast<double>(terms) * static_cast<double>(results);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/base/replaced.h"
+
 namespace msrun {
 
 struct SumStatistics {
@@ -17,9 +19,6 @@ struct SumStatistics {
 class SumRecorder {
  public:
   SumRecorder();
-  ~SumRecorder();
-  SumRecorder(const SumRecorder&) = delete;
-  SumRecorder& operator=(const SumRecorder&) = delete;
 
   const SumStatistics& seen() const { return seen_; }
 
@@ -27,7 +26,7 @@ class SumRecorder {
   friend void note_sums(std::int64_t terms, std::int64_t results);
 
   SumStatistics seen_;
-  SumRecorder* before_;
+  Replaced<SumRecorder*> innermost_;
 };
 
 // Called by a kernel once per tensor it computes, before it does, on the thread that evaluates the call: every one of

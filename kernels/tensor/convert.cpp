@@ -102,8 +102,7 @@ bool store_cut(const T* source, std::int64_t count, S* target) {
 
 }  // namespace
 
-StoreRounding::StoreRounding(bool truncate) : before_(truncates_stores) { truncates_stores = truncate; }
-StoreRounding::~StoreRounding() { truncates_stores = before_; }
+StoreRounding::StoreRounding(bool truncate) : truncates_(truncates_stores, truncate) {}
 
 template <class T>
 void load_run(DType dtype, const std::byte* source, std::int64_t stride, std::int64_t count, T* target) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/base/replaced.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
@@ -35,12 +36,9 @@ void store_run(DType dtype, const T* source, std::int64_t count, std::byte* targ
 class StoreRounding {
  public:
   explicit StoreRounding(bool truncate);
-  ~StoreRounding();
-  StoreRounding(const StoreRounding&) = delete;
-  StoreRounding& operator=(const StoreRounding&) = delete;
 
  private:
-  bool before_;
+  Replaced<bool> truncates_;
 };
 
 }  // namespace msrun

@@ -24,8 +24,7 @@ DType RecordedDTypes::of(DType evaluated) const {
   return known.with_axes ? *known.with_axes : known.without.value_or(evaluated);
 }
 
-RecordedScope::RecordedScope(const RecordedDTypes& recorded) : recorded_(recorded), before_(current) { current = this; }
-RecordedScope::~RecordedScope() { current = before_; }
+RecordedScope::RecordedScope(const RecordedDTypes& recorded) : recorded_(recorded), innermost_(current, this) {}
 
 DType recorded_dtype(DType dtype) { return current == nullptr ? dtype : current->recorded_.of(dtype); }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "kernels/base/replaced.h"
 #include "kernels/tensor/dtype.h"
 
 namespace msrun {
@@ -33,9 +34,6 @@ class RecordedDTypes {
 class RecordedScope {
  public:
   explicit RecordedScope(const RecordedDTypes& recorded);
-  ~RecordedScope();
-  RecordedScope(const RecordedScope&) = delete;
-  RecordedScope& operator=(const RecordedScope&) = delete;
 
   // Whether has_narrow_parameters() was asked, so that the answer makes a difference.
   bool takes_parameters() const { return takes_parameters_; }
@@ -46,7 +44,7 @@ class RecordedScope {
 
   const RecordedDTypes recorded_;
   bool takes_parameters_ = false;
-  RecordedScope* before_;
+  Replaced<RecordedScope*> innermost_;
 };
 
 // The dtype that tensors of this dtype stand for.

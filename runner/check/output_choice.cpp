@@ -28,8 +28,8 @@ OutputChoice::OutputChoice(const MaterialisedCall& call, const Evaluation& bench
   const Tensor* expected = output_at(bench.output, 0);
   const Tensor* actual = output_at(device, 0);
   if (expected == nullptr || actual == nullptr) return;
-  if (bench.writes && bench.output.is<Tensor>() && device.is<Tensor>())
-    kept_ = OverwriteChoice::find(*bench.writes, *expected, *actual);
+  if (bench.choices.writes && bench.output.is<Tensor>() && device.is<Tensor>())
+    kept_ = OverwriteChoice::find(*bench.choices.writes, *expected, *actual);
   if (bench.choices.edges) moved_ = moved_counts(*bench.choices.edges, *expected, *actual);
   const Tensor* input = call.args.empty() ? nullptr : call.args.front().get<Tensor>();
   const Tensor* indices = output_at(device, 1);
@@ -40,7 +40,7 @@ OutputChoice::OutputChoice(const MaterialisedCall& call, const Evaluation& bench
 Value OutputChoice::applied(const Evaluation& evaluation) const {
   const Tensor* tensor = output_at(evaluation.output, 0);
   if (tensor == nullptr) return evaluation.output;
-  if (kept_ && evaluation.writes) return kept_->applied(*tensor, *evaluation.writes);
+  if (kept_ && evaluation.choices.writes) return kept_->applied(*tensor, *evaluation.choices.writes);
   if (moved_ && moved_->shape() == tensor->shape()) {
     return with_output(evaluation.output, 0, changed_elements(*tensor, [&](double count, std::int64_t i) {
                          return count + moved_->data<double>()[i];

@@ -13,7 +13,6 @@
 #include "kernels/numeric/pooling_runs.h"
 #include "kernels/numeric/pooling_windows.h"
 #include "kernels/numeric/rows.h"
-#include "kernels/numeric/writes.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/nn/pooling_options.h"
@@ -222,7 +221,7 @@ Var unpool(const Var& x, const Tensor& index_tensor, std::size_t spatial, const 
     }
     selection->starts.push_back(i / (index.numel() / planes) * plane + at);
   }
-  note_writes(selection, x.tensor());
+  if (Choices* choices = noted_choices()) choices->writes = Writes{selection, x.tensor()};
   return x.tape().record(put(Tensor::zeros(x.dtype(), shape), *selection, x.tensor()),
                          {{x, [selection](const Tensor& gradient) { return take(gradient, *selection); }}});
 }
