@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <functional>
-#include <numeric>
 
 #include "kernels/compare/rounding.h"
 
@@ -109,8 +107,7 @@ DropoutFinding judge_dropout(const DropoutRule& rule, const Tensor& device) {
   const Tensor found = device.to(DType::float64).contiguous();
   const Tensor decision = decisions_of(device.shape(), rule.draws->shape);
   DropoutFinding result;
-  const std::int64_t decisions =
-      std::accumulate(rule.draws->shape.begin(), rule.draws->shape.end(), std::int64_t{1}, std::multiplies<>{});
+  const std::int64_t decisions = element_count(rule.draws->shape);
   result.fates.resize(static_cast<std::size_t>(decisions));
   std::vector<bool> torn(result.fates.size());
   std::int64_t wrong = 0;

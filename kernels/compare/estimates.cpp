@@ -14,22 +14,30 @@ namespace {
 
 constexpr std::int64_t block = block_size<double>;
 
+// Calls visit(x, y, i) for each pair of elements of two tensors of one shape, in row-major order.
+template <class Visit>
+void for_each_pair(const Tensor& left, const Tensor& right, const Visit& visit) {
+  Reader of_left(left);
+  Reader of_right(right);
+  std::array<double, block> x;
+  std::array<double, block> y;
+  for (std::int64_t done = 0; done < left.numel(); done += block) {
+    const std::int64_t size = std::min(block, left.numel() - done);
+    of_left.read(x.data(), size);
+    of_right.read(y.data(), size);
+    for (std::int64_t i = 0; i < size; ++i) {
+      visit(x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(i)], done + i);
+    }
+  }
+}
+
 // Adds add(x, y) of each pair of elements of two tensors of one shape to the elements of a contiguous float64 tensor of
 // that shape, which is made of zeros if it is not there yet.
 template <class Add>
 void accumulate(Tensor& sums, const Tensor& left, const Tensor& right, const Add& add) {
   if (!sums.defined()) sums = Tensor::zeros(DType::float64, left.shape());
   double* to = sums.mutable_data<double>();
-  Reader of_left(left);
-  Reader of_right(right);
-  std::array<double, block> x;
-  std::array<double, block> y;
-  for (std::int64_t remaining = left.numel(); remaining > 0; remaining -= block, to += block) {
-    const auto size = static_cast<std::size_t>(std::min(block, remaining));
-    of_left.read(x.data(), static_cast<std::int64_t>(size));
-    of_right.read(y.data(), static_cast<std::int64_t>(size));
-    for (std::size_t i = 0; i < size; ++i) to[i] += add(x[i], y[i]);
-  }
+  for_each_pair(left, right, [&](double x, double y, std::int64_t i) { to[i] += add(x, y); });
 }
 
 // The roots of sums as means of so many samples; zeros where there are no sums.
@@ -68,27 +76,18 @@ void NoiseEstimate::add(const Tensor& exact, const Tensor& rounded) {
 Tensor NoiseEstimate::noise() const { return root_mean(squares_, shape_, samples_); }
 
 bool errs_like(const Tensor& bench, const Tensor& device, const Tensor& noise, double times) {
-  std::array<double, block> exact;
-  std::array<double, block> actual;
-  Reader of_bench(bench);
-  Reader of_device(device);
   double squares = 0;
   double expected = 0;
   double count = 0;
-  const double* size = noise.data<double>();
-  for (std::int64_t remaining = bench.numel(); remaining > 0; remaining -= block) {
-    const std::int64_t many = std::min(block, remaining);
-    of_bench.read(exact.data(), many);
-    of_device.read(actual.data(), many);
-    for (std::size_t i = 0; i < static_cast<std::size_t>(many); ++i, ++size) {
-      const double error = actual[i] - exact[i];
-      if (!std::isfinite(error)) continue;
-      const double unit = unit_in_last_place(device.dtype(), exact[i]);
-      ++count;
-      squares += error * error;
-      expected += *size * *size + unit * unit / 6;
-    }
-  }
+  const double* sizes = noise.data<double>();
+  for_each_pair(bench, device, [&](double exact, double actual, std::int64_t i) {
+    const double error = actual - exact;
+    if (!std::isfinite(error)) return;
+    const double unit = unit_in_last_place(device.dtype(), exact);
+    ++count;
+    squares += error * error;
+    expected += sizes[i] * sizes[i] + unit * unit / 6;
+  });
   const double most = times + 3 / std::sqrt(std::max(count, 1.0));
   return squares <= most * most * expected;
 }

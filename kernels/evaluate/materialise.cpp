@@ -219,6 +219,12 @@ void for_each_input(const MaterialisedCall& call, const std::function<void(const
   }
 }
 
+std::int64_t floating_arguments(const MaterialisedCall& call) {
+  std::int64_t count = 0;
+  for_each_argument(call, [&](const Tensor& tensor) { count += is_floating(tensor.dtype()) ? 1 : 0; });
+  return count;
+}
+
 MaterialisedCall with_inputs(const MaterialisedCall& call, const std::function<Tensor(const Tensor&)>& change) {
   const auto changed = [&](const Value& tree) {
     return transform_leaves(tree, [&](const Value& leaf) -> Value {

@@ -40,12 +40,6 @@ constexpr double times_of_noise = 3;
 constexpr double times_of_cut_operands = 2;
 constexpr double times_of_rounded_operands = 4;
 
-std::int64_t floating_arguments(const MaterialisedCall& call) {
-  std::int64_t count = 0;
-  for_each_argument(call, [&](const Tensor& tensor) { count += is_floating(tensor.dtype()) ? 1 : 0; });
-  return count;
-}
-
 bool has_complex_argument(const MaterialisedCall& call) {
   bool found = false;
   for_each_argument(call, [&](const Tensor& tensor) { found = found || is_complex(tensor.dtype()); });

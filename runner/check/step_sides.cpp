@@ -25,24 +25,18 @@ constexpr double two_stored = 4;
 // How much steeper than at the smaller change a function that has no step may be.
 constexpr double most_slope = 4;
 
-int floating_arguments(const MaterialisedCall& call) {
-  int arguments = 0;
-  for_each_argument(call, [&](const Tensor& tensor) { arguments += is_floating(tensor.dtype()) ? 1 : 0; });
-  return arguments;
-}
-
 // The compared tensors for arguments that are changed by this relative amount: each up and down, and of several the
 // second against the first. Gradients of the outputs go with the first: were they changed by themselves, every move of
 // the arguments would be seen twice, and a step taken for a slope. Beside what half types round they are not changed.
 std::vector<Tensor> moved(const Operator& op, const MaterialisedCall& call, const EvaluationOptions& benchmark,
                           double change, const RowOf& row, bool with_gradients) {
   std::vector<Tensor> results;
-  const int arguments = floating_arguments(call);
+  const std::int64_t arguments = floating_arguments(call);
   for (int direction = 0; direction < (arguments > 1 ? 4 : 2); ++direction) {
-    int number = 0;
+    std::int64_t number = 0;
     EvaluationOptions options = benchmark;
     options.change_input = [&](const Tensor& tensor) {
-      const int bit = number < arguments ? number % 2 : 0;
+      const std::int64_t bit = number < arguments ? number % 2 : 0;
       ++number;
       if (number > arguments && !with_gradients) return tensor;
       const bool up = (direction >> bit & 1) != 0;

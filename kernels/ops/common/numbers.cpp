@@ -1,15 +1,21 @@
 #include "kernels/ops/common/numbers.h"
 
+#include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 
-Var as_operand(const Var& operand, DType dtype) {
+Var as_recorded(const Var& operand, DType dtype) {
   const DType recorded = recorded_dtype(dtype);
   const bool yields = operand.is_number() || operand.rank() == 0;
   if (!yields || !is_floating(dtype) || operand.dtype() == recorded) return operand;
   return cast(cast(operand, recorded), dtype);
+}
+
+std::pair<Var, Var> as_recorded(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  return {as_recorded(a, dtype), as_recorded(b, dtype)};
 }
 
 double as_parameter(const Var& x, double number) {
@@ -22,6 +28,10 @@ double as_parameter(const Var& x, double number) {
 double as_stored(const Var& x, double number) {
   const DType recorded = recorded_dtype(x.dtype());
   return is_floating(recorded) ? Tensor::scalar(DType::float64, number).to(recorded).item() : number;
+}
+
+double rms_norm_eps(const Bound& args, const Var& x) {
+  return args.optional_real("eps").value_or(epsilon(recorded_dtype(x.dtype())));
 }
 
 }  // namespace msrun

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numbers>
 
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/composition/steps.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -111,8 +111,7 @@ LAST_STEPS("rms_norm", [](const ComposedCall& call) -> LastSteps {
   Dims axes;
   for (std::size_t i = 1; i <= call.args.ints("normalized_shape").size(); ++i)
     axes.push_back(-static_cast<std::int64_t>(i));
-  const Var factor = rsqrt(
-      add(mean(square(x), axes, true), call.args.optional_real("eps").value_or(epsilon(recorded_dtype(x.dtype())))));
+  const Var factor = rsqrt(add(mean(square(x), axes, true), rms_norm_eps(call.args, x)));
   const std::optional<Var> weight = call.args.optional_var("weight");
   return {{weight ? product_step(mul(x, factor), *weight) : product_step(x, factor), moving_step(call.output)}};
 });

@@ -116,8 +116,8 @@ T floor_remainder(T x, T y) {
 // z = f(a, b) for a function that rounds what it has computed.
 template <class F, class VA, class VB>
 Var stepping(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
-  const DType dtype = result_dtype({&a, &b});
-  return binary(as_operand(a, dtype), as_operand(b, dtype), f, vjp_a, vjp_b);
+  const auto [x, y] = as_recorded(a, b);
+  return binary(x, y, f, vjp_a, vjp_b);
 }
 
 Var div_trunc(const Var& a, const Var& b) {

@@ -32,8 +32,8 @@ bool is_finite(T value) {
 // A predicate of operands that are first converted to the dtype in which they are compared.
 template <class F>
 Var comparison(const Var& a, const Var& b, F f) {
-  const DType dtype = result_dtype({&a, &b});
-  return predicate(as_operand(a, dtype), as_operand(b, dtype), f);
+  const auto [x, y] = as_recorded(a, b);
+  return predicate(x, y, f);
 }
 
 Var eq(const Var& a, const Var& b) {
@@ -211,12 +211,12 @@ bool all_true(const Var& x) {
 
 // Whether each element is among the test elements; NaN never is.
 Var isin(const Var& elements, const Var& candidates, bool invert) {
-  const DType common = result_dtype({&elements, &candidates});
-  const Compute compute = compute_of(common);
+  const Compute compute = compute_of(result_dtype({&elements, &candidates}));
+  const auto recorded = as_recorded(elements, candidates);
   const auto search = [&](auto zero, DType dtype) {
     using T = decltype(zero);
-    const Tensor values = as_operand(elements, common).tensor().to(dtype).contiguous();
-    const Tensor list = as_operand(candidates, common).tensor().to(dtype).contiguous();
+    const Tensor values = recorded.first.tensor().to(dtype).contiguous();
+    const Tensor list = recorded.second.tensor().to(dtype).contiguous();
     std::vector<T> sorted(list.data<T>(), list.data<T>() + list.numel());
     std::erase_if(sorted, [](T value) { return is_nan(value); });
     std::sort(sorted.begin(), sorted.end());

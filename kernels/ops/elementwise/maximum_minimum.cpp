@@ -37,8 +37,8 @@ Var clamp_to(const Var& x, const std::optional<Var>& low, const std::optional<Va
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr auto smallest = std::numeric_limits<std::int64_t>::min();
   constexpr auto largest = std::numeric_limits<std::int64_t>::max();
-  const Var lower = low ? as_operand(*low, dtype) : floating ? tape.number(-infinity) : tape.number(smallest);
-  const Var upper = high ? as_operand(*high, dtype) : floating ? tape.number(infinity) : tape.number(largest);
+  const Var lower = low ? as_recorded(*low, dtype) : floating ? tape.number(-infinity) : tape.number(smallest);
+  const Var upper = high ? as_recorded(*high, dtype) : floating ? tape.number(infinity) : tape.number(largest);
   return ternary(
       dtype, x, lower, upper,
       [](auto a, auto lo, auto hi) {

@@ -92,9 +92,8 @@ Tensor search(const Tensor& boundaries, const Tensor& values, const Tensor& sort
 }
 
 Value searched(const Bound& args, const Var& boundaries, const Var& values, const Tensor& sorter, bool right) {
-  const DType dtype = result_dtype({&boundaries, &values});
-  const Tensor positions =
-      search(as_operand(boundaries, dtype).tensor(), as_operand(values, dtype).tensor(), sorter, right);
+  const auto [limits, sought] = as_recorded(boundaries, values);
+  const Tensor positions = search(limits.tensor(), sought.tensor(), sorter, right);
   return args.tape().constant(args.flag("out_int32") ? positions.to(DType::int32) : positions);
 }
 

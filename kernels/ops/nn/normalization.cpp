@@ -12,8 +12,8 @@
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/requirements.h"
-#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -241,8 +241,7 @@ OP("rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? e
    [](const Bound& args) -> Value {
      const Var x = args.var("input");
      const auto weight = args.optional_var("weight");
-     NormLayout layout = trailing_layout(x, args.ints("normalized_shape"), weight, std::nullopt,
-                                         args.optional_real("eps").value_or(epsilon(recorded_dtype(x.dtype()))));
+     NormLayout layout = trailing_layout(x, args.ints("normalized_shape"), weight, std::nullopt, rms_norm_eps(args, x));
      layout.statistics = NormStatistics::mean_square;
      return normalise(x, weight, std::nullopt, layout).y;
    });

@@ -17,24 +17,45 @@ Tensor tensor(DType dtype, const std::vector<double>& values) {
   return Tensor::from<double>(DType::float64, Dims{std::ssize(values)}, std::span<const double>(values)).to(dtype);
 }
 
+std::optional<Tensor> output(const Evaluation& evaluation) { return *evaluation.output.get<Tensor>(); }
+
+// A call of these arguments without gradients.
+MaterialisedCall call_of(const std::string& type, const std::string& api, List args) {
+  MaterialisedCall call;
+  call.name = type + "." + api + ".0";
+  call.parts.type = type;
+  call.parts.api = api;
+  call.args = std::move(args);
+  call.requires_grad = std::vector<bool>(call.args.size(), false);
+  return call;
+}
+
+// A call and its benchmark.
+struct Benchmarked {
+  explicit Benchmarked(MaterialisedCall of) : call(std::move(of)), op(*find_operator(call.parts.type, call.parts.api)) {
+    options.benchmark = true;
+    bench = *output(evaluate(op, call, options));
+  }
+
+  // For a device that gave `device`.
+  std::optional<StepSides> sides(const Tensor& device, Steps steps) const {
+    return nearest_sides(op, call, options, bench, device, output, steps);
+  }
+  std::optional<StepSides> parameters(const Tensor& device) const {
+    return nearest_parameters(op, call, options, bench, device, output);
+  }
+
+  MaterialisedCall call;
+  const Operator& op;
+  EvaluationOptions options;
+  Tensor bench;
+};
+
 // The sides of x % y, both float32, for a device that gave `device`.
 StepSides remainder_sides(const std::vector<double>& x, const std::vector<double>& y,
                           const std::vector<double>& device) {
-  MaterialisedCall call;
-  call.name = "Torch.remainder.0";
-  call.parts.type = "Torch";
-  call.parts.api = "remainder";
-  call.args = {tensor(DType::float32, x), tensor(DType::float32, y)};
-  call.requires_grad = {false, false};
-  const Operator& op = *find_operator("Torch", "remainder");
-  EvaluationOptions benchmark;
-  benchmark.benchmark = true;
-  const RowOf output = [](const Evaluation& evaluation) {
-    return std::optional<Tensor>(*evaluation.output.get<Tensor>());
-  };
-  const Tensor bench = *output(evaluate(op, call, benchmark));
-  const auto sides =
-      nearest_sides(op, call, benchmark, bench, tensor(DType::float32, device), output, Steps::of_float32);
+  const Benchmarked call(call_of("Torch", "remainder", {tensor(DType::float32, x), tensor(DType::float32, y)}));
+  const auto sides = call.sides(tensor(DType::float32, device), Steps::of_float32);
   EXPECT_TRUE(sides.has_value());
   return *sides;
 }
@@ -59,24 +80,13 @@ TEST(StepSides, AreThoseWithinRounding) {
 
 // 2.345 * 100 is 234.49999999999997 in float64 and 234.5 in float32, also in a call with a gradient.
 TEST(StepSides, AreThoseOfCallsWithGradientsToo) {
-  MaterialisedCall call;
-  call.name = "Torch.round.0";
-  call.parts.type = "Torch";
-  call.parts.api = "round";
-  call.args = {tensor(DType::float32, {2.345, 1.25})};
+  MaterialisedCall call = call_of("Torch", "round", {tensor(DType::float32, {2.345, 1.25})});
   call.kwargs = {{"decimals", Value(std::int64_t{2})}};
   call.gradients = {tensor(DType::float32, {1, -2})};
   call.requires_grad = {true};
-  const Operator& op = *find_operator("Torch", "round");
-  EvaluationOptions benchmark;
-  benchmark.benchmark = true;
-  const RowOf output = [](const Evaluation& evaluation) {
-    return std::optional<Tensor>(*evaluation.output.get<Tensor>());
-  };
-  const Tensor bench = *output(evaluate(op, call, benchmark));
-  const double other = bench.item(0) > 2.345 ? 2.34 : 2.35;
-  const auto sides =
-      nearest_sides(op, call, benchmark, bench, tensor(DType::float32, {other, 1.25}), output, Steps::of_stored);
+  const Benchmarked round(std::move(call));
+  const double other = round.bench.item(0) > 2.345 ? 2.34 : 2.35;
+  const auto sides = round.sides(tensor(DType::float32, {other, 1.25}), Steps::of_stored);
   ASSERT_TRUE(sides.has_value());
   EXPECT_EQ(sides->exchanged, 1);
   EXPECT_NEAR(sides->bench.item(0), other, 1e-9);
@@ -85,23 +95,12 @@ TEST(StepSides, AreThoseOfCallsWithGradientsToo) {
 // The benchmark of a call of bfloat16 numbers, and its sides for a device that gave `device`.
 std::optional<StepSides> sides_in_half(const std::string& api, const std::vector<double>& x,
                                        const std::vector<double>& y, const std::vector<double>& device, Steps steps) {
-  MaterialisedCall call;
-  call.name = "Torch." + api + ".0";
-  call.parts.type = "Torch";
-  call.parts.api = api;
-  call.args = {tensor(DType::bfloat16, x)};
-  if (!y.empty()) call.args.emplace_back(tensor(DType::bfloat16, y));
+  List args{tensor(DType::bfloat16, x)};
+  if (!y.empty()) args.emplace_back(tensor(DType::bfloat16, y));
+  MaterialisedCall call = call_of("Torch", api, std::move(args));
   if (api == "div") call.kwargs = {{"rounding_mode", Value(std::string("trunc"))}};
   if (api == "round") call.kwargs = {{"decimals", Value(std::int64_t{1})}};
-  call.requires_grad = std::vector<bool>(call.args.size(), false);
-  const Operator& op = *find_operator("Torch", api);
-  EvaluationOptions benchmark;
-  benchmark.benchmark = true;
-  const RowOf output = [](const Evaluation& evaluation) {
-    return std::optional<Tensor>(*evaluation.output.get<Tensor>());
-  };
-  const Tensor bench = *output(evaluate(op, call, benchmark));
-  return nearest_sides(op, call, benchmark, bench, tensor(DType::bfloat16, device), output, steps);
+  return Benchmarked(std::move(call)).sides(tensor(DType::bfloat16, device), steps);
 }
 
 StepSides half_sides(const std::string& api, const std::vector<double>& x, const std::vector<double>& y,
@@ -147,21 +146,9 @@ TEST(StepSides, AreThoseOfADifferenceThatIsStored) {
 
 // Of a threshold beside bfloat16 some kernels round the number to it, and 0.1 is less than its neighbour there.
 TEST(StepSides, AreThoseOfNarrowParameters) {
-  MaterialisedCall call;
-  call.name = "Functional.hardshrink.0";
-  call.parts.type = "Functional";
-  call.parts.api = "hardshrink";
-  call.args = {tensor(DType::bfloat16, {0.1, 0.5, 0.05}), 0.1};
-  call.requires_grad = {false};
-  const Operator& op = *find_operator("Functional", "hardshrink");
-  EvaluationOptions benchmark;
-  benchmark.benchmark = true;
-  const RowOf output = [](const Evaluation& evaluation) {
-    return std::optional<Tensor>(*evaluation.output.get<Tensor>());
-  };
-  const Tensor bench = *output(evaluate(op, call, benchmark));
+  const Benchmarked call(call_of("Functional", "hardshrink", {tensor(DType::bfloat16, {0.1, 0.5, 0.05}), 0.1}));
   const auto sides = [&](const std::vector<double>& device) {
-    return nearest_parameters(op, call, benchmark, bench, tensor(DType::bfloat16, device), output);
+    return call.parameters(tensor(DType::bfloat16, device));
   };
   EXPECT_FALSE(sides({0.1, 0.5, 0}).has_value());
   EXPECT_FALSE(sides({0.1, 0, 0.05}).has_value());
