@@ -33,6 +33,9 @@ constexpr double slack_of_large_calls = 8;
 // Of the relative roundoff of an operand so many times is explained of a sum of products and of the spread of its
 // terms: both factors are rounded, and terms that cancel may err in opposite directions.
 constexpr double slack_of_operands = 4;
+// Noise of float32 within half types is explained as many times over as in float32 itself (16 for 6, rounding.cpp), and
+// both the device and the benchmark have it.
+constexpr double times_of_float32 = 4;
 // The errors of all elements together are at most so many times those that rounding on the way is measured to make, ...
 constexpr double times_of_noise = 3;
 // ... and so many times those of operands that are cut. Operands that are rounded err half as much as those that are
@@ -53,14 +56,6 @@ std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparis
   const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
   if (tensor == nullptr || tensor->shape() != comparison.pairs[row].bench.shape()) return std::nullopt;
   return *tensor;
-}
-
-// Of sums of squares, less those that count for nothing.
-Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without) {
-  const Tensor less = without ? without->to(DType::float64).contiguous() : Tensor{};
-  return changed_elements(squares.to(DType::float64), [&](double value, std::int64_t i) {
-    return std::sqrt(less.defined() ? std::max(value - less.data<double>()[i], 0.0) : value);
-  });
 }
 
 // A quarter of the output at most, in a regular place.
@@ -200,6 +195,11 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   const bool in_float32 = device.dtype() == DType::float64;
   Tensor noise = noise_beside({.rough = rough, .in_float32 = in_float32}, comparison, row, select, samples);
   if (in_float32) noise = combined_noise(noise, noise, 0, epsilon(DType::float64) / epsilon(DType::float32));
+  // The float32 in which half types are computed, as their benchmark is, errs as seen from float64 alone.
+  if (rough && is_half(device.dtype())) {
+    const Tensor of_float32 = noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples);
+    noise = combined_noise(noise, of_float32, 1, times_of_float32);
+  }
   judged.model.noise = std::move(noise);
   if (!judged.model.noise.defined()) return false;
   judged.fit = fit_rounding(bench, device, judged.model);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/compare/rounding.h"
+#include "kernels/tensor/changed_elements.h"
 
 namespace msrun {
 
@@ -23,6 +24,13 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   for (std::int64_t i = 0; i < noise.numel(); ++i)
     values[i] = std::max(values[i], of_rounding * spread.data<double>()[i]);
   return noise;
+}
+
+Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without) {
+  const Tensor less = without ? without->to(DType::float64).contiguous() : Tensor{};
+  return changed_elements(squares.to(DType::float64), [&](double value, std::int64_t i) {
+    return std::sqrt(less.defined() ? std::max(value - less.data<double>()[i], 0.0) : value);
+  });
 }
 
 }  // namespace msrun

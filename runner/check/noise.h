@@ -1,5 +1,7 @@
-// Noise (SumModel::noise) of results that are rounded on the way.
+// Noise (SumModel::noise) of results that are rounded on the way, and the spread of terms whose squares are known.
 #pragma once
+
+#include <optional>
 
 #include "kernels/tensor/tensor.h"
 
@@ -11,5 +13,8 @@ Tensor combined_noise(const Tensor& first, const Tensor& second, double times_fi
 // The noise of sums of which every addition is rounded to a dtype: there may be another order of them in which a
 // partial sum is as large as the terms, and is rounded as such.
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype);
+
+// The roots, float64, of sums of squares, each less its element of `without`.
+Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without);
 
 }  // namespace msrun

@@ -2,6 +2,10 @@
 // a sound device's rounding does, and is judged by it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <string>
+
 #include "kernels/evaluate/evaluate.h"
 #include "tests/runner/check/support.h"
 
@@ -71,6 +75,51 @@ TEST(CancellingTerms, GradientsOfASubnormalProductMayBeThoseOfTheStoredOne) {
   EXPECT_FALSE(accuses(1));
   EXPECT_FALSE(accuses(1 + 0x1p-21));
   EXPECT_TRUE(accuses(1.5));
+}
+
+// Attention in bfloat16 whose gradients are computed without an error and rounded once; the first query's is then off
+// by error, times the largest of its elements.
+ApiResult check_attention(int number, double error) {
+  const Dims heads{2, 2, 24, 16};
+  ApiCall call = call_of("Functional.scaled_dot_product_attention." + std::to_string(number), {heads, heads, heads},
+                         heads, DType::bfloat16, -3, 3);
+  call.kwargs = {{"is_causal", Value(true)}};
+  class Exact final : public Device {
+   public:
+    explicit Exact(double error) : error_(error) {}
+    DeviceArithmetic arithmetic() const override { return {.half_rounding = HalfRounding::between_kernels}; }
+    DeviceResult run(const DeviceCall& asked) override {
+      const MaterialisedCall& inputs = asked.materialised;
+      const MaterialisedCall raised =
+          with_inputs(inputs, [](const Tensor& tensor) { return tensor.to(DType::float64); });
+      const Evaluation exact = evaluate(*find_operator(inputs.parts.type, inputs.parts.api), raised, {});
+      DeviceResult result;
+      result.output = exact.output.get<Tensor>()->to(DType::bfloat16);
+      for (const Value& gradient : exact.gradients)
+        result.gradients.emplace_back(gradient.get<Tensor>()->to(DType::bfloat16));
+      const Tensor& of_query = *result.gradients.front().get<Tensor>();
+      double largest = 0;
+      for (std::int64_t i = 0; i < of_query.numel(); ++i) largest = std::max(largest, std::abs(of_query.item(i)));
+      result.gradients.front() = changed_elements(
+          of_query, [&](double value, std::int64_t i) { return i == 16 ? value + error_ * largest : value; });
+      return result;
+    }
+
+   private:
+    double error_;
+  };
+  Exact device(error);
+  return check_api(call, 0, device, 0, {});
+}
+
+// Where nearly all weight is on one key, the products of the scores' gradient with the keys cancel far below what a
+// place of the output's typical element is, and the float32 of the benchmark has lost their digits.
+TEST(CancellingTerms, OfSaturatedAttentionInHalfTypesMayBeLostInFloat32) {
+  for (int number = 0; number < 12; ++number) {
+    const ApiResult sound = check_attention(number, 0);
+    for (const DetailsRow& row : sound.backward_rows) EXPECT_FALSE(row.beyond_rounding) << sound.name << row.message;
+    EXPECT_TRUE(check_attention(number, 0.01).backward_rows.at(0).beyond_rounding) << sound.name;
+  }
 }
 
 // torch copies the base of number ** tensor in versions in which it gets no gradient then.
