@@ -300,6 +300,7 @@ TEST_F(Torch, ARepliesThatBreakTheProtocolEndTheWorker) {
     const std::string mark = scratch.file("mark");
     const Finished finished = run_faulty(scratch, fault, {}, {"MSRUN_TEST_ONCE=" + mark});
     ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    EXPECT_TRUE(fs::exists(mark)) << "no call misbehaved";
     EXPECT_THAT(finished.err + finished.out, HasSubstr("its torch worker does not keep to the protocol"));
     for (const auto& [name, row] : results(scratch)) EXPECT_NE(row[0], "SKIP") << name;
   }

@@ -13,6 +13,8 @@ import types
 
 import torch
 
+from torch_npu.fused import *  # noqa: F401,F403
+
 __version__ = "2.1.0.fake"
 
 
