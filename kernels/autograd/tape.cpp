@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "kernels/base/error.h"
 #include "kernels/numeric/roughness.h"
@@ -30,19 +29,6 @@ Tensor flush_subnormals(const Tensor& tensor) {
   return map(tensor.dtype(), tensor, [smallest_normal](auto x) {
     using T = decltype(x);
     return std::abs(x) < static_cast<T>(smallest_normal) ? T{0} : x;
-  });
-}
-
-// Every element up to a place off. Where terms cancel whatever they are, such as those of the gradient of a normalised
-// single element, this is what shows how large they are.
-Tensor off_by_places(const Tensor& tensor, std::uint32_t seed) {
-  if (tensor.dtype() != DType::float32 && tensor.dtype() != DType::float64) return tensor;
-  return map(tensor.dtype(), tensor, [seed](auto x) {
-    if constexpr (std::is_floating_point_v<decltype(x)>) {
-      return std::isfinite(x) ? off_by_a_place(x, seed) : x;
-    } else {
-      return x;
-    }
   });
 }
 

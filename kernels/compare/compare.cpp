@@ -251,13 +251,15 @@ void accept_ties(const TieRule& ties, const Value& bench, const Value& device, c
   const List* bench_items = bench.get<List>();
   const List* device_items = device.get<List>();
   if (bench_items != nullptr && device_items != nullptr) {
-    if (ties.indices != IndexOutput::of_values || bench_items->size() != 2 || device_items->size() < 2) return;
+    const bool of_pair = ties.indices == IndexOutput::of_values && bench_items->size() == 2;
+    if (!(of_pair || ties.indices == IndexOutput::of_softmax) || bench_items->size() < 2 || device_items->size() < 2)
+      return;
     pair.bench_values = tensor_in((*bench_items)[0]);
     pair.device_values = tensor_in((*device_items)[0]);
     pair.bench_indices = tensor_in((*bench_items)[1]);
     pair.device_indices = tensor_in((*device_items)[1]);
     row = 1;
-  } else if (ties.indices != IndexOutput::none && ties.indices != IndexOutput::of_values) {
+  } else if (ties.indices != IndexOutput::of_values && ties.indices != IndexOutput::of_softmax) {
     pair.bench_indices = tensor_in(bench);
     pair.device_indices = tensor_in(device);
   }

@@ -167,7 +167,7 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
 // Decision 17: of tied elements either index is right.
 void accept_ties(const TieRule& ties, const MindSporeSlots& slots, const Value* first_input, Comparison& comparison,
                  const CompareOptions& options) {
-  const bool of_values = ties.indices == IndexOutput::of_values;
+  const bool of_values = ties.indices == IndexOutput::of_values || ties.indices == IndexOutput::of_softmax;
   const std::size_t place = of_values ? 1 : 0;
   if (ties.indices == IndexOutput::none || comparison.rows.size() <= place || slots.tested.size() <= place) return;
   DetailsRow& row = comparison.rows[place];

@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/compare/rounding.h"
+
 namespace msrun {
 namespace {
 
@@ -66,6 +68,7 @@ class Judge {
         device_(pair.device_indices->to(DType::int64).contiguous()),
         count_(bench_.numel()) {
     if (pair.input != nullptr) input_ = pair.input->to(DType::float64).contiguous();
+    if (ties.indices == IndexOutput::of_softmax) stored_ = pair.device_values->dtype();
     if (ties.indices == IndexOutput::of_values) {
       bench_values_ = pair.bench_values->to(DType::float64).contiguous();
       device_values_ = pair.device_values->to(DType::float64).contiguous();
@@ -74,7 +77,12 @@ class Judge {
 
   TieResult run() {
     std::vector<Layout> candidates = layouts(bench_.shape(), input_.defined() ? &input_ : nullptr);
-    std::erase_if(candidates, [&](const Layout& layout) { return !explains_bench(layout); });
+    if (ties_.indices == IndexOutput::of_softmax) {
+      std::erase_if(candidates, [&](const Layout& layout) { return layout.inner != 1 || layout.picked == 0; });
+      candidates.resize(std::min<std::size_t>(candidates.size(), 1));
+    } else {
+      std::erase_if(candidates, [&](const Layout& layout) { return !explains_bench(layout); });
+    }
     TieResult best{0, count_differences()};
     for (const Layout& layout : candidates) {
       const TieResult result = judge(layout);
@@ -113,6 +121,7 @@ class Judge {
       case IndexOutput::of_smallest:
         return selects_extrema(layout);
       case IndexOutput::of_order:
+      case IndexOutput::of_softmax:
         break;
     }
     return is_ordered(layout);
@@ -171,6 +180,19 @@ class Judge {
     return std::ranges::adjacent_find(run) != run.end();
   }
 
+  // Whether two elements of the row of a position have probabilities that are equal but for float32 and for rounding
+  // them to the dtype they are stored in, before which or after which a device may order them.
+  bool equally_probable(const Layout& layout, std::int64_t position, std::int64_t a, std::int64_t b) const {
+    double largest = -std::numeric_limits<double>::infinity();
+    for (std::int64_t i = 0; i < layout.length; ++i) largest = std::max(largest, selected(layout, position, i));
+    double total = 0;
+    for (std::int64_t i = 0; i < layout.length; ++i) total += std::exp(selected(layout, position, i) - largest);
+    const double of_a = std::exp(selected(layout, position, a) - largest) / total;
+    const double of_b = std::exp(selected(layout, position, b) - largest) / total;
+    const double tolerance = 2 * epsilon(stored_) + 8 * epsilon(DType::float32);
+    return std::abs(of_a - of_b) <= tolerance * std::max({of_a, of_b, smallest_normal(stored_)});
+  }
+
   std::int64_t count_differences() const {
     const auto* bench = bench_.data<std::int64_t>();
     const auto* device = device_.data<std::int64_t>();
@@ -190,7 +212,9 @@ class Judge {
       if (right && ties_.indices == IndexOutput::of_values) {
         right = same(bench_values_.data<double>()[p], device_values_.data<double>()[p]);
       }
-      if (right && input_.defined()) {
+      if (right && ties_.indices == IndexOutput::of_softmax) {
+        right = in_range(layout, bench[p]) && equally_probable(layout, p, bench[p], device[p]);
+      } else if (right && input_.defined()) {
         right = same(selected(layout, p, bench[p]), selected(layout, p, device[p]));
       }
       if (right && ties_.unique) {
@@ -210,6 +234,7 @@ class Judge {
   Tensor bench_values_;
   Tensor device_values_;
   Tensor input_;
+  DType stored_ = DType::float32;  // of probabilities
   std::int64_t count_;
 };
 
@@ -224,13 +249,13 @@ std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair) {
   if (!is_index(*pair.bench_indices) || !is_index(*pair.device_indices)) return std::nullopt;
   if (pair.bench_indices->shape() != pair.device_indices->shape()) return std::nullopt;
   if (pair.input != nullptr && !usable(pair.input)) return std::nullopt;
-  if (ties.indices == IndexOutput::of_values) {
+  const bool has_values = ties.indices == IndexOutput::of_values || ties.indices == IndexOutput::of_softmax;
+  if (has_values) {
     if (!usable(pair.bench_values) || !usable(pair.device_values)) return std::nullopt;
     const Dims& shape = pair.bench_indices->shape();
     if (pair.bench_values->shape() != shape || pair.device_values->shape() != shape) return std::nullopt;
-  } else if (pair.input == nullptr) {
-    return std::nullopt;
   }
+  if (ties.indices != IndexOutput::of_values && pair.input == nullptr) return std::nullopt;
   return Judge(ties, pair).run();
 }
 

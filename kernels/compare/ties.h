@@ -11,7 +11,8 @@
 
 namespace msrun {
 
-// The outputs and the first input of one call; null where absent. There are values where ties.indices is of_values.
+// The outputs and the first input of one call; null where absent. There are values where ties.indices is of_values or
+// of_softmax.
 struct TiePair {
   const Tensor* bench_values = nullptr;
   const Tensor* device_values = nullptr;
@@ -27,8 +28,9 @@ struct TieResult {
 };
 
 // An index is right if the values of both sides agree exactly, if the input, where it is known, has that value there,
-// and if no index that must be unique occurs twice. The axis is found from the input: it is the one along which the
-// benchmark's own indices make sense. Nothing if the tensors do not fit the operator's ties, or indices alone come
+// and if no index that must be unique occurs twice. Indices of probabilities, which sides compute differently, are
+// right if the input makes these equal but for rounding. The axis is found from the input: it is the one along which
+// the benchmark's own indices make sense. Nothing if the tensors do not fit the operator's ties, or indices alone come
 // without input.
 std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair);
 

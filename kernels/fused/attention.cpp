@@ -101,7 +101,10 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
     const AttentionHeads heads = call.heads(segment, inputs.options);
     attend(heads, part);
   }
-  const auto vjp = [call, results, compute, vars, segments = inputs.segments, options = inputs.options,
+  // Backward takes the output as it was stored.
+  AttentionResults kept = results;
+  if (stores_products()) kept.output = inputs.output_view(output.to(dtype).to(compute));
+  const auto vjp = [call, kept, compute, vars, segments = inputs.segments, options = inputs.options,
                     has_bias = inputs.bias.has_value(), query_view = inputs.query_view, key_view = inputs.key_view,
                     value_view = inputs.value_view, output_view = inputs.output_view](const Tensor& g) {
     const Tensor gradient = output_view(g.to(compute).contiguous());
@@ -117,7 +120,7 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
                               cut(key, segment, segment.first_key, segment.keys),
                               cut(value, segment, segment.first_key, segment.keys), cut_scores(bias, segment), sink};
       const AttentionHeads heads = call.heads(segment, options);
-      attend_backward(heads, cut(results, segment), cut(gradient, segment, segment.first_row, segment.rows), part);
+      attend_backward(heads, cut(kept, segment), cut(gradient, segment, segment.first_row, segment.rows), part);
     }
     return gradients;
   };

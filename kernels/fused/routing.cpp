@@ -47,6 +47,7 @@ OP("npu_moe_gating_top_k_softmax(Tensor x, Tensor? finished_optional=None, int k
   return gating_top_k_softmax(args.var("x"), args.optional_var("finished_optional"), args.integer("k"));
 });
 NAMES("npu_moe_gating_top_k_softmax", "NPU: npu_moe_gating_top_k_softmax");
+TRAITS("npu_moe_gating_top_k_softmax", .ties = {.indices = IndexOutput::of_softmax, .unique = true});
 
 OP("npu_sort_v2(Tensor self, int dim=-1, bool descending=False)", [](const Bound& args) -> Value {
   const Var x = args.var("self");

@@ -8,6 +8,7 @@
 #include "kernels/base/parallel.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/gemm.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 
@@ -180,6 +181,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
   const auto scale = static_cast<T>(heads.options.scale);
   note_sums(std::max({heads.query.size(2), heads.key.size(1), rows * group}),
             5 * heads.query.size(0) * rows * heads.query.size(2));
+  const std::uint32_t seed = roughness();
   const auto run_head = [&](std::int64_t head, Scores<T>& probabilities, std::vector<T>& storage) {
     const std::int64_t key_head = head / group;
     for (std::int64_t first = 0; first < rows; first += probabilities.rows_per_block()) {
@@ -210,6 +212,8 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
       for (std::int64_t r = 0; r < count; ++r) {
         const T* p = probabilities.row(r);
         T* ds = storage.data() + r * width;
+        // Of one key that has all the weight the difference is rounding alone.
+        if (seed != 0) std::transform(ds, ds + width, ds, [seed](T x) { return a_place_beside(x, seed); });
         // sum_j dp_j p_j is the product of the output row with its gradient.
         const T* y =
             result.output.data<T>() + head * result.output.strides()[0] + (first + r) * result.output.strides()[1];

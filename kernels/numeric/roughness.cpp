@@ -1,5 +1,7 @@
 #include "kernels/numeric/roughness.h"
 
+#include "kernels/tensor/elementwise_map.h"
+
 namespace msrun {
 namespace {
 
@@ -10,5 +12,16 @@ thread_local std::uint32_t current = 0;
 RoughScope::RoughScope(std::uint32_t seed) : seed_(current, seed) {}
 
 std::uint32_t roughness() { return current; }
+
+Tensor off_by_places(const Tensor& tensor, std::uint32_t seed) {
+  if (tensor.dtype() != DType::float32 && tensor.dtype() != DType::float64) return tensor;
+  return map(tensor.dtype(), tensor, [seed](auto x) {
+    if constexpr (std::is_floating_point_v<decltype(x)>) {
+      return std::isfinite(x) ? a_place_beside(x, seed) : x;
+    } else {
+      return x;
+    }
+  });
+}
 
 }  // namespace msrun

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "kernels/base/replaced.h"
+#include "kernels/tensor/tensor.h"
 
 namespace msrun {
 
@@ -26,15 +27,33 @@ class RoughScope {
 // The seed of the calling thread's scope; 0 without one.
 std::uint32_t roughness();
 
+// A random number for a value, made of its bits and a seed.
+template <class T>
+std::uint64_t word_of(T value, std::uint32_t seed) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  return (std::uint64_t{std::bit_cast<Bits>(value)} ^ seed) * 0x9e3779b97f4a7c15U >> 33;
+}
+
 // A value one place up, one down, or as it is, as its bits and a seed that is not 0 have it.
 template <class T>
 T off_by_a_place(T value, std::uint32_t seed) {
-  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  const std::uint64_t mixed = (std::uint64_t{std::bit_cast<Bits>(value)} ^ seed) * 0x9e3779b97f4a7c15U;
-  const std::uint64_t third = (mixed >> 33) % 3;
+  const std::uint64_t third = word_of(value, seed) % 3;
   if (third == 0) return value;
   const T infinity = std::numeric_limits<T>::infinity();
   return std::nextafter(value, third == 1 ? infinity : -infinity);
 }
+
+// A value one place up or down: for what is the only one of its kind, whose place would not show in a third of the
+// cases.
+template <class T>
+T a_place_beside(T value, std::uint32_t seed) {
+  const T infinity = std::numeric_limits<T>::infinity();
+  return std::nextafter(value, word_of(value, seed) % 2 == 0 ? infinity : -infinity);
+}
+
+// Every finite element of a float32 or float64 tensor a place up or down, by a seed that is not 0; other tensors as
+// they are. Where terms cancel whatever they are, such as those of the gradient of a normalised single element, this is
+// what shows how large they are.
+Tensor off_by_places(const Tensor& tensor, std::uint32_t seed);
 
 }  // namespace msrun

@@ -24,8 +24,10 @@ constexpr std::size_t first_samples = 4;
 constexpr std::size_t most_samples = 16;
 constexpr std::size_t first_noise_samples = 2;
 constexpr std::size_t most_noise_samples = 8;
-// So many times beyond what few samples explain, more of them would change nothing.
+// So many times beyond what few samples explain, more of them would change nothing: unless it is at most one in eight
+// elements, whose noise these may have missed.
 constexpr double hopeless_share = 100;
+constexpr std::int64_t few_of_elements = 8;
 // Below, that arithmetic of some kind gives the device's elements could be chance.
 constexpr std::int64_t enough_elements = 8;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
@@ -392,7 +394,8 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   if (measure_noise(comparison, row, select, first_noise_samples, false, judged)) return judged;
   // Half types are computed in float32 as well, of which a place shows where terms cancel.
   if (measure_noise(comparison, row, select, first_noise_samples, true, judged)) return judged;
-  if (judged.fit.max_share <= hopeless_share || variations_.is_cheap()) {
+  const bool few_are_open = judged.fit.beyond * few_of_elements <= judged.count;
+  if (judged.fit.max_share <= hopeless_share || few_are_open || variations_.is_cheap()) {
     if (measure(comparison, row, select, most_samples, judged)) return judged;
     if (measure_noise(comparison, row, select, most_noise_samples, true, judged)) return judged;
   }

@@ -5,6 +5,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/exponential.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/functions.h"
@@ -109,7 +110,8 @@ Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summatio
 Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form,
                 const Summation& summation) {
   const Extents extents = extents_of(output.shape(), axis);
-  const Tensor y = rows_of(output, extents);
+  const std::uint32_t seed = roughness();
+  const Tensor y = rows_of(seed == 0 ? output : off_by_places(output, seed), extents);
   const Tensor g = rows_of(gradient, extents);
   Tensor result(y.dtype(), y.shape());
   if (result.numel() == 0) return result.reshape(output.shape());

@@ -115,5 +115,33 @@ TEST_F(Ties, IndicesAloneNeedTheInput) {
   EXPECT_EQ(status("Torch.argsort.0", order, tensor(DType::int64, {2, 3}, {1, 2, 2, 0, 2, 1}), &input), Status::error);
 }
 
+// A device forms the probabilities by which experts are chosen in its own way, and may round them before it compares
+// them.
+TEST(TiesOfExperts, AreThoseOfEqualProbability) {
+  const auto status = [](const std::vector<double>& logits, const std::vector<double>& chosen, DType dtype) {
+    // What the two most probable are is not looked at here.
+    const Value bench = List{tensor(DType::float64, {1, 2}, {0.5, 0.25}), tensor(DType::int32, {1, 2}, {0, 1}),
+                             tensor(DType::int32, {1, 2}, {0, 1})};
+    const Value device = List{tensor(dtype, {1, 2}, {0.5, 0.25}), tensor(DType::int32, {1, 2}, chosen),
+                              tensor(DType::int32, {1, 2}, {0, 1})};
+    const Value input = tensor(dtype, {1, static_cast<std::int64_t>(logits.size())}, logits);
+    return compare_call("NPU.npu_moe_gating_top_k_softmax.0", bench, device, {}, &input).status;
+  };
+  for (const DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    SCOPED_TRACE(torch_name(dtype));
+    EXPECT_EQ(status({3, 3, 1}, {1, 0}, dtype), Status::pass);
+    EXPECT_EQ(status({3, 2, 2}, {0, 2}, dtype), Status::pass);
+    EXPECT_EQ(status({0, -200, -300}, {0, 2}, dtype), Status::pass) << "both are 0 in float32";
+    EXPECT_EQ(status({3, 2, 1}, {0, 2}, dtype), Status::error);
+    EXPECT_EQ(status({3, 2.9375, 1}, {1, 0}, dtype), Status::error);
+    EXPECT_EQ(status({3, 3, 1}, {1, 1}, dtype), Status::error) << "one twice";
+    EXPECT_EQ(status({3, 3, 1}, {1, 3}, dtype), Status::error) << "none, though the row is not finished";
+    EXPECT_EQ(status({3, 3, 1}, {1, -1}, dtype), Status::error) << "out of range";
+  }
+  // Equal once rounded to eight bits, but not in float32.
+  EXPECT_EQ(status({1, 0.9921875, -1}, {1, 0}, DType::bfloat16), Status::pass);
+  EXPECT_EQ(status({1, 0.9921875, -1}, {1, 0}, DType::float32), Status::error);
+}
+
 }  // namespace
 }  // namespace msrun::testing

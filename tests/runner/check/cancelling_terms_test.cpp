@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "kernels/evaluate/evaluate.h"
 #include "tests/runner/check/support.h"
@@ -77,48 +80,105 @@ TEST(CancellingTerms, GradientsOfASubnormalProductMayBeThoseOfTheStoredOne) {
   EXPECT_TRUE(accuses(1.5));
 }
 
-// Attention in bfloat16 whose gradients are computed without an error and rounded once; the first query's is then off
-// by error, times the largest of its elements.
-ApiResult check_attention(int number, double error) {
-  const Dims heads{2, 2, 24, 16};
-  ApiCall call = call_of("Functional.scaled_dot_product_attention." + std::to_string(number), {heads, heads, heads},
-                         heads, DType::bfloat16, -3, 3);
-  call.kwargs = {{"is_causal", Value(true)}};
-  class Exact final : public Device {
-   public:
-    explicit Exact(double error) : error_(error) {}
-    DeviceArithmetic arithmetic() const override { return {.half_rounding = HalfRounding::between_kernels}; }
-    DeviceResult run(const DeviceCall& asked) override {
-      const MaterialisedCall& inputs = asked.materialised;
-      const MaterialisedCall raised =
-          with_inputs(inputs, [](const Tensor& tensor) { return tensor.to(DType::float64); });
-      const Evaluation exact = evaluate(*find_operator(inputs.parts.type, inputs.parts.api), raised, {});
-      DeviceResult result;
-      result.output = exact.output.get<Tensor>()->to(DType::bfloat16);
-      for (const Value& gradient : exact.gradients)
-        result.gradients.emplace_back(gradient.get<Tensor>()->to(DType::bfloat16));
-      const Tensor& of_query = *result.gradients.front().get<Tensor>();
-      double largest = 0;
-      for (std::int64_t i = 0; i < of_query.numel(); ++i) largest = std::max(largest, std::abs(of_query.item(i)));
-      result.gradients.front() = changed_elements(
-          of_query, [&](double value, std::int64_t i) { return i == 16 ? value + error_ * largest : value; });
-      return result;
-    }
+// One head of attention, its gradients by the textbook: of the scores p (dp - sum of p dp), where dp is off by a share
+// of itself, up and down by turns, while the sum is not.
+class TextbookAttention final : public Device {
+ public:
+  // error: of the first gradient's element 16.
+  TextbookAttention(double rounding, double error) : rounding_(rounding), error_(error) {}
+  DeviceArithmetic arithmetic() const override { return {.half_rounding = HalfRounding::between_kernels}; }
 
-   private:
-    double error_;
-  };
-  Exact device(error);
+  DeviceResult run(const DeviceCall& asked) override {
+    const auto given = [&](const Value& value) { return value.get<Tensor>()->to(DType::float64).contiguous(); };
+    const MaterialisedCall& call = asked.materialised;
+    const Tensor q = given(call.args[0]);
+    const Tensor k = given(call.args[1]);
+    const Tensor v = given(call.args[2]);
+    const Tensor g = given(call.gradients[0]);
+    const std::int64_t length = q.size(0);
+    const std::int64_t size = q.size(1);
+    const double scale = 1 / std::sqrt(static_cast<double>(size));
+    const auto zeros = [&] { return Tensor::zeros(DType::float64, q.shape()); };
+    std::array<Tensor, 4> results{zeros(), zeros(), zeros(), zeros()};  // output, gradients of q, k and v
+    const auto add = [&](Tensor& to, std::int64_t row, const Tensor& from, std::int64_t other, double times) {
+      for (std::int64_t d = 0; d < size; ++d)
+        to.mutable_data<double>()[row * size + d] += times * from.item(other * size + d);
+    };
+    const auto product = [&](const Tensor& x, std::int64_t i, const Tensor& y, std::int64_t j) {
+      double sum = 0;
+      for (std::int64_t d = 0; d < size; ++d) sum += x.item(i * size + d) * y.item(j * size + d);
+      return sum;
+    };
+    for (std::int64_t i = 0; i < length; ++i) {
+      std::vector<double> p;
+      for (std::int64_t j = 0; j <= i; ++j) p.push_back(scale * product(q, i, k, j));
+      const double largest = std::ranges::max(p);
+      for (double& x : p) x = std::exp(x - largest);
+      const double total = std::accumulate(p.begin(), p.end(), 0.0);
+      double mean = 0;
+      for (std::int64_t j = 0; j <= i; ++j) {
+        double& weight = p[static_cast<std::size_t>(j)];
+        weight /= total;
+        mean += weight * product(g, i, v, j);
+        add(results[0], i, v, j, weight);
+        add(results[3], j, g, i, weight);
+      }
+      for (std::int64_t j = 0; j <= i; ++j) {
+        const double dp = product(g, i, v, j) * ((i + j) % 2 == 0 ? 1 + rounding_ : 1 - rounding_);
+        const double ds = scale * p[static_cast<std::size_t>(j)] * (dp - mean);
+        add(results[1], i, k, j, ds);
+        add(results[2], j, q, i, ds);
+      }
+    }
+    results[1].mutable_data<double>()[16] += error_;
+    const DType dtype = call.args[0].get<Tensor>()->dtype();
+    DeviceResult result;
+    result.output = results[0].to(dtype);
+    for (std::size_t i = 1; i < results.size(); ++i) result.gradients.emplace_back(results[i].to(dtype));
+    return result;
+  }
+
+ private:
+  double rounding_;
+  double error_;
+};
+
+ApiResult check_attention(int number, DType dtype, double range, double rounding, double error) {
+  const Dims shape{40, 16};
+  ApiCall call = call_of("Functional.scaled_dot_product_attention." + std::to_string(number), {shape, shape, shape},
+                         shape, dtype, -range, range);
+  call.kwargs = {{"is_causal", Value(true)}};
+  TextbookAttention device(rounding, error);
   return check_api(call, 0, device, 0, {});
+}
+
+void expect_sound(const ApiResult& result) {
+  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
+    for (const DetailsRow& row : *rows) EXPECT_FALSE(row.beyond_rounding) << result.name << row.message;
+  }
+  EXPECT_EQ(result.backward_rows.size(), 3U) << result.message;
 }
 
 // Where nearly all weight is on one key, the products of the scores' gradient with the keys cancel far below what a
 // place of the output's typical element is, and the float32 of the benchmark has lost their digits.
 TEST(CancellingTerms, OfSaturatedAttentionInHalfTypesMayBeLostInFloat32) {
-  for (int number = 0; number < 12; ++number) {
-    const ApiResult sound = check_attention(number, 0);
-    for (const DetailsRow& row : sound.backward_rows) EXPECT_FALSE(row.beyond_rounding) << sound.name << row.message;
-    EXPECT_TRUE(check_attention(number, 0.01).backward_rows.at(0).beyond_rounding) << sound.name;
+  for (int number = 280; number < 400; ++number) {
+    const DType dtype = number % 2 == 0 ? DType::bfloat16 : DType::float16;
+    const double range = 2 + (number % 5 * number) % 9;
+    expect_sound(check_attention(number, dtype, range, 0, 0));
+    if (number % 10 > 0) continue;
+    EXPECT_TRUE(check_attention(number, dtype, range, 0, 0.3).backward_rows.at(0).beyond_rounding) << number;
+  }
+}
+
+// Where one key has all weight, the gradient of its score is rounding alone, of products that are as large as ever.
+TEST(CancellingTerms, OfDecidedAttentionAreRounding) {
+  for (int number = 0; number < 16; ++number) {
+    for (const double range : {10.0, 100.0}) {
+      expect_sound(check_attention(number, DType::float32, range, 0x1p-24, 0));
+      EXPECT_TRUE(
+          check_attention(number, DType::float32, range, 0, 1e-3 * range * range).backward_rows.at(0).beyond_rounding);
+    }
   }
 }
 

@@ -20,7 +20,7 @@ def npu_rotary_mul(x, r1, r2):
 
 
 def npu_fast_gelu(x):
-    return x * torch.exp(0.851 * (x - torch.abs(x))) / (1 + torch.exp(-1.702 * torch.abs(x)))
+    return x * torch.sigmoid(1.702 * x)
 
 
 def npu_mish(x):
