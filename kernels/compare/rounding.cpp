@@ -22,6 +22,8 @@ constexpr double safety = 8;
 // samples. In wide dtypes, where no fault is as small, the functions of a device may also err by some places where ours
 // err by half of one.
 double noise_multiple(DType dtype) { return is_half(dtype) || is_float8(dtype) ? 6 : 16; }
+// A sum of zeros may be one of numbers that underflow in float32 where they are formed, times factors up to a million.
+constexpr double underflow = 0x1p-106;
 // Typical magnitudes of more than twice as many elements are taken of about this many.
 constexpr std::int64_t typical_elements = 4096;
 // Beyond so many times what rounding to the stored dtype does to a value and its terms, arithmetic that rounds
@@ -131,7 +133,8 @@ struct Allowance {
 
   // Of the error that is there before the result is rounded.
   double before_rounding(const Element& e) const {
-    const double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
+    double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
+    if (sums && e.bench == 0 && dtype != DType::float64) of_sums += underflow;
     const double of_noise = std::max(e.noise, typical_noise * (std::abs(e.bench) + e.spread));
     return std::isfinite(e.bench) ? of_sums + noise_factor * of_noise : 0;
   }

@@ -29,6 +29,7 @@ struct Call {
   Tensor sink;
   Dims score_shape;  // (batch, heads, most rows, most keys)
   Arithmetic arithmetic;
+  bool rounds_factors = false;
 
   Tensor broadcast(const Tensor& scores) const { return scores.defined() ? scores.expand(score_shape) : scores; }
 
@@ -41,7 +42,8 @@ struct Call {
             sink,
             segment.band,
             options,
-            arithmetic};
+            arithmetic,
+            rounds_factors};
   }
 };
 
@@ -73,7 +75,8 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   Call call;
   call.arithmetic = inputs.query.arithmetic();
   // One kernel from the scores to the result.
-  const DType compute = stores_products() ? DType::float64 : compute_dtype(dtype);
+  call.rounds_factors = stores_products();
+  const DType compute = call.rounds_factors ? DType::float64 : compute_dtype(dtype);
   const auto operand = [&](const Var& x) {
     return as_operand(x.tensor(), compute, call.arithmetic.operands.products).contiguous();
   };
@@ -103,7 +106,7 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   }
   // Backward takes the output as it was stored.
   AttentionResults kept = results;
-  if (stores_products()) kept.output = inputs.output_view(output.to(dtype).to(compute));
+  if (call.rounds_factors) kept.output = inputs.output_view(output.to(dtype).to(compute));
   const auto vjp = [call, kept, compute, vars, segments = inputs.segments, options = inputs.options,
                     has_bias = inputs.bias.has_value(), query_view = inputs.query_view, key_view = inputs.key_view,
                     value_view = inputs.value_view, output_view = inputs.output_view](const Tensor& g) {

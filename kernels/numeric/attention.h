@@ -37,6 +37,9 @@ struct AttentionHeads {
   AttentionBand band;
   AttentionOptions options;
   Arithmetic arithmetic;
+  // Kernels of accelerators round the probabilities, and the gradients of the scores, to the dtype of the call before
+  // they multiply them (FlashAttention-2, arXiv:2307.08691, with half types). In float64, to float32.
+  bool rounds_factors = false;
 };
 
 // Views of the results of the same heads, under construction.

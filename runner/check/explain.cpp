@@ -45,12 +45,6 @@ constexpr double times_of_noise = 3;
 constexpr double times_of_cut_operands = 2;
 constexpr double times_of_rounded_operands = 4;
 
-bool has_complex_argument(const MaterialisedCall& call) {
-  bool found = false;
-  for_each_argument(call, [&](const Tensor& tensor) { found = found || is_complex(tensor.dtype()); });
-  return found;
-}
-
 // The tensor that an evaluation has in place of a row's benchmark; nothing if it has none of its shape.
 std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparison& comparison, std::size_t row,
                                     const Explainer::Select& select) {
@@ -252,10 +246,14 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
   const auto explains = [&](Tensor noise, const char* what) {
-    if (!noise.defined()) return false;
-    model.noise = std::move(noise);
-    const RoundingFit fit = fit_rounding(bench, device, model);
-    if (!is_acceptable(fit, judged.count) || !errs_like(bench, device, model.noise, times_of_noise)) return false;
+    if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
+    model.noise = noise;
+    RoundingFit fit = fit_rounding(bench, device, model);
+    if (wide_sums && !rounds_once_ && fit.beyond > 0 && fit.beyond <= most_outliers(judged.count)) {
+      model.noise = noise_of_outliers(noise, bench, dtype);
+      fit = fit_rounding(bench, device, model);
+    }
+    if (!is_acceptable(fit, judged.count)) return false;
     judged.model = model;
     judged.fit = fit;
     judged.in_half = what;

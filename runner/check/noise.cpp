@@ -26,6 +26,14 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   return noise;
 }
 
+std::int64_t most_outliers(std::int64_t count) { return 1 + count / 1000; }
+
+Tensor noise_of_outliers(const Tensor& noise, const Tensor& bench, DType dtype) {
+  return changed_elements(noise, [&](double value, std::int64_t i) {
+    return std::max(4 * value, unit_in_last_place(dtype, bench.item(i)) / 3);
+  });
+}
+
 Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without) {
   const Tensor less = without ? without->to(DType::float64).contiguous() : Tensor{};
   return changed_elements(squares.to(DType::float64), [&](double value, std::int64_t i) {

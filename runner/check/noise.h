@@ -14,6 +14,13 @@ Tensor combined_noise(const Tensor& first, const Tensor& second, double times_fi
 // partial sum is as large as the terms, and is rounded as such.
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype);
 
+// Of so many elements so many may err more than a few samples have shown, ...
+std::int64_t most_outliers(std::int64_t count);
+
+// ... and what each may have: four times its noise, or a third of its place in the dtype. A weight of a softmax that is
+// next to 1 rounds to it or does not.
+Tensor noise_of_outliers(const Tensor& noise, const Tensor& bench, DType dtype);
+
 // The roots, float64, of sums of squares, each less its element of `without`.
 Tensor root_of(const Tensor& squares, const std::optional<Tensor>& without);
 

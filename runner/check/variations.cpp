@@ -98,6 +98,12 @@ double floating_elements(const MaterialisedCall& call) {
   return total;
 }
 
+bool has_complex_argument(const MaterialisedCall& call) {
+  bool found = false;
+  for_each_argument(call, [&](const Tensor& tensor) { found = found || is_complex(tensor.dtype()); });
+  return found;
+}
+
 Variations::Variations(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,
                        const EvaluationOptions& benchmark_options)
     : op_(op), call_(call), bench_(bench), benchmark_options_(benchmark_options) {}

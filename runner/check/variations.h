@@ -19,6 +19,8 @@ namespace msrun {
 // masks and indices cost nothing beside them.
 double floating_elements(const MaterialisedCall& call);
 
+bool has_complex_argument(const MaterialisedCall& call);
+
 class Variations {
  public:
   // bench is the call's benchmark, made with these options. All of them outlive this object.

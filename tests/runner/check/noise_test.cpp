@@ -1,0 +1,31 @@
+// What a few elements of a result may err more than the samples of its noise have shown.
+#include "runner/check/noise.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+
+namespace msrun {
+namespace {
+
+TEST(Outliers, AreFew) {
+  EXPECT_EQ(most_outliers(1), 1);
+  EXPECT_EQ(most_outliers(999), 1);
+  EXPECT_EQ(most_outliers(4096), 5);
+}
+
+TEST(Outliers, ErrByFourTimesTheirNoiseOrAThirdOfAPlace) {
+  constexpr std::array noise{0.0, 0.5, 0x1p-10};
+  constexpr std::array bench{1.0, 1.0, 4.0};
+  const auto tensor = [](const std::array<double, 3>& values) {
+    return Tensor::from<double>(DType::float64, Dims{3}, std::span<const double>(values));
+  };
+  const Tensor of_outliers = noise_of_outliers(tensor(noise), tensor(bench), DType::bfloat16);
+  EXPECT_DOUBLE_EQ(of_outliers.item(0), 0x1p-7 / 3);
+  EXPECT_DOUBLE_EQ(of_outliers.item(1), 2);
+  EXPECT_DOUBLE_EQ(of_outliers.item(2), 0x1p-5 / 3);
+}
+
+}  // namespace
+}  // namespace msrun
