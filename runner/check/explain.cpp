@@ -245,7 +245,7 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   // A step that overflows is one of those.
   std::optional<Tensor> sound = computed_with({}, comparison, row, select);
   if (sound && !is_acceptable(fit_rounding(bench, *sound, model), bench.numel())) model.with_stored = std::move(*sound);
-  const auto explains = [&](Tensor noise, const char* what) {
+  const auto explains = [&](const Tensor& noise, const char* what) {
     if (!noise.defined() || !errs_like(bench, device, noise, times_of_noise)) return false;
     model.noise = noise;
     RoundingFit fit = fit_rounding(bench, device, model);

@@ -1,5 +1,5 @@
 // Indices of equal elements, which may change places.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <string>
 #include <vector>
