@@ -30,6 +30,7 @@ struct Call {
   Dims score_shape;  // (batch, heads, most rows, most keys)
   Arithmetic arithmetic;
   bool rounds_factors = false;
+  double smallest_factor = 0;
 
   Tensor broadcast(const Tensor& scores) const { return scores.defined() ? scores.expand(score_shape) : scores; }
 
@@ -43,7 +44,8 @@ struct Call {
             segment.band,
             options,
             arithmetic,
-            rounds_factors};
+            rounds_factors,
+            smallest_factor};
   }
 };
 
@@ -76,6 +78,7 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   call.arithmetic = inputs.query.arithmetic();
   // One kernel from the scores to the result.
   call.rounds_factors = stores_products();
+  call.smallest_factor = smallest_stored();
   const DType compute = call.rounds_factors ? DType::float64 : compute_dtype(dtype);
   const auto operand = [&](const Var& x) {
     return as_operand(x.tensor(), compute, call.arithmetic.operands.products).contiguous();

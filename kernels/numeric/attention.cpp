@@ -39,10 +39,15 @@ void exponentials(T* values, std::int64_t count, T shift) {
   }
 }
 
-// Each value in float32.
+// Values as they are multiplied.
 template <class T>
-void round_to_float32(T* values, std::int64_t count) {
-  std::transform(values, values + count, values, [](T x) { return static_cast<T>(static_cast<float>(x)); });
+void round_factors(T* values, std::int64_t count, const AttentionHeads& heads) {
+  if (!heads.rounds_factors) return;
+  const auto step = static_cast<T>(heads.smallest_factor);
+  std::transform(values, values + count, values, [step](T x) {
+    const T rounded = static_cast<T>(static_cast<float>(x));
+    return step == 0 ? rounded : std::nearbyint(rounded / step) * step;
+  });
 }
 
 // The keys that some row of a block may see: [begin, end).
@@ -165,7 +170,7 @@ void forward(const AttentionHeads& heads, AttentionResults& result) {
           std::fill_n(p, scores.width(), T{0});
         } else {
           for (std::int64_t j = 0; j < scores.width(); ++j) p[j] *= factor;
-          if (heads.rounds_factors) round_to_float32(p, scores.width());
+          round_factors(p, scores.width(), heads);
         }
         element<T>(result.max, head, first + r) = nothing ? T{0} : largest;
         element<T>(result.sum, head, first + r) = total;
@@ -208,10 +213,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
         for (std::int64_t j = 0; j < width; ++j) p[j] *= factor;
       }
       const MatrixView<T> g = rows_of<T>(gradient, head, first, count);
-      const auto round_block = [&](T* values) {
-        if (heads.rounds_factors) round_to_float32(values, count * width);
-      };
-      round_block(probabilities.row(0));
+      round_factors(probabilities.row(0), count * width, heads);
       // The products of all blocks of rows and of all query heads of a key head are one sum.
       const bool is_last = first + count == rows && head % group == group - 1;
       const Arithmetic& of_rows = is_last ? arithmetic : of_parts;
@@ -245,7 +247,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
         }
         for (std::int64_t j = 0; j < width; ++j) ds[j] *= scale;
       }
-      round_block(storage.data());
+      round_factors(storage.data(), count * width, heads);
       const MatrixView<T> ds{storage.data(), count, width, width, 1};
       gemm(ds, rows_of<T>(heads.key, key_head, range.begin, width), mutable_rows<T>(gradients.query, head, first),
            gradients.query.strides()[1], false, arithmetic);

@@ -38,8 +38,10 @@ struct AttentionHeads {
   AttentionOptions options;
   Arithmetic arithmetic;
   // Kernels of accelerators round the probabilities, and the gradients of the scores, to the dtype of the call before
-  // they multiply them (FlashAttention-2, arXiv:2307.08691, with half types). In float64, to float32.
+  // they multiply them (FlashAttention-2, arXiv:2307.08691, with half types). In float64, to float32, and to multiples
+  // of smallest_factor if that is not 0.
   bool rounds_factors = false;
+  double smallest_factor = 0;
 };
 
 // Views of the results of the same heads, under construction.

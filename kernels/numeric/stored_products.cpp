@@ -7,12 +7,14 @@ thread_local StoredProducts* current = nullptr;
 
 }  // namespace
 
-StoredProducts::StoredProducts() : innermost_(current, this) {}
+StoredProducts::StoredProducts(double smallest) : smallest_(smallest), innermost_(current, this) {}
 
 bool stores_products() {
   if (current == nullptr) return false;
   current->any_ = true;
   return true;
 }
+
+double smallest_stored() { return current == nullptr ? 0 : current->smallest_; }
 
 }  // namespace msrun

@@ -11,19 +11,25 @@ namespace msrun {
 // to float32 before anything is done with them. An inner one collects in the outer one's stead until it ends.
 class StoredProducts {
  public:
-  StoredProducts();
+  // The factors of attention are multiples of `smallest` as well, if that is not 0: a half type has a smallest number.
+  explicit StoredProducts(double smallest = 0);
 
   // Whether there were any products, of whatever dtype.
   bool any() const { return any_; }
 
  private:
   friend bool stores_products();
+  friend double smallest_stored();
 
   bool any_ = false;
+  double smallest_;
   Replaced<StoredProducts*> innermost_;
 };
 
 // Asked by kernels of products: whether one lives on the calling thread, which then knows of the product.
 bool stores_products();
+
+// The smallest number of the innermost one on the calling thread; 0 without one.
+double smallest_stored();
 
 }  // namespace msrun

@@ -235,7 +235,8 @@ bool Explainer::rounds_on_the_way(const Comparison& comparison, std::size_t row,
   // Errors are in proportion to the unit roundoff, and those of float32 can be computed.
   const double in_proportion = epsilon(dtype) / epsilon(DType::float32);
   const bool between_kernels = arithmetic_.half_rounding == HalfRounding::between_kernels;
-  const Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
+  Variations::Beside by_steps{.rough = true, .in_float32 = true, .stored = between_kernels};
+  if (between_kernels && dtype == DType::float16) by_steps.smallest = 0x1p-24 / in_proportion;
   const Tensor of_steps = noise_beside(by_steps, comparison, row, select, samples);
   const bool wide_sums = between_kernels && of_steps.defined() && variations_.nearby(by_steps, 1).front().has_products;
   // One kernel that is no product, as that of a sum, passes nothing on.

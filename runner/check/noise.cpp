@@ -26,7 +26,7 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   return noise;
 }
 
-std::int64_t most_outliers(std::int64_t count) { return 1 + count / 1000; }
+std::int64_t most_outliers(std::int64_t count) { return 1 + count / 250; }
 
 Tensor noise_of_outliers(const Tensor& noise, const Tensor& bench, DType dtype) {
   return changed_elements(noise, [&](double value, std::int64_t i) {

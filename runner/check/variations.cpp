@@ -225,7 +225,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       options.arithmetic = how.arithmetic;
       const RoughScope rough(how.rough ? static_cast<std::uint32_t>(results.size() + 1) : 0);
       std::optional<StoredProducts> products;
-      if (how.stored) products.emplace();
+      if (how.stored) products.emplace(how.smallest);
       Evaluation rounded = evaluate(op_, how.in_float32 ? kept_in_float32(call) : call, options);
       results.push_back({std::move(bench), std::move(rounded), products && products->any()});
     }

@@ -70,7 +70,8 @@ class Variations {
     Arithmetic arithmetic = {};
     bool rough = false;       // functions are off by a place (kernels/numeric/roughness.h)
     bool in_float32 = false;  // inputs of other floating dtypes are float32 numbers of all their digits
-    bool stored = false;      // each product is rounded only where it is stored (kernels/numeric/stored_products.h)
+    bool stored = false;  // each product is rounded only where it is stored (kernels/numeric/stored_products.h), ...
+    double smallest = 0;  // ... and the factors of attention to multiples of this, if it is not 0
     bool operator==(const Beside&) const = default;
   };
   // The results for such inputs, in the benchmark's precision and so.

@@ -214,6 +214,17 @@ TEST(HalfFactors, OfAttentionAreAClassOfTheirOwnOnAnAccelerator) {
   }
 }
 
+// float16 has no small numbers, so that small weights and gradients of scores lose their digits or all they are.
+TEST(HalfFactors, OfAttentionMayUnderflow) {
+  for (int number = 0; number < 60; ++number) {
+    const double range = 3 + number % 4;
+    expect_sound(check_attention(number, DType::float16, range, {.narrow = true}));
+    if (number % 10 > 0) continue;
+    const ApiResult one = check_attention(number, DType::float16, range, {.error = 0.3, .narrow = true});
+    EXPECT_TRUE(one.backward_rows.at(0).beyond_rounding) << number;
+  }
+}
+
 // Numbers that underflow where they are formed are 0 on one side and not on the other.
 TEST(CancellingTerms, OfZerosMayBeThoseOfNumbersThatUnderflow) {
   const ApiCall call = call_of("Torch.matmul.0", {{6, 8}, {8, 6}}, {6, 6}, DType::float32, 0, 0);

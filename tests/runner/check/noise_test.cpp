@@ -11,8 +11,8 @@ namespace {
 
 TEST(Outliers, AreFew) {
   EXPECT_EQ(most_outliers(1), 1);
-  EXPECT_EQ(most_outliers(999), 1);
-  EXPECT_EQ(most_outliers(4096), 5);
+  EXPECT_EQ(most_outliers(249), 1);
+  EXPECT_EQ(most_outliers(4096), 17);
 }
 
 TEST(Outliers, ErrByFourTimesTheirNoiseOrAThirdOfAPlace) {
