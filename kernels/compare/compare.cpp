@@ -251,15 +251,14 @@ void accept_ties(const TieRule& ties, const Value& bench, const Value& device, c
   const List* bench_items = bench.get<List>();
   const List* device_items = device.get<List>();
   if (bench_items != nullptr && device_items != nullptr) {
-    const bool of_pair = ties.indices == IndexOutput::of_values && bench_items->size() == 2;
-    if (!(of_pair || ties.indices == IndexOutput::of_softmax) || bench_items->size() < 2 || device_items->size() < 2)
-      return;
+    if (!are_beside_values(ties.indices) || bench_items->size() < 2 || device_items->size() < 2) return;
+    if (ties.indices == IndexOutput::of_values && bench_items->size() != 2) return;
     pair.bench_values = tensor_in((*bench_items)[0]);
     pair.device_values = tensor_in((*device_items)[0]);
     pair.bench_indices = tensor_in((*bench_items)[1]);
     pair.device_indices = tensor_in((*device_items)[1]);
     row = 1;
-  } else if (ties.indices != IndexOutput::of_values && ties.indices != IndexOutput::of_softmax) {
+  } else if (!are_beside_values(ties.indices)) {
     pair.bench_indices = tensor_in(bench);
     pair.device_indices = tensor_in(device);
   }

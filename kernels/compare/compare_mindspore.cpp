@@ -167,13 +167,13 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
 // Decision 17: of tied elements either index is right.
 void accept_ties(const TieRule& ties, const MindSporeSlots& slots, const Value* first_input, Comparison& comparison,
                  const CompareOptions& options) {
-  const bool of_values = ties.indices == IndexOutput::of_values || ties.indices == IndexOutput::of_softmax;
-  const std::size_t place = of_values ? 1 : 0;
+  const bool has_values = are_beside_values(ties.indices);
+  const std::size_t place = has_values ? 1 : 0;
   if (ties.indices == IndexOutput::none || comparison.rows.size() <= place || slots.tested.size() <= place) return;
   DetailsRow& row = comparison.rows[place];
   if (row.status != Status::error) return;
   TiePair pair;
-  if (of_values) {
+  if (has_values) {
     pair.bench_values = slots.rounded[0].get<Tensor>();
     pair.device_values = slots.tested[0].get<Tensor>();
   }

@@ -249,8 +249,7 @@ std::optional<TieResult> judge_ties(const TieRule& ties, const TiePair& pair) {
   if (!is_index(*pair.bench_indices) || !is_index(*pair.device_indices)) return std::nullopt;
   if (pair.bench_indices->shape() != pair.device_indices->shape()) return std::nullopt;
   if (pair.input != nullptr && !usable(pair.input)) return std::nullopt;
-  const bool has_values = ties.indices == IndexOutput::of_values || ties.indices == IndexOutput::of_softmax;
-  if (has_values) {
+  if (are_beside_values(ties.indices)) {
     if (!usable(pair.bench_values) || !usable(pair.device_values)) return std::nullopt;
     const Dims& shape = pair.bench_indices->shape();
     if (pair.bench_values->shape() != shape || pair.device_values->shape() != shape) return std::nullopt;

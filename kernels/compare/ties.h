@@ -11,8 +11,12 @@
 
 namespace msrun {
 
-// The outputs and the first input of one call; null where absent. There are values where ties.indices is of_values or
-// of_softmax.
+// Whether indices of that kind are the second output, beside the values that they select.
+constexpr bool are_beside_values(IndexOutput indices) {
+  return indices == IndexOutput::of_values || indices == IndexOutput::of_softmax;
+}
+
+// The outputs and the first input of one call; null where absent. There are values where are_beside_values.
 struct TiePair {
   const Tensor* bench_values = nullptr;
   const Tensor* device_values = nullptr;

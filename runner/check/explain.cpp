@@ -194,7 +194,7 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
   // The float32 in which half types are computed, as their benchmark is, errs as seen from float64 alone.
   if (rough && is_half(device.dtype())) {
     const Tensor of_float32 = noise_beside({.rough = true, .in_float32 = true}, comparison, row, select, samples);
-    noise = combined_noise(noise, of_float32, 1, times_of_float32);
+    if (of_float32.defined()) noise = combined_noise(noise, of_float32, 1, times_of_float32);
   }
   judged.model.noise = std::move(noise);
   if (!judged.model.noise.defined()) return false;

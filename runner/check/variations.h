@@ -19,6 +19,7 @@ namespace msrun {
 // masks and indices cost nothing beside them.
 double floating_elements(const MaterialisedCall& call);
 
+// Whether a tensor among the arguments of a call is complex.
 bool has_complex_argument(const MaterialisedCall& call);
 
 class Variations {
