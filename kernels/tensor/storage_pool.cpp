@@ -31,6 +31,8 @@ constexpr std::size_t page = std::size_t{1} << 12;
 // not written to, so that it takes addresses but no memory.
 constexpr std::size_t classes_per_doubling = 16;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
+// Blocks from here on have a zone of their own.
+constexpr std::size_t large = std::size_t{1} << 24;
 // Addresses are made usable so many at a time.
 constexpr std::size_t growth = std::size_t{1} << 26;
 // Blocks of different sizes leave gaps: so many times the limit are reserved in addresses, which cost nothing.
@@ -42,65 +44,77 @@ std::size_t block_size(std::size_t bytes) {
   return rounded_up(bytes, std::max(page, std::bit_floor(bytes) / classes_per_doubling));
 }
 
-// One range of addresses. What lies below `end_` has been used; of that, free ranges are kept by place, to join
-// neighbours, and by size, to find the smallest that fits, lowest first.
-class Pool {
+// A range of addresses from which blocks are taken. What lies below `end_` has been used; of that, free ranges are kept
+// by place, to join neighbours, and by size, to find the smallest that fits, lowest first.
+class Zone {
  public:
-  bool reserve(const StoragePoolOptions& options) {
-    rlimit addresses{};
-    if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY) return false;
-    const std::uint64_t limit = std::min(options.limit, std::uint64_t{1} << 44);
-    const std::size_t size = rounded_up(std::max<std::uint64_t>(limit * addresses_per_limit, growth), huge_page);
-    void* range = mmap(nullptr, size + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) return false;
-    base_ = reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::size_t>(range), huge_page));
+  void begin(std::byte* base, std::size_t size) {
+    base_ = base;
     size_ = size;
-    limit_ = limit;
-    // A wish; without huge pages all is as it is, but slower.
-    madvise(base_, size_, MADV_HUGEPAGE);
-    return true;
   }
 
   bool owns(const void* storage) const { return storage >= base_ && storage < base_ + size_; }
 
-  void* take(std::size_t bytes) {
-    const std::size_t size = block_size(bytes);
-    const std::lock_guard lock(mutex_);
-    const std::optional<std::size_t> place = find(size);
-    if (!place) return nullptr;
-    used_ += size;
-    if (used_ + kept_ > limit_) give_back(used_ + kept_ - limit_);
-    least_kept_ = std::min(least_kept_, kept_);
-    return base_ + *place;
+  // Bytes in free ranges at most whose pages are ours, and bytes that blocks have taken from the system.
+  std::uint64_t kept() const { return kept_; }
+  std::uint64_t fresh() const { return fresh_; }
+
+  // A block of a free range, if one is large enough.
+  std::byte* take_kept(std::size_t size) {
+    const auto best = by_size_.lower_bound({size, 0});
+    if (best == by_size_.end()) return nullptr;
+    const std::size_t place = best->second;
+    const Range range = remove_free(free_.find(place));
+    const std::size_t taken = std::min(range.dirty, size);
+    fresh_ += size - taken;
+    if (range.size > size) add_free(place + size, {range.size - size, range.dirty - taken});
+    return base_ + place;
   }
 
-  void give(void* storage, std::size_t bytes) {
-    const std::size_t size = block_size(bytes);
-    const std::lock_guard lock(mutex_);
-    used_ -= size;
-    add_free(static_cast<std::size_t>(static_cast<std::byte*>(storage) - base_), {size, size});
-    if (used_ + kept_ > limit_) give_back(used_ + kept_ - limit_);
+  // A block at the end, whose beginning is a free range that lies there; null if there is no room. `fresh` is what it
+  // has of new pages.
+  std::byte* take_end(std::size_t size, std::size_t& fresh) {
+    std::size_t place = end_;
+    fresh = size;
+    if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second.size == end_) {
+      place = free_.rbegin()->first;
+      fresh -= free_.rbegin()->second.dirty;
+    }
+    if (size > size_ - place || !make_usable(place + size)) return nullptr;
+    if (place != end_) remove_free(std::prev(free_.end()));
+    end_ = place + size;
+    fresh_ += fresh;
+    return base_ + place;
   }
 
-  void give_back_some(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    give_back(bytes);
+  void give(const void* block, std::size_t size) {
+    add_free(static_cast<std::size_t>(static_cast<const std::byte*>(block) - base_), {size, size});
   }
 
-  void give_back_idle() {
-    const std::lock_guard lock(mutex_);
-    const std::uint64_t idle = std::min(least_kept_, kept_);
-    if (idle > 0) give_back(idle);
-    least_kept_ = kept_;
+  // Gives about so many bytes to the system, but parts of huge pages; what it could. The last ranges first: the first
+  // are those that are taken again.
+  std::uint64_t give_back(std::uint64_t bytes) {
+    std::uint64_t given = 0;
+    for (auto at = free_.rbegin(); at != free_.rend() && given < bytes; ++at) {
+      Range& range = at->second;
+      if (range.dirty == 0) continue;
+      // Huge pages stay whole.
+      const std::size_t first = rounded_up(at->first, huge_page);
+      const std::size_t last = (at->first + range.size) / huge_page * huge_page;
+      if (first >= last) continue;
+      // Which of the pages are ours is not known: where the end of the range alone may have none of them, all are
+      // given.
+      const std::size_t wanted = rounded_up(static_cast<std::size_t>(bytes - given), huge_page);
+      const bool whole = wanted > last - first || range.dirty + wanted <= range.size;
+      const std::size_t from = whole ? first : last - wanted;
+      if (madvise(base_ + from, last - from, MADV_DONTNEED) != 0) continue;
+      const std::size_t left = std::min(range.dirty, range.size - (last - from));
+      given += range.dirty - left;
+      kept_ -= range.dirty - left;
+      range.dirty = left;
+    }
+    return given;
   }
-
-  StoragePoolState state() {
-    const std::lock_guard lock(mutex_);
-    return {used_, kept_, fresh_};
-  }
-
-  void lock() { mutex_.lock(); }
-  void unlock() { mutex_.unlock(); }
 
  private:
   struct Range {
@@ -108,33 +122,6 @@ class Pool {
     std::size_t dirty = 0;  // bytes at most whose pages are ours
   };
   using Ranges = std::map<std::size_t, Range>;  // by place
-
-  // The place of a block that is now in use.
-  std::optional<std::size_t> find(std::size_t size) {
-    const auto best = by_size_.lower_bound({size, 0});
-    if (best != by_size_.end()) {
-      const std::size_t place = best->second;
-      const Range range = remove_free(free_.find(place));
-      const std::size_t taken = std::min(range.dirty, size);
-      fresh_ += size - taken;
-      if (range.size > size) add_free(place + size, {range.size - size, range.dirty - taken});
-      return place;
-    }
-    // A free range at the end is the beginning of the block.
-    std::size_t place = end_;
-    std::size_t dirty = 0;
-    if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second.size == end_) {
-      place = free_.rbegin()->first;
-      dirty = free_.rbegin()->second.dirty;
-    }
-    if (size > size_ - place || !make_usable(place + size)) return std::nullopt;
-    if (place != end_) remove_free(std::prev(free_.end()));
-    // What is kept in gaps that are too small does not make the process larger than its tensors.
-    give_back(size - dirty);
-    end_ = place + size;
-    fresh_ += size - dirty;
-    return place;
-  }
 
   bool make_usable(std::size_t end) {
     if (end <= usable_) return true;
@@ -173,35 +160,101 @@ class Pool {
     return range;
   }
 
-  // The last ranges first: the first are those that are taken again.
-  void give_back(std::uint64_t bytes) {
-    std::uint64_t given = 0;
-    for (auto at = free_.rbegin(); at != free_.rend() && given < bytes; ++at) {
-      Range& range = at->second;
-      if (range.dirty == 0) continue;
-      // Huge pages stay whole.
-      const std::size_t first = rounded_up(at->first, huge_page);
-      const std::size_t last = (at->first + range.size) / huge_page * huge_page;
-      if (first >= last || madvise(base_ + first, last - first, MADV_DONTNEED) != 0) continue;
-      const std::size_t left = std::min(range.dirty, range.size - (last - first));
-      given += range.dirty - left;
-      kept_ -= range.dirty - left;
-      range.dirty = left;
+  std::byte* base_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t end_ = 0;
+  std::size_t usable_ = 0;
+  std::uint64_t kept_ = 0;
+  std::uint64_t fresh_ = 0;
+  Ranges free_;
+  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // size and place of the free ranges
+};
+
+// The blocks of a process, in two zones: a small one that lay in what a large one has left would keep the next large
+// one from being put there.
+class Pool {
+ public:
+  bool reserve(const StoragePoolOptions& options) {
+    rlimit addresses{};
+    if (getrlimit(RLIMIT_AS, &addresses) != 0 || addresses.rlim_cur != RLIM_INFINITY) return false;
+    const std::uint64_t limit = std::min(options.limit, std::uint64_t{1} << 43);
+    const std::size_t size = rounded_up(std::max<std::uint64_t>(limit * addresses_per_limit, growth), huge_page);
+    void* range = mmap(nullptr, 2 * size + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (range == MAP_FAILED) return false;
+    auto* const base = reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::size_t>(range), huge_page));
+    // A wish; without huge pages all is as it is, but slower.
+    madvise(base, 2 * size, MADV_HUGEPAGE);
+    small_.begin(base, size);
+    large_.begin(base + size, size);
+    limit_ = limit;
+    return true;
+  }
+
+  bool owns(const void* storage) const { return small_.owns(storage) || large_.owns(storage); }
+
+  void* take(std::size_t bytes) {
+    const std::size_t size = block_size(bytes);
+    const std::lock_guard lock(mutex_);
+    Zone& zone = zone_for(size);
+    std::byte* block = zone.take_kept(size);
+    if (block == nullptr) {
+      std::size_t fresh = 0;
+      block = zone.take_end(size, fresh);
+      if (block == nullptr) return nullptr;
+      // What is kept in gaps that are too small does not make the process larger than its tensors.
+      give_back(fresh);
     }
+    used_ += size;
+    if (used_ + kept() > limit_) give_back(used_ + kept() - limit_);
+    least_kept_ = std::min(least_kept_, kept());
+    return block;
+  }
+
+  void give(void* storage, std::size_t bytes) {
+    const std::size_t size = block_size(bytes);
+    const std::lock_guard lock(mutex_);
+    used_ -= size;
+    zone_for(size).give(storage, size);
+    if (used_ + kept() > limit_) give_back(used_ + kept() - limit_);
+  }
+
+  void give_back_some(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    give_back(bytes);
+  }
+
+  void give_back_idle() {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t idle = std::min(least_kept_, kept());
+    if (idle > 0) give_back(idle);
+    least_kept_ = kept();
+  }
+
+  StoragePoolState state() {
+    const std::lock_guard lock(mutex_);
+    return {used_, kept(), small_.fresh() + large_.fresh()};
+  }
+
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  Zone& zone_for(std::size_t size) { return size < large ? small_ : large_; }
+
+  std::uint64_t kept() const { return small_.kept() + large_.kept(); }
+
+  // Large blocks are rarer and longer unused.
+  void give_back(std::uint64_t bytes) {
+    const std::uint64_t given = large_.give_back(bytes);
+    if (given < bytes) small_.give_back(bytes - given);
   }
 
   std::mutex mutex_;
-  std::byte* base_ = nullptr;
-  std::size_t size_ = 0;
+  Zone small_;
+  Zone large_;
   std::uint64_t limit_ = 0;
-  std::size_t end_ = 0;
-  std::size_t usable_ = 0;
   std::uint64_t used_ = 0;
-  std::uint64_t kept_ = 0;
-  std::uint64_t fresh_ = 0;
   std::uint64_t least_kept_ = 0;  // since give_back_idle()
-  Ranges free_;
-  std::set<std::pair<std::size_t, std::size_t>> by_size_;  // size and place of the free ranges
 };
 
 // Never destroyed: tensors may be freed while the process ends.
