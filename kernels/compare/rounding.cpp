@@ -56,12 +56,23 @@ void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int
                    count, to);
 }
 
-// About so many elements of a contiguous tensor, evenly spread.
-std::vector<double> sampled(const Tensor& tensor, std::int64_t elements = typical_elements) {
-  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / elements);
+// About typical_elements of a contiguous tensor, evenly spread.
+std::vector<double> sampled(const Tensor& tensor) {
+  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / typical_elements);
   std::vector<double> values(static_cast<std::size_t>((tensor.numel() + step - 1) / step));
   load(tensor, 0, static_cast<std::int64_t>(values.size()), step, values.data());
   return values;
+}
+
+// Elements of a tensor, evenly spread.
+FewNumbers few_of(const Tensor& tensor) {
+  const Tensor copy = tensor.is_contiguous() ? Tensor() : tensor.contiguous();
+  const Tensor& in_a_row = copy.defined() ? copy : tensor;
+  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / FewNumbers::fewest);
+  FewNumbers few;
+  few.count = static_cast<std::size_t>((tensor.numel() + step - 1) / step);
+  load(in_a_row, 0, static_cast<std::int64_t>(few.count), step, few.values.data());
+  return few;
 }
 
 // The median difference of b, of a dtype, from a, but for elements that jump.
@@ -145,6 +156,12 @@ struct Allowance {
     return total;
   }
 
+  // Of a finite number of which no more is known, if terms have one typical magnitude. Without a branch, so that many
+  // are computed at once.
+  double of_magnitude(double magnitude) const {
+    return precision * binade(std::max(magnitude, normal)) + (sums ? factor : 0) * (magnitude + typical.of_all());
+  }
+
   // Arithmetic with stored intermediate results gives what has nothing to do with the benchmark.
   bool jumps(const Element& e) const {
     if (!has_stored) return false;
@@ -190,14 +207,16 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .largest = max_finite(dtype)};
 }
 
-// Elements that follow each other in memory, as float64.
+// Elements that follow each other in memory, as they lie there.
 template <class T>
 struct Run {
+  using Element = T;
   const T* first;
 
-  double operator[](std::int64_t k) const {
+  template <class Real>
+  Real get(std::int64_t k) const {
     if constexpr (std::is_floating_point_v<T>) {
-      return first[k];
+      return static_cast<Real>(first[k]);
     } else {
       return to_float(first[k]);
     }
@@ -264,18 +283,40 @@ bool in_blocks(const Tensor& bench, const Tensor& device, const Test& test) {
   });
 }
 
+// The same of a float32.
+float binade(float magnitude) {
+  constexpr std::uint32_t exponent_bits = 0x7f800000;
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) & exponent_bits);
+}
+
+// In what runs of the benchmark and the device are compared. A float32 is enough for a half type: the difference from
+// a number beside it is exact, and what is allowed is off by less than a 2^-12th of a place of the device.
+template <class Bench, class Device>
+using RealFor = std::conditional_t<std::is_same_v<typename Bench::Element, float> &&
+                                       (std::is_same_v<typename Device::Element, Half> ||
+                                        std::is_same_v<typename Device::Element, BFloat16>),
+                                   float, double>;
+
+// As wide as what it counts, so that both take as many at once.
+template <class Real>
+using CountFor = std::conditional_t<std::is_same_v<Real, float>, std::int32_t, std::int64_t>;
+
 // Whether every element is the nearest number to a value within slope times its benchmark, plus offset, of that.
 bool all_within(const Tensor& bench, const Tensor& device, double slope, double offset) {
   const DType dtype = coarser(bench, device);
-  const double half_unit = epsilon(dtype) / 2;
-  const double normal = smallest_normal(dtype);
-  return in_blocks(bench, device, [=](const auto b, const auto d, std::int64_t size) {
-    std::int64_t beyond = 0;
+  return in_blocks(bench, device, [=]<class Bench, class Device>(const Bench b, const Device d, std::int64_t size) {
+    using Real = RealFor<Bench, Device>;
+    const auto half_unit = static_cast<Real>(epsilon(dtype) / 2);
+    const auto normal = static_cast<Real>(smallest_normal(dtype));
+    const auto factor = static_cast<Real>(slope);
+    const auto besides = static_cast<Real>(offset);
+    CountFor<Real> beyond = 0;
     for (std::int64_t k = 0; k < size; ++k) {
-      const double magnitude = std::abs(b[k]);
-      const double allowed = half_unit * binade(std::max(magnitude, normal)) + slope * magnitude + offset;
+      const Real exact = b.template get<Real>(k);
+      const Real magnitude = std::abs(exact);
+      const Real allowed = half_unit * binade(std::max(magnitude, normal)) + factor * magnitude + besides;
       // False for NaN.
-      beyond += std::abs(d[k] - b[k]) <= allowed ? 0 : 1;
+      beyond += std::abs(d.template get<Real>(k) - exact) <= allowed ? 0 : 1;
     }
     return beyond == 0;
   });
@@ -338,13 +379,14 @@ bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t lon
 bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest) {
   const TypicalMagnitude typical(sampled(bench.contiguous()));
   const double factor = sum_factor(accumulator_roundoff(coarser(bench, device)), longest);
-  return typical.is_one_kind() && all_within(bench, device, factor, factor * typical.of(0));
+  return typical.is_one_kind() && all_within(bench, device, factor, factor * typical.of_all());
 }
 
 bool surely_equal(const Tensor& bench, const Tensor& device) {
-  return in_blocks(bench, device, [](const auto b, const auto d, std::int64_t size) {
-    std::int64_t different = 0;
-    for (std::int64_t k = 0; k < size; ++k) different += b[k] == d[k] ? 0 : 1;
+  return in_blocks(bench, device, []<class Bench, class Device>(const Bench b, const Device d, std::int64_t size) {
+    using Real = RealFor<Bench, Device>;
+    CountFor<Real> different = 0;
+    for (std::int64_t k = 0; k < size; ++k) different += b.template get<Real>(k) == d.template get<Real>(k) ? 0 : 1;
     return different == 0;
   });
 }
@@ -393,25 +435,34 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
   return fit;
 }
 
-std::vector<double> allowed_shares(const Tensor& bench, DType dtype, const SumModel& model, std::int64_t elements) {
-  const std::vector<double> values = sampled(bench.contiguous(), elements);
-  const auto beside = [&](const Tensor& tensor) {
-    return tensor.defined() ? sampled(tensor.contiguous(), elements) : std::vector<double>();
-  };
-  const std::vector<double> spread = beside(model.spread);
-  const std::vector<double> noise = beside(model.noise);
-  const std::vector<double> stored = beside(model.with_stored);
-  Allowance allowance = allowance_of(dtype, model, [&] { return values; });
+FewNumbers allowed_shares(const Tensor& bench, DType dtype, const SumModel& model) {
+  const FewNumbers values = few_of(bench);
+  Allowance allowance =
+      allowance_of(dtype, model, [&] { return std::vector<double>(values.all().begin(), values.all().end()); });
   // An exact result is visible by its last place.
   allowance.exact = false;
-  std::vector<double> shares;
-  shares.reserve(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == 0 || !std::isfinite(values[i])) continue;
-    const double value = values[i];
-    const double s = spread.empty() || !std::isfinite(spread[i]) ? 0 : spread[i];
-    const Element element{value, value, value, s, noise.empty() ? 0 : noise[i], stored.empty() ? value : stored[i]};
-    shares.push_back(allowance(element, allowance.unit_at(value)) / std::abs(value));
+  FewNumbers shares;
+  if (!model.spread.defined() && !model.noise.defined() && !allowance.has_stored && allowance.typical.is_one_kind()) {
+    for (std::size_t i = 0; i < values.count; ++i) {
+      const double magnitude = std::abs(values.values[i]);
+      shares.values[i] = allowance.of_magnitude(magnitude) / magnitude;
+    }
+  } else {
+    const auto beside = [&](const Tensor& tensor) { return tensor.defined() ? few_of(tensor) : FewNumbers(); };
+    const FewNumbers spread = beside(model.spread);
+    const FewNumbers noise = beside(model.noise);
+    const FewNumbers stored = beside(model.with_stored);
+    for (std::size_t i = 0; i < values.count; ++i) {
+      const double value = values.values[i];
+      const double s = i >= spread.count || !std::isfinite(spread.values[i]) ? 0 : spread.values[i];
+      const Element element{
+          value, value, value, s, i < noise.count ? noise.values[i] : 0, i < stored.count ? stored.values[i] : value};
+      shares.values[i] = allowance(element, allowance.unit_at(value)) / std::abs(value);
+    }
+  }
+  for (std::size_t i = 0; i < values.count; ++i) {
+    shares.values[shares.count] = shares.values[i];
+    shares.count += values.values[i] != 0 && std::isfinite(values.values[i]) ? 1 : 0;
   }
   return shares;
 }

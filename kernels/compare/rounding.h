@@ -9,7 +9,10 @@
 // analysis", SIAM J. Sci. Comput. 41 (2019).
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/tensor/tensor.h"
@@ -81,9 +84,20 @@ bool surely_equal(const Tensor& bench, const Tensor& device);
 // infinity of one sign, are no difference; neither is the largest finite number for a benchmark beyond it.
 RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model);
 
-// What is explained of some elements, at most so many and evenly spread, as a share of each; elements that are 0 or not
-// finite have none. Results that hold inputs as they are allow nothing: their share is that of the last place.
-std::vector<double> allowed_shares(const Tensor& bench, DType dtype, const SumModel& model, std::int64_t elements);
+// Numbers of some elements of a tensor.
+struct FewNumbers {
+  // Tensors of more than twice as many elements have more than so many of them looked at.
+  static constexpr std::int64_t fewest = 64;
+
+  std::array<double, 2 * fewest> values;  // only the first count are set
+  std::size_t count = 0;
+
+  std::span<const double> all() const { return std::span(values).first(count); }
+};
+
+// What is explained of some elements, evenly spread, as a share of each; elements that are 0 or not finite have none.
+// Results that hold inputs as they are allow nothing: their share is that of the last place.
+FewNumbers allowed_shares(const Tensor& bench, DType dtype, const SumModel& model);
 
 // Unit in the last place of a floating dtype at a finite value, subnormal numbers included.
 double unit_in_last_place(DType dtype, double value);

@@ -6,10 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <vector>
+#include <tuple>
 
 #include "kernels/compare/blocks.h"
 #include "kernels/compare/rounding.h"
+#include "kernels/tensor/convert.h"
 
 namespace msrun {
 namespace {
@@ -29,23 +30,30 @@ constexpr std::array<Words, mistrust_count> words{{
     {"half_steps", "it is rounded to a half type on the way, so that a fault of that size does not show."},
 }};
 
-// A few elements are typical of many.
-constexpr std::int64_t looked_at = 64;
 constexpr std::int64_t few_elements = 8;
 // Fewer elements are often equal for good reasons.
 constexpr std::int64_t enough_elements = 4;
 
+// The first few elements tell of nearly all tensors that there is nothing to be told.
+bool differs_soon(const Tensor& bench) {
+  if (!bench.is_contiguous() || bench.numel() < few_elements) return false;
+  std::array<double, few_elements> values;
+  load_run<double>(bench.dtype(), bench.raw(), 1, few_elements, values.data());
+  const bool finite = std::ranges::any_of(values, [](double value) { return std::isfinite(value); });
+  return finite && std::ranges::any_of(values, [&](double value) { return value != values[0]; });
+}
+
 Mistrust same_everywhere(const Tensor& bench) {
+  if (differs_soon(bench)) return Mistrust::none;
   Reader reader(bench);
   constexpr std::int64_t block = block_size<double>;
   std::array<double, block> values;
   double first = 0;
   bool constant = true;
   bool finite = false;
-  // The first few elements tell of nearly all tensors that there is nothing to be told.
   std::int64_t size = 0;
   for (std::int64_t done = 0; done < bench.numel(); done += size) {
-    size = std::min(done == 0 ? few_elements : block, bench.numel() - done);
+    size = std::min(block, bench.numel() - done);
     reader.read(values.data(), size);
     if (done == 0) first = values[0];
     for (std::int64_t i = 0; i < size; ++i) {
@@ -89,16 +97,21 @@ std::string_view mistrust_text(Mistrust mistrust) { return words[static_cast<std
 
 Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model) {
   Trust trust{.mistrust = same_everywhere(bench), .visible = std::nullopt};
-  const std::vector<double> shares = allowed_shares(bench, dtype, model, looked_at);
-  if (shares.empty()) return trust;
-  std::vector<std::int32_t> exponents(shares.size());
-  std::ranges::transform(shares, exponents.begin(), exponent_above);
-  const auto [least, most] = std::ranges::minmax(exponents);
+  const FewNumbers shares = allowed_shares(bench, dtype, model);
+  if (shares.count == 0) return trust;
+  std::array<std::int32_t, std::tuple_size_v<decltype(shares.values)>> buffer;
+  const std::span exponents = std::span(buffer).first(shares.count);
+  std::ranges::transform(shares.all(), exponents.begin(), exponent_above);
+  // Two plain loops, which are run for many elements at once.
+  std::int32_t least = exponents.front();
+  std::int32_t most = exponents.front();
+  for (const std::int32_t exponent : exponents) least = std::min(least, exponent);
+  for (const std::int32_t exponent : exponents) most = std::max(most, exponent);
   trust.visible = VisibleFault{median(exponents, least, most), least};
   // The median share, then, is 1 or more.
   const auto below_one =
-      static_cast<std::size_t>(std::ranges::count_if(shares, [](double share) { return share < 1; }));
-  if (trust.mistrust == Mistrust::none && below_one <= shares.size() / 2) trust.mistrust = Mistrust::cancellation;
+      static_cast<std::size_t>(std::ranges::count_if(shares.all(), [](double share) { return share < 1; }));
+  if (trust.mistrust == Mistrust::none && below_one <= shares.count / 2) trust.mistrust = Mistrust::cancellation;
   return trust;
 }
 

@@ -24,6 +24,8 @@ class TypicalMagnitude {
   explicit TypicalMagnitude(std::vector<double> values);
 
   bool is_one_kind() const { return kinds_[0].at_least == 0; }
+  // Of every value, where they are of one kind.
+  double of_all() const { return kinds_[0].typical; }
 
   double of(double value) const {
     for (const Kind& kind : kinds_) {

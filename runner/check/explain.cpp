@@ -62,8 +62,7 @@ bool is_in_one_place(const DifferenceMap& map) {
 
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
 double typical_allowance(const Tensor& bench, DType dtype, const SumModel& model) {
-  constexpr std::int64_t looked_at = 64;
-  return median(allowed_shares(bench, dtype, model, looked_at));
+  return median(allowed_shares(bench, dtype, model).all());
 }
 
 bool passes_screens(const Tensor& bench, const Tensor& device, std::int64_t longest) {

@@ -182,6 +182,35 @@ TEST(RoundingScreens, OfSumsGrantTheTypicalMagnitude) {
   EXPECT_FALSE(takes(nan_value));
 }
 
+// Half types are compared with float32 in float32, all else in float64: the answers are the same, for elements around
+// the middle between two numbers of the half type, for subnormal ones and at the end of the range.
+TEST(RoundingScreens, SayOfFloat32WhatTheySayOfFloat64) {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> mantissa(1, 2);
+  for (const DType dtype : {DType::bfloat16, DType::float16}) {
+    const int widest = dtype == DType::float16 ? 26 : 140;
+    int taken = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const int exponent = static_cast<int>(random() % static_cast<std::uint64_t>(2 * widest)) - widest;
+      const Tensor device = of(dtype, {std::ldexp(mantissa(random), exponent)});
+      const double number = device.item();
+      // From the number to its neighbour, half of them a little beside the middle.
+      const double beside = std::copysign(std::ldexp(mantissa(random), -11), mantissa(random) - 1.5);
+      const double units = i % 2 == 0 ? mantissa(random) - 1 : 0.5 + beside;
+      const double place = unit_in_last_place(dtype, std::isfinite(number) ? number : 1);
+      const Tensor bench = of(DType::float32, {number + place * units});
+      for (const std::int64_t longest : {0, 1, 4096}) {
+        const bool takes = surely_rounding(bench, device, longest);
+        EXPECT_EQ(takes, surely_rounding(bench.to(DType::float64), device, longest)) << bench.item() << " " << number;
+        taken += takes ? 1 : 0;
+      }
+      EXPECT_EQ(surely_equal(bench, device), surely_equal(bench.to(DType::float64), device));
+    }
+    EXPECT_GT(taken, 2000);
+    EXPECT_LT(taken, 10000);
+  }
+}
+
 TEST(RoundingScreens, CopiesAreEqual) {
   const Tensor bench = of({1, 2, 3});
   EXPECT_TRUE(surely_equal(bench, of(DType::float32, {1, 2, 3})));
@@ -218,6 +247,10 @@ TEST(TrustIn, SaysWhatProvesLittle) {
   EXPECT_EQ(mistrust({5, 5, 5}), Mistrust::none) << "few elements may well be equal";
   EXPECT_EQ(mistrust({nan_value, infinity, -infinity, nan_value}), Mistrust::not_finite);
   EXPECT_EQ(mistrust({nan_value, infinity, 1, nan_value}), Mistrust::none);
+  // Of many elements the first are looked at by themselves.
+  EXPECT_EQ(mistrust(std::vector<double>(16, 5)), Mistrust::constant);
+  EXPECT_EQ(mistrust(std::vector<double>(16, nan_value)), Mistrust::not_finite);
+  EXPECT_EQ(mistrust({0, 1, 2, 3, 4, 5, 6, 7, 8}), Mistrust::none);
   std::vector<double> late(2000, 1);
   late.back() = 2;
   EXPECT_EQ(mistrust(late), Mistrust::none);
