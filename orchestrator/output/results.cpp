@@ -293,10 +293,11 @@ void ResultStore::write_one_pair() {
   write_device_csvs();
 }
 
-void ResultStore::finish() {
+void ResultStore::finish(const std::function<void()>& journal_closed) {
   commit();
   if (journal_ == nullptr) return;
   close_journal();
+  if (journal_closed) journal_closed();
   close_csvs();
 }
 

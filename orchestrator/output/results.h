@@ -94,9 +94,10 @@ class ResultStore {
   std::vector<std::string> rewrite_and_open_csvs(SetAside::Matters matters);
 
   // Commits what is left, closes the journal and renders all CSVs in dump order, those of the devices last. Files that
-  // rewrite_and_open_csvs() kept are removed if all that matters in them is in the CSVs now. WriteError also if the
-  // folder was moved or replaced meanwhile, although its files are complete then.
-  void finish();
+  // rewrite_and_open_csvs() kept are removed if all that matters in them is in the CSVs now. In between, journal_closed
+  // is called, if there is a journal. WriteError also if the folder was moved or replaced meanwhile, although its files
+  // are complete then.
+  void finish(const std::function<void()>& journal_closed = {});
 
   // In dump order; an outline is without its rows.
   void for_each_outline(const std::function<void(const ApiResult&)>& visit) const;

@@ -71,8 +71,8 @@ class Job {
   virtual void make_durable() {}
   // Says in the log where the results will be, and to the event.
   virtual void announce(RunStarted& event) const = 0;
-  // All results of this session are committed.
-  virtual void finish() {}
+  // Commits the results of this session and completes the files.
+  virtual void finish() = 0;
   // Calls that were checked; if there are none, a complete run is no success, unless it is only a part of one.
   virtual std::uint64_t checked() const = 0;
   // Whether --fail-on asks for exit code 1.

@@ -23,7 +23,10 @@ class OverflowJob final : public Job {
   ProgressView& view() override { return *report_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void announce(RunStarted& event) const override;
-  void finish() override { report_->flush(); }
+  void finish() override {
+    results_->finish();
+    report_->flush();
+  }
   std::uint64_t checked() const override;
   bool fails(FailOn level) const override;
   bool prints_results() const override { return csv_path_.empty(); }

@@ -283,19 +283,29 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
 }
 
 void PreCheckJob::finish() {
+  // The page is made of the journal, while the CSVs are made of the results in memory.
+  std::future<std::string> page;
+  results_->finish([&] { page = begin_page(); });
   if (junit_) {
     write_junit(*junit_, junit_facts_, [this](const auto& visit) { results_->for_each(visit); });
     junit_->commit();
     junit_.reset();
   }
-  write_page();
+  write_page(std::move(page));
+}
+
+// On a thread of its own, or where none can be had, when it is asked for; nothing if no report is to be made.
+std::future<std::string> PreCheckJob::begin_page() {
+  if (!report_wanted_ || results_->done() < calls_) return {};
+  return std::async(std::launch::async | std::launch::deferred,
+                    [this] { return report_of_run(results_->folder(), files_); });
 }
 
 // The results stand, whatever becomes of the report.
-void PreCheckJob::write_page() {
-  if (!report_wanted_ || results_->done() < calls_) return;
+void PreCheckJob::write_page(std::future<std::string> page) {
+  if (!page.valid()) return;
   try {
-    write_report(results_->folder(), files_);
+    write_report(results_->folder(), files_, page.get());
     report_written_ = true;
   } catch (const std::exception& error) {
     spdlog::warn("No report is written: {} msrun report makes it later.", error.what());

@@ -2,6 +2,7 @@
 // continue.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,7 +45,8 @@ class PreCheckJob final : public Job {
   bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
-  void write_page();
+  std::future<std::string> begin_page();
+  void write_page(std::future<std::string> page);
   void log_places(const char* what_of_result, const char* what_of_details) const;
   std::string summary_text(const SessionState& session) const;
   std::string slowest_text(std::size_t most) const;

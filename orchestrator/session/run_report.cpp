@@ -8,10 +8,13 @@
 
 namespace msrun {
 
-void write_report(const Folder& folder, const RunFiles& files) {
+std::string report_of_run(const Folder& folder, const RunFiles& files) {
   const std::string in_folder = "/proc/self/fd/" + std::to_string(folder.descriptor()) + "/";
   const auto journal = journal::open_source(in_folder + std::string(base_name(files.journal)));
-  const std::string page = report::report_page(*journal, files.stamp, {});
+  return report::report_page(*journal, files.stamp, {});
+}
+
+void write_report(const Folder& folder, const RunFiles& files, const std::string& page) {
   AtomicFile file(folder, std::string(base_name(files.report)));
   file.write(page);
   file.commit();

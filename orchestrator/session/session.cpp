@@ -309,7 +309,6 @@ SessionEnd Session::supervise(ResultStore& results) {
     bool interrupted = false;
     const RunEnd end =
         state_.options.steal ? steal(results, supervision) : supervise_share(results, supervision, interrupted);
-    results.finish();
     job_.finish();
     return {end, {}};
   } catch (const journal::WriteError& error) {
