@@ -180,15 +180,29 @@ class Judge {
     return std::ranges::adjacent_find(run) != run.end();
   }
 
+  // What the softmax of a row divides by: the sum of the exponentials of its elements less the largest.
+  struct Normaliser {
+    double largest = -std::numeric_limits<double>::infinity();
+    double total = 0;
+  };
+
+  Normaliser normaliser(const Layout& layout, std::int64_t position) const {
+    Normaliser of_row;
+    for (std::int64_t i = 0; i < layout.length; ++i) {
+      of_row.largest = std::max(of_row.largest, selected(layout, position, i));
+    }
+    for (std::int64_t i = 0; i < layout.length; ++i) {
+      of_row.total += std::exp(selected(layout, position, i) - of_row.largest);
+    }
+    return of_row;
+  }
+
   // Whether two elements of the row of a position have probabilities that are equal but for float32 and for rounding
   // them to the dtype they are stored in, before which or after which a device may order them.
-  bool equally_probable(const Layout& layout, std::int64_t position, std::int64_t a, std::int64_t b) const {
-    double largest = -std::numeric_limits<double>::infinity();
-    for (std::int64_t i = 0; i < layout.length; ++i) largest = std::max(largest, selected(layout, position, i));
-    double total = 0;
-    for (std::int64_t i = 0; i < layout.length; ++i) total += std::exp(selected(layout, position, i) - largest);
-    const double of_a = std::exp(selected(layout, position, a) - largest) / total;
-    const double of_b = std::exp(selected(layout, position, b) - largest) / total;
+  bool equally_probable(const Layout& layout, const Normaliser& of_row, std::int64_t position, std::int64_t a,
+                        std::int64_t b) const {
+    const double of_a = std::exp(selected(layout, position, a) - of_row.largest) / of_row.total;
+    const double of_b = std::exp(selected(layout, position, b) - of_row.largest) / of_row.total;
     const double tolerance = 2 * epsilon(stored_) + 8 * epsilon(DType::float32);
     return std::abs(of_a - of_b) <= tolerance * std::max({of_a, of_b, smallest_normal(stored_)});
   }
@@ -204,21 +218,25 @@ class Judge {
   TieResult judge(const Layout& layout) const {
     const auto* bench = bench_.data<std::int64_t>();
     const auto* device = device_.data<std::int64_t>();
-    std::unordered_map<std::int64_t, bool> repeats;  // by the first position of a run
+    // Both by the first position of a run.
+    std::unordered_map<std::int64_t, bool> repeats;
+    std::unordered_map<std::int64_t, Normaliser> normalisers;
     TieResult result;
     for (std::int64_t p = 0; p < count_; ++p) {
       if (bench[p] == device[p]) continue;
+      const std::int64_t first = p - p / layout.inner % layout.picked * layout.inner;
       bool right = in_range(layout, device[p]);
       if (right && ties_.indices == IndexOutput::of_values) {
         right = same(bench_values_.data<double>()[p], device_values_.data<double>()[p]);
       }
       if (right && ties_.indices == IndexOutput::of_softmax) {
-        right = in_range(layout, bench[p]) && equally_probable(layout, p, bench[p], device[p]);
+        const auto [of_row, is_new] = normalisers.try_emplace(first);
+        if (is_new) of_row->second = normaliser(layout, p);
+        right = in_range(layout, bench[p]) && equally_probable(layout, of_row->second, p, bench[p], device[p]);
       } else if (right && input_.defined()) {
         right = same(selected(layout, p, bench[p]), selected(layout, p, device[p]));
       }
       if (right && ties_.unique) {
-        const std::int64_t first = p - p / layout.inner % layout.picked * layout.inner;
         const auto [entry, is_new] = repeats.try_emplace(first, false);
         if (is_new) entry->second = has_repeats(layout, first, device_);
         right = !entry->second;

@@ -29,8 +29,7 @@ struct Call {
   Tensor sink;
   Dims score_shape;  // (batch, heads, most rows, most keys)
   Arithmetic arithmetic;
-  bool rounds_factors = false;
-  double smallest_factor = 0;
+  std::optional<double> smallest_factor;
 
   Tensor broadcast(const Tensor& scores) const { return scores.defined() ? scores.expand(score_shape) : scores; }
 
@@ -44,7 +43,6 @@ struct Call {
             segment.band,
             options,
             arithmetic,
-            rounds_factors,
             smallest_factor};
   }
 };
@@ -77,9 +75,8 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   Call call;
   call.arithmetic = inputs.query.arithmetic();
   // One kernel from the scores to the result.
-  call.rounds_factors = stores_products();
-  call.smallest_factor = smallest_stored();
-  const DType compute = call.rounds_factors ? DType::float64 : compute_dtype(dtype);
+  if (stores_products()) call.smallest_factor = smallest_stored();
+  const DType compute = call.smallest_factor ? DType::float64 : compute_dtype(dtype);
   const auto operand = [&](const Var& x) {
     return as_operand(x.tensor(), compute, call.arithmetic.operands.products).contiguous();
   };
@@ -109,7 +106,7 @@ AttentionOutputs attention(const AttentionInputs& inputs) {
   }
   // Backward takes the output as it was stored.
   AttentionResults kept = results;
-  if (call.rounds_factors) kept.output = inputs.output_view(output.to(dtype).to(compute));
+  if (call.smallest_factor) kept.output = inputs.output_view(output.to(dtype).to(compute));
   const auto vjp = [call, kept, compute, vars, segments = inputs.segments, options = inputs.options,
                     has_bias = inputs.bias.has_value(), query_view = inputs.query_view, key_view = inputs.key_view,
                     value_view = inputs.value_view, output_view = inputs.output_view](const Tensor& g) {

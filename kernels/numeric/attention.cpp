@@ -42,8 +42,8 @@ void exponentials(T* values, std::int64_t count, T shift) {
 // Values as they are multiplied.
 template <class T>
 void round_factors(T* values, std::int64_t count, const AttentionHeads& heads) {
-  if (!heads.rounds_factors) return;
-  const auto step = static_cast<T>(heads.smallest_factor);
+  if (!heads.smallest_factor) return;
+  const auto step = static_cast<T>(*heads.smallest_factor);
   std::transform(values, values + count, values, [step](T x) {
     const T rounded = static_cast<T>(static_cast<float>(x));
     return step == 0 ? rounded : std::nearbyint(rounded / step) * step;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "kernels/tensor/arithmetic.h"
 #include "kernels/tensor/tensor.h"
@@ -38,10 +39,9 @@ struct AttentionHeads {
   AttentionOptions options;
   Arithmetic arithmetic;
   // Kernels of accelerators round the probabilities, and the gradients of the scores, to the dtype of the call before
-  // they multiply them (FlashAttention-2, arXiv:2307.08691, with half types). In float64, to float32, and to multiples
-  // of smallest_factor if that is not 0.
-  bool rounds_factors = false;
-  double smallest_factor = 0;
+  // they multiply them (FlashAttention-2, arXiv:2307.08691, with half types). Where this is set, they are rounded in
+  // float64: to float32, and to multiples of this number if it is not 0.
+  std::optional<double> smallest_factor;
 };
 
 // Views of the results of the same heads, under construction.

@@ -201,10 +201,10 @@ const Evaluation* Variations::with(const Arithmetic& arithmetic) {
 }
 
 const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std::size_t samples) {
-  auto known = std::ranges::find(nearby_, how, [](const auto& some) { return some.first; });
-  if (known == nearby_.end()) known = nearby_.insert(known, {how, {}});
-  std::vector<Nearby>& results = known->second;
-  if (!is_small() || unchangeable_) return results;
+  auto known = std::ranges::find(nearby_, how, &BesideResults::how);
+  if (known == nearby_.end()) known = nearby_.insert(known, BesideResults{.how = how, .results = {}});
+  std::vector<Nearby>& results = known->results;
+  if (!is_small() || known->refused) return results;
   try {
     while (results.size() < samples) {
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(results.size())));
@@ -230,7 +230,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
       results.push_back({std::move(bench), std::move(rounded), products && products->any()});
     }
   } catch (const SkipError&) {
-    unchangeable_ = true;
+    known->refused = true;
     results.clear();
   }
   return results;

@@ -85,12 +85,18 @@ class Variations {
   const std::vector<Nearby>& nearby(const Beside& how, std::size_t samples);
 
  private:
+  struct BesideResults {
+    Beside how;
+    std::vector<Nearby> results;
+    bool refused = false;  // the operator does not take such inputs, or cannot be computed so
+  };
+
   const Operator& op_;
   const MaterialisedCall& call_;
   const Evaluation& bench_;
   const EvaluationOptions& benchmark_options_;
   std::vector<Evaluation> changed_;
-  std::vector<std::pair<Beside, std::vector<Nearby>>> nearby_;
+  std::vector<BesideResults> nearby_;
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;
   std::optional<SquaredTerms> squared_terms_;
   bool unchangeable_ = false;  // the operator takes no changed inputs
