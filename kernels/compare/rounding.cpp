@@ -6,15 +6,21 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
-#include "kernels/compare/blocks.h"
+#include "kernels/compare/rounding_terms.h"
 #include "kernels/compare/typical.h"
 #include "kernels/tensor/convert.h"
 
 namespace msrun {
 namespace {
+
+using rounding::binade;
+using rounding::coarser;
+using rounding::sampled;
+using rounding::sum_factor;
 
 // The small multiple of the model, for both sides together: errors of independent roundings stay below half of it.
 constexpr double safety = 8;
@@ -45,23 +51,10 @@ int smallest_exponent(DType dtype) {
   }
 }
 
-// The dtype of fewer digits: what a device keeps in a wider one than the benchmark has is no nearer to the truth.
-DType coarser(const Tensor& bench, const Tensor& device) {
-  return epsilon(bench.dtype()) > epsilon(device.dtype()) ? bench.dtype() : device.dtype();
-}
-
 // Elements [first, first + count) of a contiguous tensor.
 void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int64_t step, double* to) {
   load_run<double>(tensor.dtype(), tensor.raw() + static_cast<std::size_t>(first) * size_of(tensor.dtype()), step,
                    count, to);
-}
-
-// About typical_elements of a contiguous tensor, evenly spread.
-std::vector<double> sampled(const Tensor& tensor) {
-  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / typical_elements);
-  std::vector<double> values(static_cast<std::size_t>((tensor.numel() + step - 1) / step));
-  load(tensor, 0, static_cast<std::int64_t>(values.size()), step, values.data());
-  return values;
 }
 
 // Elements of a tensor, evenly spread.
@@ -98,17 +91,6 @@ double median_share(const Tensor& noise, const Tensor& values, const Tensor& spr
   if (spread.defined()) terms = sampled(spread);
   for (std::size_t i = 0; i < shares.size(); ++i) shares[i] /= std::abs(sizes[i]) + terms[i];
   return median(finite_magnitudes(std::move(shares)));
-}
-
-// The power of two at or below the magnitude of a normal number.
-double binade(double magnitude) {
-  constexpr std::uint64_t exponent_bits = 0x7ff0000000000000;
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(magnitude) & exponent_bits);
-}
-
-// What the errors of sums of so many terms are at most, as a share of their size and spread.
-double sum_factor(double roundoff, std::int64_t longest) {
-  return safety * roundoff * std::sqrt(static_cast<double>(longest));
 }
 
 // One element of both sides and of what is known about it.
@@ -207,121 +189,6 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .largest = max_finite(dtype)};
 }
 
-// Elements that follow each other in memory, as they lie there.
-template <class T>
-struct Run {
-  using Element = T;
-  const T* first;
-
-  template <class Real>
-  Real get(std::int64_t k) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      return static_cast<Real>(first[k]);
-    } else {
-      return to_float(first[k]);
-    }
-  }
-};
-
-constexpr std::int64_t screened_at_once = block_size<double>;
-
-// The elements of a tensor block by block: converted one by one as they are used, where they lie in a row.
-template <class T>
-class InPlace {
- public:
-  explicit InPlace(const Tensor& tensor) : at_(tensor.data<T>()) {}
-  Run<T> next(std::int64_t size) { return {std::exchange(at_, at_ + size)}; }
-
- private:
-  const T* at_;
-};
-
-class Copied {
- public:
-  explicit Copied(const Tensor& tensor) : reader_(tensor) {}
-  Run<double> next(std::int64_t size) {
-    reader_.read(block_.data(), size);
-    return {block_.data()};
-  }
-
- private:
-  Reader reader_;
-  alignas(64) std::array<double, screened_at_once> block_;
-};
-
-template <class F>
-bool with_blocks(const Tensor& tensor, const F& f) {
-  if (tensor.is_contiguous()) {
-    switch (tensor.dtype()) {
-      case DType::float16:
-        return f(InPlace<Half>(tensor));
-      case DType::bfloat16:
-        return f(InPlace<BFloat16>(tensor));
-      case DType::float32:
-        return f(InPlace<float>(tensor));
-      case DType::float64:
-        return f(InPlace<double>(tensor));
-      default:
-        break;
-    }
-  }
-  return f(Copied(tensor));
-}
-
-// Whether test holds for all blocks of elements of both sides; it ends with the first for which it does not.
-template <class Test>
-bool in_blocks(const Tensor& bench, const Tensor& device, const Test& test) {
-  const std::int64_t count = device.numel();
-  return with_blocks(bench, [&](auto exact) {
-    return with_blocks(device, [&](auto actual) {
-      for (std::int64_t left = count; left > 0; left -= screened_at_once) {
-        const std::int64_t size = std::min(screened_at_once, left);
-        if (!test(exact.next(size), actual.next(size), size)) return false;
-      }
-      return true;
-    });
-  });
-}
-
-// The same of a float32.
-float binade(float magnitude) {
-  constexpr std::uint32_t exponent_bits = 0x7f800000;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) & exponent_bits);
-}
-
-// In what runs of the benchmark and the device are compared. A float32 is enough for a half type: the difference from
-// a number beside it is exact, and what is allowed is off by less than a 2^-12th of a place of the device.
-template <class Bench, class Device>
-using RealFor = std::conditional_t<std::is_same_v<typename Bench::Element, float> &&
-                                       (std::is_same_v<typename Device::Element, Half> ||
-                                        std::is_same_v<typename Device::Element, BFloat16>),
-                                   float, double>;
-
-// As wide as what it counts, so that both take as many at once.
-template <class Real>
-using CountFor = std::conditional_t<std::is_same_v<Real, float>, std::int32_t, std::int64_t>;
-
-// Whether every element is the nearest number to a value within slope times its benchmark, plus offset, of that.
-bool all_within(const Tensor& bench, const Tensor& device, double slope, double offset) {
-  const DType dtype = coarser(bench, device);
-  return in_blocks(bench, device, [=]<class Bench, class Device>(const Bench b, const Device d, std::int64_t size) {
-    using Real = RealFor<Bench, Device>;
-    const auto half_unit = static_cast<Real>(epsilon(dtype) / 2);
-    const auto normal = static_cast<Real>(smallest_normal(dtype));
-    const auto factor = static_cast<Real>(slope);
-    const auto besides = static_cast<Real>(offset);
-    CountFor<Real> beyond = 0;
-    for (std::int64_t k = 0; k < size; ++k) {
-      const Real exact = b.template get<Real>(k);
-      const Real magnitude = std::abs(exact);
-      const Real allowed = half_unit * binade(std::max(magnitude, normal)) + factor * magnitude + besides;
-      // False for NaN.
-      beyond += std::abs(d.template get<Real>(k) - exact) <= allowed ? 0 : 1;
-    }
-    return beyond == 0;
-  });
-}
-
 // Adds one element that differs to the fit; place is its row-major index among count.
 void add_difference(RoundingFit& fit, const Allowance& allowance, const Element& e, std::int64_t place,
                     std::int64_t count) {
@@ -354,7 +221,105 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
   }
 }
 
+constexpr std::int64_t fitted_at_once = 1024;
+
+// Elements of a contiguous benchmark as Tensor::to() rounds them, without memory for all of them at once.
+class RoundedBlocks {
+ public:
+  RoundedBlocks(const Tensor& exact, DType dtype) : exact_(exact), dtype_(dtype) {}
+
+  // Elements [first, first + count), of which there are no more than fitted_at_once; they stay until the next call.
+  const std::byte* at(std::int64_t first, std::int64_t count) {
+    const DType from = exact_.dtype();
+    const std::byte* const source = exact_.raw() + static_cast<std::size_t>(first) * size_of(from);
+    if (from == dtype_) return source;
+    if (from == DType::float64 || dtype_ == DType::float64) {
+      round<double>(from, source, count);
+    } else {
+      round<float>(from, source, count);
+    }
+    return bytes_.data();
+  }
+
+ private:
+  template <class T>
+  void round(DType from, const std::byte* source, std::int64_t count) {
+    std::array<T, fitted_at_once> values;
+    load_run<T>(from, source, 1, count, values.data());
+    store_run<T>(dtype_, values.data(), count, bytes_.data());
+  }
+
+  const Tensor& exact_;
+  DType dtype_;
+  alignas(64) std::array<std::byte, fitted_at_once * sizeof(double)> bytes_;
+};
+
+// What is known about elements of the benchmark, contiguous, and what is explained of their differences.
+class ElementBlocks {
+ public:
+  ElementBlocks(const Tensor& exact, DType dtype, const SumModel& model)
+      : exact_(exact),
+        spread_(in_a_row(model.spread)),
+        noise_(in_a_row(model.noise)),
+        stored_(in_a_row(model.with_stored)),
+        allowance_(allowance_of(dtype, model, [&] { return sampled(exact); })) {
+    allowance_.typical_noise = median_share(noise_, exact, spread_);
+    if (stored_.defined()) allowance_.common_stored = median_difference(exact, stored_, dtype);
+  }
+
+  const Allowance& allowance() const { return allowance_; }
+
+  // Elements [first, first + count), of which there are no more than fitted_at_once; rounded and device are of a dtype.
+  void read(std::int64_t first, std::int64_t count, DType dtype, const std::byte* rounded, const std::byte* device) {
+    load(exact_, first, count, 1, b_.data());
+    load_run<double>(dtype, rounded, 1, count, r_.data());
+    load_run<double>(dtype, device, 1, count, d_.data());
+    if (spread_.defined()) load(spread_, first, count, 1, s_.data());
+    if (noise_.defined()) load(noise_, first, count, 1, n_.data());
+    if (stored_.defined()) load(stored_, first, count, 1, t_.data());
+  }
+
+  // The k-th of those that were read.
+  Element element(std::size_t k) const { return {b_[k], r_[k], d_[k], std::isfinite(s_[k]) ? s_[k] : 0, n_[k], t_[k]}; }
+
+ private:
+  using Block = std::array<double, fitted_at_once>;
+
+  static Tensor in_a_row(const Tensor& tensor) { return tensor.defined() ? tensor.contiguous() : Tensor(); }
+
+  const Tensor& exact_;
+  Tensor spread_;
+  Tensor noise_;
+  Tensor stored_;
+  Allowance allowance_;
+  Block b_;
+  Block r_;
+  Block d_;
+  Block s_{};
+  Block n_{};
+  Block t_{};
+};
+
 }  // namespace
+
+namespace rounding {
+
+DType coarser(const Tensor& bench, const Tensor& device) {
+  return epsilon(bench.dtype()) > epsilon(device.dtype()) ? bench.dtype() : device.dtype();
+}
+
+std::vector<double> sampled(const Tensor& tensor) {
+  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / typical_elements);
+  std::vector<double> values(static_cast<std::size_t>((tensor.numel() + step - 1) / step));
+  load(tensor, 0, static_cast<std::int64_t>(values.size()), step, values.data());
+  return values;
+}
+
+double sum_factor(double roundoff, std::int64_t longest) {
+  return safety * roundoff * std::sqrt(static_cast<double>(longest));
+}
+
+}  // namespace rounding
 
 bool is_acceptable(const RoundingFit& fit, std::int64_t count) {
   return fit.explained() && fit.misrounded <= tolerated_misrounded(count);
@@ -372,64 +337,24 @@ double unit_in_last_place(DType dtype, double value) {
 
 double accumulator_roundoff(DType dtype) { return epsilon(dtype == DType::float64 ? dtype : DType::float32) / 2; }
 
-bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest) {
-  return all_within(bench, device, sum_factor(accumulator_roundoff(coarser(bench, device)), longest), 0);
-}
-
-bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest) {
-  const TypicalMagnitude typical(sampled(bench.contiguous()));
-  const double factor = sum_factor(accumulator_roundoff(coarser(bench, device)), longest);
-  return typical.is_one_kind() && all_within(bench, device, factor, factor * typical.of_all());
-}
-
-bool surely_equal(const Tensor& bench, const Tensor& device) {
-  return in_blocks(bench, device, []<class Bench, class Device>(const Bench b, const Device d, std::int64_t size) {
-    using Real = RealFor<Bench, Device>;
-    CountFor<Real> different = 0;
-    for (std::int64_t k = 0; k < size; ++k) different += b.template get<Real>(k) == d.template get<Real>(k) ? 0 : 1;
-    return different == 0;
-  });
-}
-
 RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model) {
   const DType dtype = device.dtype();
   const Tensor exact = bench.contiguous();
-  const Tensor rounded = bench.to(dtype).contiguous();
   const Tensor actual = device.contiguous();
   const std::int64_t count = exact.numel();
   const std::size_t width = size_of(dtype);
+  RoundedBlocks rounded(exact, dtype);
+  std::optional<ElementBlocks> blocks;
   RoundingFit fit;
-  if (std::memcmp(rounded.raw(), actual.raw(), actual.bytes()) == 0) return fit;
-
-  const Tensor spread = model.spread.defined() ? model.spread.contiguous() : Tensor{};
-  const Tensor noise = model.noise.defined() ? model.noise.contiguous() : Tensor{};
-  const Tensor stored = model.with_stored.defined() ? model.with_stored.contiguous() : Tensor{};
-  Allowance allowance = allowance_of(coarser(bench, device), model, [&] { return sampled(exact); });
-  allowance.typical_noise = median_share(noise, exact, spread);
-  if (stored.defined()) allowance.common_stored = median_difference(exact, stored, dtype);
-
-  constexpr std::int64_t block = 1024;
-  std::array<double, block> b{};
-  std::array<double, block> r{};
-  std::array<double, block> d{};
-  std::array<double, block> s{};
-  std::array<double, block> n{};
-  std::array<double, block> t{};
-  for (std::int64_t first = 0; first < count; first += block) {
-    const std::int64_t size = std::min(block, count - first);
-    const std::size_t offset = static_cast<std::size_t>(first) * width;
-    if (std::memcmp(rounded.raw() + offset, actual.raw() + offset, static_cast<std::size_t>(size) * width) == 0)
-      continue;
-    load(exact, first, size, 1, b.data());
-    load(rounded, first, size, 1, r.data());
-    load(actual, first, size, 1, d.data());
-    if (spread.defined()) load(spread, first, size, 1, s.data());
-    if (noise.defined()) load(noise, first, size, 1, n.data());
-    if (stored.defined()) load(stored, first, size, 1, t.data());
+  for (std::int64_t first = 0; first < count; first += fitted_at_once) {
+    const std::int64_t size = std::min(fitted_at_once, count - first);
+    const std::byte* const nearest = rounded.at(first, size);
+    const std::byte* const given = actual.raw() + static_cast<std::size_t>(first) * width;
+    if (std::memcmp(nearest, given, static_cast<std::size_t>(size) * width) == 0) continue;
+    if (!blocks) blocks.emplace(exact, coarser(bench, device), model);
+    blocks->read(first, size, dtype, nearest, given);
     for (std::int64_t k = 0; k < size; ++k) {
-      const auto i = static_cast<std::size_t>(k);
-      const Element element{b[i], r[i], d[i], std::isfinite(s[i]) ? s[i] : 0, n[i], t[i]};
-      add_difference(fit, allowance, element, first + k, count);
+      add_difference(fit, blocks->allowance(), blocks->element(static_cast<std::size_t>(k)), first + k, count);
     }
   }
   return fit;

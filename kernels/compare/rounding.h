@@ -67,19 +67,6 @@ constexpr std::int64_t tolerated_misrounded(std::int64_t count) { return 2 + cou
 // Whether rounding explains a result of so many elements.
 bool is_acceptable(const RoundingFit& fit, std::int64_t count);
 
-// Screens in one pass, without memory of their own, for what needs no closer look; false says nothing yet. Shapes are
-// equal and both dtypes floating.
-//
-// Every element is the nearest number to a value that differs from the benchmark by no more than a sum of so many terms
-// does that do not cancel.
-bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest);
-
-// Or whose terms are as large as the benchmark typically is.
-bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest);
-
-// Every element is that of the benchmark.
-bool surely_equal(const Tensor& bench, const Tensor& device);
-
 // bench and device have equal shapes and are floating; ULPs are those of the device's dtype. NaN on both sides, and
 // infinity of one sign, are no difference; neither is the largest finite number for a benchmark beyond it.
 RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumModel& model);

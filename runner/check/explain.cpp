@@ -8,6 +8,7 @@
 #include "kernels/base/error.h"
 #include "kernels/compare/estimates.h"
 #include "kernels/compare/findings.h"
+#include "kernels/compare/rounding_screens.h"
 #include "kernels/compare/typical.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/call_part.h"

@@ -8,6 +8,7 @@
 
 #include "kernels/compare/estimates.h"
 #include "kernels/compare/rounding.h"
+#include "kernels/compare/rounding_screens.h"
 #include "kernels/compare/trust.h"
 #include "kernels/compare/typical.h"
 

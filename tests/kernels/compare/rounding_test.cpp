@@ -1,5 +1,6 @@
 #include "kernels/compare/rounding.h"
 #include "kernels/compare/estimates.h"
+#include "kernels/compare/rounding_screens.h"
 
 #include <gtest/gtest.h>
 

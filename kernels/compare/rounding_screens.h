@@ -1,0 +1,21 @@
+// The first look at a result that may differ by rounding alone (rounding.h): screens in one pass, without memory of
+// their own, for what needs no closer look; false says nothing yet. Shapes are equal and both dtypes floating.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/tensor/tensor.h"
+
+namespace msrun {
+
+// Every element is the nearest number to a value that differs from the benchmark by no more than a sum of so many terms
+// does that do not cancel.
+bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest);
+
+// Or whose terms are as large as the benchmark typically is.
+bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest);
+
+// Every element is that of the benchmark.
+bool surely_equal(const Tensor& bench, const Tensor& device);
+
+}  // namespace msrun
