@@ -67,6 +67,12 @@ Var Tape::leaf(Tensor tensor) {
   return make(std::move(tensor), static_cast<std::int32_t>(nodes_.size() - 1));
 }
 
+Var Tape::widened(Var var, DType dtype) {
+  if (var.node_ >= 0) nodes_[static_cast<std::size_t>(var.node_)].dtype = dtype;
+  var.widened_ = std::make_shared<Widened>(var.tensor_, dtype);
+  return var;
+}
+
 Var Tape::record(Tensor value, std::vector<std::int32_t> inputs, JointVjp joint, std::vector<Vjp> each) {
   if (arithmetic_.flush_subnormals) value = flush_subnormals(value);
   const bool differentiable = std::ranges::any_of(inputs, [](std::int32_t node) { return node >= 0; });
@@ -98,6 +104,7 @@ Var Tape::record(Tensor value, std::vector<Edge> edges) {
 Var Tape::place_of(const Var& var) {
   Var place = var;
   place.tensor_ = {};
+  place.widened_ = {};
   return place;
 }
 

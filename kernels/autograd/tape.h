@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -20,12 +22,33 @@ namespace msrun {
 
 class Tape;
 
+// A tensor that is meant in a wider dtype, and its copy in that once it has been asked for.
+class Widened {
+ public:
+  Widened(Tensor stored, DType dtype) : stored_(std::move(stored)), dtype_(dtype) {}
+
+  DType dtype() const { return dtype_; }
+  const Tensor& tensor() const {
+    std::call_once(once_, [this] { tensor_ = stored_.to(dtype_); });
+    return tensor_;
+  }
+
+ private:
+  Tensor stored_;
+  DType dtype_;
+  mutable std::once_flag once_;
+  mutable Tensor tensor_;
+};
+
 class Var {
  public:
   Var() = default;
 
-  const Tensor& tensor() const { return tensor_; }
-  DType dtype() const { return tensor_.dtype(); }
+  const Tensor& tensor() const { return widened_ ? widened_->tensor() : tensor_; }
+  // The same numbers in the dtype in which they lie in memory, for operators that can do without a copy in dtype(),
+  // which may be wider.
+  const Tensor& stored() const { return tensor_; }
+  DType dtype() const { return widened_ ? widened_->dtype() : tensor_.dtype(); }
   const Dims& shape() const { return tensor_.shape(); }
   std::int64_t rank() const { return tensor_.rank(); }
   std::int64_t size(std::int64_t axis) const { return tensor_.size(axis); }
@@ -41,6 +64,7 @@ class Var {
  private:
   friend class Tape;
   Tensor tensor_;
+  std::shared_ptr<const Widened> widened_;  // null if tensor_ has the dtype that is meant
   Tape* tape_ = nullptr;
   std::int32_t node_ = -1;
   bool is_number_ = false;
@@ -78,6 +102,9 @@ class Tape {
   Var number(bool value);
   // A tensor whose gradient will be asked for. dtype must be floating or complex.
   Var leaf(Tensor tensor);
+  // var in a wider floating dtype, as an input of operators that are computed in it. Behind leaf() alone: the gradient
+  // has that dtype, too.
+  Var widened(Var var, DType dtype);
 
   // The result of an operator. It requires a gradient if an input of the edges does; subnormals are flushed here where
   // the arithmetic says so.

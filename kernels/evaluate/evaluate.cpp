@@ -36,10 +36,13 @@ class SideBuilder {
       const Tensor* tensor = leaf.get<Tensor>();
       if (tensor == nullptr) return leaf;
       if (!benchmark_) return input(*tensor);
-      const Tensor raised = raise(*tensor, plan_, inputs_.size());
-      recorded_.note(tensor->dtype(), raised.dtype(), tensor->rank() > 0);
+      const DType raised = raised_dtype(tensor->dtype(), plan_, inputs_.size());
+      recorded_.note(tensor->dtype(), raised, tensor->rank() > 0);
       const auto& change = inputs_.empty() && options_.change_first ? options_.change_first : options_.change_input;
-      return input(change && is_floating(raised.dtype()) ? change(raised) : raised);
+      if (change && is_floating(raised)) return input(change(tensor->to(raised)));
+      // Products and lookups take half types as they are stored. Of small tensors a copy costs nothing.
+      const bool when_asked = is_half(tensor->dtype()) && raised == DType::float32 && tensor->numel() >= large_input;
+      return when_asked ? input(*tensor, raised) : input(tensor->to(raised));
     });
   }
 
@@ -50,13 +53,17 @@ class SideBuilder {
   const RecordedDTypes& recorded() const { return recorded_; }
 
  private:
-  Var input(const Tensor& tensor) {
+  static constexpr std::int64_t large_input = 1 << 16;
+
+  // Meant in `wide`, if that is given.
+  Var input(const Tensor& tensor, std::optional<DType> wide = std::nullopt) {
     if (is_complex(tensor.dtype()) && !takes_complex_)
       throw SkipError("Complex tensors are not supported by " + name_ + ".");
     const bool differentiate =
         call_.backward.run && inputs_.size() < call_.requires_grad.size() && call_.requires_grad[inputs_.size()];
     const bool differentiable = is_floating(tensor.dtype()) || is_complex(tensor.dtype());
     Var var = differentiate && differentiable ? tape_.leaf(tensor) : tape_.constant(tensor);
+    if (wide) var = tape_.widened(var, *wide);
     inputs_.push_back(Tape::place_of(var));
     const bool castable = is_half(tensor.dtype()) || tensor.dtype() == DType::float32;
     return cast_to_ && castable ? cast(var, *cast_to_) : var;

@@ -44,14 +44,11 @@ RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits)
   return plan;
 }
 
-Tensor raise(const Tensor& tensor, const RaisePlan& plan, std::size_t place) {
-  const DType dtype = tensor.dtype();
-  if (place < plan.one_by_one.size() && !is_float8(dtype)) return tensor.to(plan.one_by_one[place]);
-  if (is_float8(dtype)) return tensor.to(DType::float32);
-  if (!plan.raised) return tensor;
-  const bool raisable = is_half(dtype) || dtype == DType::float32;
-  if (!raisable || (dtype == DType::float32 && plan.keeps_float32)) return tensor;
-  return tensor.to(*plan.raised);
+DType raised_dtype(DType dtype, const RaisePlan& plan, std::size_t place) {
+  if (is_float8(dtype)) return DType::float32;
+  if (place < plan.one_by_one.size()) return plan.one_by_one[place];
+  const bool raisable = is_half(dtype) || (dtype == DType::float32 && !plan.keeps_float32);
+  return raisable && plan.raised ? *plan.raised : dtype;
 }
 
 Tensor raise_gradient(const Tensor& gradient, const RaisePlan& plan) {

@@ -24,9 +24,9 @@ struct RaisePlan {
 // From the float16, bfloat16 and float32 tensors in args and kwargs; traits are those of the call's operator.
 RaisePlan plan_raise(const MaterialisedCall& call, const OperatorTraits& traits);
 
-// One tensor of the benchmark side, which is at that place among those of args and kwargs, depth first. float8 always
-// becomes float32.
-Tensor raise(const Tensor& tensor, const RaisePlan& plan, std::size_t place);
+// The dtype on the benchmark side of a tensor that is at that place among those of args and kwargs, depth first. float8
+// always becomes float32.
+DType raised_dtype(DType dtype, const RaisePlan& plan, std::size_t place);
 
 // A gradient is raised by its own dtype: half and float8 to float32, float32 to float64 unless the plan keeps it.
 Tensor raise_gradient(const Tensor& gradient, const RaisePlan& plan);

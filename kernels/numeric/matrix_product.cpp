@@ -114,15 +114,14 @@ StoredMatrix stored_matrix(const Tensor& tensor) {
           tensor.strides()[rank - 1]};
 }
 
-// Whether a product is computed by gemm_stored.
-bool packs_conversions(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic) {
+}  // namespace
+
+bool multiplies_stored(const Tensor& a, const Tensor& b, DType dtype, const Arithmetic& arithmetic) {
   const bool half = is_half(a.dtype()) || is_half(b.dtype()) || is_half(dtype);
   if (!half || arithmetic != Arithmetic{}) return false;
   if (!is_storable(a.dtype()) || !is_storable(b.dtype()) || !is_storable(dtype)) return false;
   return b.rank() == 2 && leading_axes_merge(a) && packs_operands(stored_matrix(a), stored_matrix(b));
 }
-
-}  // namespace
 
 DType product_dtype(DType dtype) {
   if (is_complex(dtype)) throw SkipError("This product of complex tensors is not supported.");
@@ -182,7 +181,7 @@ Tensor product_to(const Tensor& a, const Tensor& b, const Dims& shape, DType dty
                     " cannot be multiplied.");
   }
   if (is_complex(a.dtype()) || is_complex(b.dtype())) return complex_product_to(a, b, shape, arithmetic).to(dtype);
-  if (shape.size() == a.shape().size() && packs_conversions(a, b, dtype, arithmetic)) {
+  if (shape.size() == a.shape().size() && multiplies_stored(a, b, dtype, arithmetic)) {
     Tensor result(dtype, shape);
     note_sums(b.size(0), result.numel());
     gemm_stored(stored_matrix(a), stored_matrix(b), dtype, result.mutable_data<std::byte>());

@@ -54,7 +54,7 @@ Var look_up(const Var& weight, const Tensor& given, const Lookup& lookup) {
     }
     return total;
   };
-  return weight.tape().record(take(weight.tensor(), *selection), {{weight, vjp}});
+  return weight.tape().record(take(weight.stored(), *selection).to(weight.dtype()), {{weight, vjp}});
 }
 
 // The table after the rows in use were scaled down in place to a p-norm of at most max_norm. The gradient is that of

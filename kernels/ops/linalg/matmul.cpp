@@ -20,21 +20,25 @@ namespace {
 // At least two axes on both sides.
 Var matrix_product(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
-  const Tensor left = a.tensor();
-  const Tensor right = b.tensor();
   const Arithmetic arithmetic = a.arithmetic();
+  const bool stored = multiplies_stored(a.stored(), b.stored(), dtype, arithmetic);
+  const Tensor left = stored ? a.stored() : a.tensor();
+  const Tensor right = stored ? b.stored() : b.tensor();
   Tensor result = product(left, right, dtype, arithmetic);
-  return a.tape().record(
-      result, {a, b},
-      [left, right, arithmetic, dtype, need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
-        const Tensor gradient =
-            is_complex(dtype) ? g : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
-        const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
-        std::vector<Tensor> gradients(2);
-        if (need_a) gradients[0] = product_to(gradient, adjoint(right), left.shape(), left.dtype(), arithmetic);
-        if (need_b) gradients[1] = product_to(adjoint(left), gradient, right.shape(), right.dtype(), arithmetic);
-        return gradients;
-      });
+  return a.tape().record(result, {a, b},
+                         [left, right, arithmetic, dtype, of_a = a.dtype(), of_b = b.dtype(),
+                          need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
+                           const Tensor gradient =
+                               is_complex(dtype) ? g
+                                                 : as_operand(g, product_dtype(dtype), arithmetic.operands.products);
+                           const auto adjoint = [](const Tensor& t) { return conjugate(t).transpose(-1, -2); };
+                           std::vector<Tensor> gradients(2);
+                           if (need_a)
+                             gradients[0] = product_to(gradient, adjoint(right), left.shape(), of_a, arithmetic);
+                           if (need_b)
+                             gradients[1] = product_to(adjoint(left), gradient, right.shape(), of_b, arithmetic);
+                           return gradients;
+                         });
 }
 
 // All axes but the last merged.
@@ -138,10 +142,12 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   const Arithmetic arithmetic = x.arithmetic();
   Dims shape = x.shape();
   shape.back() = weight.size(0);
-  const Tensor w = weight.tensor();
-  const Tensor input = x.tensor();
+  const DType of_product = bias ? compute : dtype;
+  const bool stored = multiplies_stored(rows_of(x.stored()), weight.stored().transpose(0, 1), of_product, arithmetic);
+  const Tensor w = stored ? weight.stored() : weight.tensor();
+  const Tensor input = stored ? x.stored() : x.tensor();
   // A bias is added to the unrounded product, so that a half result is rounded once.
-  Tensor result = product(rows_of(input), w.transpose(0, 1), bias ? compute : dtype, arithmetic);
+  Tensor result = product(rows_of(input), w.transpose(0, 1), of_product, arithmetic);
   if (bias) {
     result =
         map_as(compute_of(compute), dtype, result, bias->tensor(), [](auto y, auto b) { return wrapping_add(y, b); });

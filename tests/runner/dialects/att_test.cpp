@@ -247,7 +247,7 @@ TEST(AttLayout, RaisesEachTensorByWhatCameBeforeIt) {
     const RaisePlan plan = plan_raise(call, ordinary_traits);
     std::vector<DType> result;
     for (std::size_t i = 0; i < call.args.size(); ++i) {
-      result.push_back(raise(*call.args[i].get<Tensor>(), plan, i).dtype());
+      result.push_back(raised_dtype(dtypes[i], plan, i));
     }
     return result;
   };
