@@ -86,18 +86,6 @@ const Baseline* baseline_of(const std::string& name) {
   return found == baselines.end() ? nullptr : found;
 }
 
-// Sixteen layers of tensors of some thousand elements: what a call costs whatever its size.
-fs::path generate(const fs::path& directory, std::uint64_t micro_batches, std::uint64_t min_bytes) {
-  fs::create_directories(directory);
-  const fs::path file = directory / "dump.json";
-  ModelShape model;
-  model.layers = 16;
-  DumpWriter out(file.string(), 1);
-  for (std::uint64_t i = 0; i < micro_batches || out.bytes() < min_bytes; ++i) write_training_step(model, out);
-  out.close();
-  return file;
-}
-
 Case given_case(const std::string& text) {
   const fs::path path(text);
   const fs::path file = fs::is_directory(path) ? path / "dump.json" : path;
@@ -115,9 +103,10 @@ std::vector<Case> cases_of(const Settings& settings, const fs::path& scratch) {
                            "moe_bf16", "zoo_stat", "npu_fused_synth_bf16", "npu_fused_synth_fp32"}) {
     cases.push_back(given_case((fs::path(SAMPLE_DUMPS) / name).string()));
   }
-  cases.push_back({tiny_name, generate(scratch / tiny_name, 8, 0), {}});
+  cases.push_back({tiny_name, write_small_calls(scratch / tiny_name, 8), {}});
   if (settings.plan_bytes > 0) {
-    cases.push_back({plan_name, generate(scratch / plan_name, 1, settings.plan_bytes), {"--only", planned_call}});
+    cases.push_back(
+        {plan_name, write_small_calls(scratch / plan_name, 1, settings.plan_bytes), {"--only", planned_call}});
   }
   return cases;
 }

@@ -210,4 +210,16 @@ void check(const ModelShape& model) {
 
 void write_training_step(const ModelShape& model, DumpWriter& out) { Step(model, out).write(); }
 
+std::filesystem::path write_small_calls(const std::filesystem::path& directory, std::uint64_t steps,
+                                        std::uint64_t min_bytes) {
+  std::filesystem::create_directories(directory);
+  std::filesystem::path file = directory / "dump.json";
+  ModelShape model;
+  model.layers = 16;
+  DumpWriter out(file.string(), 1);
+  for (std::uint64_t i = 0; i < steps || out.bytes() < min_bytes; ++i) write_training_step(model, out);
+  out.close();
+  return file;
+}
+
 }  // namespace msrun::bench

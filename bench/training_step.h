@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "bench/dump_writer.h"
@@ -32,5 +33,11 @@ void check(const ModelShape& model);
 
 // Forward calls, loss and backward of one micro batch.
 void write_training_step(const ModelShape& model, DumpWriter& out);
+
+// Writes dump.json, whose path is returned, into a directory that is made: so many steps, or more until the file has so
+// many bytes, of sixteen layers of tensors of some thousand elements, 560 calls each. They show what a call costs
+// whatever its size.
+std::filesystem::path write_small_calls(const std::filesystem::path& directory, std::uint64_t steps,
+                                        std::uint64_t min_bytes = 0);
 
 }  // namespace msrun::bench
