@@ -14,6 +14,27 @@ set(MSRUN_STANDARD_HEADERS
   <numeric> <optional> <span> <stdexcept> <string> <string_view> <system_error> <tuple> <unordered_map> <utility>
   <variant> <vector>)
 
+# json.hpp without its literals ("..."_json), which none of our files uses. They call the parser from functions that are no
+# templates, and a precompiled header does not hold what such functions instantiate: every file would do it again, which
+# takes longer than all else that a small file costs. Where json.hpp looks otherwise, it is taken as it is.
+find_path(NLOHMANN_JSON_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
+set(MSRUN_JSON_HEADER <nlohmann/json.hpp>)
+set(json ${NLOHMANN_JSON_INCLUDE_DIR}/nlohmann/json.hpp)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${json})
+file(READ ${json} text)
+set(literals_end "}  // namespace literals\n")
+string(FIND "${text}" "\ninline namespace literals\n" begin)
+string(FIND "${text}" "${literals_end}" end)
+if(end GREATER begin AND begin GREATER 0)
+  string(LENGTH "${literals_end}" length)
+  math(EXPR end "${end} + ${length}")
+  string(SUBSTRING "${text}" 0 ${begin} before)
+  string(SUBSTRING "${text}" ${end} -1 after)
+  string(REGEX REPLACE "\n *using nlohmann::literals::json_literals::operator[^\n]*" "" after "${after}")
+  set(MSRUN_JSON_HEADER ${CMAKE_BINARY_DIR}/precompiled/nlohmann/json.hpp)
+  file(CONFIGURE OUTPUT ${MSRUN_JSON_HEADER} CONTENT "${before}\n${after}" @ONLY)
+endif()
+
 function(msrun_precompiled name)
   cmake_parse_arguments(PARSE_ARGV 1 headers "EXECUTABLES" "" "OPTIONS;HEADERS")
   set(source ${CMAKE_BINARY_DIR}/precompiled/${name}.cpp)
@@ -29,4 +50,4 @@ function(msrun_precompiled name)
   target_precompile_headers(${name} PRIVATE ${headers_HEADERS})
 endfunction()
 
-msrun_precompiled(msrun_headers OPTIONS msrun_options HEADERS ${MSRUN_STANDARD_HEADERS} <nlohmann/json.hpp>)
+msrun_precompiled(msrun_headers OPTIONS msrun_options HEADERS ${MSRUN_STANDARD_HEADERS} ${MSRUN_JSON_HEADER})
