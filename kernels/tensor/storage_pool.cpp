@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace msrun {
 namespace {
@@ -44,6 +45,47 @@ std::size_t block_size(std::size_t bytes) {
   return rounded_up(bytes, std::max(page, std::bit_floor(bytes) / classes_per_doubling));
 }
 
+// Pieces of a zone that follow each other: where each begins and ends.
+using Pieces = std::vector<std::pair<std::size_t, std::size_t>>;
+
+std::size_t bytes_of(const Pieces& pieces) {
+  std::size_t bytes = 0;
+  for (const auto& [begin, end] : pieces) bytes += end - begin;
+  return bytes;
+}
+
+// What of the pieces lies there.
+Pieces between(const Pieces& pieces, std::size_t begin, std::size_t end) {
+  Pieces inside;
+  for (const auto& [first, last] : pieces) {
+    const std::size_t from = std::max(first, begin);
+    const std::size_t to = std::min(last, end);
+    if (from < to) inside.emplace_back(from, to);
+  }
+  return inside;
+}
+
+// Puts one list behind another; what touches becomes one piece.
+void append(Pieces& pieces, const Pieces& behind) {
+  for (const auto& piece : behind) {
+    if (!pieces.empty() && pieces.back().second == piece.first) {
+      pieces.back().second = piece.second;
+    } else {
+      pieces.push_back(piece);
+    }
+  }
+}
+
+// From where on the pieces have so many bytes; the beginning of the first if they have no more.
+std::size_t begin_of_last(const Pieces& pieces, std::uint64_t bytes) {
+  for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece) {
+    const std::size_t size = piece->second - piece->first;
+    if (size >= bytes) return piece->second - static_cast<std::size_t>(bytes);
+    bytes -= size;
+  }
+  return pieces.empty() ? 0 : pieces.front().first;
+}
+
 // A range of addresses from which blocks are taken. What lies below `end_` has been used; of that, free ranges are kept
 // by place, to join neighbours, and by size, to find the smallest that fits, lowest first.
 class Zone {
@@ -65,9 +107,9 @@ class Zone {
     if (best == by_size_.end()) return nullptr;
     const std::size_t place = best->second;
     const Range range = remove_free(free_.find(place));
-    const std::size_t taken = std::min(range.dirty, size);
-    fresh_ += size - taken;
-    if (range.size > size) add_free(place + size, {range.size - size, range.dirty - taken});
+    const std::size_t end = place + size;
+    fresh_ += size - bytes_of(between(range.dirty, place, end));
+    if (range.size > size) add_free(end, {range.size - size, between(range.dirty, end, place + range.size)});
     return base_ + place;
   }
 
@@ -78,7 +120,7 @@ class Zone {
     fresh = size;
     if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second.size == end_) {
       place = free_.rbegin()->first;
-      fresh -= free_.rbegin()->second.dirty;
+      fresh -= bytes_of(free_.rbegin()->second.dirty);
     }
     if (size > size_ - place || !make_usable(place + size)) return nullptr;
     if (place != end_) remove_free(std::prev(free_.end()));
@@ -88,7 +130,8 @@ class Zone {
   }
 
   void give(const void* block, std::size_t size) {
-    add_free(static_cast<std::size_t>(static_cast<const std::byte*>(block) - base_), {size, size});
+    const auto place = static_cast<std::size_t>(static_cast<const std::byte*>(block) - base_);
+    add_free(place, {size, {{place, place + size}}});
   }
 
   // Gives about so many bytes to the system, but parts of huge pages; what it could. The last ranges first: the first
@@ -97,21 +140,20 @@ class Zone {
     std::uint64_t given = 0;
     for (auto at = free_.rbegin(); at != free_.rend() && given < bytes; ++at) {
       Range& range = at->second;
-      if (range.dirty == 0) continue;
+      const std::size_t end = at->first + range.size;
       // Huge pages stay whole.
       const std::size_t first = rounded_up(at->first, huge_page);
-      const std::size_t last = (at->first + range.size) / huge_page * huge_page;
-      if (first >= last) continue;
-      // Which of the pages are ours is not known: where the end of the range alone may have none of them, all are
-      // given.
-      const std::size_t wanted = rounded_up(static_cast<std::size_t>(bytes - given), huge_page);
-      const bool whole = wanted > last - first || range.dirty + wanted <= range.size;
-      const std::size_t from = whole ? first : last - wanted;
+      const std::size_t last = end / huge_page * huge_page;
+      const Pieces inside = between(range.dirty, first, last);
+      if (inside.empty()) continue;
+      const std::size_t from = begin_of_last(inside, bytes - given) / huge_page * huge_page;
       if (madvise(base_ + from, last - from, MADV_DONTNEED) != 0) continue;
-      const std::size_t left = std::min(range.dirty, range.size - (last - from));
-      given += range.dirty - left;
-      kept_ -= range.dirty - left;
-      range.dirty = left;
+      Pieces left = between(range.dirty, at->first, from);
+      append(left, between(range.dirty, last, end));
+      const std::size_t less = bytes_of(range.dirty) - bytes_of(left);
+      given += less;
+      kept_ -= less;
+      range.dirty = std::move(left);
     }
     return given;
   }
@@ -119,7 +161,7 @@ class Zone {
  private:
   struct Range {
     std::size_t size = 0;
-    std::size_t dirty = 0;  // bytes at most whose pages are ours
+    Pieces dirty;  // whose pages are ours at most; the places matter, as of a part only its own are
   };
   using Ranges = std::map<std::size_t, Range>;  // by place
 
@@ -136,25 +178,29 @@ class Zone {
     const auto after = free_.lower_bound(place);
     if (after != free_.end() && place + range.size == after->first) {
       const Range joined = remove_free(after);
-      range = {range.size + joined.size, range.dirty + joined.dirty};
+      range.size += joined.size;
+      append(range.dirty, joined.dirty);
     }
     const auto next = free_.lower_bound(place);
     if (next != free_.begin()) {
       const auto before = std::prev(next);
       if (before->first + before->second.size == place) {
         place = before->first;
-        const Range joined = remove_free(before);
-        range = {range.size + joined.size, range.dirty + joined.dirty};
+        Range joined = remove_free(before);
+        joined.size += range.size;
+        append(joined.dirty, range.dirty);
+        range = std::move(joined);
       }
     }
-    kept_ += range.dirty;
-    free_.emplace(place, range);
-    by_size_.emplace(range.size, place);
+    kept_ += bytes_of(range.dirty);
+    const std::size_t size = range.size;
+    free_.emplace(place, std::move(range));
+    by_size_.emplace(size, place);
   }
 
   Range remove_free(Ranges::iterator at) {
-    const Range range = at->second;
-    kept_ -= range.dirty;
+    Range range = std::move(at->second);
+    kept_ -= bytes_of(range.dirty);
     by_size_.erase({range.size, at->first});
     free_.erase(at);
     return range;

@@ -123,6 +123,26 @@ TEST(StoragePool, GrowsInPlaceOfWhatItKeeps) {
   });
 }
 
+// A free range whose beginning was given back and whose end was not: a block at its beginning leaves all that is kept.
+TEST(StoragePool, KnowsWhereInAFreeRangeItsMemoryLies) {
+  in_a_process([] {
+    use_storage_pool({.limit = 128 * MiB});
+    std::vector<Tensor> tensors;
+    for (int i = 0; i < 3; ++i) tensors.push_back(written(32 * MiB, 1));
+    if (!has_pool()) return;
+    tensors[0] = {};
+    give_back_storage(32 * MiB);
+    tensors[1] = {};
+    const std::uint64_t before = resident();
+    tensors[0] = written(32 * MiB, 2);
+    EXPECT_GE(storage_pool_state().kept, 30 * MiB);
+    // It needs what is kept there to stay within the limit.
+    tensors[1] = written(64 * MiB, 3);
+    EXPECT_LE(storage_pool_state().kept, 4 * MiB);
+    EXPECT_LE(resident(), before + 70 * MiB);
+  });
+}
+
 // What a large tensor has left is there for the next one, although small ones were made meanwhile.
 TEST(StoragePool, KeepsSmallBlocksOutOfWhatLargeOnesLeave) {
   in_a_process([] {
