@@ -34,6 +34,8 @@ constexpr std::size_t classes_per_doubling = 16;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 // Blocks from here on have a zone of their own.
 constexpr std::size_t large = std::size_t{1} << 24;
+// Of what tensors took together at most, so much is kept besides.
+constexpr std::uint64_t slack_share = 8;
 // Addresses are made usable so many at a time.
 constexpr std::size_t growth = std::size_t{1} << 26;
 // Blocks of different sizes leave gaps: so many times the limit are reserved in addresses, which cost nothing.
@@ -113,11 +115,10 @@ class Zone {
     return base_ + place;
   }
 
-  // A block at the end, whose beginning is a free range that lies there; null if there is no room. `fresh` is what it
-  // has of new pages.
-  std::byte* take_end(std::size_t size, std::size_t& fresh) {
+  // A block at the end, whose beginning is a free range that lies there; null if there is no room.
+  std::byte* take_end(std::size_t size) {
     std::size_t place = end_;
-    fresh = size;
+    std::size_t fresh = size;
     if (!free_.empty() && free_.rbegin()->first + free_.rbegin()->second.size == end_) {
       place = free_.rbegin()->first;
       fresh -= bytes_of(free_.rbegin()->second.dirty);
@@ -243,15 +244,13 @@ class Pool {
     const std::lock_guard lock(mutex_);
     Zone& zone = zone_for(size);
     std::byte* block = zone.take_kept(size);
-    if (block == nullptr) {
-      std::size_t fresh = 0;
-      block = zone.take_end(size, fresh);
-      if (block == nullptr) return nullptr;
-      // What is kept in gaps that are too small does not make the process larger than its tensors.
-      give_back(fresh);
-    }
+    if (block == nullptr) block = zone.take_end(size);
+    if (block == nullptr) return nullptr;
     used_ += size;
-    if (used_ + kept() > limit_) give_back(used_ + kept() - limit_);
+    most_used_ = std::max(most_used_, used_);
+    // What is kept in gaps that are too small makes the process hardly larger than its tensors ever were.
+    const std::uint64_t enough = std::min(limit_, most_used_ + most_used_ / slack_share);
+    if (used_ + kept() > enough) give_back(used_ + kept() - enough);
     least_kept_ = std::min(least_kept_, kept());
     return block;
   }
@@ -300,6 +299,7 @@ class Pool {
   Zone large_;
   std::uint64_t limit_ = 0;
   std::uint64_t used_ = 0;
+  std::uint64_t most_used_ = 0;
   std::uint64_t least_kept_ = 0;  // since give_back_idle()
 };
 
