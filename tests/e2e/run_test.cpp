@@ -3,10 +3,8 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/untouched.h"
@@ -269,6 +267,12 @@ TEST(Death, OfTheSupervisorTwiceMakesACallSuspect) {
   const std::vector<std::string> arguments{"-api_info", dump("vit_fp32"), "-n",          "2",
                                            "-o",        scratch / "out",  "--sim-fault", "Functional.gelu.0=hang"};
   std::vector<std::string> again = arguments;
+  const auto notes_of_calls_in_flight = [&] {
+    const Finished told = msrun({"journal", scratch / "out", "--json"}, scratch.path());
+    const nlohmann::json journal = nlohmann::json::parse(told.out, nullptr, false);
+    return journal.is_object() ? journal.value("attempt_notes", 0) : 0;
+  };
+  int known_notes = 0;
   for (int death = 0; death < 2; ++death) {
     Process run(again, scratch.path());
     // Everything but the hanging call is done: nothing else can be in flight.
@@ -280,9 +284,11 @@ TEST(Death, OfTheSupervisorTwiceMakesACallSuspect) {
       }
       return false;
     })) << run.out();
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    // A run notes that it begins, and the call that it takes up.
+    ASSERT_TRUE(eventually(30, [&] { return notes_of_calls_in_flight() >= known_notes + 2; })) << run.out();
     run.signal(SIGKILL);
     run.wait();
+    known_notes = notes_of_calls_in_flight();
     if (death == 0) again.insert(again.end(), {"-csv_path", only_file(scratch / "out", "accuracy_checking_result_")});
   }
   again.insert(again.end(), {"--task-timeout", "1", "--retries", "0"});
