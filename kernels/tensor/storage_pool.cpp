@@ -34,8 +34,10 @@ constexpr std::size_t classes_per_doubling = 16;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 // Blocks from here on have a zone of their own.
 constexpr std::size_t large = std::size_t{1} << 24;
-// Of what tensors took together at most, so much is kept besides.
+// Of what tensors took together at most, so much is kept besides, and no more than this: pages that were given back
+// are had again sooner than those that the host of a virtual machine has yet to find.
 constexpr std::uint64_t slack_share = 8;
+constexpr std::uint64_t most_slack = std::uint64_t{1} << 25;
 // Addresses are made usable so many at a time.
 constexpr std::size_t growth = std::size_t{1} << 26;
 // Blocks of different sizes leave gaps: so many times the limit are reserved in addresses, which cost nothing.
@@ -249,7 +251,7 @@ class Pool {
     used_ += size;
     most_used_ = std::max(most_used_, used_);
     // What is kept in gaps that are too small makes the process hardly larger than its tensors ever were.
-    const std::uint64_t enough = std::min(limit_, most_used_ + most_used_ / slack_share);
+    const std::uint64_t enough = std::min(limit_, most_used_ + std::min(most_used_ / slack_share, most_slack));
     if (used_ + kept() > enough) give_back(used_ + kept() - enough);
     least_kept_ = std::min(least_kept_, kept());
     return block;
