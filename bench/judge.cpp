@@ -11,6 +11,7 @@
 
 #include "bench/measured_tool.h"
 #include "bench/options.h"
+#include "bench/quantile.h"
 #include "bench/scratch_directory.h"
 #include "bench/training_step.h"
 #include "kernels/base/guarded_main.h"
@@ -25,11 +26,6 @@ struct Settings {
   std::size_t pairs = 20;
   std::vector<std::string> dumps;
 };
-
-double middle(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
 
 void measure(const std::string& name, const fs::path& dump, std::size_t pairs, const fs::path& scratch) {
   std::vector<double> without;
@@ -50,8 +46,8 @@ void measure(const std::string& name, const fs::path& dump, std::size_t pairs, c
     if (i % 2 == 1) without.push_back(seconds({"--compat", "msprobe"}));
     ratios.push_back(with.back() / without.back());
   }
-  std::printf("| %s | %.4f | %.4f | %.3f | %.3f |\n", name.c_str(), middle(without), middle(with), middle(ratios),
-              std::ranges::min(with) / std::ranges::min(without));
+  std::printf("| %s | %.4f | %.4f | %.3f | %.3f |\n", name.c_str(), quantile(without, 0.5), quantile(with, 0.5),
+              quantile(ratios, 0.5), std::ranges::min(with) / std::ranges::min(without));
 }
 
 int run(int argc, char** argv) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/options.h"
+#include "bench/quantile.h"
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/guarded_main.h"
@@ -55,12 +56,6 @@ std::vector<double> run_calls(Device& device, const MaterialisedCall& call, std:
     seconds.push_back(steady_seconds() - start);
   }
   return seconds;
-}
-
-double quantile(std::vector<double> values, double share) {
-  const auto at = static_cast<std::ptrdiff_t>(static_cast<double>(values.size() - 1) * share);
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
 }
 
 double calls_per_second(Device& device, const MaterialisedCall& call, std::size_t lanes, std::size_t count) {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/compare/rounding_terms.h"
@@ -57,14 +56,21 @@ void load(const Tensor& tensor, std::int64_t first, std::int64_t count, std::int
                    count, to);
 }
 
-// Elements of a tensor, evenly spread.
+// Every so manyth element of a tensor, so that there are at least `fewest`, if it has as many, and less than twice
+// that.
+struct EvenSteps {
+  EvenSteps(const Tensor& tensor, std::int64_t fewest)
+      : step(std::max<std::int64_t>(1, tensor.numel() / fewest)), count((tensor.numel() + step - 1) / step) {}
+
+  std::int64_t step;
+  std::int64_t count;
+};
+
 FewNumbers few_of(const Tensor& tensor) {
-  const Tensor copy = tensor.is_contiguous() ? Tensor() : tensor.contiguous();
-  const Tensor& in_a_row = copy.defined() ? copy : tensor;
-  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / FewNumbers::fewest);
+  const EvenSteps steps(tensor, FewNumbers::fewest);
   FewNumbers few;
-  few.count = static_cast<std::size_t>((tensor.numel() + step - 1) / step);
-  load(in_a_row, 0, static_cast<std::int64_t>(few.count), step, few.values.data());
+  few.count = static_cast<std::size_t>(steps.count);
+  load(tensor.contiguous(), 0, steps.count, steps.step, few.values.data());
   return few;
 }
 
@@ -120,9 +126,9 @@ struct Allowance {
   double normal = smallest_normal(dtype);
   double noise_factor = noise_multiple(dtype);
 
-  double unit_at(double value) const {
-    return precision * binade(std::max(std::abs(std::isfinite(value) ? value : largest), normal));
-  }
+  double unit_of(double magnitude) const { return precision * binade(std::max(magnitude, normal)); }
+
+  double unit_at(double value) const { return unit_of(std::abs(std::isfinite(value) ? value : largest)); }
 
   // Of the error that is there before the result is rounded.
   double before_rounding(const Element& e) const {
@@ -141,7 +147,7 @@ struct Allowance {
   // Of a finite number of which no more is known, if terms have one typical magnitude. Without a branch, so that many
   // are computed at once.
   double of_magnitude(double magnitude) const {
-    return precision * binade(std::max(magnitude, normal)) + (sums ? factor : 0) * (magnitude + typical.of_all());
+    return unit_of(magnitude) + (sums ? factor : 0) * (magnitude + typical.of_all());
   }
 
   // Arithmetic with stored intermediate results gives what has nothing to do with the benchmark.
@@ -309,9 +315,9 @@ DType coarser(const Tensor& bench, const Tensor& device) {
 }
 
 std::vector<double> sampled(const Tensor& tensor) {
-  const std::int64_t step = std::max<std::int64_t>(1, tensor.numel() / typical_elements);
-  std::vector<double> values(static_cast<std::size_t>((tensor.numel() + step - 1) / step));
-  load(tensor, 0, static_cast<std::int64_t>(values.size()), step, values.data());
+  const EvenSteps steps(tensor, typical_elements);
+  std::vector<double> values(static_cast<std::size_t>(steps.count));
+  load(tensor, 0, steps.count, steps.step, values.data());
   return values;
 }
 

@@ -75,8 +75,9 @@ RoundingFit fit_rounding(const Tensor& bench, const Tensor& device, const SumMod
 struct FewNumbers {
   // Tensors of more than twice as many elements have more than so many of them looked at.
   static constexpr std::int64_t fewest = 64;
+  static constexpr std::size_t most = 2 * fewest;
 
-  std::array<double, 2 * fewest> values;  // only the first count are set
+  std::array<double, most> values;  // only the first count are set
   std::size_t count = 0;
 
   std::span<const double> all() const { return std::span(values).first(count); }

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <tuple>
 
 #include "kernels/compare/blocks.h"
 #include "kernels/compare/rounding.h"
@@ -99,7 +98,7 @@ Trust trust_in(const Tensor& bench, DType dtype, const SumModel& model) {
   Trust trust{.mistrust = same_everywhere(bench), .visible = std::nullopt};
   const FewNumbers shares = allowed_shares(bench, dtype, model);
   if (shares.count == 0) return trust;
-  std::array<std::int32_t, std::tuple_size_v<decltype(shares.values)>> buffer;
+  std::array<std::int32_t, FewNumbers::most> buffer;
   const std::span exponents = std::span(buffer).first(shares.count);
   std::ranges::transform(shares.all(), exponents.begin(), exponent_above);
   // Two plain loops, which are run for many elements at once.
