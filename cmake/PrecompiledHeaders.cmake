@@ -8,7 +8,7 @@
 # compiler makes other code for than for libraries.
 #
 # What is listed here is visible in every file of those targets, so headers of ours belong in a list only if all of its
-# users may include them. Files still include all they need: only the presets dev and release precompile headers.
+# users may include them. Files still include all they need: the presets debug, check and fuzz precompile none.
 set(MSRUN_STANDARD_HEADERS
   <algorithm> <array> <charconv> <cmath> <complex> <cstdint> <cstring> <filesystem> <functional> <limits> <map> <memory>
   <numeric> <optional> <span> <stdexcept> <string> <string_view> <system_error> <tuple> <unordered_map> <utility>

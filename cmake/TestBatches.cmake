@@ -4,7 +4,7 @@
 #
 # sets <out> to what is to be compiled in place of these files of the current folder: batches of at most MSRUN_TEST_BATCH
 # files of one subfolder, which lie at the same place below the build folder (WriteTestBatch.cmake). Only files named
-# *_test.cpp go into batches. Every file still includes all it needs: other presets than dev and release compile each of
+# *_test.cpp go into batches. Every file still includes all it needs: the presets debug, check and aarch64 compile each of
 # them alone.
 set(MSRUN_TEST_BATCH 1 CACHE STRING "Files of tests that are compiled together; 1 compiles each of them alone")
 
