@@ -94,7 +94,7 @@ std::size_t begin_of_last(const Pieces& pieces, std::uint64_t bytes) {
 // by place, to join neighbours, and by size, to find the smallest that fits, lowest first.
 class Zone {
  public:
-  void begin(std::byte* base, std::size_t size) {
+  void set_range(std::byte* base, std::size_t size) {
     base_ = base;
     size_ = size;
   }
@@ -233,8 +233,8 @@ class Pool {
     auto* const base = reinterpret_cast<std::byte*>(rounded_up(reinterpret_cast<std::size_t>(range), huge_page));
     // A wish; without huge pages all is as it is, but slower.
     madvise(base, 2 * size, MADV_HUGEPAGE);
-    small_.begin(base, size);
-    large_.begin(base + size, size);
+    small_.set_range(base, size);
+    large_.set_range(base + size, size);
     limit_ = limit;
     return true;
   }

@@ -2,6 +2,7 @@
 // matmul).
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "kernels/api/operators.h"
 #include "kernels/api/product_axes.h"
@@ -17,16 +18,19 @@
 namespace msrun {
 namespace {
 
+// Both as they are stored, or both raised.
+std::pair<Tensor, Tensor> operands(const Var& a, const Var& b, bool stored) {
+  return stored ? std::pair{a.stored(), b.stored()} : std::pair{a.tensor(), b.tensor()};
+}
+
 // At least two axes on both sides.
 Var matrix_product(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
   const Arithmetic arithmetic = a.arithmetic();
-  const bool stored = multiplies_stored(a.stored(), b.stored(), dtype, arithmetic);
-  const Tensor left = stored ? a.stored() : a.tensor();
-  const Tensor right = stored ? b.stored() : b.tensor();
+  const auto [left, right] = operands(a, b, multiplies_stored(a.stored(), b.stored(), dtype, arithmetic));
   Tensor result = product(left, right, dtype, arithmetic);
   return a.tape().record(result, {a, b},
-                         [left, right, arithmetic, dtype, of_a = a.dtype(), of_b = b.dtype(),
+                         [left = left, right = right, arithmetic, dtype, of_a = a.dtype(), of_b = b.dtype(),
                           need_a = a.requires_grad(), need_b = b.requires_grad()](const Tensor& g) {
                            const Tensor gradient =
                                is_complex(dtype) ? g
@@ -144,8 +148,7 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   shape.back() = weight.size(0);
   const DType of_product = bias ? compute : dtype;
   const bool stored = multiplies_stored(rows_of(x.stored()), weight.stored().transpose(0, 1), of_product, arithmetic);
-  const Tensor w = stored ? weight.stored() : weight.tensor();
-  const Tensor input = stored ? x.stored() : x.tensor();
+  const auto [input, w] = operands(x, weight, stored);
   // A bias is added to the unrounded product, so that a half result is rounded once.
   Tensor result = product(rows_of(input), w.transpose(0, 1), of_product, arithmetic);
   if (bias) {
@@ -154,10 +157,10 @@ Var linear(const Var& x, const Var& weight, const std::optional<Var>& bias) {
   }
   // One by one, so that each frees what it alone needs before the next makes its gradient.
   std::vector<Edge> edges;
-  edges.push_back({x, [w, in = x.dtype(), shape_of_x = x.shape(), arithmetic](const Tensor& g) {
+  edges.push_back({x, [w = w, in = x.dtype(), shape_of_x = x.shape(), arithmetic](const Tensor& g) {
                      return product(rows_of(g), w, in, arithmetic).reshape(shape_of_x);
                    }});
-  edges.push_back({weight, [input, of_weight = weight.dtype(), arithmetic](const Tensor& g) {
+  edges.push_back({weight, [input = input, of_weight = weight.dtype(), arithmetic](const Tensor& g) {
                      return product(rows_of(g).transpose(0, 1), rows_of(input), of_weight, arithmetic);
                    }});
   if (bias) {
