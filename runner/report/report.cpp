@@ -276,6 +276,15 @@ std::string title_of(const RunRecords& records, const Redaction& redaction) {
   return "Accuracy check of " + (before == std::string::npos ? recording : recording.substr(before + 1));
 }
 
+std::string script() {
+  std::string text;
+  for (const std::string_view part :
+       {page_calls, page_call_card, page_table, page_sections, page_timeline, page_start}) {
+    text += part;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style) {
@@ -300,8 +309,7 @@ std::string report_page(const RunRecords& records, const std::string& stamp, con
          conclusion.tone + "\">" + html::escaped(conclusion.sentence) + "</p>\n" + notice_of(records, redaction) +
          std::string(body_markup) + facts_markup(run_facts(records, stamp, redaction)) + std::string(end_markup) +
          "<script type=\"application/json\" id=\"data\">" + "{\"rows\":" + data.rows_text() + "," +
-         html::script_json(json).substr(1) + "</script>\n<script>\n" + std::string(page_script) +
-         "</script>\n</body>\n</html>\n";
+         html::script_json(json).substr(1) + "</script>\n<script>\n" + script() + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace msrun::report

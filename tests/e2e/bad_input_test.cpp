@@ -183,9 +183,7 @@ class BadResume : public BadInput {
     ASSERT_EQ(msrun({"-api_info", dump("cnn_fp32"), "-o", out()}, scratch_.path()).exit_code, 0);
     result_ = only_file(out(), "accuracy_checking_result_");
     details_ = only_file(out(), "accuracy_checking_details_");
-    for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
-      if (entry.path().extension() == ".journal") journal_ = entry.path();
-    }
+    journal_ = only_journal(out());
   }
   void expect_resume_refused(const fs::path& result, const std::vector<std::string>& parts,
                              const std::vector<std::string>& more = {},

@@ -155,9 +155,9 @@ class FailingCalls : public ::testing::Test {
     run.signal(SIGKILL);
     run.wait();
     ASSERT_TRUE(eventually(10, [&] { return processes_with(scratch_.path().string()) == 0; }));
-    const std::string whole = read_file(journal_in(calm()));
+    const std::string whole = read_file(only_journal(calm()));
     const std::string frame = whole.substr(whole.rfind("\xF7\x4A\x46\x8B"));
-    std::ofstream(journal_in(out), std::ios::app | std::ios::binary) << frame.substr(0, frame.size() / 2);
+    std::ofstream(only_journal(out), std::ios::app | std::ios::binary) << frame.substr(0, frame.size() / 2);
   }
 
   // Calls that the run told to be finished.
@@ -169,13 +169,6 @@ class FailingCalls : public ::testing::Test {
       if (event.is_object() && event.value("type", "") == "api_result") names.insert(event.value("name", ""));
     }
     return names;
-  }
-
-  static fs::path journal_in(const fs::path& out) {
-    for (const fs::directory_entry& file : fs::directory_iterator(out)) {
-      if (file.path().extension() == ".journal") return file.path();
-    }
-    throw std::runtime_error("no journal in " + out.string());
   }
 
   // Calls whose results the journal in a folder holds.

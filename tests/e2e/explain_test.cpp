@@ -208,9 +208,7 @@ TEST_F(Explain, FailOnSuspiciousLooksThroughRounding) {
 TEST_F(Explain, IsKnownAgainFromTheCsvs) {
   ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out()}, scratch_.path()).exit_code, 0);
   const fs::path result = only_file(out(), "accuracy_checking_result_");
-  for (const fs::directory_entry& file : fs::directory_iterator(out())) {
-    if (file.path().extension() == ".journal") fs::remove(file.path());
-  }
+  fs::remove(only_journal(out()));
   const Finished again =
       msrun({"-api_info", dump("llama_bf16"), "-csv_path", result, "--message-format", "json"}, scratch_.path());
   EXPECT_EQ(again.exit_code, 0) << again.err;

@@ -27,13 +27,6 @@ class JournalCommand : public Unfinished {
     EXPECT_EQ(msrun(words, scratch_.path()).exit_code, 0);
     return journal();
   }
-  fs::path journal() const {
-    for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
-      if (entry.path().extension() == ".journal") return entry.path();
-    }
-    ADD_FAILURE() << "no journal";
-    return {};
-  }
   json as_json(const fs::path& path) {
     const Finished shown = msrun({"journal", path, "--json"}, scratch_.path());
     EXPECT_EQ(shown.exit_code, 0) << shown.err;

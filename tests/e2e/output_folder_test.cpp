@@ -132,10 +132,7 @@ TEST_F(OutputFolder, LinksAreNotFollowedByWhoContinues) {
   expect_as_if_undisturbed();
 
   // Without the journal they would be read, with it the journal would be written.
-  fs::path journal = out() / csv.filename();
-  for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
-    if (entry.path().extension() == ".journal") journal = entry.path();
-  }
+  const fs::path journal = only_journal(out());
   fs::rename(journal, scratch_ / "journal");
   fs::create_symlink(scratch_ / "journal", journal);
   expect_refused({"-csv_path", csv}, {"is a symbolic link"});

@@ -53,13 +53,7 @@ class Ranks : public Untouched {
   std::vector<std::string> checked(const std::string& rank) const {
     return names(read_csv(only_file(out() / rank, "accuracy_checking_result_")));
   }
-  fs::path journal() const {
-    for (const fs::directory_entry& file : fs::directory_iterator(out())) {
-      if (file.path().extension() == ".journal") return file.path();
-    }
-    ADD_FAILURE() << "no journal";
-    return {};
-  }
+  fs::path journal() const { return only_journal(out()); }
   nlohmann::json contents() const {
     return nlohmann::json::parse(msrun({"journal", journal(), "--json"}, scratch_.path()).out);
   }

@@ -30,13 +30,7 @@ class SelectedCalls : public Untouched {
     }
   }
   std::vector<std::string> checked() { return names(read_csv(only_file(out(), "accuracy_checking_result_"))); }
-  Json journal() {
-    fs::path path;
-    for (const fs::directory_entry& entry : fs::directory_iterator(out())) {
-      if (entry.path().extension() == ".journal") path = entry.path();
-    }
-    return Json::parse(msrun({"journal", path, "--json"}, scratch_.path()).out);
-  }
+  Json journal() { return Json::parse(msrun({"journal", only_journal(out()), "--json"}, scratch_.path()).out); }
 };
 
 TEST_F(SelectedCalls, PatternsThatMeetNoCallAreRefusedWithTheNearest) {

@@ -106,16 +106,30 @@ bool eventually(double seconds, const std::function<bool()>& condition) {
   return true;
 }
 
-fs::path only_file(const fs::path& directory, const std::string& prefix) {
+namespace {
+
+fs::path only_file_that(const fs::path& directory, const std::string& what,
+                        const std::function<bool(const fs::path&)>& is_it) {
   fs::path found;
   int count = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory)) {
-    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    if (!is_it(entry.path())) continue;
     found = entry.path();
     ++count;
   }
-  EXPECT_EQ(count, 1) << prefix << " in " << directory;
+  EXPECT_EQ(count, 1) << what << " in " << directory;
   return found;
+}
+
+}  // namespace
+
+fs::path only_file(const fs::path& directory, const std::string& prefix) {
+  return only_file_that(directory, prefix,
+                        [&](const fs::path& path) { return path.filename().string().starts_with(prefix); });
+}
+
+fs::path only_journal(const fs::path& directory) {
+  return only_file_that(directory, "journal", [](const fs::path& path) { return path.extension() == ".journal"; });
 }
 
 fs::path csv_in(const fs::path& directory, const std::string& prefix) {

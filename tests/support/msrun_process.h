@@ -65,6 +65,8 @@ bool eventually(double seconds, const std::function<bool()>& condition);
 
 // The only file in directory whose name starts with prefix.
 fs::path only_file(const fs::path& directory, const std::string& prefix);
+// The only journal in directory.
+fs::path only_journal(const fs::path& directory);
 
 // The CSV whose name starts with prefix; empty if there is none yet. A killed supervisor may have left a temporary file
 // beside it, which the next one takes.

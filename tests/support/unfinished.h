@@ -21,6 +21,7 @@ class Unfinished : public Untouched {
   Finished resume(const fs::path& result, const std::vector<std::string>& more = {}) const;
 
   std::size_t finished_calls() const;
+  fs::path journal() const { return only_journal(out()); }
 
   // Both CSVs in out() are those of an undisturbed run with these further arguments.
   void expect_as_if_undisturbed(const std::vector<std::string>& more = {});

@@ -1,5 +1,5 @@
-// Losses over classes: cross entropy with class indices or probabilities, negative log likelihood and the two margin
-// losses (api_inventory.md 3, loss). The class axis is 1, or 0 for an input without batch axis.
+// Losses over classes: cross entropy with class indices or probabilities and negative log likelihood (api_inventory.md
+// 3, loss).
 //
 // One kernel per loss walks the rows of [elements, classes]; the gradient is computed again from the input, so that no
 // tensor of the input's size is kept.
@@ -13,7 +13,7 @@
 #include "kernels/numeric/sums.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/numbers.h"
-#include "kernels/ops/loss/loss.h"
+#include "kernels/ops/loss/class_loss.h"
 
 namespace msrun {
 namespace {
@@ -27,86 +27,6 @@ Tensor classes_last(const Tensor& x) {
 Tensor classes_back(const Tensor& rows, const Dims& shape) {
   if (shape.size() < 3 || rows.numel() == 0) return rows.reshape(shape);
   return exchange_axes(rows, shape[0], rows.numel() / (shape[0] * shape[1]), shape[1]).reshape(shape);
-}
-
-std::int64_t class_count(const Var& x) {
-  if (x.rank() == 0) throw SkipError("The loss expects an input of at least one dimension.");
-  if (!is_floating(x.dtype()))
-    throw SkipError("The loss is not defined for inputs of dtype " + std::string(name(x.dtype())) + ".");
-  require_bounded(x.shape());
-  return x.rank() == 1 ? x.size(0) : x.size(1);
-}
-
-// The shape of a target of class indices.
-Dims element_shape(const Var& x) {
-  Dims shape = x.shape();
-  shape.erase(shape.begin() + (x.rank() == 1 ? 0 : 1));
-  return shape;
-}
-
-// Class index of every element, -1 where it is ignored. Throws SkipError for a class that does not exist.
-std::vector<std::int64_t> class_indices(const Var& x, const Tensor& target, std::optional<std::int64_t> ignored) {
-  if (target.shape() != element_shape(x)) {
-    throw SkipError("Expected a target of shape " + tuple_text(element_shape(x)) + " for an input of shape " +
-                    tuple_text(x.shape()) + ", but got " + tuple_text(target.shape()) + ".");
-  }
-  if (!is_integer(target.dtype()))
-    throw SkipError("Expected a target of class indices, but its dtype is " + std::string(name(target.dtype())) + ".");
-  const std::int64_t classes = class_count(x);
-  const Tensor wide = target.to(DType::int64).contiguous();
-  std::vector<std::int64_t> indices(wide.data<std::int64_t>(), wide.data<std::int64_t>() + wide.numel());
-  for (std::int64_t& index : indices) {
-    if (index == ignored) {
-      index = -1;
-    } else if (index < 0 || index >= classes) {
-      throw SkipError("Target " + std::to_string(index) + " is out of bounds for " + std::to_string(classes) +
-                      " classes.");
-    }
-  }
-  return indices;
-}
-
-// Weight of every class, ones if there is no tensor.
-template <class T>
-std::vector<T> class_weights(const Tensor& weight, std::int64_t classes) {
-  if (!weight.defined()) return std::vector<T>(static_cast<std::size_t>(classes), T{1});
-  const Tensor wide = weight.to(std::is_same_v<T, double> ? DType::float64 : DType::float32).contiguous();
-  return {wide.data<T>(), wide.data<T>() + classes};
-}
-
-Tensor checked_weight(const Bound& args, std::int64_t classes) {
-  const auto weight = args.optional_var("weight");
-  if (!weight) return {};
-  if (weight->rank() != 1 || weight->size(0) != classes) {
-    throw SkipError("weight tensor should be defined either for all " + std::to_string(classes) +
-                    " classes or no classes but got weight tensor of shape " + tuple_text(weight->shape()) + ".");
-  }
-  return weight->tensor();
-}
-
-// The losses of all elements reduced, and what one unit of gradient of the result means for every element.
-struct Summary {
-  Tensor result;
-  double scale = 1;  // of an element's gradient under mean
-};
-
-// denominator: what mean divides by.
-template <class T>
-Summary summarise(const std::vector<T>& losses, const Dims& shape, Reduction reduction, double denominator, DType dtype,
-                  const Summation& summation) {
-  constexpr DType wide = std::is_same_v<T, double> ? DType::float64 : DType::float32;
-  if (reduction == Reduction::none) return {Tensor::from<T>(wide, shape, losses).to(dtype)};
-  if (reduction == Reduction::batchmean) throw SkipError("batchmean is not a valid value for reduction");
-  const T total = row_sum<T>(static_cast<std::int64_t>(losses.size()), summation,
-                             [&](std::int64_t i) { return losses[static_cast<std::size_t>(i)]; });
-  const bool average = reduction == Reduction::mean;
-  const T result = average ? total / static_cast<T>(denominator) : total;
-  return {Tensor::from<T>(wide, {}, std::span<const T>(&result, 1)).to(dtype), average ? 1 / denominator : 1};
-}
-
-// The gradient of the result as a row of factors, one per element: a view with stride 0 where the result is one number.
-Tensor element_gradients(const Tensor& gradient, const Dims& shape, DType wide) {
-  return gradient.to(wide).expand(shape).contiguous();
 }
 
 template <class T>
@@ -333,111 +253,6 @@ Value likelihood_with_weight(const Bound& args) {
                                picked.loss.dtype(), reduction == Reduction::none ? 0 : picked.total_weight))};
 }
 
-// Shared by the two margin losses: the losses of rows and their gradients in one walk. row(x, index of the row, out)
-// returns the loss and adds its gradient to out, which is null in the forward pass.
-template <class Row>
-Var row_loss(const Var& x, std::int64_t classes, const Dims& shape, Reduction reduction, const Row& row) {
-  const std::int64_t rows = element_count(shape);
-  const Summary summary = visit_compute(x.dtype(), [&](auto element) {
-    using T = decltype(element);
-    const Tensor input = to_compute(x.tensor());
-    std::vector<T> losses(static_cast<std::size_t>(rows));
-    for (std::int64_t r = 0; r < rows; ++r)
-      losses[static_cast<std::size_t>(r)] = row(input.data<T>() + r * classes, r, static_cast<T*>(nullptr));
-    return summarise<T>(losses, shape, reduction, static_cast<double>(rows), x.dtype(), x.arithmetic().summation);
-  });
-  return x.tape().record(summary.result, {{x, [=, x = x.tensor(), scale = summary.scale](const Tensor& gradient) {
-                                             const Tensor input = to_compute(x);
-                                             Tensor result = Tensor::zeros(input.dtype(), x.shape());
-                                             const Tensor g = element_gradients(gradient, shape, input.dtype());
-                                             visit_compute(input.dtype(), [&](auto element) {
-                                               using T = decltype(element);
-                                               for (std::int64_t r = 0; r < rows; ++r) {
-                                                 T* out = result.mutable_data<T>() + r * classes;
-                                                 row(input.data<T>() + r * classes, r, out);
-                                                 const T upstream = g.data<T>()[r] * static_cast<T>(scale);
-                                                 for (std::int64_t c = 0; c < classes; ++c) out[c] *= upstream;
-                                               }
-                                             });
-                                             return result;
-                                           }}});
-}
-
-Value multi_margin_loss(const Bound& args, bool legacy_flags) {
-  const Var x = args.var("input");
-  // A single number is one sample of one class, whose loss is 0.
-  const std::int64_t classes = x.rank() == 0 ? 1 : class_count(x);
-  if (x.rank() > 2 || !is_floating(x.dtype()))
-    throw SkipError("multi_margin_loss expects a floating point input of at most two dimensions.");
-  const double p = args.real("p");
-  if (p != 1 && p != 2) throw SkipError("multi_margin_loss: p must be 1 or 2.");
-  const Tensor weight = checked_weight(args, classes);
-  const Var samples = x.rank() == 0 ? reshape(x, {1}) : x;
-  const std::vector<std::int64_t> indices =
-      class_indices(samples, args.var("target").tensor().reshape(element_shape(samples)), std::nullopt);
-  // The losses have the shape of the target.
-  const Dims shape = x.rank() == 2 ? Dims{x.size(0)} : args.var("target").rank() == 0 ? Dims{} : Dims{1};
-  const std::vector<double> weights = class_weights<double>(weight, classes);
-  const double margin = as_parameter(x, args.real("margin"));
-  return row_loss(
-      x, classes, shape, reduction_of(args, legacy_flags), [=](const auto* values, std::int64_t r, auto* out) {
-        using T = std::remove_cvref_t<decltype(*values)>;
-        const std::int64_t target = indices[static_cast<std::size_t>(r)];
-        const T factor = static_cast<T>(weights[static_cast<std::size_t>(target)] / static_cast<double>(classes));
-        T total = 0;
-        for (std::int64_t c = 0; c < classes; ++c) {
-          const T z = static_cast<T>(margin) - values[target] + values[c];
-          if (c == target || !(z > 0)) continue;
-          total += p == 1 ? z : z * z;
-          if (out == nullptr) continue;
-          const T slope = factor * (p == 1 ? T{1} : 2 * z);
-          out[c] += slope;
-          out[target] -= slope;
-        }
-        return total * factor;
-      });
-}
-
-// Targets of a row are listed from the front, ended by -1.
-Value multilabel_margin_loss(const Bound& args, bool legacy_flags) {
-  const Var x = args.var("input");
-  const Tensor target = args.var("target").tensor().to(DType::int64).contiguous();
-  if (x.rank() > 2 || target.shape() != x.shape() || !is_floating(x.dtype())) {
-    throw SkipError("multilabel_margin_loss expects an input of one or two dimensions and a target of the same shape.");
-  }
-  require_bounded(x.shape());
-  const std::int64_t classes = x.size(-1);
-  for (std::int64_t i = 0; i < target.numel(); ++i) {
-    const std::int64_t index = target.data<std::int64_t>()[i];
-    if (index < -1 || index >= classes)
-      throw SkipError("Target " + std::to_string(index) + " is out of bounds for " + std::to_string(classes) +
-                      " classes.");
-  }
-  const Dims shape = x.rank() == 2 ? Dims{x.size(0)} : Dims{};
-  return row_loss(x, classes, shape, reduction_of(args, legacy_flags),
-                  [=](const auto* values, std::int64_t r, auto* out) {
-                    using T = std::remove_cvref_t<decltype(*values)>;
-                    const std::int64_t* listed = target.data<std::int64_t>() + r * classes;
-                    std::vector<bool> is_target(static_cast<std::size_t>(classes));
-                    std::int64_t count = 0;
-                    for (; count < classes && listed[count] >= 0; ++count)
-                      is_target[static_cast<std::size_t>(listed[count])] = true;
-                    const T share = T{1} / static_cast<T>(classes);
-                    T total = 0;
-                    for (std::int64_t k = 0; k < count; ++k) {
-                      for (std::int64_t c = 0; c < classes; ++c) {
-                        const T z = 1 - values[listed[k]] + values[c];
-                        if (is_target[static_cast<std::size_t>(c)] || !(z > 0)) continue;
-                        total += z;
-                        if (out == nullptr) continue;
-                        out[c] += share;
-                        out[listed[k]] -= share;
-                      }
-                    }
-                    return total * share;
-                  });
-}
-
 // Random class indices must not hit ignore_index, which is negative unless a call says otherwise.
 void adapt_class_indices(List& args, Dict& kwargs) {
   const auto named = std::ranges::find(kwargs, "target", [](const auto& entry) { return entry.first; });
@@ -481,26 +296,5 @@ OP("nll_loss_forward(Tensor input, Tensor target, Tensor? weight, int reduction,
    [](const Bound& args) -> Value { return likelihood_with_weight(args); });
 NAMES("nll_loss_forward", "Aten: nll_loss_forward nll_loss2d_forward");
 TRAITS("nll_loss_forward", .varies = Varies::results);
-
-OP("multi_margin_loss(Tensor input, Tensor target, Scalar p=1, float margin=1.0, Tensor? weight=None, "
-   "bool? size_average=None, bool? reduce=None, str reduction='mean')",
-   [](const Bound& args) { return multi_margin_loss(args, true); });
-NAMES("multi_margin_loss", "Functional: multi_margin_loss");
-TRAITS("multi_margin_loss", .autocast = AutocastPolicy::float32);
-
-OP("aten_multi_margin_loss(Tensor input, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
-   "reduction=1)",
-   [](const Bound& args) { return multi_margin_loss(args, false); });
-NAMES("aten_multi_margin_loss", "Aten: multi_margin_loss");
-
-OP("multilabel_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, "
-   "str reduction='mean')",
-   [](const Bound& args) { return multilabel_margin_loss(args, true); });
-NAMES("multilabel_margin_loss", "Functional: multilabel_margin_loss");
-TRAITS("multilabel_margin_loss", .autocast = AutocastPolicy::float32);
-
-OP("aten_multilabel_margin_loss(Tensor input, Tensor target, int reduction=1)",
-   [](const Bound& args) { return multilabel_margin_loss(args, false); });
-NAMES("aten_multilabel_margin_loss", "Aten: multilabel_margin_loss");
 
 }  // namespace msrun
