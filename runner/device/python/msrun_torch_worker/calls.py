@@ -36,7 +36,11 @@ class Call:
         request = self._request
         function = names.resolve(request["n"], request["f"], request.get("op", ""))
         args, kwargs = self._reader.arguments(request)
+        if kwargs.get("memory_format", "") is None:  # as every one is recorded; not all functions take None
+            del kwargs["memory_format"]
         out = self._forward(function, args, kwargs)
+        if out is NotImplemented:
+            out = names.of_operator(request["f"], args)
         if out is None:
             out = names.changed(request["f"], args, kwargs)
         reply = {"id": request["id"]}

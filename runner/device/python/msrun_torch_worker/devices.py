@@ -1,8 +1,10 @@
 """What differs between the CPU, a GPU and an NPU: devices, settings that change results, synchronisation, memory."""
 
 import contextlib
+import functools
 import gc
 import platform
+import warnings
 
 import torch
 
@@ -66,7 +68,23 @@ class Device:
         return []
 
 
+@functools.lru_cache(maxsize=None)
+def _processor_casts_to(dtype):
+    """Whether autocast on the processor knows the dtype, which depends on torch's version."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with torch.autocast("cpu", dtype=dtype):
+                return torch.is_autocast_cpu_enabled()
+        except RuntimeError:
+            return False
+
+
 class Cpu(Device):
+    def autocast(self, dtype):
+        """Of another dtype it does nothing."""
+        return super().autocast(dtype) if _processor_casts_to(dtype) else contextlib.nullcontext()
+
     def open(self, jit):
         # As each lane: sums are split by the number of threads, and results would depend on the host.
         torch.set_num_threads(1)

@@ -114,6 +114,13 @@ def resolve(namespace, api, operator):
     return found
 
 
+def of_operator(api, args):
+    """What Python makes of NotImplemented, which a method such as x.__eq__(None) returns: x == None is False."""
+    if api in ("__eq__", "__ne__"):
+        return (args[0] is args[1]) == (api == "__eq__")
+    raise TypeError("The operands of %s are not supported." % api)
+
+
 def changed(api, args, kwargs):
     """What a call that returned nothing has written to, in the form that msrun compares."""
     if api == "_fused_adamw_" and len(args) > 4:
