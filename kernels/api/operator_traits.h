@@ -132,6 +132,9 @@ struct OperatorTraits {
   // Changes the recorded arguments of a call before its tensors are made: tensor leaves are TensorSpecs, in whose place
   // Tensors may be put (acc_check_pytorch.md 6.2). Null: they stay as they are.
   void (*adapt)(List& args, Dict& kwargs) = nullptr;
+  // A mask as its second argument, alone or as the first of several indices, says which elements are in the result: the
+  // first size of that is the number of true elements.
+  bool selects_by_mask = false;
   // The dtype that argument tensors of another dtype are converted to, generated and read from files.
   std::optional<DTypeChange> converts = std::nullopt;
   // A convolution, for whose operands devices have a setting of their own.

@@ -27,6 +27,8 @@ constexpr std::array<Words, mistrust_count> words{{
     {"all_dropped", "every element was dropped."},
     {"nothing_compared", "there is no output to compare."},
     {"half_steps", "it is rounded to a half type on the way, so that a fault of that size does not show."},
+    {"backward_unchecked", "the backward could not be checked."},
+    {"backward_left_out", "a rule leaves the backward out."},
 }};
 
 constexpr std::int64_t few_elements = 8;

@@ -22,8 +22,11 @@ enum class Mistrust : std::uint8_t {
   all_dropped,       // a dropout has dropped every element
   nothing_compared,  // the call has no output that can be compared
   half_steps,        // a half type's result is rounded on the way, as by the kernels of processors, and between kernels
+  backward_unchecked,  // the call has gradients, which could not be checked
+  backward_left_out,   // so it has, and a rule leaves them out
 };
-inline constexpr std::size_t mistrust_count = 8;
+inline constexpr Mistrust last_mistrust = Mistrust::backward_left_out;
+inline constexpr std::size_t mistrust_count = static_cast<std::size_t>(last_mistrust) + 1;
 
 // "constant_benchmark" and the like, for machines; "" for none.
 std::string_view mistrust_name(Mistrust mistrust);

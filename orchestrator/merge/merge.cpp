@@ -53,7 +53,7 @@ int exit_code_of(const Merged& merged) {
   for (const Disagreement& disagreement : merged.disagreements) {
     if (!disagreement.one_failed) return exit_fail_on;
   }
-  return merged.summary.counts().total() == 0 ? exit_fail_on : exit_completed;
+  return merged.summary.counts().compared() == 0 ? exit_fail_on : exit_completed;
 }
 
 }  // namespace

@@ -53,11 +53,11 @@ void say_success(const VerdictCounts& counts) {
   const std::uint64_t all = counts.total() + counts.skip;
   if (all == 0) {
     spdlog::error("Nothing was checked: there was no call to check.");
-  } else if (counts.total() == 0) {
+  } else if (counts.compared() == 0) {
     spdlog::error(
         "Nothing was checked: of {} calls {} failed to run, {} cannot be checked as they were recorded, {} are left "
-        "out by rule.",
-        all, counts.failed_to_run, counts.not_checkable, counts.skipped_by_rule);
+        "out by rule, {} have no output to compare.",
+        all, counts.failed_to_run, counts.not_checkable, counts.skipped_by_rule, counts.nothing_compared);
   } else if (counts.failed_to_run > 0) {
     spdlog::warn("Completed acc_check/multi_acc_check, but {} of {} calls failed to run.", counts.failed_to_run, all);
   } else {
@@ -275,6 +275,7 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   compare.policy = options.standard;
   compare.limits = options.limits;
   compare.compat_msprobe = options.compat_msprobe || options.layout == ReportLayout::att_raw;
+  supervision.check.materialise.fit_masks = !compare.compat_msprobe;
   compare.max_abs_error = options.max_abs_error;
   compare.quantization_apis = config_.quantization_api_list;
   supervision.check.sampled_work = options.sampled_work;
@@ -353,7 +354,7 @@ bool PreCheckJob::fails(FailOn level) const {
     case FailOn::suspicious:
       return counts.suspicious() > 0;
     case FailOn::skip:
-      return counts.suspicious() + counts.not_checkable > 0;
+      return counts.suspicious() + counts.not_checkable + counts.backward_unchecked > 0;
     case FailOn::unsteady:
       return counts.unsteady + counts.devices_differ > 0;
   }

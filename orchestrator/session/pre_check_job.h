@@ -30,7 +30,7 @@ class PreCheckJob final : public Job {
   void make_durable() override { results_->make_durable(); }
   void announce(RunStarted& event) const override;
   void finish() override;
-  std::uint64_t checked() const override { return results_->summary().counts().total(); }
+  std::uint64_t checked() const override { return results_->summary().counts().compared(); }
   bool fails(FailOn level) const override;
   std::string resume_command(const SessionState& session) const override;
   void tell_end(const SessionState& session, const RunFinished& event) override;

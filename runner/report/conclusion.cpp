@@ -7,7 +7,7 @@ namespace {
 
 std::string findings(const RunRecords& records, const Foremost& foremost) {
   const VerdictCounts& counts = records.counts;
-  const std::uint64_t checked = counts.total();
+  const std::uint64_t checked = counts.compared();
   std::string text;
   if (counts.suspicious() > 0 && !records.sources.judges_rounding) {
     text = with_commas(counts.error) + " of " + plural(checked, "checked call") +
@@ -40,7 +40,11 @@ Conclusion conclusion_of(const RunRecords& records, const Foremost& foremost) {
     conclusion.tone = "caution";
     conclusion.sentence += " " + plural(counts.failed_to_run, "call") + " failed to run.";
   }
-  if (counts.total() == 0) conclusion.tone = "caution";
+  if (counts.backward_unchecked > 0) {
+    conclusion.tone = "caution";
+    conclusion.sentence += " The backward of " + plural(counts.backward_unchecked, "call") + " could not be checked.";
+  }
+  if (counts.compared() == 0) conclusion.tone = "caution";
   if (records.finished < records.planned) {
     conclusion.tone = "caution";
     conclusion.sentence += " The run is not complete: " + plural(records.planned - records.finished, "call") +

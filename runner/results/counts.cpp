@@ -52,6 +52,9 @@ void VerdictCounts::add(const ApiResult& result) {
   if (result.rounding_only && status != Status::skip) ++rounding_only;
   if (result.beyond_rounding && status == Status::pass) ++beyond_rounding;
   if (is_mistrusted(result)) ++mistrusted;
+  const bool only_forward = !result.backward || result.backward == Status::skip;
+  if (status == Status::pass && result.mistrust == Mistrust::nothing_compared && only_forward) ++nothing_compared;
+  if (has_unchecked_backward(result) && !is_backward_left_out(result)) ++backward_unchecked;
   if (is_unsteady(result)) ++unsteady;
   if (differs_between_devices(result)) ++devices_differ;
   if (varies_as_declared(result)) ++varying;

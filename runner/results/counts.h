@@ -22,11 +22,13 @@ struct VerdictCounts {
   std::uint64_t forward_error = 0;  // these three are the parts of error
   std::uint64_t backward_error = 0;
   std::uint64_t both_error = 0;
-  std::uint64_t simulated = 0;        // of all: from a simulated device
-  std::uint64_t not_simulated = 0;    // of all: from a recording or a device
-  std::uint64_t rounding_only = 0;    // of warning and error: rounding explains them; the rest is suspicious
-  std::uint64_t beyond_rounding = 0;  // of pass: rounding does not lead there; they are suspicious, too
-  std::uint64_t mistrusted = 0;       // neither suspicious nor skip, but they prove little
+  std::uint64_t simulated = 0;           // of all: from a simulated device
+  std::uint64_t not_simulated = 0;       // of all: from a recording or a device
+  std::uint64_t rounding_only = 0;       // of warning and error: rounding explains them; the rest is suspicious
+  std::uint64_t beyond_rounding = 0;     // of pass: rounding does not lead there; they are suspicious, too
+  std::uint64_t mistrusted = 0;          // neither suspicious nor skip, but they prove little
+  std::uint64_t nothing_compared = 0;    // of pass: the call has no output that can be compared
+  std::uint64_t backward_unchecked = 0;  // not skip: their backward could not be checked, and no rule leaves it out
 
   std::uint64_t unsteady = 0;           // runs of theirs on one device differ
   std::uint64_t devices_differ = 0;     // devices give them different bits
@@ -36,6 +38,8 @@ struct VerdictCounts {
   void add(const ApiResult& result);
   // Calls with a verdict.
   std::uint64_t total() const { return pass + warning + error; }
+  // Calls of which something was compared.
+  std::uint64_t compared() const { return total() - nothing_compared; }
   std::uint64_t suspicious() const { return warning + error - rounding_only + beyond_rounding + only_inconsistent; }
   // "93.75%" of the calls with a verdict and of those that failed to run; "0%" if there is neither.
   std::string passing_rate() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/base/text.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 
@@ -42,7 +43,15 @@ void conclude_from_rows(ApiResult& result, bool shares_by_chance) {
   result.rounding_only = !result.beyond_rounding && explained_by_rounding(result, shares_by_chance);
   const auto* doubtful = find_row(result, [](const DetailsRow& row) { return row.trust.mistrust != Mistrust::none; });
   if (doubtful != nullptr) result.mistrust = doubtful->trust.mistrust;
+  if (!has_unchecked_backward(result) || result.mistrust == Mistrust::nothing_compared) return;
+  result.mistrust = is_backward_left_out(result) ? Mistrust::backward_left_out : Mistrust::backward_unchecked;
 }
+
+bool has_unchecked_backward(const ApiResult& result) {
+  return result.outcome == Outcome::checked && result.forward != Status::skip && result.backward == Status::skip;
+}
+
+bool is_backward_left_out(const ApiResult& result) { return first_line(result.message).ends_with(", skip backward."); }
 
 std::string_view outcome_text(Outcome outcome) {
   constexpr std::array<std::string_view, 4> texts{"checked", "skipped_by_rule", "not_checkable", "failed_to_run"};

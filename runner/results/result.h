@@ -132,9 +132,16 @@ struct ApiResult {
   std::optional<OverflowFinding> overflow;
 };
 
-// Sets what follows from the rows of a result: rounding_only, beyond_rounding, mistrust where a row has a reason for
-// it. A status that no row accounts for, as dropout has, is explained only if chance makes such shares of zeros.
+// Sets what follows from the rows of a result and its statuses: rounding_only, beyond_rounding, mistrust where a row
+// has a reason for it or the backward was not checked. A status that no row accounts for, as dropout has, is explained
+// only if chance makes such shares of zeros.
 void conclude_from_rows(ApiResult& result, bool shares_by_chance = false);
+
+// The forward was checked, and the backward was not: it is SKIP, and did not fail to run.
+bool has_unchecked_backward(const ApiResult& result);
+
+// Of such a result: a rule of the pre-check leaves the backward out (OperatorTraits::backward_refusal), by the reason.
+bool is_backward_left_out(const ApiResult& result);
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.
 ApiResult skip_result(std::uint32_t task, std::string name, const std::string& reason, Outcome outcome);

@@ -421,12 +421,12 @@ OP("index(Tensor input, any indices)", [](const Bound& args) -> Value {
   return take(x, share(advanced_selection(source, source, index_list(args.value("indices")))));
 });
 NAMES("index", "Aten: index _unsafe_index");
-TRAITS("index", .copies_only = true, .varies = Varies::gradients);
+TRAITS("index", .copies_only = true, .varies = Varies::gradients, .selects_by_mask = true);
 
 OP("getitem(Tensor input, any indices)",
    [](const Bound& args) -> Value { return getitem(args.var("input"), args.value("indices")); });
 NAMES("getitem", "Tensor: __getitem__");
-TRAITS("getitem", .copies_only = true, .varies = Varies::gradients);
+TRAITS("getitem", .copies_only = true, .varies = Varies::gradients, .selects_by_mask = true);
 
 // Evaluated for the errors it may find in the arguments; the assignment itself has no result.
 OP("setitem(Tensor input, any indices, Operand value)", [](const Bound& args) -> Value {
