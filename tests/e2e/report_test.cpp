@@ -192,7 +192,7 @@ TEST_F(ReportOfARun, OfThePythonToolSaysThatRoundingWasNotJudged) {
   const std::string page = read_file(only_file(out(), prefix));
   EXPECT_EQ(conclusion_of(page),
             "4 of 19 checked calls are errors and 5 are warnings by the documented limits, in 9 APIs; what rounding "
-            "explains is not known. Look at NPU.npu_rms_norm.0 first.");
+            "explains is not known. Look at NPU.npu_rms_norm.0 first. The backward of 1 call could not be checked.");
   EXPECT_THAT(page, HasSubstr("Nor do these files say what rounding explains"));
   const nlohmann::json data = data_of(page);
   EXPECT_EQ(data["details"]["1"]["rows"][1]["metrics"][2], nlohmann::json({"Dual-1000", "0.375", "> 0.999", 1}));

@@ -59,12 +59,24 @@ auto within(const Piece& piece) {
   return [piece](std::int64_t i) { return i >= piece.start && i < piece.start + piece.count; };
 }
 
-// Moved by more than any rounding explains.
+// Whether an integer dtype holds the whole number.
+bool holds(DType dtype, double number) {
+  const int bits = static_cast<int>(size_of(dtype)) * 8 - (dtype == DType::uint8 ? 0 : 1);
+  return number < std::ldexp(1.0, bits);
+}
+
+// Further away than any rounding explains: from infinity and NaN to a number, from large integers to 0.
+double moved_value(DType dtype, double value) {
+  if (dtype == DType::boolean) return 1 - value;
+  if (!std::isfinite(value)) return 1;
+  const double result = value + 1 + std::abs(value);
+  return is_integer(dtype) && !holds(dtype, result) ? 0 : result;
+}
+
 template <class Where>
 Tensor moved(const Tensor& tensor, const Where& where) {
-  const bool flips = tensor.dtype() == DType::boolean;
   return changed_first_part(tensor, where,
-                            [flips](double value) { return flips ? 1 - value : value + 1 + std::abs(value); });
+                            [dtype = tensor.dtype()](double value) { return moved_value(dtype, value); });
 }
 
 std::int64_t bytes_of(const Tensor& tensor, std::int64_t elements) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 
 #include "kernels/tensor/complex.h"
@@ -67,6 +69,28 @@ TEST(Damage, OneElementOrOnePieceIsOff) {
   // The place is the call's.
   const Tensor x = counting(DType::float32, {1000});
   EXPECT_NE(places(x, damaged("wrong-element", x)), places(x, damaged("wrong-element", x, "Torch.add.1")));
+}
+
+TEST(Damage, AnElementWithoutRoomAboveItIsOffAsWell) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  for (const DType dtype : floats) {
+    for (const double value : {infinite, -infinite, std::nan("")}) {
+      const Tensor x = Tensor::full(dtype, Dims{40}, value);
+      const auto changed = places(x, damaged("wrong-element", x));
+      ASSERT_EQ(changed.size(), 1U) << name(dtype) << value;
+      EXPECT_TRUE(std::isfinite(values(damaged("wrong-element", x)).at(static_cast<std::size_t>(changed.front()))));
+    }
+  }
+  const std::map<DType, double> largest{{DType::uint8, 255},
+                                        {DType::int8, 127},
+                                        {DType::int16, 32767},
+                                        {DType::int32, 0x1p31 - 1},
+                                        {DType::int64, 0x1p62}};
+  for (const auto& [dtype, value] : largest) {
+    const Tensor x = Tensor::full(dtype, Dims{40}, value);
+    EXPECT_EQ(places(x, damaged("wrong-element", x)).size(), 1U) << name(dtype);
+    EXPECT_EQ(places(x, damaged("wrong-block", x)).size(), 5U) << name(dtype);
+  }
 }
 
 TEST(Damage, TheTailIsTheLastTile) {
