@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tools/recordings/not_finite.h"
+
 namespace msrun::dump_compare {
 namespace {
 
@@ -24,6 +26,10 @@ constexpr const char* norm_of_output = "error: The NormRelativeErr of output is 
 constexpr const char* thousandth_of_output =
     "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.";
 constexpr const char* scalars_differ = "error: The scalar parameters of NPU and Bench are inconsistent.";
+constexpr const char* no_golden_row = "warning: No bench data matched.";
+constexpr const char* dtypes_differ_text = "error: The dtype of NPU and Bench are inconsistent.";
+constexpr const char* shapes_differ = "error: The shape of NPU and Bench are inconsistent.";
+constexpr const char* values_differ = "error: The values of NPU and Bench differ.";
 constexpr const char* norm_ten_times = "warning: The norm relative error of output is 10 times that of input.";
 constexpr const char* cosine_of_output =
     "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1";
@@ -40,18 +46,23 @@ class Judge {
       for (ComparedRow& row : rows_) keep_metric_messages(row);
     }
     const std::string api = api_name();
-    if (std::ranges::find(without_rules, api) != without_rules.end()) return;
+    if (std::ranges::find(without_rules, api) != without_rules.end()) return judge_fit_alone();
     few_ = std::ranges::find(with_few_rules, api) != with_few_rules.end();
     if (mode_ == Mode::md5) {
-      for (ComparedRow& row : rows_) judge_sums(row);
+      for (ComparedRow& row : rows_) {
+        judge_sums(row);
+        if (!sides_.compat) judge_fit(row);
+      }
       return;
     }
     each([&](ComparedRow& row) { judge_not_finite(row); });
     if (!few_) judge_outputs_first();
     each([&](ComparedRow& row) { judge_description(row); });
     if (!few_) judge_outputs_last();
-    if (!sides_.compat) {
-      for (ComparedRow& row : rows_) judge_repairs(row);
+    if (sides_.compat) return;
+    for (ComparedRow& row : rows_) {
+      if (few_ && row.row.target != no_place && !is_output(row)) judge_fit(row);
+      judge_repairs(row);
     }
   }
 
@@ -101,7 +112,7 @@ class Judge {
   void keep_metric_messages(ComparedRow& row) {
     if (row.row.target == no_place) return row.add(Level::warning, "warning: No NPU data matched.");
     if (row.row.golden == no_place) {
-      if (mode_ != Mode::md5) row.add(Level::warning, "warning: No bench data matched.");
+      if (mode_ != Mode::md5) row.add(Level::warning, no_golden_row);
       return;
     }
     for (const MetricMessage& message : row.metrics.messages) {
@@ -118,6 +129,28 @@ class Judge {
     }
   }
 
+  // Of calls whose values nobody judges: their rows must have a counterpart that is described alike all the same.
+  void judge_fit_alone() {
+    if (sides_.compat) return;
+    for (ComparedRow& row : rows_) {
+      if (mode_ == Mode::md5 && row.row.golden == no_place) row.add(Level::warning, no_golden_row);
+      judge_fit(row);
+    }
+  }
+
+  // Whether the row can be compared at all.
+  void judge_fit(ComparedRow& row) {
+    if (!matched(row)) return;
+    const std::string mine = canonical_dtype(sides_.target.text(target(row)->dtype));
+    const std::string theirs = canonical_dtype(sides_.golden.text(golden(row)->dtype));
+    if (mine != theirs && !dtypes_match(sides_, *target(row), *golden(row))) {
+      row.add(Level::error, dtypes_differ_text);
+    }
+    if (sides_.target.text(target(row)->shape) != sides_.golden.text(golden(row)->shape)) {
+      row.add(Level::error, shapes_differ);
+    }
+  }
+
   void judge_sums(ComparedRow& row) {
     if (row.row.target == no_place) return;
     const std::string_view mine = sides_.target.text(target(row)->md5);
@@ -130,21 +163,22 @@ class Judge {
     }
   }
 
-  static int kind(const Value& value) {
-    if (!value.is_number() || std::isfinite(value.number())) return 0;
-    return std::isnan(value.number()) ? 1 : value.number() > 0 ? 2 : 3;
+  // 0: finite, or no number; 1: NaN, 2 and 3: infinite.
+  int kind(const Recording& side, const Leaf* leaf, recordings::Statistic statistic) const {
+    if (leaf == nullptr || (sides_.compat && !leaf->statistics[statistic].is_number())) return 0;
+    const double value = recordings::number_of(side.texts, leaf->statistics[statistic]).value_or(0);
+    if (std::isfinite(value)) return 0;
+    return std::isnan(value) ? 1 : value > 0 ? 2 : 3;
   }
 
   // Rule 1.
   void judge_not_finite(ComparedRow& row) {
-    const Leaf& mine = *target(row);
-    const Leaf* theirs = golden(row);
     bool found = false;
     bool golden_too = false;
     bool alike = true;
     for (const auto statistic : {recordings::max_value, recordings::min_value}) {
-      const int my_kind = kind(mine.statistics[statistic]);
-      const int their_kind = theirs == nullptr ? 0 : kind(theirs->statistics[statistic]);
+      const int my_kind = kind(sides_.target, target(row), statistic);
+      const int their_kind = kind(sides_.golden, golden(row), statistic);
       found = found || my_kind != 0;
       golden_too = golden_too || their_kind != 0;
       alike = alike && (my_kind == 0 || my_kind == their_kind);
@@ -193,21 +227,33 @@ class Judge {
     return nullptr;
   }
 
+  // Whether the row is judged by what its norms differ: with tensors, what has no metrics of many elements, because
+  // there is no file or it holds one number.
+  bool is_judged_by_norm(const ComparedRow& row) const {
+    if (mode_ == Mode::statistics) return true;
+    if (sides_.compat || !matched(row) || is_number(row, one_thousandth)) return false;
+    return is_number(row, max_relative_error) || target(row)->data_name == 0 || golden(row)->data_name == 0;
+  }
+  // Of one number the share by which the values themselves differ.
+  double output_error(const ComparedRow& row, double of_infinite) const {
+    if (mode_ == Mode::tensor && is_number(row, max_relative_error)) {
+      return row.metrics.cells[max_relative_error].number;
+    }
+    const Difference& norm = row.differences[recordings::norm_value];
+    if (!sides_.compat && norm.word == nullptr && norm.difference == 0) return 0;
+    const bool infinite = norm.word != nullptr ? std::strcmp(norm.word, "inf") == 0 : std::isinf(norm.percent);
+    return infinite ? of_infinite : norm_error(row, 0);
+  }
+
   // Rules 2a and 2b.
   void judge_outputs_first() {
-    if (mode_ == Mode::statistics) {
-      if (largest_input() >= 0.1) return;
+    if (largest_input() < 0.1) {
       for (ComparedRow& row : rows_) {
-        if (row.row.target == no_place || !is_output(row)) continue;
-        const Difference& norm = row.differences[recordings::norm_value];
-        const bool infinite = norm.word != nullptr ? std::strcmp(norm.word, "inf") == 0 : std::isinf(norm.percent);
-        const double error = infinite ? infinity : norm_error(row, 0);
-        if (error > 0.5 && (sides_.compat || norm.word != nullptr || norm.difference != 0)) {
-          row.add(Level::error, norm_of_output);
-        }
+        if (row.row.target == no_place || !is_output(row) || !is_judged_by_norm(row)) continue;
+        if (output_error(row, infinity) > 0.5) row.add(Level::error, norm_of_output);
       }
-      return;
     }
+    if (mode_ == Mode::statistics) return;
     const double limit = sides_.compat ? 0.1 : 0.6;
     ComparedRow* output = first_output();
     if (output != nullptr && smallest(one_thousandth, false) > 0.9 && smallest(one_thousandth, true) < limit) {
@@ -226,19 +272,29 @@ class Judge {
     }
     const std::string_view my_dtype = sides_.target.text(mine.dtype);
     const std::string_view their_dtype = sides_.golden.text(theirs.dtype);
-    const bool classes =
-        my_dtype.find("class") != std::string_view::npos && their_dtype.find("class") != std::string_view::npos;
-    const Difference& max = row.differences[recordings::max_value];
-    const bool equal = max.word != nullptr ? std::strcmp(max.word, "0") == 0 : !sides_.compat && max.difference == 0;
-    if (!few_ && !is_output(row) && classes && sides_.target.text(mine.shape) == "[]" && !equal) {
-      row.add(Level::error, scalars_differ);
-    }
+    if (!few_ && !is_output(row) && scalars_are_unequal(row)) row.add(Level::error, scalars_differ);
     if (dtypes_differ(row, my_dtype, their_dtype)) {
-      row.add(Level::error, "error: The dtype of NPU and Bench are inconsistent.");
+      row.add(Level::error, dtypes_differ_text);
     }
     if (sides_.target.text(mine.shape) != sides_.golden.text(theirs.shape)) {
-      row.add(Level::error, "error: The shape of NPU and Bench are inconsistent.");
+      row.add(Level::error, shapes_differ);
     }
+  }
+
+  // Rule 4. msProbe leaves out what has a type of its own, such as a group, the other rank, and a slice, whose cells
+  // are empty.
+  bool scalars_are_unequal(const ComparedRow& row) const {
+    const Leaf& mine = *target(row);
+    const Leaf& theirs = *golden(row);
+    const std::string_view my_dtype = sides_.target.text(mine.dtype);
+    const std::string_view their_dtype = sides_.golden.text(theirs.dtype);
+    const bool classes =
+        my_dtype.find("class") != std::string_view::npos && their_dtype.find("class") != std::string_view::npos;
+    const bool others = !sides_.compat && !mine.tensor && !theirs.tensor && my_dtype == their_dtype;
+    if (others && my_dtype == "slice") return sides_.target.text(mine.md5) != sides_.golden.text(theirs.md5);
+    if ((!classes && !others) || sides_.target.text(mine.shape) != "[]") return false;
+    const Difference& max = row.differences[recordings::max_value];
+    return max.word != nullptr ? std::strcmp(max.word, "0") != 0 : sides_.compat || max.difference != 0;
   }
 
   bool dtypes_differ(const ComparedRow& row, std::string_view mine, std::string_view theirs) const {
@@ -261,29 +317,30 @@ class Judge {
     if (mode_ == Mode::tensor) {
       const double inputs = smallest(cosine, false);
       if (inputs > 0.9 && inputs - smallest(cosine, true) > 0.1) output->add(Level::warning, cosine_of_output);
-      return;
     }
+    ComparedRow* first = nullptr;
     double outputs = 0;
-    for (const ComparedRow& row : rows_) {
-      if (row.row.target == no_place || !is_output(row)) continue;
-      const double error = norm_error(row, 0);
+    for (ComparedRow& row : rows_) {
+      if (row.row.target == no_place || !is_output(row) || !is_judged_by_norm(row)) continue;
+      if (first == nullptr) first = &row;
+      const double error = output_error(row, 0);
       if (error > rounding_noise(row)) outputs = std::max(outputs, error);
     }
     const double inputs = largest_input();
-    if (inputs == 0 ? outputs > 0.1 : outputs > 10 * inputs) output->add(Level::warning, norm_ten_times);
+    if (inputs == 0 ? outputs > 0.1 : outputs > 10 * inputs) first->add(Level::warning, norm_ten_times);
   }
 
   // What msProbe lets pass: values that differ without a number (B27), gradients of parameters (B36).
   void judge_repairs(ComparedRow& row) {
     if (!matched(row)) return;
-    if (mode_ == Mode::statistics && is_output(row)) {
-      const bool differs = std::ranges::any_of(row.differences, [](const Difference& difference) {
-        return difference.word != nullptr && std::strcmp(difference.word, "Diff") == 0;
-      });
-      if (differs) row.add(Level::error, "error: The values of NPU and Bench differ.");
-    }
+    const bool differs = std::ranges::any_of(row.differences, [](const Difference& difference) {
+      return difference.word != nullptr && std::strcmp(difference.word, "Diff") == 0;
+    });
+    const bool of_tensors = target(row)->tensor && golden(row)->tensor;
+    // Inputs that are no tensors have had rule 4.
+    if (differs && (is_output(row) || (of_tensors && !few_))) row.add(Level::error, values_differ);
     if (!is_gradient(row)) return;
-    if (mode_ == Mode::statistics) {
+    if (is_judged_by_norm(row)) {
       const double error = equal_numbers(row) ? 0 : norm_error(row, infinity);
       if (error > 0.5) {
         row.add(Level::error, "error: The NormRelativeErr of the gradient is greater than 0.5.");

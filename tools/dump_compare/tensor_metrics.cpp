@@ -9,6 +9,7 @@ namespace msrun::dump_compare {
 namespace {
 
 constexpr std::size_t block_elements = 16384;
+constexpr const char* positions_do_not_match = "The position of inf or nan in NPU and bench Tensor do not match.";
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Nearest decimal of that many places, half to even on the exact value, read back: as Python's round().
@@ -168,6 +169,8 @@ void compare_numbers(TensorSource& target, TensorSource& golden, bool compat, Te
   double absolute = 0;
   double relative = 0;
   const bool equal = !compat && kind_of(values[0]) != 0 && kind_of(values[0]) == kind_of(values[2]);
+  const bool apart = kind_of(values[0]) != kind_of(values[2]) || kind_of(values[1]) != kind_of(values[3]);
+  if (apart && !compat) metrics.messages.push_back({Weight::error, positions_do_not_match});
   if (!equal) {
     const bool single = target.single() && golden.single();
     const double epsilon = single ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
@@ -212,7 +215,7 @@ TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool c
   };
   if (sums.positions_differ) {
     metrics.all_are("N/A");
-    message(Weight::error, "The position of inf or nan in NPU and bench Tensor do not match.");
+    message(Weight::error, positions_do_not_match);
     return metrics;
   }
   if (target.dtype() != golden.dtype()) message(Weight::warning, "Dtype of NPU and bench tensor do not match.");

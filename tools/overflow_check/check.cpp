@@ -12,6 +12,7 @@
 #include "kernels/io/files/paths.h"
 #include "tools/overflow_check/report.h"
 #include "tools/recordings/folders.h"
+#include "tools/recordings/not_finite.h"
 #include "tools/recordings/recording_reader.h"
 
 namespace msrun::overflow_check {
@@ -64,8 +65,8 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
   std::size_t unseen = 0;
   for (const recordings::Leaf& leaf : recording.leaves) {
     if (!leaf.tensor) continue;
-    const bool any = std::ranges::any_of(leaf.statistics, [](const recordings::Value& value) {
-      return value.is_number() || value.kind == recordings::Kind::boolean;
+    const bool any = std::ranges::any_of(leaf.statistics, [&](const recordings::Value& value) {
+      return value.kind == recordings::Kind::boolean || recordings::number_of(recording.texts, value);
     });
     if (any) {
       ++seen;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tools/recordings/communication.h"
+#include "tools/recordings/not_finite.h"
 #include "tools/recordings/written_inputs.h"
 
 namespace msrun::overflow_check {
@@ -12,16 +13,17 @@ namespace {
 
 using namespace recordings;
 
-bool is_clean(const Leaf& leaf) {
-  return std::ranges::all_of(leaf.statistics,
-                             [](const Value& value) { return value.kind != Kind::real || std::isfinite(value.real); });
+bool is_clean(const Recording& side, const Leaf& leaf) {
+  return std::ranges::all_of(leaf.statistics, [&](const Value& value) {
+    return std::isfinite(recordings::number_of(side.texts, value).value_or(0));
+  });
 }
 
 bool all_clean(const Recording& side, const Call& call, bool outputs) {
   for (std::uint32_t i = call.leaves; i < call.leaf_end; ++i) {
     const Leaf& leaf = side.leaves[i];
     const bool output = leaf.state == State::output || leaf.state == State::parameters_grad;
-    if (output != outputs || !leaf.tensor || is_clean(leaf)) continue;
+    if (output != outputs || !leaf.tensor || is_clean(side, leaf)) continue;
     if (outputs || !is_only_written(side, call, leaf)) return false;
   }
   return true;

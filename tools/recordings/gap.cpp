@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/base/hash.h"
+#include "tools/recordings/not_finite.h"
 
 namespace msrun::recordings {
 namespace {
@@ -12,14 +13,14 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // A statistic as a number: booleans are 0 and 1. False for what is none.
-bool number_of(const Value& value, double& number) {
+bool number_of(const Recording& side, const Value& value, double& number) {
   if (value.kind == Kind::boolean) {
     number = static_cast<double>(value.integer);
     return true;
   }
-  if (!value.is_number()) return false;
-  number = value.number();
-  return true;
+  const std::optional<double> recorded = recordings::number_of(side.texts, value);
+  number = recorded.value_or(0);
+  return recorded.has_value();
 }
 
 double unit_of(const Recording& side, const Leaf& leaf) {
@@ -54,8 +55,8 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
   std::array<double, statistic_count> b{};
   std::array<bool, statistic_count> there{};
   for (std::size_t i = 0; i < statistic_count; ++i) {
-    const bool one = number_of(mine.statistics[i], a[i]);
-    const bool other = number_of(theirs.statistics[i], b[i]);
+    const bool one = number_of(target, mine.statistics[i], a[i]);
+    const bool other = number_of(golden, theirs.statistics[i], b[i]);
     if (one != other) return {true, infinity, infinity};
     if (!one) continue;
     const int kind = kind_of(a[i]);
@@ -94,7 +95,7 @@ std::uint64_t content_of(const Recording& side, const Leaf& leaf, bool checksums
   bool any = false;
   for (const Value& value : leaf.statistics) {
     double number = 0;
-    if (!number_of(value, number)) continue;
+    if (!number_of(side, value, number)) continue;
     any = true;
     const auto bits = std::bit_cast<std::uint64_t>(number);
     hash = fnv1a(std::string_view(reinterpret_cast<const char*>(&bits), sizeof bits), hash);

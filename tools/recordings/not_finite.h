@@ -1,0 +1,36 @@
+// What a recorded statistic says of NaN and infinities. A writer whose JSON has none of them writes texts: "nan",
+// "inf", "-Infinity".
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "tools/recordings/recording.h"
+
+namespace msrun::recordings {
+
+// NaN or an infinity; nothing for any other text.
+inline std::optional<double> not_finite_of(std::string_view text) {
+  constexpr std::size_t longest = std::string_view("-infinity").size();
+  if (text.size() > longest) return std::nullopt;
+  std::string word(text);
+  std::ranges::transform(word, word.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const bool minus = word.starts_with('-');
+  if (minus || word.starts_with('+')) word.erase(0, 1);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (word == "inf" || word == "infinity") return minus ? -infinity : infinity;
+  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
+// A number, as which NaN and infinities count that are written as text; nothing for what is none.
+inline std::optional<double> number_of(const Texts& texts, const Value& value) {
+  if (value.is_number()) return value.number();
+  return value.kind == Kind::text ? not_finite_of(texts[value.text]) : std::nullopt;
+}
+
+}  // namespace msrun::recordings
