@@ -26,6 +26,7 @@
 #include "kernels/base/exit_code.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/apart.h"
 #include "orchestrator/command/journal_contents.h"
 #include "orchestrator/command/journal_text.h"
 #include "orchestrator/command/result_json.h"
@@ -211,7 +212,10 @@ void export_to_file(const std::vector<JournalContents>& journals, const std::str
   check_path_text(path);
   std::error_code ignored;
   for (const JournalContents& contents : journals) {
-    if (fs::equivalent(path, contents.path, ignored)) throw UserError("--export: " + path + " is the journal itself.");
+    const RunFiles files = files_of_run_file(contents.path).value_or(RunFiles());
+    check_apart(
+        "--export", path,
+        {{"the journal", contents.path}, {"the result file", files.result}, {"the details file", files.details}});
   }
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored) && !fs::is_directory(path, ignored)) {
     export_to_device(journals, path);

@@ -10,6 +10,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/apart.h"
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "orchestrator/plan/call_filter.h"
@@ -24,6 +25,21 @@ namespace {
 
 // For --durability power. Until a result is on the storage device, up to a tenth of a second and one sync come on top.
 constexpr std::chrono::milliseconds power_sync_delay{250};
+
+// files: of the run that is continued; of a fresh one its names are new.
+void check_junit_apart(const SessionState& session, const RunFiles& files) {
+  const Options& options = session.options;
+  const std::string& path = options.junit_path;
+  check_apart("--junit", path,
+              {{"the recording", options.api_info},
+               {"the recording", options.forward},
+               {"the recording", options.backward},
+               {"the configuration", options.config_path},
+               {"the journal", files.journal},
+               {"the result file", files.result},
+               {"the details file", files.details}});
+  for (const PlannedRank& rank : session.plan.ranks()) check_apart("--junit", path, {{"the recording", rank.path}});
+}
 
 // A pattern with a slip in it would go unnoticed.
 void warn_of_fault_without_call(const Plan& plan, const std::string& pattern) {
@@ -117,11 +133,12 @@ void PreCheckJob::inspect(const SessionState& session) const {
 
 void PreCheckJob::choose_files(const SessionState& session) {
   const Options& options = session.options;
-  // What cannot be written is refused before anything runs.
+  if (resumed_) files_ = resumed_run_files(options.csv_path);
+  // What cannot be written is refused before anything runs, and so is what would replace an input.
+  check_junit_apart(session, files_);
   if (!options.junit_path.empty()) junit_.emplace(options.junit_path);
   junit_facts_ = {options.api_info.empty() ? options.forward : options.api_info, unix_seconds(), session.plan.size()};
   if (resumed_) {
-    files_ = resumed_run_files(options.csv_path);
     std::error_code ignored;
     if (options.out_path_given && !std::filesystem::equivalent(options.out_path, files_.directory, ignored)) {
       spdlog::warn("-o {}: a run that is continued writes to the directory it began in, {}.", options.out_path,

@@ -77,6 +77,25 @@ TEST_F(Ends, JunitIsNoTextForAPipe) {
   EXPECT_FALSE(fs::exists(scratch_ / "-"));
 }
 
+TEST_F(Ends, JunitReplacesNoInput) {
+  const std::string recording = scratch_ / "dump.json";
+  fs::copy_file(dump("llama_fp32"), recording);
+  const std::string before = read_file(recording);
+  const std::string config = scratch_ / "config.json";
+  write_file(config, "{}");
+  fs::create_symlink(recording, scratch_ / "link.json");
+  for (const auto& [junit, kept] : {std::pair(recording, recording),
+                                    {(scratch_ / "link.json").string(), recording},
+                                    {(scratch_ / "none/../config.json").string(), config}}) {
+    const Finished refused = check({"-config", config, "--junit", junit}, recording);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("--junit " + junit + " would overwrite "));
+    EXPECT_THAT(refused.err, HasSubstr(kept));
+  }
+  EXPECT_EQ(read_file(recording), before);
+  EXPECT_EQ(read_file(config), "{}");
+}
+
 TEST_F(Ends, JunitSaysWhatRoundingExplainsAndWhatARuleLeavesOut) {
   EXPECT_EQ(check({"--junit", scratch_ / "junit.xml"}, dump("llama_bf16")).exit_code, 0);
   EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");

@@ -232,7 +232,13 @@ TEST_F(JournalCommand, RefusesWhatIsNoJournal) {
   expect_refused({"journal", path, "--csv"}, {"unknown option --csv"});
   expect_refused({"journal", path, "--export"}, {"--export needs a value"});
   expect_refused({"journal", path, "--json", "--export", "-"}, {"exclude each other"});
-  expect_refused({"journal", path, "--export", path}, {"is the journal itself"});
+  const std::string result = only_file(out(), "accuracy_checking_result_");
+  const std::string before = read_file(result);
+  const std::string around = (fs::path(path).parent_path() / "x" / ".." / fs::path(path).filename()).string();
+  expect_refused({"journal", path, "--export", path}, {"would overwrite the journal"});
+  expect_refused({"journal", path, "--export", around}, {"would overwrite the journal"});
+  expect_refused({"journal", path, "--export", result}, {"would overwrite the result file " + result});
+  EXPECT_EQ(read_file(result), before);
   expect_refused({"journal", path, "--export", directory / "no" / "such.jsonl"}, {"cannot be created"});
 }
 

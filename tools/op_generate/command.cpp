@@ -11,6 +11,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "tools/common/whole_file.h"
 #include "tools/op_generate/extraction.h"
@@ -46,31 +47,17 @@ std::string native_command(const Configuration& configuration, const Options& op
          shell_quoted(absolute(options.output)) + " --run";
 }
 
-// Whether both paths lead to one file, through links as well, or would if it were there.
-bool is_same_file(const std::string& one, const std::string& other) {
-  std::error_code error;
-  if (fs::equivalent(one, other, error)) return true;
-  const fs::path first = fs::weakly_canonical(absolute(one), error);
-  return !error && first == fs::weakly_canonical(absolute(other), error) && !error;
-}
-
-void check_apart(const std::string& option, const std::string& written, const std::string& what,
-                 const std::string& kept) {
-  if (written.empty() || kept.empty() || !is_same_file(written, kept)) return;
-  throw UserError(option + " " + written + " would overwrite " + what + " " + kept + ".");
-}
-
 // Nothing that is written may replace what the user gave, nor another output.
 void check_outputs(const Configuration& configuration, const Options& options) {
   const std::string config = options.from_dump.api.empty() ? options.input : std::string();
   const std::string& extraction = configuration.extraction_path;
   if (!configuration.dump_path.empty()) {
-    check_apart("The extraction", extraction, "the recording", configuration.dump_path);
-    check_apart("The extraction", extraction, "the configuration", config);
+    check_apart("The extraction", extraction,
+                {{"the recording", configuration.dump_path}, {"the configuration", config}});
   }
-  check_apart("--save-inputs", options.inputs_path, "the recording", configuration.dump_path);
-  check_apart("--save-inputs", options.inputs_path, "the extraction", extraction);
-  check_apart("--save-inputs", options.inputs_path, "the configuration", config);
+  check_apart(
+      "--save-inputs", options.inputs_path,
+      {{"the recording", configuration.dump_path}, {"the extraction", extraction}, {"the configuration", config}});
 }
 
 // The text of the extraction, out of the dump if there is one.
@@ -112,7 +99,8 @@ int run(const Options& options) {
   check_outputs(configuration, options);
   const std::string extraction = extraction_text(configuration, options);
   const RecordedCase recorded = read_case(configuration, extraction, options.run);
-  check_apart("--save-inputs", options.inputs_path, "the script", join_path(options.output, recorded.key() + ".py"));
+  check_apart("--save-inputs", options.inputs_path,
+              {{"the script", join_path(options.output, recorded.key() + ".py")}});
   check_data(configuration, recorded);
   if (options.run) check_native_run(configuration, recorded);
   write_outputs(configuration, options, extraction, recorded);

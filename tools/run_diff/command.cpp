@@ -1,16 +1,30 @@
 #include "tools/run_diff/command.h"
 
 #include "kernels/base/standard_output.h"
+#include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "tools/run_diff/report.h"
 
 namespace msrun::run_diff {
+namespace {
+
+// Nothing that is written may replace a file of a run, nor another output. csv: the file; empty: there is none.
+void check_outputs(const Options& options, const std::string& csv, const runs::Run& a, const runs::Run& b) {
+  for (const runs::Run* run : {&a, &b}) {
+    runs::check_apart_from_run("--csv", csv, run->files);
+    runs::check_apart_from_run("--html", options.html, run->files);
+  }
+  check_apart("--html", options.html, {{"the file of --csv", csv}});
+}
+
+}  // namespace
 
 int run(const Options& options) {
   const runs::Run a = runs::read_run(options.run_a);
   const runs::Run b = runs::read_run(options.run_b);
-  const Comparison comparison = compare(a, b);
   const bool prints_csv = options.csv == "-";
+  check_outputs(options, prints_csv ? std::string() : options.csv, a, b);
+  const Comparison comparison = compare(a, b);
   if (!options.csv.empty() && !prints_csv) {
     AtomicFile file(options.csv);
     file.write(csv_of(comparison, options.all));

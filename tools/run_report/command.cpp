@@ -45,13 +45,15 @@ std::string page_of_csvs(const std::string& path, const report::ReportStyle& sty
 
 int run(const Options& options) {
   const RunFiles files = runs::find_run(options.run);
+  const bool prints = options.out_path == "-";
+  const std::string path = options.out_path.empty() ? file_beside(files, options.share) : options.out_path;
+  if (!prints) runs::check_apart_from_run("-o", path, files);
   const std::string page =
       runs::has_journal(files) ? page_of_journal(files, {options.share}) : page_of_csvs(options.run, {options.share});
-  if (options.out_path == "-") {
+  if (prints) {
     print_text(page);
     return exit_completed;
   }
-  const std::string path = options.out_path.empty() ? file_beside(files, options.share) : options.out_path;
   check_path_text(path);
   AtomicFile file(path);
   file.write(page);

@@ -11,6 +11,7 @@
 #include "journal/file.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
 #include "tools/runs/csv_files.h"
@@ -162,6 +163,11 @@ RunFiles newest_in(const std::string& folder) {
 }
 
 }  // namespace
+
+void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files) {
+  check_apart(option, written,
+              {{"the journal", files.journal}, {"the result file", files.result}, {"the details file", files.details}});
+}
 
 bool has_journal(const RunFiles& files) { return !files.journal.empty() && exists(files.journal); }
 

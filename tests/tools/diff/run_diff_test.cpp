@@ -321,6 +321,38 @@ TEST_F(RunDiff, WrongInputIsRefusedInOneLine) {
   EXPECT_EQ(run_tool("run_diff", {scratch_ / "a"}, scratch_.path()).exit_code, 2);
 }
 
+TEST_F(RunDiff, NoOutputReplacesAFileOfARunOrAnother) {
+  const std::string journal = write_run(scratch_ / "b", {passed("Torch.add.0")});
+  write("a", {passed("Torch.add.0")});
+  const std::string result = scratch_ / "b" / "accuracy_checking_result_20261122120000.csv";
+  write_file(result, "API Name,Forward Test Success,Backward Test Success,Message\r\n");
+  const std::string before = read_file(journal);
+  fs::create_symlink(journal, scratch_ / "link");
+  const auto refuse = [&](const std::string& tool, const std::vector<std::string>& words, const std::string& text) {
+    const Finished run = run_tool(tool, words, scratch_.path());
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    EXPECT_EQ(run.err, tool + ": " + text + "\n");
+    EXPECT_EQ(run.out, "");
+  };
+  const std::string a = scratch_ / "a";
+  const std::string b = scratch_ / "b";
+  for (const std::string& onto : {journal, (scratch_ / "link").string(),
+                                  (scratch_ / "b/x/../accuracy_checking_20261122120000.journal").string()}) {
+    for (const char* option : {"--csv", "--html"}) {
+      refuse("run_diff", {a, b, option, onto},
+             std::string(option) + " " + onto + " would overwrite the journal " + journal + ".");
+    }
+    refuse("run_report", {b, "-o", onto}, "-o " + onto + " would overwrite the journal " + journal + ".");
+  }
+  refuse("run_diff", {b, a, "--csv", result}, "--csv " + result + " would overwrite the result file " + result + ".");
+  refuse("run_report", {b, "-o", result}, "-o " + result + " would overwrite the result file " + result + ".");
+  const std::string both = scratch_ / "both";
+  refuse("run_diff", {a, b, "--csv", both, "--html", scratch_ / "x/../both"},
+         "--html " + (scratch_ / "x/../both").string() + " would overwrite the file of --csv " + both + ".");
+  EXPECT_FALSE(fs::exists(both));
+  EXPECT_EQ(read_file(journal), before);
+}
+
 TEST_F(RunDiff, TheNewestRunOfAFolderCounts) {
   ApiResult wrong = passed("Torch.add.0");
   suspicious_error(wrong);
