@@ -262,5 +262,83 @@ TEST(DumpCompareSuspects, ThatMsrunCannotCheckAreSaidAndNoSuccess) {
   EXPECT_EQ(dumps.run({"--check-suspects", "--compat", "msprobe"}).exit_code, 2);
 }
 
+// Folders of recordings, and what is told of them.
+class DumpCompareInputs : public ::testing::Test {
+ protected:
+  const Json call_{
+      {"Torch.exp.0.forward", recorded_call({recorded_tensor(1, 1, 1, 2)}, {recorded_tensor(2, 2, 2, 4)})}};
+
+  void write(const std::vector<std::string>& places) {
+    for (const std::string& place : places) dumps_.write(place, call_);
+  }
+  fs::path path(const std::string& below) const { return dumps_.folder() / below; }
+  Finished compare(const std::string& target, const std::string& golden, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"-tp", path(target), "-gp", path(golden), "-o", path("out")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_tool("dump_compare", words, dumps_.folder());
+  }
+
+  ComparedDumps dumps_;
+};
+
+TEST_F(DumpCompareInputs, AnEmptyFolderOfARankOrStepDoesNotStopTheOthers) {
+  write({"t/rank0", "g/rank0", "g/rank1", "st/step0/rank0", "sg/step0/rank0"});
+  fs::create_directories(path("t/rank1"));
+  Finished run = compare("t", "g");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("rank1: There is neither dump.json nor debug.json in " + path("t/rank1").string()));
+  EXPECT_NE(only_file(path("out"), "compare_result_rank0_"), fs::path());
+  for (const char* side : {"st/step1", "sg/step1"}) fs::create_directories(path(side));
+  run = compare("st", "sg");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("step1: No or multiple proc directories were found"));
+  EXPECT_NE(only_file(path("out/step0"), "compare_result_rank0_"), fs::path());
+}
+
+TEST_F(DumpCompareInputs, StacksAreReadFromTheFileThatIsNamed) {
+  write({"t", "g"});
+  fs::create_directories(path("s"));
+  write_file(path("s/mine.json"), R"({"Torch.exp.0.forward": ["File right.py"]})");
+  write_file(path("s/stack.json"), R"({"Torch.exp.0.forward": ["File wrong.py"]})");
+  const auto run = [&](const Json& stacks) {
+    const Json input{{"npu_path", path("t/dump.json").string()},
+                     {"bench_path", path("g/dump.json").string()},
+                     {"stack_path", stacks}};
+    write_file(path("input.json"), input.dump());
+    fs::remove_all(path("out"));
+    return run_tool("dump_compare", {"-i", path("input.json"), "-o", path("out")}, dumps_.folder());
+  };
+  EXPECT_EQ(run(path("s/mine.json").string()).exit_code, 0);
+  EXPECT_THAT(dumps_.rows().front().at("NPU_Stack_Info"), HasSubstr("right.py"));
+  const Finished missing = run(path("s/none.json").string());
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("s/none.json"));
+  const Finished number = run(5);
+  EXPECT_EQ(number.exit_code, 2);
+  EXPECT_THAT(number.err, HasSubstr("stack_path must be the name of a file"));
+  EXPECT_EQ(run(nullptr).exit_code, 0);
+}
+
+TEST_F(DumpCompareInputs, LoopsOfLinksAreRefused) {
+  write({"g"});
+  fs::create_symlink("dump.json", path("dump.json"));
+  const Finished run = compare("dump.json", "g/dump.json");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("path does not exist, please check! (" + path("dump.json").string()));
+  EXPECT_EQ(run_tool("overflow_check", {"-i", path("dump.json")}, dumps_.folder()).exit_code, 2);
+}
+
+TEST_F(DumpCompareInputs, WhatIsLeftOutIsTold) {
+  write({"t/rank", "t/rank0", "t/rank1", "t/step0", "g/rank0", "g/rank1"});
+  const Finished run = compare("t", "g");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.err, HasSubstr(path("t/rank").string() + " takes no part: there is rank0 beside it."));
+  EXPECT_THAT(run.err, HasSubstr(path("t/step0").string() + " takes no part: there are folders of ranks beside it."));
+  EXPECT_EQ(compare("t", "g", {"--rank", "1"}).exit_code, 0);
+  const Finished refused = compare("t", "g", {"--rank", "1,5"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--rank: there is no rank5 in "));
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -11,6 +11,7 @@
 namespace msrun::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::ordered_json;
@@ -173,13 +174,17 @@ class TensorPair {
     }
   }
   Row row(const std::vector<std::string>& options = {}) {
-    EXPECT_EQ(dumps_.run(options).exit_code, 0);
+    const Finished run = dumps_.run(options);
+    EXPECT_EQ(run.exit_code, 0);
+    log_ = run.err;
     return dumps_.rows().front();
   }
+  const std::string& log() const { return log_; }
   fs::path file() const { return dumps_.folder() / "target" / "dump_tensor_data" / "Torch.exp.0.forward.output.0.pt"; }
 
  private:
   ComparedDumps dumps_;
+  std::string log_;  // of the last run
 };
 
 Tensor floats(const std::vector<double>& values) {
@@ -224,7 +229,11 @@ TEST(DumpCompareRepairs, B19AMissingFileIsAnError) {
   fs::remove(pair.file());
   EXPECT_EQ(pair.row().at("Result"), "error");
   EXPECT_THAT(pair.row().at("Err_message"), HasSubstr("not found or read failed."));
+  EXPECT_THAT(pair.log(), AllOf(HasSubstr(pair.file().string()), HasSubstr("does not exist")));
   EXPECT_EQ(pair.row({"--compat", "msprobe"}).at("Result"), "pass");
+  write_file(pair.file(), "no tensor");
+  EXPECT_THAT(pair.row().at("Err_message"), HasSubstr("not found or read failed."));
+  EXPECT_THAT(pair.log(), HasSubstr(pair.file().string()));
 }
 
 TEST(DumpCompareRepairs, B20MessagesOfTheMetricsAreKept) {

@@ -19,6 +19,9 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
+// Files that cannot be read, with the cause; the rows of the others say that there is one.
+constexpr std::size_t most_named_files = 5;
+
 // What msProbe says of its progress, for --compat msprobe: nothing otherwise.
 class Progress {
  public:
@@ -78,6 +81,7 @@ class Comparison {
     std::size_t done = 0;
     for (const Job& job : group.jobs) {
       try {
+        if (!job.problem.empty()) throw UserError(job.problem);
         RankPair rank{job.rank, read_pair(job.target, job.golden, options_.compat, warn_)};
         if (!options_.stack_path.empty()) read_other_stacks(*rank.pair);
         use_factors(*rank.pair);
@@ -95,7 +99,9 @@ class Comparison {
         failure_ = error.what();
         failed_ = true;
         unread.push_back(job.rank);
-        warn_(job.rank_name + ": " + failure_);
+        const std::string step = group.step ? "step" + std::to_string(*group.step) : "";
+        const std::string gap = step.empty() || job.rank_name.empty() ? "" : " ";
+        warn_(step + gap + job.rank_name + ": " + failure_);
       }
     }
     if (pairs.empty()) return done;
@@ -119,10 +125,8 @@ class Comparison {
 
   static bool groups_with_one_job(const JobGroup& group) { return group.jobs.size() == 1 && !group.step; }
 
-  void read_other_stacks(Pair& pair) const {
-    const std::size_t slash = options_.stack_path.rfind('/');
-    pair.stacks = recordings::read_stacks_of(slash == std::string::npos ? "." : options_.stack_path.substr(0, slash));
-  }
+  // Whatever its name is.
+  void read_other_stacks(Pair& pair) const { pair.stacks = recordings::read_stacks_file(options_.stack_path); }
 
   void use_factors(Pair& pair) {
     if (options_.right_matmul.empty()) return;
@@ -181,8 +185,12 @@ class Comparison {
                                   : csv_file(place, columns, rows.size()));
     if (options_.html) files.push_back(html_file(place, columns, {job.target, job.golden, findings}));
     const RowOptions how{options_.compat, !options_.xlsx, options_.mapping.fuzzy, options_.threads};
+    const std::string name = (group.step ? "step" + std::to_string(*group.step) + " " : "") + job.rank_name;
+    const std::string of_job = name.empty() ? "" : name + ": ";
+    std::size_t unread = 0;
     const Counts counts = compare_rows(pair, rows, how, [&](ResultRow&& row) {
       if (options_.log_rows && pair.mode == Mode::tensor) log_row(columns, row);
+      if (!row.problem.empty() && ++unread <= most_named_files) warn_(of_job + sanitised(row.problem));
       for (const auto& file : files) file->add(row);
     });
     if (pair.mode == Mode::tensor) progress_.say(job.rank_name, "Compare real data done.");
@@ -193,10 +201,12 @@ class Comparison {
     total_.errors += counts.errors;
     total_.warnings += counts.warnings;
     total_.compared += counts.compared;
-    const std::string name = (group.step ? "step" + std::to_string(*group.step) + " " : "") + job.rank_name;
-    out_ << (name.empty() ? "" : name + ": ") << counts.rows << " rows: " << counts.errors << " error, "
-         << counts.warnings << " warning, " << counts.rows - counts.errors - counts.warnings << " pass\n";
-    if (counts.compared == 0) warn_((name.empty() ? "" : name + ": ") + "no pair of values could be compared.");
+    if (unread > most_named_files) {
+      warn_(of_job + "and of " + std::to_string(unread - most_named_files) + " more rows files cannot be read.");
+    }
+    out_ << of_job << counts.rows << " rows: " << counts.errors << " error, " << counts.warnings << " warning, "
+         << counts.rows - counts.errors - counts.warnings << " pass\n";
+    if (counts.compared == 0) warn_(of_job + "no pair of values could be compared.");
     std::vector<NamelessFile> complete;
     for (const auto& file : files) std::ranges::move(file->close(), std::back_inserter(complete));
     for (const std::string& path : publish(place, stamp_, complete)) {

@@ -131,6 +131,7 @@ class PieceWork {
       if (row.row.target_call != no_place) shown = row.row.target_call;
       results.push_back(maker_.make(row, first, options_.for_csv));
       results.back().compared = has_values(row);
+      results.back().problem = row.metrics.problem;
       if (options_.for_csv) append_csv(results.back().line, results.back());
     }
     return results;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "kernels/io/files/paths.h"
 #include "tools/recordings/folders.h"
@@ -31,6 +32,30 @@ std::string dump_of(const std::string& folder) {
   return path;
 }
 
+Job job_of(std::uint64_t rank, const std::string& target, const std::string& golden) {
+  Job job{rank, base_of(target), {}, {}, {}};
+  try {
+    job.target = dump_of(target);
+    job.golden = dump_of(golden);
+  } catch (const UserError& error) {
+    job.problem = error.what();
+  }
+  return job;
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+// A loop of links leads to nothing.
+void check_exists(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error)) return;
+  const std::string reason = error ? ": " + error.message() : "";
+  throw UserError("path does not exist, please check! (" + path + reason + ")");
+}
+
 void keep(Folders& folders, const std::optional<std::set<std::uint64_t>>& wanted) {
   if (wanted) std::erase_if(folders, [&](const auto& entry) { return !wanted->contains(entry.first); });
 }
@@ -42,13 +67,11 @@ class Finder {
   std::vector<JobGroup> find() {
     const std::string& target = options_.target_path;
     const std::string& golden = options_.golden_path;
-    for (const std::string* path : {&target, &golden}) {
-      if (!fs::exists(*path)) throw UserError("path does not exist, please check! (" + *path + ")");
-    }
-    const bool folder = fs::is_directory(target);
-    if (folder != fs::is_directory(golden)) {
-      const auto what = [](const std::string& path, bool is_folder) {
-        return path + (is_folder ? " is a folder" : " is a file");
+    for (const std::string* path : {&target, &golden}) check_exists(*path);
+    const bool folder = is_folder(target);
+    if (folder != is_folder(golden)) {
+      const auto what = [](const std::string& path, bool of_folder) {
+        return path + (of_folder ? " is a folder" : " is a file");
       };
       throw UserError("The target_path and golden_path need to be of the same type: " + what(target, folder) + ", " +
                       what(golden, !folder) + ".");
@@ -60,7 +83,7 @@ class Finder {
         throw UserError("npu_path and bench_path must both end with dump.json or debug.json. npu_path: " + target +
                         ", bench_path: " + golden);
       }
-      return {{std::nullopt, options_.output_path, {{0, "", target, golden}}}};
+      return {{std::nullopt, options_.output_path, {{0, "", target, golden, ""}}}};
     }
     find_in(target, golden, options_.output_path);
     if (groups_.empty()) throw UserError("No pair of dumps is left to compare.");
@@ -73,17 +96,42 @@ class Finder {
     if (options_.steps && std::ranges::none_of(groups_, [](const JobGroup& group) { return group.step.has_value(); })) {
       throw UserError("--step does not apply: there are no folders of steps in " + target);
     }
+    require_seen("--rank", "rank", options_.ranks, seen_ranks_);
+    require_seen("--step", "step", options_.steps, seen_steps_);
     return std::move(groups_);
   }
 
  private:
+  // A number that neither side has is a slip; one that a single side has is told like any other.
+  void require_seen(const char* option, const char* what, const std::optional<std::set<std::uint64_t>>& wanted,
+                    const std::set<std::uint64_t>& seen) const {
+    if (!wanted) return;
+    const auto missing = std::ranges::find_if(*wanted, [&](std::uint64_t number) { return !seen.contains(number); });
+    if (missing == wanted->end()) return;
+    throw UserError(std::string(option) + ": there is no " + what + std::to_string(*missing) + " in " +
+                    options_.target_path + " or " + options_.golden_path);
+  }
+
+  // What nobody would miss in the results: of a folder with ranks only these are compared.
+  void warn_of_what_is_left_out(const std::string& folder) const {
+    const auto left_out = [&](const std::string& name, const char* because) {
+      warn_(join_path(folder, name) + " takes no part: " + because + ".");
+    };
+    if (is_folder(join_path(folder, "rank")) && is_folder(join_path(folder, "rank0"))) {
+      left_out("rank", "there is rank0 beside it");
+    }
+    for (const auto& [step, path] : recordings::step_folders(folder)) {
+      left_out(base_of(path), "there are folders of ranks beside it");
+    }
+  }
+
   void find_in(const std::string& target, const std::string& golden, const std::string& output) {
     if (add_ranks(target, golden, output, std::nullopt)) return;
     if (add_steps(target, golden, output)) return;
     const std::string mine = recordings::dump_file(target);
     const std::string theirs = recordings::dump_file(golden);
     if (!mine.empty() && !theirs.empty()) {
-      groups_.push_back({std::nullopt, output, {{0, "", mine, theirs}}});
+      groups_.push_back({std::nullopt, output, {{0, "", mine, theirs, ""}}});
       return;
     }
     if (add_graph_modes(target, golden, output)) return;
@@ -94,7 +142,7 @@ class Finder {
       }
       return dump_of(*process);
     };
-    groups_.push_back({std::nullopt, output, {{0, "", of(target), of(golden)}}});
+    groups_.push_back({std::nullopt, output, {{0, "", of(target), of(golden), ""}}});
   }
 
   bool add_ranks(const std::string& target, const std::string& golden, const std::string& output,
@@ -102,8 +150,12 @@ class Finder {
     Folders mine = recordings::rank_folders(target);
     Folders theirs = recordings::rank_folders(golden);
     if (mine.empty() && theirs.empty()) return false;
+    for (const std::string* side : {&target, &golden}) warn_of_what_is_left_out(*side);
     keep(mine, options_.ranks);
     keep(theirs, options_.ranks);
+    for (const Folders* side : {&mine, &theirs}) {
+      for (const auto& [rank, path] : *side) seen_ranks_.insert(rank);
+    }
     if (options_.pair_by_order && mine.size() != theirs.size()) {
       throw UserError(
           "The number of ranks in the two runs are different. Unable to match the ranks. Please use another folder to "
@@ -121,7 +173,7 @@ class Finder {
         warn_("rank " + std::to_string(rank) + " is missing in " + golden + "; it takes no part.");
         continue;
       }
-      group.jobs.push_back({rank, base_of(path), dump_of(path), dump_of(other)});
+      group.jobs.push_back(job_of(rank, path, other));
     }
     for (const auto& [rank, path] : theirs) {
       if (options_.pair_by_order || mine.contains(rank)) continue;
@@ -137,6 +189,9 @@ class Finder {
     if (mine.empty() || theirs.empty()) return false;
     keep(mine, options_.steps);
     keep(theirs, options_.steps);
+    for (const Folders* side : {&mine, &theirs}) {
+      for (const auto& [step, path] : *side) seen_steps_.insert(step);
+    }
     for (const auto& [step, path] : mine) {
       const auto found = theirs.find(step);
       if (found == theirs.end()) {
@@ -145,7 +200,11 @@ class Finder {
       }
       const std::string below = join_path(output, "step" + std::to_string(step));
       const std::size_t before = groups_.size();
-      if (!add_ranks(path, found->second, below, step)) find_in(path, found->second, below);
+      try {
+        if (!add_ranks(path, found->second, below, step)) find_in(path, found->second, below);
+      } catch (const UserError& error) {
+        groups_.push_back({step, below, {{0, "", "", "", error.what()}}});
+      }
       for (std::size_t i = before; i < groups_.size(); ++i) groups_[i].step = step;
     }
     for (const auto& [step, path] : theirs) {
@@ -161,15 +220,19 @@ class Finder {
     for (const char* mode : {"graph", "pynative"}) {
       const std::string mine = join_path(target, mode);
       const std::string theirs = join_path(golden, mode);
-      if (!fs::is_directory(mine) || !fs::is_directory(theirs)) continue;
+      if (!is_folder(mine) || !is_folder(theirs)) continue;
       any = true;
       std::vector<std::string> names;
-      for (const auto& entry : fs::directory_iterator(mine)) names.push_back(entry.path().filename().string());
+      std::error_code error;
+      for (fs::directory_iterator entry(mine, error), end; !error && entry != end; entry.increment(error)) {
+        names.push_back(entry->path().filename().string());
+      }
+      if (error) throw UserError("The folder " + mine + " cannot be read: " + error.message());
       std::ranges::sort(names);
       for (const std::string& name : names) {
         const std::string one = join_path(mine, name);
         const std::string other = join_path(theirs, name);
-        if (!fs::is_directory(one) || !fs::is_directory(other)) continue;
+        if (!is_folder(one) || !is_folder(other)) continue;
         find_in(one, other, join_path(join_path(output, mode), name));
       }
     }
@@ -179,6 +242,8 @@ class Finder {
   const Options& options_;
   const Warn& warn_;
   std::vector<JobGroup> groups_;
+  std::set<std::uint64_t> seen_ranks_;  // on either side, of those that are wanted
+  std::set<std::uint64_t> seen_steps_;
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Job {
   std::string rank_name;  // of the folder; empty without ranks
   std::string target;     // dump.json
   std::string golden;
+  std::string problem;  // why there is no pair; empty: there is one
 };
 
 // Pairs whose ranks belong together: one step, or what has no steps.

@@ -113,6 +113,10 @@ void read_input_file(const std::string& path, Options& options) {
   options.target_path = text("npu_path");
   options.golden_path = text("bench_path");
   options.stack_path = text("stack_path");
+  const bool has_stacks = object.is_object() && object.contains("stack_path") && !object["stack_path"].is_null();
+  if (has_stacks && !object["stack_path"].is_string()) {
+    throw UserError("The file " + path + ": stack_path must be the name of a file.");
+  }
   options.log_rows =
       !object.is_object() || !object.contains("is_print_compare_log") || object["is_print_compare_log"] != false;
   if (options.target_path.empty() || options.golden_path.empty()) {

@@ -24,6 +24,7 @@ struct ResultRow {
   bool golden_only = false;
   bool compared = false;       // both sides have values
   std::string metric_message;  // tensor mode: what the metrics say, one text
+  std::string problem;         // tensor mode: which file cannot be read, and why
   std::string line;            // append_csv() of the row, where that is asked for (RowOptions::for_csv)
 
   void add(std::string_view cell, CellKind kind = CellKind::text);

@@ -228,6 +228,30 @@ TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool c
   return metrics;
 }
 
+// Why the file cannot be read to its end; empty if it can.
+std::string problem_of(const TensorFile& file) {
+  if (file.path.empty()) return "The name of the file of a tensor leads out of its folder.";
+  try {
+    TensorSource source(file);
+    std::vector<double> space(2 * block_elements);
+    const std::span<double> all(space);
+    while (source.read(all.first(block_elements), all.subspan(block_elements)) > 0) {
+    }
+    return {};
+  } catch (const std::exception& error) {
+    const std::string reason = error.what();
+    return reason.find(file.path) == std::string::npos ? "The file " + file.path + " cannot be read: " + reason
+                                                       : reason;
+  }
+}
+
+// msProbe's words name neither the file nor the cause where both sides have one of the same name.
+std::string problem_of(const TensorFile& target, const TensorFile& golden) {
+  const std::string mine = problem_of(target);
+  const std::string theirs = problem_of(golden);
+  return mine + (mine.empty() || theirs.empty() ? "" : " ") + theirs;
+}
+
 }  // namespace
 
 TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat) {
@@ -248,10 +272,12 @@ TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& g
     return metrics;
   } catch (const FileError&) {
     unread.messages.push_back({Weight::error, "Dump file: " + opened->path + " not found or read failed."});
+    unread.problem = problem_of(target, golden);
   } catch (const std::exception&) {
     const auto name = [](const TensorFile& file) { return file.path.substr(file.path.rfind('/') + 1); };
     unread.messages.push_back(
         {Weight::error, "Dump file: " + name(target) + " or " + name(golden) + " not found or read failed."});
+    unread.problem = problem_of(target, golden);
   }
   return unread;
 }

@@ -42,6 +42,7 @@ struct MetricMessage {
 struct TensorMetrics {
   std::array<MetricCell, metric_count> cells{};
   std::vector<MetricMessage> messages;
+  std::string problem;  // which file cannot be read, and why; empty: both can
 
   void all_are(const char* word) {
     for (MetricCell& cell : cells) cell.word = word;

@@ -85,8 +85,13 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
 }  // namespace
 
 int check(const Options& options, std::ostream& out, const std::function<void(const std::string&)>& warn) {
-  if (!std::filesystem::is_directory(options.input_path)) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(options.input_path, error)) {
     throw UserError("The folder " + options.input_path + " does not exist.");
+  }
+  if (std::filesystem::is_directory(join_path(options.input_path, "rank"), error) &&
+      std::filesystem::is_directory(join_path(options.input_path, "rank0"), error)) {
+    warn(join_path(options.input_path, "rank") + " takes no part: there is rank0 beside it.");
   }
   const std::vector<RankDump> ranks = read_ranks(dump_folders(options.input_path));
   std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;

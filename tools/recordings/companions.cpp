@@ -20,17 +20,22 @@ std::vector<std::string> texts_of(const JsonNode& array) {
 }
 
 template <class Read>
-auto read_of(const std::string& folder, const char* file_name, const Read& read)
-    -> std::optional<decltype(read(std::string(), JsonReader::Source()))> {
-  const std::string path = join_path(folder, file_name);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::nullopt;
+auto read_file(const std::string& path, const Read& read) {
   try {
     const auto file = std::make_shared<InputFile>(path);
     return read(path, [file](std::span<char> target) { return file->read(target); });
   } catch (const FileError& problem) {
     throw UserError(problem.what());
   }
+}
+
+template <class Read>
+auto read_of(const std::string& folder, const char* file_name, const Read& read)
+    -> std::optional<decltype(read(std::string(), JsonReader::Source()))> {
+  const std::string path = join_path(folder, file_name);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  return read_file(path, read);
 }
 
 }  // namespace
@@ -111,6 +116,7 @@ Construct read_construct(const std::string& name, JsonReader::Source source) {
   return construct;
 }
 
+Stacks read_stacks_file(const std::string& path) { return read_file(path, read_stacks); }
 std::optional<Stacks> read_stacks_of(const std::string& folder) { return read_of(folder, "stack.json", read_stacks); }
 std::optional<Construct> read_construct_of(const std::string& folder) {
   return read_of(folder, "construct.json", read_construct);

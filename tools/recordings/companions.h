@@ -57,6 +57,9 @@ bool scan_stacks(const std::string& name, JsonReader::Source source,
 Stacks read_stacks(const std::string& name, JsonReader::Source source);
 Construct read_construct(const std::string& name, JsonReader::Source source);
 
+// A file whatever its name is. Throws UserError, also if there is none.
+Stacks read_stacks_file(const std::string& path);
+
 // The file of that name in a folder; nothing if it is not there. Throws UserError if it cannot be read.
 std::optional<Stacks> read_stacks_of(const std::string& folder);
 std::optional<Construct> read_construct_of(const std::string& folder);

@@ -45,9 +45,11 @@ std::string shown(const std::string& path) { return sanitised(path); }
 // The newest of a folder: their names have the time in them.
 std::string journal_in(const std::string& folder) {
   std::vector<std::string> journals;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() == ".journal") journals.push_back(entry.path().string());
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".journal") journals.push_back(entry->path().string());
   }
+  if (error) throw UserError("-i: the folder " + shown(folder) + " cannot be read: " + error.message());
   if (journals.empty()) throw UserError("-i: the folder " + shown(folder) + " holds no journal of a run");
   return *std::ranges::max_element(journals);
 }
