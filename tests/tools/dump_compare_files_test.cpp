@@ -113,6 +113,17 @@ TEST(DumpCompareXlsx, ErrorsAreRedWarningsYellowAndNumbersAreNumbers) {
   EXPECT_EQ(rows[2][column("NormRelativeErr")][1], "125.0%");
 }
 
+TEST(DumpCompareXlsx, HoldsNoCharacterThatXmlHasNot) {
+  ComparedDumps dumps;
+  const Json data{{"Torch.e\uFFFFx\uFFFEp.0.forward", recorded_call({ones}, {twos})}};
+  dumps.write("target", data);
+  dumps.write("golden", data);
+  ASSERT_EQ(dumps.run({"--xlsx"}).exit_code, 0);
+  const Json rows = sheet(only_file(dumps.folder() / "out", "compare_result_"), dumps.folder())["rows"];
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[1][0][1], "Torch.e\uFFFDx\uFFFDp.0.forward.input.0");
+}
+
 TEST(DumpCompareHtml, ShowsWorstRowsFirstAndForeignTextAsText) {
   if (browser().empty()) GTEST_SKIP() << "no browser";
   ComparedDumps dumps;

@@ -52,6 +52,25 @@ TEST(DumpCompareRepairs, B14LayerMappingsApplyToPairsOfPyTorchAndAreWrittenDown)
   EXPECT_EQ(row.at("Bench Name"), "Module.linear.Linear.forward.0.output.0");
 }
 
+TEST(DumpCompareMapping, AFileThatWasCutOffIsRefused) {
+  ComparedDumps dumps;
+  const Json data{{"Torch.exp.0.forward", recorded_call({ones}, {twos})}};
+  dumps.write("target", data);
+  dumps.write("golden", data);
+  const std::string file = (dumps.folder() / "map.yaml").string();
+  const std::string name = "Torch.exp.0.forward.input.0";
+  for (const std::string& text : {name + ": \"" + name, name + ": '" + name + "\n", "\"" + name}) {
+    std::ofstream(file) << text;
+    for (const char* option : {"-dm", "-cm", "-lm"}) {
+      const Finished run = dumps.run({option, file});
+      EXPECT_EQ(run.exit_code, 2) << text;
+      EXPECT_THAT(run.err, HasSubstr("it ends inside a quotation"));
+    }
+  }
+  std::ofstream(file) << name << ": \"" << name << "\"  # a comment";
+  EXPECT_EQ(dumps.run({"-dm", file}).exit_code, 0);
+}
+
 TEST(DumpCompareRepairs, B28ResultsBelongToTheirRowsWhereRowsOfACallAreApart) {
   // The golden side has its calls in another order, and one more.
   ComparedDumps dumps;

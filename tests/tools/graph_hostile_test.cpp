@@ -241,6 +241,14 @@ TEST(GraphHostile, AMappingThatIsNoneIsNotEffective) {
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_THAT(finished.err, HasSubstr("The layer mapping file parsing failed"));
   EXPECT_FALSE(run.vis()["NPU"]["node"]["Functional.relu.0.forward"]["matched_node_link"].empty());
+  std::ofstream(run.folder() / "cut.yaml") << "TopLayer:\n  fc: \"lin";
+  const Finished cut = run.run({"-lm", (run.folder() / "cut.yaml").string()});
+  EXPECT_EQ(cut.exit_code, 0);
+  EXPECT_THAT(cut.err, HasSubstr("it ends inside a quotation"));
+  std::ofstream(run.folder() / "unused.yaml") << "TopLayer:\n  no_layer: linear\n";
+  const Finished unused = run.run({"-lm", (run.folder() / "unused.yaml").string()});
+  EXPECT_EQ(unused.exit_code, 0);
+  EXPECT_THAT(unused.err, HasSubstr("unused.yaml, line 2: TopLayer.no_layer is no layer of "));
   const Finished missing = run.run({"-lm", (run.folder() / "nowhere.yaml").string()});
   EXPECT_EQ(missing.exit_code, 2);
   EXPECT_THAT(missing.err, HasSubstr("nowhere.yaml"));

@@ -226,6 +226,8 @@ TEST_F(OpGenerateScript, TakesEveryKindOfArgument) {
               HasSubstr("they were exchanged"));
   EXPECT_THAT(call("Torch.abs.0.forward", tensor("float32", "[5]", "Infinity", "-Infinity")),
               AllOf(HasSubstr("lies outside of the range"), EndsWith(finished)));
+  EXPECT_THAT(call("Torch.add.0.forward", tensor("uint8", "[4]", "-1", "-5") + R"(, {"type": "int", "value": 1})"),
+              AllOf(HasSubstr("Min: -5.0 lies outside of the range of the dtype; 0 is taken"), EndsWith(finished)));
 }
 
 TEST_F(OpGenerateScript, DifferentiatesWhatIsMarked) {

@@ -256,6 +256,9 @@ TEST(TensorCompare, SaysWhatIsWrong) {
             "tensor_compare: --precision must be a number from 0 to 20, not 21\n");
   EXPECT_EQ(message({a, a, "--api", "a.b.c.d.e"}), "tensor_compare: API name a.b.c.d.e has not been adapted.\n");
   EXPECT_THAT(message({a, a, "--nonsense"}), HasSubstr("nonsense"));
+  const std::string none = scratch / "none.json";
+  write_file(none, "[]");
+  EXPECT_EQ(message({"--cases", none}), "tensor_compare: There are no cases in " + none + ".\n");
   EXPECT_EQ(message({"--cases", golden_cases, a}), "tensor_compare: --cases takes no further files\n");
   EXPECT_THAT(run_tool("tensor_compare", {"-h"}, scratch.path()).out, HasSubstr("the first is the benchmark"));
 }

@@ -17,6 +17,15 @@ constexpr lxw_color_t red = 0xFFC7CE;
 constexpr lxw_color_t yellow = 0xFFEB9C;
 constexpr std::size_t longest_cell = 32767;  // characters, which a sheet allows
 
+// XML has no U+FFFE and U+FFFF.
+void replace_noncharacters(std::string& text) {
+  for (const std::string_view code : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (std::size_t at = text.find(code); at != std::string::npos; at = text.find(code, at)) {
+      text.replace(at, code.size(), "\xEF\xBF\xBD");
+    }
+  }
+}
+
 class XlsxFile : public ResultFile {
  public:
   XlsxFile(const ResultPlace& place, std::vector<std::string> titles, std::size_t rows, bool coloured)
@@ -88,6 +97,7 @@ class XlsxFile : public ResultFile {
     while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U && text.size() < cell.size()) {
       text.pop_back();
     }
+    replace_noncharacters(text);
     worksheet_write_string(sheet_, row, place, text.c_str(), format);
   }
 

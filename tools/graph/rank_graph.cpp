@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/graph/tasks.h"
 #include "tools/recordings/layer_mapping.h"
@@ -39,8 +40,13 @@ std::optional<NameMap> layer_map(const RankGraph& rank, const std::string& path,
     text = all.str();
   }
   try {
-    return recordings::map_calls_by_layer(calls_of(rank.npu), calls_of(*rank.bench),
-                                          recordings::parse_layer_rules(path, text));
+    const recordings::LayerRules rules = recordings::parse_layer_rules(path, text);
+    const recordings::Recording calls = calls_of(rank.npu);
+    for (const recordings::UnusedLayerRule& rule : recordings::unused_layer_rules(calls, path, text)) {
+      warn(path + ", line " + std::to_string(rule.line) + ": " + bounded(rule.name) + " is no layer of " +
+           rank.npu.folder + "; the entry matches nothing.");
+    }
+    return recordings::map_calls_by_layer(calls, calls_of(*rank.bench), rules);
   } catch (const UserError& error) {
     warn(std::string("The layer mapping file parsing failed, please check file format, mapping is not effective. (") +
          error.what() + ")");

@@ -234,8 +234,10 @@ class Tree {
   Node root_;
 };
 
-// Names of the file that stand in no place where the target has a layer of that class.
-std::vector<UnusedLayerRule> unused_rules(const Recording& target, const std::string& name, std::string_view text) {
+}  // namespace
+
+std::vector<UnusedLayerRule> unused_layer_rules(const Recording& target, const std::string& name,
+                                                std::string_view text) {
   std::vector<std::string> repeated;
   const YamlNode document = parse_yaml_in_order(name, text, repeated);
   if (!document.is_object()) return {};
@@ -250,8 +252,6 @@ std::vector<UnusedLayerRule> unused_rules(const Recording& target, const std::st
   }
   return unused;
 }
-
-}  // namespace
 
 LayerRules parse_layer_rules(const std::string& name, std::string_view text) {
   std::vector<std::string> repeated;
@@ -296,7 +296,7 @@ std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(co
                                                                               std::string_view text,
                                                                               const std::string& name,
                                                                               std::vector<UnusedLayerRule>& unused) {
-  unused = unused_rules(target, name, text);
+  unused = unused_layer_rules(target, name, text);
   const auto calls = map_calls_by_layer(target, golden, parse_layer_rules(name, text));
   std::unordered_map<std::string_view, const Call*> by_name;
   for (const Call& call : golden.calls) by_name.emplace(golden.name(call), &call);

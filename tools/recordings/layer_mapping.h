@@ -28,6 +28,9 @@ struct UnusedLayerRule {
   std::size_t line = 0;
 };
 
+std::vector<UnusedLayerRule> unused_layer_rules(const Recording& target, const std::string& name,
+                                                std::string_view text);
+
 // Name of a target row -> name of a golden row; nothing where it has none. text is the mapping file's; what of it names
 // nothing is put into unused.
 std::unordered_map<std::string, std::optional<std::string>> map_rows_by_layer(const Recording& target,

@@ -100,7 +100,9 @@ int compare_cases(const Options& options) {
   const bool english = options.english.value_or(table);
   bool met = false;
   std::string text = table ? "" : csv_header("Name", english);
-  for (const ComparisonCase& test : read_cases(options.cases_path)) {
+  const std::vector<ComparisonCase> cases = read_cases(options.cases_path);
+  if (cases.empty()) throw UserError("There are no cases in " + options.cases_path + ".");
+  for (const ComparisonCase& test : cases) {
     for (const DetailsRow& row : compare_case(test, compare_options(options)).rows) {
       met = met || is_met(options.fail_on, row.status);
       text += table ? listing_line("Name", test.name) + listing(row, english, options.precision) + "\n"

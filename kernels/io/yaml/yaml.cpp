@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,10 @@ using nlohmann::json;
 constexpr int most_levels = 64;
 constexpr std::size_t most_values = 100000;
 constexpr std::size_t most_values_in_order = std::size_t{1} << 23;
+
+// A comment that is appended to every text: a quotation that is not closed, as in a file that was cut off, reaches to
+// the end of the text and holds it. The library takes it all the same.
+constexpr std::string_view end_of_text = "# end of text 5d1f8c2ab7e94036";
 
 std::string place(const YAML::Mark& mark) { return mark.is_null() ? "" : " at line " + std::to_string(mark.line + 1); }
 
@@ -78,6 +83,7 @@ class Converter {
 
   std::string valid(const YAML::Node& node) const {
     const std::string& text = node.Scalar();
+    if (text.find(end_of_text) != std::string::npos) fail(node, "ends inside a quotation");
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t length = utf8_length(rest);
       if (length == 0) fail(node, "is not UTF-8");
@@ -108,13 +114,15 @@ class Converter {
 YamlNode read(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys,
               std::size_t most) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text) + "\n" + std::string(end_of_text));
     if (documents.empty()) return {};
     Converter converter(name, repeated_keys, most);
     if (documents.size() > 1) converter.fail(documents[1], "holds a second document");
     return converter.convert(documents.front());
   } catch (const YAML::Exception& error) {
-    throw UserError("load yaml file \"" + name + "\" failed: it is not valid YAML" + place(error.mark) + ".");
+    const bool at_end = error.mark.line > std::ranges::count(text, '\n');
+    throw UserError("load yaml file \"" + name + "\" failed: it is not valid YAML" +
+                    (at_end ? ": it ends inside a quotation, a list or an object" : place(error.mark)) + ".");
   }
 }
 

@@ -113,14 +113,14 @@ def random_array(info):
         if 0 not in shape:
             report("%s: no range was recorded; all its values are 0." % name)
         return np.zeros(shape, wide)
-    limit = float(torch.finfo(getattr(torch, kind)).max) if kind in FLOATS else float(np.iinfo(wide).max)
-    low, high = bound(low, -limit, name + " Min"), bound(high, limit, name + " Max")
+    limits = torch.finfo(getattr(torch, kind)) if kind in FLOATS else np.iinfo(wide)
+    low, high = bound(low, limits, limits.min, name + " Min"), bound(high, limits, limits.max, name + " Max")
     data = low + (high - low) * uniform if math.isfinite(high - low) else low * (1 - uniform) + high * uniform
     return np.asarray(data).astype(wide)
 
 
-def bound(value, limit, name):
-    if math.isfinite(value) and abs(value) <= abs(limit):
+def bound(value, limits, limit, name):
+    if math.isfinite(value) and limits.min <= value <= limits.max:
         return value
     report("%s: %r lies outside of the range of the dtype; %r is taken in its place." % (name, value, limit))
     return limit

@@ -85,9 +85,9 @@ def load_tensor(path):
         sys.exit("ERROR: load pt file %s failed: %s" % (path, error))
 
 
-def bound(value, limit, name):
-    """A recorded extremum as a finite number; limit is the end of the dtype's range that takes its place."""
-    if math.isfinite(value) and abs(value) <= abs(limit):
+def bound(value, limits, limit, name):
+    """A recorded extremum as a number of the dtype; limit is the end of its range that takes its place."""
+    if math.isfinite(value) and limits.min <= value <= limits.max:
         return value
     report("%s: %r lies outside of the range of the dtype; %r is taken in its place." % (name, value, limit))
     return limit
@@ -122,7 +122,7 @@ def random_tensor(info):
         ends = sorted([int(low) if math.isfinite(low) else 0, int(high) if math.isfinite(high) else 1])
         return torch.randint(ends[0], ends[1] + 1, shape) > 0
     limits = torch.finfo(dtype) if kind in FLOAT_TYPES else torch.iinfo(dtype)
-    low, high = bound(low, limits.min, name + " Min"), bound(high, limits.max, name + " Max")
+    low, high = bound(low, limits, limits.min, name + " Min"), bound(high, limits, limits.max, name + " Max")
     if kind in FLOAT_TYPES:
         data = random_float(shape, dtype, low, high)
     else:
