@@ -9,6 +9,7 @@
 #include "kernels/base/text.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -61,12 +62,12 @@ Value optional_cast(const Bound& args) {
   return dtype ? cast(input, *dtype) : input;
 }
 
-// A dtype, or its name as torch.Tensor.type takes it; without one, the name of the tensor's own.
+// A dtype, or its name as torch.Tensor.type takes it; without one, the name of the one that the tensor was recorded in.
 Value type_operator(const Bound& args) {
   const Var input = args.var("input");
   const Value& value = args.value("dtype");
   if (value.is_none()) {
-    const auto own = std::ranges::find(tensor_types, input.dtype(), &TensorType::dtype);
+    const auto own = std::ranges::find(tensor_types, recorded_dtype(input.dtype()), &TensorType::dtype);
     return own == tensor_types.end() ? Value() : Value("torch." + std::string(own->name));
   }
   if (const DType* dtype = value.get<DType>()) return cast(input, *dtype);

@@ -9,6 +9,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -204,9 +205,10 @@ Var triangle(const Var& x, std::int64_t diagonal, bool lower) {
 
 namespace {
 
-// view(dtype): the bytes read as another dtype of which a whole number fits the last axis.
+// view(dtype): the bytes read as another dtype of which a whole number fits the last axis. Bytes are those of the
+// recorded dtype: a raised tensor has others.
 Var reinterpret(const Var& x, DType dtype) {
-  const Tensor source = x.tensor().contiguous();
+  const Tensor source = x.tensor().to(recorded_dtype(x.dtype())).contiguous();
   Dims shape = source.shape();
   const auto from = static_cast<std::int64_t>(size_of(source.dtype()));
   const auto to = static_cast<std::int64_t>(size_of(dtype));
@@ -216,9 +218,7 @@ Var reinterpret(const Var& x, DType dtype) {
     }
     shape.back() = shape.back() * from / to;
   }
-  if (dtype == DType::boolean && source.dtype() != DType::boolean) {
-    throw SkipError("view as bool is not supported.");
-  }
+  if (dtype == DType::boolean && source.dtype() != dtype) throw SkipError("view as bool is not supported.");
   Tensor result(dtype, shape);
   std::copy(source.raw(), source.raw() + source.bytes(), result.mutable_data<std::byte>());
   return x.tape().constant(result);

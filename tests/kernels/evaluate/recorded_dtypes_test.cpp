@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "kernels/api/operators.h"
@@ -169,3 +170,27 @@ TEST(RecordedDTypes, PropertiesAreThoseOfTheRecordedDtype) {
 
 }  // namespace
 }  // namespace msrun::testing
+TEST(RecordedDTypes, BytesAreThoseOfTheRecordedDtype) {
+  const auto view = [](DType from, DType to, const EvaluationOptions& options) {
+    return *evaluated(call_of("Tensor", "view", {tensor(from, {1, 0.5, -2, 3}), to}), options).output.get<Tensor>();
+  };
+  for (const auto& [from, to] : {std::pair(DType::float32, DType::int32), std::pair(DType::bfloat16, DType::int16),
+                                 std::pair(DType::float32, DType::uint8), std::pair(DType::float16, DType::float32),
+                                 std::pair(DType::float32, DType::complex64)}) {
+    const Tensor expected = view(from, to, device);
+    const Tensor found = view(from, to, benchmark);
+    EXPECT_EQ(found.dtype(), expected.dtype());
+    EXPECT_EQ(found.shape(), expected.shape());
+    EXPECT_EQ(std::memcmp(found.raw(), expected.raw(), expected.bytes()), 0) << name(from) << " as " << name(to);
+  }
+}
+
+TEST(RecordedDTypes, NamesAreThoseOfTheRecordedDtype) {
+  const auto type = [](DType dtype, const EvaluationOptions& options) {
+    return *evaluated(call_of("Tensor", "type", {tensor(dtype, {1})}), options).output.get<std::string>();
+  };
+  EXPECT_EQ(type(DType::float32, benchmark), "torch.FloatTensor");
+  EXPECT_EQ(type(DType::bfloat16, benchmark), "torch.BFloat16Tensor");
+  EXPECT_EQ(type(DType::float32, forgetful), "torch.DoubleTensor");
+}
+
