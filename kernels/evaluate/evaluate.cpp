@@ -219,7 +219,7 @@ Evaluation evaluate(const Operator& op, const MaterialisedCall& call, const Eval
     args.clear();
     kwargs.clear();
     const bool adjust = static_cast<bool>(options.adjust_gradients);
-    run_backward(output, call, adjust ? options.adjust_gradients(result.output, call.gradients) : call.gradients,
+    run_backward(output, call, adjust ? options.adjust_gradients(result, call.gradients) : call.gradients,
                  builder.plan(), options, tape);
   } catch (const SkipError& error) {
     result.backward_problem = error.what();

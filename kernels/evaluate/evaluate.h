@@ -51,9 +51,9 @@ struct EvaluationOptions {
   std::function<Tensor(const Tensor&)> change_input;
   // Does so with the first tensor of the arguments, where that is floating. Empty: change_input does.
   std::function<Tensor(const Tensor&)> change_first;
-  // Changes the gradients of the outputs once the outputs are known: where these are free up to a sign, a gradient
-  // belongs to one choice of it. Empty: they are taken as they are.
-  std::function<List(const Value& output, const List& gradients)> adjust_gradients;
+  // Changes the gradients of the outputs once the outputs, and what the operator was free to do, are known: where these
+  // are free up to a sign or their order, a gradient belongs to one choice of it. Empty: they are taken as they are.
+  std::function<List(const Evaluation& so_far, const List& gradients)> adjust_gradients;
   // Differentiates what is perhaps the last step inside the operator (kernels/api/last_steps.h), the one of this index,
   // by its own inputs: these are then what the gradients are of. Unset: the call by its arguments. No gradients if
   // there is no such step.

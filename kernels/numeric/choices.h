@@ -1,6 +1,6 @@
 // What an operator was free to do, for whoever compares its result: which of several values stays at a place that an
-// index names several times, which of several equal elements of a window it picked, and on which side of an edge it
-// counted an element; and the terms of results that have no tensors behind them.
+// index names several times, which of several equal elements of a window it picked, on which side of an edge it counted
+// an element, and in which order it put its results; and the terms of results that have no tensors behind them.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,22 @@ struct EdgeCounts {
   std::vector<std::int64_t> at_upper;
 };
 
+// In which order results stand is not said (sorted=False).
+struct OpenOrder {
+  enum class Kind : std::uint8_t {
+    rows,    // every output alike, along the axis, in each row its own
+    groups,  // a vector of values; beside them may be the place of every element among them, and how many it has
+  };
+  Kind kind = Kind::rows;
+  std::int64_t axis = 0;    // of rows
+  bool has_places = false;  // groups: the second output is the places
+};
+
 struct Choices {
   std::optional<Writes> writes;
   std::optional<WindowPicks> windows;
   std::optional<EdgeCounts> edges;
+  std::optional<OpenOrder> order;
   // Root of the sum of the squares of the terms behind each element of the result, float64; undefined: not told.
   Tensor terms;
 };

@@ -8,6 +8,7 @@
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
+#include "kernels/compare/order_choice.h"
 #include "kernels/io/files/folder_below.h"
 #include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/memory.h"
@@ -205,8 +206,9 @@ class Check {
     benchmark.only_output = only_output;
     benchmark.forgets_dtypes = options_.compare.compat_msprobe;
     if (!options_.compare.compat_msprobe) {
-      benchmark.adjust_gradients = [&](const Value& output, const List& gradients) {
-        return gradients_of_same_choice(call, output, device.output, gradients);
+      benchmark.adjust_gradients = [&, given = device.output](const Evaluation& so_far, const List& gradients) {
+        const List turned = gradients_of_same_choice(call, so_far.output, device.output, gradients);
+        return gradients_in_same_order(call, so_far, given, turned);
       };
     }
     Evaluation bench;
@@ -219,11 +221,14 @@ class Check {
     const bool unreadable = device.output.is<Unsupported>();
     if (call.recorded) device.output = in_form_of(bench.output, device.output);
     if (traits_->may_add_axis) device.output = without_added_axis(bench.output, device.output);
+    const bool is_reordered = !options_.compare.compat_msprobe && put_in_order_of(bench, device.output);
     {
       const Stopwatch watch(result_.times.compare);
       Explainer explainer(op, call, bench, benchmark, device_.arithmetic());
       compare(op, call, bench, benchmark, device, explainer);
     }
+    if (is_reordered && !result_.forward_rows.empty())
+      add_line(result_.forward_rows.front(), std::string(OrderChoice::message));
     if (unreadable) result_.outcome = Outcome::not_checkable;
     if (lacked_memory_so_far && result_.backward == Status::skip) result_.outcome = Outcome::failed_to_run;
     if (!notes_.empty() && !result_.forward_rows.empty() && !options_.compare.compat_msprobe) {
@@ -301,6 +306,23 @@ class Check {
     if (!alignment) return gradients;
     const Value turned = alignment->turned(gradients);
     return *turned.get<List>();
+  }
+
+  // Likewise where they differ by an order that is open. `given` are the device's outputs in its own order.
+  static List gradients_in_same_order(const MaterialisedCall& call, const Evaluation& bench, const Value& given,
+                                      const List& gradients) {
+    if (!bench.choices.order) return gradients;
+    const auto order =
+        OrderChoice::find(*bench.choices.order, bench.output, call.recorded ? in_form_of(bench.output, given) : given);
+    return order ? *order->turned(gradients).get<List>() : gradients;
+  }
+
+  // Whether the device's outputs were in another order, where that is open.
+  static bool put_in_order_of(const Evaluation& bench, Value& output) {
+    if (!bench.choices.order) return false;
+    const auto order = OrderChoice::find(*bench.choices.order, bench.output, output);
+    if (order) output = order->turned(output);
+    return order.has_value();
   }
 
   void compare(const Operator& op, const MaterialisedCall& call, const Evaluation& bench,

@@ -6,6 +6,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
 #include "kernels/numeric/ordering.h"
+#include "kernels/numeric/choices.h"
 #include "kernels/numeric/reduction_view.h"
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
@@ -158,6 +159,9 @@ OP("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)",
 NAMES("topk", "Torch: topk; Tensor: topk; Aten: topk; Mint: topk");
 TRAITS("topk", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{2, -1}, .ranks = true,
        .differentiable_output = 0, .element_work = 2);
+  Choices* choices = noted_choices();
+  if (choices != nullptr && !args.flag("sorted"))
+    choices->order = OpenOrder{.kind = OpenOrder::Kind::rows, .axis = axis};
 
 OP("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
@@ -217,7 +221,13 @@ OP("bucketize(Operand input, Tensor boundaries, *, bool out_int32=False, bool ri
 NAMES("bucketize", "Torch: bucketize; Aten: bucketize");
 
 OP("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None)",
-   [](const Bound& args) -> Value { return unique_values(args, false, false); });
+   [](const Bound& args) -> Value {
+     Choices* choices = noted_choices();
+     // Those along an axis are sorted in any case.
+     if (choices != nullptr && !args.flag("sorted") && !args.given("dim"))
+       choices->order = OpenOrder{.kind = OpenOrder::Kind::groups, .has_places = args.flag("return_inverse")};
+     return unique_values(args, false, false);
+   });
 NAMES("unique", "Torch: unique; Tensor: unique; Mint: unique");
 
 OP("unique_dim(Tensor input, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False)",
