@@ -7,9 +7,11 @@
 namespace msrun {
 
 Var as_recorded(const Var& operand, DType dtype) {
+  if (is_complex(dtype) || is_complex(operand.dtype())) return operand;
   const DType recorded = recorded_dtype(dtype);
-  const bool yields = operand.is_number() || operand.rank() == 0;
-  if (!yields || !is_floating(dtype) || operand.dtype() == recorded) return operand;
+  const bool is_rounded = is_floating(dtype) && !is_floating(operand.dtype());
+  const bool yields = operand.is_number() || operand.rank() == 0 || is_rounded;
+  if (!yields || operand.dtype() == recorded) return operand;
   return cast(cast(operand, recorded), dtype);
 }
 

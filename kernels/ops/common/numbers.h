@@ -9,8 +9,9 @@
 
 namespace msrun {
 
-// operand as it enters an operation that is computed in dtype, a comparison or a remainder: a number or a 0-d tensor
-// beside tensors is rounded to the dtype that these were recorded in.
+// operand as it enters an operation that is computed in dtype, a comparison or a remainder. Torch first converts the
+// operands to their common dtype: a number or a 0-d tensor beside tensors is rounded to the dtype that these were
+// recorded in, beside integers it wraps around, and integers beside floating tensors are rounded, too.
 Var as_recorded(const Var& operand, DType dtype);
 
 // Both operands of an operation that is computed in the dtype they promote to.

@@ -34,6 +34,16 @@ auto times(const Tensor& factor) {
 
 bool is_integral(DType dtype) { return !is_floating(dtype) && !is_complex(dtype); }
 
+// Both operands, integers beside a floating tensor rounded to the dtype that this was recorded in: where they cancel,
+// nothing else is left. A single one beside half types is rounded by some kernels only.
+std::pair<Var, Var> with_rounded_integers(const Var& a, const Var& b) {
+  const DType dtype = result_dtype({&a, &b});
+  const auto rounded = [dtype](const Var& x) {
+    return is_floating(dtype) && is_integer(x.dtype()) && x.rank() > 0 ? as_recorded(x, dtype) : x;
+  };
+  return {rounded(a), rounded(b)};
+}
+
 // x + alpha * y; bool + bool is a logical or.
 Var scaled_add(const Var& a, const Var& b, double alpha) {
   const DType dtype = result_dtype({&a, &b});
@@ -43,7 +53,8 @@ Var scaled_add(const Var& a, const Var& b, double alpha) {
   if (is_integral(dtype) && alpha != std::trunc(alpha)) {
     throw SkipError("For integral input tensors, argument alpha must not be a floating point number.");
   }
-  return binary(a, b, complex_too([alpha](auto x, auto y) {
+  const auto [left, right] = with_rounded_integers(a, b);
+  return binary(left, right, complex_too([alpha](auto x, auto y) {
                   return wrapping_add(x, wrapping_mul(number_as<decltype(x)>(alpha), y));
                 }),
                 complex_too([](auto, auto, auto, auto g) { return g; }),
@@ -65,7 +76,8 @@ Var subtract(const Var& a, const Var& b, double alpha) {
 // Integer division by zero traps on most processors; Python raises.
 void refuse_integer_zero(const Var& a, const Var& b) {
   if (!is_integral(result_dtype({&a, &b})) || b.numel() == 0) return;
-  const Tensor divisor = b.tensor().to(DType::int64).contiguous();
+  // A number that wraps around may do so to 0.
+  const Tensor divisor = as_recorded(b, result_dtype({&a, &b})).tensor().to(DType::int64).contiguous();
   const auto* values = divisor.data<std::int64_t>();
   if (std::find(values, values + divisor.numel(), 0) != values + divisor.numel()) throw SkipError("ZeroDivisionError");
 }
@@ -208,15 +220,17 @@ Var lerp(const Var& start, const Var& end, const Var& weight) {
 Var add(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
   if (dtype == DType::boolean) return scaled_add(a, b, 1);
-  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
-                          complex_too([](auto x, auto y) { return wrapping_add(x, y); }));
+  const auto [x, y] = with_rounded_integers(a, b);
+  const Tensor z = map_as(compute_of(dtype), dtype, x.tensor(), y.tensor(),
+                          complex_too([](auto left, auto right) { return wrapping_add(left, right); }));
   return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, unchanged)});
 }
 
 Var sub(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});
-  const Tensor z = map_as(compute_of(dtype), dtype, a.tensor(), b.tensor(),
-                          complex_too([](auto x, auto y) { return wrapping_sub(x, y); }));
+  const auto [x, y] = with_rounded_integers(a, b);
+  const Tensor z = map_as(compute_of(dtype), dtype, x.tensor(), y.tensor(),
+                          complex_too([](auto left, auto right) { return wrapping_sub(left, right); }));
   const auto negated = [](const Tensor& g) { return map(g.dtype(), g, complex_too([](auto v) { return -v; })); };
   return a.tape().record(z, {edge_to(a, unchanged), edge_to(b, negated)});
 }

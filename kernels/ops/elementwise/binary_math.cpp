@@ -7,6 +7,7 @@
 #include "kernels/numeric/logarithm.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 
 namespace msrun {
@@ -120,7 +121,8 @@ template <class F>
 Var integer_binary(const Var& a, const Var& b, F f) {
   const DType dtype = result_dtype({&a, &b});
   if (!is_integer(dtype)) throw SkipError("gcd and lcm need integer tensors.");
-  return a.tape().constant(map_as(Compute::int64, dtype, a.tensor(), b.tensor(), [f](auto x, auto y) {
+  const auto [first, second] = as_recorded(a, b);
+  return a.tape().constant(map_as(Compute::int64, dtype, first.tensor(), second.tensor(), [f](auto x, auto y) {
     using T = decltype(x);
     return static_cast<T>(f(magnitude(static_cast<std::int64_t>(x)), magnitude(static_cast<std::int64_t>(y))));
   }));

@@ -172,7 +172,7 @@ Var left_shift(const Var& a, const Var& b) {
   if (is_floating(dtype)) {
     return a.tape().constant(map(dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return x * std::exp2(y); }));
   }
-  return bitwise(a, b, [limit = shift_limit(dtype)](std::int64_t x, std::int64_t y) {
+  return bitwise(a, as_recorded(b, dtype), [limit = shift_limit(dtype)](std::int64_t x, std::int64_t y) {
     const bool fits = y >= 0 && y < limit;
     return fits ? static_cast<std::int64_t>(static_cast<std::uint64_t>(x) << y) : std::int64_t{0};
   });
@@ -184,7 +184,8 @@ Var right_shift(const Var& a, const Var& b) {
   if (is_floating(dtype)) {
     return a.tape().constant(map(dtype, a.tensor(), b.tensor(), [](auto x, auto y) { return x / std::exp2(y); }));
   }
-  return bitwise(a, b, [limit = shift_limit(dtype)](std::int64_t x, std::int64_t y) {
+  const auto [shifted, amount] = as_recorded(a, b);
+  return bitwise(shifted, amount, [limit = shift_limit(dtype)](std::int64_t x, std::int64_t y) {
     return x >> (y >= 0 && y < limit ? y : std::min<std::int64_t>(limit, 63));
   });
 }

@@ -13,16 +13,24 @@
 namespace msrun {
 namespace {
 
+// z = f(a, b) for a function that picks one of its operands, which are first converted to the dtype in which they are
+// compared.
+template <class F, class VA, class VB>
+Var picking(const Var& a, const Var& b, F f, VA vjp_a, VB vjp_b) {
+  const auto [x, y] = as_recorded(a, b);
+  return binary(x, y, f, vjp_a, vjp_b);
+}
+
 // Take the operand that is not NaN; ties go to the first.
 Var fmax(const Var& a, const Var& b) {
-  return binary(
+  return picking(
       a, b, [](auto x, auto y) { return x >= y || is_nan(y) ? x : y; },
       [](auto x, auto y, auto, auto g) { return x >= y || is_nan(y) ? g : g * 0; },
       [](auto x, auto y, auto, auto g) { return x >= y || is_nan(y) ? g * 0 : g; });
 }
 
 Var fmin(const Var& a, const Var& b) {
-  return binary(
+  return picking(
       a, b, [](auto x, auto y) { return x <= y || is_nan(y) ? x : y; },
       [](auto x, auto y, auto, auto g) { return x <= y || is_nan(y) ? g : g * 0; },
       [](auto x, auto y, auto, auto g) { return x <= y || is_nan(y) ? g * 0 : g; });
@@ -40,7 +48,7 @@ Var clamp_to(const Var& x, const std::optional<Var>& low, const std::optional<Va
   const Var lower = low ? as_recorded(*low, dtype) : floating ? tape.number(-infinity) : tape.number(smallest);
   const Var upper = high ? as_recorded(*high, dtype) : floating ? tape.number(infinity) : tape.number(largest);
   return ternary(
-      dtype, x, lower, upper,
+      dtype, as_recorded(x, dtype), lower, upper,
       [](auto a, auto lo, auto hi) {
         const auto raised = a < lo || is_nan(lo) ? lo : a;
         return raised > hi || is_nan(hi) ? hi : raised;
@@ -79,7 +87,7 @@ Value nonzero_columns(const Var& x) {
 
 // Where the operands are equal each gets half of the gradient; with a NaN operand both get all of it, as in torch.
 Var maximum(const Var& a, const Var& b) {
-  return binary(
+  return picking(
       a, b, [](auto x, auto y) { return x >= y || is_nan(x) ? x : y; },
       [](auto x, auto y, auto, auto g) { return x == y  ? g / 2
                                                 : x < y ? decltype(g){0}
@@ -90,7 +98,7 @@ Var maximum(const Var& a, const Var& b) {
 }
 
 Var minimum(const Var& a, const Var& b) {
-  return binary(
+  return picking(
       a, b, [](auto x, auto y) { return x <= y || is_nan(x) ? x : y; },
       [](auto x, auto y, auto, auto g) { return x == y  ? g / 2
                                                 : x > y ? decltype(g){0}

@@ -5,6 +5,7 @@
 #include "kernels/numeric/complex_numbers.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/operator_forms.h"
 #include "kernels/ops/common/stored_factor.h"
 
@@ -46,7 +47,8 @@ Var power_of_operands(const Var& base, const Var& exponent) {
     if (exponent.tensor().int_item() < 0) throw SkipError("Integers to negative integer powers are not allowed.");
   }
   const StoredFactor stored(dtype);
-  return binary(base, exponent, complex_too([](auto x, auto p) { return power(x, p); }),
+  return binary(base, is_integer(dtype) ? as_recorded(exponent, dtype) : exponent,
+                complex_too([](auto x, auto p) { return power(x, p); }),
                 complex_too([stored](auto x, auto p, auto, auto g) {
                   using T = decltype(x);
                   return p == T{0} ? p * T{0} : g * stored(conjugate(p) * conjugate(power(x, p - T{1})));

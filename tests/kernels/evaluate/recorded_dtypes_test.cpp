@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernels/api/operators.h"
+#include "kernels/base/error.h"
 #include "kernels/evaluate/evaluate.h"
 
 namespace msrun::testing {
@@ -103,6 +104,53 @@ TEST(RecordedDTypes, NumbersBeyondTheRangeAreInfinite) {
               ElementsAre(1));
 }
 
+// 2^24 + 1 is no float32.
+TEST(RecordedDTypes, IntegersAreComparedInTheFloatingDtype) {
+  const Tensor integers = tensor(DType::int64, {16777216, 16777217, 16777218});
+  const Tensor limits = tensor(DType::float32, {16777216, 16777216, 16777216});
+  for (const EvaluationOptions& options : {benchmark, device}) {
+    for (const Tensor& limit : {limits, limits.select(0, 0)}) {
+      EXPECT_THAT(output(call_of("Torch", "eq", {integers, limit}), options), ElementsAre(1, 1, 0));
+      EXPECT_THAT(output(call_of("Torch", "gt", {integers, limit}), options), ElementsAre(0, 0, 1));
+      EXPECT_THAT(output(call_of("Torch", "maximum", {integers, limit}), options),
+                  ElementsAre(16777216, 16777216, 16777218));
+      EXPECT_THAT(output(call_of("Torch", "sub", {integers, limit}), options), ElementsAre(0, 0, 2));
+      EXPECT_THAT(output(call_of("Torch", "remainder", {integers, limit}), options), ElementsAre(0, 0, 2));
+    }
+    EXPECT_THAT(output(call_of("Torch", "isin", {integers, 16777216.5}), options), ElementsAre(1, 1, 0));
+    EXPECT_THAT(output(call_of("Torch", "isin", {integers, limits}), options), ElementsAre(1, 1, 0));
+    EXPECT_THAT(output(call_of("Torch", "bucketize", {integers, limits}), options), ElementsAre(0, 0, 3));
+    EXPECT_THAT(output(call_of("Torch", "clamp_max", {integers, 16777216.5}), options), Each(16777216));
+  }
+}
+
+TEST(RecordedDTypes, NumbersWrapAroundBesideIntegers) {
+  const Tensor bytes = tensor(DType::uint8, {0, 1, 5, 253, 255});
+  const std::int64_t below = -3;
+  const Tensor scalar = tensor(DType::int64, {-3}).reshape(Dims{});
+  for (const Value& low : {Value(below), Value(scalar)}) {
+    EXPECT_THAT(output(call_of("Torch", "gt", {bytes, low})), ElementsAre(0, 0, 0, 0, 1));
+    EXPECT_THAT(output(call_of("Torch", "eq", {bytes, low})), ElementsAre(0, 0, 0, 1, 0));
+    EXPECT_THAT(output(call_of("Torch", "isin", {bytes, low})), ElementsAre(0, 0, 0, 1, 0));
+    EXPECT_THAT(output(call_of("Torch", "clamp_min", {bytes, low})), ElementsAre(253, 253, 253, 253, 255));
+    EXPECT_THAT(output(call_of("Torch", "clamp_max", {bytes, low})), ElementsAre(0, 1, 5, 253, 253));
+    EXPECT_THAT(output(call_of("Torch", "floor_divide", {bytes, low})), ElementsAre(0, 0, 0, 1, 1));
+    EXPECT_THAT(output(call_of("Torch", "remainder", {bytes, low})), ElementsAre(0, 1, 5, 0, 2));
+    EXPECT_THAT(output(call_of("Torch", "fmod", {bytes, low})), ElementsAre(0, 1, 5, 0, 2));
+  }
+  EXPECT_THROW(output(call_of("Torch", "remainder", {bytes, std::int64_t{256}})), SkipError) << "it is 0";
+  EXPECT_THAT(output(call_of("Torch", "minimum", {bytes, scalar})), ElementsAre(0, 1, 5, 253, 253));
+  EXPECT_THAT(output(call_of("Torch", "fmax", {bytes, scalar})), ElementsAre(253, 253, 253, 253, 255));
+  EXPECT_THAT(output(call_of("Torch", "gcd", {bytes, scalar})), ElementsAre(253, 1, 1, 253, 1));
+  EXPECT_THAT(output(call_of("Torch", "pow", {tensor(DType::uint8, {0, 1, 5}), scalar})), ElementsAre(0, 1, 213));
+  const std::int64_t more = 261;
+  EXPECT_THAT(output(call_of("Torch", "bitwise_right_shift", {bytes, more})), ElementsAre(0, 0, 0, 7, 7));
+  EXPECT_THAT(output(call_of("Torch", "bitwise_left_shift", {bytes, more})), ElementsAre(0, 32, 160, 160, 224));
+  EXPECT_THAT(output(call_of("Torch", "searchsorted", {bytes, below})), ElementsAre(3));
+  EXPECT_THAT(output(call_of("Torch", "lt", {tensor(DType::int32, {-1, 7}), std::int64_t{1} << 31})),
+              ElementsAre(0, 0));
+}
+
 TEST(RecordedDTypes, TensorsWithoutAxesYieldLikeNumbers) {
   const Tensor limit = tensor(DType::float32, {number}).reshape(Dims{});
   EXPECT_THAT(output(call_of("Torch", "eq", {tensor(DType::float16, around), limit})), ElementsAre(1, 0, 0));
@@ -146,30 +194,6 @@ TEST(RecordedDTypes, ParametersBesideHalfTypesMayBeNarrow) {
   EXPECT_EQ(output(call, narrow).at(0), 0);
 }
 
-TEST(RecordedDTypes, PropertiesAreThoseOfTheRecordedDtype) {
-  const auto filled = [](DType dtype, const EvaluationOptions& options) {
-    return output(call_of("Torch", "nan_to_num", {tensor(dtype, {infinity, -infinity})}), options);
-  };
-  EXPECT_THAT(filled(DType::float16, benchmark), ElementsAre(65504, -65504));
-  EXPECT_THAT(filled(DType::float32, benchmark), ElementsAre(0x1.fffffep127, -0x1.fffffep127));
-  EXPECT_GT(filled(DType::float16, forgetful).at(0), 1e38);
-
-  // The second row is the first, but for rounding in float32.
-  const Tensor matrix = tensor(DType::float32, {1.1, 1.3, 1.1 / 3, 1.3 / 3}, {2, 2});
-  EXPECT_THAT(output(call_of("Torch", "linalg.matrix_rank", {matrix})), ElementsAre(1));
-  EXPECT_THAT(output(call_of("Torch", "linalg.matrix_rank", {matrix}), forgetful), ElementsAre(2));
-
-  // 1e-12 is 0 in float16, and 0 / 0 no number.
-  const Tensor zeros = tensor(DType::float16, {0, 0}, {1, 2});
-  for (const EvaluationOptions& options : {benchmark, device}) {
-    EXPECT_TRUE(std::isnan(output(call_of("Functional", "normalize", {zeros}), options).at(0)));
-    EXPECT_TRUE(std::isnan(output(call_of("Functional", "cosine_similarity", {zeros, zeros}), options).at(0)));
-  }
-  EXPECT_EQ(output(call_of("Functional", "normalize", {zeros.to(DType::bfloat16)})).at(0), 0);
-}
-
-}  // namespace
-}  // namespace msrun::testing
 TEST(RecordedDTypes, BytesAreThoseOfTheRecordedDtype) {
   const auto view = [](DType from, DType to, const EvaluationOptions& options) {
     return *evaluated(call_of("Tensor", "view", {tensor(from, {1, 0.5, -2, 3}), to}), options).output.get<Tensor>();
@@ -194,3 +218,27 @@ TEST(RecordedDTypes, NamesAreThoseOfTheRecordedDtype) {
   EXPECT_EQ(type(DType::float32, forgetful), "torch.DoubleTensor");
 }
 
+TEST(RecordedDTypes, PropertiesAreThoseOfTheRecordedDtype) {
+  const auto filled = [](DType dtype, const EvaluationOptions& options) {
+    return output(call_of("Torch", "nan_to_num", {tensor(dtype, {infinity, -infinity})}), options);
+  };
+  EXPECT_THAT(filled(DType::float16, benchmark), ElementsAre(65504, -65504));
+  EXPECT_THAT(filled(DType::float32, benchmark), ElementsAre(0x1.fffffep127, -0x1.fffffep127));
+  EXPECT_GT(filled(DType::float16, forgetful).at(0), 1e38);
+
+  // The second row is the first, but for rounding in float32.
+  const Tensor matrix = tensor(DType::float32, {1.1, 1.3, 1.1 / 3, 1.3 / 3}, {2, 2});
+  EXPECT_THAT(output(call_of("Torch", "linalg.matrix_rank", {matrix})), ElementsAre(1));
+  EXPECT_THAT(output(call_of("Torch", "linalg.matrix_rank", {matrix}), forgetful), ElementsAre(2));
+
+  // 1e-12 is 0 in float16, and 0 / 0 no number.
+  const Tensor zeros = tensor(DType::float16, {0, 0}, {1, 2});
+  for (const EvaluationOptions& options : {benchmark, device}) {
+    EXPECT_TRUE(std::isnan(output(call_of("Functional", "normalize", {zeros}), options).at(0)));
+    EXPECT_TRUE(std::isnan(output(call_of("Functional", "cosine_similarity", {zeros, zeros}), options).at(0)));
+  }
+  EXPECT_EQ(output(call_of("Functional", "normalize", {zeros.to(DType::bfloat16)})).at(0), 0);
+}
+
+}  // namespace
+}  // namespace msrun::testing
