@@ -11,6 +11,7 @@
 #include "kernels/numeric/row_normalization.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/numeric/sums.h"
+#include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
 #include "kernels/ops/common/requirements.h"
@@ -259,6 +260,28 @@ NAMES("group_norm",
       "Functional: group_norm; Torch: group_norm; Mint: group_norm; MintFunctional: group_norm; Aten: group_norm");
 TRAITS("group_norm", .autocast = AutocastPolicy::float32, .element_work = 1.5);
 
+// The statistics of group norm's rows, through which torch differentiates, as it does not through those of its kin.
+List differentiable_statistics(const Var& x, const Normalised& normalised, const Dims& shape) {
+  const std::int64_t rows = normalised.mean.numel();
+  const Dims column{rows, 1};
+  const Tensor mean = normalised.mean.reshape(column);
+  const Tensor rstd = normalised.rstd.reshape(column);
+  const Tensor elements = x.tensor().reshape(Dims{rows, rows == 0 ? 0 : x.numel() / rows});
+  const auto count = static_cast<double>(elements.size(1));
+  const auto in_rows = [=, whole = x.shape()](const Tensor& g, auto slope) {
+    return map(elements.dtype(), elements, mean, rstd, g.reshape(column), slope).reshape(whole);
+  };
+  const auto of_mean = [=](const Tensor& g) {
+    return in_rows(g, [count](auto, auto, auto, auto v) { return v / static_cast<decltype(v)>(count); });
+  };
+  const auto of_rstd = [=](const Tensor& g) {
+    return in_rows(g, [count](auto a, auto m, auto r, auto v) {
+      return -v * r * r * r * (a - m) / static_cast<decltype(v)>(count);
+    });
+  };
+  return {x.tape().record(mean.reshape(shape), {{x, of_mean}}), x.tape().record(rstd.reshape(shape), {{x, of_rstd}})};
+}
+
 OP("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps)",
    [](const Bound& args) -> Value {
      const Var x = args.var("input");
@@ -266,9 +289,9 @@ OP("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, 
      const std::int64_t groups = args.integer("group");
      const Normalised normalised = group_norm(reshape(x, {samples, args.integer("C"), args.integer("HxW")}), groups,
                                               args.optional_var("weight"), args.optional_var("bias"), args.real("eps"));
-     List result = with_statistics(args, normalised, normalised.mean.numel() == 0 ? Dims{0} : Dims{samples, groups});
-     result[0] = reshape(normalised.y, x.shape());
-     return result;
+     const Dims shape = normalised.mean.numel() == 0 ? Dims{0} : Dims{samples, groups};
+     const List statistics = differentiable_statistics(x, normalised, shape);
+     return List{reshape(normalised.y, x.shape()), statistics[0], statistics[1]};
    });
 NAMES("native_group_norm", "Torch: native_group_norm; Aten: native_group_norm");
 

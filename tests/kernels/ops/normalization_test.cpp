@@ -122,6 +122,16 @@ TEST(GroupNorm, Gradients) {
                    std::int64_t{2}, 1e-5});
 }
 
+// As torch does, unlike through those of layer norm and batch norm.
+TEST(GroupNorm, GradientsOfStatistics) {
+  for (const std::size_t output : {std::size_t{1}, std::size_t{2}}) {
+    check_gradients("Torch", "native_group_norm",
+                    {uniform({2, 4, 3}, -2, 2, 1), None{}, None{}, std::int64_t{2}, std::int64_t{4}, std::int64_t{3},
+                     std::int64_t{2}, 1e-5},
+                    {}, output);
+  }
+}
+
 TEST(BatchNorm, WorkedValues) {
   const Tensor x = float64({3, 1}, {1, 2, 4});
   const Tensor mean = float64({1}, {0});
