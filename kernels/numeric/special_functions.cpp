@@ -104,6 +104,13 @@ double trigamma(double x) {
   return boost::math::trigamma(x, Quiet());
 }
 
+double trigamma_beside_poles(double x, bool in_float32) {
+  if (!(x < 0) || std::isinf(x) || x != std::floor(x)) return trigamma(x);
+  constexpr double pi = std::numbers::pi;
+  const double sine = in_float32 ? std::sin(std::numbers::pi_v<float> * static_cast<float>(x)) : std::sin(pi * x);
+  return pi * pi / (sine * sine);
+}
+
 double hurwitz_zeta(double s, double q) {
   if (std::isnan(q)) return q;
   if (q > 0) return std::isinf(q) ? 0 : positive_zeta(s, q);

@@ -14,6 +14,9 @@ double log_gamma(double x);
 // The first and second derivative of ln Gamma. digamma is NaN at the negative integers and -+infinity at +-0.
 double digamma(double x);
 double trigamma(double x);
+// As torch has it: at the poles below 0 a number, because the sine of a multiple of pi that is rounded, to float32 or
+// to float64, is not 0.
+double trigamma_beside_poles(double x, bool in_float32);
 
 // Derivative n of digamma, n >= 0.
 double polygamma(std::int64_t n, double x);

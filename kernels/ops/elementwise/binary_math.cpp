@@ -16,14 +16,8 @@ namespace {
 Var atan2(const Var& a, const Var& b) {
   return float_binary(
       a, b, [](auto y, auto x) { return std::atan2(y, x); },
-      [](auto y, auto x, auto, auto g) {
-        const auto square = y * y + x * x;
-        return square == 0 ? square : g * x / square;
-      },
-      [](auto y, auto x, auto, auto g) {
-        const auto square = y * y + x * x;
-        return square == 0 ? square : -g * y / square;
-      });
+      [](auto y, auto x, auto, auto g) { return g * (x / (y * y + x * x)); },
+      [](auto y, auto x, auto, auto g) { return g * (-y / (y * y + x * x)); });
 }
 
 Var hypot(const Var& a, const Var& b) {

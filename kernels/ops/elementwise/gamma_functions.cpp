@@ -8,6 +8,7 @@
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/operator_forms.h"
+#include "kernels/tensor/recorded_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -39,9 +40,13 @@ Var igammac(const Var& a, const Var& x) { return incomplete_gamma(a, x, gamma_q,
 Var polygamma_of(const Var& x, std::int64_t n) {
   if (n < 0) throw SkipError("polygamma(n, x) does not support negative n.");
   if (n > 1000000) throw SkipError("polygamma: n is too large.");
+  const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
+  const auto derivative = [in_float32](std::int64_t order, double v) {
+    return order == 1 ? trigamma_beside_poles(v, in_float32) : polygamma(order, v);
+  };
   return unary(
-      x, [n](auto v) { return static_cast<decltype(v)>(polygamma(n, static_cast<double>(v))); },
-      [n](auto v, auto, auto g) { return g * static_cast<decltype(g)>(polygamma(n + 1, static_cast<double>(v))); });
+      x, [=](auto v) { return static_cast<decltype(v)>(derivative(n, static_cast<double>(v))); },
+      [=](auto v, auto, auto g) { return g * static_cast<decltype(g)>(derivative(n + 1, static_cast<double>(v))); });
 }
 
 // log of the multivariate gamma function of dimension p.

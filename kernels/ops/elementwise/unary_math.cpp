@@ -170,9 +170,12 @@ Var lgamma(const Var& x) {
       [](auto a, auto, auto g) { return g * static_cast<decltype(g)>(digamma(a)); });
 }
 Var digamma_of(const Var& x) {
+  const bool in_float32 = recorded_dtype(x.dtype()) != DType::float64;
   return unary(
       x, [](auto a) { return static_cast<decltype(a)>(digamma(a)); },
-      [](auto a, auto, auto g) { return g * static_cast<decltype(g)>(trigamma(a)); });
+      [in_float32](auto a, auto, auto g) {
+        return g * static_cast<decltype(g)>(trigamma_beside_poles(a, in_float32));
+      });
 }
 
 Var sinc(const Var& x) {

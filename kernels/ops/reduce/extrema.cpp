@@ -117,12 +117,13 @@ Neighbours find_neighbours(const Tensor& x, const Tensor& q, Interpolation inter
   return result;
 }
 
-// quantiles is a vector, one per column of lower and upper.
-Var interpolate(const Var& lower, const Var& upper, const Var& quantiles, const Neighbours& neighbours) {
+// quantiles is a vector, one per column of lower and upper. As in torch, between neighbours that are both infinite lies
+// no number, even where the quantile is one of them; `picks` says that it always is, and nothing is computed.
+Var interpolate(const Var& lower, const Var& upper, const Var& quantiles, const Neighbours& neighbours, bool picks) {
   const Tensor weight = neighbours.weight;
   // The two forms keep the end points exact.
-  const Tensor y = map(lower.dtype(), lower.tensor(), upper.tensor(), weight, [](auto a, auto b, auto w) {
-    if (a == b) return a;
+  const Tensor y = map(lower.dtype(), lower.tensor(), upper.tensor(), weight, [picks](auto a, auto b, auto w) {
+    if (picks) return a;
     return w < decltype(w){0.5} ? a + w * (b - a) : b - (b - a) * (1 - w);
   });
   return lower.tape().record(
@@ -131,9 +132,8 @@ Var interpolate(const Var& lower, const Var& upper, const Var& quantiles, const 
         [weight](const Tensor& g) { return map(g.dtype(), g, weight, [](auto v, auto w) { return v * (1 - w); }); }},
        {upper, [weight](const Tensor& g) { return map(g.dtype(), g, weight, [](auto v, auto w) { return v * w; }); }},
        {quantiles, [a = lower.tensor(), b = upper.tensor(), slope = neighbours.slope](const Tensor& g) {
-          // Between equal neighbours, infinite ones too, nothing changes.
           const Tensor parts = map(slope.dtype(), g, a, b, slope, [](auto v, auto low, auto high, auto s) {
-            return s == 0 || low == high ? decltype(v){0} : v * s * (high - low);
+            return s == 0 ? decltype(v){0} : v * s * (high - low);
           });
           return sum(parts, Dims{0}, false);
         }}});
@@ -159,8 +159,9 @@ Value quantile(const Bound& args, bool ignore_nan) {
   const Neighbours n = x.dtype() == DType::float64
                            ? find_neighbours<double>(rows.tensor(), q, interpolation, ignore_nan)
                            : find_neighbours<float>(rows.tensor(), q, interpolation, ignore_nan);
-  const Var y =
-      interpolate(gather(rows, 1, n.lower), gather(rows, 1, n.upper), reshape(quantiles, {quantiles.numel()}), n);
+  const bool picks = interpolation != Interpolation::linear && interpolation != Interpolation::midpoint;
+  const Var y = interpolate(gather(rows, 1, n.lower), gather(rows, 1, n.upper), reshape(quantiles, {quantiles.numel()}),
+                            n, picks);
   // [rows, quantiles] to the quantiles, if q has an axis, before the shape of the reduction.
   Dims shape = axis && x.rank() > 0 ? moved.shape() : Dims(x.shape().size(), 1);
   if (!shape.empty()) shape.back() = 1;

@@ -100,11 +100,11 @@ Value correlation(const Bound& args) {
 // Areas between neighbouring points along an axis. x, where given, has the shape of y, or is a vector of coordinates
 // along the axis.
 Var trapezoids(const Bound& args, Raised& raised) {
-  const auto points = [&](const char* name) {
-    const Var given = raised(args.var(name));
-    return is_complex(given.dtype()) ? given : as_float(given, "trapezoid");
+  // Sums, differences and products of integers are integers, which wrap around; only the half of them is a float.
+  const auto halved = [](const Var& v, double dx) {
+    return mul(is_complex(v.dtype()) ? v : as_float(v, "trapezoid"), dx / 2);
   };
-  const Var y = points("y");
+  const Var y = raised(args.var("y"));
   const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
   if (y.rank() == 0 || y.size(axis) == 0) throw SkipError("trapezoid: y has no points along the dimension.");
   const auto neighbours = [](const Var& v, std::int64_t along) {
@@ -113,8 +113,8 @@ Var trapezoids(const Bound& args, Raised& raised) {
   };
   const auto [left, right] = neighbours(y, axis);
   const Var heights = add(left, right);
-  if (!args.given("x")) return mul(heights, args.given("dx") ? args.real("dx") / 2 : 0.5);
-  Var x = points("x");
+  if (!args.given("x")) return halved(heights, args.given("dx") ? args.real("dx") : 1);
+  Var x = raised(args.var("x"));
   if (x.rank() == 1) {
     if (x.size(0) != y.size(axis)) throw SkipError("trapezoid: there must be one x per point of y.");
     Dims shape(static_cast<std::size_t>(y.rank()), 1);
@@ -128,12 +128,23 @@ Var trapezoids(const Bound& args, Raised& raised) {
   const std::int64_t along = axis + x.rank() - y.rank();
   if (x.size(along) != y.size(axis)) throw SkipError("trapezoid: there must be one x per point of y.");
   const auto [before, after] = neighbours(x, along);
-  return mul(mul(heights, sub(after, before)), 0.5);
+  return halved(mul(heights, sub(after, before)), 1);
+}
+
+// Between points of equal distances torch adds all of them up and takes half of the two ends off: of integers, whose
+// sums wrap around, another number than that of the areas.
+Var trapezoid_of_integers(const Bound& args, const Var& y) {
+  const std::int64_t axis = normalize_axis(args.integer("dim"), y.rank());
+  const Var ends = as_float(add(select(y, axis, 0), select(y, axis, -1)), "trapezoid");
+  const Var all = as_float(sum(y, Dims{axis}, false), "trapezoid");
+  return mul(sub(all, mul(ends, 0.5)), args.given("dx") ? args.real("dx") : 1);
 }
 
 Value trapezoid(const Bound& args) {
   Raised raised;
-  const std::int64_t rank = args.var("y").rank();
+  const Var y = args.var("y");
+  const std::int64_t rank = y.rank();
+  if (!args.given("x") && is_integer(y.dtype()) && y.numel() > 0 && rank > 0) return trapezoid_of_integers(args, y);
   const Var areas = trapezoids(args, raised);
   const std::int64_t axis = normalize_axis(args.integer("dim"), rank) + areas.rank() - rank;
   return raised.back(sum(areas, Dims{axis}, false));

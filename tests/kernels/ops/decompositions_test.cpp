@@ -202,6 +202,12 @@ TEST(Statistics, Trapezoids) {
   EXPECT_EQ(forward("Torch", "trapz", {y}, {{"dim", std::int64_t{0}}}), (Values{.5, 2, 3}));
   EXPECT_EQ(forward("Torch", "cumulative_trapezoid", {y}), (Values{1.5, 4.5, 1, 3}));
   check_gradients("Torch", "trapz", {uniform({2, 3}, -1, 1, 1), uniform({2, 3}, -1, 1, 2)});
+  // Of integers the sum of two points wraps around, and so does its product with their distance.
+  const Tensor bytes = float64({4}, {100, 100, 100, 3}).to(DType::int8);
+  EXPECT_EQ(forward("Torch", "trapezoid", {bytes}), (Values{251.5}));
+  EXPECT_EQ(forward("Torch", "trapezoid", {float64({2}, {127, 127}).to(DType::int8)}, {{"dx", 2.}}), (Values{510}));
+  EXPECT_EQ(forward("Torch", "trapezoid", {bytes, float64({4}, {0, 1, 3, 4}).to(DType::int8)}), (Values{-32.5}));
+  EXPECT_EQ(forward("Torch", "cumulative_trapezoid", {bytes}), (Values{-28, -56, -4.5}));
   check_gradients("Torch", "cumulative_trapezoid", {uniform({3, 2}, -1, 1, 1), uniform({3}, -1, 1, 2)},
                   {{"dim", std::int64_t{0}}});
   EXPECT_THROW(forward("Torch", "trapz", {y, float64({2}, {0, 1})}), SkipError);

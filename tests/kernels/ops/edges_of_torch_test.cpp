@@ -117,6 +117,17 @@ TEST(Digamma, SmallNegativeNumbers) {
   }
 }
 
+// The sine of a multiple of pi that is rounded is not 0.
+TEST(Digamma, SlopesAtPoles) {
+  const std::vector<double> x{-1, -2, 0, -0.0};
+  const std::vector<double> in_float32 = forward("Torch", "polygamma", {i(1), float64({4}, x).to(DType::float32)});
+  EXPECT_NEAR(in_float32[0], 1.2914e15, 1e11);
+  EXPECT_NEAR(in_float32[1], 3.2284e14, 1e10);
+  EXPECT_EQ(in_float32[2], inf);
+  EXPECT_EQ(in_float32[3], inf);
+  EXPECT_NEAR(gradient("Torch", "digamma", {float64({4}, x)})[0] / 6.5807e32, 1, 1e-4);
+}
+
 // torch 1 and 2.0 added an axis on the CPU.
 TEST(WithoutDimensions, AminmaxKeepsNone) {
   const Tensor x = float64({}, {3});

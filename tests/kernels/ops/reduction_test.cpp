@@ -225,6 +225,17 @@ TEST(Extrema, Quantiles) {
 }
 
 TEST(Scan, SumsAndProducts) {
+// Interpolating multiplies a difference, which infinite neighbours have none of.
+TEST(Extrema, QuantilesAtInfinity) {
+  const Tensor x = float64({3}, {-inf, -inf, 3});
+  EXPECT_TRUE(std::isnan(run("quantile", {x, 0.5})[0]));
+  EXPECT_TRUE(std::isnan(run("quantile", {x, 0.25}, {{"interpolation", std::string("midpoint")}})[0]));
+  EXPECT_EQ(run("quantile", {x, 0.75})[0], -inf);
+  EXPECT_EQ(run("quantile", {x, 1.0})[0], 3);
+  for (const char* how : {"lower", "higher", "nearest"})
+    EXPECT_EQ(run("quantile", {x, 0.5}, {{"interpolation", std::string(how)}})[0], -inf);
+}
+
   const Tensor x = float64({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(run("cumsum", {x, std::int64_t{1}}), ElementsAre(1, 3, 6, 4, 9, 15));
   EXPECT_THAT(run("cumsum", {x, std::int64_t{0}}), ElementsAre(1, 2, 3, 5, 7, 9));
