@@ -242,7 +242,8 @@ Tensor sort_index(const Tensor& x, std::int64_t axis, bool descending) {
 
 Tensor top_index(const Tensor& x, std::int64_t axis, std::int64_t k, bool largest) {
   if (k < 0 || k > x.size(axis)) throw SkipError("selected index k out of range");
-  if (x.rank() == 0 && k == 0) throw SkipError("topk of a 0-d tensor needs k = 1.");
+  // Its only element is taken even where none is asked for.
+  if (x.rank() == 0) k = 1;
   return index_rows(x, axis, largest, k, [k](auto& items, auto& scratch, std::int64_t* target) {
     sort_first(items, scratch, k);
     for (std::int64_t i = 0; i < k; ++i) target[i] = index_of(items[static_cast<std::size_t>(i)]);

@@ -1,12 +1,13 @@
 // Sorting, selection by rank, binary search and unique values.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/axis_extrema.h"
-#include "kernels/numeric/ordering.h"
 #include "kernels/numeric/choices.h"
+#include "kernels/numeric/ordering.h"
 #include "kernels/numeric/reduction_view.h"
 #include "kernels/numeric/selection.h"
 #include "kernels/ops/common/elementwise.h"
@@ -28,6 +29,10 @@ Value values_and_indices_without(const Var& x, std::int64_t axis, const Tensor& 
 
 // Over all elements there is no index to say which of several equal elements was meant: they share the gradient.
 Value median_of_all(const Var& x, Rank rank) {
+  if (x.numel() == 0 && is_floating(x.dtype())) {
+    const Tensor y = Tensor::full(x.dtype(), Dims{}, std::numeric_limits<double>::quiet_NaN());
+    return x.tape().record(y, {{x, [t = x.tensor()](const Tensor& g) { return Tensor::zeros(g.dtype(), t.shape()); }}});
+  }
   const Tensor flat = x.tensor().reshape(Dims{x.numel()});
   const Tensor y = take(flat, slices_selection(flat.shape(), 0, rank_index(flat, 0, rank), false)).reshape(Dims{});
   return x.tape().record(y, {{x, [t = x.tensor(), y](const Tensor& g) { return share_over_ties(t, y, g, {}); }}});
@@ -154,14 +159,14 @@ TRAITS("msort", .picks = PickedAxis{.usual = 0}, .ranks = true);
 OP("topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", [](const Bound& args) -> Value {
   const Var x = args.var("input");
   const std::int64_t axis = args.integer("dim");
+  Choices* choices = noted_choices();
+  if (choices != nullptr && !args.flag("sorted"))
+    choices->order = OpenOrder{.kind = OpenOrder::Kind::rows, .axis = axis};
   return values_and_indices(x, axis, top_index(x.tensor(), axis, args.integer("k"), args.flag("largest")));
 });
 NAMES("topk", "Torch: topk; Tensor: topk; Aten: topk; Mint: topk");
 TRAITS("topk", .ties = {.indices = IndexOutput::of_values, .unique = true}, .picks = PickedAxis{2, -1}, .ranks = true,
        .differentiable_output = 0, .element_work = 2);
-  Choices* choices = noted_choices();
-  if (choices != nullptr && !args.flag("sorted"))
-    choices->order = OpenOrder{.kind = OpenOrder::Kind::rows, .axis = axis};
 
 OP("kthvalue(Tensor input, int k, int dim=-1, bool keepdim=False)", [](const Bound& args) -> Value {
   const Var x = args.var("input");

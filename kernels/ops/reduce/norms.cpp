@@ -79,8 +79,8 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
                              }}});
   }
   if (p == 0) {
-    return x.tape().constant(
-        as_dtype_of(x, sum_of([](auto v) { return static_cast<decltype(v)>(v != 0); })).reshape(shape));
+    return record(sum_of([](auto v) { return static_cast<decltype(v)>(v != 0); }),
+                  [](auto v, auto, auto) { return decltype(v){0}; });
   }
   if (p == 1) {
     return record(sum_of([](auto v) { return std::abs(v); }), [sign](auto v, auto, auto g) { return g * sign(v); });

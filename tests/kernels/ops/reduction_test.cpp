@@ -137,6 +137,7 @@ TEST(Reduction, NormsOfEveryOrder) {
   EXPECT_THAT(run("norm", {x, inf}), ElementsAre(3));
   EXPECT_THAT(run("norm", {x, -inf}), ElementsAre(1));
   EXPECT_THAT(run("norm", {float64({3}, {0, 2, 5}), std::int64_t{0}}), ElementsAre(2));
+  EXPECT_THAT(gradient("norm", {float64({3}, {0, 2, 5}), std::int64_t{0}}), Each(0));
   EXPECT_THAT(gradient("norm", {x, inf}), ElementsAre(0.5, -0.5, 0));
   EXPECT_THAT(gradient("norm", {float64({2}, {0, 2}), 0.5}), ElementsAre(0, DoubleNear(1, 1e-14)));
   EXPECT_THAT(gradient("norm", {float64({2}, {1, 2}), std::int64_t{3}}),
@@ -224,7 +225,6 @@ TEST(Extrema, Quantiles) {
   check_gradients("Torch", "quantile", {uniform({3, 4, 2}, -1, 1, 14), 0.3, std::int64_t{1}, true});
 }
 
-TEST(Scan, SumsAndProducts) {
 // Interpolating multiplies a difference, which infinite neighbours have none of.
 TEST(Extrema, QuantilesAtInfinity) {
   const Tensor x = float64({3}, {-inf, -inf, 3});
@@ -236,6 +236,7 @@ TEST(Extrema, QuantilesAtInfinity) {
     EXPECT_EQ(run("quantile", {x, 0.5}, {{"interpolation", std::string(how)}})[0], -inf);
 }
 
+TEST(Scan, SumsAndProducts) {
   const Tensor x = float64({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_THAT(run("cumsum", {x, std::int64_t{1}}), ElementsAre(1, 3, 6, 4, 9, 15));
   EXPECT_THAT(run("cumsum", {x, std::int64_t{0}}), ElementsAre(1, 2, 3, 5, 7, 9));

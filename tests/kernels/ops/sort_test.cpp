@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 #include "kernels/base/error.h"
@@ -29,6 +30,18 @@ TEST(Sort, StableInBothDirections) {
     EXPECT_THAT(run("sort", {x}, {{"descending", true}}, 1), ElementsAre(0, 2, 1, 3));
     EXPECT_THAT(run("sort", {x, std::int64_t{0}, true}), ElementsAre(2, 2, 1, 1));
   }
+}
+
+TEST(Sort, MedianOfNothingIsNoNumber) {
+  for (const char* api : {"median", "nanmedian"}) {
+    EXPECT_TRUE(std::isnan(run(api, {float64({0}, {})})[0]));
+    EXPECT_TRUE(gradients("Torch", api, {float64({0}, {})})[0].empty());
+  }
+}
+
+TEST(Sort, TopOfOneElementIsThatElement) {
+  EXPECT_THAT(run("topk", {float64({}, {3}), std::int64_t{0}}), ElementsAre(3));
+  EXPECT_THAT(run("topk", {float64({}, {3}), std::int64_t{0}}, {}, 1), ElementsAre(0));
 }
 
 TEST(Sort, NanIsLargestAndNegativesAreSmallest) {
