@@ -12,6 +12,7 @@
 #include "kernels/compare/window_ties.h"
 #include "kernels/ops/common/functions.h"
 #include "runner/check/layout.h"
+#include "runner/check/result_dtypes.h"
 
 namespace msrun {
 namespace {
@@ -100,7 +101,14 @@ class BackwardCheck {
         compat_ ? input_.options.dialect->compare_gradients(of, bench, device)
                 : input_.options.dialect->compare_gradients(of, with_zeros(without_copied(bench, device), device),
                                                             with_zeros(device, bench));
-    if (comparison) comparison->of_gradients = true;
+    if (!comparison) return comparison;
+    comparison->of_gradients = true;
+    // A tensor without axes is given in its own dtype what was computed in that of the others.
+    if (computed_in_float32(input_.call)) {
+      for (Comparison::Pair& pair : comparison->pairs) {
+        if (pair.bench.defined() && pair.bench.dtype() == DType::float64) pair.bench = pair.bench.to(DType::float32);
+      }
+    }
     return comparison;
   }
 

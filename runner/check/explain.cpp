@@ -98,14 +98,14 @@ Tensor Explainer::spread_of_terms(const Comparison& comparison, std::size_t row,
   }
   const std::vector<Evaluation>& changed = variations_.changed_benchmarks(samples);
   if (changed.empty()) return {};
-  const Tensor& bench = comparison.pairs[row].bench;
-  SpreadEstimate estimate(bench, Variations::input_change(bench.dtype()));
+  std::optional<SpreadEstimate> estimate;
   for (const Evaluation& evaluation : changed) {
     const std::optional<Tensor> tensor = tensor_of_row(evaluation, comparison, row, select);
     if (!tensor) return {};
-    estimate.add(*tensor);
+    if (!estimate) estimate.emplace(comparison.pairs[row].bench, Variations::input_change(tensor->dtype()));
+    estimate->add(*tensor);
   }
-  return estimate.spread();
+  return estimate->spread();
 }
 
 bool Explainer::measure(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
@@ -188,7 +188,7 @@ bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, con
                               bool rough, Judged& judged) {
   const auto& [bench, device] = comparison.pairs[row];
   // The benchmark of float64 is computed in the same arithmetic. Errors are in proportion to the unit roundoff.
-  const bool in_float32 = device.dtype() == DType::float64;
+  const bool in_float32 = device.dtype() == DType::float64 && bench.dtype() == DType::float64;
   Tensor noise = noise_beside({.rough = rough, .in_float32 = in_float32}, comparison, row, select, samples);
   if (in_float32) noise = combined_noise(noise, noise, 0, epsilon(DType::float64) / epsilon(DType::float32));
   // The float32 in which half types are computed, as their benchmark is, errs as seen from float64 alone.

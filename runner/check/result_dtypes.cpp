@@ -46,6 +46,17 @@ List own_outputs(const Operator& op, MaterialisedCall call) {
 
 }  // namespace
 
+bool computed_in_float32(const MaterialisedCall& call) {
+  std::optional<DType> with_axes;
+  bool yields = false;
+  for_each_argument(call, [&](const Tensor& tensor) {
+    if (!is_floating(tensor.dtype())) return;
+    if (tensor.rank() > 0) with_axes = with_axes ? promote(*with_axes, tensor.dtype()) : tensor.dtype();
+    yields = yields || (tensor.rank() == 0 && tensor.dtype() == DType::float64);
+  });
+  return yields && with_axes == DType::float32;
+}
+
 void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Comparison& forward) {
   const std::set<DType> plain = floating_dtypes(call);
   const std::optional<DType> recorded = parse_dtype(call.output_dtype);

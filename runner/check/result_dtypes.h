@@ -20,4 +20,7 @@ void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Compa
 // the arguments (DeviceResult::gradients), and rows those of the ones that are there.
 void judge_gradient_dtypes(const MaterialisedCall& call, const List& gradients, std::vector<DetailsRow>& rows);
 
+// Whether a call with float64 tensors is computed in float32 all the same, because these have no axes, and others have.
+bool computed_in_float32(const MaterialisedCall& call);
+
 }  // namespace msrun

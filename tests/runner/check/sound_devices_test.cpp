@@ -310,5 +310,22 @@ TEST(SoundDevices, MayTakeTheLogarithmOfARoundedSum) {
   }
 }
 
+// The gradient of a number beside float32 is a sum in float32, stored as float64.
+TEST(SoundDevices, SumInTheDtypeOfTheTensorsWithAxes) {
+  ApiCall call = call_of("Torch.mul.0", {{64}, {}}, {64});
+  TensorSpec number = **call.args[1].get<std::shared_ptr<const TensorSpec>>();
+  number.dtype = "torch.float64";
+  call.args[1] = std::make_shared<const TensorSpec>(number);
+  const auto sum_with = [&](double factor) {
+    return check(call, [=](DeviceResult& result, int) {
+      result.gradients[1] = changed_elements(*result.gradients[1].get<Tensor>(), [=](double sum, std::int64_t) {
+        return static_cast<double>(static_cast<float>(sum * factor));
+      });
+    });
+  };
+  EXPECT_FALSE(is_suspicious(sum_with(1 + 1e-7)));
+  EXPECT_TRUE(is_suspicious(sum_with(1 + 1e-4)));
+}
+
 }  // namespace
 }  // namespace msrun::testing
