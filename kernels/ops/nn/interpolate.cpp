@@ -99,12 +99,18 @@ Taps linear_taps(const Axis& axis, bool align_corners) {
   return taps;
 }
 
-// The cubic convolution kernel with parameter a.
+// The cubic convolution kernel with parameter a. Between elements its terms, the largest of which is 8 a or a + 3,
+// cancel: in a rough computation they leave half a place of that.
 template <class Real>
 Real cubic(Real distance, Real a) {
   const Real d = std::abs(distance);
-  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
-  return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
+  if (d >= 2) return 0;
+  const Real value = d <= 1 ? ((a + 2) * d - (a + 3)) * d * d + 1 : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+  const std::uint32_t seed = roughness();
+  if (seed == 0 || d == std::floor(d)) return value;
+  const Real term = d <= 1 ? a + 3 : 8 * std::abs(a);
+  const Real half_a_place = (std::nextafter(term, std::numeric_limits<Real>::infinity()) - term) / 2;
+  return word_of(d, seed) % 2 == 0 ? value + half_a_place : value - half_a_place;
 }
 
 template <class Real>

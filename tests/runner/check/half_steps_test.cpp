@@ -3,10 +3,13 @@
 // Faults in such results are found all the same.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
@@ -66,6 +69,41 @@ void take_steps_of_silu(const MaterialisedCall& call, DeviceResult& result) {
   });
 }
 
+// The weights of the four elements around a place between them, x beyond the second, with every step rounded.
+std::array<double, 4> cubic_weights(double x) {
+  constexpr double a = -0.75;
+  const auto inner = [](double d) {
+    return rounded(rounded(rounded(rounded(rounded((a + 2) * d) - (a + 3)) * d) * d) + 1);
+  };
+  const auto outer = [](double d) {
+    return rounded(rounded(rounded(rounded(rounded(rounded(a * d) - 5 * a) * d) + 8 * a) * d) - 4 * a);
+  };
+  return {outer(x + 1), inner(x), inner(1 - x), outer(2 - x)};
+}
+
+// Planes of twice the size.
+void take_steps_of_bicubic(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor x = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
+  const std::int64_t size = x.size(-1);
+  result.output = changed_elements(*result.output.get<Tensor>(), [&](double, std::int64_t i) {
+    const std::int64_t plane = i / (4 * size * size);
+    const auto of_axis = [](std::int64_t at) {
+      const double position = static_cast<double>(at) / 2 - 0.25;
+      return std::pair(static_cast<std::int64_t>(std::floor(position)), cubic_weights(position - std::floor(position)));
+    };
+    const auto [row, of_rows] = of_axis(i / (2 * size) % (2 * size));
+    const auto [column, of_columns] = of_axis(i % (2 * size));
+    double sum = 0;
+    for (std::int64_t k = 0; k < 16; ++k) {
+      const std::int64_t from = std::clamp<std::int64_t>(row + k / 4 - 1, 0, size - 1) * size +
+                                std::clamp<std::int64_t>(column + k % 4 - 1, 0, size - 1);
+      const double weight = of_rows[static_cast<std::size_t>(k / 4)] * of_columns[static_cast<std::size_t>(k % 4)];
+      sum = rounded(sum + rounded(weight * x.data<double>()[plane * size * size + from]));
+    }
+    return sum;
+  });
+}
+
 struct Sample {
   ApiCall call;
   EvaluationOptions options;
@@ -79,7 +117,11 @@ std::vector<Sample> samples() {
   narrow_sums.arithmetic.summation.accumulator = Accumulator::bfloat16;
   ApiCall product = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16);
   product.has_backward = false;
+  ApiCall resized = call_of("Functional.interpolate.0", {{1, 4, 9, 9}}, {1, 4, 18, 18}, DType::bfloat16, 1, 2);
+  resized.has_backward = false;
+  resized.kwargs = {{"scale_factor", 2.0}, {"mode", std::string("bicubic")}};
   return {{std::move(product), narrow_sums, {}, false, "Rounds its partial sums to bfloat16"},
+          {std::move(resized), {}, take_steps_of_bicubic, false, "Rounds its intermediate results to bfloat16"},
           {call_of("Functional.silu.0", {{16, 64}}, {16, 64}, DType::bfloat16, -6, 6),
            {},
            take_steps_of_silu,
