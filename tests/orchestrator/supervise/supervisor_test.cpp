@@ -209,17 +209,17 @@ TEST_P(AtEveryStep, ADeathCostsNoResult) {
   const std::string killed = "killed by signal 9 (SIGKILL)";
   for (const int pass : {1, 2}) {
     SCOPED_TRACE(pass);
-    // A runner that another thread's crash is ending as it comes to the step is not killed there: another try.
+    // A runner that another thread's crash is ending as it comes to the step is not killed there, and one that the host
+    // gives little time may not come to it a second time: another try.
     for (int tries = 0; tries < 4; ++tries) {
       crash_once();
       set_trap(step(), SIGKILL, step() == QueueStep::retry_taken ? 1 : pass);
       seen_ = {};
       EXPECT_EQ(run(), RunEnd::complete);
-      EXPECT_LE(shared().passes_left.load(), 0) << "the step was not passed";
       expect_all_passed();
       if (std::ranges::count(seen_.reasons(), killed) > 0) break;
     }
-    EXPECT_THAT(seen_.reasons(), Contains(killed));
+    EXPECT_THAT(seen_.reasons(), Contains(killed)) << "the step was not passed";
   }
 }
 
