@@ -160,11 +160,12 @@ std::string wrapped_command(const std::string& command, const std::string& inden
 
 void Summary::add(const ApiResult& result) {
   counts_.add(result);
-  const Status status = overall_status(result);
+  Status status = overall_status(result);
   if (status == Status::skip) add_skip(result);
   if (is_mistrusted(result)) add_doubt(result);
   add_blame(result);
   if (!is_suspicious(result)) return;
+  if (status == Status::skip) status = result.backward.value_or(Status::skip);
   Finding& finding = findings_[std::string(api_of(without_rank(result.name)))];
   const bool worse = finding.name.empty() || severity(status) > severity(finding.status);
   const bool earlier = status == finding.status && result.task < finding.task;

@@ -14,8 +14,17 @@ Status overall_status(const ApiResult& result) {
   return Status::pass;
 }
 
+namespace {
+
+// The forward is SKIP, and the backward is not: each direction is checked by itself.
+bool has_backward_alone(const ApiResult& result) {
+  return result.forward == Status::skip && result.backward && *result.backward != Status::skip;
+}
+
+}  // namespace
+
 bool is_suspicious_by_values(const ApiResult& result) {
-  const Status status = overall_status(result);
+  const Status status = has_backward_alone(result) ? *result.backward : overall_status(result);
   if (status == Status::skip) return false;
   return status == Status::pass ? result.beyond_rounding : !result.rounding_only;
 }
@@ -54,6 +63,10 @@ void VerdictCounts::add(const ApiResult& result) {
   if (is_mistrusted(result)) ++mistrusted;
   const bool only_forward = !result.backward || result.backward == Status::skip;
   if (status == Status::pass && result.mistrust == Mistrust::nothing_compared && only_forward) ++nothing_compared;
+  if (has_backward_alone(result)) {
+    ++backward_alone;
+    if (is_suspicious_by_values(result)) ++suspicious_skips;
+  }
   if (has_unchecked_backward(result) && !is_backward_left_out(result)) ++backward_unchecked;
   if (is_unsteady(result)) ++unsteady;
   if (differs_between_devices(result)) ++devices_differ;

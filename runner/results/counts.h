@@ -28,6 +28,8 @@ struct VerdictCounts {
   std::uint64_t beyond_rounding = 0;     // of pass: rounding does not lead there; they are suspicious, too
   std::uint64_t mistrusted = 0;          // neither suspicious nor skip, but they prove little
   std::uint64_t nothing_compared = 0;    // of pass: the call has no output that can be compared
+  std::uint64_t backward_alone = 0;      // of skip: the backward was checked all the same
+  std::uint64_t suspicious_skips = 0;    // of these: rounding does not explain it
   std::uint64_t backward_unchecked = 0;  // not skip: their backward could not be checked, and no rule leaves it out
 
   std::uint64_t unsteady = 0;           // runs of theirs on one device differ
@@ -39,8 +41,10 @@ struct VerdictCounts {
   // Calls with a verdict.
   std::uint64_t total() const { return pass + warning + error; }
   // Calls of which something was compared.
-  std::uint64_t compared() const { return total() - nothing_compared; }
-  std::uint64_t suspicious() const { return warning + error - rounding_only + beyond_rounding + only_inconsistent; }
+  std::uint64_t compared() const { return total() - nothing_compared + backward_alone; }
+  std::uint64_t suspicious() const {
+    return warning + error - rounding_only + beyond_rounding + only_inconsistent + suspicious_skips;
+  }
   // "93.75%" of the calls with a verdict and of those that failed to run; "0%" if there is neither.
   std::string passing_rate() const;
 };
@@ -52,7 +56,7 @@ Status overall_status(const ApiResult& result);
 // leads, or a call that the device does not compute the same each time, or devices do not compute alike.
 bool is_suspicious(const ApiResult& result);
 
-// The part of these that the benchmark speaks against.
+// The part of these that the benchmark speaks against. A call whose forward is SKIP is among them if its backward is.
 bool is_suspicious_by_values(const ApiResult& result);
 
 // Runs of the call on one device gave different bits, and its operator is not declared to vary.

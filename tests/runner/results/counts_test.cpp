@@ -51,6 +51,46 @@ TEST(VerdictCountsTest, RulesOfThePreCheck) {
   EXPECT_EQ(counts_of(warning, skip).warning, 1U);
 }
 
+// The files know such a call as SKIP; its gradients are checked all the same.
+TEST(VerdictCountsTest, AWrongBackwardIsSuspiciousBesideAForwardThatCannotBeChecked) {
+  EXPECT_EQ(counts_of(skip, error).suspicious(), 1U);
+  EXPECT_EQ(counts_of(skip, warning).suspicious(), 1U);
+  EXPECT_EQ(counts_of(skip, pass).suspicious(), 0U);
+  EXPECT_EQ(counts_of(skip, skip).suspicious(), 0U);
+  EXPECT_EQ(counts_of(skip, error).compared(), 1U);
+  EXPECT_EQ(counts_of(skip, skip).compared(), 0U);
+  ApiResult explained = of_status(skip, error);
+  explained.rounding_only = true;
+  EXPECT_FALSE(is_suspicious(explained));
+}
+
+TEST(VerdictCountsTest, ABackwardThatWasNotCheckedIsCounted) {
+  EXPECT_EQ(counts_of(pass, skip).backward_unchecked, 1U);
+  EXPECT_EQ(counts_of(error, skip).backward_unchecked, 1U);
+  EXPECT_EQ(counts_of(pass, pass).backward_unchecked, 0U);
+  EXPECT_EQ(counts_of(pass, std::nullopt).backward_unchecked, 0U);
+  EXPECT_EQ(counts_of(skip, skip).backward_unchecked, 0U);
+  ApiResult by_rule = of_status(pass, skip);
+  by_rule.message = "This API does not support backward ut, skip backward.";
+  VerdictCounts counts;
+  counts.add(by_rule);
+  EXPECT_EQ(counts.backward_unchecked, 0U);
+  conclude_from_rows(by_rule);
+  EXPECT_EQ(by_rule.mistrust, Mistrust::backward_left_out);
+}
+
+TEST(VerdictCountsTest, ACallWithoutAnOutputIsNotCompared) {
+  ApiResult nothing = of_status(pass, std::nullopt);
+  nothing.mistrust = Mistrust::nothing_compared;
+  VerdictCounts counts;
+  counts.add(nothing);
+  EXPECT_EQ(counts.pass, 1U);
+  EXPECT_EQ(counts.compared(), 0U);
+  nothing.backward = pass;
+  counts.add(nothing);
+  EXPECT_EQ(counts.compared(), 1U);
+}
+
 TEST(VerdictCountsTest, WhatRoundingDoesNotExplainIsSuspicious) {
   VerdictCounts counts;
   counts.add(of_status(pass, pass));
