@@ -260,15 +260,15 @@ TEST(SoundDevices, MayPlaceAnElementBesideAnother) {
     std::int64_t element;
     float part;
   };
-  for (const auto& [element, part] : {Place{18, 1.9e-6F}, Place{17, 1.9e-6F}, Place{18, 1e-3F}}) {
+  for (const Place& place : {Place{18, 1.9e-6F}, Place{17, 1.9e-6F}, Place{18, 1e-3F}}) {
     const ApiResult result = check(call, [&](DeviceResult& device, int) {
       Tensor gradient = device.gradients.front().get<Tensor>()->contiguous().clone();
       for (float* row = gradient.mutable_data<float>(); row < gradient.data<float>() + gradient.numel(); row += 20)
-        row[element] += part * row[19];
+        row[place.element] += place.part * row[19];
       device.gradients.front() = gradient;
     });
     ASSERT_EQ(result.backward_rows.size(), 1U) << result.message;
-    EXPECT_EQ(result.backward_rows.front().beyond_rounding, element != 18 || part > 1e-5F)
+    EXPECT_EQ(result.backward_rows.front().beyond_rounding, place.element != 18 || place.part > 1e-5F)
         << result.backward_rows.front().message;
   }
 }
