@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "kernels/base/text.h"
+#include "kernels/base/xml_characters.h"
 #include "runner/results/api_name.h"
 #include "runner/results/counts.h"
 #include "runner/results/reason.h"
@@ -92,17 +93,9 @@ struct Counts {
 }  // namespace
 
 std::string xml_text(const std::string& text) {
-  // What is well-formed and no character of XML 1.0 is left over by readable(): U+FFFE and U+FFFF.
-  const std::string clean = readable(text);
   std::string escaped;
-  for (std::size_t i = 0; i < clean.size(); ++i) {
-    const char c = clean[i];
-    const bool is_no_character =
-        c == '\xEF' && clean.compare(i, 2, "\xEF\xBF") == 0 && (clean[i + 2] == '\xBE' || clean[i + 2] == '\xBF');
-    if (is_no_character) {
-      escaped += "\xEF\xBF\xBD";
-      i += 2;
-    } else if (c == '&') {
+  for (const char c : without_noncharacters(readable(text))) {
+    if (c == '&') {
       escaped += "&amp;";
     } else if (c == '<') {
       escaped += "&lt;";

@@ -114,14 +114,11 @@ class Finder {
 
   // What nobody would miss in the results: of a folder with ranks only these are compared.
   void warn_of_what_is_left_out(const std::string& folder) const {
-    const auto left_out = [&](const std::string& name, const char* because) {
-      warn_(join_path(folder, name) + " takes no part: " + because + ".");
-    };
-    if (is_folder(join_path(folder, "rank")) && is_folder(join_path(folder, "rank0"))) {
-      left_out("rank", "there is rank0 beside it");
+    if (const auto unused = recordings::unused_rank_folder(folder)) {
+      warn_(*unused + " takes no part: there is rank0 beside it.");
     }
     for (const auto& [step, path] : recordings::step_folders(folder)) {
-      left_out(base_of(path), "there are folders of ranks beside it");
+      warn_(path + " takes no part: there are folders of ranks beside it.");
     }
   }
 

@@ -3,9 +3,11 @@
 
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/base/xml_characters.h"
 #include "kernels/io/files/paths.h"
 #include "tools/dump_compare/copied_file.h"
 #include "tools/dump_compare/result_files.h"
@@ -16,15 +18,6 @@ namespace {
 constexpr lxw_color_t red = 0xFFC7CE;
 constexpr lxw_color_t yellow = 0xFFEB9C;
 constexpr std::size_t longest_cell = 32767;  // characters, which a sheet allows
-
-// XML has no U+FFFE and U+FFFF.
-void replace_noncharacters(std::string& text) {
-  for (const std::string_view code : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
-    for (std::size_t at = text.find(code); at != std::string::npos; at = text.find(code, at)) {
-      text.replace(at, code.size(), "\xEF\xBF\xBD");
-    }
-  }
-}
 
 class XlsxFile : public ResultFile {
  public:
@@ -97,8 +90,7 @@ class XlsxFile : public ResultFile {
     while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0U) == 0x80U && text.size() < cell.size()) {
       text.pop_back();
     }
-    replace_noncharacters(text);
-    worksheet_write_string(sheet_, row, place, text.c_str(), format);
+    worksheet_write_string(sheet_, row, place, without_noncharacters(std::move(text)).c_str(), format);
   }
 
   const ResultPlace place_;

@@ -89,9 +89,8 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
   if (!std::filesystem::is_directory(options.input_path, error)) {
     throw UserError("The folder " + options.input_path + " does not exist.");
   }
-  if (std::filesystem::is_directory(join_path(options.input_path, "rank"), error) &&
-      std::filesystem::is_directory(join_path(options.input_path, "rank0"), error)) {
-    warn(join_path(options.input_path, "rank") + " takes no part: there is rank0 beside it.");
+  if (const auto unused = recordings::unused_rank_folder(options.input_path)) {
+    warn(*unused + " takes no part: there is rank0 beside it.");
   }
   const std::vector<RankDump> ranks = read_ranks(dump_folders(options.input_path));
   std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;

@@ -38,6 +38,14 @@ std::map<std::uint64_t, std::string> numbered(const std::string& folder, std::st
 
 std::map<std::uint64_t, std::string> rank_folders(const std::string& folder) { return numbered(folder, "rank"); }
 
+std::optional<std::string> unused_rank_folder(const std::string& folder) {
+  const std::string unnumbered = join_path(folder, "rank");
+  std::error_code error;
+  const bool unused = std::filesystem::is_directory(unnumbered, error) &&
+                      std::filesystem::is_directory(join_path(folder, "rank0"), error);
+  return unused ? std::optional(unnumbered) : std::nullopt;
+}
+
 std::map<std::uint64_t, std::string> step_folders(const std::string& folder) {
   std::map<std::uint64_t, std::string> steps = numbered(folder, "step");
   std::erase_if(steps, [](const auto& step) { return step.second.ends_with("step"); });

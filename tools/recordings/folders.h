@@ -12,6 +12,8 @@ namespace msrun::recordings {
 
 // number -> path. "rank" alone counts as rank 0; where it stands beside "rank0", the numbered one is taken.
 std::map<std::uint64_t, std::string> rank_folders(const std::string& folder);
+// The path of a "rank" that is not taken for that reason; nothing if there is none.
+std::optional<std::string> unused_rank_folder(const std::string& folder);
 std::map<std::uint64_t, std::string> step_folders(const std::string& folder);
 // The one folder "proc<digits>" of a dump without ranks.
 std::optional<std::string> process_folder(const std::string& folder);
