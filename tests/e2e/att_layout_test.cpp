@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "kernels/io/torch/pt_file.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
@@ -124,6 +125,7 @@ TEST_F(AttLayout, MendsWhatTheOldToolLostOfStatistics) {
 TEST_F(AttLayout, RawGivesTheFilesAndTheLogOfRecordedTensors) {
   const Finished run = check("real_data", {"--compat", "att"}, "raw");
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  if (sanitized) GTEST_SKIP() << "at -O1 the compiler does not fuse addcmul's product with its sum: other bits";
   const fs::path expected = recording("real_data") / "expected";
   // Files that cannot be read: the old tool gave no reason, or Python's.
   EXPECT_EQ(differing(result("raw"), lines_of(expected / "accuracy_checking_result.csv")),

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 
+#include "tests/support/sanitized.h"
 #include "tests/support/untouched.h"
 
 namespace msrun::testing {
@@ -80,11 +82,9 @@ TEST_F(BadInput, GigabyteOfBrackets) {
     const std::string piece(16U << 20, '[');
     for (int i = 0; i < 64; ++i) file << piece;
   }
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // Sanitizers reserve more addresses than that for their tables; the peaks below hold for them too.
-  const InheritedLimit memory(RLIMIT_AS, rlim_t{1} << 30);
-#endif
-  constexpr std::uint64_t little = 300 << 20;
+  std::optional<InheritedLimit> memory;
+  if (!sanitized) memory.emplace(RLIMIT_AS, rlim_t{1} << 30);
+  constexpr std::uint64_t little = (300 << 20) + sanitizer_keeps;
   EXPECT_LT(expect_refused({"-api_info", path, "-o", out()}, {path, "top level must be an object"}).peak, little);
   for (const std::string start : {R"({"x": )", R"({"data": {"Functional.relu.0.forward": {"input_args": )",
                                   R"({"data": {"Functional.relu.0.forward": )"}) {

@@ -10,6 +10,7 @@
 #include "kernels/base/text.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/zip.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
@@ -201,9 +202,7 @@ int shell(const std::string& command, const fs::path& output) {
 }
 
 TEST_F(Limited, ASmallStackIsAClearLine) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer needs more before the program begins";
-#endif
+  if (sanitized) GTEST_SKIP() << "a sanitizer needs more before the program begins";
   const std::string arguments =
       " -api_info " + dump("zoo_stat").string() + " -o " + out().string() + " --only Torch.matmul.*";
   // Kibibytes; below some 16 the loader of programs itself has not enough.

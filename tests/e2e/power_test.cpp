@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 
 namespace msrun::testing {
 namespace {
@@ -187,9 +188,7 @@ class Storage {
 class PowerLoss : public ::testing::Test {
  protected:
   void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
-#endif
+    if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
     seed_ = number_from("MSRUN_POWER_SEED", std::random_device{}());
     std::cout << "MSRUN_POWER_SEED=" << seed_ << '\n';
     random_.seed(seed_);

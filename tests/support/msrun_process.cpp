@@ -1,4 +1,5 @@
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -95,9 +96,7 @@ std::map<pid_t, std::string> children(pid_t pid) {
 }
 
 bool eventually(double seconds, const std::function<bool()>& condition) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  seconds *= 10;
-#endif
+  if (sanitized) seconds *= 10;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;

@@ -10,17 +10,12 @@
 
 #include "tests/support/ge_dump_builder.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/test_paths.h"
 
 namespace msrun::testing {
 
 inline constexpr const char* convert_program = "torchair_convert";
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;
-#else
-inline constexpr bool sanitized = false;
-#endif
 
 inline fs::path torchair_data() { return fs::path(test_data()) / "torchair"; }
 

@@ -17,6 +17,7 @@
 #include "kernels/base/error.h"
 #include "kernels/tensor/memory.h"
 #include "kernels/tensor/tensor.h"
+#include "tests/support/sanitized.h"
 
 namespace msrun {
 namespace {
@@ -227,9 +228,7 @@ TEST(StoragePool, FillsWhatItHandsOutIfAsked) {
 }
 
 TEST(StoragePool, TakesNoAddressesWhereTheyAreLimited) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer has more addresses already, and ends the process when it gets no more";
-#endif
+  if (testing::sanitized) GTEST_SKIP() << "a sanitizer has more addresses already, and ends the process when it gets no more";
   in_a_process([] {
     const rlimit limit{rlim_t{4} << 30, rlim_t{4} << 30};
     ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);

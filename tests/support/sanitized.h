@@ -1,0 +1,18 @@
+// Whether a sanitizer watches this build. It takes memory and time of its own, keeps what is freed for a while,
+// reserves addresses, and must be the first library that is loaded, so that no test can put another one in front of it.
+#pragma once
+
+#include <cstdint>
+
+namespace msrun::testing {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+// Freed memory that AddressSanitizer keeps at most (its quarantine), in bytes.
+inline constexpr std::uint64_t sanitizer_keeps = sanitized ? std::uint64_t{256} << 20 : 0;
+
+}  // namespace msrun::testing
