@@ -184,6 +184,25 @@ TEST(GraphRepairs, R8TakesNanInOutputsForTheWorst) {
   EXPECT_EQ(index(), 0) << "the best colour";
 }
 
+// A writer whose JSON has neither NaN nor infinities writes texts.
+TEST(GraphRepairs, R8TakesTextsOfInfinitiesInOutputsForTheWorst) {
+  for (const char* text : {"nan", "NaN", "inf", "Infinity", "-Infinity", "+inf"}) {
+    GraphRun run;
+    small_model().write(run.folder() / "bench");
+    GraphDump dump = small_model();
+    dump.data["Functional.relu.0.forward"]["output"][0]["Max"] = text;
+    dump.write(run.folder() / "npu");
+    only(run, run.run({"--format", "vis"}));
+    EXPECT_EQ(run.vis()["NPU"]["node"]["Functional.relu.0.forward"]["data"]["precision_index"], 1) << text;
+    only(run, run.run());
+    EXPECT_EQ(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("precision_index"), "1") << text;
+    GraphRun alone;
+    dump.write(alone.folder() / "npu");
+    only(alone, alone.run({"-oc"}));
+    EXPECT_EQ(alone.vis()["node"]["Functional.relu.0.forward"]["data"]["overflow_level"], "critical") << text;
+  }
+}
+
 TEST(GraphRepairs, R8TakesUninitialisedMemoryForGood) {
   GraphRun run;
   GraphDump dump;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/graph/dump_reader.h"
+#include "tools/recordings/not_finite.h"
 
 namespace msrun::graph {
 namespace {
@@ -17,11 +18,7 @@ constexpr double norm_jump = 100;
 
 bool is_abnormal(const JsonNode& value) {
   if (value.kind() == JsonEvent::real) return !std::isfinite(value.number());
-  if (!value.is_string()) return false;
-  std::string text(value.text());
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return text == "inf" || text == "-inf" || text == "nan";
+  return value.is_string() && recordings::not_finite_of(value.text()).has_value();
 }
 
 // Whether one of the statistics of a leaf says so.

@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.h"
 #include "tools/dump_compare/rows.h"
+#include "tools/recordings/not_finite.h"
 
 namespace msrun::graph {
 namespace {
@@ -119,6 +120,8 @@ bool Judge::not_finite(const Side& side, const Parameter& parameter) const {
   for (const Role role : {Role::max, Role::min}) {
     const Value value = side.role(parameter, role);
     if (value.kind == Kind::real && !std::isfinite(value.real)) return true;
+    const bool text = value.kind == Kind::text && !rules_.compat;
+    if (text && recordings::not_finite_of(side.text(value.text))) return true;
   }
   return false;
 }
