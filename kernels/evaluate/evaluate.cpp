@@ -5,6 +5,7 @@
 #include "kernels/api/last_steps.h"
 #include "kernels/base/error.h"
 #include "kernels/ops/common/functions.h"
+#include "kernels/tensor/complex.h"
 #include "kernels/tensor/convert.h"
 #include "kernels/tensor/recorded_dtypes.h"
 #include "kernels/tensor/work.h"
@@ -39,7 +40,7 @@ class SideBuilder {
       const DType raised = raised_dtype(tensor->dtype(), plan_, inputs_.size());
       recorded_.note(tensor->dtype(), raised, tensor->rank() > 0);
       const auto& change = inputs_.empty() && options_.change_first ? options_.change_first : options_.change_input;
-      if (change && is_floating(raised)) return input(change(tensor->to(raised)));
+      if (change && is_floating_or_complex(raised)) return input(number_by_number(tensor->to(raised), change));
       // Products and lookups take half types as they are stored. Of small tensors a copy costs nothing.
       const bool when_asked = is_half(tensor->dtype()) && raised == DType::float32 && tensor->numel() >= large_input;
       return when_asked ? input(*tensor, raised) : input(tensor->to(raised));
@@ -135,7 +136,9 @@ void run_backward(const Value& output, const MaterialisedCall& call, const List&
       upstream = Tensor::full(var.dtype(), var.shape(), 1);
     } else if (options.benchmark) {
       upstream = raise_gradient(gradient, plan);
-      if (options.change_input && is_floating(upstream.dtype())) upstream = options.change_input(upstream);
+      if (options.change_input && is_floating_or_complex(upstream.dtype())) {
+        upstream = number_by_number(upstream, options.change_input);
+      }
     }
     const bool last = i + 1 == of_outputs.size();
     tape.backward(var, upstream, last ? Afterwards::release : Afterwards::keep);
@@ -147,8 +150,8 @@ Tensor first_upstream(const MaterialisedCall& call, const RaisePlan& plan, const
   const Tensor* gradient = call.gradients.empty() ? nullptr : call.gradients.front().get<Tensor>();
   if (gradient == nullptr) return {};
   const Tensor upstream = options.benchmark ? raise_gradient(*gradient, plan) : *gradient;
-  const bool change = options.benchmark && options.change_input && is_floating(upstream.dtype());
-  return change ? options.change_input(upstream) : upstream;
+  const bool change = options.benchmark && options.change_input && is_floating_or_complex(upstream.dtype());
+  return change ? number_by_number(upstream, options.change_input) : upstream;
 }
 
 List gradients_of(const std::vector<Var>& inputs, const Tape& tape) {

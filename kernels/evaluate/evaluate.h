@@ -47,7 +47,8 @@ struct EvaluationOptions {
   bool narrow_parameters = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
   std::optional<std::size_t> only_output;
-  // Changes the floating inputs and gradients of a benchmark after they are raised. Empty: they are taken as they are.
+  // Changes the floating inputs and gradients of a benchmark after they are raised, of complex ones the numbers that
+  // they consist of (pairs_of). Empty: they are taken as they are.
   std::function<Tensor(const Tensor&)> change_input;
   // Does so with the first tensor of the arguments, where that is floating. Empty: change_input does.
   std::function<Tensor(const Tensor&)> change_first;

@@ -9,6 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/io/stored/tensor_file.h"
 #include "kernels/tensor/arithmetic.h"
+#include "kernels/tensor/complex.h"
 
 namespace msrun {
 namespace {
@@ -259,7 +260,7 @@ void for_each_input(const MaterialisedCall& call, const std::function<void(const
 
 std::int64_t floating_arguments(const MaterialisedCall& call) {
   std::int64_t count = 0;
-  for_each_argument(call, [&](const Tensor& tensor) { count += is_floating(tensor.dtype()) ? 1 : 0; });
+  for_each_argument(call, [&](const Tensor& tensor) { count += is_floating_or_complex(tensor.dtype()) ? 1 : 0; });
   return count;
 }
 

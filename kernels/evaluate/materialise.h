@@ -77,7 +77,7 @@ void for_each_argument(const MaterialisedCall& call, const std::function<void(co
 // The same, and then for every gradient of an output.
 void for_each_input(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit);
 
-// Floating tensors among the arguments.
+// Floating and complex tensors among the arguments.
 std::int64_t floating_arguments(const MaterialisedCall& call);
 
 // The call with every tensor that for_each_input visits replaced by change(tensor), called in that order.

@@ -6,6 +6,8 @@
 
 namespace msrun {
 
+inline bool is_floating_or_complex(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+
 // complex128 for float64, complex64 for every other dtype; and float64 for complex128, float32 for complex64.
 DType complex_dtype(DType real);
 DType part_dtype(DType complex);
@@ -28,6 +30,12 @@ Tensor complex_of(const Tensor& real, const Tensor& imaginary);
 template <class F>
 Tensor part_by_part(const Tensor& tensor, F f) {
   return complex_of(f(real_part(tensor)), f(imaginary_part(tensor)));
+}
+
+// A function of a real tensor that keeps its shape, applied to a complex one as to the numbers that it consists of.
+template <class F>
+Tensor number_by_number(const Tensor& tensor, F f) {
+  return is_complex(tensor.dtype()) ? joined_pairs(f(pairs_of(tensor))) : f(tensor);
 }
 
 }  // namespace msrun

@@ -7,11 +7,11 @@
 
 #include "kernels/base/error.h"
 #include "kernels/compare/estimates.h"
-#include "kernels/compare/findings.h"
 #include "kernels/compare/rounding_screens.h"
 #include "kernels/compare/typical.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/call_part.h"
+#include "runner/check/complex_rows.h"
 #include "runner/check/explain_texts.h"
 #include "runner/check/noise.h"
 #include "runner/results/reason.h"
@@ -39,6 +39,8 @@ constexpr double slack_of_operands = 4;
 // Noise of float32 within half types is explained as many times over as in float32 itself (16 for 6, rounding.cpp), and
 // both the device and the benchmark have it.
 constexpr double times_of_float32 = 4;
+// Of a part of a complex product: four products and their sums make up what may be small.
+constexpr std::int64_t terms_of_complex_arithmetic = 4;
 // The errors of all elements together are at most so many times those that rounding on the way is measured to make, ...
 constexpr double times_of_noise = 3;
 // ... and so many times those of operands that are cut. Operands that are rounded err half as much as those that are
@@ -53,12 +55,6 @@ std::optional<Tensor> tensor_of_row(const Evaluation& evaluation, const Comparis
   const Tensor* tensor = values.size() == comparison.rows.size() ? values[row].get<Tensor>() : nullptr;
   if (tensor == nullptr || tensor->shape() != comparison.pairs[row].bench.shape()) return std::nullopt;
   return *tensor;
-}
-
-// A quarter of the output at most, in a regular place.
-bool is_in_one_place(const DifferenceMap& map) {
-  const bool regular = map.kind != DifferenceMap::Kind::scattered && map.kind != DifferenceMap::Kind::everywhere;
-  return regular && map.wrong * 4 <= map.elements;
 }
 
 // What rounding explains of a typical element, relative to it; 0 if nothing is known of any.
@@ -350,7 +346,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   const bool passes = comparison.rows[row].status == Status::pass;
   Judged judged;
   judged.count = device.numel();
-  judged.model.nearest = rounds_once_;
+  judged.model.nearest = rounds_once_ && !complex_arguments_;
   judged.model.exact =
       sums.longest <= 1 && !complex_arguments_ &&
       select_standard(call_.parts.api, device.dtype(), false, Policy::per_api) == Standard::binary_consistency;
@@ -405,94 +401,62 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   return judged;
 }
 
-std::string Explainer::finding(const Comparison& comparison, std::size_t row, const Judged& judged,
-                               const Select& select) {
-  const auto& [bench, device] = comparison.pairs[row];
-  const SumModel& model = judged.model;
-  const RoundingFit& fit = judged.fit;
-  const std::int64_t count = judged.count;
-  struct Candidate {
-    Arithmetic arithmetic;
-    const char* text;
-  };
-  static constexpr std::array candidates{
-      Candidate{{.summation = {}, .operands = {OperandRounding::hf32, OperandRounding::hf32}},
-                "Inputs rounded to HF32: computed so, the call gives this result."},
-      Candidate{{.summation = {}, .operands = {OperandRounding::tf32, OperandRounding::tf32}},
-                "Inputs rounded to TF32: computed so, the call gives this result."},
-      Candidate{{.summation = {}, .operands = {OperandRounding::truncated_tf32, OperandRounding::truncated_tf32}},
-                "Inputs cut to TF32: computed so, the call gives this result."},
-      Candidate{{.summation = {.accumulator = Accumulator::float16}},
-                "Errors are those of float16 accumulation: computed so, the call gives this result."},
-      Candidate{{.summation = {.accumulator = Accumulator::bfloat16}},
-                "Errors are those of bfloat16 accumulation: computed so, the call gives this result."},
-      Candidate{{.summation = {}, .flush_subnormals = true},
-                "Denormals flushed: computed so, the call gives this result."},
-      Candidate{{.summation = {}, .rounds_to_zero = true},
-                "Results are truncated, not rounded to nearest: computed so, the call gives this result."},
-      Candidate{{.summation = {.drops_last = true}},
-                "One of K products is missing: computed without the last, the call gives this result."},
-  };
-  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
-  const DifferenceMap& map = comparison.rows[row].difference->map;
-  for (const Candidate& candidate : candidates) {
-    // Sums of another kind are formed term by term, which takes its time, and go wrong all over the output.
-    const bool other_sums = candidate.arithmetic.summation != Summation{} || candidate.arithmetic.rounds_to_zero;
-    if (other_sums && is_in_one_place(map)) continue;
-    const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, comparison, row, select);
-    // A fault that changes nothing is no cause.
-    if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
-    if (is_acceptable(fit_rounding(*tensor, device, model), count)) return candidate.text;
-    if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || model.longest < 16) continue;
-    // Another order of the additions gives other errors of the same size.
-    if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
-      return "Errors have the size and spread of those of float16 accumulation.";
-  }
-  return difference_pattern(bench, device, fit, model, map);
-}
-
 void Explainer::explain(Comparison& comparison, const SumStatistics& sums, const Select& select, bool silent) {
   for (std::size_t i = 0; i < comparison.rows.size(); ++i) {
     DetailsRow& row = comparison.rows[i];
     const auto& [bench, device] = comparison.pairs[i];
     if (row.status == Status::skip || (silent && row.status == Status::pass)) continue;
-    if (!bench.defined() || !device.defined() || bench.shape() != device.shape()) continue;
-    if (!is_floating(bench.dtype()) || !is_floating(device.dtype()) || device.numel() == 0) continue;
-    const Judged judged = judge(comparison, i, sums, select);
-    const bool explained = judged.is_explained();
-    row.beyond_rounding = !explained;
-    row.rounding_only = explained && row.status != Status::pass;
-    if (explained && !silent) row.trust = trust_of(bench, device.dtype(), judged);
-    const bool in_half = !std::string_view(judged.in_half).empty();
-    if (in_half && !silent) row.trust.mistrust = Mistrust::half_steps;
-    const bool doubtful = row.trust.mistrust != Mistrust::none;
-    if (silent || (explained && row.status == Status::pass && !doubtful)) continue;
-    if (!row.message.ends_with('\n')) row.message += '\n';
-    if (doubtful) row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
-    if (in_half) {
-      row.message += half_steps_text(judged.in_half, device.dtype(), judged.fit);
-      continue;
+    if (!bench.defined() || !device.defined() || bench.shape() != device.shape() || device.numel() == 0) continue;
+    if (is_floating(bench.dtype()) && is_floating(device.dtype())) {
+      explain_row(comparison, i, sums, select, silent);
+    } else if (is_complex_row(comparison, i)) {
+      Comparison parts = with_parts(comparison, i);
+      SumStatistics of_parts = sums;
+      if (!op_.traits().copies_only) of_parts.longest = std::max(sums.longest, terms_of_complex_arithmetic);
+      explain_row(parts, i, of_parts, parts_of_row(select, i), silent);
+      row = std::move(parts.rows[i]);
     }
-    if (explained && row.status == Status::pass) continue;
-    if (judged.on_steps > 0) {
-      row.message += "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +
-                     " elements a step lies within rounding: what is on its other side is right, too.\n";
-    }
-    if (row.rounding_only && judged.operands != OperandRounding::none) {
-      row.message += operands_text(judged.operands, judged.fit);
-      continue;
-    }
-    if (row.rounding_only) {
-      row.message += judged.stored ? stored_text(device.dtype(), judged.fit)
-                                   : explained_text(device.dtype(), judged.model, judged.fit);
-      continue;
-    }
-    row.message += unexplained_text(device.numel(), judged.fit);
-    row.difference = difference_of(bench, device, judged.fit);
-    row.difference->explained = typical_allowance(bench, device.dtype(), judged.model);
-    const std::string reason = finding(comparison, i, judged, select);
-    if (!reason.empty()) row.message += reason + "\n";
   }
+}
+
+void Explainer::explain_row(Comparison& comparison, std::size_t place, const SumStatistics& sums, const Select& select,
+                            bool silent) {
+  DetailsRow& row = comparison.rows[place];
+  const auto& [bench, device] = comparison.pairs[place];
+  const Judged judged = judge(comparison, place, sums, select);
+  const bool explained = judged.is_explained();
+  row.beyond_rounding = !explained;
+  row.rounding_only = explained && row.status != Status::pass;
+  if (explained && !silent) row.trust = trust_of(bench, device.dtype(), judged);
+  const bool in_half = !std::string_view(judged.in_half).empty();
+  if (in_half && !silent) row.trust.mistrust = Mistrust::half_steps;
+  const bool doubtful = row.trust.mistrust != Mistrust::none;
+  if (silent || (explained && row.status == Status::pass && !doubtful)) return;
+  if (!row.message.ends_with('\n')) row.message += '\n';
+  if (doubtful) row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
+  if (in_half) {
+    row.message += half_steps_text(judged.in_half, device.dtype(), judged.fit);
+    return;
+  }
+  if (explained && row.status == Status::pass) return;
+  if (judged.on_steps > 0) {
+    row.message += "At " + std::to_string(judged.on_steps) + " of " + std::to_string(device.numel()) +
+                   " elements a step lies within rounding: what is on its other side is right, too.\n";
+  }
+  if (row.rounding_only && judged.operands != OperandRounding::none) {
+    row.message += operands_text(judged.operands, judged.fit);
+    return;
+  }
+  if (row.rounding_only) {
+    row.message += judged.stored ? stored_text(device.dtype(), judged.fit)
+                                 : explained_text(device.dtype(), judged.model, judged.fit);
+    return;
+  }
+  row.message += unexplained_text(device.numel(), judged.fit);
+  row.difference = difference_of(bench, device, judged.fit);
+  row.difference->explained = typical_allowance(bench, device.dtype(), judged.model);
+  const std::string reason = finding(comparison, place, judged, select);
+  if (!reason.empty()) row.message += reason + "\n";
 }
 
 }  // namespace msrun

@@ -48,6 +48,8 @@ class Explainer {
   // The tensor that an arithmetic gives in place of the device's; nothing if it cannot be had.
   std::optional<Tensor> computed_with(const Arithmetic& arithmetic, const Comparison& comparison, std::size_t row,
                                       const Select& select);
+  void explain_row(Comparison& comparison, std::size_t place, const SumStatistics& sums, const Select& select,
+                   bool silent);
   Judged judge(Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select);
   // Judges a result of a call that is too large to be computed again: by a part of it (call_part.h), or where there is
   // none, a pass by a multiple of the bound.

@@ -8,6 +8,7 @@
 #include "kernels/numeric/roughness.h"
 #include "kernels/numeric/stored_products.h"
 #include "kernels/tensor/changed_elements.h"
+#include "kernels/tensor/complex.h"
 #include "kernels/tensor/random.h"
 
 namespace msrun {
@@ -84,6 +85,7 @@ MaterialisedCall kept_in_float32(MaterialisedCall call) {
   for (auto& [key, value] : call.kwargs) {
     const DType* dtype = value.get<DType>();
     if (dtype != nullptr && *dtype == DType::float64) value = DType::float32;
+    if (dtype != nullptr && *dtype == DType::complex128) value = DType::complex64;
   }
   return call;
 }
@@ -94,6 +96,7 @@ double floating_elements(const MaterialisedCall& call) {
   double total = 0;
   for_each_input(call, [&](const Tensor& tensor) {
     if (is_floating(tensor.dtype())) total += static_cast<double>(tensor.numel());
+    if (is_complex(tensor.dtype())) total += 2 * static_cast<double>(tensor.numel());
   });
   return total;
 }
@@ -209,8 +212,10 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
     while (results.size() < samples) {
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(results.size())));
       MaterialisedCall call = with_inputs(call_, [&](const Tensor& tensor) {
-        if (!is_floating(tensor.dtype())) return tensor;
-        return move_nearby(how.in_float32 ? tensor.to(DType::float32) : tensor, words);
+        if (!is_floating_or_complex(tensor.dtype())) return tensor;
+        return number_by_number(tensor, [&](const Tensor& numbers) {
+          return move_nearby(how.in_float32 ? numbers.to(DType::float32) : numbers, words);
+        });
       });
       // float32 stands for another dtype: no operand is rounded to HF32, and no benchmark left in float32.
       if (how.in_float32) call.hf32 = false;

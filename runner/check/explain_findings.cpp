@@ -1,0 +1,66 @@
+// What the numbers of a result that rounding does not explain tell about the cause.
+#include <array>
+#include <optional>
+#include <string>
+
+#include "kernels/compare/findings.h"
+#include "runner/check/explain.h"
+
+namespace msrun {
+namespace {
+
+// A quarter of the output at most, in a regular place.
+bool is_in_one_place(const DifferenceMap& map) {
+  const bool regular = map.kind != DifferenceMap::Kind::scattered && map.kind != DifferenceMap::Kind::everywhere;
+  return regular && map.wrong * 4 <= map.elements;
+}
+
+}  // namespace
+
+std::string Explainer::finding(const Comparison& comparison, std::size_t row, const Judged& judged,
+                               const Select& select) {
+  const auto& [bench, device] = comparison.pairs[row];
+  const SumModel& model = judged.model;
+  const RoundingFit& fit = judged.fit;
+  const std::int64_t count = judged.count;
+  struct Candidate {
+    Arithmetic arithmetic;
+    const char* text;
+  };
+  static constexpr std::array candidates{
+      Candidate{{.summation = {}, .operands = {OperandRounding::hf32, OperandRounding::hf32}},
+                "Inputs rounded to HF32: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .operands = {OperandRounding::tf32, OperandRounding::tf32}},
+                "Inputs rounded to TF32: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .operands = {OperandRounding::truncated_tf32, OperandRounding::truncated_tf32}},
+                "Inputs cut to TF32: computed so, the call gives this result."},
+      Candidate{{.summation = {.accumulator = Accumulator::float16}},
+                "Errors are those of float16 accumulation: computed so, the call gives this result."},
+      Candidate{{.summation = {.accumulator = Accumulator::bfloat16}},
+                "Errors are those of bfloat16 accumulation: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .flush_subnormals = true},
+                "Denormals flushed: computed so, the call gives this result."},
+      Candidate{{.summation = {}, .rounds_to_zero = true},
+                "Results are truncated, not rounded to nearest: computed so, the call gives this result."},
+      Candidate{{.summation = {.drops_last = true}},
+                "One of K products is missing: computed without the last, the call gives this result."},
+  };
+  const std::optional<Tensor> sound = computed_with({}, comparison, row, select);
+  const DifferenceMap& map = comparison.rows[row].difference->map;
+  for (const Candidate& candidate : candidates) {
+    // Sums of another kind are formed term by term, which takes its time, and go wrong all over the output.
+    const bool other_sums = candidate.arithmetic.summation != Summation{} || candidate.arithmetic.rounds_to_zero;
+    if (other_sums && is_in_one_place(map)) continue;
+    const std::optional<Tensor> tensor = computed_with(candidate.arithmetic, comparison, row, select);
+    // A fault that changes nothing is no cause.
+    if (!tensor || (sound && bitwise_equal(*sound, *tensor))) continue;
+    if (is_acceptable(fit_rounding(*tensor, device, model), count)) return candidate.text;
+    if (candidate.arithmetic.summation.accumulator != Accumulator::float16 || model.longest < 16) continue;
+    // Another order of the additions gives other errors of the same size.
+    if (same_error_distribution(bench, device, *tensor, fit, fit_rounding(bench, *tensor, model)))
+      return "Errors have the size and spread of those of float16 accumulation.";
+  }
+  return difference_pattern(bench, device, fit, model, map);
+}
+
+}  // namespace msrun
