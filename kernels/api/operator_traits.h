@@ -67,6 +67,7 @@ enum class Steps : std::uint8_t {
   none,                  // never, or an argument itself
   of_float32,            // half types as well are computed in float32 up to the step
   of_stored,             // the half type holds what is rounded to an integer
+  at_a_kink,             // not rounded, but a slope that jumps where arguments lie: that of either side is right there
   of_stored_difference,  // floor(a / b) by (a - a % b) / b, of which the half type holds both steps
 };
 

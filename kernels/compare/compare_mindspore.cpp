@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -130,9 +131,22 @@ DetailsRow row_of(const Value& bench, const Value& tested, const CompareOptions&
   return row;
 }
 
+// Where both sides have something, for sides of equal length that differ in what is None.
+std::vector<std::size_t> in_both(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
+  std::vector<std::size_t> both;
+  std::ranges::set_intersection(a, b, std::back_inserter(both));
+  return both;
+}
+
 Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOptions& options) {
-  const std::vector<std::size_t> of_bench = kept(slots.rounded, gradients);
-  const std::vector<std::size_t> of_tested = kept(slots.tested, gradients);
+  std::vector<std::size_t> of_bench = kept(slots.rounded, gradients);
+  std::vector<std::size_t> of_tested = kept(slots.tested, gradients);
+  const std::size_t given = of_tested.size();
+  const std::size_t expected = of_bench.size();
+  // A result that is missing between others must not be taken for the next one.
+  if (given != expected && slots.rounded.size() == slots.tested.size() && !options.compat_msprobe) {
+    of_bench = of_tested = in_both(of_bench, of_tested);
+  }
   Comparison comparison;
   DetailsRow nothing(mindspore_columns());
   nothing.status = Status::skip;
@@ -155,11 +169,11 @@ Comparison compare(const MindSporeSlots& slots, bool gradients, const CompareOpt
     }
     if (row.status == Status::error) comparison.status = Status::error;
   }
-  if (pairs > 0 && of_bench.size() != of_tested.size()) {
+  if (pairs > 0 && given != expected && !options.compat_msprobe) {
     std::string& message = comparison.rows[of_bench.front()].message;
     if (message.empty()) message = "\n";
-    message += "The device gave " + std::to_string(of_tested.size()) + " results, the benchmark " +
-               std::to_string(of_bench.size()) + ": only the first " + std::to_string(pairs) + " are compared.\n";
+    message += std::string(uneven_results) + std::to_string(given) + " results, the benchmark " +
+               std::to_string(expected) + ": " + std::to_string(pairs) + " are compared.\n";
   }
   return comparison;
 }
@@ -191,6 +205,14 @@ void accept_ties(const TieRule& ties, const MindSporeSlots& slots, const Value* 
 }
 
 }  // namespace
+
+std::string_view uneven_results_line(const DetailsRow& row) {
+  const std::string_view message = row.message;
+  const std::size_t at = message.find("\n" + std::string(uneven_results));
+  if (at == std::string_view::npos) return {};
+  const std::string_view line = message.substr(at + 1);
+  return line.substr(0, line.find('\n'));
+}
 
 List mindspore_slots(const Value& output) {
   const List* list = output.get<List>();

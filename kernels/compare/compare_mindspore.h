@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "kernels/api/operator_traits.h"
@@ -29,6 +30,11 @@ List mindspore_slots(const Value& output);
 // for results of a kind that cannot be compared.
 Comparison compare_mindspore_outputs(const OperatorTraits& traits, const MindSporeSlots& slots,
                                      const Value* first_input, const CompareOptions& options);
+
+// How the line of a row's Message begins that says how many results were not compared, because one side has more; and
+// that line, empty if there is none.
+inline constexpr std::string_view uneven_results = "The device gave ";
+std::string_view uneven_results_line(const DetailsRow& row);
 
 // Gradients of floating tensors alone; nothing if there is no pair of them.
 std::optional<Comparison> compare_mindspore_gradients(const MindSporeSlots& slots, const CompareOptions& options);

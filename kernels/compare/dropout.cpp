@@ -10,10 +10,10 @@
 namespace msrun {
 namespace {
 
-// Roundings of a kept element, in units of the dtype's epsilon: of the factor, and of the product. Where a dropped
-// element is not zero, two products are added.
-constexpr double of_product = 2;
-constexpr double of_sum = 4;
+// What rounding does to an element, in units of the dtype's epsilon: the factor, the product, and where a dropped
+// element is not zero, the number that is added and the sum are rounded by half of one each, and twice of that is
+// allowed.
+constexpr double roundings = 2;
 // Probabilities are held in a half type by some devices.
 constexpr double slack_of_probability = 0x1p-11;
 // The logarithm of the chance at which a share is no chance any more: that of six standard deviations.
@@ -38,10 +38,9 @@ Tensor decisions_of(const Dims& shape, const Dims& decisions) {
 class Element {
  public:
   Element(double kept, double dropped, double probability, DType dtype) : kept_(kept), dropped_(dropped) {
-    const double roundings = dropped == 0 ? of_product : of_sum;
     // A sum of terms that cancel is as inexact as its terms: what is not zero in place of a dropped element is a
     // number, less that number times the probability.
-    const double terms = dropped == 0 ? 0 : 2 * std::abs(dropped) / (1 - probability);
+    const double terms = std::abs(dropped) / (1 - probability);
     const double size = std::isfinite(kept) ? std::abs(kept) + terms : 0;
     tolerance_ = roundings * epsilon(dtype) * std::max(size, smallest_normal(dtype));
     largest_ = max_finite(dtype);

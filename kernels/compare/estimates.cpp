@@ -55,7 +55,8 @@ Tensor root_mean(const Tensor& sums, const Dims& shape, int samples) {
 void SpreadEstimate::add(const Tensor& changed) {
   accumulate(squares_, original_, changed, [this](double from, double to) {
     const double difference = (to - from) / change_;
-    return difference * difference;
+    // A change that leads out of the domain of a function tells nothing.
+    return std::isfinite(difference) ? difference * difference : 0;
   });
   ++samples_;
 }

@@ -27,6 +27,8 @@ constexpr double safety = 8;
 // samples. In wide dtypes, where no fault is as small, the functions of a device may also err by some places where ours
 // err by half of one.
 double noise_multiple(DType dtype) { return is_half(dtype) || is_float8(dtype) ? 6 : 16; }
+// How many times the noise that samples show of an element it may have at most.
+constexpr double most_missed = 16;
 // A sum of zeros may be one of numbers that underflow in float32 where they are formed, times factors up to a million.
 constexpr double underflow = 0x1p-106;
 // Typical magnitudes of more than twice as many elements are taken of about this many.
@@ -134,7 +136,11 @@ struct Allowance {
   double before_rounding(const Element& e) const {
     double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
     if (sums && e.bench == 0 && dtype != DType::float64) of_sums += underflow;
-    const double of_noise = std::max(e.noise, typical_noise * (std::abs(e.bench) + e.spread));
+    const double size = std::abs(e.bench) + e.spread;
+    // Few samples may miss a part of an element's noise, but not nearly all of it: where most elements are next to
+    // nothing and all noise, as gradients of a saturated function, the others have no share of that.
+    const double missed = std::max(most_missed * e.noise, precision / 2 * size);
+    const double of_noise = std::max(e.noise, std::min(typical_noise * size, missed));
     return std::isfinite(e.bench) ? of_sums + noise_factor * of_noise : 0;
   }
 

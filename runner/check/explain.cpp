@@ -274,8 +274,10 @@ bool Explainer::judge_steps(Comparison& comparison, std::size_t row, const Selec
   auto& [bench, device] = comparison.pairs[row];
   const auto steps_of = op_.traits().steps;
   Steps steps = steps_of == nullptr ? Steps::none : steps_of(call_.args, call_.kwargs);
-  if (steps != Steps::none && comparison.of_gradients) steps = op_.traits().gradient_steps;
-  if (steps != Steps::none && arithmetic_.half_rounding == HalfRounding::nothing) steps = Steps::of_float32;
+  const bool of_gradients = comparison.of_gradients && (steps != Steps::none || steps_of == nullptr);
+  if (of_gradients) steps = op_.traits().gradient_steps;
+  const bool rounds = steps != Steps::none && steps != Steps::at_a_kink;
+  if (rounds && arithmetic_.half_rounding == HalfRounding::nothing) steps = Steps::of_float32;
   std::optional<StepSides> sides = variations_.sides_of_steps(
       bench, device, [&](const Evaluation& evaluation) { return tensor_of_row(evaluation, comparison, row, select); },
       steps);

@@ -24,6 +24,17 @@ double largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
+// Whether every size of `merged` is the product of neighbours in `shape`, in their order; sizes of 1 do not count.
+bool merges_into(const Dims& shape, const Dims& merged) {
+  std::size_t at = 0;
+  for (const std::int64_t size : merged) {
+    std::int64_t product = 1;
+    while (product < size && at < shape.size()) product *= shape[at++];
+    if (product != size) return false;
+  }
+  return std::all_of(shape.begin() + static_cast<std::ptrdiff_t>(at), shape.end(), [](auto size) { return size == 1; });
+}
+
 double factorial(std::size_t n) { return n < 2 ? 1 : static_cast<double>(n) * factorial(n - 1); }
 
 }  // namespace
@@ -48,6 +59,10 @@ Layout nearest_layout(const Tensor& tensor, const Tensor& other, bool any_order)
     for (std::int64_t& axis : candidate.axes) {
       if (tensor.size(axis) != 1) axis = order[next++];
     }
+    // A kernel merges axes, or has them in another order, but does not write rows into what is as long as a column.
+    Dims permuted;
+    for (const std::int64_t axis : candidate.axes) permuted.push_back(tensor.size(axis));
+    if (!merges_into(permuted, other.shape())) continue;
     const double difference = largest_difference(candidate.of(tensor).to(DType::float64).contiguous(), sought);
     if (difference < smallest) {
       smallest = difference;

@@ -73,8 +73,9 @@ Move move_of(const std::vector<Tensor>& changed, std::int64_t i, double from) {
 std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
                                        const RowOf& row, Steps steps) {
-  const bool stored = steps != Steps::of_float32 && is_half(device.dtype());
-  if (steps == Steps::none || (bench.dtype() != DType::float64 && !stored)) return std::nullopt;
+  const bool kink = steps == Steps::at_a_kink;
+  const bool stored = steps != Steps::of_float32 && !kink && is_half(device.dtype());
+  if (steps == Steps::none || (bench.dtype() != DType::float64 && !stored && !kink)) return std::nullopt;
   const double exact_change = bench.dtype() == DType::float64 ? exactly : exactly_of_half;
   // Relative changes of each argument; those of two add up in a quotient.
   const double roundoff = epsilon(device.dtype()) / (floating_arguments(call) > 1 ? 4 : 2);
@@ -125,7 +126,7 @@ std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCal
     if (!std::isnan(target) && std::min(highest - values[i], values[i] - lowest) > proportional) {
       // The steps are finer than float32 tells arguments apart: rounding may lead to any of those within its reach.
       best = std::clamp(target, lowest, highest);
-    } else if (move.steps || !(std::abs(best - values[i]) > proportional)) {
+    } else if ((move.steps && !kink) || !(std::abs(best - values[i]) > proportional)) {
       continue;
     }
     if (best == values[i]) continue;

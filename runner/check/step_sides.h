@@ -25,9 +25,10 @@ struct StepSides {
 // it, and changes by that of float64 do not: 6 / 3 is 2 in every arithmetic. Of a half type that holds what is rounded
 // to an integer, a change of that by the unit roundoff of the half type does so. Where the steps are finer, so that
 // such changes lead across some in both directions (round(x * 1e5) / 1e5 for x = 1000.3), what lies between is as
-// right. device is floating and of the benchmark's shape. steps is how the compared tensor is rounded; of_float32
-// where the device stores nothing in half types on the way.
-// Nothing if there are none, or the benchmark is computed in the arithmetic of the steps.
+// right. At a kink an element may have the slope of either side, however exactly its argument lies there. device is
+// floating and of the benchmark's shape. steps is how the compared tensor is rounded; of_float32 where the device
+// stores nothing in half types on the way. Nothing if there are none, or the benchmark is computed in the arithmetic of
+// the steps.
 std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
                                        const EvaluationOptions& benchmark, const Tensor& bench, const Tensor& device,
                                        const RowOf& row, Steps steps);

@@ -73,14 +73,23 @@ std::string texts_of(const std::vector<DetailsRow>& rows) {
   return text;
 }
 
+// That results of a direction are missing: nobody may take it for checked whole.
+std::string uneven_results_of(const std::vector<DetailsRow>& rows) {
+  for (const DetailsRow& row : rows) {
+    if (const std::string_view line = uneven_results_line(row); !line.empty()) return std::string(line);
+  }
+  return {};
+}
+
 bool was_compared(const std::vector<DetailsRow>& rows) {
   return std::ranges::any_of(rows, [](const DetailsRow& row) { return row.status != Status::skip; });
 }
 
-// Upstream's text for an error; for a pass also why it is suspicious all the same, which upstream has no words for.
+// Upstream's text for an error; for a pass also why it is suspicious all the same, which upstream has no words for, and
+// what was not compared.
 std::string message_of(const DetailsRow& row) {
-  std::string text =
-      row.beyond_rounding && row.status == Status::pass ? row.message : std::string(first_line_of(row.message));
+  const bool is_quiet = row.status == Status::pass && (row.beyond_rounding || !uneven_results_line(row).empty());
+  std::string text = is_quiet ? row.message : std::string(first_line_of(row.message));
   while (text.ends_with('\n')) text.pop_back();
   return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
 }
@@ -271,6 +280,10 @@ class MindSpore final : public Dialect {
   // The texts of the rows that fail, then the reasons of SKIP, forward first.
   std::string result_message(const ApiResult& result) const override {
     std::string text = texts_of(result.forward_rows) + texts_of(result.backward_rows);
+    for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
+      const std::string uneven = uneven_results_of(*rows);
+      if (!uneven.empty()) text += (text.empty() ? "" : " ") + uneven;
+    }
     const std::string_view forward = skip_reason(result.forward_rows);
     const std::string_view backward = skip_reason(result.backward_rows);
     text += forward;

@@ -407,6 +407,8 @@ TRAITS("softsign", .recorded_gradients = RecordedGradients::of_last_step);
 
 OP("hardswish(Tensor input, bool inplace=False)", unary_operator<hardswish>);
 NAMES("hardswish", "Functional: hardswish; Aten: hardswish hardswish_; MintFunctional: hardswish");
+// At 3 kernels of one framework have the slopes of both sides, 1.5 and 1.
+TRAITS("hardswish", .gradient_steps = Steps::at_a_kink);
 
 OP("hardsigmoid(Tensor input, bool inplace=False)", unary_operator<hardsigmoid>);
 NAMES("hardsigmoid", "Functional: hardsigmoid; Aten: hardsigmoid hardsigmoid_; MintFunctional: hardsigmoid");

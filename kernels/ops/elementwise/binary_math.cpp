@@ -5,6 +5,7 @@
 #include "kernels/base/error.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
@@ -44,12 +45,19 @@ Var xlog1py(const Var& a, const Var& b) {
       [](auto x, auto y, auto, auto g) { return g * x / (y + 1); });
 }
 
+// log(1 + x), for which devices may add 1 to a small x.
+template <class T>
+T logarithm_after_one(T x, bool rough) {
+  return rough ? static_cast<T>(logarithm(T{1} + x)) : logarithm_of_one_plus(x);
+}
+
 // Infinities of the same sign have no difference, but a maximum.
 Var logaddexp(const Var& a, const Var& b) {
   return float_binary(
       a, b,
-      [](auto x, auto y) {
-        return std::isinf(x) && x == y ? x : (x > y ? x : y) + logarithm_of_one_plus(exponential(-std::abs(x - y)));
+      [rough = roughness() != 0](auto x, auto y) {
+        if (std::isinf(x) && x == y) return x;
+        return (x > y ? x : y) + logarithm_after_one(exponential(-std::abs(x - y)), rough);
       },
       [](auto x, auto y, auto, auto g) { return g / (1 + exponential(y - x)); },
       [](auto x, auto y, auto, auto g) { return g / (1 + exponential(x - y)); });
@@ -58,11 +66,11 @@ Var logaddexp(const Var& a, const Var& b) {
 Var logaddexp2(const Var& a, const Var& b) {
   return float_binary(
       a, b,
-      [](auto x, auto y) {
+      [rough = roughness() != 0](auto x, auto y) {
         using T = decltype(x);
         if (std::isinf(x) && x == y) return x;
         return (x > y ? x : y) +
-               logarithm_of_one_plus(std::exp2(-std::abs(x - y))) * static_cast<T>(std::numbers::log2e);
+               logarithm_after_one(std::exp2(-std::abs(x - y)), rough) * static_cast<T>(std::numbers::log2e);
       },
       [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(y - x)); },
       [](auto x, auto y, auto, auto g) { return g / (1 + std::exp2(x - y)); });

@@ -49,7 +49,8 @@ Var polygamma_of(const Var& x, std::int64_t n) {
       [=](auto v, auto, auto g) { return g * static_cast<decltype(g)>(derivative(n + 1, static_cast<double>(v))); });
 }
 
-// log of the multivariate gamma function of dimension p.
+// log of the multivariate gamma function of dimension p. Up to (p - 1) / 2, where that is not defined, the sum of which
+// it consists, as torch has it.
 Var mvlgamma(const Var& x, std::int64_t p) {
   if (p < 1 || p > 10000) throw SkipError("mvlgamma: p must be between 1 and 10000.");
   const double dimension = static_cast<double>(p);
@@ -60,12 +61,7 @@ Var mvlgamma(const Var& x, std::int64_t p) {
     return total;
   };
   return unary(
-      x,
-      [=](auto v) {
-        // Below this bound the function is not defined.
-        if (static_cast<double>(v) <= (dimension - 1) / 2) return std::numeric_limits<decltype(v)>::quiet_NaN();
-        return static_cast<decltype(v)>(constant + sum(static_cast<double>(v), log_gamma));
-      },
+      x, [=](auto v) { return static_cast<decltype(v)>(constant + sum(static_cast<double>(v), log_gamma)); },
       [=](auto v, auto, auto g) { return g * static_cast<decltype(g)>(sum(static_cast<double>(v), digamma)); });
 }
 

@@ -3,11 +3,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
 #include "kernels/numeric/matrix_product.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -92,12 +94,34 @@ T distance(const Norm& norm, const T* x, const T* y, std::int64_t length) {
   }
 }
 
+// Up to so many, torch computes Euclidean distances from differences unless it is told otherwise.
+constexpr std::int64_t few_rows = 25;
+
 struct Pairs {
   std::int64_t batches;
   std::int64_t rows_x;
   std::int64_t rows_y;
   std::int64_t length;
 };
+
+// Euclidean distances by products of matrices: |x|^2 + |y|^2 - 2 x y. Frameworks compute many of them so, and lose the
+// digits that cancel where points are near each other.
+template <class T>
+void distances_by_products(const Pairs& pairs, const T* x, const T* y, T* result) {
+  const auto product = [&](const T* left, const T* right) {
+    return std::inner_product(left, left + pairs.length, right, T{0});
+  };
+  for (std::int64_t b = 0; b < pairs.batches; ++b) {
+    for (std::int64_t i = 0; i < pairs.rows_x; ++i) {
+      const T* const row_x = x + (b * pairs.rows_x + i) * pairs.length;
+      for (std::int64_t j = 0; j < pairs.rows_y; ++j) {
+        const T* const row_y = y + (b * pairs.rows_y + j) * pairs.length;
+        const T square = product(row_x, row_x) + product(row_y, row_y) - 2 * product(row_x, row_y);
+        *result++ = std::sqrt(std::max(square, T{0}));
+      }
+    }
+  }
+}
 
 template <class T>
 void distances(const Pairs& pairs, double p, const T* x, const T* y, T* result) {
@@ -158,7 +182,12 @@ Var cdist(const Var& a, const Var& b, double p) {
   const Tensor x = a.tensor().to(compute).expand(shape_x).contiguous();
   const Tensor y = b.tensor().to(compute).expand(shape_y).contiguous();
   Tensor result(compute, shape);
-  if (compute == DType::float64) {
+  const bool by_products = p == 2 && roughness() != 0 && std::max(pairs.rows_x, pairs.rows_y) > few_rows;
+  if (by_products && compute == DType::float64) {
+    distances_by_products(pairs, x.data<double>(), y.data<double>(), result.mutable_data<double>());
+  } else if (by_products) {
+    distances_by_products(pairs, x.data<float>(), y.data<float>(), result.mutable_data<float>());
+  } else if (compute == DType::float64) {
     distances(pairs, p, x.data<double>(), y.data<double>(), result.mutable_data<double>());
   } else {
     distances(pairs, p, x.data<float>(), y.data<float>(), result.mutable_data<float>());

@@ -97,7 +97,9 @@ Var vector_norm(const Var& x, double p, const Dims& axes, bool keepdim) {
                 [p](auto v, auto y, auto g) {
                   using T = decltype(v);
                   if (y == 0 || (v == 0 && !is_nan(y))) return T{0};
-                  return g * v * std::pow(std::abs(v), static_cast<T>(p - 2)) / std::pow(y, static_cast<T>(p - 1));
+                  // Powers of the quotient: those of an element and of the norm may leave the range alone.
+                  const auto size = std::abs(v);
+                  return g * (v / size) * std::pow(size / y, static_cast<T>(p - 1));
                 });
 }
 

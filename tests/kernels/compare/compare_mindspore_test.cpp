@@ -113,6 +113,21 @@ TEST(CompareMindSpore, LeavesOutNoneAndPairsTheRest) {
   EXPECT_EQ(fewer.rows[1].status, Status::skip);
 }
 
+TEST(CompareMindSpore, TakesNoResultForAnotherThatIsMissing) {
+  const Comparison comparison = outputs({values({1}), values({2}), values({3})}, {values({1}), None{}, values({3})});
+  EXPECT_EQ(comparison.status, Status::pass);
+  EXPECT_EQ(comparison.rows[1].status, Status::skip);
+  EXPECT_EQ(comparison.rows[2].status, Status::pass);
+  EXPECT_EQ(uneven_results_line(comparison.rows[0]), "The device gave 2 results, the benchmark 3: 2 are compared.");
+  EXPECT_EQ(outputs({values({1}), values({2})}, {None{}, values({1})}).status, Status::error);
+  CompareOptions options;
+  options.compat_msprobe = true;
+  const Comparison upstream = outputs({values({1}), values({2})}, {None{}, values({1})}, options);
+  EXPECT_EQ(upstream.status, Status::pass);
+  EXPECT_EQ(uneven_results_line(upstream.rows[0]), "");
+  EXPECT_EQ(uneven_results_line(outputs({values({1})}, {values({1})}).rows[0]), "");
+}
+
 TEST(CompareMindSpore, ComparesGradientsOfFloatsAlone) {
   const Value integer = Tensor::full(DType::int64, Dims{1}, 7);
   const auto compared = compare_mindspore_gradients(

@@ -39,6 +39,8 @@ TEST(Dropout, ElementsAreKeptOrDropped) {
   // Of alpha dropout.
   EXPECT_EQ(finding(rule({0.5, 1.5}, -1.25), {-1.25, 1.5}), "");
   EXPECT_NE(finding(rule({0.5, 1.5}, -1.25), {0, 1.5}), "");
+  EXPECT_EQ(finding(rule({3, 1.5}, -1), {3.0625, -1.0078125}, DType::bfloat16), "");
+  EXPECT_NE(finding(rule({3, 1.5}, -1), {3.15625, 1.5}, DType::bfloat16), "") << "5 % too large";
 }
 
 TEST(Dropout, InfinityMayBecomeNoNumber) {

@@ -108,6 +108,25 @@ TEST(RoundingBound, NoiseOfSoundArithmetic) {
   expect_bound(ulp + 16 * 0x1p-10, model);
 }
 
+// Gradients of a saturated function are next to nothing and all noise: the others have no share of that.
+TEST(RoundingBound, NoisyElementsDoNotExcuseTheOthers) {
+  const std::size_t saturated = 60;
+  std::vector<double> bench(100, 1e-3);
+  std::vector<double> noise(100, 1e-3);
+  std::fill(bench.begin() + saturated, bench.end(), 1.0);
+  std::fill(noise.begin() + saturated, noise.end(), 0.0);
+  noise[99] = 0x1p-10;
+  SumModel model;
+  model.noise = of(noise);
+  std::vector<double> device = bench;
+  for (std::size_t i = saturated; i < 99; ++i) device[i] = 1.1;
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::bfloat16, device), model).beyond, 39);
+  // What few samples may have missed is some of the noise that they have shown.
+  device = bench;
+  device[99] = 1 + 6 * 16 * 0x1p-10;
+  EXPECT_EQ(fit_rounding(of(bench), of(DType::bfloat16, device), model).beyond, 0);
+}
+
 TEST(RoundingBound, StoredIntermediateResults) {
   SumModel model;
   // Of the median element too, which here is the only one.

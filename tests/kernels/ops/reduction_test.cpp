@@ -140,6 +140,8 @@ TEST(Reduction, NormsOfEveryOrder) {
   EXPECT_THAT(gradient("norm", {float64({3}, {0, 2, 5}), std::int64_t{0}}), Each(0));
   EXPECT_THAT(gradient("norm", {x, inf}), ElementsAre(0.5, -0.5, 0));
   EXPECT_THAT(gradient("norm", {float64({2}, {0, 2}), 0.5}), ElementsAre(0, DoubleNear(1, 1e-14)));
+  // |x|^-1.5 alone would leave the range of numbers.
+  EXPECT_THAT(gradient("norm", {float64({2}, {1e-200, 1e-200}), 0.5}), Each(DoubleNear(2, 1e-12)));
   EXPECT_THAT(gradient("norm", {float64({2}, {1, 2}), std::int64_t{3}}),
               Pointwise(DoubleNear(1e-14), {0.2311204247835449, 0.9244816991341795}));
   EXPECT_THAT(gradient("norm", {float64({2}, {0, 0})}), ElementsAre(0, 0));

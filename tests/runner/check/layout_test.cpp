@@ -32,6 +32,18 @@ TEST(Layout, FindsPermutationsAndShapes) {
   EXPECT_TRUE(bitwise_equal(layout.of(tensor).contiguous(), other));
 }
 
+// The bytes of a transposed matrix in the shape of the matrix are wrong.
+TEST(Layout, TakesNoOrderOfAnotherShape) {
+  const Tensor tensor = counted({3, 4});
+  const Tensor other = tensor.transpose(0, 1).contiguous().reshape(Dims{3, 4});
+  EXPECT_EQ(nearest_layout(tensor, other, true).axes, (Dims{0, 1}));
+  const Tensor merged = counted({2, 6, 2});
+  const Tensor rows = merged.permute(Dims{2, 0, 1}).contiguous().reshape(Dims{4, 6});
+  EXPECT_TRUE(bitwise_equal(nearest_layout(merged, rows, true).of(merged).contiguous(), rows));
+  const Tensor torn = merged.permute(Dims{1, 0, 2}).contiguous().reshape(Dims{4, 6});
+  EXPECT_FALSE(bitwise_equal(nearest_layout(merged, torn, true).of(merged).contiguous(), torn));
+}
+
 TEST(Layout, KeepsTheOrderWhereAllAreAsNear) {
   const Tensor tensor = Tensor::full(DType::float64, Dims{3, 3}, 2);
   EXPECT_EQ(nearest_layout(tensor, tensor, true).axes, (Dims{0, 1}));

@@ -2,9 +2,12 @@
 // lose digits. None is accused, and faults of a size that matters are found in the same calls.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -141,6 +144,78 @@ TEST(SoundDevices, MayHaveMoreDigitsThanTheBenchmark) {
   const ApiCall call = call_with("Torch.mean.0", {of(DType::bfloat16, {6}, {0.3, 1.7, -0.2, 0.9, 2.2, 1.1})},
                                  {{"dtype", DType::float64}});
   expect_sound(call, {});
+}
+
+// At the corner of hardswish one side's slope is as right as the other's: 1.5 or 1. Nothing else is, nor elsewhere.
+TEST(SoundDevices, MayHaveTheSlopeOfEitherSideOfAKink) {
+  for (const DType dtype : {DType::float32, DType::bfloat16}) {
+    ApiCall call = differentiated("Functional.hardswish.0", {12}, 3);
+    auto spec = std::make_shared<TensorSpec>(*call.args[0].get<std::shared_ptr<const TensorSpec>>()->get());
+    spec->dtype = torch_name(dtype);
+    call.args[0] = std::shared_ptr<const TensorSpec>(spec);
+    const auto fifth = [](double slope) {
+      return [slope](DeviceResult& result, int) {
+        set_elements(result.gradients.front(), [&](double value, std::int64_t i) { return i == 5 ? slope : value; });
+      };
+    };
+    expect_sound(call, fifth(1));
+    expect_sound(call, fifth(1.5));
+    // Of bfloat16, what is between is explained by stored intermediate results.
+    if (dtype == DType::bfloat16) continue;
+    expect_fault(call, fifth(1.25));
+    expect_fault(call, fifth(0));
+    spec->min = spec->max = 2.75;
+    call.args[0] = std::shared_ptr<const TensorSpec>(spec);
+    expect_fault(call, fifth(1));
+  }
+}
+
+// max + log(1 + e) where e is small loses the digits of e.
+TEST(SoundDevices, MayAddOneBeforeTheLogarithm) {
+  const ApiCall call = call_with("Torch.logaddexp.0",
+                                 {of(DType::float32, {4}, {-10, -9.5, -8, -2}), of(DType::float32, {4}, {0, 0, 0, 0})});
+  expect_sound(call, [](DeviceResult& result, int) {
+    const std::array<float, 4> x{-10, -9.5, -8, -2};
+    set_elements(result.output, [&](double, std::int64_t i) {
+      return static_cast<double>(std::log(1 + std::exp(x[static_cast<std::size_t>(i)])));
+    });
+  });
+  expect_fault(call, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double value, std::int64_t i) { return i == 1 ? value + 1e-5 : value; });
+  });
+}
+
+// Distances of many points by way of their products.
+TEST(SoundDevices, MayComputeDistancesByProducts) {
+  constexpr std::int64_t rows = 30;
+  constexpr std::int64_t length = 3;
+  std::vector<double> x;
+  for (std::int64_t i = 0; i < rows * length; ++i) x.push_back(1 + 1e-3 * std::sin(static_cast<double>(5 * i + 1)));
+  const Tensor points = of(DType::float32, {rows, length}, x);
+  const Tensor others = of(DType::float32, {rows, length}, std::vector<double>(x.rbegin(), x.rend()));
+  const ApiCall call = call_with("Torch.cdist.0", {points, others});
+  const auto product = [](const float* a, const float* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+  expect_sound(call, [&](DeviceResult& result, int) {
+    set_elements(result.output, [&](double, std::int64_t i) {
+      const float* const a = points.data<float>() + i / rows * length;
+      const float* const b = others.data<float>() + i % rows * length;
+      return static_cast<double>(std::sqrt(std::max(product(a, a) + product(b, b) - 2 * product(a, b), 0.0F)));
+    });
+  });
+  expect_fault(call, [](DeviceResult& result, int) {
+    set_elements(result.output, [](double value, std::int64_t i) { return i == 7 ? value + 0.05 : value; });
+  });
+}
+
+// A place beside the end of a domain, where the slope is steep and changed inputs may leave the domain.
+TEST(SoundDevices, MayErrAtTheEndOfADomain) {
+  const ApiCall call = call_with("Torch.acos.0", {of(DType::float64, {3}, {1 - 1e-7, 1 - 3e-7, 0.5})});
+  expect_sound(call, [](DeviceResult& result, int) {
+    const std::array<double, 3> x{1 - 1e-7, 1 - 3e-7, 0.5};
+    set_elements(result.output, [&](double, std::int64_t i) {
+      return std::numbers::pi / 2 - std::asin(x[static_cast<std::size_t>(i)]);
+    });
+  });
 }
 
 // The largest number is not computed: a device that has infinity in its place has not copied it.

@@ -2,7 +2,7 @@
 // with those who write them.
 #include "runner/dialects/dialect.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "kernels/base/error.h"
 #include "tests/support/temporary_directory.h"
@@ -190,6 +190,23 @@ TEST(MindSporeDialect, WritesRowsAsUpstream) {
   text.clear();
   mindspore_dialect().append_details(text, result, 14);
   EXPECT_EQ(text, "Mint.add.0.forward.output.0,Float32,Float32,\"(2, 3)\",1.0,0.05,1e-05,error,first \r\n");
+}
+
+TEST(MindSporeDialect, SaysOfAPassWhatWasNotCompared) {
+  ApiResult result;
+  result.name = "Mint.max.0";
+  result.forward = Status::pass;
+  DetailsRow row(mindspore_columns());
+  row.status = Status::pass;
+  row.message = "\nThe device gave 1 results, the benchmark 2: 1 are compared.\n";
+  result.forward_rows = {row};
+  result.message = mindspore_dialect().result_message(result);
+  std::string text;
+  mindspore_dialect().append_result(text, result, true);
+  EXPECT_EQ(text, "Mint.max.0,pass,,\"The device gave 1 results, the benchmark 2: 1 are compared.\"\r\n");
+  text.clear();
+  mindspore_dialect().append_details(text, result, 14);
+  EXPECT_THAT(text, ::testing::HasSubstr("The device gave 1 results"));
 }
 
 TEST(MindSporeDialect, SkipsTheDirectionsThatWereRecorded) {
