@@ -150,6 +150,13 @@ Variance moments(const Var& x, const Dims& axes, double correction) {
   };
   const Tensor total = sum_unrounded(x.tensor(), axes, true, x.arithmetic());
   result.mean = map(total.dtype(), total, divide_by(count));
+  if (x.dtype() == DType::float64) {
+    // The mean of equal numbers is that number, of which a rounded sum would leave a rest: deviations, and a slope.
+    const Tensor rests = map(total.dtype(), x.tensor(), result.mean, [](auto v, auto m) { return v - m; });
+    const Tensor rest = sum_unrounded(rests, axes, true, x.arithmetic());
+    result.mean = map(total.dtype(), result.mean, map(total.dtype(), rest, divide_by(count)),
+                      [](auto m, auto r) { return m + r; });
+  }
   const Tensor squares = map(total.dtype(), x.tensor(), result.mean, [](auto v, auto m) { return (v - m) * (v - m); });
   result.variance = map(total.dtype(), sum_unrounded(squares, axes, true, x.arithmetic()), divide_by(result.divisor));
   return result;
