@@ -82,8 +82,7 @@ class Worker {
     const SignalStack stack;
     work_owner() = &slot_;
     // Its token is for others while it waits; where the run is being stopped, it goes on without.
-    const WaitTerms terms{[this] { slot_.computing.store(0); },
-                          [this] { setup_.queue.acquire_processor(slot_, [] { return true; }); }};
+    const WaitTerms terms{[this] { slot_.computing.store(0); }, [this] { take_processor_again(); }};
     wait_terms() = &terms;
     const LastWords words = [this](std::string_view text) {
       slot_.last_words[text.copy(slot_.last_words.data(), slot_.last_words.size() - 1)] = 0;
@@ -128,6 +127,13 @@ class Worker {
     terms.leave = [&] { setup_.queue.release(slot_); };
     help_until(terms);
     setup_.queue.release(slot_);
+  }
+
+  // While others have the processors its call gets no older.
+  void take_processor_again() {
+    slot_.kept_waiting.store(1);
+    setup_.queue.acquire_processor(slot_, [] { return true; });
+    slot_.kept_waiting.store(0);
   }
 
   bool any_left() const {

@@ -41,7 +41,7 @@ void RunnerClock::pass(double seconds, bool nothing_left) {
     if (task == WorkerSlot::idle || since == 0) {
       call = {};
     } else if (task == call.task && since == call.since) {
-      call.seconds += counted;
+      if (slots_[i].kept_waiting.load() == 0) call.seconds += counted;
     } else {
       call = {task, since, 0};
     }

@@ -7,7 +7,9 @@
 #include <memory>
 #include <new>
 #include <thread>
+#include <utility>
 
+#include "kernels/base/clock.h"
 #include "runner/shared/queue_steps.h"
 
 namespace msrun {
@@ -16,6 +18,9 @@ namespace {
 // Between two looks at what others hold; each slot looks at an interval of its own.
 constexpr std::chrono::microseconds waiting_step{1000};
 constexpr std::chrono::microseconds waiting_spread{37};
+// Nanoseconds for which calls that need less memory may overtake one that waits for more: for so long processors are
+// put to use that would wait with it.
+constexpr std::uint64_t overtaking = 1'000'000'000;
 
 }  // namespace
 
@@ -63,11 +68,29 @@ bool SharedQueue::acquire_processor(WorkerSlot& slot, const std::function<bool()
 }
 
 bool SharedQueue::admit(WorkerSlot& slot, std::uint64_t bytes) const {
-  while (control->stop.load(std::memory_order_relaxed) == 0) {
-    if (claim_memory(slot, bytes)) return true;
+  if (control->stop.load(std::memory_order_relaxed) != 0) return false;
+  if (claim_memory(slot, bytes)) return true;
+  slot.in_line.store(steady_nanoseconds());
+  // Whoever holds the memory may need the token to go on.
+  slot.computing.store(0);
+  bool is_in = false;
+  while (!is_in && control->stop.load(std::memory_order_relaxed) == 0) {
     wait_a_step(slot);
+    is_in = claim_memory(slot, bytes);
   }
-  return false;
+  slot.in_line.store(0);
+  return is_in && acquire_processor(slot, [] { return true; });
+}
+
+bool SharedQueue::is_first_in_line(const WorkerSlot& slot) const {
+  const std::uint64_t now = steady_nanoseconds();
+  const std::uint64_t own = slot.in_line.load();
+  const auto place = [](std::uint64_t since, const WorkerSlot& of) { return std::pair(since, &of); };
+  return std::none_of(slots.begin(), slots.end(), [&](const WorkerSlot& other) {
+    const std::uint64_t since = other.in_line.load();
+    if (&other == &slot || since == 0 || since + overtaking > now) return false;
+    return own == 0 || place(since, other) < place(own, slot);
+  });
 }
 
 // A claim is made first and counted then: of two that are made at the same instant at least the later one is counted
@@ -87,7 +110,7 @@ bool SharedQueue::claim_processor(WorkerSlot& slot) const {
 
 bool SharedQueue::claim_memory(WorkerSlot& slot, std::uint64_t bytes) const {
   const auto fits = [&](std::uint64_t others) { return others == 0 || others + bytes <= control->memory_budget; };
-  if (!fits(memory_in_use())) return false;
+  if (!fits(memory_in_use()) || !is_first_in_line(slot)) return false;
   slot.memory.store(bytes);
   passed(QueueStep::memory_claimed);
   if (!fits(memory_in_use() - bytes)) {
@@ -104,6 +127,8 @@ void SharedQueue::wait_a_step(const WorkerSlot& slot) const {
 }
 
 void SharedQueue::release(WorkerSlot& slot) const {
+  slot.in_line.store(0);
+  slot.kept_waiting.store(0);
   slot.memory.store(0);
   passed(QueueStep::memory_given_back);
   slot.computing.store(0);

@@ -59,7 +59,9 @@ struct alignas(64) WorkerSlot {
   std::atomic<std::uint32_t> task{idle};    // the item that it is on, or about to take
   std::atomic<std::uint64_t> since{0};      // steady clock, nanoseconds; 0 before it has begun and once it is computed
   std::atomic<std::uint64_t> memory{0};     // bytes admitted, or claimed, for the task
+  std::atomic<std::uint64_t> in_line{0};    // steady clock, nanoseconds: since when it waits for memory; 0: it does not
   std::atomic<std::uint32_t> computing{0};  // 1 while it holds, or claims, one of the processor tokens
+  std::atomic<std::uint32_t> kept_waiting{0};  // 1 while its call, which has begun, waits for a token of others
   std::atomic<std::uint32_t> fatal_signal{0};  // set by the thread that caught one, before the process dies of it
   // These speak of the runner as a whole, and count in the first of its slots.
   std::atomic<std::uint32_t> heartbeat{0};  // grows while the process is not stopped, whatever its threads are at
@@ -88,6 +90,13 @@ struct alignas(64) QueueControl {
 
 // Views into the two regions. Trivially copyable; valid as long as the owner's mapping is. A process may die or be
 // stopped between any two steps (queue_steps.h) of what follows: its slots then tell what it held.
+//
+// Memory comes before a processor token: who waits for memory holds neither, who waits for a token may hold memory, and
+// who holds a token waits for neither. So every wait ends. Those for tokens do because their holders only compute, or
+// ask a device (its places and locks belong to calls that are being answered, and a wait for a device lets go of them
+// before it asks for a token again; a thread that helps another has its token before it begins). Those for memory do
+// because its holders compute, ask a device or wait for tokens. What waits outside of a runner, as for the lease of a
+// block or for results to be written, holds nothing of this.
 struct SharedQueue {
   QueueControl* control = nullptr;
   QueueLane* lane = nullptr;       // the queue that is taken from
@@ -104,7 +113,8 @@ struct SharedQueue {
   // threads than processors would only compete for caches and memory.
   bool acquire_processor(WorkerSlot& slot, const std::function<bool()>& wanted) const;
   // Waits until bytes fit the budget beside what others hold, or nobody holds anything; false if the run is being
-  // stopped.
+  // stopped. The slot's token, which it has afterwards, is for others until then. Who has waited for a second is
+  // overtaken by nobody that came later: a large call would otherwise wait for as long as there are small ones.
   bool admit(WorkerSlot& slot, std::uint64_t bytes) const;
   // Gives back token and memory; also called by the supervisor for the slots of a dead runner.
   void release(WorkerSlot& slot) const;
@@ -118,6 +128,7 @@ struct SharedQueue {
  private:
   bool claim_processor(WorkerSlot& slot) const;
   bool claim_memory(WorkerSlot& slot, std::uint64_t bytes) const;
+  bool is_first_in_line(const WorkerSlot& slot) const;
   void wait_a_step(const WorkerSlot& slot) const;
 };
 

@@ -61,6 +61,17 @@ TEST_F(RunnerClockTest, ACallGrowsOlderOnlyWhileItsRunnerRuns) {
   EXPECT_EQ(clock_.silent(), 0);
 }
 
+TEST_F(RunnerClockTest, ACallThatOthersKeepFromItsProcessorGrowsNoOlder) {
+  begin(0, 4, 77);
+  pass(1, true);
+  slots_[0].kept_waiting.store(1);
+  pass(60, true);
+  slots_[0].kept_waiting.store(0);
+  pass(1, true);
+  ASSERT_THAT(clock_.calls(), SizeIs(1));
+  EXPECT_NEAR(clock_.calls()[0].seconds, 1.9, 0.11);
+}
+
 TEST_F(RunnerClockTest, EveryAttemptBeginsAtZero) {
   begin(0, 4, 77);
   pass(5, true);

@@ -15,6 +15,7 @@
 #include <new>
 #include <thread>
 
+#include "runner/device/device_wait.h"
 #include "runner/device/sim/sim.h"
 #include "runner/shared/queue_steps.h"
 #include "tests/support/msrun_process.h"
@@ -273,6 +274,20 @@ TEST_F(SupervisorTest, AStoppedRunnerThatWaitsForATokenIsEnded) {
   waitpid(attacker, nullptr, 0);
   expect_all_passed();
   EXPECT_THAT(seen_.reasons(), Contains(HasSubstr("stopped from outside")));
+}
+
+// While a call is on its device, the token goes to one that needs the memory that this call holds.
+TEST_F(SupervisorTest, CallsOnTheirDeviceAndCallsThatWaitForMemoryDoNotBlockEachOther) {
+  make_device(
+      [](const std::string&) {
+        const DeviceWait wait;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      },
+      nullptr);
+  options_.retries = 0;
+  EXPECT_EQ(run(), RunEnd::complete);
+  expect_all_passed();
+  EXPECT_THAT(seen_.deaths, IsEmpty());
 }
 
 TEST_F(SupervisorTest, ACallIsNotToBlameIfItsRunnerIsStopped) {

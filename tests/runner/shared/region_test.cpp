@@ -163,6 +163,71 @@ TEST(SharedQueue, ProcessorTokensAreLimitedAndGivenBack) {
   EXPECT_EQ(queue.tokens_in_use(), 0U);
 }
 
+auto within(int seconds) {
+  return [until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds)] {
+    return std::chrono::steady_clock::now() < until;
+  };
+}
+
+// A call that comes back from its device holds memory and needs a token; one that waits for that memory leaves it the
+// token.
+TEST(SharedQueue, WhoWaitsForMemoryLeavesTheTokenToThoseThatHoldIt) {
+  const QueueMemory memory(std::vector<std::uint32_t>{}, 2, 100, 1);
+  const SharedQueue queue = memory.view();
+  WorkerSlot& on_device = queue.slots[0];
+  ASSERT_TRUE(queue.acquire_processor(on_device, always));
+  ASSERT_TRUE(queue.admit(on_device, 80));
+  on_device.computing.store(0);
+  ASSERT_TRUE(queue.acquire_processor(queue.slots[1], always));
+  std::thread waiting([&] { EXPECT_TRUE(queue.admit(queue.slots[1], 80)); });
+  const bool goes_on = queue.acquire_processor(on_device, within(10));
+  EXPECT_TRUE(goes_on);
+  queue.release(on_device);
+  waiting.join();
+  EXPECT_EQ(queue.memory_in_use(), 80U);
+  EXPECT_EQ(queue.tokens_in_use(), 1U);
+  EXPECT_EQ(queue.slots[1].in_line.load(), 0U);
+}
+
+TEST(SharedQueue, WhoWaitsForMemoryGivesUpWhenTheRunIsStopped) {
+  const QueueMemory memory(std::vector<std::uint32_t>{}, 2, 100, 1);
+  const SharedQueue queue = memory.view();
+  ASSERT_TRUE(queue.admit(queue.slots[0], 80));
+  std::thread waiting([&] { EXPECT_FALSE(queue.admit(queue.slots[1], 80)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  queue.control->stop.store(1);
+  waiting.join();
+  EXPECT_EQ(queue.memory_in_use(), 80U);
+  EXPECT_EQ(queue.slots[1].in_line.load(), 0U);
+}
+
+// Small calls follow each other so that one or another always holds memory.
+TEST(SharedQueue, ALargeCallIsNotOvertakenForever) {
+  constexpr std::size_t small_ones = 4;
+  const QueueMemory memory(std::vector<std::uint32_t>{}, small_ones + 1, 100, small_ones + 1);
+  const SharedQueue queue = memory.view();
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> workers;
+  for (std::size_t i = 0; i < small_ones; ++i) {
+    workers.emplace_back([&, i] {
+      while (!is_over && queue.acquire_processor(queue.slots[i], always) && queue.admit(queue.slots[i], 30)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        queue.release(queue.slots[i]);
+      }
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  WorkerSlot& large = queue.slots[small_ones];
+  std::atomic<bool> is_in{false};
+  std::thread waiting([&] { is_in = queue.admit(large, 100); });
+  for (const auto still = within(15); !is_in && still();) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(is_in);
+  is_over = true;
+  queue.control->stop.store(1);
+  waiting.join();
+  for (std::thread& worker : workers) worker.join();
+}
+
 // Many threads at few tokens and little memory: what is held at a time is never more than there is.
 TEST(SharedQueue, ClaimsThatMeetNeverHoldTooMuch) {
   constexpr std::size_t threads = 8;
