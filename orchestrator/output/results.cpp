@@ -7,7 +7,10 @@
 #include <utility>
 #include <variant>
 
+#include <spdlog/spdlog.h>
+
 #include "kernels/base/clock.h"
+#include "kernels/base/text.h"
 
 namespace msrun {
 namespace {
@@ -16,6 +19,8 @@ constexpr double time_note_interval = 1;  // seconds
 // Seconds after which rows are appended to the CSVs. The end of a run puts all rows in order anyway, so that those of
 // its last moments, which are all rows of a short run, need not be written twice.
 constexpr double csv_interval = 1;
+// A full disk concerns every call that follows.
+constexpr std::size_t most_unsaved_named = 10;
 
 }  // namespace
 
@@ -137,6 +142,7 @@ void ResultStore::commit() {
   if (!uncommitted_.empty() || !notes_.empty() || has_new_parts_) {
     if (journal_ != nullptr) write_journal();
     for (const ApiResult& result : uncommitted_) {
+      if (!result.unsaved.empty()) warn_of_unsaved(result);
       if (csvs_) not_in_csvs_.push_back(result.task);
       view_.api_result(result);
     }
@@ -144,6 +150,11 @@ void ResultStore::commit() {
   }
   if (csvs_ && !not_in_csvs_.empty() && steady_seconds() - csvs_appended_ >= csv_interval) append_csvs();
   if (unsynced_since_ && sync_delay_) sync_if_due();
+}
+
+void ResultStore::warn_of_unsaved(const ApiResult& result) {
+  if (++unsaved_ <= most_unsaved_named) spdlog::warn("{}: {}", sanitised(result.name), sanitised(result.unsaved));
+  if (unsaved_ == most_unsaved_named) spdlog::warn("Further calls whose tensors cannot be saved are not named here.");
 }
 
 void ResultStore::make_durable() {

@@ -123,6 +123,7 @@ class ResultStore {
   ResultSource in_dump_order(int device) const;
   void add(ApiResult&& result, std::string_view encoded);
   void add(const ResultPart& part, std::string_view encoded);
+  void warn_of_unsaved(const ApiResult& result);
   void write_journal();
   void append_csvs();
   void sync_if_due();
@@ -159,6 +160,7 @@ class ResultStore {
   Summary summary_;
   PhaseTimes times_;
   std::size_t restored_ = 0;
+  std::size_t unsaved_ = 0;     // calls of this process whose tensors could not be kept
   bool in_dump_order_ = false;  // so are the rows of the CSVs, and they are complete
   std::optional<std::chrono::milliseconds> sync_delay_;
   std::optional<double> unsynced_since_;  // by steady_seconds()

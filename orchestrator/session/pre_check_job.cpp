@@ -241,14 +241,19 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
 
 void PreCheckJob::restore(const Options& options, const Plan& plan, StoredResults earlier) {
   std::size_t again = 0;
+  std::size_t unsaved = 0;
   results_->restore(std::move(earlier), [&](const ApiResult& result) {
     const bool is_skip = result.forward == Status::skip || result.backward == Status::skip;
     const bool by_rule = plan.view().tasks[result.task].skip_size > 0;
     const bool runs_again = options.retry_skip && is_skip && !by_rule;
     if (runs_again) ++again;
-    return runs_again;
+    // Of leases that are finished nothing runs again.
+    const bool saves_again = error_data_ && !options.steal && !result.unsaved.empty();
+    if (saves_again) ++unsaved;
+    return runs_again || saves_again;
   });
   for (std::uint32_t task = 0; task < plan.size(); ++task) earlier_.push_back(results_->is_done(task));
+  if (unsaved > 0) spdlog::info("{} calls whose tensors could not be saved run again.", unsaved);
   if (options.retry_skip) spdlog::info("--retry-skip: {} calls that were SKIP run again.", again);
 }
 
@@ -310,6 +315,21 @@ void PreCheckJob::finish() {
     junit_.reset();
   }
   write_page(std::move(page));
+  require_saved_tensors();
+}
+
+// What was to be kept is a result as the rows are: without it the run is not complete.
+void PreCheckJob::require_saved_tensors() const {
+  if (!error_data_) return;
+  std::size_t unsaved = 0;
+  std::string first;
+  results_->for_each_outline([&](const ApiResult& result) {
+    if (!result.unsaved.empty() && unsaved++ == 0) first = result.name;
+  });
+  if (unsaved == 0) return;
+  throw WriteError("The tensors of " + std::to_string(unsaved) + (unsaved == 1 ? " call" : " calls") +
+                   " that did not pass could not be saved in " + error_data_->path() + ": " +
+                   (unsaved == 1 ? "" : "the first is ") + sanitised(first) + ".");
 }
 
 // On a thread of its own, or where none can be had, when it is asked for; nothing if no report is to be made.

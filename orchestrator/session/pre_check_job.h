@@ -46,6 +46,7 @@ class PreCheckJob final : public Job {
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
   std::future<std::string> begin_page();
+  void require_saved_tensors() const;
   void write_page(std::future<std::string> page);
   void log_places(const char* what_of_result, const char* what_of_details) const;
   std::string summary_text(const SessionState& session) const;

@@ -5,7 +5,6 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
-#include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/order_choice.h"
@@ -394,16 +393,22 @@ class Check {
     return {output.is_sound(), gradients.is_sound()};
   }
 
-  // The verdict stands whether or not the tensors can be kept.
+  // The verdict stands whether or not the tensors can be kept; who continues the run has them kept then.
   void save(const MaterialisedCall& call, const Evaluation& bench, const DeviceResult& device) {
+    std::string problem;
     try {
       const Folder folder = folder_below(*options_.error_data, options_.rank);
       options_.dialect->save_error_data(folder, call, bench, device, result_);
       const std::string notice = options_.dialect->error_data_notice(folder, call);
       if (!notice.empty()) result_.message = notice;
+      return;
+    } catch (const std::bad_alloc&) {
+      problem = "not enough memory";
     } catch (const std::exception& error) {
-      write_error_line(sanitised("msrun: the tensors of " + call.name + " cannot be saved: " + error.what()));
+      problem = error.what();
     }
+    result_.unsaved = "The tensors could not be saved in " + options_.error_data->path() + ": " + problem;
+    if (!result_.unsaved.ends_with('.')) result_.unsaved += '.';
   }
 
   const ApiCall& recorded_;
@@ -419,6 +424,7 @@ class Check {
 // Reasons quote the recording and its files of tensors, either of which may be damaged.
 ApiResult with_readable_messages(ApiResult result) {
   result.message = bounded(readable(std::move(result.message)));
+  result.unsaved = bounded(readable(std::move(result.unsaved)));
   if (result.repeats) result.repeats->problem = bounded(readable(std::move(result.repeats->problem)));
   for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
     for (DetailsRow& row : *rows) row.message = bounded(readable(std::move(row.message)));

@@ -30,7 +30,7 @@ concept Fields = std::same_as<std::remove_const_t<T>, Of>;
 template <>
 struct RecordType<ApiResult> {
   static constexpr RecordKind kind = RecordKind::result;
-  static constexpr std::uint8_t version = 5;
+  static constexpr std::uint8_t version = 6;
 };
 
 // Part of a row from version 3 on.
@@ -140,6 +140,7 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
     archive.number(result.run.took);
     archive.list(result.input_notes, [&](auto& input) { fields(archive, input); });
   }
+  if (archive.has(6)) archive.text(result.unsaved);
   // The rows stay last, so that an outline (StoredResults) can be read without them.
   archive.rows(result.forward_rows);
   archive.rows(result.backward_rows);

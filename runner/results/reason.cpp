@@ -174,12 +174,14 @@ std::string message_with_reason(const ApiResult& result) {
   if (!has_verdict(result) && !is_suspicious(result)) {
     std::string text = result.message;
     for (const std::string& line : consistency_lines(result)) text += (text.empty() ? "" : " ") + line;
+    if (!result.unsaved.empty()) text += (text.empty() ? "" : " ") + result.unsaved;
     return text;
   }
   std::string text(is_suspicious(result) ? suspicious_mark : rounding_mark);
   text += reason_text(reason_of(result));
   if (!result.message.empty()) text += " SKIP of a direction: " + result.message;
   if (result.tested_on == TestedOn::simulated) text += " (" + std::string(simulated_notice) + ")";
+  if (!result.unsaved.empty()) text += " " + result.unsaved;
   return text;
 }
 

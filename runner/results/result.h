@@ -128,6 +128,8 @@ struct ApiResult {
   RunTime run;
   // Of a call that is suspicious or failed to run; of others nobody asks.
   std::vector<InputNote> input_notes;
+  // Why its tensors, which were to be kept, could not be; empty where they were, or none were to be.
+  std::string unsaved;
   // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
   std::optional<OverflowFinding> overflow;
 };

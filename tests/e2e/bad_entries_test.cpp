@@ -57,7 +57,7 @@ class BadEntries : public Untouched {
     const Finished finished = msrun(arguments, scratch_.path());
     output_ = finished.out;
     errors_ = finished.err;
-    EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+    EXPECT_EQ(finished.exit_code, exit_code_) << finished.out << finished.err;
     EXPECT_THAT(finished.out, Not(HasSubstr("died")));
     expect_only_result_files();
     std::map<std::string, std::vector<std::string>> rows;
@@ -71,6 +71,7 @@ class BadEntries : public Untouched {
     return rows;
   }
 
+  int exit_code_ = 0;  // that is expected
   std::string output_;
   std::string errors_;
 };
@@ -260,20 +261,35 @@ TEST_F(BadEntries, NamesThatLeadOutOfTheDirectoryForTensors) {
   EXPECT_EQ(files, 6);  // an input and two outputs of each call that does not pass
 }
 
-// The verdict is there although the tensors could not be written.
+// The verdict is there although the tensors could not be written, and with space again these are saved.
 TEST_F(BadEntries, TensorsThatCannotBeSaved) {
   write_file(scratch_ / "config.json", R"({"acc_check": {"error_data_path": ")" + scratch_.path().string() + "\"}}");
-  // Room for the few rows and their journal, not for a tensor.
-  const InheritedLimit disk(RLIMIT_FSIZE, 20000);
-  const auto rows =
-      run({{"Functional.relu.0", entry({tensor({100, 100})})}},
-          {"-save_error_data", "-config", scratch_ / "config.json", "--sim-fault", "Functional.relu.0=wrong-block"});
-  EXPECT_EQ(rows.at("Functional.relu.0").at(1), "error");
-  EXPECT_THAT(errors_, HasSubstr("the tensors of Functional.relu.0 cannot be saved"));
-  for (const fs::directory_entry& directory : fs::directory_iterator(scratch_.path())) {
-    if (!directory.path().filename().string().starts_with("ut_error_data")) continue;
-    EXPECT_TRUE(fs::is_empty(directory)) << "a part of a file is left";
+  exit_code_ = 3;
+  std::map<std::string, std::vector<std::string>> rows;
+  {
+    // Room for the few rows and their journal, not for a tensor.
+    const InheritedLimit disk(RLIMIT_FSIZE, 20000);
+    rows =
+        run({{"Functional.relu.0", entry({tensor({100, 100})})}},
+            {"-save_error_data", "-config", scratch_ / "config.json", "--sim-fault", "Functional.relu.0=wrong-block"});
   }
+  EXPECT_EQ(rows.at("Functional.relu.0").at(1), "error");
+  const fs::path folder = only_file(scratch_.path(), "ut_error_data");
+  const std::string problem = "The tensors could not be saved in " + folder.string() + ": ";
+  EXPECT_THAT(rows.at("Functional.relu.0").at(3), HasSubstr(problem));
+  EXPECT_THAT(output_, HasSubstr("[WARNING] Functional.relu.0: " + problem));
+  EXPECT_THAT(output_, HasSubstr("[ERROR] The tensors of 1 call that did not pass could not be saved in " +
+                                 folder.string() + ": Functional.relu.0."));
+  EXPECT_TRUE(fs::is_empty(folder)) << "a part of a file is left";
+
+  const fs::path csv = only_file(out(), "accuracy_checking_result_");
+  const Finished continued = msrun({"-csv_path", csv}, scratch_.path());
+  EXPECT_EQ(continued.exit_code, 0) << continued.out << continued.err;
+  EXPECT_THAT(continued.out, HasSubstr("1 calls whose tensors could not be saved run again."));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 3);
+  const Rows table = read_csv(csv);
+  EXPECT_EQ(table.size(), 4U);
+  for (const auto& row : table) EXPECT_THAT(row.back(), Not(HasSubstr("could not be saved")));
 }
 
 TEST_F(BadEntries, TensorFilesThatCannotBeRead) {

@@ -74,6 +74,7 @@ TEST(Records, GiveBackEveryFieldOfAResult) {
     EXPECT_EQ(back.outcome, result.outcome);
     EXPECT_EQ(back.tested_on, result.tested_on);
     EXPECT_EQ(back.message, result.message);
+    EXPECT_EQ(back.unsaved, result.unsaved);
     EXPECT_EQ(back.times.materialise, result.times.materialise);
     EXPECT_EQ(back.times.device, result.times.device);
     EXPECT_EQ(back.times.benchmark, result.times.benchmark);
@@ -164,9 +165,10 @@ TEST(Records, AreWhatTheFormatSays) {
   result.repeats = {3, 1, false, "of", ""};
   result.agreement = {Agreement::Verdict::blamed, "", "", {{2, 8, true}}};
   result.run = {3, 129, 7};
+  result.unsaved = "w";
   result.input_notes = {{"x", "e", "s", std::nullopt, 1.0, false}};
   EXPECT_EQ(encode(result),
-            "\x01\x05R\xD2"
+            "\x01\x06R\xD2"
             "\xAC\x02"                               // task
             "\x0BTorch.add.0"                        // name
             "\x01"                                   // device
@@ -185,6 +187,7 @@ TEST(Records, AreWhatTheFormatSays) {
             "\1\3\0\0\1\4\x08\0\0\0\0\0\0\0\1"       // a device is to blame: 2, which gave 8
             "\3\x81\1\7"                             // on thread 3, at 129 for 7 microseconds
             "\1\1x\1e\1s\0\1\0\0\0\0\0\0\xF0\x3F\0"  // an input: x, e, s; no least, 1.0; not all finite
+            "\1w"                                    // its tensors could not be saved: w
             "\0"                                     // no rows of the forward
             "\x01"                                   // one of the backward
             "\x01"
@@ -201,7 +204,7 @@ TEST(Records, AreWhatTheFormatSays) {
 std::string in_version_1(const ApiResult& result) {
   std::string bytes = encode(result);
   bytes[1] = 1;
-  bytes.erase(bytes.size() - 14, 12);
+  bytes.erase(bytes.size() - 15, 13);
   return bytes;
 }
 
@@ -213,7 +216,7 @@ TEST(Records, OfVersion2SayNothingOfTrust) {
   result.mistrust = Mistrust::constant;
   std::string bytes = encode(result);
   bytes[1] = 2;
-  bytes.erase(bytes.size() - 12, 10);
+  bytes.erase(bytes.size() - 13, 11);
   const ApiResult read = decode_result(bytes);
   EXPECT_EQ(read.outcome, Outcome::failed_to_run);
   EXPECT_FALSE(read.beyond_rounding);
@@ -226,8 +229,8 @@ TEST(Records, OfVersion3SayNothingOfRunsAndDevices) {
   result.mistrust = Mistrust::constant;
   std::string bytes = encode(result);
   bytes[1] = 3;
-  // Three lists, two options and three numbers in front of the two lists of rows.
-  bytes.erase(bytes.size() - 10, 8);
+  // Three lists, two options and three numbers and a text in front of the two lists of rows.
+  bytes.erase(bytes.size() - 11, 9);
   const ApiResult read = decode_result(bytes);
   EXPECT_EQ(read.mistrust, Mistrust::constant);
   EXPECT_EQ(read.checksums, Checksums());
@@ -277,7 +280,7 @@ TEST(Records, OfVersion2HaveNoDifferences) {
   // of the 11 bytes of lists and row.
   bytes.pop_back();
   bytes.erase(bytes.size() - 19 - 3, 3);
-  bytes.erase(bytes.size() - 19 - 11 - 10, 10);
+  bytes.erase(bytes.size() - 19 - 11 - 11, 11);
   const ApiResult read = decode_result(bytes);
   expect_equal(read.backward_rows, result.backward_rows);
   result.backward_rows[0].difference = varied_difference(9);
@@ -322,9 +325,9 @@ TEST(Records, WithValuesOutOfRangeAreRefused) {
 
 TEST(Records, OfALaterProgramAreRefusedInPlainWordsUnlessTheyOnlyAdd) {
   std::string result = encode(skip_result(0, "Torch.add.0", "reason", Outcome::not_checkable));
-  result[1] = 6;
+  result[1] = 7;
   EXPECT_EQ(error_of([&] { decode_record(result); }),
-            "a result of version 6, which a later msrun has written; this one reads up to version 5");
+            "a result of version 7, which a later msrun has written; this one reads up to version 6");
   result[1] = 0;
   EXPECT_THAT(error_of([&] { decode_record(result); }), HasSubstr("version 0"));
   const auto of_kind = [](unsigned kind) { return static_cast<char>(kind) + std::string("\x01R\xD2 and whatever"); };
