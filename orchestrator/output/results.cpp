@@ -60,8 +60,7 @@ void ResultStore::restore(StoredResults earlier, const std::function<bool(const 
       stored_.remove(task);
       continue;
     }
-    const bool passed = overall_status(result) == Status::pass;
-    summary_.add(passed ? result : stored_.get(task));
+    summarise(task);
     const bool has_files =
         result.device < 0 || std::find(devices_.begin(), devices_.end(), result.device) != devices_.end();
     if (!has_files) devices_.push_back(result.device);
@@ -150,6 +149,23 @@ void ResultStore::commit() {
   }
   if (csvs_ && !not_in_csvs_.empty() && steady_seconds() - csvs_appended_ >= csv_interval) append_csvs();
   if (unsynced_since_ && sync_delay_) sync_if_due();
+}
+
+void ResultStore::drop_uncommitted() {
+  if (uncommitted_.empty()) return;
+  for (const ApiResult& result : uncommitted_) stored_.remove(result.task);
+  uncommitted_.clear();
+  unwritten_.clear();
+  unwritten_sizes_.clear();
+  summary_ = Summary();
+  for (std::uint32_t task = 0; task < stored_.tasks(); ++task) {
+    if (stored_.has(task)) summarise(task);
+  }
+}
+
+void ResultStore::summarise(std::uint32_t task) {
+  const ApiResult result = stored_.outline(task);
+  summary_.add(overall_status(result) == Status::pass ? result : stored_.get(task));
 }
 
 void ResultStore::warn_of_unsaved(const ApiResult& result) {

@@ -84,6 +84,10 @@ class ResultStore {
   // before stands.
   void commit();
 
+  // After commit() has failed, or when it is called no more: what it did not bring to the journal, or without one to
+  // the view, counts no longer, as it is lost with this process.
+  void drop_uncommitted();
+
   // Commits, and brings what is in the journal to the storage device.
   void make_durable();
 
@@ -123,6 +127,7 @@ class ResultStore {
   ResultSource in_dump_order(int device) const;
   void add(ApiResult&& result, std::string_view encoded);
   void add(const ResultPart& part, std::string_view encoded);
+  void summarise(std::uint32_t task);
   void warn_of_unsaved(const ApiResult& result);
   void write_journal();
   void append_csvs();

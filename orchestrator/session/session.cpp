@@ -305,6 +305,13 @@ SessionEnd Session::supervise(ResultStore& results) {
       err_.drain();
     };
     job_.instruct(state_, supervision);
+  SessionEnd end = run_supervisor(results);
+  // What did not reach the journal is lost, and is no part of what is told.
+  if (!end.failure.empty()) results.drop_uncommitted();
+  return end;
+}
+
+SessionEnd Session::run_supervisor(ResultStore& results) {
     announce(results, supervision);
     bool interrupted = false;
     const RunEnd end =

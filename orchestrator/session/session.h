@@ -32,6 +32,7 @@ class Session {
   void prefer_recorded(PlanOptions& plan_options);
   void require_device_that_computes() const;
   SessionEnd supervise(ResultStore& results);
+  SessionEnd run_supervisor(ResultStore& results);
   // Checks the share, once.
   RunEnd supervise_share(ResultStore& results, const SupervisorOptions& supervision, bool& interrupted);
   // Checks what leases it can get.

@@ -2,6 +2,7 @@
 // and the run can be continued to the files of an undisturbed one.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -131,6 +132,20 @@ TEST_F(Stop, ByAFullDisk) {
     expect_stopped(again);
   }
   expect_continues_to_the_end();
+}
+
+// What is told at the end is what is kept.
+TEST_F(Stop, ByAFullDiskCountsNoResultThatIsLost) {
+  Finished finished;
+  {
+    const InheritedLimit disk(RLIMIT_FSIZE, 12000);
+    finished = msrun(arguments(out()), scratch_.path());
+  }
+  expect_stopped(finished);
+  const Finished kept = msrun({"journal", only_file(out(), "accuracy_checking_2"), "--export", "-"}, scratch_.path());
+  const auto results = std::ranges::count(kept.out, '\n');
+  EXPECT_GT(results, 0);
+  EXPECT_THAT(finished.out, HasSubstr("stopped at " + std::to_string(results) + "/"));
 }
 
 // Nothing that is computed from then on could be kept.

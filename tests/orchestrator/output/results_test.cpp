@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <chrono>
 #include <thread>
 
+#include "journal/error.h"
 #include "kernels/base/clock.h"
 #include "runner/results/journal_records.h"
 #include "tests/support/temporary_directory.h"
@@ -33,16 +35,17 @@ class NoView final : public ProgressView {
   std::vector<std::string> shown;
 };
 
-// Counts what reaches the storage device.
+// Counts what reaches the storage device, which may be full.
 class CountingFile final : public journal::File {
  public:
-  CountingFile(std::string& bytes, int& syncs) : bytes_(bytes), syncs_(syncs) {}
+  CountingFile(std::string& bytes, int& syncs, const bool& full) : bytes_(bytes), syncs_(syncs), full_(full) {}
   std::string name() const override { return "memory"; }
   std::uint64_t size() const override { return bytes_.size(); }
   std::size_t read_at(std::uint64_t offset, char* to, std::size_t count) const override {
     return journal::MemorySource(bytes_).read_at(offset, to, count);
   }
   std::size_t append(std::string_view bytes) override {
+    if (full_) throw journal::WriteError(name(), "write", ENOSPC);
     bytes_.append(bytes);
     return bytes.size();
   }
@@ -52,6 +55,7 @@ class CountingFile final : public journal::File {
  private:
   std::string& bytes_;
   int& syncs_;
+  const bool& full_;
 };
 
 ApiResult result_of(std::uint32_t task, Status forward, int device = 0) {
@@ -94,8 +98,9 @@ class Results : public ::testing::Test {
   TemporaryDirectory directory_;
   std::string bytes_;
   int syncs_ = 0;
+  bool full_ = false;
   std::optional<journal::Writer> writer_ =
-      journal::Writer::create(std::make_unique<CountingFile>(bytes_, syncs_), "metadata");
+      journal::Writer::create(std::make_unique<CountingFile>(bytes_, syncs_, full_), "metadata");
   NoView view_;
 };
 
@@ -114,6 +119,24 @@ TEST_F(Results, ReachJournalAndCsvsWithTheCommit) {
   EXPECT_EQ(results.done(), 1U);
   EXPECT_EQ(results.summary().counts().pass, 1U);
   EXPECT_EQ(results.summary().counts().error, 0U);
+}
+
+TEST_F(Results, ThatCannotBeJournalledCountForNothing) {
+  ResultStore results = store(3);
+  results.open_fresh_csvs();
+  results.add(result_of(0, Status::pass));
+  results.commit();
+  full_ = true;
+  results.add(result_of(1, Status::pass));
+  results.add(result_of(2, Status::error));
+  EXPECT_THROW(results.commit(), journal::WriteError);
+  results.drop_uncommitted();
+  EXPECT_THAT(view_.shown, ElementsAre("Functional.relu.0"));
+  EXPECT_EQ(results.done(), 1U);
+  EXPECT_FALSE(results.is_done(1));
+  EXPECT_EQ(results.summary().counts().pass, 1U);
+  EXPECT_EQ(results.summary().counts().error, 0U);
+  EXPECT_THAT(journalled<ApiResult>(), SizeIs(1));
 }
 
 TEST_F(Results, AreTimedInTheJournal) {
