@@ -156,7 +156,11 @@ int Session::run() {
   }
   make_plan();
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
-  if (options.dry_run) return finish_output(say_what_would_run(state_, out_));
+  if (options.dry_run) {
+    const int code = finish_output(say_what_would_run(state_, out_));
+    // As for any list that is nowhere else.
+    return out_.lost_lines() > 0 ? exit_usage : code;
+  }
   job_.choose_files(state_);
   // Before the files: where no lease can be had, none is left behind.
   if (options.steal) stealing_.emplace(state_);

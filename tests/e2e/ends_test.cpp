@@ -9,6 +9,7 @@
 #include "orchestrator/view/github_view.h"
 #include "orchestrator/view/slowest.h"
 #include "tests/support/json_schema.h"
+#include "tests/support/spawned_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
@@ -259,6 +260,17 @@ TEST_F(Ends, DryRunOfAPartIsOfThatPart) {
   }
   const Finished whole = check({"--dry-run", "--message-format", "json"}, dump("llama_bf16"));
   EXPECT_EQ(Json::parse(whole.out)["calls"], calls);
+}
+
+// It is nowhere else.
+TEST_F(Ends, ADryRunThatCannotBePrintedIsNoSuccess) {
+  for (const char* format : {"human", "json"}) {
+    OutputEnd full("/dev/full");
+    SpawnedProcess run({"-api_info", dump("llama_bf16"), "--dry-run", "--message-format", format},
+                       {full.descriptor(), -1}, scratch_.path());
+    EXPECT_EQ(run.wait(60), 2) << run.err();
+    EXPECT_THAT(run.err(), HasSubstr("could not be written (No space left on device)"));
+  }
 }
 
 TEST_F(Ends, DryRunSaysWhatWouldRunAndWritesNothing) {
