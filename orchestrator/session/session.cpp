@@ -162,10 +162,13 @@ int Session::run() {
     return out_.lost_lines() > 0 ? exit_usage : code;
   }
   job_.choose_files(state_);
-  // Before the files: where no lease can be had, none is left behind.
-  if (options.steal) stealing_.emplace(state_);
+  // Before the files of a fresh run: where no lease can be had, none is left behind. Behind those of an earlier one:
+  // where that is another run, no leases are.
+  const bool is_fresh = options.csv_path.empty();
+  if (options.steal && is_fresh) stealing_.emplace(state_);
   const HeldSignals held;
   ResultStore& results = job_.open(state_);
+  if (options.steal && !is_fresh) stealing_.emplace(state_);
   const SessionEnd end = supervise(results);
   try {
     return finish_output(close(results, end));
@@ -302,13 +305,6 @@ void Session::require_device_that_computes() const {
 }
 
 SessionEnd Session::supervise(ResultStore& results) {
-  try {
-    SupervisorOptions supervision = supervisor_options(state_);
-    supervision.on_tick = [this] {
-      out_.drain();
-      err_.drain();
-    };
-    job_.instruct(state_, supervision);
   SessionEnd end = run_supervisor(results);
   // What did not reach the journal is lost, and is no part of what is told.
   if (!end.failure.empty()) results.drop_uncommitted();
@@ -316,6 +312,13 @@ SessionEnd Session::supervise(ResultStore& results) {
 }
 
 SessionEnd Session::run_supervisor(ResultStore& results) {
+  try {
+    SupervisorOptions supervision = supervisor_options(state_);
+    supervision.on_tick = [this] {
+      out_.drain();
+      err_.drain();
+    };
+    job_.instruct(state_, supervision);
     announce(results, supervision);
     bool interrupted = false;
     const RunEnd end =

@@ -220,6 +220,17 @@ TEST_F(Steal, LeavesNothingWhereNoLeaseCanBeHad) {
   EXPECT_EQ(snapshot(out()), before);
 }
 
+// A run of another kind is refused before leases are made.
+TEST_F(Steal, LeavesNothingWhereAPlainRunIsContinued) {
+  ASSERT_EQ(msrun({"-api_info", dump("llama_bf16"), "-o", out()}, scratch_.path()).exit_code, 0);
+  const std::map<std::string, std::string> before = snapshot(out());
+  const Finished refused =
+      msrun({"-csv_path", only_file(out(), "accuracy_checking_result_"), "--steal"}, scratch_.path());
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("shard (\"all\" then, \"stolen\" now)"));
+  EXPECT_EQ(snapshot(out()), before);
+}
+
 TEST_F(Steal, LeavesALeaseAtOnceWhenItIsTerminated) {
   std::vector<std::string> words = arguments();
   words.insert(words.end(), {"--sim-fault", "*=hang", "--task-timeout", "600"});
