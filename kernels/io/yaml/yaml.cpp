@@ -111,8 +111,25 @@ class Converter {
   std::size_t values_ = 0;
 };
 
+// The library would read it, but not what is appended to it. A document begins with a character of ASCII, or with the
+// mark of its encoding.
+const char* other_encoding(std::string_view text) {
+  using namespace std::string_view_literals;
+  const auto zeros = [&](std::size_t first, std::size_t count) {
+    return text.size() >= first + count && text.substr(first, count).find_first_not_of('\0') == std::string_view::npos;
+  };
+  if (text.starts_with("\xFF\xFE\0\0"sv) || text.starts_with("\0\0\xFE\xFF"sv)) return "UTF-32";
+  if (zeros(0, 3) || zeros(1, 3)) return "UTF-32";
+  if (text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv)) return "UTF-16";
+  return zeros(0, 1) || zeros(1, 1) ? "UTF-16" : nullptr;
+}
+
 YamlNode read(const std::string& name, std::string_view text, std::vector<std::string>& repeated_keys,
               std::size_t most) {
+  if (const char* encoding = other_encoding(text)) {
+    throw UserError("load yaml file \"" + name + "\" failed: it is in " + encoding +
+                    ", not in UTF-8: convert it first.");
+  }
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text) + "\n" + std::string(end_of_text));
     if (documents.empty()) return {};

@@ -164,6 +164,14 @@ TEST_F(ConfigFile, YamlIsChecked) {
   EXPECT_THAT(
       yaml_refusal("white_list: [conv2d\nx: 1"),
       AllOf(HasSubstr("load yaml file \"" + folder_.file("config.yaml")), HasSubstr("not valid YAML at line 2")));
+  const std::string wide("w\0h\0:\0 \0[\0]\0", 12);
+  for (const std::string& text :
+       {"\xFF\xFE" + wide, wide, std::string("\xFE\xFF\0w\0:", 6), std::string("\0w\0:", 4)}) {
+    EXPECT_THAT(yaml_refusal(text), AllOf(HasSubstr("\"" + folder_.file("config.yaml")), HasSubstr("it is in UTF-16")));
+  }
+  for (const std::string& text : {std::string("\xFF\xFE\0\0w\0\0\0", 8), std::string("w\0\0\0:\0\0\0", 8)}) {
+    EXPECT_THAT(yaml_refusal(text), HasSubstr("it is in UTF-32"));
+  }
   EXPECT_THAT(yaml_refusal("white_list: conv2d"), HasSubstr("white_list must be a list type"));
   EXPECT_THAT(yaml_refusal("white_list: [conv2d, 3]"), HasSubstr("All elements in white_list must be string type"));
   EXPECT_THAT(yaml_refusal("white_list: ['relu', 'all_reduce']"),
