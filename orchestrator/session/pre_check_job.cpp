@@ -346,7 +346,9 @@ void PreCheckJob::write_page(std::future<std::string> page) {
     write_report(results_->folder(), files_, page.get());
     report_written_ = true;
   } catch (const std::exception& error) {
-    spdlog::warn("No report is written: {} msrun report makes it later.", error.what());
+    std::string problem = error.what();
+    if (!problem.ends_with('.')) problem += '.';
+    spdlog::warn("No report is written: {} msrun report makes it later.", problem);
   }
 }
 
