@@ -4,6 +4,7 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -99,6 +100,21 @@ json fingerprint(const SessionState& session) {
   return print;
 }
 
+// Options that do nothing to this recording, or in this layout, make no run another one: they count as not given.
+void settle_unheeded(json& print, const SessionState& session) {
+  const std::span<const std::string_view> unheeded = session.plan.dialect().unheeded_options();
+  const bool has_one_rule = session.options.layout != ReportLayout::current;
+  const auto settle = [&](std::string_view option, const char* key, const json& value, bool anyway) {
+    const bool is_unheeded = anyway || std::ranges::find(unheeded, option) != unheeded.end();
+    if (is_unheeded && print.contains(key)) print[key] = value;
+  };
+  const Options usual;
+  settle("--max-abs-err", "max_abs_err", usual.max_abs_error, false);
+  settle("--seed-mode", "seed_mode", "per-api", false);
+  settle("--standard", "standard", policy_text(usual.standard), has_one_rule);
+  settle("--limits", "limits", limits_text(Limits::current), has_one_rule);
+}
+
 // The options that select calls, as far as they differ: " (--only: 'A' then, none now)".
 std::string selection_differences(const json& metadata, const Options& options) {
   if (!metadata.contains("arguments")) return {};
@@ -186,7 +202,8 @@ std::string journal_metadata(const SessionState& session, const CsvStyle& style,
 }
 
 void require_same_run(const std::string& metadata, const SessionState& session, const std::string& journal) {
-  const json expected = fingerprint(session);
+  json expected = fingerprint(session);
+  settle_unheeded(expected, session);
   const json recorded = json::parse(metadata, nullptr, false);
   if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
       !recorded["fingerprint"].is_object()) {
@@ -202,6 +219,7 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
              {"same_on_all", json::array()},
              {"shard", "all"}};
   begun.update(recorded["fingerprint"]);
+  settle_unheeded(begun, session);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
     const json earlier = begun.value(key, json());
@@ -229,6 +247,7 @@ void warn_of_other_device(const std::string& metadata, const SessionState& sessi
 
 std::string run_key(const SessionState& session) {
   json print = fingerprint(session);
+  settle_unheeded(print, session);
   print.erase("shard");
   return hexadecimal(fnv1a(print.dump(), fnv1a_start));
 }
@@ -239,8 +258,10 @@ bool is_of_run(const std::string& metadata, const SessionState& session) {
   json there = recorded["fingerprint"];
   json here = fingerprint(session);
   if (!there.is_object()) return false;
-  there.erase("shard");
-  here.erase("shard");
+  for (json* print : {&there, &here}) {
+    print->erase("shard");
+    settle_unheeded(*print, session);
+  }
   return there == here;
 }
 

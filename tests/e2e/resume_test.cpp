@@ -206,6 +206,10 @@ TEST_F(ResumeHard, AloneNamesWhatDiffers) {
   expect_refused({"-csv_path", result, "--only", "Functional.*"}, {"--only: none then, 'Functional.*' now"});
   expect_refused({"-csv_path", result, "-f"}, {"-f: none then, given now"});
   expect_refused({"-csv_path", result, "--seed", "5"}, {"seed (1234 then, 5 now)"});
+  // What does nothing to the recording makes no run another one.
+  const Finished continued = msrun({"-csv_path", result, "--max-abs-err", "0.5"}, scratch_.path());
+  EXPECT_EQ(continued.exit_code, 0) << continued.out << continued.err;
+  EXPECT_THAT(continued.out, HasSubstr("--max-abs-err does nothing"));
   fs::remove(journal());
   expect_refused({"-csv_path", result}, {"no journal beside", "give it with -api_info"});
 }
