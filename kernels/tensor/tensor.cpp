@@ -102,8 +102,13 @@ std::int64_t element_count(std::span<const std::int64_t> shape) {
     }
   }
   // Operators walk the other axes of an empty tensor: no farther than if there were something to store.
-  if (empty) check_tensor_memory(static_cast<std::size_t>(count));
-  return empty ? 0 : count;
+  if (!empty) return count;
+  try {
+    check_tensor_memory(static_cast<std::size_t>(count));
+  } catch (const SkipError&) {
+    throw SkipError("Shape " + size_list(shape) + " has no elements, but its other sizes are more than can be walked.");
+  }
+  return 0;
 }
 
 std::string tuple_text(std::span<const std::int64_t> shape) {

@@ -129,7 +129,9 @@ TEST_F(BadEntries, TensorsThatCannotBe) {
                          {"Functional.relu.9", entry({tensor_of_shape("x")})},
                          {"Functional.relu.10", entry({no_shape})},
                          {"Functional.relu.11", entry({tensor({2}, "torch.float32", "x", Json::array())})},
-                         {"Functional.relu.12", entry({tensor({2}, "torch.complex64")})}});
+                         {"Functional.relu.12", entry({tensor({2}, "torch.complex64")})},
+                         {"Functional.relu.13", entry({tensor({0, huge})})},
+                         {"Functional.relu.14", entry({tensor({1 << 20, 0})})}});
   EXPECT_SKIP(rows, "Functional.relu.0", "negative size");
   EXPECT_SKIP(rows, "Functional.relu.1", "too many elements");
   EXPECT_SKIP(rows, "Functional.relu.2", "too many elements");
@@ -143,6 +145,8 @@ TEST_F(BadEntries, TensorsThatCannotBe) {
   EXPECT_SKIP(rows, "Functional.relu.10", "without shape");
   EXPECT_SKIP(rows, "Functional.relu.11", "Min");
   EXPECT_SKIP(rows, "Functional.relu.12", "torch.complex64");
+  EXPECT_SKIP(rows, "Functional.relu.13", "has no elements, but its other sizes are more than can be walked");
+  EXPECT_EQ(rows.at("Functional.relu.14").at(1), "pass");
 }
 
 TEST_F(BadEntries, ArgumentsThatDoNotFit) {
