@@ -86,7 +86,8 @@ void parse_input(const Arguments& arguments, Options& options) {
   if (options.list_apis || options.list_standards || options.list_devices || options.list_faults) return;
   if (options.api_info.empty() && options.forward.empty() && arguments.given("csv_path")) {
     const std::string csv_path = arguments.text("csv_path");
-    resumed_run_files(csv_path);  // has its own words for what is not there
+    const RunFiles files = resumed_run_files(csv_path);  // has its own words for what is not there
+    require_readable_journal(files);
     throw UserError("-csv_path: no journal beside " + sanitised(csv_path) +
                     " says which dump it is of; give it with -api_info");
   }

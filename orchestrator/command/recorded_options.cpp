@@ -159,6 +159,25 @@ std::vector<std::string> TakenOver::words() const {
   return words;
 }
 
+void require_readable_journal(const RunFiles& files) {
+  std::error_code ignored;
+  if (!fs::exists(files.journal, ignored)) return;
+  std::string problem;
+  try {
+    const std::string metadata = journal::read_header(*journal::open_source(files.journal)).metadata;
+    if (Json::parse(metadata, nullptr, false).is_object()) return;
+    problem = files.journal + ": its header does not say which run it belongs to";
+  } catch (const journal::Error& error) {
+    problem = error.what();
+  }
+  if (problem.ends_with('.')) problem.pop_back();
+  const bool has_csvs = fs::exists(files.result, ignored) && fs::exists(files.details, ignored);
+  throw UserError("-csv_path: " + problem +
+                  (has_csvs ? "; move " + files.journal + " away, and -csv_path with -api_info continues from what " +
+                                  files.result + " and the details file beside it hold"
+                            : "; nothing can be continued without it"));
+}
+
 TakenOver take_over(const Arguments& given) {
   TakenOver taken;
   const std::optional<Json> metadata = metadata_beside(given.text("csv_path"));

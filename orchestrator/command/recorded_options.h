@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "journal/run_files.h"
 #include "kernels/base/command_line/arguments.h"
 #include "orchestrator/command/command_line.h"
 
@@ -20,6 +21,10 @@ std::vector<OptionWords> recorded_options(const Options& options);
 
 // Those of them that select the calls of the recording: what the fingerprint of a plan cannot tell apart.
 std::span<const std::string_view> selecting_options();
+
+// UserError if there is a journal that does not tell its run, with what can be done about it: for a -csv_path that has
+// nothing else to go by.
+void require_readable_journal(const RunFiles& files);
 
 // What a command line with -csv_path takes over from the journal.
 struct TakenOver {

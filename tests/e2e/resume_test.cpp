@@ -406,7 +406,10 @@ TEST_F(ResumeHard, AnEmptyJournalBesideFullCsvsSaysWhatToDo) {
     write_file(journal(), bytes.substr(0, size));
     expect_refused({"-api_info", dump("llama_bf16"), "-csv_path", result},
                    {journal().string(), "away, and -csv_path continues from what"});
+    expect_refused({"-csv_path", result}, {journal().string(), "away, and -csv_path "});
   }
+  write_file(journal(), std::string(bytes.size(), '\0'));
+  expect_refused({"-csv_path", result}, {journal().string(), "away, and -csv_path with -api_info continues"});
   fs::remove(journal());
   EXPECT_EQ(resume(result).exit_code, 0);
   expect_as_if_undisturbed();
