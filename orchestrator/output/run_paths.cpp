@@ -58,8 +58,13 @@ RunFiles resumed_run_files(const std::string& csv_path) {
   if (!is_there(files->journal)) {
     check_csv(files->result);
     check_csv(files->details);
-  } else if (is_there(files->result) && !fs::is_symlink(files->result, error)) {
-    check_input_file(files->result, {".csv"}, max_csv_bytes, Access::read_write);
+    return *std::move(files);
+  }
+  // They are written anew, links included.
+  for (const std::string& path : {files->result, files->details}) {
+    if (is_there(path) && !fs::is_symlink(path, error)) {
+      check_input_file(path, {".csv"}, max_csv_bytes, Access::read_write);
+    }
   }
   return *std::move(files);
 }

@@ -213,6 +213,21 @@ TEST_F(BadResume, AnotherRun) {
                         {"--only", "Functional.conv2d.*"});
 }
 
+// Nothing is run whose rows could not be written.
+TEST_F(BadResume, WhatIsNoFileInPlaceOfACsv) {
+  for (const fs::path& csv : {result_, details_}) {
+    const std::string bytes = read_file(csv);
+    fs::remove(csv);
+    fs::create_directory(csv);
+    expect_resume_refused(journal_, {csv});
+    fs::remove(csv);
+    ASSERT_EQ(mkfifo(csv.c_str(), 0600), 0);
+    expect_resume_refused(journal_, {csv});
+    fs::remove(csv);
+    write_file(csv, bytes);
+  }
+}
+
 TEST_F(BadResume, DamagedJournal) {
   const std::string whole = read_file(journal_);
   for (const std::string& text : {std::string(), std::string("hello"), whole.substr(0, 20), std::string(5000, '\0')}) {
