@@ -100,6 +100,8 @@ class Command {
     Best smallest{whole, smallest_name, {}};
     Best same_shape{whole, same_shape_name, {}};
     search(attempts, smallest, same_shape);
+    // A call that fails to run does not say where. Where it fails without the backward the smallest has none.
+    runs_backward_ = cause_->row.empty() ? smallest.recording.call.has_backward : cause_->is_backward;
     confirm(attempts, smallest);
     confirm(attempts, same_shape);
     attempts.end_progress();
@@ -272,10 +274,10 @@ class Command {
     const std::string folder = join_path(folder_.path(), best.name);
     const std::string log = join_path(folder_.work(), "script.log");
     try {
-      const int code = run_program(
-          {program, "--api", options_.api, "-i", join_path(folder, "dump.json"), "-o", folder, "--data_mode",
-           "real_data", "--propagation", best.recording.call.has_backward ? "backward" : "forward"},
-          log, Clock::now() + std::chrono::seconds(30));
+      const int code =
+          run_program({program, "--api", options_.api, "-i", join_path(folder, "dump.json"), "-o", folder,
+                       "--data_mode", "real_data", "--propagation", runs_backward_ ? "backward" : "forward"},
+                      log, Clock::now() + std::chrono::seconds(30));
       return code == exit_completed ? "with a Python script that runs it" : "without a script: " + last_line(log);
     } catch (const SearchEnds&) {
       return "without a script";
@@ -325,6 +327,7 @@ class Command {
   double seconds_of_a_run_ = 0;
   std::optional<Cause> cause_;
   Size whole_size_;
+  bool runs_backward_ = false;  // the scripts: in the direction of the cause
   bool is_cut_short_ = false;
   std::vector<Found> found_;
 };

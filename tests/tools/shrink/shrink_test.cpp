@@ -337,6 +337,27 @@ for argument in entry["input_args"]:
   }
 }
 
+// The recording of the same shape keeps its backward, whose gradients are zeros by then: of a fault of the forward the
+// script runs the forward.
+TEST(Shrink, WritesTheScriptOfTheDirectionThatFails) {
+  if (!fs::exists(fs::path(programs()) / "op_generate")) GTEST_SKIP() << "this build has no op_generate";
+  const TemporaryDirectory scratch;
+  PlantedFault planted = small_sum();
+  planted.has_backward = true;
+  const std::string dump_json = scratch.write("dump.json", dump_of(planted));
+  for (const std::string fault : {"wrong-element", "gradient-sign", "crash"}) {
+    const std::string out = scratch / fault;
+    const Finished run = run_shrink(
+        {"--api", "Torch.add.0", "-i", dump_json, "-o", out, "--backend", "sim", "--sim-fault", "*=" + fault}, scratch);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const bool backward = fault == "gradient-sign";
+    for (const fs::path& folder : {fs::path(out) / "smallest", fs::path(out) / "same_shape"}) {
+      EXPECT_EQ(fs::exists(folder / "Torch.add.0.forward.py"), !backward) << folder;
+      EXPECT_EQ(fs::exists(folder / "Torch.add.0.backward.py"), backward) << folder;
+    }
+  }
+}
+
 DetailsRow row_of(const std::string& message, DifferenceMap::Kind kind) {
   DetailsRow row;
   row.status = Status::error;
