@@ -5,7 +5,7 @@ import threading
 
 import torch
 
-from msrun_torch_worker import names, tensors
+from msrun_torch_worker import forms, names, tensors
 from msrun_worker import answers
 
 _failures = answers.Failures(
@@ -36,13 +36,12 @@ class Call:
         request = self._request
         function = names.resolve(request["n"], request["f"], request.get("op", ""))
         args, kwargs = self._reader.arguments(request)
-        if kwargs.get("memory_format", "") is None:  # as every one is recorded; not all functions take None
-            del kwargs["memory_format"]
+        args, kwargs = forms.without_memory_format(request["f"], args, kwargs)
         out = self._forward(function, args, kwargs)
         if out is NotImplemented:
-            out = names.of_operator(request["f"], args)
+            out = forms.of_operator(request["f"], args)
         if out is None:
-            out = names.changed(request["f"], args, kwargs)
+            out = forms.changed(request["f"], args, kwargs)
         reply = {"id": request["id"]}
         self._arena.begin(request["o"])
         reply["out"] = tensors.written(out, self._arena)
@@ -63,12 +62,6 @@ class Call:
                 torch.manual_seed(self._request["seed"])
             return function(*args, **kwargs)
 
-    def _upstream(self, content, output):
-        """The gradient of an output. One of a single element may be recorded of a torch that gives the output another
-        number of axes."""
-        gradient = self._reader.tensor(content, leaf=False)
-        return gradient.reshape(output.shape) if gradient.numel() == output.numel() == 1 else gradient
-
     def _gradients(self, out):
         """One per tensor among the arguments; None where there is none."""
         leaves = self._reader.leaves
@@ -85,7 +78,7 @@ class Call:
             if not output.requires_grad and len(all_outputs) > 1:
                 continue
             outputs.append(output)
-            upstream.append(self._upstream(gradient["t"], output))
+            upstream.append(forms.upstream_of(self._reader.tensor(gradient["t"], leaf=False), output))
         if not outputs:
             raise RuntimeError("No output of the call has a graph and a gradient.")
         if not wanted:

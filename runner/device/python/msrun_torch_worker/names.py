@@ -112,17 +112,3 @@ def resolve(namespace, api, operator):
     if found is None or not callable(found):
         raise Unresolved("torch %s has no %s%s." % (torch.__version__, prefix, api))
     return found
-
-
-def of_operator(api, args):
-    """What Python makes of NotImplemented, which a method such as x.__eq__(None) returns: x == None is False."""
-    if api in ("__eq__", "__ne__"):
-        return (args[0] is args[1]) == (api == "__eq__")
-    raise TypeError("The operands of %s are not supported." % api)
-
-
-def changed(api, args, kwargs):
-    """What a call that returned nothing has written to, in the form that msrun compares."""
-    if api == "_fused_adamw_" and len(args) > 4:
-        return [args[0], args[2], args[3]] + ([args[4]] if kwargs.get("amsgrad") else [])
-    return None

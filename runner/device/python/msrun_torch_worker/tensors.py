@@ -2,6 +2,7 @@
 
 import torch
 
+from msrun_torch_worker import forms
 from msrun_worker import values
 from msrun_worker.values import BadRequest, Unsupported
 
@@ -59,18 +60,11 @@ class Arena(values.Memory):
         return offset, size
 
 
-# Arguments that torch reads on the host, and refuses (before 2.11: crashes) where they are on a device: their place and
-# their name. A recording does not say where a tensor was.
-_RNN = (1, "batch_sizes")
-_ON_HOST = {"tensor_split": (1, "tensor_indices_or_sections"), "lstm": _RNN, "gru": _RNN, "rnn_tanh": _RNN,
-            "rnn_relu": _RNN}
-
-
 def _on_host(request):
     """What the request says of the tensor that stays on the host; None if there is none."""
-    if request["f"] not in _ON_HOST:
+    if request["f"] not in forms.ON_HOST:
         return None
-    place, name = _ON_HOST[request["f"]]
+    place, name = forms.ON_HOST[request["f"]]
     argument = request["a"][place] if place < len(request["a"]) else request["k"].get(name)
     return argument.get("t") if isinstance(argument, dict) else None
 
