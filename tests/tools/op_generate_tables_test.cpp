@@ -92,12 +92,14 @@ TEST(OpGenerateTables, HoldTheDocumentedValues) {
   const Tensor device_inf = floats(DType::float32, {1, 2.001, 0, -4, 5e-7, infinite});
   const Tensor bench_inf = floats(DType::float64, {1, 2, 0, -4, 4e-7, infinite});
   EXPECT_EQ(cells(device_inf, bench_inf, Standard::binary_consistency), (Cells{"0.3333333333333333", "error"}));
-  EXPECT_EQ(cells(device_inf, bench_inf, Standard::absolute_threshold), (Cells{"0.3333333432674408", "0.5", "error"}));
-  EXPECT_EQ(cells(device_inf, bench_inf, Standard::ulp), (Cells{"nan", "nan", "0.3333333432674408", "error"}));
-  EXPECT_EQ(
-      cells(device_inf, bench_inf, Standard::benchmark),
-      (Cells{"0.5", "0.0004999637603759766", "0.0001666545867919922", "0.0005773084232762552", "0.3333333432674408"}));
-  EXPECT_EQ(cells(device_inf, bench_inf, Standard::dual_1000), (Cells{"0.6666666865348816", "error"}));
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::absolute_threshold),
+            (Cells{"0.3333333432674408", "0.5", "1", "error"}))
+      << "an infinity on both sides has a row of its own";
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::ulp), (Cells{"nan", "nan", "0.3333333432674408", "1", "error"}));
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::benchmark),
+            (Cells{"0.5", "0.0004999637603759766", "0.0001666545867919922", "0.0005773084232762552",
+                   "0.3333333432674408", "1"}));
+  EXPECT_EQ(cells(device_inf, bench_inf, Standard::dual_1000), (Cells{"0.6666666865348816", "1", "error"}));
 
   const Tensor device_c = floats(DType::bfloat16, {1, 2.002, 0.0005, -4});
   const Tensor bench_c = floats(DType::float32, {1, 2, 0.0005, -4});
@@ -107,6 +109,91 @@ TEST(OpGenerateTables, HoldTheDocumentedValues) {
             (Cells{"0.0720062255859375", "0.018001556396484375", "0.0", "pass"}));
   EXPECT_EQ(cells(device_c, bench_c, Standard::benchmark), (Cells{"0.0", "0.0", "0.0", "0.0", "0.0"}));
   EXPECT_EQ(cells(device_c, bench_c, Standard::dual_1000), (Cells{"1.0", "pass"}));
+}
+
+// What each standard says of values of a device, the benchmark's being twice as wide.
+struct Judge {
+  DType device;
+  DType bench;
+  Standard standard;
+
+  std::string operator()(const std::vector<double>& device_values, const std::vector<double>& bench_values) const {
+    return cells(floats(device, device_values), floats(bench, bench_values), standard).back();
+  }
+};
+
+std::vector<Judge> judges() {
+  std::vector<Judge> all;
+  for (const Standard standard :
+       {Standard::binary_consistency, Standard::absolute_threshold, Standard::ulp, Standard::dual_1000}) {
+    all.push_back({DType::float32, DType::float64, standard});
+    all.push_back({DType::bfloat16, DType::float32, standard});
+    all.push_back({DType::float16, DType::float32, standard});
+    all.push_back({DType::float64, DType::float64, standard});
+  }
+  return all;
+}
+
+std::vector<double> with_one(std::vector<double> values, double odd) {
+  values[100] = odd;
+  return values;
+}
+
+// Decisions 2 and 14: what is not finite on one side alone, or not the same there, never passes; what is the same does.
+TEST(OpGenerateTables, JudgeWhatIsNotFinite) {
+  const double nan = std::nan("");
+  const std::vector<double> sound(6000, 0.5);
+  const auto all = [](double value) { return std::vector<double>(6000, value); };
+  for (const Judge& judge : judges()) {
+    SCOPED_TRACE(standard_text(judge.standard) + std::string(" ") + std::string(name(judge.device)));
+    EXPECT_EQ(judge(sound, sound), "pass");
+    for (const double odd : {nan, infinite, -infinite}) {
+      EXPECT_EQ(judge(all(odd), sound), "error") << odd;
+      EXPECT_EQ(judge(with_one(sound, odd), sound), "error") << odd;
+      EXPECT_EQ(judge(sound, with_one(sound, odd)), "error") << odd;
+      EXPECT_EQ(judge(all(odd), all(odd)), "pass") << odd;
+      EXPECT_EQ(judge(with_one(sound, odd), with_one(sound, odd)), "pass") << odd;
+      for (const double other : {nan, infinite, -infinite}) {
+        if (std::isnan(odd) ? std::isnan(other) : odd == other) continue;
+        EXPECT_EQ(judge(with_one(sound, odd), with_one(sound, other)), "error") << odd << " " << other;
+      }
+    }
+  }
+}
+
+TEST(OpGenerateTables, OfTheBenchmarkStandardCallAnUnequalNanAnError) {
+  const std::vector<double> sound(10, 0.5);
+  const auto text = [](const std::vector<double>& device, const std::vector<double>& bench) {
+    return comparison_text(floats(DType::float32, device), floats(DType::float64, bench), Standard::benchmark);
+  };
+  std::vector<double> odd = sound;
+  odd[3] = std::nan("");
+  EXPECT_EQ(text(sound, sound).find("Result"), std::string::npos);
+  EXPECT_EQ(text(odd, odd).find("Result"), std::string::npos);
+  EXPECT_NE(text(odd, odd).find("| NaN or Inf on Both Sides"), std::string::npos);
+  EXPECT_NE(text(odd, sound).find("| error "), std::string::npos);
+  EXPECT_NE(text(odd, sound).find("| Unequal NaN or Inf "), std::string::npos);
+}
+
+// Of values at the end of the range one side may have overflowed; a number far from it has not.
+TEST(OpGenerateTables, TakeWhatJustOverflows) {
+  const Judge judge{DType::float16, DType::float32, Standard::absolute_threshold};
+  EXPECT_EQ(judge({infinite, 1}, {70000, 1}), "pass") << "the benchmark has the wider range";
+  EXPECT_EQ(judge({infinite, 1}, {65500, 1}), "pass");
+  EXPECT_EQ(judge({65504, 1}, {65521, 1}), "pass");
+  EXPECT_EQ(judge({infinite, 1}, {60000, 1}), "error");
+  EXPECT_EQ(judge({60000, 1}, {70000, 1}), "error");
+  EXPECT_EQ(judge({-infinite, 1}, {70000, 1}), "error");
+}
+
+// Where the arithmetic of the format overflows, the verdict is of the values.
+TEST(OpGenerateTables, JudgeLargeNumbers) {
+  const Judge judge{DType::float64, DType::float64, Standard::ulp};
+  EXPECT_EQ(judge({1e200, 2e200}, {1e200, 2e200}), "pass");
+  EXPECT_EQ(judge({1e200, 2e200}, {1e200, 3e200}), "error");
+  const auto found =
+      cells(floats(DType::float64, {1e200, 2e200}), floats(DType::float64, {1.1e200, 2e200}), Standard::benchmark);
+  EXPECT_EQ(found[3].substr(0, 12), "7.0710678118") << "the mean of squares is no double";
 }
 
 TEST(OpGenerateTables, SayWhatCannotBeCompared) {

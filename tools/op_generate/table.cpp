@@ -74,8 +74,16 @@ class FloatPair {
       const bool finite = std::isfinite(device_[i]) && std::isfinite(narrow_[i]);
       small_.push_back(finite && std::abs(bench_[i]) <= small);
       normal_.push_back(finite && !small_.back());
+      const bool same = device_[i] == narrow_[i] || (std::isnan(device_[i]) && std::isnan(narrow_[i]));
+      agree_.push_back(!finite && same);
+      if (!finite && !same && !just_overflows(i)) ++disagreements_;
     }
   }
+
+  // Most numbers leave out what is not finite. NaN on both sides and equal infinities agree; anything else does not,
+  // unless one side is just inside of the dtype's range and the other just outside.
+  std::int64_t agreements() const { return std::ranges::count(agree_, true); }
+  std::int64_t disagreements() const { return disagreements_; }
 
   // Of the small values those whose error is too large.
   std::optional<double> small_errors() const {
@@ -88,9 +96,10 @@ class FloatPair {
     return share(normal_, [&](std::size_t i) { return rel_err_[i] > limit; });
   }
 
-  double within_a_thousandth() const {
+  // also: of elements that count beside those.
+  double within_a_thousandth(std::int64_t also) const {
     const double limit = rounded(wide_, 0.001);
-    return quotient(std::ranges::count_if(rel_err_, [&](double error) { return error < limit; }), count());
+    return quotient(std::ranges::count_if(rel_err_, [&](double error) { return error < limit; }) + also, count());
   }
 
   double balance() const {
@@ -101,12 +110,51 @@ class FloatPair {
   }
 
   struct Ulp {
+    double largest = 0;
+    double mean = 0;
+    double proportion = 0;
+  };
+  Ulp ulp() const { return ulp_of(ulp_errors(device_type_ == DType::float32 ? DType::float64 : DType::float32)); }
+
+  // What is judged: where the numbers are not finite they say nothing.
+  Ulp judged_ulp() const {
+    const Ulp plain = ulp();
+    if (std::isfinite(plain.largest)) return plain;
+    UlpErrors errors = ulp_errors(DType::float64);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < agree_.size(); ++i) {
+      if (!agree_[i]) errors.values[kept++] = errors.values[i];
+    }
+    errors.values.resize(kept);
+    return kept > 0 ? ulp_of(errors) : Ulp{};
+  }
+
+  struct Errors {
     double largest;
     double mean;
-    double proportion;
+    double root_mean_square;
   };
-  Ulp ulp() const {
-    const DType wide = device_type_ == DType::float32 ? DType::float64 : DType::float32;
+  // Of the normal values; nothing if there are none.
+  std::optional<Errors> errors() const {
+    std::vector<double> relative;
+    std::vector<double> absolute;
+    for (std::size_t i = 0; i < device_.size(); ++i) {
+      if (!normal_[i]) continue;
+      relative.push_back(rel_err_[i]);
+      absolute.push_back(abs_err_[i]);
+    }
+    if (relative.empty()) return std::nullopt;
+    const double mean = rounded(wide_, torch_sum(relative, wide_) / static_cast<double>(relative.size()));
+    return Errors{largest(relative), mean, root_mean_square(absolute)};
+  }
+
+ private:
+  struct UlpErrors {
+    DType dtype;  // in which they are computed
+    std::vector<double> values;
+  };
+
+  UlpErrors ulp_errors(DType wide) const {
     std::vector<double> errors;
     for (std::size_t i = 0; i < device_.size(); ++i) {
       const double bench = rounded(wide, bench_[i]);
@@ -118,32 +166,36 @@ class FloatPair {
       const double difference = rounded(wide, std::abs(rounded(wide, device_[i]) - bench));
       errors.push_back(rounded(wide, difference * scale));
     }
-    const auto over = std::ranges::count_if(errors, [&](double error) { return error > limits_.ulp_limit; });
-    return {largest(errors), rounded(wide, torch_sum(errors, wide) / count()), quotient(over, count())};
+    return {wide, std::move(errors)};
   }
 
-  struct Errors {
-    double largest;
-    double mean;
-    double root_mean_square;
-  };
-  // Of the normal values; nothing if there are none.
-  std::optional<Errors> errors() const {
-    std::vector<double> relative;
+  Ulp ulp_of(const UlpErrors& errors) const {
+    const auto all = static_cast<double>(errors.values.size());
+    const auto over = std::ranges::count_if(errors.values, [&](double error) { return error > limits_.ulp_limit; });
+    return {largest(errors.values), rounded(errors.dtype, torch_sum(errors.values, errors.dtype) / all),
+            quotient(over, all)};
+  }
+
+  double root_mean_square(const std::vector<double>& errors) const {
+    const auto all = static_cast<double>(errors.size());
     std::vector<double> squares;
-    for (std::size_t i = 0; i < device_.size(); ++i) {
-      if (!normal_[i]) continue;
-      relative.push_back(rel_err_[i]);
-      squares.push_back(rounded(wide_, abs_err_[i] * abs_err_[i]));
-    }
-    if (relative.empty()) return std::nullopt;
-    const auto normal = static_cast<double>(relative.size());
-    const double mean = rounded(wide_, torch_sum(relative, wide_) / normal);
-    const double mean_square = rounded(wide_, torch_sum(squares, wide_) / normal);
-    return Errors{largest(relative), mean, rounded(wide_, std::sqrt(mean_square))};
+    for (const double error : errors) squares.push_back(rounded(wide_, error * error));
+    const double square = rounded(wide_, torch_sum(squares, wide_) / all);
+    if (std::isfinite(square)) return rounded(wide_, std::sqrt(square));
+    // The squares are too large for the dtype.
+    const double unit = largest(errors);
+    squares.clear();
+    for (const double error : errors) squares.push_back((error / unit) * (error / unit));
+    return rounded(wide_, unit * std::sqrt(torch_sum(squares, DType::float64) / all));
   }
 
- private:
+  bool just_overflows(std::size_t i) const {
+    const double end = max_finite(device_type_);
+    const double bench = bench_[i];
+    return std::isfinite(bench) &&
+           std::abs(std::clamp(device_[i], -end, end) - bench) <= limits_.rtol * std::abs(bench);
+  }
+
   double count() const { return static_cast<double>(device_.size()); }
 
   std::optional<double> share(const std::vector<bool>& of, const std::function<bool(std::size_t)>& is) const {
@@ -169,31 +221,43 @@ class FloatPair {
   std::vector<double> rel_err_;
   std::vector<bool> small_;
   std::vector<bool> normal_;
+  std::vector<bool> agree_;
+  std::int64_t disagreements_ = 0;
 };
 
-void add_binary(const Tensor& device, const Tensor& bench, Rows& rows) {
+const char* verdict(bool is_right) { return is_right ? passes : fails; }
+
+// Each adds the rows of its standard and returns its verdict; null: it has none.
+const char* add_binary(const Tensor& device, const Tensor& bench, Rows& rows) {
   std::int64_t unequal = 0;
   for (std::int64_t i = 0; i < device.numel(); ++i) {
-    const bool equal =
-        is_floating(device.dtype()) ? device.item(i) == bench.item(i) : device.int_item(i) == bench.int_item(i);
+    const bool equal = is_floating(device.dtype()) ? device.item(i) == bench.item(i) ||
+                                                         (std::isnan(device.item(i)) && std::isnan(bench.item(i)))
+                                                   : device.int_item(i) == bench.int_item(i);
     unequal += equal ? 0 : 1;
   }
   const double rate = static_cast<double>(unequal) / static_cast<double>(device.numel());
   rows.emplace_back("Error Rate", python_float(rate));
-  rows.emplace_back("Result", unequal == 0 ? passes : fails);
+  return verdict(unequal == 0);
 }
 
-void add_ulp(const FloatPair& pair, DType device, Rows& rows) {
+const char* add_ulp(const FloatPair& pair, DType device, Rows& rows) {
   const FloatPair::Ulp ulp = pair.ulp();
   const std::optional<DType> listed = limits_of(device).dtype;
   const ComparisonLimits& limits = comparison_limits(torch_name(listed.value_or(DType::float32)));
   rows.emplace_back("Maximum ULP Error", python_float(ulp.largest));
   rows.emplace_back("Mean ULP Error", python_float(ulp.mean));
   rows.emplace_back("ULP Error Proportion", python_float(ulp.proportion));
-  rows.emplace_back("Result", ulp.mean < limits.ulp_mean || ulp.proportion < limits.ulp_proportion ? passes : fails);
+  const FloatPair::Ulp judged = pair.judged_ulp();
+  return verdict(judged.mean < limits.ulp_mean || judged.proportion < limits.ulp_proportion);
 }
 
-void add_benchmark(const FloatPair& pair, Rows& rows) {
+const char* add_thousandth(const FloatPair& pair, Rows& rows) {
+  rows.emplace_back("Thousandth ratio", python_float(pair.within_a_thousandth(0)));
+  return verdict(pair.within_a_thousandth(pair.agreements()) > dual_1000_limit);
+}
+
+const char* add_benchmark(const FloatPair& pair, Rows& rows) {
   const std::optional<FloatPair::Errors> errors = pair.errors();
   const auto of = [&](double FloatPair::Errors::*field) {
     return cell(errors ? std::optional(*errors.*field) : std::nullopt);
@@ -203,25 +267,44 @@ void add_benchmark(const FloatPair& pair, Rows& rows) {
   rows.emplace_back("Mean Relative Error", of(&FloatPair::Errors::mean));
   rows.emplace_back("Root Mean Squared Error", of(&FloatPair::Errors::root_mean_square));
   rows.emplace_back("Error Balance", python_float(pair.balance()));
+  return nullptr;
 }
 
-void add_absolute(const FloatPair& pair, Rows& rows) {
+const char* add_absolute(const FloatPair& pair, Rows& rows) {
   const std::optional<double> relative = pair.relative_errors();
   const std::optional<double> absolute = pair.small_errors();
   rows.emplace_back("Relative Error Ratio", cell(relative));
   rows.emplace_back("Absolute Error Ratio", cell(absolute));
-  rows.emplace_back("Result", relative.value_or(0) == 0 && absolute.value_or(0) == 0 ? passes : fails);
+  return verdict(relative.value_or(0) == 0 && absolute.value_or(0) == 0);
+}
+
+const char* add_float_metrics(const FloatPair& pair, DType device, Standard standard, Rows& rows) {
+  switch (standard) {
+    case Standard::absolute_threshold:
+      return add_absolute(pair, rows);
+    case Standard::ulp:
+      return add_ulp(pair, device, rows);
+    case Standard::dual_1000:
+      return add_thousandth(pair, rows);
+    default:
+      return add_benchmark(pair, rows);
+  }
 }
 
 void add_metrics(const Tensor& device, const Tensor& bench, Standard standard, Rows& rows) {
-  if (standard == Standard::binary_consistency) return add_binary(device, bench, rows);
+  if (standard == Standard::binary_consistency) {
+    const char* result = add_binary(device, bench, rows);
+    rows.emplace_back("Result", result);
+    return;
+  }
   const FloatPair pair(device, bench);
-  if (standard == Standard::absolute_threshold) return add_absolute(pair, rows);
-  if (standard == Standard::ulp) return add_ulp(pair, device.dtype(), rows);
-  if (standard != Standard::dual_1000) return add_benchmark(pair, rows);
-  const double ratio = pair.within_a_thousandth();
-  rows.emplace_back("Thousandth ratio", python_float(ratio));
-  rows.emplace_back("Result", ratio > dual_1000_limit ? passes : fails);
+  const char* result = add_float_metrics(pair, device.dtype(), standard, rows);
+  if (pair.agreements() > 0) rows.emplace_back("NaN or Inf on Both Sides", std::to_string(pair.agreements()));
+  if (pair.disagreements() > 0) {
+    rows.emplace_back("Unequal NaN or Inf", std::to_string(pair.disagreements()));
+    result = fails;
+  }
+  if (result != nullptr) rows.emplace_back("Result", result);
 }
 
 std::string grid(const Rows& rows) {
