@@ -1,4 +1,4 @@
-// What tests of op_generate share: the program run in a folder of its own, dumps of one call, Python.
+// What tests of op_generate share: the program run in a folder of its own, dumps of one call, Python and the scripts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -64,6 +64,39 @@ class OpGenerateTest : public ::testing::Test {
   }
 
   const testing::TemporaryDirectory scratch_;
+};
+
+inline std::string tests_folder() { return testing::source_root() + "/tests/tools"; }
+
+// Generates scripts and runs them.
+class OpGenerateScript : public OpGenerateTest {
+ protected:
+  void SetUp() override {
+    if (!testing::has_torch()) GTEST_SKIP() << "there is no Python with torch here";
+  }
+
+  // Generates a script from the extraction that was written, and runs it. What it prints, both streams.
+  std::string script_output(const std::string& key, const std::string& more = "",
+                            const std::string& options = "--device cpu", int exit_code = 0) const {
+    const testing::Finished finished = run({"-i", configuration(more), "-o", scratch_.file("out")});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    const int code = python(shell(scratch_ / "out" / (key + ".py")) + " " + options, scratch_ / "printed");
+    EXPECT_EQ(code, exit_code) << testing::read_file(scratch_ / "printed");
+    return testing::read_file(scratch_ / "printed");
+  }
+
+  // Every script below the folder, quoted for a shell.
+  std::string scripts_in(const fs::path& folder) const {
+    std::string words;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".py") words += " " + shell(entry.path());
+    }
+    return words;
+  }
+
+  void expect_no_lint(const std::string& scripts) const {
+    EXPECT_EQ(python("-m pyflakes" + scripts, scratch_ / "lint"), 0) << testing::read_file(scratch_ / "lint");
+  }
 };
 
 }  // namespace msrun::op_generate

@@ -233,6 +233,66 @@ TEST_F(OpGenerate, OverwritesNothingOfTheUser) {
   EXPECT_EQ(saving(scratch_.file("in.json")).exit_code, 0);
 }
 
+TEST_F(OpGenerate, PutsNoScriptInPlaceOfAnotherFile) {
+  const std::string dump = scratch_.write(
+      "dump.json", dump_text(R"("Torch.abs.0.forward": )" + forward(tensor("float32", "[2]", "1", "0"))));
+  fs::create_directory(scratch_ / "out");
+  const std::string script = scratch_.file("out/Torch.abs.0.forward.py");
+  const auto config = [&](const std::string& target) {
+    return scratch_.write(
+        "config_op.json",
+        R"({"dump_json_path": ")" + dump + R"(", "api_name": "Torch.abs.0", "extract_api_path": ")" + target + "\"}");
+  };
+  EXPECT_EQ(refusal(config(script)), "The script " + script + " would overwrite the extraction " + script + ".\n");
+  EXPECT_FALSE(fs::exists(script));
+  fs::create_symlink(dump, script);
+  EXPECT_EQ(refusal(config(scratch_.file("call.json"))),
+            "The script " + script + " would overwrite the recording " + dump + ".\n");
+  EXPECT_FALSE(fs::exists(scratch_ / "call.json"));
+}
+
+// What nothing can be built of is refused before a script of it is written.
+TEST_F(OpGenerate, RefusesTensorsThatCannotBe) {
+  const auto refused = [&](const std::string& argument) {
+    extraction(R"("Torch.mul.1.forward": )" + forward(R"({"type": "int", "value": 1}, )" + argument));
+    return refusal(configuration());
+  };
+  const std::string place = scratch_.file("call.json") + ": Torch.mul.1.forward: ";
+  const auto shaped = [&](const std::string& shape) { return refused(tensor("float32", shape, "1", "0")); };
+  EXPECT_EQ(shaped("[2, -1]"), place + "input_args[1]: Shape [2, -1] has a negative size.\n");
+  EXPECT_EQ(shaped("[1000000, 1000000]"), place + "input_args[1]: Shape (1000000, 1000000) has too many elements.\n");
+  EXPECT_THAT(shaped("[1000000000000, 1000000000000]"), HasSubstr("has too many elements"));
+  EXPECT_EQ(shaped("[2.5]"), place + "input_args[1].shape must be a list of integers.\n");
+  EXPECT_EQ(shaped("null"), place + "input_args[1].shape must be a list of integers.\n");
+  EXPECT_EQ(shaped("[null]"), place + "input_args[1].shape must be a list of integers.\n");
+  EXPECT_EQ(refused(tensor("float31", "[2]", "1", "0")), place + "input_args[1]: torch.float31 is not supported!\n");
+  EXPECT_EQ(refused(tensor("complex64", "[2]", "1", "0")),
+            place + "input_args[1]: torch.complex64 is not supported!\n");
+  EXPECT_EQ(refused(R"({"type": "torch.Tensor", "data_name": "a.pt"})"),
+            place + "input_args[1]: No dtype was recorded.\n");
+  EXPECT_FALSE(fs::exists(scratch_ / "out"));
+  extraction(
+      R"("Torch.rand.0.forward": {"input_args": [], "input_kwargs": {"generator": {"type": "int", "value": 1}}})");
+  EXPECT_THAT(refusal(configuration()), HasSubstr("Torch.rand.0.forward: A recorded generator cannot be rebuilt."));
+}
+
+TEST_F(OpGenerate, WarnsOfCallsThatDrawRandomNumbers) {
+  const std::string x = tensor("float32", "[4, 6]", "1", "0");
+  const auto warned = [&](const std::string& api, const std::string& args, const std::string& kwargs = "{}") {
+    extraction("\"" + api + ".0.forward\": " + forward(args, kwargs));
+    const Finished finished = run({"-i", configuration(), "-o", scratch_.file("out")});
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return finished.err;
+  };
+  EXPECT_EQ(warned("Torch.bernoulli", x),
+            "op_generate: warning: Torch.bernoulli.0.forward: the script compares no values: bernoulli draws random "
+            "numbers: there is no expected result to compare with.\n");
+  EXPECT_THAT(warned("Functional.dropout", x), HasSubstr("dropout drops elements at random"));
+  EXPECT_EQ(warned("Functional.dropout", x, R"({"p": {"type": "float", "value": 0.0}})"), "");
+  EXPECT_EQ(warned("Functional.dropout", x, R"({"training": {"type": "bool", "value": false}})"), "");
+  EXPECT_EQ(warned("Torch.abs", x), "");
+}
+
 TEST_F(OpGenerate, DemandsTheFullNameOfACall) {
   const std::string record = forward(tensor("float32", "[2]", "1", "0"));
   const std::string dump =

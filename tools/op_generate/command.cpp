@@ -60,6 +60,21 @@ void check_outputs(const Configuration& configuration, const Options& options) {
       {{"the recording", configuration.dump_path}, {"the extraction", extraction}, {"the configuration", config}});
 }
 
+std::string script_path(const Options& options, const RecordedCase& recorded) {
+  return join_path(options.output, recorded.key() + ".py");
+}
+
+// The script replaces one that was written before, but nothing else.
+void check_script(const Configuration& configuration, const Options& options, const std::string& script) {
+  check_apart("The script", script,
+              {{"the recording", configuration.dump_path},
+               {"the extraction", configuration.extraction_path},
+               {"the configuration", options.from_dump.api.empty() ? options.input : std::string()}});
+  check_apart("--save-inputs", options.inputs_path, {{"the script", script}});
+}
+
+void warn(const std::string& text) { std::cerr << "op_generate: warning: " << sanitised(text) << '\n'; }
+
 // The text of the extraction, out of the dump if there is one.
 std::string extraction_text(const Configuration& configuration, const Options& options) {
   if (!configuration.dump_path.empty()) return extraction_of(configuration, options.allow_outside_data);
@@ -73,7 +88,7 @@ std::string extraction_text(const Configuration& configuration, const Options& o
 void write_outputs(const Configuration& configuration, const Options& options, const std::string& text,
                    const RecordedCase& recorded) {
   const std::string target = absolute(configuration.extraction_path);
-  const std::string path = absolute(join_path(options.output, recorded.key() + ".py"));
+  const std::string path = absolute(script_path(options, recorded));
   const std::string native = native_command(configuration, options);
   std::optional<AtomicFile> extraction;
   std::optional<AtomicFile> script;
@@ -99,16 +114,17 @@ int run(const Options& options) {
   check_outputs(configuration, options);
   const std::string extraction = extraction_text(configuration, options);
   const RecordedCase recorded = read_case(configuration, extraction, options.run);
-  check_apart("--save-inputs", options.inputs_path,
-              {{"the script", join_path(options.output, recorded.key() + ".py")}});
+  check_script(configuration, options, script_path(options, recorded));
   check_data(configuration, recorded);
   if (options.run) check_native_run(configuration, recorded);
   write_outputs(configuration, options, extraction, recorded);
+  if (!recorded.not_compared.empty())
+    warn(recorded.key() + ": the script compares no values: " + recorded.not_compared);
   if (!options.run) return exit_completed;
   NativeRun run;
   run.seed_mode = options.seed_mode;
   run.inputs_path = options.inputs_path;
-  run.report = [](const std::string& text) { std::cerr << "op_generate: warning: " << sanitised(text) << '\n'; };
+  run.report = warn;
   run_natively(recorded, run, std::cout);
   return exit_completed;
 }

@@ -7,10 +7,12 @@
 #include <optional>
 
 #include "kernels/base/error.h"
+#include "kernels/evaluate/evaluate.h"
 #include "kernels/io/dump/dump_dialect.h"
 #include "kernels/io/dump/dump_value.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/json/json_tree.h"
+#include "kernels/numeric/dropping.h"
 #include "kernels/tensor/mindspore_dtype.h"
 
 namespace msrun::op_generate {
@@ -168,17 +170,76 @@ class DataFiles {
   std::vector<fs::path> folders_;
 };
 
-// Values that can be rebuilt, the tensors with absolute paths in data_path.
-Value usable(const Value& value, const DataFiles& files) {
-  return transform_leaves(value, [&](const Value& leaf) -> Value {
-    if (const auto* unsupported = leaf.get<Unsupported>()) throw UserError(unsupported->reason);
-    const TensorSpec* spec = recorded_tensor(leaf);
-    if (spec == nullptr) return leaf;
-    auto changed = std::make_shared<TensorSpec>(*spec);
-    if (!spec->file().empty()) changed->data_path = files.absolute(spec->file());
-    return std::shared_ptr<const TensorSpec>(std::move(changed));
-  });
+// No device has the memory for a tensor of more.
+constexpr std::int64_t most_elements = std::int64_t{1} << 36;
+
+// Throws UserError where no tensor can be made of a description.
+void check_generated(const TensorSpec& spec, Framework framework) {
+  std::int64_t count = 0;
+  try {
+    count = element_count(spec.shape);
+  } catch (const SkipError& error) {
+    throw UserError(error.what());
+  }
+  if (count > most_elements) throw UserError("Shape " + tuple_text(spec.shape) + " has too many elements.");
+  std::optional<DType> dtype = parse_dtype(spec.dtype);
+  if (!dtype && framework != Framework::pytorch) dtype = parse_mindspore_dtype(spec.dtype);
+  // MindSpore has dtypes that msrun lacks.
+  const bool is_foreign = framework != Framework::pytorch && is_checked_mindspore_dtype(spec.dtype);
+  if (!is_foreign && (!dtype || is_complex(*dtype) || is_float8(*dtype))) {
+    throw UserError(spec.dtype.empty() ? "No dtype was recorded." : spec.dtype + " is not supported!");
+  }
 }
+
+// Makes values usable: those that can be rebuilt, the tensors with absolute paths in data_path. Throws UserError that
+// names the file, the entry and the argument.
+class Usable {
+ public:
+  Usable(const Configuration& configuration, const JsonNode& root, Framework framework, std::string entry)
+      : files_(configuration, root),
+        real_data_(configuration.data_mode == DataMode::real_data),
+        framework_(framework),
+        place_((configuration.dump_path.empty() ? configuration.extraction_path : configuration.dump_path) + ": " +
+               std::move(entry) + ": ") {}
+
+  Value operator()(const Value& value, const std::string& argument) const {
+    return transform_leaves(value, [&](const Value& leaf) -> Value {
+      if (const auto* unsupported = leaf.get<Unsupported>()) throw UserError(place_ + unsupported->reason);
+      const TensorSpec* spec = recorded_tensor(leaf);
+      if (spec == nullptr) return leaf;
+      try {
+        if (!real_data_ || spec->file().empty()) check_generated(*spec, framework_);
+      } catch (const UserError& error) {
+        throw UserError(place_ + argument + ": " + error.what());
+      }
+      auto changed = std::make_shared<TensorSpec>(*spec);
+      if (!spec->file().empty()) changed->data_path = files_.absolute(spec->file());
+      return std::shared_ptr<const TensorSpec>(std::move(changed));
+    });
+  }
+
+  List list(const List& values, const std::string& name) const {
+    List result;
+    for (const Value& value : values)
+      result.push_back((*this)(value, name + "[" + std::to_string(result.size()) + "]"));
+    return result;
+  }
+
+  Dict dict(const Dict& values, const std::string& name) const {
+    Dict result;
+    for (const auto& [key, value] : values) {
+      if (key == "generator" && !value.is_none()) throw UserError(place_ + "A recorded generator cannot be rebuilt.");
+      result.emplace_back(key, (*this)(value, name + "." + key));
+    }
+    return result;
+  }
+
+ private:
+  DataFiles files_;
+  bool real_data_;
+  Framework framework_;
+  std::string place_;
+};
 
 DumpEntry entry_of(const JsonNode& record, std::string_view name) {
   ValueReader reader{pytorch_dump()};
@@ -193,12 +254,17 @@ DumpEntry entry_of(const JsonNode& record, std::string_view name) {
   return entry;
 }
 
-List gradients_of(const JsonNode& record) {
+struct Gradients {
+  std::string key;  // under which they stand
+  List values;
+};
+
+Gradients gradients_of(const JsonNode& record) {
   for (const char* key : {"grad_input", "input"}) {
     const std::optional<JsonNode> list = member(record, key);
     if (!list || !list->is_array()) continue;
     ValueReader reader{pytorch_dump()};
-    return reader.list(*list, Where(key));
+    return {key, reader.list(*list, Where(key))};
   }
   throw UserError("Invalid backward API data in json_content!");
 }
@@ -207,6 +273,50 @@ void for_each_argument(const RecordedCase& recorded, const std::function<void(co
   for (const Value& value : recorded.args) for_each_leaf(value, visit);
   for (const auto& [key, value] : recorded.kwargs) for_each_leaf(value, visit);
   for (const Value& value : recorded.gradients) for_each_leaf(value, visit);
+}
+
+// Whether an argument is a dtype.
+bool names_dtype(const RecordedCase& recorded) {
+  bool found = false;
+  for_each_argument(recorded, [&](const Value& leaf) { found = found || leaf.is<DType>(); });
+  return found;
+}
+
+// Whether the call drops elements at random: with small tensors in place of the recorded ones it is asked what it would
+// decide.
+bool drops_at_random(const Operator& op, const RecordedCase& recorded) {
+  const auto small = [](const Value& value) {
+    return transform_leaves(value, [](const Value& leaf) -> Value {
+      const TensorSpec* spec = recorded_tensor(leaf);
+      if (spec == nullptr) return leaf;
+      return Tensor::full(DType::float32, Dims(std::min(spec->shape.size(), Dims::max_rank), 1), 1);
+    });
+  };
+  MaterialisedCall call;
+  call.name = recorded.name;
+  call.parts = {recorded.type, recorded.api, "0"};
+  for (const Value& value : recorded.args) call.args.push_back(small(value));
+  for (const auto& [key, value] : recorded.kwargs) call.kwargs.emplace_back(key, small(value));
+  try {
+    const DroppingScope keeping(true);
+    evaluate(op, call, {});
+    return keeping.seen().has_value();
+  } catch (const SkipError&) {
+    return false;  // whoever runs it will say
+  }
+}
+
+// What is known of the operator that is called.
+void take_traits(const Operator& op, RecordedCase& recorded) {
+  const OperatorTraits& traits = op.traits();
+  if (traits.adapt != nullptr) traits.adapt(recorded.args, recorded.kwargs);
+  // Bytes that are read as another dtype are those of the recorded one.
+  const bool reads_bytes = traits.copies_only && names_dtype(recorded);
+  recorded.raises = !traits.keeps_dtypes && !reads_bytes;
+  if (!traits.uncheckable.empty()) recorded.not_compared = op.name + " " + std::string(traits.uncheckable);
+  if (traits.random_zeros && drops_at_random(op, recorded)) {
+    recorded.not_compared = op.name + " drops elements at random: there is no expected result to compare with.";
+  }
 }
 
 // The file that the user knows the recording by.
@@ -278,16 +388,18 @@ RecordedCase read_case(const Configuration& configuration, const std::string& te
   result.name = members.base;
   name_call(members.base, natively, result);
 
-  const DataFiles files(configuration, root);
   const DumpEntry entry = entry_of(*members.forward, members.forward->key());
-  for (const Value& value : entry.args) result.args.push_back(usable(value, files));
-  for (const auto& [key, value] : entry.kwargs) result.kwargs.emplace_back(key, usable(value, files));
+  const Usable forward(configuration, root, result.framework, std::string(members.forward->key()));
+  result.args = forward.list(entry.args, "input_args");
+  result.kwargs = forward.dict(entry.kwargs, "input_kwargs");
   if (result.propagation == Direction::backward) {
-    for (const Value& value : gradients_of(*members.backward)) result.gradients.push_back(usable(value, files));
+    const Gradients gradients = gradients_of(*members.backward);
+    const Usable backward(configuration, root, result.framework, std::string(members.backward->key()));
+    result.gradients = backward.list(gradients.values, gradients.key);
   }
   // Data are those of a pre-check: class indices that are classes, say.
   const Operator* op = has_script(result) ? operator_of(result.type, result.api) : nullptr;
-  if (op != nullptr && op->traits().adapt != nullptr) op->traits().adapt(result.args, result.kwargs);
+  if (op != nullptr) take_traits(*op, result);
   result.standard = select_standard(result.api, DType::float32, false, Policy::per_api);
   return result;
 }

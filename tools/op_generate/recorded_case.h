@@ -23,6 +23,8 @@ struct RecordedCase {
   std::int64_t seed = 0;
   std::int64_t iterations = 1;
   Standard standard = Standard::benchmark;  // of floating outputs
+  bool raises = true;                       // the benchmark's inputs are raised
+  std::string not_compared;                 // why its results are not, a sentence; empty: they are
   List args;                                // tensor leaves are TensorSpecs, whose files have absolute paths
   Dict kwargs;
   List gradients;  // of the outputs; only for backward

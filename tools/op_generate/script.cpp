@@ -140,6 +140,8 @@ std::string case_text(const RecordedCase& recorded, const std::string& native) {
   entry("random_seed", std::to_string(recorded.seed));
   entry("iter_times", std::to_string(recorded.iterations));
   entry("standard", string_literal(standard_title(recorded.standard)));
+  entry("raises", truth(recorded.raises));
+  entry("not_compared", string_literal(recorded.not_compared));
   entry("args", positional(recorded.args, literals));
   entry("kwargs", keywords(recorded.kwargs, literals));
   entry("gradients", positional(recorded.gradients, literals));
@@ -176,6 +178,27 @@ void replace_line(std::string& script, const std::string& line, const std::strin
   script.replace(at + 1, line.size() + 1, text);
 }
 
+// A module without its description and its imports.
+std::string definitions(std::string_view module) {
+  constexpr std::string_view quotes = "\"\"\"\n";
+  constexpr std::string_view import_line = "import torch\n";
+  const std::size_t end = module.find(quotes);
+  if (end == std::string_view::npos) throw std::logic_error("a module without a description");
+  module.remove_prefix(end + quotes.size());
+  if (const std::size_t at = module.find(import_line); at != std::string_view::npos) {
+    module.remove_prefix(at + import_line.size());
+  }
+  module.remove_prefix(module.find_first_not_of('\n'));
+  return std::string(module);
+}
+
+// The definitions of a module of the torch worker in place of the line that imports them.
+void replace_import(std::string& script, const std::string& name, std::string_view module) {
+  const std::size_t at = script.find("\nfrom msrun_torch_worker." + name + " import ");
+  if (at == std::string::npos) throw std::logic_error("a template that imports nothing of " + name);
+  script.replace(at + 1, script.find('\n', at + 1) - at, definitions(module) + "\n\n");
+}
+
 }  // namespace
 
 std::string indexed_name(const std::string& name, std::size_t index) { return name + "_" + std::to_string(index); }
@@ -184,7 +207,11 @@ std::string script_text(const RecordedCase& recorded, const std::string& native)
   const bool pytorch = recorded.framework == Framework::pytorch;
   std::string script(pytorch ? torch_script : mindspore_script);
   replace_line(script, "CASE = {}", case_text(recorded, native));
-  if (pytorch) replace_line(script, "LIMITS = {}", limits_text());
+  if (!pytorch) return script;
+  replace_line(script, "LIMITS = {}", limits_text());
+  for (const auto& [name, module] : {std::pair("forms", forms), std::pair("removed", removed)}) {
+    replace_import(script, name, module);
+  }
   return script;
 }
 

@@ -6,8 +6,13 @@
 
 namespace msrun::op_generate {
 
-// A line "CASE = {}" in each stands for the recorded call, a line "LIMITS = {}" for the limits.
+// A line "CASE = {}" in each stands for the recorded call, a line "LIMITS = {}" for the limits. A line that imports
+// from the torch worker stands for what is imported.
 extern const std::string_view torch_script;
 extern const std::string_view mindspore_script;
+
+// Modules of the torch worker, of which a script holds a copy.
+extern const std::string_view forms;
+extern const std::string_view removed;
 
 }  // namespace msrun::op_generate

@@ -10,6 +10,7 @@ import importlib
 import json
 import math
 import os
+import re
 import sys
 
 import torch
@@ -32,15 +33,27 @@ ULP = "ULP error Standard"
 THOUSANDTH = "Thousandth Standard"
 BENCHMARK = "Benchmark Standard"
 
+DRAWS = "%s draws random numbers: there is no expected result to compare with."
+
 # Stands for a recorded device, whichever it was: each side has its own.
 THE_DEVICE = object()
 
 # Where recordings shorten the name of a function that is not directly in torch.
-FAMILIES = ("linalg", "special", "fft", "_VF")
+FAMILIES = ("linalg", "special", "fft", "_VF", "_C._VariableFunctions")
+
+# Texts that name a device: "npu:0".
+DEVICE_TEXT = re.compile(r"(cpu|cuda|npu)(:[0-9]+)?")
 
 
 def report(text):
     print(text, file=sys.stderr)
+
+
+# What is known of torch's functions -----------------------------------------------------------------------------------
+
+
+from msrun_torch_worker.forms import ON_HOST, changed, of_operator, upstream_of, without_memory_format
+from msrun_torch_worker.removed import FORMS
 
 
 # The recorded call -------------------------------------------------------------------------------------------------
@@ -55,6 +68,8 @@ def find_attribute(root, path):
 
 def find_api():
     namespace, name = CASE["namespace"], CASE["api_name"]
+    if name in FORMS and namespace != "nn.functional":
+        return FORMS[name]
     found = find_attribute(importlib.import_module("torch"), namespace + "." + name if namespace else name)
     if namespace == "Tensor" and found is None and name == "__imatmul__":
         found = torch.Tensor.__matmul__
@@ -176,7 +191,7 @@ class Leaf:
         self.requires_grad = requires_grad
 
     def on(self, device, raised):
-        dtype = RAISED.get(self.tensor.dtype, self.tensor.dtype) if raised else self.tensor.dtype
+        dtype = RAISED.get(self.tensor.dtype, self.tensor.dtype) if raised and CASE["raises"] else self.tensor.dtype
         copy = self.tensor.to(device=device, dtype=dtype, copy=True).detach()
         return copy.requires_grad_(True) if self.requires_grad else copy
 
@@ -189,36 +204,65 @@ class Side:
         self.raised = raised
         self.wanted = []  # tensors whose gradients are asked for, in the order of the arguments
 
-    def value(self, built, name=None):
+    def value(self, built, name=None, device=None):
         if isinstance(built, list):
             return [self.value(entry) for entry in built]
         if isinstance(built, dict):
             return {key: self.value(entry) for key, entry in built.items()}
-        if built is THE_DEVICE or (name == "device" and isinstance(built, str)):
+        if self.is_device(built, name):
             return self.device
         if not isinstance(built, Leaf):
             return built
-        copy = built.on(self.device, self.raised)
+        copy = built.on(device or self.device, self.raised)
         if not built.requires_grad:
             return copy
         self.wanted.append(copy)
         return copy.clone()  # calls that work in place may not change a leaf
 
-    def forward(self, api, args, kwargs):
-        args = [self.value(entry) for entry in args]
-        kwargs = {key: self.value(entry, key) for key, entry in kwargs.items()}
+    @staticmethod
+    def is_device(built, name):
+        if name == "device" and isinstance(built, (int, str)):
+            return True
+        return built is THE_DEVICE or (isinstance(built, str) and DEVICE_TEXT.fullmatch(built) is not None)
+
+    def arguments(self, args, kwargs):
+        on_host = ON_HOST.get(CASE["api_name"], ())
+        host = torch.device("cpu")
+        args = [self.value(entry, device=host if place in on_host else None) for place, entry in enumerate(args)]
+        kwargs = {key: self.value(entry, key, host if key in on_host else None) for key, entry in kwargs.items()}
         # A list as index would pick elements; what was recorded is x[1, 2].
         if CASE["api_name"] in ("__getitem__", "__setitem__") and len(args) > 1 and isinstance(args[1], list):
             args[1] = tuple(args[1])
+        # The type of a tensor on a certain kind of device, "torch.npu.FloatTensor": only its dtype is meant.
+        if CASE["api_name"] == "type" and len(args) > 1 and isinstance(args[1], str):
+            args[1] = getattr(getattr(torch, short_dtype(args[1]), None), "dtype", args[1])
+        return without_memory_format(CASE["api_name"], args, kwargs)
+
+    def forward(self, api, args, kwargs):
+        args, kwargs = self.arguments(args, kwargs)
         output = api(*args, **kwargs)
+        if output is NotImplemented:
+            output = of_operator(CASE["api_name"], args)
+        if output is None:
+            output = changed(CASE["api_name"], args, kwargs)
         return args[0] if output is None and args else output
 
     def backward(self, output, gradients):
         outputs = list(output) if isinstance(output, (list, tuple)) else [output]
-        pairs = [(out, self.value(gradient)) for out, gradient in zip(outputs, gradients)
+        pairs = [(out, upstream_of(self.value(gradient), out)) for out, gradient in zip(outputs, gradients)
                  if isinstance(out, torch.Tensor) and out.requires_grad and isinstance(gradient, Leaf)]
         return torch.autograd.grad([out for out, _ in pairs], self.wanted,
                                    [gradient.to(out.dtype) for out, gradient in pairs], allow_unused=True)
+
+
+def build_arguments():
+    """Positional arguments, those with a name, and the gradients of the outputs, in the order of the random numbers."""
+    try:
+        return (get_input(CASE["args"]), {key: get_input(info) for key, info in CASE["kwargs"].items()},
+                get_input(CASE["gradients"]))
+    except Exception as error:
+        return sys.exit("ERROR: the arguments of %s cannot be built: %s: %s"
+                        % (CASE["api"], type(error).__name__, error))
 
 
 def run(api, side, args, kwargs, gradients):
@@ -242,6 +286,10 @@ def share(mask, of):
     return 0 if count == 0 else (torch.sum(mask & of) / count).item()
 
 
+def verdict(passes):
+    return "pass" if passes else "error"
+
+
 class Pair:
     """The quantities that the standards share, of a floating output and its benchmark."""
 
@@ -256,53 +304,89 @@ class Pair:
         finite = torch.isfinite(device) & torch.isfinite(self.narrow)
         self.small = finite & (torch.abs(bench) <= self.limits["small"])
         self.normal = finite & ~self.small
+        # Most numbers leave out what is not finite. NaN on both sides and equal infinities agree; anything else does
+        # not, unless one side is just inside of the dtype's range and the other just outside.
+        self.agree = ~finite & ((device == self.narrow) | (torch.isnan(device) & torch.isnan(self.narrow)))
+        self.disagree = ~finite & ~self.agree & ~self.just_overflows()
+
+    def just_overflows(self):
+        end = torch.finfo(self.device.dtype).max
+        device, bench = self.device.to(torch.float64).clamp(-end, end), self.bench.to(torch.float64)
+        return torch.isfinite(bench) & (torch.abs(device - bench) <= self.limits["rtol"] * torch.abs(bench))
 
     def small_value_errors(self):
         return share(self.abs_err > self.limits["small_atol"], self.small)
 
+    def judge(self, result):
+        """Rows that say what is not finite, and the result with it; None stays if nothing is wrong there."""
+        counts = [("NaN or Inf on Both Sides", torch.sum(self.agree).item()),
+                  ("Unequal NaN or Inf", torch.sum(self.disagree).item())]
+        return [row for row in counts if row[1] > 0], "error" if counts[1][1] > 0 else result
+
 
 def binary_rows(device, bench):
-    rate = (device != bench).sum().item() / device.numel()
-    return [("Error Rate", rate)], "pass" if rate == 0 else "error"
+    unequal = device != bench
+    if device.dtype.is_floating_point:
+        unequal &= ~(torch.isnan(device) & torch.isnan(bench))
+    rate = unequal.sum().item() / device.numel()
+    return [("Error Rate", rate)], verdict(rate == 0)
 
 
 def absolute_rows(pair):
     relative = share(pair.rel_err > pair.limits["rtol"], pair.normal)
     absolute = pair.small_value_errors()
     return ([("Relative Error Ratio", relative), ("Absolute Error Ratio", absolute)],
-            "pass" if relative == 0 and absolute == 0 else "error")
+            verdict(relative == 0 and absolute == 0))
+
+
+def ulp_errors(pair, wide):
+    bench = pair.bench.to(wide)
+    exponent = torch.where(bench == 0, torch.zeros_like(bench), torch.floor(torch.log2(torch.abs(bench))))
+    exponent = torch.max(exponent, torch.full_like(exponent, pair.limits["min_exponent"]))
+    return torch.abs(pair.device.to(wide) - bench) * torch.pow(torch.full_like(exponent, 2.0),
+                                                               pair.limits["mantissa_bits"] - exponent)
 
 
 def ulp_rows(pair):
+    def mean_and_proportion(errors):
+        return torch.mean(errors).item(), (torch.sum(errors > limits["ulp_limit"]) / errors.numel()).item()
+
     limits = pair.limits
-    wide = torch.float64 if pair.device.dtype == torch.float32 else torch.float32
-    bench = pair.bench.to(wide)
-    exponent = torch.where(bench == 0, torch.zeros_like(bench), torch.floor(torch.log2(torch.abs(bench))))
-    exponent = torch.max(exponent, torch.full_like(exponent, limits["min_exponent"]))
-    ulp = torch.abs(pair.device.to(wide) - bench) * torch.pow(torch.full_like(exponent, 2.0),
-                                                              limits["mantissa_bits"] - exponent)
-    mean = torch.mean(ulp).item()
-    proportion = (torch.sum(ulp > limits["ulp_limit"]) / ulp.numel()).item()
-    passes = mean < limits["ulp_mean"] or proportion < limits["ulp_proportion"]
+    ulp = ulp_errors(pair, torch.float64 if pair.device.dtype == torch.float32 else torch.float32)
+    mean, proportion = mean_and_proportion(ulp)
+    judged = mean, proportion
+    if not torch.isfinite(ulp).all():  # the numbers say nothing then
+        finite = ulp_errors(pair, torch.float64)[~pair.agree]
+        judged = mean_and_proportion(finite) if finite.numel() > 0 else (0, 0)
+    passes = judged[0] < limits["ulp_mean"] or judged[1] < limits["ulp_proportion"]
     return ([("Maximum ULP Error", torch.max(ulp).item()), ("Mean ULP Error", mean),
-             ("ULP Error Proportion", proportion)], "pass" if passes else "error")
+             ("ULP Error Proportion", proportion)], verdict(passes))
 
 
 def thousandth_rows(pair):
-    ratio = (torch.sum(pair.rel_err < 0.001) / pair.rel_err.numel()).item()
-    return [("Thousandth ratio", ratio)], "pass" if ratio > LIMITS["thousandth"] else "error"
+    near = torch.sum(pair.rel_err < 0.001)
+    judged = ((near + torch.sum(pair.agree)) / pair.rel_err.numel()).item()
+    return ([("Thousandth ratio", (near / pair.rel_err.numel()).item())], verdict(judged > LIMITS["thousandth"]))
+
+
+def root_mean_square(errors):
+    square = torch.sum(torch.square(errors)) / errors.numel()
+    if torch.isfinite(square):
+        return torch.sqrt(square.to(RAISED.get(square.dtype, square.dtype))).to(square.dtype)
+    wide = errors.to(torch.float64)  # the squares are too large for the dtype
+    largest = torch.max(wide)
+    return (largest * torch.sqrt(torch.mean(torch.square(wide / largest)))).to(errors.dtype)
 
 
 def benchmark_rows(pair):
     count = torch.sum(pair.normal)
     rel_err = pair.rel_err[pair.normal]
-    square = torch.square(pair.abs_err[pair.normal])
     difference = pair.device - pair.narrow
     balance = torch.abs(torch.sum(difference > 0) - torch.sum(difference < 0)) / difference.numel()
     return [("Small Value Error Proportion", pair.small_value_errors()),
             ("Maximum Relative Error", 0 if count == 0 else torch.max(rel_err).item()),
             ("Mean Relative Error", 0 if count == 0 else (torch.sum(rel_err) / count).item()),
-            ("Root Mean Squared Error", 0 if count == 0 else torch.sqrt(torch.sum(square) / count).item()),
+            ("Root Mean Squared Error", 0 if count == 0 else root_mean_square(pair.abs_err[pair.normal]).item()),
             ("Error Balance", balance.item())]
 
 
@@ -312,6 +396,7 @@ class Comparison:
     def __init__(self, against=None):
         self.kept = []
         self.against = against
+        self.not_compared = CASE["not_compared"]  # why values are not; empty: they are
 
     def print_grid(self, rows):
         left = max(len(name) for name, _ in rows) + 2
@@ -355,21 +440,27 @@ class Comparison:
         if kinds[0] != kinds[1] or kinds[0] == "complex":
             print("ERROR: out_device dtype is %s, out_bench dtype is %s, not comparable." % (device.dtype, bench.dtype))
             return
+        if self.not_compared:
+            print("NOT COMPARED: " + self.not_compared)
+            return
         standard = CASE["standard"] if kinds[0] == "float" else BINARY
+        notes = []
         if standard == BINARY:
             metrics, result = binary_rows(device, bench)
-        elif standard == BENCHMARK:
-            metrics = benchmark_rows(Pair(device, bench))
-            ratios, result = self.benchmark_result(metrics)
         else:
-            compare = {ABSOLUTE: absolute_rows, ULP: ulp_rows, THOUSANDTH: thousandth_rows}[standard]
-            metrics, result = compare(Pair(device, bench))
+            pair = Pair(device, bench)
+            if standard == BENCHMARK:
+                metrics = benchmark_rows(pair)
+                notes, result = self.benchmark_result(metrics)
+            else:
+                compare = {ABSOLUTE: absolute_rows, ULP: ulp_rows, THOUSANDTH: thousandth_rows}[standard]
+                metrics, result = compare(pair)
+            odd, result = pair.judge(result)
+            notes = notes + odd
         self.kept.append(dict(metrics))
         rows = [("Metric", "Value"), ("Shape", str(device.shape)), ("Dtype of out_device", str(device.dtype)),
                 ("Dtype of out_bench", str(bench.dtype)), ("Compare Standard", standard)]
-        rows += [(name, str(value)) for name, value in metrics]
-        if standard == BENCHMARK:
-            rows += [(name, str(value)) for name, value in ratios]
+        rows += [(name, str(value)) for name, value in metrics + notes]
         if result is not None:
             rows.append(("Result", result))
         self.print_grid(rows)
@@ -391,6 +482,8 @@ class Comparison:
                     self.outputs(device[key], bench[key], name + ".")
         elif isinstance(device, torch.Tensor):
             self.tensors(device, bench)
+        elif isinstance(device, (bool, int, float, str)) and self.not_compared:
+            print("NOT COMPARED: " + self.not_compared)
         elif isinstance(device, (bool, int, float, str)):
             equal = device == bench or (device != device and bench != bench)
             print("PASS: out_device and out_bench equals." if equal else
@@ -446,25 +539,47 @@ def read_numbers(path):
     return kept
 
 
+def is_same_file(one, other):
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return os.path.realpath(one) == os.path.realpath(other)
+
+
+def check_save(options):
+    for path in (options.against, __file__ if "__file__" in globals() else None):
+        if options.save and path and is_same_file(options.save, path):
+            sys.exit("ERROR: --save %s would overwrite %s." % (options.save, path))
+
+
+def write_numbers(path, numbers):
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(numbers, file, indent=1)
+    except OSError as error:
+        sys.exit("ERROR: %s cannot be written: %s" % (path, error))
+
+
 def main():
     options = parse_options()
+    check_save(options)
     comparison = Comparison(read_numbers(options.against) if options.against else None)
     device = choose_device(options.device)
     api = find_api()
     torch.manual_seed(CASE["random_seed"])
     for i in range(CASE["iter_times"]):
         print("iter: %d:" % i)
-        args = get_input(CASE["args"])
-        kwargs = {key: get_input(info) for key, info in CASE["kwargs"].items()}
-        gradients = get_input(CASE["gradients"])
-        out_device = run(api, Side(device, False), args, kwargs, gradients)
-        out_bench = run(api, Side(torch.device("cpu"), True), args, kwargs, gradients)
+        arguments = build_arguments()
+        out_device = run(api, Side(device, False), *arguments)
+        before = torch.get_rng_state()
+        out_bench = run(api, Side(torch.device("cpu"), True), *arguments)
+        if not CASE["not_compared"] and not torch.equal(before, torch.get_rng_state()):
+            comparison.not_compared = DRAWS % CASE["api"]
         print("Compare result:")
         comparison.outputs(out_device, out_bench)
     print("Compare finished.")
     if options.save:
-        with open(options.save, "w", encoding="utf-8") as file:
-            json.dump(comparison.kept, file, indent=1)
+        write_numbers(options.save, comparison.kept)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,104 @@
+// What generated scripts say of results that are not finite, for each standard.
+#include <gmock/gmock.h>
+
+#include "tests/tools/op_generate_support.h"
+
+namespace msrun::op_generate {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class OpGenerateJudge : public OpGenerateScript {
+ protected:
+  // Generates the script of a call.
+  void generate(const std::string& key, const std::string& args, const std::string& kwargs = "{}") {
+    extraction("\"" + key + "\": " + forward(args, kwargs));
+    const testing::Finished finished = run({"-i", configuration(), "-o", scratch_.file("out")});
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    script_ = scratch_.file("out/" + key + ".py");
+  }
+
+  // What the script prints in each of the runs.
+  std::vector<std::string> printed(const std::vector<std::string>& runs) const {
+    std::string command = shell(tests_folder() + "/op_generate_damaged.py") + " " + shell(script_);
+    for (const std::string& one : runs) command += " '" + one + "'";
+    EXPECT_EQ(python(command, scratch_ / "printed"), 0) << testing::read_file(scratch_ / "printed");
+    const std::string text = testing::read_file(scratch_ / "printed");
+    std::vector<std::string> texts;
+    std::size_t begin = 0;
+    for (const std::string& one : runs) {
+      begin = text.find(one + ":\n", begin);
+      const std::size_t end = std::min(text.find("Compare finished.\n", begin), text.size());
+      texts.push_back(text.substr(std::min(begin, end), end - std::min(begin, end)));
+      begin = end;
+    }
+    return texts;
+  }
+
+  // The result row; "none" if there is none.
+  static std::string result(const std::string& text) {
+    const std::size_t at = text.find("| Result ");
+    if (at == std::string::npos) return "none";
+    const std::size_t begin = text.find('|', at + 1) + 2;
+    return text.substr(begin, text.find(' ', begin) - begin);
+  }
+
+  void expect_judged(const std::string& what) const {
+    SCOPED_TRACE(what);
+    const std::vector<std::string> right{"device=", "device=nan,bench=nan", "device=nan1,bench=nan1",
+                                         "device=-inf,bench=-inf"};
+    const std::vector<std::string> wrong{"device=nan",
+                                         "device=inf",
+                                         "device=-inf",
+                                         "device=nan1",
+                                         "device=inf1",
+                                         "bench=nan1",
+                                         "device=-inf1,bench=inf1",
+                                         "device=nan1,bench=inf1"};
+    for (const std::string& text : printed(right)) EXPECT_EQ(result(text), "pass") << text;
+    for (const std::string& text : printed(wrong)) EXPECT_EQ(result(text), "error") << text;
+  }
+
+  std::string script_;
+};
+
+TEST_F(OpGenerateJudge, LetsNoStandardPassWhatIsNotFinite) {
+  const std::string x = tensor("float32", "[64, 64]", "2", "-2");
+  generate("Torch.add.0.forward", x + ", " + x);
+  expect_judged("Absolute Threshold");
+  generate("Torch.matmul.0.forward", x + ", " + x);
+  expect_judged("ULP");
+  const std::string half = tensor("bfloat16", "[64, 64]", "2", "-2");
+  generate("Torch.matmul.0.forward", half + ", " + half);
+  expect_judged("ULP of bfloat16");
+  generate("Functional.relu.0.forward", x);
+  expect_judged("Binary Equality");
+  generate("Functional.conv2d.0.forward",
+           tensor("float32", "[1, 3, 40, 40]", "1", "-1") + ", " + tensor("float32", "[4, 3, 3, 3]", "1", "-1"));
+  expect_judged("Thousandth");
+}
+
+TEST_F(OpGenerateJudge, LetsTheBenchmarkStandardPassNothingThatIsNotFinite) {
+  generate("Functional.softmax.0.forward", tensor("float32", "[64, 64]", "3", "-3"),
+           R"({"dim": {"type": "int", "value": -1}})");
+  const std::string against = " --against gpu.json";
+  const std::vector<std::string> found =
+      printed({"device= --save gpu.json", "device=" + against, "device=nan" + against, "device=nan1" + against,
+               "device=inf1" + against, "device=nan"});
+  EXPECT_EQ(result(found[0]), "none");
+  EXPECT_THAT(found[0], Not(HasSubstr("NaN or Inf")));
+  EXPECT_EQ(result(found[1]), "pass");
+  for (std::size_t i = 2; i < found.size(); ++i) {
+    EXPECT_EQ(result(found[i]), "error") << found[i];
+    EXPECT_THAT(found[i], HasSubstr("| Unequal NaN or Inf "));
+  }
+  const std::vector<std::string> same =
+      printed({"device=nan1,bench=nan1 --save gpu.json", "device=nan1,bench=nan1" + against});
+  EXPECT_EQ(result(same[0]), "none");
+  EXPECT_EQ(result(same[1]), "pass");
+  EXPECT_THAT(same[1], HasSubstr("| NaN or Inf on Both Sides "));
+}
+
+}  // namespace
+}  // namespace msrun::op_generate
