@@ -16,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Infinity as Python writes it; nlohmann's null would be no statistic.
 std::string python_json(const Json& dump) {
@@ -217,6 +218,104 @@ TEST(OverflowCheck, WhatABufferHeldBeforeIsNoInput) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_THAT(first_of(infinity, 2), HasSubstr("Cannot find any anomaly node"));
   EXPECT_THAT(first_of(infinity, infinity), HasSubstr("rank 1, Distributed.recv.0.forward"));
+}
+
+// A chain of calls, each of which reads what the one before made, and a last one.
+Json chain(const std::string& last_name, const Json& last_outputs) {
+  Json data;
+  for (int i = 0; i < 6; ++i) {
+    data["Torch.a." + std::to_string(i) + ".forward"] = recorded_call({tensor(i + 1)}, {tensor(i + 2)});
+  }
+  if (!last_name.empty()) {
+    data[last_name] = recorded_call({tensor(7)}, {});
+    data[last_name]["output"] = last_outputs;
+  }
+  return data;
+}
+
+TEST(FirstDivergence, ALastCallThatIsNoCounterpartByItsNameOrShapeIsJudgedByItsPlace) {
+  const Json golden = chain("Functional.y.0.forward", Json::array({tensor(8)}));
+  for (const Json& target : {chain("Functional.x.0.forward", Json::array({tensor(400)})),
+                             chain("Functional.y.0.forward", Json::array({tensor(8, "torch.float32", {4})})),
+                             chain("Functional.y.0.forward", Json::array({tensor(8), tensor(8)})),
+                             chain("Functional.y.0.forward", Json::array())}) {
+    const Json found = find_divergence(target, golden);
+    EXPECT_EQ(found["verdict"], "found") << found.dump();
+    EXPECT_EQ(found["first"]["kind"], "region");
+    EXPECT_EQ(found["first"]["golden_call"], "Functional.y.0.forward");
+  }
+  const Json renamed = find_divergence(chain("Functional.x.0.forward", Json::array({tensor(8)})), golden);
+  EXPECT_EQ(renamed["verdict"], "none") << renamed.dump();
+}
+
+TEST(FirstDivergence, WhatOtherLastCallsMakeInTheEndIsNoDivergence) {
+  Json target = chain("Functional.x.0.forward", Json::array({tensor(400)}));
+  target["Functional.z.0.forward"] = recorded_call({tensor(400)}, {tensor(8)});
+  const Json found = find_divergence(target, chain("Functional.y.0.forward", Json::array({tensor(8)})));
+  EXPECT_EQ(found["verdict"], "none") << found.dump();
+}
+
+TEST(FirstDivergence, TheOnlyCallOfAnotherShapeIsFound) {
+  const Json golden{{"Torch.a.0.forward", recorded_call({tensor(1)}, {tensor(2)})}};
+  for (const auto& outputs : {std::vector<Json>{tensor(2, "torch.float32", {4})}, {tensor(2), tensor(2)}, {}}) {
+    const Json found = find_divergence({{"Torch.a.0.forward", recorded_call({tensor(1)}, outputs)}}, golden);
+    EXPECT_EQ(found["verdict"], "found") << found.dump();
+  }
+}
+
+TEST(FirstDivergence, ACallThatTheUserPairedIsJudgedByItsPartner) {
+  ComparedDumps dumps;
+  const auto write = [&](const char* side, const char* one, const char* other, double last) {
+    Json data = chain(one, Json::array({tensor(8, "torch.float32", {4})}));
+    data[other] = recorded_call({tensor(8, "torch.float32", {4})}, {tensor(last, "torch.float32", {4})});
+    dumps.write(side, data);
+  };
+  write("target", "Functional.x.0.forward", "Functional.p.0.forward", 9);
+  dumps.write("golden", chain("Functional.y.0.forward", Json::array({tensor(8)})));
+  const auto map = [&](const std::string& text) {
+    std::ofstream(dumps.folder() / "map.yaml") << text;
+    const Finished run = dumps.run({"--first-divergence", "-dm", (dumps.folder() / "map.yaml").string()});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.out;
+  };
+  const std::string out =
+      map("Functional.x.0.forward.input.0: Functional.y.0.forward.input.0\n"
+          "Functional.x.0.forward.output.0: Functional.y.0.forward.output.0\n");
+  EXPECT_THAT(out, HasSubstr("First divergence: rank 0, Functional.x.0.forward\n"));
+}
+
+TEST(FirstDivergence, NothingIsSaidOfRecordingsWhoseMappingCannotBeRead) {
+  ComparedDumps dumps;
+  for (const char* side : {"target", "golden"}) dumps.write(side, chain("", Json::array()));
+  std::ofstream(dumps.folder() / "map.yaml") << "a: [1\n";
+  for (const char* file : {"map.yaml", "missing.yaml"}) {
+    const Finished run = dumps.run({"--first-divergence", "-dm", (dumps.folder() / file).string()});
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.out, Not(HasSubstr("First divergence")));
+    for (const auto& entry : fs::directory_iterator(dumps.folder() / "out")) ADD_FAILURE() << entry.path();
+  }
+}
+
+TEST(FirstDivergence, NoneSaysWhatWasNotComparedAndThatTheTableHasErrors) {
+  const auto outcome = [](const Json& target, const Json& golden) {
+    ComparedDumps dumps;
+    dumps.write("target", target);
+    dumps.write("golden", golden);
+    const Finished run = dumps.run({"--first-divergence"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("First divergence: none"));
+    EXPECT_THAT(run.out, Not(HasSubstr("agree within rounding")));
+    return run.out;
+  };
+  const Json longer = chain("Functional.y.0.forward", Json::array({tensor(8)}));
+  EXPECT_THAT(outcome(chain("", {}), longer),
+              HasSubstr("no counterpart: 0 calls of the target and 1 call of the golden recording."));
+  EXPECT_THAT(outcome(longer, chain("", {})),
+              HasSubstr("no counterpart: 1 call of the target and 0 calls of the golden recording."));
+  EXPECT_THAT(outcome(longer, longer), Not(HasSubstr("counterpart")));
+  Json other = longer;
+  other["Functional.y.0.forward"]["output"][0]["dtype"] = "torch.int32";
+  EXPECT_THAT(outcome(other, longer), HasSubstr("The recordings do not agree"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <ostream>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -82,14 +83,17 @@ class Comparison {
     for (const Job& job : group.jobs) {
       try {
         if (!job.problem.empty()) throw UserError(job.problem);
-        RankPair rank{job.rank, read_pair(job.target, job.golden, options_.compat, warn_)};
+        RankPair rank{job.rank, read_pair(job.target, job.golden, options_.compat, warn_), {}, {}};
         if (!options_.stack_path.empty()) read_other_stacks(*rank.pair);
         use_factors(*rank.pair);
         if (options_.first_divergence && (!options_.compat || !job.rank_name.empty())) {
+          // Before the search, which says nothing of recordings whose rows cannot be paired.
+          if (!options_.compat) pair_rows(job, rank);
           pairs.push_back(std::move(rank));
           names.push_back(job.rank_name);
         } else {
-          write_table(group, job, *rank.pair, {});
+          pair_rows(job, rank);
+          write_table(group, job, rank, {});
           ++done;
         }
       } catch (const WriteError&) {
@@ -110,15 +114,19 @@ class Comparison {
       analyzed_ = true;
       return done + pairs.size();
     }
-    bool all_checked = true;
-    const std::vector<std::string> findings =
-        report_first_divergence(pairs, unread, options_, group.output, stamp_, out_, all_checked);
-    failed_ = failed_ || !all_checked;
+    const DivergenceReport report = report_first_divergence(pairs, unread, options_, group.output, stamp_, out_);
+    failed_ = failed_ || !report.all_checked;
+    const std::size_t errors = total_.errors;
     for (const RankPair& rank : pairs) {
       const auto job =
           std::find_if(group.jobs.begin(), group.jobs.end(), [&](const Job& j) { return j.rank == rank.rank; });
-      write_table(group, *job, *rank.pair, findings);
+      write_table(group, *job, rank, report.lines);
       ++done;
+    }
+    if (report.none && total_.errors > errors) {
+      out_ << "The recordings do not agree, although no divergence was found: "
+           << counted(total_.errors - errors, "row") << " of the table "
+           << (total_.errors - errors == 1 ? "is an error.\n" : "are errors.\n");
     }
     return done;
   }
@@ -170,12 +178,17 @@ class Comparison {
     out_ << sanitised(row.metric_message) << '\n';
   }
 
-  void write_table(const JobGroup& group, const Job& job, const Pair& pair, const std::vector<std::string>& findings) {
-    std::string layer_names;
+  void pair_rows(const Job& job, RankPair& rank) const {
     progress_.say(job.rank_name, "Matching APIs/Modules in progress...");
-    const std::vector<Row> rows = rows_of_pair(pair, options_.mapping, options_.compat, warn_, layer_names);
-    write_layer_names(group, layer_names);
+    rank.rows = rows_of_pair(*rank.pair, options_.mapping, options_.compat, warn_, rank.layer_names);
     progress_.say(job.rank_name, "APIs/Modules match done.");
+  }
+
+  void write_table(const JobGroup& group, const Job& job, const RankPair& rank,
+                   const std::vector<std::string>& findings) {
+    const Pair& pair = *rank.pair;
+    const std::vector<Row>& rows = rank.rows;
+    write_layer_names(group, rank.layer_names);
     if (pair.mode == Mode::tensor) progress_.say(job.rank_name, "Compare real data in progress...");
     const std::string prefix = pair.target.debug ? "debug_compare_result_" : "compare_result_";
     const ResultPlace place{group.output, prefix + (job.rank_name.empty() ? "" : job.rank_name + "_")};

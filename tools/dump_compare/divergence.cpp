@@ -1,7 +1,6 @@
 #include "tools/dump_compare/divergence.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "tools/dump_compare/rank_divergence.h"
 #include "tools/recordings/communication.h"
@@ -16,10 +15,10 @@ using Ranks = std::vector<std::unique_ptr<RankDivergence>>;
 CallPlace place_of(const Finding& finding) { return {static_cast<std::uint32_t>(finding.rank), finding.call}; }
 
 // Communications whose participants all have agreeing inputs and of which one has another output.
-void add_communications(const std::vector<std::pair<std::uint64_t, const Pair*>>& pairs, const Ranks& ranks,
-                        const RankOrder& order, std::vector<Finding>& findings) {
+void add_communications(const std::vector<RankPair>& pairs, const Ranks& ranks, const RankOrder& order,
+                        std::vector<Finding>& findings) {
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const Recording& target = pairs[r].second->target;
+    const Recording& target = pairs[r].pair->target;
     for (std::uint32_t call = 0; call < target.calls.size(); ++call) {
       const CallState& state = ranks[r]->states()[call];
       if (!state.judged || !state.differs || !state.inputs_agree) continue;
@@ -81,14 +80,14 @@ const char* verdict_text(Verdict verdict) {
   return "";
 }
 
-Divergence find_divergence(const std::vector<std::pair<std::uint64_t, const Pair*>>& pairs, double tolerance) {
+Divergence find_divergence(const std::vector<RankPair>& pairs, double tolerance) {
   Divergence result;
   Ranks ranks;
   std::vector<RankOrder::Rank> numbers;
   bool comparable = true;
-  for (const auto& [rank, pair] : pairs) {
-    ranks.push_back(std::make_unique<RankDivergence>(ranks.size(), *pair, tolerance));
-    numbers.push_back({rank, &pair->target});
+  for (const RankPair& pair : pairs) {
+    ranks.push_back(std::make_unique<RankDivergence>(ranks.size(), pair, tolerance));
+    numbers.push_back({pair.rank, &pair.pair->target});
     result.ranks.push_back(ranks.back()->summary());
     comparable = comparable && ranks.back()->comparable();
   }

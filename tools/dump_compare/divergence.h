@@ -3,15 +3,23 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tools/dump_compare/comparison.h"
 #include "tools/recordings/alignment.h"
 
 namespace msrun::dump_compare {
+
+// One rank of both sides.
+struct RankPair {
+  std::uint64_t rank = 0;
+  std::unique_ptr<Pair> pair;
+  std::vector<Row> rows;    // of its table, which pairs calls by their names or as a mapping says
+  std::string layer_names;  // what a layer mapping makes of them
+};
 
 enum class FindingKind : std::uint8_t { output, region, communication, source };
 const char* kind_text(FindingKind kind);
@@ -34,7 +42,8 @@ struct RankSummary {
   std::size_t deleted = 0;
   std::size_t reordered = 0;
   std::size_t renamed = 0;
-  bool compared = false;  // some pair of tensors has values on both sides
+  std::size_t differing = 0;  // renamed, with other outputs
+  bool compared = false;      // some pair of tensors has values on both sides
 };
 
 enum class Verdict : std::uint8_t { found, none, not_comparable, random, nothing_compared };
@@ -46,8 +55,7 @@ struct Divergence {
   std::vector<RankSummary> ranks;
 };
 
-// pairs: one for each rank, with the ranks' numbers. tolerance scales all limits. Tensors are read where both sides
-// have them.
-Divergence find_divergence(const std::vector<std::pair<std::uint64_t, const Pair*>>& pairs, double tolerance);
+// pairs: one for each rank. tolerance scales all limits. Tensors are read where both sides have them.
+Divergence find_divergence(const std::vector<RankPair>& pairs, double tolerance);
 
 }  // namespace msrun::dump_compare

@@ -10,6 +10,7 @@
 #include <optional>
 #include <ostream>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
@@ -43,9 +44,7 @@ class Reporter {
   Reporter(const std::vector<RankPair>& pairs, const std::vector<std::uint64_t>& unread, const Options& options,
            const std::string& folder)
       : pairs_(pairs), unread_(unread), folder_(folder) {
-    std::vector<std::pair<std::uint64_t, const Pair*>> ranks;
-    for (const RankPair& rank : pairs) ranks.emplace_back(rank.rank, rank.pair.get());
-    divergence_ = find_divergence(ranks, options.tolerance);
+    divergence_ = find_divergence(pairs, options.tolerance);
   }
 
   Json json() const {
@@ -73,6 +72,8 @@ class Reporter {
     if (!unread_.empty()) document["unread"] = unread_;
     return document;
   }
+
+  bool is_none() const { return divergence_.verdict == Verdict::none; }
 
   // What was found, and of which ranks that says nothing.
   std::vector<std::string> lines() const {
@@ -116,7 +117,7 @@ class Reporter {
   std::vector<std::string> verdict_lines() const {
     switch (divergence_.verdict) {
       case Verdict::none:
-        return {"First divergence: none, the recordings agree within rounding."};
+        return none_lines();
       case Verdict::nothing_compared:
         return {"First divergence: unknown, nothing was compared: no pair of tensors has values in both recordings."};
       case Verdict::not_comparable:
@@ -137,6 +138,29 @@ class Reporter {
     if (first.low_confidence) gaps += "; low confidence";
     const bool checkable = checked_name(pair.target, call).has_value();
     return {what, gaps, (checkable ? "To check this call: " : "") + check_line(first)};
+  }
+
+  // The table may still have rows that are errors, and what only one side has was not compared.
+  std::vector<std::string> none_lines() const {
+    std::size_t inserted = 0;
+    std::size_t deleted = 0;
+    std::size_t differing = 0;
+    for (const RankSummary& rank : divergence_.ranks) {
+      inserted += rank.inserted;
+      deleted += rank.deleted;
+      differing += rank.differing;
+    }
+    std::vector<std::string> lines{
+        "First divergence: none, no call with agreeing inputs was found to have other outputs."};
+    if (inserted + deleted > 0) {
+      lines.push_back("Not compared, having no counterpart: " + counted(inserted, "call") + " of the target and " +
+                      counted(deleted, "call") + " of the golden recording.");
+    }
+    if (differing > 0) {
+      lines.push_back("Not compared, being renamed: " + counted(differing, "call") +
+                      " with other outputs, which nothing shows to be wrong.");
+    }
+    return lines;
   }
 
   Json finding_json(const Finding& finding) const {
@@ -200,27 +224,25 @@ class Reporter {
 
 }  // namespace
 
-std::vector<std::string> report_first_divergence(const std::vector<RankPair>& pairs,
-                                                 const std::vector<std::uint64_t>& unread, const Options& options,
-                                                 const std::string& folder, std::string& stamp, std::ostream& out,
-                                                 bool& all_checked) {
-  all_checked = true;
+DivergenceReport report_first_divergence(const std::vector<RankPair>& pairs, const std::vector<std::uint64_t>& unread,
+                                         const Options& options, const std::string& folder, std::string& stamp,
+                                         std::ostream& out) {
   const Reporter reporter(pairs, unread, options, folder);
   const ResultPlace place{folder, "first_divergence_"};
   std::vector<NamelessFile> files;
   files.push_back({".json", std::make_unique<ReportFile>(place.folder, place.kind)});
   files.back().file->write(reporter.json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   const std::string path = publish(place, stamp, files).front();
-  std::vector<std::string> lines = reporter.lines();
-  for (const std::string& line : lines) out << sanitised(line) << '\n';
+  DivergenceReport report{reporter.lines(), reporter.is_none(), true};
+  for (const std::string& line : report.lines) out << sanitised(line) << '\n';
   out << "The result file path is: " << path << ".\n" << std::flush;
   if (options.check_suspects) {
-    for (const std::string& line : reporter.check_suspects(all_checked)) {
+    for (const std::string& line : reporter.check_suspects(report.all_checked)) {
       out << sanitised(line) << '\n';
-      lines.push_back(line);
+      report.lines.push_back(line);
     }
   }
-  return lines;
+  return report;
 }
 
 }  // namespace msrun::dump_compare

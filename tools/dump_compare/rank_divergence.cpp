@@ -50,19 +50,19 @@ std::string_view api_name(const Recording& side, const Call& call) { return reco
 
 }  // namespace
 
-RankDivergence::RankDivergence(std::size_t rank, const Pair& pair, double tolerance)
+RankDivergence::RankDivergence(std::size_t rank, const RankPair& pair, double tolerance)
     : rank_(rank),
-      pair_(pair),
+      pair_(*pair.pair),
       tolerance_(tolerance),
-      checksums_(pair.mode == Mode::md5),
-      alignment_(recordings::align(pair.target, pair.golden, checksums_)),
-      flow_(pair.target, checksums_),
-      golden_flow_(pair.golden, checksums_) {
-  const auto calls = static_cast<std::uint32_t>(pair.target.calls.size());
-  if (pair.mode == Mode::tensor) {
-    call_of_.resize(pair.target.leaves.size());
+      checksums_(pair_.mode == Mode::md5),
+      alignment_(recordings::align(pair_.target, pair_.golden, checksums_)),
+      flow_(pair_.target, checksums_),
+      golden_flow_(pair_.golden, checksums_) {
+  const auto calls = static_cast<std::uint32_t>(pair_.target.calls.size());
+  if (pair_.mode == Mode::tensor) {
+    call_of_.resize(pair_.target.leaves.size());
     for (std::uint32_t call = 0; call < calls; ++call) {
-      const Call& of = pair.target.calls[call];
+      const Call& of = pair_.target.calls[call];
       std::fill(call_of_.begin() + of.leaves, call_of_.begin() + of.leaf_end, call);
     }
   }
@@ -71,9 +71,11 @@ RankDivergence::RankDivergence(std::size_t rank, const Pair& pair, double tolera
   half_.resize(calls);
   std::uint32_t backward_calls = 0;
   for (std::uint32_t call = 0; call < calls; ++call) {
-    if (pair.target.calls[call].direction == Direction::backward) ++backward_calls;
+    if (pair_.target.calls[call].direction == Direction::backward) ++backward_calls;
     judge(call, backward_calls);
   }
+  find_counterparts(pair.rows);
+  note_read_calls();
 }
 
 RankSummary RankDivergence::summary() const {
@@ -88,12 +90,23 @@ RankSummary RankDivergence::summary() const {
     if (golden == recordings::no_call) continue;
     result.compared = has_values(pair_.target.calls[call], pair_.golden.calls[golden]);
   }
+  for (std::uint32_t call = 0; call < counterparts_.size(); ++call) {
+    if (counterparts_[call] == recordings::no_call) continue;
+    if (alignment_.how[call] == How::renamed && is_foreign(call)) ++result.differing;
+    if (!result.compared) {
+      result.compared = has_values(pair_.target.calls[call], pair_.golden.calls[counterparts_[call]]);
+    }
+  }
   return result;
 }
 
 bool RankDivergence::comparable() const {
   const std::size_t smaller = std::min(alignment_.golden_of.size(), alignment_.target_of.size());
-  return 2 * summary().aligned >= smaller && smaller > 0;
+  std::size_t same = summary().aligned;
+  for (std::uint32_t call = 0; call < counterparts_.size(); ++call) {
+    if (alignment_.how[call] == How::alone && has_agreeing_counterpart(call)) ++same;
+  }
+  return 2 * same >= smaller && smaller > 0;
 }
 
 TensorGap RankDivergence::gap_of_files(std::uint32_t mine, std::uint32_t theirs) const {
@@ -460,7 +473,10 @@ std::vector<Finding> RankDivergence::findings() const {
   std::vector<Finding> found;
   for (std::uint32_t call = 0; call < states_.size(); ++call) {
     const CallState& state = states_[call];
-    if (!state.judged) continue;
+    if (!state.judged) {
+      if (std::optional<Finding> unread = unread_finding(call)) found.push_back(std::move(*unread));
+      continue;
+    }
     if (!state.inputs_agree) {
       if (std::optional<Finding> origin = origin_of(call)) found.push_back(std::move(*origin));
       continue;

@@ -25,7 +25,7 @@ struct CallState {
 
 class RankDivergence {
  public:
-  RankDivergence(std::size_t rank, const Pair& pair, double tolerance);
+  RankDivergence(std::size_t rank, const RankPair& pair, double tolerance);
 
   const recordings::Alignment& alignment() const { return alignment_; }
   const std::vector<CallState>& states() const { return states_; }
@@ -72,6 +72,14 @@ class RankDivergence {
                                        double gap) const;
   std::optional<Finding> region_behind(std::uint32_t producer, std::uint32_t reader, double gap) const;
   bool copies_wrongly(std::uint32_t call, double limit) const;
+  // What nobody reads whose inputs can be judged: by the golden call that has the same place, or which the rows of the
+  // table pair with it.
+  void find_counterparts(const std::vector<Row>& rows);
+  void note_read_calls();
+  bool has_agreeing_counterpart(std::uint32_t call) const;
+  std::optional<Finding> unread_finding(std::uint32_t call) const;
+  // Whether calls without counterparts make what the golden call makes, if not each as its own.
+  bool is_made_elsewhere(std::uint32_t call, std::uint32_t golden) const;
   std::uint32_t golden_of_region(std::uint32_t call) const;
 
   std::size_t rank_;
@@ -83,7 +91,9 @@ class RankDivergence {
   std::vector<CallState> states_;
   std::vector<Limits> limits_;
   std::vector<Half> half_;
-  const DataFlow flow_;  // of the target
+  std::vector<std::uint32_t> counterparts_;  // of foreign calls, if they have any: golden calls
+  std::vector<bool> read_;                   // foreign calls: a judged one depends on what they made
+  const DataFlow flow_;                      // of the target
   const DataFlow golden_flow_;
 };
 
