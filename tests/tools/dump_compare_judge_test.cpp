@@ -164,5 +164,35 @@ TEST(DumpCompareJudge, NanAndInfinitiesThatAreTextsCount) {
   }
 }
 
+// In place of a number that JSON has no way to write.
+Json not_finite(const char* statistic, const char* word) { return with(ones, statistic, word); }
+
+TEST(DumpCompareJudge, NanAndInfinitiesOfOneStatisticOrOfTheGoldenSideAloneAreErrors) {
+  constexpr const char* apart = "NaN or infinities are in other statistics of NPU than of Bench.";
+  for (const char* statistic : {"Max", "Min", "Mean", "Norm"}) {
+    for (const char* word : {"nan", "inf", "-inf"}) {
+      const Json odd = not_finite(statistic, word);
+      for (const bool output : {false, true}) {
+        EXPECT_THAT(OneLeaf("Torch.a.0", output, ones, odd).result(), HasSubstr(apart)) << statistic << word;
+        EXPECT_THAT(OneLeaf("Torch.a.0", output, odd, ones).result(), HasSubstr("error [")) << statistic << word;
+        EXPECT_EQ(OneLeaf("Torch.a.0", output, odd, odd).result(), "pass []") << statistic << word;
+      }
+    }
+  }
+  EXPECT_THAT(OneLeaf("Torch.a.0", true, not_finite("Norm", "nan"), ones).result(), HasSubstr(apart));
+  EXPECT_EQ(OneLeaf("Torch.a.0", true, ones, not_finite("Max", "nan")).compat(), "pass []");
+}
+
+TEST(DumpCompareJudge, EmptyChecksumsAgreeWithNothing) {
+  ComparedDumps dumps;
+  const Json call = recorded_call({with(ones, "md5", "")}, {with(ones, "md5", "")});
+  for (const char* side : {"target", "golden"}) dumps.write(side, {{"Torch.a.0.forward", call}});
+  const Finished run = dumps.run({"--first-divergence"});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("First divergence: unknown, nothing was compared"));
+  EXPECT_THAT(run.out, HasSubstr("2 rows: 0 error, 2 warning, 0 pass"));
+  EXPECT_EQ(dumps.rows().front().at("Err_message"), R"(["warning: Neither NPU nor bench has a checksum."])");
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -203,6 +203,53 @@ TEST(GraphRepairs, R8TakesTextsOfInfinitiesInOutputsForTheWorst) {
   }
 }
 
+// What relative errors say nothing of.
+TEST(GraphRepairs, R8TakesOutputsWithoutAMeasureThatAreNotTheBenchmarksForTheWorst) {
+  const Json number = small_model().data["Functional.relu.0.forward"]["output"][0];
+  const auto with = [&](const std::vector<std::pair<const char*, Json>>& members) {
+    Json output = number;
+    for (const auto& [key, value] : members) output[key] = value;
+    return output;
+  };
+  const auto all = [&](const Json& value) {
+    return with({{"Max", value}, {"Min", value}, {"Mean", value}, {"Norm", value}});
+  };
+  const auto truth = [&](bool value) {
+    return with({{"dtype", "torch.bool"}, {"Max", value}, {"Min", false}, {"Mean", null}, {"Norm", null}});
+  };
+  for (const auto& [npu, bench] : {std::pair(number, all("nan")),
+                                   {with({{"Norm", "nan"}}), number},
+                                   {number, with({{"Norm", "-inf"}})},
+                                   {number, all(0.0)},
+                                   {truth(true), truth(false)},
+                                   {all(null), number},
+                                   {number, all(null)}}) {
+    GraphRun run;
+    for (const auto& [side, output] : {std::pair("npu", npu), {"bench", bench}}) {
+      GraphDump dump = small_model();
+      dump.data["Functional.relu.0.forward"]["output"][0] = output;
+      dump.write(run.folder() / side);
+    }
+    only(run, run.run({"--format", "vis"}));
+    EXPECT_EQ(run.vis()["NPU"]["node"]["Functional.relu.0.forward"]["data"]["precision_index"], 1) << npu << bench;
+    only(run, run.run());
+    EXPECT_EQ(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("precision_index"), "1") << npu << bench;
+  }
+}
+
+TEST(GraphRepairs, EmptyChecksumsAgreeWithNothing) {
+  GraphRun run;
+  for (const char* side : {"npu", "bench"}) {
+    GraphDump dump = small_model();
+    dump.data["Functional.relu.0.forward"]["output"][0]["md5"] = "";
+    dump.write(run.folder() / side);
+  }
+  only(run, run.run({"--format", "vis"}));
+  EXPECT_EQ(run.vis()["NPU"]["node"]["Functional.relu.0.forward"]["data"]["precision_index"], 0);
+  only(run, run.run());
+  EXPECT_EQ(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("precision_index"), "0.5");
+}
+
 TEST(GraphRepairs, R8TakesUninitialisedMemoryForGood) {
   GraphRun run;
   GraphDump dump;

@@ -145,7 +145,7 @@ class PieceWork {
     if (sides_.target.task == "structure") return true;
     const Leaf& mine = sides_.target.leaves[row.target];
     const Leaf& theirs = sides_.golden.leaves[row.golden];
-    if (mine.recorded_md5 && theirs.recorded_md5 && pair_.mode == Mode::md5) return true;
+    if (pair_.mode == Mode::md5 && mine.tensor && theirs.tensor) return mine.recorded_md5 && theirs.recorded_md5;
     if (std::ranges::any_of(compared.metrics.cells, [](const MetricCell& cell) { return cell.word == nullptr; }) &&
         pair_.mode == Mode::tensor) {
       return true;

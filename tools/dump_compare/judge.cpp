@@ -22,6 +22,7 @@ constexpr auto with_few_rules = std::to_array<std::string_view>(
     {"_reduce_scatter_base", "_all_gather_base", "all_to_all_single", "batch_isend_irecv"});
 
 constexpr const char* nan_in_target = "error: There is nan/inf/-inf in the maximum or minimum value of NPU.";
+constexpr const char* not_finite_apart = "error: NaN or infinities are in other statistics of NPU than of Bench.";
 constexpr const char* norm_of_output = "error: The NormRelativeErr of output is greater than 0.5.";
 constexpr const char* thousandth_of_output =
     "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.";
@@ -30,6 +31,7 @@ constexpr const char* no_golden_row = "warning: No bench data matched.";
 constexpr const char* dtypes_differ_text = "error: The dtype of NPU and Bench are inconsistent.";
 constexpr const char* shapes_differ = "error: The shape of NPU and Bench are inconsistent.";
 constexpr const char* values_differ = "error: The values of NPU and Bench differ.";
+constexpr const char* no_sums = "warning: Neither NPU nor bench has a checksum.";
 constexpr const char* norm_ten_times = "warning: The norm relative error of output is 10 times that of input.";
 constexpr const char* cosine_of_output =
     "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1";
@@ -155,7 +157,11 @@ class Judge {
     if (row.row.target == no_place) return;
     const std::string_view mine = sides_.target.text(target(row)->md5);
     const std::string_view theirs = matched(row) ? sides_.golden.text(golden(row)->md5) : std::string_view();
-    if (mine == theirs && matched(row)) return;
+    if (mine == theirs && matched(row)) {
+      const bool none = target(row)->tensor && !target(row)->recorded_md5 && !golden(row)->recorded_md5;
+      if (none && !sides_.compat) row.add(Level::warning, no_sums);
+      return;
+    }
     if (no_sum(mine) || no_sum(theirs)) {
       row.add(Level::warning, "warning: The parameter of NPU does not match the bench.");
     } else {
@@ -183,7 +189,20 @@ class Judge {
       golden_too = golden_too || their_kind != 0;
       alike = alike && (my_kind == 0 || my_kind == their_kind);
     }
-    if (found && (sides_.compat ? !golden_too : !alike)) row.add(Level::error, nan_in_target);
+    if (found && (sides_.compat ? !golden_too : !alike)) {
+      row.add(Level::error, nan_in_target);
+    } else if (!sides_.compat && row.level != Level::error && is_not_finite_apart(row)) {
+      row.add(Level::error, not_finite_apart);
+    }
+  }
+  // On the golden side alone, or in a statistic that rule 1 does not look at.
+  bool is_not_finite_apart(const ComparedRow& row) const {
+    if (!matched(row)) return false;
+    for (std::size_t i = 0; i < statistic_count; ++i) {
+      const auto statistic = static_cast<recordings::Statistic>(i);
+      if (kind(sides_.target, target(row), statistic) != kind(sides_.golden, golden(row), statistic)) return true;
+    }
+    return false;
   }
 
   // The share by which the norms differ; nothing for a word.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "kernels/base/error.h"
@@ -36,12 +37,20 @@ bool has_buffers(std::string_view api) {
          api == "batch_isend_irecv";
 }
 
+constexpr std::array<Role, statistic_count> statistics{Role::max, Role::min, Role::mean, Role::norm};
+
 bool is_input(const Parameter& parameter) { return !parameter.output; }
 
 // A number in a cell of tensor metrics, negative if it is a word.
 double number_of(const dump_compare::TensorMetrics* metrics, dump_compare::Metric metric) {
   if (metrics == nullptr || metrics->cells[metric].word != nullptr) return -1;
   return metrics->cells[metric].number;
+}
+
+// An empty text: what should be there and says nothing.
+bool has_empty_checksum(const Side& side, const Parameter& parameter) {
+  const Value value = side.role(parameter, Role::md5);
+  return value.kind == Kind::text && side.text(value.text).empty();
 }
 
 Difference difference_of(const Value& value, const Value& other) {
@@ -88,7 +97,7 @@ Mode mode_of(const Side& npu, const Side& bench) {
 }
 
 std::string_view finding_text(Finding finding) {
-  constexpr std::array<std::string_view, 11> texts{
+  constexpr std::array<std::string_view, 13> texts{
       "error: There is nan/inf/-inf in the maximum or minimum value of NPU.",
       "error: The NormRelativeErr of output is greater than 0.5.",
       "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.",
@@ -99,7 +108,9 @@ std::string_view finding_text(Finding finding) {
       "warning: The norm relative error of output is 10 times that of input.",
       "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1",
       "error: The CRC-32 value of NPU differs from that of the bench.",
-      "warning: The parameter of NPU does not match the bench."};
+      "warning: The parameter of NPU does not match the bench.",
+      "error: NaN or infinities are in other statistics of NPU than of Bench.",
+      "error: The values of NPU and Bench differ."};
   return texts[static_cast<std::size_t>(finding)];
 }
 
@@ -116,14 +127,41 @@ std::vector<std::uint32_t> paired(const Side& mine, const Entry& entry, const Si
   return partners;
 }
 
-bool Judge::not_finite(const Side& side, const Parameter& parameter) const {
-  for (const Role role : {Role::max, Role::min}) {
-    const Value value = side.role(parameter, role);
-    if (value.kind == Kind::real && !std::isfinite(value.real)) return true;
-    const bool text = value.kind == Kind::text && !rules_.compat;
-    if (text && recordings::not_finite_of(side.text(value.text))) return true;
+// 0: finite, or no number; 1: NaN, 2 and 3: infinite.
+int Judge::kind_of(const Side& side, const Parameter& parameter, Role role) const {
+  const Value value = side.role(parameter, role);
+  double number = 0;
+  if (value.kind == Kind::real) {
+    number = value.real;
+  } else if (value.kind == Kind::text && !rules_.compat) {
+    number = recordings::not_finite_of(side.text(value.text)).value_or(0);
   }
-  return false;
+  if (std::isfinite(number)) return 0;
+  return std::isnan(number) ? 1 : number > 0 ? 2 : 3;
+}
+
+bool Judge::not_finite(const Side& side, const Parameter& parameter) const {
+  return kind_of(side, parameter, Role::max) != 0 || kind_of(side, parameter, Role::min) != 0;
+}
+
+bool Judge::not_finite_apart(const Parameter& mine, const Parameter& theirs) const {
+  return std::ranges::any_of(
+      statistics, [&](Role role) { return kind_of(npu_.side, mine, role) != kind_of(bench_.side, theirs, role); });
+}
+
+bool Judge::other_values(const Parameter& mine, const Parameter& theirs) const {
+  return std::ranges::any_of(statistics, [&](Role role) {
+    const Value value = npu_.side.role(mine, role);
+    const Value other = bench_.side.role(theirs, role);
+    if (value.is_number() && other.is_number()) return false;
+    const bool finite = kind_of(npu_.side, mine, role) == 0 && kind_of(bench_.side, theirs, role) == 0;
+    return finite && !same_value(npu_.side, value, bench_.side, other);
+  });
+}
+
+bool Judge::differs_unmeasured(const Parameter& mine, const Parameter& theirs) const {
+  const Difference norm = difference_of(npu_.side.role(mine, Role::norm), bench_.side.role(theirs, Role::norm));
+  return norm.of_nothing() || not_finite_apart(mine, theirs) || other_values(mine, theirs);
 }
 
 void Judge::compare(const Entry& entry, std::uint32_t place, Judged& judged) const {
@@ -148,7 +186,7 @@ void Judge::compare(const Entry& entry, std::uint32_t place, Judged& judged) con
       return;
     }
     case Mode::md5:
-      judged.equal_checksums = same(Role::md5);
+      judged.equal_checksums = same(Role::md5) && (rules_.compat || !has_empty_checksum(npu_.side, mine));
       return;
     case Mode::tensors:
       if (const auto found = tensors_.find({at, judged.bench}); found != tensors_.end())
@@ -205,10 +243,16 @@ void Judge::find_faults_alone(std::uint32_t node, std::uint32_t place, bool outp
   const auto differs = [&](Role role) { return !same_value(npu_.side, value(role), bench_.side, other(role)); };
   if (rules_.mode == Mode::md5) {
     if (judged.equal_checksums) return;
-    const bool missing = value(Role::md5).kind == Kind::none || other(Role::md5).kind == Kind::none;
+    const bool missing = value(Role::md5).kind == Kind::none || other(Role::md5).kind == Kind::none ||
+                         has_empty_checksum(npu_.side, mine) || has_empty_checksum(bench_.side, theirs);
     return add(missing ? Finding::no_counterpart : Finding::checksum);
   }
-  if (not_finite(npu_.side, mine) && !not_finite(bench_.side, theirs)) add(Finding::not_finite);
+  if (not_finite(npu_.side, mine) && !not_finite(bench_.side, theirs)) {
+    add(Finding::not_finite);
+  } else if (not_finite_apart(mine, theirs)) {
+    add(Finding::not_finite_apart);
+  }
+  if (mine.output && other_values(mine, theirs)) add(Finding::values);
   const auto is_set = [](const Value& flag) { return flag.kind != Kind::none; };
   if (is_set(value(Role::requires_grad)) && is_set(other(Role::requires_grad)) && differs(Role::requires_grad)) {
     add(Finding::requires_grad);
@@ -249,7 +293,10 @@ void Judge::find_faults_of_outputs(const Entry& entry, std::vector<Judged>& judg
   while (first < judged.size() && !is_output(first)) ++first;
   if (first == judged.size()) return;
   if (rules_.mode == Mode::summary) {
-    const auto of_norm = [&](const Judged& one) { return one.differences[norm].fraction(); };
+    const auto of_norm = [&](const Judged& one) {
+      const Difference& difference = one.differences[norm];
+      return difference.of_nothing() ? std::numeric_limits<double>::infinity() : difference.fraction();
+    };
     const double before = extreme(false, true, of_norm).value_or(0);
     for (std::size_t i = first; before < 0.1 && i < judged.size(); ++i) {
       if (is_output(i) && of_norm(judged[i]) > 0.5) judged[i].findings.push_back(Finding::norm_of_output);
@@ -314,9 +361,9 @@ Index Judge::vis_index(std::uint32_t node, const std::vector<Judged>& judged) co
   bool bad_input = false;
   for (std::size_t i = 0; repaired && i < judged.size(); ++i) {
     const Parameter& parameter = npu_.side.parameters[entry.first + i];
-    if (judged[i].bench != no_index && not_finite(npu_.side, parameter)) {
-      (parameter.output ? bad_output : bad_input) = true;
-    }
+    if (judged[i].bench == no_index) continue;
+    if (not_finite(npu_.side, parameter)) (parameter.output ? bad_output : bad_input) = true;
+    if (parameter.output && differs_unmeasured(parameter, bench_.side.parameters[judged[i].bench])) bad_output = true;
   }
   if (bad_output) return {true, true, 1};
   if (rules_.mode == Mode::tensors) return bad_input ? Index{true, true, 0} : ratio_index(entry, judged);

@@ -40,6 +40,8 @@ struct Difference {
   bool has_relative = false;  // no_index: N/A, or Nan where the difference is
   double relative = 0;        // percent
 
+  // The benchmark's statistic is 0, and this one is not.
+  bool of_nothing() const { return (form == Form::integer || form == Form::real) && !has_relative && real != 0; }
   // As a fraction; negative where it counts for nothing.
   double fraction() const { return form == Form::nan || !has_relative ? -1 : relative / 100; }
 };
@@ -56,7 +58,9 @@ enum class Finding : std::uint8_t {
   norm_jump,
   cosine_drop,
   checksum,
-  no_counterpart
+  no_counterpart,
+  not_finite_apart,
+  values
 };
 std::string_view finding_text(Finding finding);
 
@@ -96,7 +100,14 @@ class Judge {
   Index vis_index(std::uint32_t node, const std::vector<Judged>& judged) const;
   Index ratio_index(const Entry& entry, const std::vector<Judged>& judged) const;
   double worst_relative(const Entry& entry, const std::vector<Judged>& judged) const;
+  int kind_of(const Side& side, const Parameter& parameter, Role role) const;
   bool not_finite(const Side& side, const Parameter& parameter) const;
+  // Some statistic is NaN or an infinity on one side and not the same on the other.
+  bool not_finite_apart(const Parameter& mine, const Parameter& theirs) const;
+  // Statistics that are no numbers on both sides and differ: booleans, texts, and what one side alone has.
+  bool other_values(const Parameter& mine, const Parameter& theirs) const;
+  // An output whose relative errors say nothing, although it is not that of the benchmark.
+  bool differs_unmeasured(const Parameter& mine, const Parameter& theirs) const;
   void add_collections(std::vector<Index>& indices) const;
   void compare(const Entry& entry, std::uint32_t parameter, Judged& judged) const;
   void find_faults(std::uint32_t node, std::vector<Judged>& judged) const;

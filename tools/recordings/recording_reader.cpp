@@ -148,7 +148,8 @@ class CallReader {
         leaf.requires_grad = field.boolean() ? RequiresGrad::yes : RequiresGrad::no;
       } else if (key == "md5" && field.is_string()) {
         leaf.md5 = texts.own(field.text());
-        leaf.recorded_md5 = recording_.has_md5 = true;
+        leaf.recorded_md5 = !field.text().empty();
+        recording_.has_md5 = true;
       } else if (key == "data_name" && field.is_string() && field.text() != "-1") {
         leaf.data_name = texts.own(field.text());
       } else if (key == "Max") {
