@@ -13,9 +13,9 @@
 
 #include "journal/file.h"
 #include "journal/reader.h"
-#include "journal/run_files.h"
 #include "kernels/base/text.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun::api_precision_compare {
 
@@ -25,10 +25,10 @@ using nlohmann::json;
 
 using Checksums = std::unordered_map<std::string, std::uint64_t>;
 
-// What the journal beside the CSV says of the run that wrote both: its fingerprint, null if that is not known, and the
-// checksums of its calls' inputs by name.
+// What the journal of the CSV, for one of several ranks further up, says of the run that wrote both: its fingerprint,
+// null if that is not known, and the checksums of its calls' inputs by name.
 void read_inputs(const std::string& csv, json& fingerprint, Checksums& checksums) {
-  const std::optional<RunFiles> files = files_of_csv(csv);
+  const std::optional<RunFiles> files = files_with_journal(csv);
   std::error_code error;
   if (!files || !std::filesystem::exists(files->journal, error)) return;
   try {
@@ -93,7 +93,7 @@ std::string input_differences(const std::string& npu_csv, const std::string& gpu
 }
 
 bool was_simulated(const std::string& csv) {
-  const std::optional<RunFiles> files = files_of_csv(csv);
+  const std::optional<RunFiles> files = files_with_journal(csv);
   std::error_code error;
   if (!files || !std::filesystem::exists(files->journal, error)) return false;
   bool simulated = false;

@@ -14,6 +14,7 @@
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_of_rank.h"
 #include "tools/runs/csv_files.h"
 
 namespace msrun::runs {
@@ -178,8 +179,13 @@ RunFiles find_run(const std::string& path) {
   if (!exists(path))
     throw UserError("There is no run " + shell_quoted(sanitised(path)) +
                     ": neither a folder nor a file has that name.");
-  std::optional<RunFiles> files = files_of_run_file(path);
+  std::optional<RunFiles> files = files_with_journal(path);
   if (!files) return files_of_any_name(path);
+  if (const std::optional<RunFiles> own = files_of_csv(path)) {
+    // Of one of several ranks, whose journal is further up.
+    files->result = own->result;
+    files->details = own->details;
+  }
   if (fs::path(path).filename() == fs::path(files->result).filename()) files->result = path;
   if (!has_files(*files)) {
     throw UserError(sanitised(path) + " is no run by itself: neither its journal nor its result file is beside it.");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -387,6 +388,23 @@ TEST_F(RunDiff, CsvAndPageHoldWhatHasChanged) {
   EXPECT_EQ(diff({"--csv", "-", "--json"}).exit_code, 2);
   EXPECT_EQ(diff({"--html", "-"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(scratch_ / "-"));
+}
+
+TEST_F(RunDiff, ACsvOfOneOfSeveralRanksLeadsToTheJournalFurtherUp) {
+  const TemporaryDirectory scratch;
+  std::vector<std::string> csvs;
+  for (const char* folder : {"a", "b"}) {
+    ApiResult result = passed("step0/rank0:Torch.add.0");
+    if (folder == std::string_view("b")) suspicious_error(result);
+    write_run(scratch.path() / folder, {result}, usual_fingerprint(), 0, "20261122120000", {"step0/rank0"});
+    const fs::path csv = scratch.path() / folder / "step0/rank0/accuracy_checking_result_20261122120000.csv";
+    fs::create_directories(csv.parent_path());
+    std::ofstream(csv) << "API name,Forward Test Success,Backward Test Success,Message\nTorch.add.0,pass,pass\n";
+    csvs.push_back(csv.string());
+  }
+  const Finished run = run_tool("run_diff", csvs, scratch.path());
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("1 new"));
 }
 
 }  // namespace

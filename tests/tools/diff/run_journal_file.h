@@ -40,14 +40,15 @@ inline nlohmann::json usual_fingerprint() {
 }
 
 // Writes accuracy_checking_<stamp>.journal into the folder, which is made. The results get their places as tasks.
-// planned: calls of the plan, if they are more than the results.
+// planned: calls of the plan, if they are more than the results. ranks: if the run is one of several.
 inline std::string write_run(const fs::path& folder, std::vector<ApiResult> results,
                              nlohmann::json fingerprint = usual_fingerprint(), std::size_t planned = 0,
-                             const std::string& stamp = "20261122120000") {
+                             const std::string& stamp = "20261122120000", const std::vector<std::string>& ranks = {}) {
   fs::create_directories(folder);
   fingerprint["calls"] = std::max(planned, results.size());
-  const nlohmann::json metadata{{"program", "msrun"}, {"version", "0.1.0"},       {"backend", "sim"},
-                                {"api_info", "d"},    {"tested_on", "simulated"}, {"fingerprint", fingerprint}};
+  nlohmann::json metadata{{"program", "msrun"}, {"version", "0.1.0"},       {"backend", "sim"},
+                          {"api_info", "d"},    {"tested_on", "simulated"}, {"fingerprint", fingerprint}};
+  for (const std::string& rank : ranks) metadata["recordings"].push_back({{"rank", rank}});
   const fs::path path = folder / ("accuracy_checking_" + stamp + ".journal");
   journal::Writer writer = journal::Writer::create(path, metadata.dump());
   for (std::size_t i = 0; i < results.size(); ++i) {
