@@ -179,7 +179,10 @@ TEST(ApiPrecisionCompareProgram, WritesForeignTextShort) {
 
 TEST(ApiPrecisionCompareProgram, ComparesAndCloses) {
   const TemporaryDirectory scratch;
-  const auto words = arguments(golden("npu_details.csv"), golden("gpu_details.csv"), scratch / "out");
+  std::string text = read_file(golden("npu_details.csv"));
+  text.replace(text.find(",abc,"), 5, ",0.1,");  // all else can be used
+  write_file(scratch / "npu.csv", text);
+  const auto words = arguments(scratch / "npu.csv", golden("gpu_details.csv"), scratch / "out");
   const Finished done = run_tool("api_precision_compare", words, scratch.path());
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_THAT(done.out, AllOf(HasSubstr("| Pass | Warning | Error | Skip | None |"), HasSubstr("APIs to look at first"),
@@ -263,7 +266,9 @@ TEST(ApiPrecisionCompareProgram, EnglishTitlesAreReadAndWritten) {
   write_file(scratch / "npu.csv", titles + ",Status,Message" + text.substr(line));
   const auto rows_of = [&](const fs::path& npu, const char* out) {
     const auto words = arguments(npu, golden("gpu_details.csv"), scratch / out, {"--titles", "en"});
-    EXPECT_EQ(run_tool("api_precision_compare", words, scratch.path()).exit_code, 0);
+    const Finished run = run_tool("api_precision_compare", words, scratch.path());
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr("no numbers"));
     return read_csv(msrun::testing::only_file(scratch / out, "api_precision_compare_details_"));
   };
   const auto rows = rows_of(scratch / "npu.csv", "english");
@@ -346,6 +351,61 @@ TEST(ApiPrecisionCompareInputs, AreComparedWithAJournalOfVersion1) {
   EXPECT_THAT(input_differences(npu, checked(scratch, "npu_fused_synth_bf16", "1234")), IsEmpty());
   EXPECT_EQ(input_differences(npu, checked(scratch, "npu_fused_synth_bf16", "7")),
             "19 of 19 calls, the first by name is NPU.npu_fast_gelu.0; the seed (1234 on the NPU, 7 on the GPU)");
+}
+
+TEST(ApiPrecisionCompareInputs, AreThoseOfTheJournalFurtherUpForOneOfSeveralRanks) {
+  const TemporaryDirectory scratch;
+  const auto details = [&](const char* folder, const char* seed) {
+    const RunFiles files = run_files((scratch / folder).string(), "20260101000000");
+    const RunFiles of_rank = run_files((scratch / folder / "step0/rank1").string(), "20260101000000");
+    fs::create_directories(of_rank.directory);
+    fs::copy_file(golden("cases/single_unsupported/npu_details.csv"), of_rank.details);
+    journal::Writer::create(files.journal, R"({"program":"msrun","recordings":[{"rank":"step0/rank1"}],)" +
+                                               std::string(R"("fingerprint":{"seed":)") + seed + "}}")
+        .close();
+    return of_rank.details;
+  };
+  EXPECT_EQ(input_differences(details("npu", "1"), details("gpu", "2")), "the seed (1 on the NPU, 2 on the GPU)");
+}
+
+// What it says of the NPU's file with a change in it.
+Finished one_changed(const TemporaryDirectory& scratch, const std::function<void(std::string&)>& change) {
+  std::string text = read_file(golden("npu_details.csv"));
+  change(text);
+  std::ofstream(scratch / "npu.csv") << text;
+  return run_tool("api_precision_compare", arguments(scratch / "npu.csv", golden("gpu_details.csv"), scratch / "out"),
+                  scratch.path());
+}
+
+TEST(ApiPrecisionCompareInputs, WithNothingInCommonAreNoSuccess) {
+  const TemporaryDirectory scratch;
+  const Finished titles = one_changed(scratch, [](std::string& text) { text.erase(text.find('\n') + 1); });
+  EXPECT_EQ(titles.exit_code, 1) << titles.err;
+  EXPECT_THAT(titles.out, HasSubstr("Nothing was compared"));
+}
+
+TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreRowsThatCannotBeUsed) {
+  const TemporaryDirectory scratch;
+  for (const char* word : {"\"0,5\"", "#VALUE!", "10%"}) {
+    const Finished run = one_changed(scratch, [&](std::string& text) {
+      const std::string number = ",0.45000000000000,";  // the root mean square error of the first row
+      const std::size_t at = text.find(number);
+      ASSERT_NE(at, std::string::npos);
+      text.replace(at + 1, number.size() - 2, word);
+    });
+    EXPECT_EQ(run.exit_code, 2) << word;
+    EXPECT_THAT(run.err, HasSubstr("has values that are no numbers")) << word;
+  }
+}
+
+TEST(ApiPrecisionCompareInputs, OtherSeparatorsAreNamed) {
+  const TemporaryDirectory scratch;
+  for (const auto& [separator, name] : {std::pair(';', "semicolons"), {'\t', "tabs"}}) {
+    const Finished run =
+        one_changed(scratch, [&, c = separator](std::string& text) { std::ranges::replace(text, ',', c); });
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr("its fields are separated by " + std::string(name) + ", not by commas"));
+  }
 }
 
 }  // namespace

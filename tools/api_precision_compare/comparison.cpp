@@ -95,6 +95,7 @@ class Comparison {
       if (found == GpuIndex::Found::several)
         return stop(gpu_path_ + " has several rows " + sanitised(bounded(row_.name)));
       judge(name->api, row_, gpu_row_, rules_, judgement_);
+      ++report_.compared;
       if (judgement_.row_error) {
         give_up(judgement_.message);
         continue;
@@ -150,6 +151,11 @@ class Comparison {
     const GpuIndex::Found found = gpu_.find(row_.name, gpu_row_);
     if (row_.damage.empty() && found == GpuIndex::Found::one) {
       judge(name.api, row_, gpu_row_, rules_, judgement_);
+      ++report_.compared;
+      if (!judgement_.unreadable.empty()) {
+        add_row_problem(sanitised(bounded(row_.name)) + " has values that are no numbers (" + judgement_.unreadable +
+                        ")");
+      }
       return;
     }
     judgement_.beyond_upstream = true;

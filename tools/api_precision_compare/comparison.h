@@ -38,6 +38,7 @@ struct Report {
   DirectionCounts forward;
   DirectionCounts backward;
   std::uint64_t outputs = 0;          // rows of the details file
+  std::uint64_t compared = 0;         // of them: rows that both files have
   std::uint64_t only_npu = 0;         // outputs without a GPU row
   std::uint64_t only_gpu = 0;         // the other way round
   std::vector<Finding> findings;      // the worst first

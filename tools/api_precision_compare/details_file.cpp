@@ -84,6 +84,13 @@ bool is_integer(std::string_view text) {
   return !text.empty() && text.size() <= 18 && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// What separates the titles in place of commas; empty if nothing shows that something else does.
+std::string_view other_separator(const std::vector<std::string>& titles) {
+  const auto has = [&](char c) { return titles.front().find(c) != std::string::npos; };
+  if (titles.size() != 1) return {};
+  return has('\t') ? "tabs" : has(';') ? "semicolons" : "";
+}
+
 std::string contents(const std::string& path) {
   try {
     InputFile file(path);
@@ -162,9 +169,12 @@ void DetailsFile::find_columns(const std::vector<std::string>& titles, const std
   }
   if (!missing.empty()) {
     const bool readable = std::ranges::all_of(titles, is_utf8);
-    throw UserError(
-        "The following columns " + missing + " are missing in " + tag + " (" + path_ + ")" +
-        (readable ? "" : ": its titles are not UTF-8, another program may have saved it in another encoding"));
+    const std::string_view separator = other_separator(titles);
+    throw UserError("The following columns " + missing + " are missing in " + tag + " (" + path_ + ")" +
+                    (!readable ? ": its titles are not UTF-8, another program may have saved it in another encoding"
+                     : separator.empty() ? ""
+                                         : ": its fields are separated by " + std::string(separator) +
+                                               ", not by commas, as another program may have saved it"));
   }
 }
 

@@ -171,6 +171,7 @@ void Judgement::clear() {
   for (std::string& column : columns) column = " ";
   message.clear();
   beyond_upstream = false;
+  unreadable.clear();
   row_error = false;
   worst.clear();
   excess = 0;

@@ -31,6 +31,7 @@ struct Judgement {
   // Whether upstream would have been silent about the reason of a SKIP or an error, or would have passed the output.
   bool beyond_upstream = false;
 
+  std::string unreadable;  // which values that the verdict needs are no numbers; never as upstream does
   bool row_error = false;  // only as upstream does: the row was given up, message says why
 
   // The worst value of an output that failed, for the closing table, which is English: what it is, how large, and how

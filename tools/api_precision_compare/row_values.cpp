@@ -45,8 +45,9 @@ bool RowValues::are_comparable(Metric metric) const {
 }
 
 void RowValues::miss(const char* side, Metric metric, const InputCell& cell) {
-  missing_ += (missing_.empty() ? "" : " ") + std::string(side) + ": " + metric_title(metric, rules_.english) +
-              (is_blank(cell) ? " is blank." : " is not a number.");
+  const std::string value = std::string(side) + ": " + metric_title(metric, rules_.english);
+  missing_ += (missing_.empty() ? "" : " ") + value + (is_blank(cell) ? " is blank." : " is not a number.");
+  if (!is_blank(cell)) unreadable_ += (unreadable_.empty() ? "" : ", ") + value;
 }
 
 }  // namespace msrun::api_precision_compare

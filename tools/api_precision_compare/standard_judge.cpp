@@ -81,6 +81,7 @@ class StandardJudge {
       result_.beyond_upstream = true;
       result_.message += "Blank in the GPU file and taken for 0: " + values_.blank_on_gpu() + ".";
     }
+    result_.unreadable = values_.unreadable();
     if (values_.missing().empty()) return;
     result_.beyond_upstream = true;
     result_.message += values_.missing();
