@@ -318,5 +318,47 @@ TEST(FirstDivergence, NoneSaysWhatWasNotComparedAndThatTheTableHasErrors) {
   EXPECT_THAT(outcome(other, longer), HasSubstr("The recordings do not agree"));
 }
 
+// What overflow_check warns of in ranks that are folders of these names, and the end of its line on what it found.
+Finished overflow_in(const std::vector<std::pair<std::string, Json>>& folders) {
+  const TemporaryDirectory scratch;
+  for (const auto& [name, data] : folders) {
+    const fs::path folder = scratch.path() / "step0" / name;
+    fs::create_directories(folder);
+    const Json dump{{"task", "statistics"}, {"framework", "pytorch"}, {"data", data}};
+    std::ofstream(folder / "dump.json") << python_json(dump);
+  }
+  const Finished run = run_tool("overflow_check", {"-i", scratch / "step0", "-o", scratch / "out"}, scratch.path());
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return run;
+}
+
+TEST(OverflowCheck, SaysWhichParticipantsOfACommunicationAreNotThere) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto reduce = [&](const std::vector<int>& group) {
+    Json data;
+    data["Distributed.all_reduce.0.forward"] = recorded_call({tensor(1)}, {tensor(infinity)});
+    data["Distributed.all_reduce.0.forward"]["input_kwargs"]["group"] = {{"type", "torch.ProcessGroup"},
+                                                                         {"group_ranks", group}};
+    return data;
+  };
+  const Json sound{{"Torch.exp.0.forward", recorded_call({tensor(1)}, {tensor(2)})}};
+  EXPECT_THAT(overflow_in({{"rank0", reduce({0, 1, 2})}, {"rank1", reduce({0, 1, 2})}}).err,
+              HasSubstr("rank 2 is not there, and it may come from there"));
+  EXPECT_THAT(overflow_in({{"rank0", reduce({0, 1})}, {"rank1", sound}}).err, HasSubstr("rank 1 has no such call"));
+  EXPECT_THAT(overflow_in({{"rank0", reduce({0, 1})}, {"rank1", reduce({0, 1})}}).err, Not(HasSubstr("may come")));
+  EXPECT_THAT(overflow_in({{"rank1", pipeline(2, infinity)[1]}}).err, HasSubstr("rank 0 is not there"));
+}
+
+TEST(OverflowCheck, NamesWhatLooksLikeARankAndIsNotTaken) {
+  const Json sound{{"Torch.exp.0.forward", recorded_call({tensor(1)}, {tensor(2)})}};
+  for (const char* name : {"rank01", "rank_1", "Rank1", "proc123", "."}) {
+    const std::string warning = overflow_in({{"rank0", sound}, {name, sound}}).err;
+    EXPECT_THAT(warning, HasSubstr(std::string(name) == "." ? "step0/dump.json takes no part"
+                                                            : "step0/" + std::string(name) + " takes no part"));
+  }
+  EXPECT_EQ(overflow_in({{"rank0", sound}, {"rank1", sound}}).err, "");
+  EXPECT_EQ(overflow_in({{"proc123", sound}}).err, "");
+}
+
 }  // namespace
 }  // namespace msrun::testing

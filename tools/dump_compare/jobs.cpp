@@ -114,9 +114,7 @@ class Finder {
 
   // What nobody would miss in the results: of a folder with ranks only these are compared.
   void warn_of_what_is_left_out(const std::string& folder) const {
-    if (const auto unused = recordings::unused_rank_folder(folder)) {
-      warn_(*unused + " takes no part: there is rank0 beside it.");
-    }
+    for (const std::string& unused : recordings::unused_ranks(folder)) warn_(unused);
     for (const auto& [step, path] : recordings::step_folders(folder)) {
       warn_(path + " takes no part: there are folders of ranks beside it.");
     }

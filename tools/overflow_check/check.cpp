@@ -82,6 +82,26 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
   return seen > 0;
 }
 
+// Of calls as early as each other, and of the ranks that one of them lacks.
+constexpr std::size_t most_named_calls = 4;
+constexpr std::size_t most_named_ranks = 8;
+
+void warn_of_absent(const std::vector<RankDump>& ranks, const Anomaly& anomaly,
+                    const std::function<void(const std::string&)>& warn) {
+  std::string named;
+  for (std::size_t i = 0; i < std::min(anomaly.absent.size(), most_named_ranks); ++i) {
+    const std::uint64_t number = anomaly.absent[i];
+    const bool is_read = std::ranges::any_of(ranks, [&](const RankDump& rank) { return rank.number == number; });
+    named +=
+        (i == 0 ? "rank " : ", rank ") + std::to_string(number) + (is_read ? " has no such call" : " is not there");
+  }
+  if (named.empty()) return;
+  if (anomaly.absent.size() > most_named_ranks) named += " and so on";
+  const recordings::Recording& recording = ranks[anomaly.rank].recording;
+  warn(sanitised(std::string(recording.name(recording.calls[anomaly.call]))) + " of rank " +
+       std::to_string(ranks[anomaly.rank].number) + " may not be to blame: " + named + ", and it may come from there.");
+}
+
 }  // namespace
 
 int check(const Options& options, std::ostream& out, const std::function<void(const std::string&)>& warn) {
@@ -89,9 +109,7 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
   if (!std::filesystem::is_directory(options.input_path, error)) {
     throw UserError("The folder " + options.input_path + " does not exist.");
   }
-  if (const auto unused = recordings::unused_rank_folder(options.input_path)) {
-    warn(*unused + " takes no part: there is rank0 beside it.");
-  }
+  for (const std::string& unused : recordings::unused_ranks(options.input_path)) warn(unused);
   const std::vector<RankDump> ranks = read_ranks(dump_folders(options.input_path));
   std::vector<std::pair<std::uint64_t, const recordings::Recording*>> recordings;
   bool any = false;
@@ -111,6 +129,8 @@ int check(const Options& options, std::ostream& out, const std::function<void(co
     out << "Cannot find any anomaly node, no need to generate analyze file.\n";
     return exit_completed;
   }
+  for (std::size_t i = 0; i < std::min(anomalies.size(), most_named_calls); ++i)
+    warn_of_absent(ranks, anomalies[i], warn);
   prepare_output_directory(options.output_path);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::string path = join_path(

@@ -62,7 +62,7 @@ std::vector<Anomaly> find_anomalies(const std::vector<std::pair<std::uint64_t, c
       const Call& call = side.calls[c];
       if (may_hold_anything(side.name(call))) continue;
       if (!all_clean(side, call, false)) {
-        seen.push_back({r, c, true});
+        seen.push_back({r, c, true, {}});
         continue;
       }
       if (all_clean(side, call, true)) continue;
@@ -72,7 +72,7 @@ std::vector<Anomaly> find_anomalies(const std::vector<std::pair<std::uint64_t, c
             const Recording& other = *ranks[place.rank].second;
             return !all_clean(other, other.calls[place.call], false);
           });
-      if (!inherited) found.push_back({r, c, false});
+      if (!inherited) found.push_back({r, c, false, order.absent({static_cast<std::uint32_t>(r), c})});
     }
   }
   return minimal(found.empty() ? std::move(seen) : std::move(found), order);

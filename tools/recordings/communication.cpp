@@ -60,14 +60,19 @@ const Call& forward_of(const Recording& side, const Call& call,
   return found == names.end() ? call : side.calls[found->second];
 }
 
+// From one rank to another, as one of the two records it.
+bool is_between_two(std::string_view api, const Named& named) {
+  const bool one_way = api.find("send") != std::string::npos || api.find("recv") != std::string::npos;
+  return one_way && api.find("batch") == std::string::npos && named.peer;
+}
+
 // What the calls of one communication have in common, but for their number.
 std::string key_of(const Recording& side, const Call& call, const Call& described, std::uint64_t rank) {
   std::string api(api_of(side.name(call), call));
   const Named named = named_in(side, described);
   const bool sends = api.find("send") != std::string::npos;
-  const bool receives = api.find("recv") != std::string::npos;
   std::string key(call.direction == Direction::backward ? "backward " : "");
-  if ((sends || receives) && api.find("batch") == std::string::npos && named.peer) {
+  if (is_between_two(api, named)) {
     const std::uint64_t from = sends ? rank : *named.peer;
     const std::uint64_t to = sends ? *named.peer : rank;
     const bool objects = api.find("object") != std::string::npos;
@@ -110,14 +115,35 @@ void RankOrder::find_points() {
       last_point_[r][c] = last;
       const Call& call = side.calls[c];
       if (!is_communication(side, call)) continue;
-      std::string key = key_of(side, call, forward_of(side, call, names), ranks_[r].number);
+      const Call& described = forward_of(side, call, names);
+      std::string key = key_of(side, call, described, ranks_[r].number);
       const std::size_t number = counts[key]++;
       const auto [found, is_new] = known.emplace(std::pair(std::move(key), number), points_.size());
-      if (is_new) points_.emplace_back();
+      if (is_new) points_.emplace_back().named = named_ranks(described, call, ranks_[r]);
       points_[found->second].calls.push_back({r, c});
       point_of_[r][c] = last = found->second;
     }
   }
+}
+
+std::vector<std::uint64_t> RankOrder::named_ranks(const Call& described, const Call& call, const Rank& rank) const {
+  const Recording& side = *rank.recording;
+  const Named named = named_in(side, described);
+  if (is_between_two(api_of(side.name(call), call), named)) return {rank.number, *named.peer};
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t at = 0; at < named.group.size(); ++at) {
+    const std::size_t end = std::min(named.group.find_first_not_of("0123456789", at), named.group.size());
+    const auto number = parse_number<std::uint64_t>(std::string_view(named.group).substr(at, end - at));
+    if (number) numbers.push_back(*number);
+    at = end;
+  }
+  if (!numbers.empty()) return numbers;
+  std::uint64_t largest = 0;
+  for (const Rank& one : ranks_) largest = std::max(largest, one.number);
+  // Numbers of folders say nothing where they are no numbers of ranks.
+  if (largest >= 4 * ranks_.size()) return {};
+  for (std::uint64_t number = 0; number <= largest; ++number) numbers.push_back(number);
+  return numbers;
 }
 
 void RankOrder::order_points() {
@@ -182,6 +208,17 @@ std::vector<CallPlace> RankOrder::participants(CallPlace place) const {
   const std::uint32_t point = point_of_[place.rank][place.call];
   if (point == none) return {place};
   return points_[point].calls;
+}
+
+std::vector<std::uint64_t> RankOrder::absent(CallPlace place) const {
+  const std::uint32_t point = point_of_[place.rank][place.call];
+  if (point == none) return {};
+  std::vector<std::uint64_t> missing = points_[point].named;
+  std::erase_if(missing, [&](std::uint64_t number) {
+    return std::ranges::any_of(points_[point].calls,
+                               [&](const CallPlace& own) { return ranks_[own.rank].number == number; });
+  });
+  return missing;
 }
 
 std::uint32_t RankOrder::layer(CallPlace place) const {

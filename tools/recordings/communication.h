@@ -31,6 +31,9 @@ class RankOrder {
 
   // Of a communication all calls that belong to it, its own included; of any other call itself.
   std::vector<CallPlace> participants(CallPlace place) const;
+  // Numbers of ranks that the arguments of a communication name, or, if they name no group, that there must be below
+  // the largest, and that have no call of it: they were not read, or did not record it.
+  std::vector<std::uint64_t> absent(CallPlace place) const;
   // Longest chain of communications before the call.
   std::uint32_t layer(CallPlace place) const;
   // Calls of the rank since its last communication.
@@ -43,12 +46,15 @@ class RankOrder {
   static constexpr std::uint32_t none = 0xFFFFFFFFU;
   struct Point {
     std::vector<CallPlace> calls;
+    std::vector<std::uint64_t> named;    // numbers of the ranks that take part
     std::uint32_t layer = 0;             // chain of communications before it
     std::vector<std::uint32_t> reaches;  // for each rank: calls with a smaller place happen before it
     bool done = false;
   };
 
   void find_points();
+  // Numbers of all ranks that take part in a communication by what its arguments say.
+  std::vector<std::uint64_t> named_ranks(const Call& described, const Call& call, const Rank& rank) const;
   void order_points();
   // The last communication of the rank before the call; none if there is none.
   std::uint32_t point_before(CallPlace place) const;

@@ -1,5 +1,6 @@
 #include "tools/recordings/folders.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "kernels/base/text.h"
@@ -38,12 +39,34 @@ std::map<std::uint64_t, std::string> numbered(const std::string& folder, std::st
 
 std::map<std::uint64_t, std::string> rank_folders(const std::string& folder) { return numbered(folder, "rank"); }
 
-std::optional<std::string> unused_rank_folder(const std::string& folder) {
-  const std::string unnumbered = join_path(folder, "rank");
+std::vector<std::string> unused_ranks(const std::string& folder) {
+  const std::map<std::uint64_t, std::string> ranks = rank_folders(folder);
+  const std::string own = dump_file(folder);
+  const std::string process = ranks.empty() && own.empty() ? process_folder(folder).value_or("") : "";
+  std::vector<std::string> unused;
+  if (!ranks.empty() && !own.empty()) unused.push_back(own + " takes no part: there are folders of ranks beside it.");
+  std::vector<std::string> names;
   std::error_code error;
-  const bool unused = std::filesystem::is_directory(unnumbered, error) &&
-                      std::filesystem::is_directory(join_path(folder, "rank0"), error);
-  return unused ? std::optional(unnumbered) : std::nullopt;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    std::error_code entry_error;
+    if (entry.is_directory(entry_error)) names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  for (const std::string& name : names) {
+    const std::string path = join_path(folder, name);
+    std::string lower = name;
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    const bool like_rank = lower.starts_with("rank") || lower.starts_with("proc");
+    const bool taken =
+        path == process || std::ranges::any_of(ranks, [&](const auto& rank) { return rank.second == path; });
+    if (!like_rank || taken) continue;
+    if (name == "rank") {
+      unused.push_back(path + " takes no part: there is rank0 beside it.");
+    } else if (!dump_file(path).empty()) {
+      unused.push_back(path + " takes no part: ranks are called rank0, rank1 and so on.");
+    }
+  }
+  return unused;
 }
 
 std::map<std::uint64_t, std::string> step_folders(const std::string& folder) {

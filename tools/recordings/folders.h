@@ -7,13 +7,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace msrun::recordings {
 
 // number -> path. "rank" alone counts as rank 0; where it stands beside "rank0", the numbered one is taken.
 std::map<std::uint64_t, std::string> rank_folders(const std::string& folder);
-// The path of a "rank" that is not taken for that reason; nothing if there is none.
-std::optional<std::string> unused_rank_folder(const std::string& folder);
+// What looks like the recording of a rank and is none of rank_folders(), nor what stands for a folder without ranks:
+// each with the reason, "DIR/rank01 takes no part: ranks are called rank0, rank1 and so on."
+std::vector<std::string> unused_ranks(const std::string& folder);
 std::map<std::uint64_t, std::string> step_folders(const std::string& folder);
 // The one folder "proc<digits>" of a dump without ranks.
 std::optional<std::string> process_folder(const std::string& folder);
