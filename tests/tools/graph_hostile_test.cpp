@@ -95,6 +95,7 @@ TEST(GraphHostile, PathsThatNobodyCouldKeepAreRefused) {
   const auto name = [](int i) { return "Module.m" + std::to_string(i) + ".M.forward.0"; };
   dump.construct[name(0)] = null;
   for (int i = 1; i < depth; ++i) dump.construct[name(i)] = name(i - 1);
+  dump.call("Torch.exp.0.forward", name(0));
   dump.write(run.folder() / "npu");
   dump.write(run.folder() / "bench");
   for (const char* format : {"db", "vis", "both"}) {

@@ -369,5 +369,49 @@ TEST(GraphRepairs, R12SeesJumpsOfTheNormOfMindSporeTensors) {
   EXPECT_EQ(run.vis()["node"]["Cell.net.Net.forward.0"]["data"]["overflow_level"], "high");
 }
 
+TEST(GraphRepairs, RecordingsWithoutCallsAreNotCompared) {
+  GraphRun run;
+  GraphDump dump = small_model();
+  dump.data = Json::object();
+  for (const char* side : {"npu", "bench"}) dump.write(run.folder() / side);
+  const Finished finished = run.run();
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("No APIs found in the dump.json"));
+}
+
+TEST(GraphRepairs, AnOutputThatTheTargetLacksIsAWarning) {
+  GraphRun run;
+  small_model().write(run.folder() / "bench");
+  GraphDump dump = small_model();
+  dump.data["Functional.relu.0.forward"]["output"] = Json::array();
+  dump.write(run.folder() / "npu");
+  only(run, run.run());
+  EXPECT_EQ(node_row(run.file(".vis.db"), "Functional.relu.0.forward").at("precision_index"), "0.5");
+}
+
+TEST(GraphRepairs, CallsWithoutALineInConstructAreCountedInOneWarning) {
+  GraphRun run;
+  GraphDump dump = small_model();
+  for (const char* name : {"Torch.exp.0.forward", "Torch.sin.0.forward"}) {
+    dump.data[name] = dump.data["Functional.relu.0.forward"];
+  }
+  dump.write(run.folder() / "npu");
+  const std::string warnings = only(run, run.run());
+  EXPECT_THAT(warnings, HasSubstr("no line of 2 calls of dump.json, which the graph lacks: first Torch.exp.0.forward"));
+  EXPECT_EQ(warnings.find("no line of"), warnings.rfind("no line of"));
+}
+
+TEST(GraphRepairs, ResultsAreNotWrittenIntoTheRecording) {
+  const TemporaryDirectory scratch;
+  for (const char* rank : {"rank0", "rank1"}) small_model().write(scratch.path() / "step0" / rank);
+  const std::string recording = (scratch.path() / "step0").string();
+  for (const std::string& out : {recording, recording + "/rank0", recording + "/out", recording + "/../step0/"}) {
+    const Finished run = run_tool("graph", {"-tp", recording, "-gp", recording, "-o", out}, scratch.path());
+    EXPECT_EQ(run.exit_code, 2) << out;
+    EXPECT_THAT(run.err, HasSubstr("cannot be written into the recording")) << out;
+  }
+  EXPECT_EQ(run_tool("graph", {"-tp", recording, "-o", recording + "-out"}, scratch.path()).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -38,6 +38,7 @@ class Run {
   int run() {
     const std::vector<RankFolders> all =
         find_ranks(options_.npu_path, options_.bench_path, options_.allow_missing, warn_);
+    refuse_recording_as_output();
     prepare_output_directory(options_.output_path);
     folder_.emplace(options_.output_path);
     stamp_ = free_stamp();
@@ -62,6 +63,21 @@ class Run {
   }
 
  private:
+  // In a folder of ranks or steps, results would be taken for one of them by whoever reads it again. Beside the files
+  // of a single rank they do no harm.
+  void refuse_recording_as_output() const {
+    namespace fs = std::filesystem;
+    for (const std::string& recording : {options_.npu_path, options_.bench_path}) {
+      if (recording.empty()) continue;
+      const fs::path top = fs::weakly_canonical(fs::path(recording) / "");
+      const fs::path below = fs::weakly_canonical(fs::path(options_.output_path) / "").lexically_relative(top);
+      if (below.empty() || *below.begin() == "..") continue;
+      if (below == "." && fs::exists(top / "dump.json")) continue;
+      throw UserError("The results cannot be written into the recording " + sanitised(recording) +
+                      ", which could not be read again then; choose another folder with -o.");
+    }
+  }
+
   std::string kind() const { return options_.bench_path.empty() ? "build" : "compare"; }
 
   // Of this second, or of the next one in which no run has begun whose files are in the folder.

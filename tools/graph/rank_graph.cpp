@@ -54,6 +54,15 @@ std::optional<NameMap> layer_map(const RankGraph& rank, const std::string& path,
   }
 }
 
+// Trees of modules without any recorded call agree in nothing that counts.
+void refuse_empty(const RankGraph& rank) {
+  for (const Side* side : {&rank.npu, &*rank.bench}) {
+    if (side->entries.empty()) {
+      throw UserError("No APIs found in the dump.json of " + side->folder + ", so that there is nothing to compare.");
+    }
+  }
+}
+
 DialectGraph dialect_graph(const RankGraph& rank, const Rules& rules, const Matching& how, const Warn& warn) {
   DialectGraph graph;
   graph.rules = rules;
@@ -132,6 +141,7 @@ void build_graphs(RankGraph& rank, const Wanted& wanted, const Warn& warn) {
           "graph comparison.");
     }
     rank.mode = mode_of(rank.npu, *rank.bench);
+    refuse_empty(rank);
     if (wanted.mapping && !wanted.fuzzy) names = layer_map(rank, *wanted.mapping, warn);
     if (names) how.mapping = &*names;
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 
 namespace msrun::graph {
@@ -41,6 +42,7 @@ class Builder {
     add_lines();
     attach_lost();
     if (!compat_) add_gradients();
+    warn_of_left_out();
     group_calls();
     find_orders();
     return std::move(tree_);
@@ -64,6 +66,21 @@ class Builder {
     if (prefixes_.insert(prefix).second) {
       warn_(side_.folder + ": names that begin with " + sanitised(bounded(prefix)) + " are taken for modules");
     }
+  }
+
+  // Calls of dump.json that construct.json has no line of.
+  void warn_of_left_out() const {
+    std::size_t count = 0;
+    std::string_view first;
+    for (const Entry& entry : side_.entries) {
+      const std::string_view name = side_.text(entry.name);
+      const bool is_gradient = name.find("parameters_grad") != std::string_view::npos;
+      if (tree_.find(name) != no_index || (compat_ && is_gradient)) continue;
+      if (count++ == 0) first = name;
+    }
+    if (count == 0) return;
+    warn_(side_.folder + ": construct.json has no line of " + counted(count, "call") +
+          " of dump.json, which the graph lacks: first " + sanitised(bounded(std::string(first))));
   }
 
   std::uint32_t get_or_create(TextId id) {

@@ -371,6 +371,12 @@ Index Judge::vis_index(std::uint32_t node, const std::vector<Judged>& judged) co
   return {true, worst == 0 || worst > 1, std::min(worst, 1.0)};
 }
 
+bool Judge::lacks_parameters(std::uint32_t node, const std::vector<Judged>& judged) const {
+  const Entry& other = *bench_.entry(matches_.bench_of[node]);
+  const auto compared = std::ranges::count_if(judged, [](const Judged& one) { return one.bench != no_index; });
+  return static_cast<std::size_t>(compared) < other.last - other.first;
+}
+
 Index Judge::index_of(std::uint32_t node, const std::vector<Judged>& judged) const {
   const bool compared = std::ranges::any_of(judged, [](const Judged& one) { return one.bench != no_index; });
   if (!compared) return {};
@@ -380,6 +386,7 @@ Index Judge::index_of(std::uint32_t node, const std::vector<Judged>& judged) con
   if (npu_.tree.nodes[node].type == NodeType::api && is_uninitialised(api_of(name))) return {true, true, 0};
   Level worst = Level::pass;
   for (const Judged& one : judged) worst = std::max(worst, one.level);
+  if (lacks_parameters(node, judged)) worst = std::max(worst, Level::warning);
   return {true, worst != Level::warning, numbers[static_cast<std::size_t>(worst)]};
 }
 

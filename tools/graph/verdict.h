@@ -99,6 +99,8 @@ class Judge {
   Index index_of(std::uint32_t node, const std::vector<Judged>& judged) const;
   Index vis_index(std::uint32_t node, const std::vector<Judged>& judged) const;
   Index ratio_index(const Entry& entry, const std::vector<Judged>& judged) const;
+  // The benchmark's node has more of them.
+  bool lacks_parameters(std::uint32_t node, const std::vector<Judged>& judged) const;
   double worst_relative(const Entry& entry, const std::vector<Judged>& judged) const;
   int kind_of(const Side& side, const Parameter& parameter, Role role) const;
   bool not_finite(const Side& side, const Parameter& parameter) const;
