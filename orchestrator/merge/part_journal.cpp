@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
 
 #include "journal/error.h"
+#include "journal/run_files.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 
@@ -117,6 +119,15 @@ std::vector<PartJournal> open_parts(std::vector<std::string> paths, LeftOut& lef
       left_out.empty.push_back(path);
       continue;
     } catch (const journal::DamagedHeader& error) {
+      left_out.damaged.emplace_back(error.what());
+      continue;
+    } catch (const journal::NotAJournal& error) {
+      // Under the name of a journal, it is one whose first bytes are lost.
+      std::error_code ignored;
+      const std::optional<RunFiles> files = files_of_run_file(path);
+      const bool is_named_so =
+          files && std::filesystem::path(files->journal).filename() == std::filesystem::path(path).filename();
+      if (!is_named_so || !std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) throw;
       left_out.damaged.emplace_back(error.what());
       continue;
     }

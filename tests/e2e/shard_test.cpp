@@ -303,6 +303,11 @@ TEST_F(Shards, OneWithADamagedHeaderIsNamedAndMissing) {
                                                              "not in"),
                                     HasSubstr("There is no journal of part 2/2")));
   }
+  write_file(cut, "\xFF" + bytes.substr(1));
+  const Finished first_byte = merge();
+  EXPECT_EQ(first_byte.exit_code, 3) << first_byte.err;
+  EXPECT_THAT(first_byte.out, AllOf(HasSubstr(cut.string() + " is not a journal"), HasSubstr("of part 2/2")));
+  write_file(cut, bytes.substr(0, 100));
   fs::remove(journal_of(1, 2));
   const Finished alone = merge();
   EXPECT_EQ(alone.exit_code, 2);
