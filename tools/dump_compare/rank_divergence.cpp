@@ -100,15 +100,6 @@ RankSummary RankDivergence::summary() const {
   return result;
 }
 
-bool RankDivergence::comparable() const {
-  const std::size_t smaller = std::min(alignment_.golden_of.size(), alignment_.target_of.size());
-  std::size_t same = summary().aligned;
-  for (std::uint32_t call = 0; call < counterparts_.size(); ++call) {
-    if (alignment_.how[call] == How::alone && has_agreeing_counterpart(call)) ++same;
-  }
-  return 2 * same >= smaller && smaller > 0;
-}
-
 TensorGap RankDivergence::gap_of_files(std::uint32_t mine, std::uint32_t theirs) const {
   const Call& call = pair_.target.calls[call_of_[mine]];
   return gap_of_tensor_files(target_file(pair_.target, call, pair_.target.leaves[mine], pair_.factors),

@@ -12,6 +12,9 @@ using recordings::How;
 
 namespace {
 
+// Calls that may stand in the place of one.
+constexpr std::size_t most_calls_in_place = 64;
+
 bool is_paired(How how) { return how == How::in_order || how == How::reordered; }
 
 }  // namespace
@@ -59,6 +62,15 @@ bool RankDivergence::has_agreeing_counterpart(std::uint32_t call) const {
   return counterparts_[call] != recordings::no_call && state_of(call, counterparts_[call], limits_[call]).inputs_agree;
 }
 
+bool RankDivergence::comparable() const {
+  const std::size_t smaller = std::min(alignment_.golden_of.size(), alignment_.target_of.size());
+  std::size_t same = summary().aligned;
+  for (std::uint32_t call = 0; call < counterparts_.size(); ++call) {
+    if (alignment_.how[call] == How::alone && has_agreeing_counterpart(call)) ++same;
+  }
+  return 2 * same >= smaller && smaller > 0;
+}
+
 std::optional<Finding> RankDivergence::unread_finding(std::uint32_t call) const {
   const std::uint32_t golden = counterparts_[call];
   if (golden == recordings::no_call || read_[call] || is_random(call)) return std::nullopt;
@@ -85,7 +97,8 @@ std::optional<Finding> RankDivergence::unread_finding(std::uint32_t call) const 
 bool RankDivergence::is_made_elsewhere(std::uint32_t call, std::uint32_t golden) const {
   const std::vector<std::uint32_t> wanted = outputs_of(pair_.golden, pair_.golden.calls[golden]);
   return !wanted.empty() && std::ranges::all_of(wanted, [&](std::uint32_t output) {
-    for (std::uint32_t other = call; other < states_.size() && !is_paired(alignment_.how[other]); ++other) {
+    const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(states_.size(), call + most_calls_in_place));
+    for (std::uint32_t other = call; other < end && !is_paired(alignment_.how[other]); ++other) {
       for (const std::uint32_t made : outputs_of(pair_.target, pair_.target.calls[other])) {
         const Gap found = gap(made, output);
         if (found.comparable && found.gap <= limits_[call].input) return true;
