@@ -9,8 +9,10 @@
 #include <cmath>
 #include <fstream>
 
+#include "kernels/io/files/zip.h"
 #include "kernels/io/stored/npz.h"
 #include "tests/tools/torchair_convert_support.h"
+#include "tools/torchair_convert/convert_file.h"
 #include "tools/torchair_convert/names.h"
 
 namespace msrun::testing {
@@ -208,6 +210,45 @@ TEST_F(TorchairConvert, ReplacesTheTargetOfAKilledConverter) {
   EXPECT_EQ(read_file(tree() / "a_min_max.npy"), npy_file({1, 2}));
   EXPECT_THAT(names_in_tree(),
               ::testing::UnorderedElementsAre("a_min_max.npy", "._a_min_max.npy.swp", ".b.npy.1767607200000000.swp"));
+}
+
+// Readers of archives compare the bytes with their checksums.
+TEST_F(TorchairConvert, LeavesSoundArchivesOfOperatorsWithoutInputsOrOutputs) {
+  const DumpTensor tensor{.data_type = 8, .shape = {3}, .data = bytes_of(std::vector<std::int64_t>{3, 4, 0})};
+  for (const std::string statistics : {"minmax", "full"}) {
+    SCOPED_TRACE(statistics);
+    fs::remove_all(tree());
+    put("Add.out.1.2.3", ge_dump_bytes({}, {tensor}));
+    put("Add.in.1.2.3", ge_dump_bytes({tensor}, {}));
+    EXPECT_EQ(convert({"--stats", statistics}).exit_code, 0);
+    for (const std::string name : {"out", "in"}) {
+      const InputFile archive((tree() / ("Add." + name + ".1.2.3_min_max.npz")).string());
+      const ZipReader zip(archive);
+      const std::vector<NpzMember> members = read_npz(archive);
+      for (const ZipEntry& entry : zip.entries()) EXPECT_TRUE(zip.is_sound(entry)) << entry.name;
+      EXPECT_EQ(find_member(members, name + "puts")->header.shape, (std::vector<std::int64_t>{1, 2}));
+    }
+  }
+}
+
+// What is looked at before the source is deleted.
+TEST_F(TorchairConvert, NoticesArchivesThatNobodyElseCouldRead) {
+  put("Add.a.1.2.3", ge_file({1, 2}));
+  put("a.npy", npy_file({1, 2}));
+  EXPECT_EQ(convert().exit_code, 0);
+  const auto check = [&](const std::string& bytes, convert::SourceKind kind) {
+    write_file(scratch_ / "converted", bytes);
+    convert::check_converted(InputFile((scratch_ / "converted").string()), kind);
+  };
+  std::string archive = read_file(tree() / "Add.a.1.2.3_min_max.npz");
+  EXPECT_NO_THROW(check(archive, convert::SourceKind::ge));
+  for (std::size_t at = archive.find("NUMPY"); at < archive.find("PK\x03\x04", 1); at += 20) {
+    std::string changed = archive;
+    changed[at] ^= 1;
+    EXPECT_THROW(check(changed, convert::SourceKind::ge), SkipError) << at;
+  }
+  EXPECT_NO_THROW(check(read_file(tree() / "a_min_max.npy"), convert::SourceKind::fx));
+  EXPECT_THROW(check(archive, convert::SourceKind::fx), SkipError);
 }
 
 TEST_F(TorchairConvert, KeepsMoreStatisticsOnDemand) {

@@ -116,4 +116,17 @@ std::string converted_bytes(const InputFile& source, SourceKind kind, Statistics
   return kind == SourceKind::fx ? converted_fx(source, statistics, buffer) : converted_ge(source, statistics, buffer);
 }
 
+void check_converted(const InputFile& converted, SourceKind kind) {
+  if (kind == SourceKind::fx) {
+    read_npy_header(converted);
+    return;
+  }
+  const std::vector<NpzMember> members = read_npz(converted);
+  for (const char* name : {"inputs", "outputs"}) {
+    if (find_member(members, name) == nullptr) {
+      throw SkipError("The file " + converted.path() + " lacks the array " + name + ".");
+    }
+  }
+}
+
 }  // namespace msrun::convert

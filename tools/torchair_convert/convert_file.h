@@ -26,4 +26,8 @@ class NothingToConvertError : public SkipError {
 std::string converted_bytes(const InputFile& source, SourceKind kind, Statistics statistics,
                             std::span<std::byte> buffer);
 
+// Reads such bytes back from a file. Throws SkipError unless they are arrays that others can read as well, of kind ge
+// with the checksums that others look at.
+void check_converted(const InputFile& converted, SourceKind kind);
+
 }  // namespace msrun::convert

@@ -228,9 +228,14 @@ std::vector<Result> Replacer::replace(std::span<const Candidate> batch, std::spa
   for_each(sync_pace_, [](Work& work) {
     if (::fsync(work.output.get()) != 0) return work.fail("synced", work.temporary, errno);
     work.output.reset();
-    const UniqueFd written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd written(::openat(work.directory(), work.temporary.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!written) return work.fail("opened", work.temporary, errno);
-    if (!holds(written.get(), work.bytes)) work.fail("read back as it was written", work.temporary, EIO);
+    if (!holds(written.get(), work.bytes)) return work.fail("read back as it was written", work.temporary, EIO);
+    try {
+      check_converted(InputFile(work.in_directory(work.temporary), written.release()), work.candidate->kind);
+    } catch (const std::runtime_error& error) {
+      work.end(Outcome::failed, error.what());
+    }
   });
   for (Work* work : going_on) {
     if (::renameat(work->directory(), work->temporary.c_str(), work->directory(), work->target.c_str()) != 0) {

@@ -30,6 +30,8 @@ class ZipReader {
   const ZipEntry* find(std::string_view name) const;
   // Where the bytes of an entry begin; all of them lie inside the file. SkipError if the entry is not stored.
   std::uint64_t data_begin(const ZipEntry& entry) const;
+  // Whether the bytes of an entry are those of its checksum; reads all of them.
+  bool is_sound(const ZipEntry& entry) const;
 
  private:
   [[noreturn]] void damaged(std::string_view what) const;

@@ -76,12 +76,21 @@ std::vector<NpzMember> read_npz(const InputFile& file) {
   try {
     const ZipReader zip(file);
     std::vector<NpzMember> members;
+    std::uint64_t checked = 0;
+    const auto damaged = [&](const std::string& what) {
+      return SkipError("The file " + file.path() + " is damaged: " + what + ".");
+    };
     for (const ZipEntry& entry : zip.entries()) {
       NpzMember member;
       member.name = entry.name.ends_with(member_suffix) ? entry.name.substr(0, entry.name.size() - member_suffix.size())
                                                         : entry.name;
       const std::uint64_t begin = zip.data_begin(entry);
       member.header = read_npy_header(file, begin, begin + entry.size);
+      // Many members may share their bytes: a small file would then take for ever.
+      if (entry.size > file.size() - checked) throw damaged("its members overlap");
+      checked += entry.size;
+      if (!zip.is_sound(entry))
+        throw damaged("the bytes of its member " + entry.name + " are not those of its checksum");
       members.push_back(std::move(member));
     }
     return members;

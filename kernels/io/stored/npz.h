@@ -18,8 +18,9 @@ struct NpzMember {
   NpyHeader header;
 };
 
-// The members in the order of the archive; their data are read through npz_tensor. Throws SkipError, one sentence that
-// names the file, for what is no archive of uncompressed arrays of numbers.
+// The members in the order of the archive; their data are read by a TensorReader. Reads all bytes once, as numpy does,
+// to compare them with their checksums. Throws SkipError, one sentence that names the file, for what is no archive of
+// uncompressed arrays of numbers, or a damaged one.
 std::vector<NpzMember> read_npz(const InputFile& file);
 // The member of that name; null if there is none.
 const NpzMember* find_member(std::span<const NpzMember> members, std::string_view name);

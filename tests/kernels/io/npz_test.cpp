@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstring>
 #include <span>
 
+#include "kernels/io/files/zip.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/test_paths.h"
 
@@ -101,6 +103,35 @@ TEST_F(Npz, RefusesDamagedArchives) {
   std::string longer = whole;
   longer.replace(longer.find("(3,)"), 4, "(9,)");
   EXPECT_THAT(error(longer), HasSubstr("truncated"));
+}
+
+TEST_F(Npz, HasTheChecksumsOfEmptyArraysToo) {
+  const std::string whole = npz_bytes(std::vector{array("empty", NumpyType::float64, {0}, std::vector<double>{})});
+  const std::string header = npy_header_bytes(NumpyType::float64, std::vector<std::int64_t>{0});
+  const std::uint32_t checksum = crc32(std::as_bytes(std::span(header)));
+  EXPECT_EQ(crc32({}, checksum), checksum);
+  const InputFile file(write(whole));
+  EXPECT_EQ(ZipReader(file).entries().at(0).checksum, checksum);
+  EXPECT_EQ(error(whole), "no error");
+}
+
+TEST_F(Npz, RefusesBytesThatAreNotThoseOfTheirChecksum) {
+  const std::string whole = npz_bytes(std::vector{array("a", NumpyType::uint8, {3}, std::vector<std::uint8_t>{1, 2, 3}),
+                                                  array("b", NumpyType::uint8, {2}, std::vector<std::uint8_t>{4, 5})});
+  std::string changed = whole;
+  changed[changed.find("\x04\x05")] ^= 0x40;
+  EXPECT_THAT(error(changed), HasSubstr("the bytes of its member b.npy are not those of its checksum"));
+  // All members have the bytes of the first one.
+  std::vector<NpzArray> same(3, array("a", NumpyType::uint8, {300}, std::vector<std::uint8_t>(300, 7)));
+  std::string shared = npz_bytes(same);
+  const std::size_t directory = shared.find("PK\x01\x02");
+  for (std::size_t at = directory; at != std::string::npos; at = shared.find("PK\x01\x02", at + 1)) {
+    shared.replace(at + 42, 4, 4, '\0');
+  }
+  shared.erase(shared.find("PK\x03\x04", 1), directory - shared.find("PK\x03\x04", 1));
+  const auto begin = static_cast<std::uint32_t>(shared.find("PK\x01\x02"));
+  std::memcpy(shared.data() + shared.find("PK\x05\x06") + 16, &begin, sizeof begin);
+  EXPECT_THAT(error(shared), HasSubstr("its members overlap"));
 }
 
 TEST(NumpyTypes, ArePromotedAsNumpyDoes) {
