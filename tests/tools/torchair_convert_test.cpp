@@ -247,6 +247,12 @@ TEST_F(TorchairConvert, NoticesArchivesThatNobodyElseCouldRead) {
     changed[at] ^= 1;
     EXPECT_THROW(check(changed, convert::SourceKind::ge), SkipError) << at;
   }
+  // Of an array without elements too, whose checksum does not matter to read_npz.
+  put("Add.out.1.2.3", ge_dump_bytes({}, {{.shape = {1}, .data = bytes_of(std::vector<float>{1})}}));
+  EXPECT_EQ(convert().exit_code, 0);
+  archive = read_file(tree() / "Add.out.1.2.3_min_max.npz");
+  EXPECT_NO_THROW(check(archive, convert::SourceKind::ge));
+  EXPECT_THROW(check(archive.replace(archive.find("PK\x01\x02") + 16, 4, 4, '\0'), convert::SourceKind::ge), SkipError);
   EXPECT_NO_THROW(check(read_file(tree() / "a_min_max.npy"), convert::SourceKind::fx));
   EXPECT_THROW(check(archive, convert::SourceKind::fx), SkipError);
 }
