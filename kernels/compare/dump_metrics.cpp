@@ -6,6 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <vector>
+
+#include "kernels/compare/beyond_float.h"
+#include "kernels/compare/float_vectors.h"
 
 namespace msrun {
 namespace {
@@ -17,60 +21,6 @@ constexpr std::size_t lanes = 16;
 constexpr std::size_t block = 1024;
 constexpr float least_golden = 1.1920929e-07F;  // of float32; below it golden counts as zero (torchair.md 8)
 constexpr float not_finite = std::numeric_limits<float>::infinity();
-
-#if defined(__AVX512F__)
-constexpr std::size_t vector_bytes = 64;
-#elif defined(__AVX__)
-constexpr std::size_t vector_bytes = 32;
-#else
-constexpr std::size_t vector_bytes = 16;
-#endif
-constexpr std::size_t wide = vector_bytes / sizeof(float);     // floats of a vector
-constexpr std::size_t narrow = vector_bytes / sizeof(double);  // doubles of a vector
-using Floats = float __attribute__((vector_size(vector_bytes)));
-using HalfFloats = float __attribute__((vector_size(vector_bytes / 2)));
-using Ints = std::int32_t __attribute__((vector_size(vector_bytes)));
-using Doubles = double __attribute__((vector_size(vector_bytes)));
-
-[[gnu::always_inline]] inline Floats load(const float* from) {
-  Floats result;
-  std::memcpy(&result, from, sizeof result);
-  return result;
-}
-
-[[gnu::always_inline]] inline void store(float* to, Floats value) { std::memcpy(to, &value, sizeof value); }
-
-[[gnu::always_inline]] inline Doubles load_as_double(const float* from) {
-  HalfFloats result;
-  std::memcpy(&result, from, sizeof result);
-  return __builtin_convertvector(result, Doubles);
-}
-
-[[gnu::always_inline]] inline Ints bits(Floats value) { return reinterpret_cast<Ints>(value); }
-[[gnu::always_inline]] inline Floats from_bits(Ints value) { return reinterpret_cast<Floats>(value); }
-[[gnu::always_inline]] inline Floats magnitude(Floats value) { return from_bits(bits(value) & 0x7FFFFFFF); }
-[[gnu::always_inline]] inline Floats larger(Floats a, Floats b) { return a > b ? a : b; }
-[[gnu::always_inline]] inline Floats smaller(Floats a, Floats b) { return a < b ? a : b; }
-[[gnu::always_inline]] inline Floats broadcast(float value) { return Floats{} + value; }
-
-// e^x for x <= 0, relative error below 2e-7; 0 below -87, where float32 has no normal numbers.
-[[gnu::always_inline]] inline Floats exponential(Floats x) {
-  const Ints tiny = x < -87.0F;
-  const Floats bounded = tiny ? broadcast(-87.0F) : x;
-  // x = n * log(2) + r with |r| <= log(2) / 2; adding 1.5 * 2^23 rounds to an integer, which then lies in the low bits.
-  const Floats shifted = bounded * 1.44269504F + 12582912.0F;
-  const Floats n = shifted - 12582912.0F;
-  const Floats r = (bounded - n * 0.693359375F) - n * -2.12194440e-4F;
-  Floats p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
-  const Ints exponent = (bits(shifted) - 0x4B400000) << 23;
-  const Floats result = from_bits(bits(p) + exponent);
-  return tiny ? Floats{} : result;
-}
 
 // Partial sums of a quantity, in registers while a block is added.
 struct Sum {
@@ -172,6 +122,11 @@ struct DumpPairAccumulator::State {
   alignas(64) std::array<float, capacity> my_space{};
   float* golden = nullptr;
   float* mine = nullptr;
+  // The same in float64, if the caller has that; else empty.
+  std::vector<double> wide_golden_space;
+  std::vector<double> wide_my_space;
+  const double* wide_golden = nullptr;
+  const double* wide_mine = nullptr;
   // Quantities of the block that is being added.
   alignas(64) std::array<float, block> relative{};
   alignas(64) std::array<float, block> absolute{};
@@ -183,12 +138,7 @@ struct DumpPairAccumulator::State {
     Extremes golden_extremes;
     Extremes my_extremes;
     std::int64_t finite_pairs = 0;  // which is what the metrics are made of
-    std::int64_t equal_not_finite = 0;
-    // What the elements of all other pairs would have added to the sums of their side.
-    double golden_rest = 0;
-    double my_rest = 0;
-    double golden_rest_squares = 0;
-    double my_rest_squares = 0;
+    BeyondFloat beyond;             // all other pairs
     Sum golden;
     Sum mine;
     Sum golden_squares;
@@ -212,6 +162,7 @@ struct DumpPairAccumulator::State {
     Sum weighted_differences;
   } sums;
 
+  void add_blocks(std::size_t count);
   void add(std::size_t count);
   std::size_t take_finite_pairs(std::size_t count);
   void compare_elements(std::size_t padded);
@@ -346,6 +297,14 @@ DumpPairAccumulator::~DumpPairAccumulator() = default;
 void DumpPairAccumulator::reset() { state_->sums = {}; }
 std::span<float> DumpPairAccumulator::golden_space() { return state_->golden_space; }
 std::span<float> DumpPairAccumulator::my_space() { return state_->my_space; }
+std::span<double> DumpPairAccumulator::wide_golden_space() {
+  state_->wide_golden_space.resize(capacity);
+  return state_->wide_golden_space;
+}
+std::span<double> DumpPairAccumulator::wide_my_space() {
+  state_->wide_my_space.resize(capacity);
+  return state_->wide_my_space;
+}
 
 // Moves the pairs of finite elements to the front of the block and returns their number.
 std::size_t DumpPairAccumulator::State::take_finite_pairs(std::size_t count) {
@@ -356,13 +315,11 @@ std::size_t DumpPairAccumulator::State::take_finite_pairs(std::size_t count) {
     if (std::isfinite(g) && std::isfinite(m)) {
       golden[kept] = g;
       mine[kept++] = m;
-      continue;
+    } else if (wide_golden != nullptr) {
+      sums.beyond.take(wide_golden[i], wide_mine[i], least_golden);
+    } else {
+      sums.beyond.take(g, m, least_golden);
     }
-    sums.golden_rest += g;
-    sums.my_rest += m;
-    sums.golden_rest_squares += static_cast<double>(g) * g;
-    sums.my_rest_squares += static_cast<double>(m) * m;
-    if (g == m || (std::isnan(g) && std::isnan(m))) ++sums.equal_not_finite;
   }
   return kept;
 }
@@ -395,28 +352,64 @@ void DumpPairAccumulator::State::add(std::size_t count) {
 }
 
 void DumpPairAccumulator::add(std::size_t count) {
+  state_->wide_golden = state_->wide_mine = nullptr;
+  state_->add_blocks(count);
+}
+
+void DumpPairAccumulator::add_wide(std::size_t count) {
+  const auto narrow_all = [count](const std::vector<double>& from, std::span<float> to) {
+    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+  };
+  narrow_all(state_->wide_golden_space, state_->golden_space);
+  narrow_all(state_->wide_my_space, state_->my_space);
+  state_->wide_golden = state_->wide_golden_space.data();
+  state_->wide_mine = state_->wide_my_space.data();
+  state_->add_blocks(count);
+}
+
+void DumpPairAccumulator::State::add_blocks(std::size_t count) {
   for (std::size_t first = 0; first < count; first += block) {
-    state_->golden = state_->golden_space.data() + first;
-    state_->mine = state_->my_space.data() + first;
-    state_->add(std::min(block, count - first));
+    golden = golden_space.data() + first;
+    mine = my_space.data() + first;
+    const std::size_t size = std::min(block, count - first);
+    add(size);
+    if (wide_golden == nullptr) continue;
+    wide_golden += size;
+    wide_mine += size;
   }
 }
 
 namespace {
 
-DumpSummary summary_of(std::int64_t count, const Extremes& extremes, double sum, double squares) {
+// sum and squares are of the pairs that float32 holds.
+DumpSummary summary_of(std::int64_t count, const Extremes& extremes, double sum, double squares,
+                       const BeyondFloat::Side& beyond) {
   DumpSummary summary;
   summary.count = count;
   if (count == 0) return summary;
   summary.finite = !extremes.any_not_finite();
-  summary.max = extremes.largest();
-  summary.min = extremes.smallest();
-  if (Extremes::any(extremes.nan)) {
-    summary.max = summary.min = std::numeric_limits<float>::quiet_NaN();
-  }
-  summary.mean = static_cast<float>(sum / static_cast<double>(count));
-  summary.l2_norm = std::sqrt(squares);
+  summary.max = std::isinf(extremes.largest()) ? beyond.largest : extremes.largest();
+  summary.min = std::isinf(extremes.smallest()) ? beyond.smallest : extremes.smallest();
+  if (Extremes::any(extremes.nan)) summary.max = summary.min = std::numeric_limits<double>::quiet_NaN();
+  const double mean = (sum + beyond.rest) / static_cast<double>(count);
+  summary.mean = beyond.squares == 0
+                     ? static_cast<double>(static_cast<float>(mean))
+                     : static_cast<double>((sum + beyond.rest + beyond.sum) / static_cast<long double>(count));
+  summary.l2_norm = beyond.squares == 0
+                        ? std::sqrt(squares + beyond.rest_squares)
+                        : static_cast<double>(std::sqrt(squares + beyond.rest_squares + beyond.squares));
   return summary;
+}
+
+double cosine_of(double golden_squares, double my_squares, double products) {
+  if (golden_squares == 0 && my_squares == 0) return 1;
+  return rounded_to_ten_decimals(products /
+                                 (std::max(std::sqrt(golden_squares), 1e-8) * std::max(std::sqrt(my_squares), 1e-8)));
+}
+
+double cosine_beyond_double(long double golden_squares, long double my_squares, long double products) {
+  return rounded_to_ten_decimals(static_cast<double>(
+      products / (std::max(std::sqrt(golden_squares), 1e-8L) * std::max(std::sqrt(my_squares), 1e-8L))));
 }
 
 }  // namespace
@@ -424,23 +417,23 @@ DumpSummary summary_of(std::int64_t count, const Extremes& extremes, double sum,
 DumpMetrics DumpPairAccumulator::finish() const {
   const State::Sums& sums = state_->sums;
   DumpMetrics result;
-  result.golden = summary_of(sums.count, sums.golden_extremes, sums.golden.total() + sums.golden_rest,
-                             sums.golden_squares.total() + sums.golden_rest_squares);
-  result.mine = summary_of(sums.count, sums.my_extremes, sums.mine.total() + sums.my_rest,
-                           sums.my_squares.total() + sums.my_rest_squares);
-  result.equal_not_finite = sums.equal_not_finite;
-  result.unequal_not_finite = sums.count - sums.finite_pairs - sums.equal_not_finite;
+  const BeyondFloat& beyond = sums.beyond;
+  const BeyondFloat::Finite& huge = beyond.finite();
+  const double golden_squares = sums.golden_squares.total();
+  const double my_squares = sums.my_squares.total();
+  result.golden = summary_of(sums.count, sums.golden_extremes, sums.golden.total(), golden_squares, beyond.golden());
+  result.mine = summary_of(sums.count, sums.my_extremes, sums.mine.total(), my_squares, beyond.mine());
+  result.equal_not_finite = beyond.equal_not_finite();
+  result.beyond_float = huge.count;
+  result.unequal_not_finite = sums.count - sums.finite_pairs - huge.count - result.equal_not_finite;
   if (sums.count == 0 || result.unequal_not_finite > 0) return result;
 
   const auto count = static_cast<double>(sums.count);
-  const double golden_squares = sums.golden_squares.total();
-  const double my_squares = sums.my_squares.total();
-  const bool all_zero = golden_squares == 0 && my_squares == 0;
-  result.cosine = all_zero
-                      ? 1.0
-                      : rounded_to_ten_decimals(sums.products.total() / (std::max(std::sqrt(golden_squares), 1e-8) *
-                                                                         std::max(std::sqrt(my_squares), 1e-8)));
-  result.max_relative_error = *std::max_element(sums.max_relative.begin(), sums.max_relative.end());
+  result.cosine = huge.count == 0
+                      ? cosine_of(golden_squares, my_squares, sums.products.total())
+                      : cosine_beyond_double(golden_squares + beyond.golden().squares,
+                                             my_squares + beyond.mine().squares, sums.products.total() + huge.products);
+  result.max_relative_error = std::max<double>(*std::ranges::max_element(sums.max_relative), huge.max_relative);
   result.max_absolute_error = *std::max_element(sums.max_absolute.begin(), sums.max_absolute.end());
   result.mean_relative_error = static_cast<float>(sums.relative.total() / count);
   result.mean_absolute_error = static_cast<float>(sums.absolute.total() / count);
@@ -466,12 +459,14 @@ DumpMetrics DumpPairAccumulator::finish() const {
                              : static_cast<double>(narrow_differences / narrow_golden);
     result.relative_euclidean_distance = static_cast<float>(std::sqrt(ratio));
   }
-  result.euclidean_distance = std::sqrt(difference_squares);
-  result.max_difference = *std::max_element(sums.max_difference.begin(), sums.max_difference.end());
-  const auto share = [&](std::int64_t finite) { return static_cast<double>(finite + sums.equal_not_finite) / count; };
-  result.within_thousandth = share(sums.within_thousandth);
-  result.within_five_thousandths = share(sums.within_five_thousandths);
-  result.only_golden_zero = sums.only_golden_zero;
+  result.euclidean_distance = huge.count == 0
+                                  ? std::sqrt(difference_squares)
+                                  : static_cast<double>(std::sqrt(difference_squares + huge.difference_squares));
+  result.max_difference = std::max(*std::ranges::max_element(sums.max_difference), huge.max_difference);
+  const auto share = [&](std::int64_t within) { return static_cast<double>(within + result.equal_not_finite) / count; };
+  result.within_thousandth = share(sums.within_thousandth + huge.within_thousandth);
+  result.within_five_thousandths = share(sums.within_five_thousandths + huge.within_five_thousandths);
+  result.only_golden_zero = sums.only_golden_zero + huge.only_golden_zero;
   return result;
 }
 

@@ -27,15 +27,37 @@ void describe(const DumpTensor& tensor, RowSide& side) {
   side.shape = shape_text(tensor.stored.shape);
 }
 
-void read_all(TensorReader& reader, std::span<float> target, const std::string& path) {
-  if (reader.read(target) != target.size()) throw SkipError("The file " + path + " ended early.");
+// One side of a comparison: the numbers of a tensor, or zeros, which are the imaginary parts of real numbers.
+class Numbers {
+ public:
+  Numbers(const DumpTensor& tensor, const StoredTensor* numbers) : path_(tensor.file->path()) {
+    if (numbers != nullptr) reader_.emplace(*tensor.file, *numbers);
+  }
+
+  template <class T>
+  void read(std::span<T> target) {
+    if (!reader_) {
+      std::ranges::fill(target, T{});
+    } else if (reader_->read(target) != target.size()) {
+      throw SkipError("The file " + path_ + " ended early.");
+    }
+  }
+
+ private:
+  const std::string& path_;
+  std::optional<TensorReader> reader_;
+};
+
+// Whether float32 may be too small for the elements.
+bool is_wide(const StoredTensor* numbers) {
+  return numbers != nullptr && (numbers->type == NumpyType::float64 || numbers->type == NumpyType::complex128);
 }
 
-bool statistics_pass(float mine, float golden) {
-  if (mine == golden || (std::isnan(mine) && std::isnan(golden))) return true;
-  const double difference = static_cast<double>(mine) - static_cast<double>(golden);
-  if (golden == 0) return difference == 0;
-  return std::abs(difference / static_cast<double>(golden) * 100) < statistics_limit;
+// Elements of the tensor that was dumped; none where nothing tells.
+std::optional<std::uint64_t> element_count(const DumpTensor& tensor) {
+  if (!tensor.statistics) return static_cast<std::uint64_t>(tensor.stored.count);
+  if (tensor.more && tensor.more->count > 0) return tensor.more->count;
+  return std::nullopt;
 }
 
 std::string checksum_text(std::uint32_t sum) {
@@ -67,20 +89,25 @@ void Comparer::compare(const DumpTensor& golden, const DumpTensor& mine, Row& ro
     row.verdict = Verdict::dropped;
     return;
   }
-  if (checksums_ || row.statistics) add_recorded(golden, mine, row);
-  accumulator_.reset();
-  if (one_reduced) {
-    compare_extremes(golden, mine, row);
-  } else {
-    TensorReader golden_reader(*golden.file, golden.stored);
-    TensorReader my_reader(*mine.file, mine.stored);
-    for (auto rest = static_cast<std::size_t>(golden.stored.count); rest > 0;) {
-      const std::size_t count = std::min(rest, DumpPairAccumulator::capacity);
-      read_all(golden_reader, accumulator_.golden_space().first(count), golden.file->path());
-      read_all(my_reader, accumulator_.my_space().first(count), mine.file->path());
-      accumulator_.add(count);
-      rest -= count;
+  if (row.statistics) {
+    const std::optional<std::uint64_t> golden_elements = element_count(golden);
+    const std::optional<std::uint64_t> my_elements = element_count(mine);
+    if (golden_elements && my_elements && *golden_elements != *my_elements) {
+      row.golden.shape = std::to_string(*golden_elements) + " elements";
+      row.mine.shape = std::to_string(*my_elements) + " elements";
+      row.fail_reason = shapes_differ;
+      row.verdict = Verdict::dropped;
+      return;
     }
+  }
+  std::optional<RecordedPair> recorded;
+  if (checksums_ || row.statistics) recorded = add_recorded(golden, mine, row);
+  std::optional<DumpMetrics> imaginary;
+  if (one_reduced) {
+    compare_extremes(golden, mine);
+  } else {
+    if (!row.statistics && !checksums_) imaginary = compare_imaginary(golden, mine);
+    accumulate(golden, &golden.stored, mine, &mine.stored);
     bytes_read_ += stored_bytes(golden.stored) + stored_bytes(mine.stored);
   }
   if (golden_count > 0) {
@@ -88,35 +115,61 @@ void Comparer::compare(const DumpTensor& golden, const DumpTensor& mine, Row& ro
     row.golden.summary = row.metrics->golden;
     row.mine.summary = row.metrics->mine;
   }
-  judge(row);
+  row.verdict =
+      judge(imaginary ? &*imaginary : nullptr, recorded ? &*recorded : nullptr, row) ? Verdict::pass : Verdict::fail;
+}
+
+void Comparer::accumulate(const DumpTensor& golden, const StoredTensor* golden_numbers, const DumpTensor& mine,
+                          const StoredTensor* my_numbers) {
+  accumulator_.reset();
+  Numbers of_golden(golden, golden_numbers);
+  Numbers of_mine(mine, my_numbers);
+  const bool wide = is_wide(golden_numbers) || is_wide(my_numbers);
+  for (auto rest = static_cast<std::size_t>(golden.stored.count); rest > 0;) {
+    const std::size_t count = std::min(rest, DumpPairAccumulator::capacity);
+    if (wide) {
+      of_golden.read(accumulator_.wide_golden_space().first(count));
+      of_mine.read(accumulator_.wide_my_space().first(count));
+      accumulator_.add_wide(count);
+    } else {
+      of_golden.read(accumulator_.golden_space().first(count));
+      of_mine.read(accumulator_.my_space().first(count));
+      accumulator_.add(count);
+    }
+    rest -= count;
+  }
+}
+
+// Nothing unless there are complex numbers.
+std::optional<DumpMetrics> Comparer::compare_imaginary(const DumpTensor& golden, const DumpTensor& mine) {
+  std::array<std::optional<StoredTensor>, 2> parts;
+  const std::array tensors{&golden, &mine};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!is_complex(tensors[i]->stored.type)) continue;
+    parts[i] = imaginary_part(tensors[i]->stored);
+    bytes_read_ += stored_bytes(tensors[i]->stored);
+  }
+  if (golden.stored.count == 0 || (!parts[0] && !parts[1])) return std::nullopt;
+  accumulate(golden, parts[0] ? &*parts[0] : nullptr, mine, parts[1] ? &*parts[1] : nullptr);
+  return accumulator_.finish();
 }
 
 // The tensor that is not converted yet is reduced to its extremes (F20).
-void Comparer::compare_extremes(const DumpTensor& golden, const DumpTensor& mine, Row& row) {
+void Comparer::compare_extremes(const DumpTensor& golden, const DumpTensor& mine) {
   const DumpSummary whole = summarise(golden.statistics ? mine : golden);
-  const std::array<float, 2> extremes{whole.min, whole.max};
+  const std::array extremes{whole.min, whole.max};
   const DumpTensor& reduced = golden.statistics ? golden : mine;
-  const std::span<float> of_reduced = golden.statistics ? accumulator_.golden_space() : accumulator_.my_space();
-  const std::span<float> of_whole = golden.statistics ? accumulator_.my_space() : accumulator_.golden_space();
-  TensorReader reader(*reduced.file, reduced.stored);
-  read_all(reader, of_reduced.first(2), reduced.file->path());
-  std::copy(extremes.begin(), extremes.end(), of_whole.begin());
+  std::span<double> of_reduced = accumulator_.wide_golden_space();
+  std::span<double> of_whole = accumulator_.wide_my_space();
+  if (mine.statistics) std::swap(of_reduced, of_whole);
+  Numbers(reduced, &reduced.stored).read(of_reduced.first(2));
+  std::ranges::copy(extremes, of_whole.begin());
   accumulator_.reset();
-  accumulator_.add(2);
-  row.statistics = true;
+  accumulator_.add_wide(2);
 }
 
 DumpSummary Comparer::summarise(const DumpTensor& tensor) {
-  accumulator_.reset();
-  TensorReader reader(*tensor.file, tensor.stored);
-  for (auto rest = static_cast<std::size_t>(tensor.stored.count); rest > 0;) {
-    const std::size_t count = std::min(rest, DumpPairAccumulator::capacity);
-    const std::span<float> values = accumulator_.my_space().first(count);
-    read_all(reader, values, tensor.file->path());
-    std::copy(values.begin(), values.end(), accumulator_.golden_space().begin());
-    accumulator_.add(count);
-    rest -= count;
-  }
+  accumulate(tensor, nullptr, tensor, &tensor.stored);
   bytes_read_ += stored_bytes(tensor.stored);
   return accumulator_.finish().mine;
 }
@@ -128,11 +181,10 @@ void Comparer::describe_mine(const DumpTensor& mine, Row& row) {
   row.verdict = Verdict::fail;
 }
 
-void Comparer::judge(Row& row) const {
+bool Comparer::judge(const DumpMetrics* imaginary, const RecordedPair* recorded, Row& row) const {
   if (!row.metrics) {
     row.note = "empty tensor.";
-    row.verdict = Verdict::pass;
-    return;
+    return true;
   }
   if (!row.golden.summary->finite) row.fail_reason = "golden_data includes NAN or inf.";
   if (!row.mine.summary->finite) {
@@ -140,30 +192,11 @@ void Comparer::judge(Row& row) const {
     row.fail_reason += "my_data includes NAN or inf.";
   }
   if (row.metrics->unequal_not_finite > 0) row.metrics.reset();
-  bool pass = false;
   if (checksums_) {
-    pass = !row.golden.md5.empty() && row.golden.md5 == row.mine.md5;
     if (row.golden.md5.empty()) row.note = "checksum not available.";
-  } else if (row.metrics) {
-    const DumpMetrics& metrics = *row.metrics;
-    if (row.statistics) {
-      pass = statistics_pass(row.mine.summary->max, row.golden.summary->max) &&
-             statistics_pass(row.mine.summary->min, row.golden.summary->min);
-    } else {
-      // The cosine of equal vectors whose norms are below those it is bounded by is not 1.
-      pass = metrics.max_difference == 0 ||
-             (metrics.cosine >= least_cosine && metrics.max_relative_error < relative_error_limit);
-      if (metrics.only_golden_zero > 0) {
-        row.note = std::to_string(metrics.only_golden_zero) + " elements are zero in golden_data but not in my_data.";
-      }
-    }
-    if (metrics.equal_not_finite > 0) {
-      row.note += (row.note.empty() ? "" : " ") + std::string("NaN or Inf at ") +
-                  std::to_string(metrics.equal_not_finite) +
-                  " positions is the same on both sides and counts as equal.";
-    }
+    return !row.golden.md5.empty() && row.golden.md5 == row.mine.md5;
   }
-  row.verdict = pass ? Verdict::pass : Verdict::fail;
+  return row.statistics ? judge_statistics(recorded, row) : judge_tensors(imaginary, row);
 }
 
 TensorStatistics Comparer::measure(const DumpTensor& tensor) {
@@ -173,11 +206,11 @@ TensorStatistics Comparer::measure(const DumpTensor& tensor) {
 }
 
 // Mean, norm and checksum of the recorded tensors, where both sides' are known or can be had.
-void Comparer::add_recorded(const DumpTensor& golden, const DumpTensor& mine, Row& row) {
+std::optional<RecordedPair> Comparer::add_recorded(const DumpTensor& golden, const DumpTensor& mine, Row& row) {
   const auto known = [](const DumpTensor& tensor) {
     return tensor.more || (!tensor.statistics && tensor.stored.count > 0);
   };
-  if (!known(golden) || !known(mine)) return;
+  if (!known(golden) || !known(mine)) return std::nullopt;
   const auto add = [&](const DumpTensor& tensor, RowSide& side) {
     const TensorStatistics statistics = tensor.more ? *tensor.more : measure(tensor);
     if (row.statistics) {
@@ -185,9 +218,12 @@ void Comparer::add_recorded(const DumpTensor& golden, const DumpTensor& mine, Ro
       side.recorded_norm = statistics.l2_norm;
     }
     if (checksums_) side.md5 = checksum_text(statistics.checksum);
+    return statistics;
   };
-  add(golden, row.golden);
-  add(mine, row.mine);
+  RecordedPair recorded;
+  recorded.golden = add(golden, row.golden);
+  recorded.mine = add(mine, row.mine);
+  return recorded;
 }
 
 }  // namespace msrun::torchair

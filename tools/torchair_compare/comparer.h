@@ -7,6 +7,7 @@
 
 #include "kernels/compare/dump_metrics.h"
 #include "tools/torchair_compare/dump_file.h"
+#include "tools/torchair_compare/judge.h"
 #include "tools/torchair_compare/row.h"
 
 namespace msrun::torchair {
@@ -27,11 +28,14 @@ class Comparer {
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
+  void accumulate(const DumpTensor& golden, const StoredTensor* golden_numbers, const DumpTensor& mine,
+                  const StoredTensor* my_numbers);
+  std::optional<DumpMetrics> compare_imaginary(const DumpTensor& golden, const DumpTensor& mine);
   DumpSummary summarise(const DumpTensor& tensor);
   TensorStatistics measure(const DumpTensor& tensor);
-  void add_recorded(const DumpTensor& golden, const DumpTensor& mine, Row& row);
-  void compare_extremes(const DumpTensor& golden, const DumpTensor& mine, Row& row);
-  void judge(Row& row) const;
+  std::optional<RecordedPair> add_recorded(const DumpTensor& golden, const DumpTensor& mine, Row& row);
+  void compare_extremes(const DumpTensor& golden, const DumpTensor& mine);
+  bool judge(const DumpMetrics* imaginary, const RecordedPair* recorded, Row& row) const;
 
   const bool checksums_;
   DumpPairAccumulator accumulator_;

@@ -44,6 +44,7 @@ RenderedRow render(const Row& row, std::uint64_t timestamp) {
   rendered.timestamp = timestamp;
   rendered.place = row.place;
   rendered.verdict = row.verdict;
+  rendered.unchecked = row.unchecked;
   return rendered;
 }
 
@@ -79,6 +80,7 @@ void Report::add(std::uint64_t unused_ids, const std::vector<RenderedRow>& rows)
     } else {
       ++totals_.rows;
       ++(row.verdict == Verdict::pass ? totals_.passed : totals_.failed);
+      if (row.unchecked) ++totals_.unchecked;
     }
   }
   if (pending_.size() >= flush_bytes) flush();

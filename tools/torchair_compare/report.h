@@ -19,6 +19,7 @@ struct RenderedRow {
   std::uint64_t timestamp = 0;  // of the dumped file
   std::uint64_t place = 0;      // Row::place
   Verdict verdict = Verdict::fail;
+  bool unchecked = false;  // Row::unchecked
 };
 RenderedRow render(const Row& row, std::uint64_t timestamp);
 
@@ -38,6 +39,7 @@ struct ReportTotals {
   std::uint64_t rows = 0;
   std::uint64_t passed = 0;
   std::uint64_t failed = 0;
+  std::uint64_t unchecked = 0;  // of those that passed
   std::uint64_t skipped = 0;
 };
 

@@ -107,11 +107,11 @@ void append_documented(std::string& out, const Row& row) {
   using Number = std::optional<double>;
   const auto of_summaries = [&](auto value) -> Number {
     if (!row.golden.summary || !row.mine.summary) return std::nullopt;
-    return static_cast<double>(value(*row.mine.summary)) - static_cast<double>(value(*row.golden.summary));
+    return value(*row.mine.summary) - value(*row.golden.summary);
   };
   const auto of_golden = [&](auto value) -> Number {
     if (!row.golden.summary) return std::nullopt;
-    return static_cast<double>(value(*row.golden.summary));
+    return value(*row.golden.summary);
   };
   const auto max = [](const DumpSummary& side) { return side.max; };
   const auto min = [](const DumpSummary& side) { return side.min; };
@@ -162,7 +162,7 @@ void append_documented(std::string& out, const Row& row) {
   cells.text(row.mine.md5.empty() ? not_available : row.mine.md5);
   cells.text(row.golden.md5.empty() ? not_available : row.golden.md5);
   cells.text(row.verdict == Verdict::pass ? "PASS" : "FAIL");
-  cells.text(row.verdict == Verdict::pass ? "Yes" : "No");
+  cells.text(row.verdict != Verdict::pass ? "No" : row.unchecked ? not_available : "Yes");
   cells.text(row.metrics || row.fail_reason.empty() ? row.note : row.fail_reason);
 }
 
@@ -171,9 +171,14 @@ void append_side(Cells& cells, const RowSide& side) {
   cells.text("");
   cells.text(side.dtype);
   cells.text(side.shape);
-  cells.legacy(side.summary ? std::optional<double>(side.summary->max) : std::nullopt);
-  cells.legacy(side.summary ? std::optional<double>(side.summary->min) : std::nullopt);
-  cells.legacy(side.summary ? std::optional<double>(side.summary->mean) : std::nullopt);
+  // These are float32 in msProbe, whatever the tensor is.
+  const auto narrow = [&](auto value) -> std::optional<double> {
+    if (!side.summary) return std::nullopt;
+    return static_cast<double>(static_cast<float>(value(*side.summary)));
+  };
+  cells.legacy(narrow([](const DumpSummary& summary) { return summary.max; }));
+  cells.legacy(narrow([](const DumpSummary& summary) { return summary.min; }));
+  cells.legacy(narrow([](const DumpSummary& summary) { return summary.mean; }));
 }
 
 template <class Titles>
@@ -185,6 +190,11 @@ void append_titles(std::string& out, const Titles& titles) {
 }
 
 }  // namespace
+
+void add_note(Row& row, const std::string& sentence) {
+  if (!row.note.empty()) row.note += ' ';
+  row.note += sentence;
+}
 
 std::uint64_t input_place(std::size_t index) { return 1 + index; }
 std::uint64_t output_place(std::size_t index) { return first_output + index; }

@@ -41,7 +41,12 @@ struct Row {
   std::string fail_reason;
   std::string note;  // Err_message of a row that was compared
   Verdict verdict = Verdict::fail;
+  // Of a row that passed: NaN or Inf hides what the two tensors, of which statistics alone are known, hold besides.
+  bool unchecked = false;
 };
+
+// Adds a sentence to row.note.
+void add_note(Row& row, const std::string& sentence);
 
 inline constexpr std::uint64_t whole_file = 0;
 std::uint64_t input_place(std::size_t index);

@@ -109,6 +109,22 @@ StoredTensor stored_tensor(const NpyHeader& header) {
   return tensor;
 }
 
+StoredTensor imaginary_part(const StoredTensor& tensor) {
+  StoredTensor part = tensor;
+  part.type = tensor.type == NumpyType::complex64 ? NumpyType::float32 : NumpyType::float64;
+  part.begin += size_of(part.type);
+  // A real part lies between any two, and none behind the last.
+  part.stored_count = tensor.stored_count == 0 ? 0 : 2 * tensor.stored_count - 1;
+  if (part.axes.empty()) {
+    part.axes.push_back({.size = tensor.count, .block = std::max<std::int64_t>(tensor.count, 1), .stride = 1});
+  }
+  for (StoredAxis& axis : part.axes) {
+    axis.outer_stride *= 2;
+    axis.stride *= 2;
+  }
+  return part;
+}
+
 void decode(const StoredTensor& tensor, const std::byte* source, std::size_t first, std::size_t count,
             std::byte* target) {
   const auto byte_at = [&](std::size_t i) { return std::to_integer<std::uint8_t>(source[i]); };

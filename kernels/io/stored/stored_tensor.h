@@ -56,6 +56,9 @@ std::string_view compared_type_name(const StoredTensor& tensor);
 
 StoredTensor stored_tensor(const NpyHeader& header);
 
+// The imaginary parts of a tensor of complex numbers, as a tensor of floats in the same file.
+StoredTensor imaginary_part(const StoredTensor& tensor);
+
 class TensorReader {
  public:
   // file must outlive the reader.
