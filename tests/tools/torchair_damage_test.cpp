@@ -71,6 +71,40 @@ TEST(TorchairCompare, AFullDumpIsUsedRatherThanWhatWasMadeOfIt) {
   EXPECT_EQ(result.report.size(), 177U);
 }
 
+// What lacks a counterpart is named: a part of the data of an FX node, and tokens on either side.
+TEST(TorchairCompare, MissingGoldenDataAreNamed) {
+  const TemporaryDirectory scratch;
+  const fs::path target = own_target(scratch);
+  const fs::path golden = scratch / "golden";
+  copy_tree(fx, golden);
+  const auto summary = [&] { return compare(target, golden, scratch).finished; };
+  const std::string whole = "without golden data: 2,";
+  EXPECT_THAT(summary().out, HasSubstr(whole));
+  const fs::path token = golden / rank0 / "graph_1/0";
+  const auto remove = [&](const std::string& start) {
+    std::size_t removed = 0;
+    std::vector<fs::path> files;
+    for (const fs::path& file : fs::directory_iterator(token)) files.push_back(file);
+    for (const fs::path& file : files) {
+      if (file.filename().string().starts_with(start)) removed += fs::remove(file) ? 1 : 0;
+    }
+    EXPECT_EQ(removed, 1U) << start;
+  };
+  remove("log-aten.log.default.OUTPUT.0.");
+  const Finished output = summary();
+  EXPECT_THAT(output.err, HasSubstr("FX data missing, GE tensor name: Log_13, FX tensor name: "
+                                    "log-aten.log.default.OUTPUT.0\n"));
+  EXPECT_THAT(output.out, HasSubstr("without golden data: 3,"));
+  // A gap.
+  remove("mul-aten.mul.Tensor.INPUT.0.");
+  EXPECT_THAT(summary().err, HasSubstr("FX tensor name: mul-aten.mul.Tensor.INPUT.0\n"));
+
+  fs::remove_all(target / rank0 / "20260105101501/0/graph_1_0/1/1");
+  const Finished tokens = summary();
+  EXPECT_THAT(tokens.err, HasSubstr("warning: Golden token_id 1 not found in the dump data to compare"));
+  EXPECT_THAT(tokens.out, HasSubstr("\n  tokens of the golden dump alone: 1\n"));
+}
+
 TEST(TorchairCompare, ADamagedGraphTextIsUsedUpToTheDamage) {
   const TemporaryDirectory scratch;
   const fs::path target = own_target(scratch);

@@ -30,9 +30,23 @@ TEST(TorchairCompare, EveryRankHasItsReport) {
   EXPECT_THAT(cell(one.report, 1, "my_data_path"), HasSubstr("global_rank1"));
   EXPECT_THAT(cell(one.report, 1, "golden_data_path"), HasSubstr("global_rank1"));
 
-  // Only common ranks are compared; a rank that one side lacks is refused.
+  EXPECT_THAT(all.finished.out + all.finished.err, Not(HasSubstr("ot compared")));
+
+  // Only common ranks are compared, and the others named; a rank that one side lacks is refused.
   fs::remove_all(scratch / "golden" / rank0);
-  EXPECT_THAT(compare(target, scratch / "golden", scratch).finished.out, Not(HasSubstr("rank 0")));
+  fs::create_directories(scratch / "golden/worldsize2_global_rank3/graph_1/0");
+  fs::create_directories(scratch / "golden/worldsize2_global_rank4/graph_1/0");
+  const Compared common = compare(target, scratch / "golden", scratch);
+  EXPECT_THAT(common.finished.out, AllOf(Not(HasSubstr("rank 0: 176")), HasSubstr("rank 1: 176 tensors"),
+                                         HasSubstr("not compared: rank 0: there are no golden data\n"),
+                                         HasSubstr("not compared: ranks 3, 4: there are golden data alone\n")));
+  EXPECT_THAT(common.finished.err, AllOf(HasSubstr("warning: Not compared: rank 0: there are no golden data."),
+                                         HasSubstr("warning: Not compared: ranks 3, 4: there are golden data alone.")));
+  // Who names a rank wants no other.
+  const Compared chosen = compare(target, scratch / "golden", scratch, {"--rank", "1"});
+  EXPECT_THAT(chosen.finished.out + chosen.finished.err, Not(HasSubstr("ot compared")));
+  fs::remove_all(scratch / "golden/worldsize2_global_rank3");
+  fs::remove_all(scratch / "golden/worldsize2_global_rank4");
   const Compared missing = compare(target, scratch / "golden", scratch, {"--rank", "0"});
   EXPECT_EQ(missing.finished.exit_code, 2);
   EXPECT_THAT(missing.finished.err, HasSubstr("Can not get golden data in rank 0"));

@@ -1,7 +1,10 @@
 #include "tools/torchair_compare/compare.h"
 
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <ostream>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -28,9 +31,26 @@ std::string directory_path(const std::string& path) {
 
 std::string rank_text(std::uint64_t rank) { return "rank " + std::to_string(rank); }
 
-// The pairs of directories to be compared.
+std::string ranks_text(const std::vector<std::uint64_t>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  return text;
+}
+
+using Ranks = std::map<std::uint64_t, std::string>;
+
+std::vector<std::uint64_t> missing_in(const Ranks& offered, const Ranks& wanted) {
+  std::vector<std::uint64_t> missing;
+  for (const auto& [rank, path] : wanted) {
+    if (!offered.contains(rank)) missing.push_back(rank);
+  }
+  return missing;
+}
+
+// The pairs of directories to be compared. Sentences about ranks that are not, because one side alone has them, are
+// added to left_out.
 std::vector<RankJob> plan_ranks(const DumpPlace& target, const DumpPlace& golden, const Options& options,
-                                Messages& messages) {
+                                Messages& messages, std::vector<std::string>& left_out) {
   const auto my_ranks = target.ranks(messages);
   const auto golden_ranks = golden.ranks(messages);
   RankJob job;
@@ -62,7 +82,16 @@ std::vector<RankJob> plan_ranks(const DumpPlace& target, const DumpPlace& golden
     job.golden_base = golden_ranks.empty() ? golden.base : partner->second;
     jobs.push_back(job);
   }
-  if (!jobs.empty()) return jobs;
+  if (!jobs.empty()) {
+    // Who names a rank wants no other.
+    if (options.rank || target.rank || golden.rank || golden_ranks.empty()) return jobs;
+    const std::vector<std::uint64_t> mine_alone = missing_in(golden_ranks, my_ranks);
+    const std::vector<std::uint64_t> golden_alone = missing_in(my_ranks, golden_ranks);
+    if (!mine_alone.empty()) left_out.push_back(ranks_text(mine_alone) + ": there are no golden data");
+    if (!golden_alone.empty()) left_out.push_back(ranks_text(golden_alone) + ": there are golden data alone");
+    for (const std::string& sentence : left_out) messages.warning("Not compared: " + sentence + ".");
+    return jobs;
+  }
   if (!options.rank) throw UserError("No common rank data in golden_path and my_path.");
   const bool golden_has = golden_ranks.empty() || golden_ranks.contains(*options.rank);
   throw UserError(std::string(golden_has ? "Can not get my data in " : "Can not get golden data in ") +
@@ -74,7 +103,8 @@ std::vector<RankJob> plan_ranks(const DumpPlace& target, const DumpPlace& golden
 int compare_dumps(const Options& options, Messages& messages, std::ostream& out) {
   const DumpPlace target = find_target(directory_path(options.target_path), messages);
   const DumpPlace golden = find_golden(directory_path(options.golden_path), target, messages);
-  const std::vector<RankJob> jobs = plan_ranks(target, golden, options, messages);
+  std::vector<std::string> left_out;
+  const std::vector<RankJob> jobs = plan_ranks(target, golden, options, messages, left_out);
   prepare_output_directory(options.output_path);
 
   std::string failures;
@@ -88,6 +118,7 @@ int compare_dumps(const Options& options, Messages& messages, std::ostream& out)
     }
     messages.clear_progress();
   }
+  for (const std::string& sentence : left_out) out << "not compared: " << sentence << '\n';
   if (!failures.empty()) throw UserError(failures);
   return exit_completed;
 }

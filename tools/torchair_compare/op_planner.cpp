@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/text.h"
 #include "tools/torchair_compare/op_names.h"
 
 namespace msrun::torchair {
@@ -11,6 +12,23 @@ namespace msrun::torchair {
 namespace {
 
 constexpr const char* without_golden = "operators without golden data";
+
+// Which numbers up to the largest that is there, and which of those that are named, no file has; some of them, if they
+// are many.
+std::vector<std::uint64_t> missing_numbers(const std::vector<FxTensorFile>& files,
+                                           const std::vector<std::uint64_t>& named) {
+  constexpr std::size_t enough = 8;
+  std::vector<std::uint64_t> missing;
+  std::uint64_t next = 0;
+  for (const FxTensorFile& file : files) {
+    for (; next < file.number && missing.size() < enough; ++next) missing.push_back(next);
+    next = file.number + 1;
+  }
+  for (const std::uint64_t number : named) {
+    if (number >= next && std::ranges::find(missing, number) == missing.end()) missing.push_back(number);
+  }
+  return missing;
+}
 
 // Each node once (torchair.md F15).
 std::vector<const FxNode*> without_repetition(std::vector<const FxNode*> nodes) {
@@ -25,15 +43,19 @@ std::vector<const FxNode*> without_repetition(std::vector<const FxNode*> nodes) 
 }  // namespace
 
 // The FX nodes of an operator that were dumped, one for each output that names one.
-std::vector<const FxNode*> OpPlanner::fx_nodes(const GeGraphOp& op, const OpTask& task) {
+std::vector<const FxNode*> OpPlanner::fx_nodes(const GeGraphOp& op, const OpTask& task, Wanted wanted) {
   std::vector<const FxNode*> nodes;
   std::vector<std::string> missing;
+  std::vector<std::string> seen;
   for (const std::string& name : op.fx_names) {
     std::string key(fx_node_key(name));
     if (std::ranges::find(missing, key) != missing.end()) continue;
     const auto found = task.data->golden_fx.find(key);
     if (found != task.data->golden_fx.end()) {
       nodes.push_back(&found->second);
+      if (std::ranges::find(seen, key) != seen.end()) continue;
+      name_missing_tensors(op, task, key, wanted);
+      seen.push_back(std::move(key));
     } else {
       messages_.warning("operators without FX data",
                         "FX data missing, GE tensor name: " + task.mine->op_name + ", FX tensor name: " + key);
@@ -42,6 +64,33 @@ std::vector<const FxNode*> OpPlanner::fx_nodes(const GeGraphOp& op, const OpTask
     }
   }
   return nodes;
+}
+
+// Arguments and results of a node are numbered without gaps, and the graph names results.
+void OpPlanner::name_missing_tensors(const GeGraphOp& op, const OpTask& task, const std::string& key, Wanted wanted) {
+  const FxNode& node = task.data->golden_fx.at(key);
+  std::vector<std::string> missing;
+  if (wanted.inputs) {
+    for (const std::uint64_t number : missing_numbers(node.inputs, {}))
+      missing.push_back(".INPUT." + std::to_string(number));
+  }
+  if (wanted.outputs) {
+    std::vector<std::uint64_t> named;
+    for (const std::string& name : op.fx_names) {
+      if (fx_node_key(name) != key || name.size() == key.size()) continue;
+      const auto number = parse_number<std::uint64_t>(std::string_view(name).substr(name.rfind('.') + 1));
+      if (number) named.push_back(*number);
+    }
+    for (const std::uint64_t number : missing_numbers(node.outputs, named)) {
+      missing.push_back(".OUTPUT." + std::to_string(number));
+    }
+  }
+  if (missing.empty()) return;
+  std::string tensors;
+  for (const std::string& tensor : missing) tensors += (tensors.empty() ? "" : ", ") + key + tensor;
+  messages_.warning("operators without a part of the FX data",
+                    "FX data missing, GE tensor name: " + task.mine->op_name + ", FX tensor name: " + tensors);
+  ++unmatched_.missing_golden;
 }
 
 bool OpPlanner::plan_against_fx(const std::vector<std::size_t>& parts, OpTask& task) {
@@ -57,14 +106,14 @@ bool OpPlanner::plan_against_fx(const std::vector<std::size_t>& parts, OpTask& t
   }
   AgainstFx golden;
   if (parts.size() == 1) {
-    golden.replaced = fx_nodes(graph_.ops[parts.front()], task);
+    golden.replaced = fx_nodes(graph_.ops[parts.front()], task, {.inputs = true, .outputs = true});
     if (!golden.replaced.empty()) {
       golden.inputs = golden.outputs = {golden.replaced.back()};
       golden.replaced.pop_back();
     }
   } else {
-    golden.inputs = without_repetition(fx_nodes(graph_.ops[parts.front()], task));
-    golden.outputs = without_repetition(fx_nodes(graph_.ops[parts.back()], task));
+    golden.inputs = without_repetition(fx_nodes(graph_.ops[parts.front()], task, {.inputs = true, .outputs = false}));
+    golden.outputs = without_repetition(fx_nodes(graph_.ops[parts.back()], task, {.inputs = false, .outputs = true}));
   }
   if (golden.inputs.empty() && golden.outputs.empty()) return false;
   task.golden = std::move(golden);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernels/io/graph_engine/ge_graph.h"
@@ -14,7 +15,8 @@ namespace msrun::torchair {
 
 // What has no row, for the closing summary.
 struct Unmatched {
-  std::uint64_t missing_golden = 0;  // operators whose golden data, or golden token, is missing
+  std::uint64_t missing_golden = 0;  // operators whose golden data, a part of them, or golden token, is missing
+  std::uint64_t golden_tokens = 0;   // tokens of the golden dump alone
   std::uint64_t not_in_graph = 0;    // dumped operators that the graph does not know
   std::uint64_t not_dumped = 0;      // operators of the graph without a dump
 };
@@ -32,9 +34,16 @@ class OpPlanner {
   }
 
  private:
+  // What of an FX node is compared.
+  struct Wanted {
+    bool inputs = false;
+    bool outputs = false;
+  };
+
   bool plan_against_fx(const std::vector<std::size_t>& parts, OpTask& task);
   bool plan_against_ge(const std::vector<std::size_t>& parts, OpTask& task);
-  std::vector<const FxNode*> fx_nodes(const GeGraphOp& op, const OpTask& task);
+  std::vector<const FxNode*> fx_nodes(const GeGraphOp& op, const OpTask& task, Wanted wanted);
+  void name_missing_tensors(const GeGraphOp& op, const OpTask& task, const std::string& key, Wanted wanted);
 
   DumpKind kind_;
   const GeGraph& graph_;

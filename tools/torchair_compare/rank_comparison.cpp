@@ -143,6 +143,7 @@ class RankComparison {
     const auto stacks = read_stack_info(pair.graph, messages_);
     std::vector<bool> dumped(graph.ops.size(), false);
     report_.begin_graph();
+    name_golden_tokens(pair);
     for (const TokenDirectories& token : pair.mine.tokens()) {
       ++tokens_begun_;
       const TokenDirectories* golden = pair.golden.find(token.token);
@@ -172,6 +173,16 @@ class RankComparison {
       if (dumped[i]) continue;
       ++unmatched_.not_dumped;
       messages_.detail("The operator " + graph.ops[i].name + " of the graph has no dump.");
+    }
+  }
+
+  // Tokens that the golden dump alone has.
+  void name_golden_tokens(const GraphPair& pair) {
+    for (const TokenDirectories& token : pair.golden.tokens()) {
+      if (token.token < 0 || pair.mine.find(token.token) != nullptr) continue;
+      messages_.warning("tokens of the golden dump alone",
+                        "Golden token_id " + std::to_string(token.token) + " not found in the dump data to compare");
+      ++unmatched_.golden_tokens;
     }
   }
 
@@ -215,8 +226,10 @@ class RankComparison {
     about.facts = {{"tensors compared", std::to_string(totals.rows)},
                    {"passed", std::to_string(totals.passed)},
                    {"failed", std::to_string(totals.failed)},
+                   {"passed, not fully checked", std::to_string(totals.unchecked)},
                    {"skipped", std::to_string(totals.skipped)},
                    {"without golden data", std::to_string(unmatched_.missing_golden)},
+                   {"tokens of the golden dump alone", std::to_string(unmatched_.golden_tokens)},
                    {"not in the graph", std::to_string(unmatched_.not_in_graph)},
                    {"in the graph, not dumped", std::to_string(unmatched_.not_dumped)}};
     return about;
@@ -230,6 +243,11 @@ class RankComparison {
         << "  without golden data: " << unmatched_.missing_golden
         << ", dumped but not in the graph: " << unmatched_.not_in_graph
         << ", in the graph but not dumped: " << unmatched_.not_dumped << '\n';
+    if (unmatched_.golden_tokens > 0) out << "  tokens of the golden dump alone: " << unmatched_.golden_tokens << '\n';
+    if (totals.unchecked > 0) {
+      out << "  not fully checked, though passed: " << totals.unchecked
+          << ", because NaN or Inf hides what was not recorded\n";
+    }
     std::size_t listed = 0;
     const auto failures = first_failures();
     for (const auto& [token, name] : failures) {

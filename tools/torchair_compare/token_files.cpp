@@ -185,7 +185,8 @@ FxToken read_fx_token(const TokenDirectories& directories, Messages& messages) {
                           found[i + 1].name.is_input == name.is_input && found[i + 1].name.place == name.place;
     if (replaced) continue;
     FxNode& node = token[name.key];
-    (name.is_input ? node.inputs : node.outputs).push_back({std::move(found[i].path), name.converted});
+    (name.is_input ? node.inputs : node.outputs)
+        .push_back({std::move(found[i].path), name.converted, name.place.front()});
   }
   return token;
 }

@@ -38,6 +38,7 @@ void read_ge_token(const TokenDirectories& directories, Messages& messages, GeTo
 struct FxTensorFile {
   std::string path;
   bool converted = false;
+  std::uint64_t number = 0;  // of the argument or result, of which a list has several files
 };
 
 struct FxNode {
