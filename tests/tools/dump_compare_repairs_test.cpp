@@ -211,6 +211,20 @@ TEST(DumpCompareRepairs, B16ImaginaryPartsCount) {
   EXPECT_EQ(pair.row({"--compat", "msprobe"}).at("MaxAbsErr"), "0.0");
 }
 
+// Their squares are beyond the range of float64.
+TEST(DumpCompareRepairs, LargeNumbersHaveACosine) {
+  const auto doubles = [](const std::vector<double>& values) {
+    return Tensor::from<double>(DType::float64, std::array{static_cast<std::int64_t>(values.size())}, values);
+  };
+  TensorPair pair(doubles({1e200, 1e200, 1e200, 1}), doubles({1e200, -1e200, 1e200, 1}));
+  const Row row = pair.row();
+  EXPECT_EQ(row.at("Cosine"), "0.333333333333");
+  EXPECT_EQ(row.at("EucDist"), "2e+200");
+  EXPECT_EQ(row.at("Err_message").find("NaN"), std::string::npos);
+  EXPECT_EQ(TensorPair(doubles({1e300, 1}), doubles({1e300, 1})).row().at("Cosine"), "1.0");
+  EXPECT_EQ(pair.row({"--compat", "msprobe"}).at("Cosine"), "Nan");
+}
+
 TEST(DumpCompareRepairs, B17RowsWithoutACounterpartAreWarnings) {
   const Row row = row_named(compared("05_stat_odd"), "Torch.npu_only.0.forward.input.0");
   EXPECT_EQ(row.at("Result"), "warning");

@@ -30,11 +30,21 @@ int kind_of(double value) {
   return value > 0 ? 2 : 3;
 }
 
+template <class T>
+struct Products {
+  T dot = 0;
+  T target_squares = 0;
+  T golden_squares = 0;
+  T difference_squares = 0;
+
+  double cosine() const { return static_cast<double>(dot / (std::sqrt(target_squares) * std::sqrt(golden_squares))); }
+};
+
 struct Sums {
-  double dot = 0;
-  double target_squares = 0;
-  double golden_squares = 0;
-  double difference_squares = 0;
+  Products<double> products;
+  // If any_large: all of it, for double may not hold the squares or their sums.
+  Products<long double> large;
+  bool any_large = false;
   double max_absolute = 0;
   double max_relative = 0;
   double max_golden = 0;
@@ -61,6 +71,12 @@ class PairPass {
       const std::size_t theirs = golden_.read(part(2), part(3));
       if (mine == 0 || mine != theirs) break;
       for (std::size_t i = 0; i < mine; ++i) add(part(0)[i], part(1)[i], part(2)[i], part(3)[i]);
+    }
+    if (sums_.any_large) {
+      sums_.large.dot += sums_.products.dot;
+      sums_.large.target_squares += sums_.products.target_squares;
+      sums_.large.golden_squares += sums_.products.golden_squares;
+      sums_.large.difference_squares += sums_.products.difference_squares;
     }
     return sums_;
   }
@@ -96,14 +112,27 @@ class PairPass {
       relative = std::abs((top - bottom) / bottom);
       sums_.max_golden = std::max(sums_.max_golden, std::abs(b));
     }
-    sums_.dot += n * b + n_imaginary * b_imaginary;
-    sums_.target_squares += n * n + n_imaginary * n_imaginary;
-    sums_.golden_squares += b * b + b_imaginary * b_imaginary;
-    sums_.difference_squares += difference * difference;
+    constexpr double most = 1e140;
+    const bool is_large =
+        std::max(std::max(std::abs(n), std::abs(b)), std::max(std::abs(n_imaginary), std::abs(b_imaginary))) > most;
+    if (is_large && strict_) {
+      sums_.any_large = true;
+      add_products<long double>(n, n_imaginary, b, b_imaginary, difference, sums_.large);
+    } else {
+      add_products<double>(n, n_imaginary, b, b_imaginary, difference, sums_.products);
+    }
     sums_.max_absolute = larger(sums_.max_absolute, std::abs(difference));
     sums_.max_relative = larger(sums_.max_relative, relative);
     if (relative < 0.001) ++sums_.within_thousandth;
     if (relative < 0.005) ++sums_.within_five;
+  }
+
+  template <class T>
+  static void add_products(T n, T n_imaginary, T b, T b_imaginary, T difference, Products<T>& products) {
+    products.dot += n * b + n_imaginary * b_imaginary;
+    products.target_squares += n * n + n_imaginary * n_imaginary;
+    products.golden_squares += b * b + b_imaginary * b_imaginary;
+    products.difference_squares += difference * difference;
   }
 
   static double larger(double most, double value) { return std::isnan(value) || value > most ? value : most; }
@@ -132,8 +161,11 @@ class PairPass {
 
 void set_cosine(const Sums& sums, TensorMetrics& metrics) {
   constexpr double zero = 0x1p-52;
-  const double mine = std::sqrt(sums.target_squares);
-  const double theirs = std::sqrt(sums.golden_squares);
+  const bool large = sums.any_large;
+  const double mine =
+      large ? static_cast<double>(std::sqrt(sums.large.target_squares)) : std::sqrt(sums.products.target_squares);
+  const double theirs =
+      large ? static_cast<double>(std::sqrt(sums.large.golden_squares)) : std::sqrt(sums.products.golden_squares);
   MetricCell& cell = metrics.cells[cosine];
   if (mine <= zero && theirs <= zero) return cell.set(1.0);
   if (mine <= zero || theirs <= zero) {
@@ -143,7 +175,7 @@ void set_cosine(const Sums& sums, TensorMetrics& metrics) {
         {Weight::warning, "Cannot compare by Cosine Similarity, All the data is Zero in " + side + " dump data."});
     return;
   }
-  const double value = sums.dot / (mine * theirs);
+  const double value = large ? sums.large.cosine() : sums.products.cosine();
   if (std::isnan(value)) {
     cell.word = "Nan";
     metrics.messages.push_back({Weight::none, "Cannot compare by Cosine Similarity, the dump data has NaN."});
@@ -220,7 +252,8 @@ TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool c
   }
   if (target.dtype() != golden.dtype()) message(Weight::warning, "Dtype of NPU and bench tensor do not match.");
   set_cosine(sums, metrics);
-  metrics.cells[euclidean_distance].set(std::sqrt(sums.difference_squares));
+  metrics.cells[euclidean_distance].set(sums.any_large ? static_cast<double>(std::sqrt(sums.large.difference_squares))
+                                                       : std::sqrt(sums.products.difference_squares));
   set_error(metrics.cells[max_absolute_error], sums.max_absolute, "MaxAbsError", metrics);
   set_error(metrics.cells[max_relative_error], sums.max_relative, "MaxRelativeError", metrics);
   metrics.cells[one_thousandth].set(share(sums.within_thousandth));
