@@ -192,9 +192,9 @@ std::string definitions(std::string_view module) {
   return std::string(module);
 }
 
-// The definitions of a module of the torch worker in place of the line that imports them.
+// The definitions of a module in place of the line that imports them.
 void replace_import(std::string& script, const std::string& name, std::string_view module) {
-  const std::size_t at = script.find("\nfrom msrun_torch_worker." + name + " import ");
+  const std::size_t at = script.find("\nfrom " + name + " import ");
   if (at == std::string::npos) throw std::logic_error("a template that imports nothing of " + name);
   script.replace(at + 1, script.find('\n', at + 1) - at, definitions(module) + "\n\n");
 }
@@ -208,10 +208,12 @@ std::string script_text(const RecordedCase& recorded, const std::string& native)
   std::string script(pytorch ? torch_script : mindspore_script);
   replace_line(script, "CASE = {}", case_text(recorded, native));
   if (!pytorch) return script;
-  replace_line(script, "LIMITS = {}", limits_text());
-  for (const auto& [name, module] : {std::pair("forms", forms), std::pair("removed", removed)}) {
+  for (const auto& [name, module] :
+       {std::pair("msrun_torch_worker.forms", forms), std::pair("msrun_torch_worker.removed", removed),
+        std::pair("torch_standards", torch_standards)}) {
     replace_import(script, name, module);
   }
+  replace_line(script, "LIMITS = {}", limits_text());
   return script;
 }
 

@@ -123,7 +123,7 @@ TRAITS("cdouble", .complex = true);
 
 OP("type(Tensor input, any dtype=None, bool non_blocking=False)", type_operator);
 NAMES("type", "Tensor: type");
-TRAITS("type", .complex = true, .keeps_dtypes = true, .recorded_gradients = RecordedGradients::of_passed_input);
+TRAITS("type", .complex = true, .recorded_gradients = RecordedGradients::of_passed_input);
 
 OP("type_as(Tensor input, Tensor other)",
    [](const Bound& args) -> Value { return cast(args.var("input"), args.var("other").dtype()); });
