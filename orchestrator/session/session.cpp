@@ -357,8 +357,8 @@ RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
     supervision.last_and_alone = last_and_alone;
     std::ranges::copy(stealing.suspects(), std::back_inserter(supervision.last_and_alone));
     std::ranges::sort(supervision.last_and_alone);
-    const auto repeated = std::ranges::unique(supervision.last_and_alone);
-    supervision.last_and_alone.erase(repeated.begin(), repeated.end());
+    const auto repeated = std::unique(supervision.last_and_alone.begin(), supervision.last_and_alone.end());
+    supervision.last_and_alone.erase(repeated, supervision.last_and_alone.end());
     std::erase_if(supervision.last_and_alone, [&](std::uint32_t task) {
       return task >= supervision.share.size() || !supervision.share[task] || results.is_done(task);
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <limits>
 
@@ -179,10 +180,7 @@ TEST(ApiPrecisionCompareProgram, WritesForeignTextShort) {
 
 TEST(ApiPrecisionCompareProgram, ComparesAndCloses) {
   const TemporaryDirectory scratch;
-  std::string text = read_file(golden("npu_details.csv"));
-  text.replace(text.find(",abc,"), 5, ",0.1,");  // all else can be used
-  write_file(scratch / "npu.csv", text);
-  const auto words = arguments(scratch / "npu.csv", golden("gpu_details.csv"), scratch / "out");
+  const auto words = arguments(golden("npu_details.csv"), golden("gpu_details.csv"), scratch / "out");
   const Finished done = run_tool("api_precision_compare", words, scratch.path());
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_THAT(done.out, AllOf(HasSubstr("| Pass | Warning | Error | Skip | None |"), HasSubstr("APIs to look at first"),
@@ -267,7 +265,7 @@ TEST(ApiPrecisionCompareProgram, EnglishTitlesAreReadAndWritten) {
   const auto rows_of = [&](const fs::path& npu, const char* out) {
     const auto words = arguments(npu, golden("gpu_details.csv"), scratch / out, {"--titles", "en"});
     const Finished run = run_tool("api_precision_compare", words, scratch.path());
-    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_EQ(run.exit_code, 0);
     EXPECT_THAT(run.err, HasSubstr("no numbers"));
     return read_csv(msrun::testing::only_file(scratch / out, "api_precision_compare_details_"));
   };
@@ -384,7 +382,7 @@ TEST(ApiPrecisionCompareInputs, WithNothingInCommonAreNoSuccess) {
   EXPECT_THAT(titles.out, HasSubstr("Nothing was compared"));
 }
 
-TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreRowsThatCannotBeUsed) {
+TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreTold) {
   const TemporaryDirectory scratch;
   for (const char* word : {"\"0,5\"", "#VALUE!", "10%"}) {
     const Finished run = one_changed(scratch, [&](std::string& text) {
@@ -393,8 +391,8 @@ TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreRowsThatCannotBeUsed) 
       ASSERT_NE(at, std::string::npos);
       text.replace(at + 1, number.size() - 2, word);
     });
-    EXPECT_EQ(run.exit_code, 2) << word;
-    EXPECT_THAT(run.err, HasSubstr("has values that are no numbers")) << word;
+    EXPECT_EQ(run.exit_code, 0) << word;
+    EXPECT_THAT(run.err, HasSubstr("2 outputs have values that are no numbers and are SKIP, the first is ")) << word;
   }
 }
 

@@ -87,6 +87,11 @@ int run(const Options& options) {
     warn(counted(report.only_gpu, "output") + " of the GPU file " + (report.only_gpu == 1 ? "is" : "are") +
          " not in the NPU file");
   }
+  if (report.unreadable > 0) {
+    warn(counted(report.unreadable, "output") + (report.unreadable == 1 ? " has" : " have") +
+         " values that are no numbers and " + (report.unreadable == 1 ? "is" : "are") + " SKIP, the first is " +
+         report.first_unreadable);
+  }
   print_problems(report);
   std::cout << summary_text(report);
   if (report.problem_count > 0) return exit_usage;

@@ -152,9 +152,8 @@ class Comparison {
     if (row_.damage.empty() && found == GpuIndex::Found::one) {
       judge(name.api, row_, gpu_row_, rules_, judgement_);
       ++report_.compared;
-      if (!judgement_.unreadable.empty()) {
-        add_row_problem(sanitised(bounded(row_.name)) + " has values that are no numbers (" + judgement_.unreadable +
-                        ")");
+      if (!judgement_.unreadable.empty() && report_.unreadable++ == 0) {
+        report_.first_unreadable = bounded(row_.name) + " (" + judgement_.unreadable + ")";
       }
       return;
     }
