@@ -410,6 +410,12 @@ TEST(GraphRepairs, ResultsAreNotWrittenIntoTheRecording) {
     EXPECT_EQ(run.exit_code, 2) << out;
     EXPECT_THAT(run.err, HasSubstr("cannot be written into the recording")) << out;
   }
+  // Nobody takes what lies below the files of a rank for a recording.
+  for (const std::string& out : {recording + "/rank0", recording + "/rank0/out"}) {
+    const Finished run =
+        run_tool("graph", {"-tp", recording + "/rank0", "-gp", recording + "/rank1", "-o", out}, scratch.path());
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
   EXPECT_EQ(run_tool("graph", {"-tp", recording, "-o", recording + "-out"}, scratch.path()).exit_code, 0);
 }
 

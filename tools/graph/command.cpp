@@ -63,8 +63,8 @@ class Run {
   }
 
  private:
-  // In a folder of ranks or steps, results would be taken for one of them by whoever reads it again. Beside the files
-  // of a single rank they do no harm.
+  // In a folder of ranks or steps, results would be taken for one of them by whoever reads it again. Beside or
+  // below the files of a single rank they do no harm.
   void refuse_recording_as_output() const {
     namespace fs = std::filesystem;
     for (const std::string& recording : {options_.npu_path, options_.bench_path}) {
@@ -72,7 +72,7 @@ class Run {
       const fs::path top = fs::weakly_canonical(fs::path(recording) / "");
       const fs::path below = fs::weakly_canonical(fs::path(options_.output_path) / "").lexically_relative(top);
       if (below.empty() || *below.begin() == "..") continue;
-      if (below == "." && fs::exists(top / "dump.json")) continue;
+      if (fs::exists(top / "dump.json")) continue;
       throw UserError("The results cannot be written into the recording " + sanitised(recording) +
                       ", which could not be read again then; choose another folder with -o.");
     }

@@ -228,7 +228,8 @@ TEST(StoragePool, FillsWhatItHandsOutIfAsked) {
 }
 
 TEST(StoragePool, TakesNoAddressesWhereTheyAreLimited) {
-  if (testing::sanitized) GTEST_SKIP() << "a sanitizer has more addresses already, and ends the process when it gets no more";
+  if (testing::sanitized)
+    GTEST_SKIP() << "a sanitizer has more addresses already, and ends the process when it gets no more";
   in_a_process([] {
     const rlimit limit{rlim_t{4} << 30, rlim_t{4} << 30};
     ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
