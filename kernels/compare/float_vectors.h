@@ -6,15 +6,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/tensor/vector_bytes.h"
+
 namespace msrun {
 
-#if defined(__AVX512F__)
-constexpr std::size_t vector_bytes = 64;
-#elif defined(__AVX__)
-constexpr std::size_t vector_bytes = 32;
-#else
-constexpr std::size_t vector_bytes = 16;
-#endif
 constexpr std::size_t wide = vector_bytes / sizeof(float);     // floats of a vector
 constexpr std::size_t narrow = vector_bytes / sizeof(double);  // doubles of a vector
 using Floats = float __attribute__((vector_size(vector_bytes)));

@@ -11,21 +11,15 @@
 #include <cstring>
 #include <type_traits>
 
-namespace msrun {
+#include "kernels/tensor/vector_bytes.h"
 
-#if defined(__AVX512F__)
-inline constexpr std::size_t pack_vector_bytes = 64;
-#elif defined(__AVX__)
-inline constexpr std::size_t pack_vector_bytes = 32;
-#else
-inline constexpr std::size_t pack_vector_bytes = 16;
-#endif
+namespace msrun {
 
 inline constexpr std::int64_t lanes = 16;
 
 #define MSRUN_INLINE [[gnu::always_inline]] inline
 
-template <class T, std::size_t bytes = pack_vector_bytes>
+template <class T, std::size_t bytes = vector_bytes>
 struct VectorType {
   typedef T type __attribute__((vector_size(bytes)));
 };
@@ -37,18 +31,18 @@ using IntOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 template <class T>
 struct Pack {
   using Vector = typename VectorType<T>::type;
-  static constexpr std::size_t parts = static_cast<std::size_t>(lanes) * sizeof(T) / pack_vector_bytes;
-  static constexpr std::size_t lanes_of_part = pack_vector_bytes / sizeof(T);
+  static constexpr std::size_t parts = static_cast<std::size_t>(lanes) * sizeof(T) / vector_bytes;
+  static constexpr std::size_t lanes_of_part = vector_bytes / sizeof(T);
 
   std::array<Vector, parts> part;
 
   MSRUN_INLINE static Pack load(const T* from) {
     Pack result;
-    for (std::size_t i = 0; i < parts; ++i) std::memcpy(&result.part[i], from + i * lanes_of_part, pack_vector_bytes);
+    for (std::size_t i = 0; i < parts; ++i) std::memcpy(&result.part[i], from + i * lanes_of_part, vector_bytes);
     return result;
   }
   MSRUN_INLINE void store(T* to) const {
-    for (std::size_t i = 0; i < parts; ++i) std::memcpy(to + i * lanes_of_part, &part[i], pack_vector_bytes);
+    for (std::size_t i = 0; i < parts; ++i) std::memcpy(to + i * lanes_of_part, &part[i], vector_bytes);
   }
   MSRUN_INLINE static Pack all(T value) {
     Pack result;
@@ -160,7 +154,7 @@ MSRUN_INLINE Pack<T> magnitude(const Pack<T>& a) {
 
 // Conversions take a whole vector of floats at a time, and the two vectors of doubles that belong to it: compilers turn
 // that, and not the conversion of half a vector, into single instructions.
-using WideDoubles = VectorType<double, 2 * pack_vector_bytes>::type;
+using WideDoubles = VectorType<double, 2 * vector_bytes>::type;
 
 MSRUN_INLINE Pack<double> widened(const Pack<double>& a) { return a; }
 MSRUN_INLINE Pack<double> widened(const Pack<float>& a) {

@@ -125,21 +125,22 @@ std::vector<std::pair<Var, Tensor>> differentiated(const Value& output, const Ma
   return result;
 }
 
+// A gradient of an output as an evaluation takes it: a benchmark's is raised, and changed where that is asked for.
+Tensor taken_gradient(const Tensor& gradient, const RaisePlan& plan, const EvaluationOptions& options) {
+  if (!options.benchmark) return gradient;
+  const Tensor raised = raise_gradient(gradient, plan);
+  const bool change = options.change_input && is_floating_or_complex(raised.dtype());
+  return change ? number_by_number(raised, options.change_input) : raised;
+}
+
 void run_backward(const Value& output, const MaterialisedCall& call, const List& gradients, const RaisePlan& plan,
                   const EvaluationOptions& options, Tape& tape) {
   const std::vector<std::pair<Var, Tensor>> of_outputs = differentiated(output, call, gradients, options);
   if (of_outputs.empty()) throw SkipError("Backward input of " + call.name + " is empty.");
   for (std::size_t i = 0; i < of_outputs.size(); ++i) {
     const auto& [var, gradient] = of_outputs[i];
-    Tensor upstream = gradient;
-    if (!gradient.defined()) {
-      upstream = Tensor::full(var.dtype(), var.shape(), 1);
-    } else if (options.benchmark) {
-      upstream = raise_gradient(gradient, plan);
-      if (options.change_input && is_floating_or_complex(upstream.dtype())) {
-        upstream = number_by_number(upstream, options.change_input);
-      }
-    }
+    const Tensor upstream =
+        gradient.defined() ? taken_gradient(gradient, plan, options) : Tensor::full(var.dtype(), var.shape(), 1);
     const bool last = i + 1 == of_outputs.size();
     tape.backward(var, upstream, last ? Afterwards::release : Afterwards::keep);
   }
@@ -148,10 +149,7 @@ void run_backward(const Value& output, const MaterialisedCall& call, const List&
 // The gradient of the first output, as an evaluation takes it; undefined if there is none.
 Tensor first_upstream(const MaterialisedCall& call, const RaisePlan& plan, const EvaluationOptions& options) {
   const Tensor* gradient = call.gradients.empty() ? nullptr : call.gradients.front().get<Tensor>();
-  if (gradient == nullptr) return {};
-  const Tensor upstream = options.benchmark ? raise_gradient(*gradient, plan) : *gradient;
-  const bool change = options.benchmark && options.change_input && is_floating_or_complex(upstream.dtype());
-  return change ? number_by_number(upstream, options.change_input) : upstream;
+  return gradient == nullptr ? Tensor() : taken_gradient(*gradient, plan, options);
 }
 
 List gradients_of(const std::vector<Var>& inputs, const Tape& tape) {

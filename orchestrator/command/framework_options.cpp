@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernels/base/error.h"
+#include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
 #include "runner/dialects/dialect.h"
 
@@ -11,9 +12,7 @@ namespace msrun {
 
 std::string take_framework(std::vector<std::string>& words) {
   if (words.size() < 2 || words[0] != "-f" || words[1].starts_with('-')) return {};
-  std::string framework = words[1];
-  std::transform(framework.begin(), framework.end(), framework.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::string framework = lower_case(words[1]);
   if (find_dialect(framework) == nullptr) {
     throw UserError("-f before the command names the framework: pytorch or mindspore, not " +
                     shell_quoted(sanitised(words[1])));

@@ -60,7 +60,7 @@ void ResultStore::restore(StoredResults earlier, const std::function<bool(const 
       stored_.remove(task);
       continue;
     }
-    summarise(task);
+    summarise(result);
     const bool has_files =
         result.device < 0 || std::find(devices_.begin(), devices_.end(), result.device) != devices_.end();
     if (!has_files) devices_.push_back(result.device);
@@ -159,13 +159,12 @@ void ResultStore::drop_uncommitted() {
   unwritten_sizes_.clear();
   summary_ = Summary();
   for (std::uint32_t task = 0; task < stored_.tasks(); ++task) {
-    if (stored_.has(task)) summarise(task);
+    if (stored_.has(task)) summarise(stored_.outline(task));
   }
 }
 
-void ResultStore::summarise(std::uint32_t task) {
-  const ApiResult result = stored_.outline(task);
-  summary_.add(overall_status(result) == Status::pass ? result : stored_.get(task));
+void ResultStore::summarise(const ApiResult& outline) {
+  summary_.add(overall_status(outline) == Status::pass ? outline : stored_.get(outline.task));
 }
 
 void ResultStore::warn_of_unsaved(const ApiResult& result) {

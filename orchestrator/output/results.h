@@ -127,7 +127,7 @@ class ResultStore {
   ResultSource in_dump_order(int device) const;
   void add(ApiResult&& result, std::string_view encoded);
   void add(const ResultPart& part, std::string_view encoded);
-  void summarise(std::uint32_t task);
+  void summarise(const ApiResult& outline);
   void warn_of_unsaved(const ApiResult& result);
   void write_journal();
   void append_csvs();

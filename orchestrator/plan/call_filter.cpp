@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
 #include "runner/results/api_name.h"
 
@@ -34,12 +35,6 @@ std::string_view without_part(std::string_view pattern) {
     if (at != std::string_view::npos) return pattern.substr(0, at);
   }
   return without_direction(pattern);
-}
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
 }
 
 // What is left of a pattern without wildcards at its ends and without the number of a call, in lower case.

@@ -101,7 +101,7 @@ json fingerprint(const SessionState& session) {
 }
 
 // Options that do nothing to this recording, or in this layout, make no run another one: they count as not given.
-void settle_unheeded(json& print, const SessionState& session) {
+json without_unheeded(json print, const SessionState& session) {
   const std::span<const std::string_view> unheeded = session.plan.dialect().unheeded_options();
   const bool has_one_rule = session.options.layout != ReportLayout::current;
   const auto settle = [&](std::string_view option, const char* key, const json& value, bool anyway) {
@@ -113,6 +113,7 @@ void settle_unheeded(json& print, const SessionState& session) {
   settle("--seed-mode", "seed_mode", "per-api", false);
   settle("--standard", "standard", policy_text(usual.standard), has_one_rule);
   settle("--limits", "limits", limits_text(Limits::current), has_one_rule);
+  return print;
 }
 
 // The options that select calls, as far as they differ: " (--only: 'A' then, none now)".
@@ -202,8 +203,7 @@ std::string journal_metadata(const SessionState& session, const CsvStyle& style,
 }
 
 void require_same_run(const std::string& metadata, const SessionState& session, const std::string& journal) {
-  json expected = fingerprint(session);
-  settle_unheeded(expected, session);
+  const json expected = without_unheeded(fingerprint(session), session);
   const json recorded = json::parse(metadata, nullptr, false);
   if (recorded.is_discarded() || !recorded.is_object() || !recorded.contains("fingerprint") ||
       !recorded["fingerprint"].is_object()) {
@@ -219,7 +219,7 @@ void require_same_run(const std::string& metadata, const SessionState& session, 
              {"same_on_all", json::array()},
              {"shard", "all"}};
   begun.update(recorded["fingerprint"]);
-  settle_unheeded(begun, session);
+  begun = without_unheeded(std::move(begun), session);
   std::string differences;
   for (const auto& [key, value] : expected.items()) {
     const json earlier = begun.value(key, json());
@@ -246,8 +246,7 @@ void warn_of_other_device(const std::string& metadata, const SessionState& sessi
 }
 
 std::string run_key(const SessionState& session) {
-  json print = fingerprint(session);
-  settle_unheeded(print, session);
+  json print = without_unheeded(fingerprint(session), session);
   print.erase("shard");
   return hexadecimal(fnv1a(print.dump(), fnv1a_start));
 }
@@ -255,13 +254,11 @@ std::string run_key(const SessionState& session) {
 bool is_of_run(const std::string& metadata, const SessionState& session) {
   const json recorded = json::parse(metadata, nullptr, false);
   if (!recorded.is_object() || !recorded.contains("fingerprint")) return false;
-  json there = recorded["fingerprint"];
-  json here = fingerprint(session);
-  if (!there.is_object()) return false;
-  for (json* print : {&there, &here}) {
-    print->erase("shard");
-    settle_unheeded(*print, session);
-  }
+  if (!recorded["fingerprint"].is_object()) return false;
+  json there = without_unheeded(recorded["fingerprint"], session);
+  json here = without_unheeded(fingerprint(session), session);
+  there.erase("shard");
+  here.erase("shard");
   return there == here;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
 
 namespace msrun::dump_compare {
@@ -28,12 +29,10 @@ Sort sort_of(double value) {
 Sorted sorted(const Texts& texts, const Value& value) {
   if (value.is_number()) return {sort_of(value.number()), value.number()};
   if (value.kind != Kind::text) return {};
-  std::string text(texts[value.text]);
-  const bool device = text.find("npu") != std::string::npos || text.find("cpu") != std::string::npos ||
-                      text.find("cuda") != std::string::npos;
-  std::ranges::transform(text, text.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  if (const auto number = parse_number<double>(text)) return {sort_of(*number), *number};
+  const std::string_view text = texts[value.text];
+  const bool device = text.find("npu") != std::string_view::npos || text.find("cpu") != std::string_view::npos ||
+                      text.find("cuda") != std::string_view::npos;
+  if (const auto number = parse_number<double>(lower_case(text))) return {sort_of(*number), *number};
   return {device ? Sort::device : Sort::other, 0};
 }
 

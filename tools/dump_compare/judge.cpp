@@ -10,6 +10,7 @@
 namespace msrun::dump_compare {
 namespace {
 
+using recordings::NotFinite;
 using recordings::RequiresGrad;
 using recordings::State;
 
@@ -169,12 +170,10 @@ class Judge {
     }
   }
 
-  // 0: finite, or no number; 1: NaN, 2 and 3: infinite.
-  int kind(const Recording& side, const Leaf* leaf, recordings::Statistic statistic) const {
-    if (leaf == nullptr || (sides_.compat && !leaf->statistics[statistic].is_number())) return 0;
-    const double value = recordings::number_of(side.texts, leaf->statistics[statistic]).value_or(0);
-    if (std::isfinite(value)) return 0;
-    return std::isnan(value) ? 1 : value > 0 ? 2 : 3;
+  // None of what is no number, too.
+  NotFinite kind(const Recording& side, const Leaf* leaf, recordings::Statistic statistic) const {
+    if (leaf == nullptr || (sides_.compat && !leaf->statistics[statistic].is_number())) return NotFinite::none;
+    return recordings::not_finite_kind(recordings::number_of(side.texts, leaf->statistics[statistic]).value_or(0));
   }
 
   // Rule 1.
@@ -183,11 +182,11 @@ class Judge {
     bool golden_too = false;
     bool alike = true;
     for (const auto statistic : {recordings::max_value, recordings::min_value}) {
-      const int my_kind = kind(sides_.target, target(row), statistic);
-      const int their_kind = kind(sides_.golden, golden(row), statistic);
-      found = found || my_kind != 0;
-      golden_too = golden_too || their_kind != 0;
-      alike = alike && (my_kind == 0 || my_kind == their_kind);
+      const NotFinite my_kind = kind(sides_.target, target(row), statistic);
+      const NotFinite their_kind = kind(sides_.golden, golden(row), statistic);
+      found = found || my_kind != NotFinite::none;
+      golden_too = golden_too || their_kind != NotFinite::none;
+      alike = alike && (my_kind == NotFinite::none || my_kind == their_kind);
     }
     if (found && (sides_.compat ? !golden_too : !alike)) {
       row.add(Level::error, nan_in_target);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "kernels/base/lower_case.h"
+
 namespace msrun::dump_compare {
 namespace {
 
@@ -335,10 +337,7 @@ std::vector<Row> rows_of_pairs(const Sides& sides, const std::vector<std::pair<s
 
 std::string canonical_dtype(std::string_view dtype) {
   if (dtype.starts_with("torch.")) dtype.remove_prefix(6);
-  std::string name(dtype);
-  std::ranges::transform(name, name.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return name;
+  return lower_case(dtype);
 }
 
 bool dtypes_match(const Sides& sides, const Leaf& target, const Leaf& golden) {

@@ -5,8 +5,13 @@
 #include <cmath>
 #include <limits>
 
+#include "tools/recordings/not_finite.h"
+
 namespace msrun::dump_compare {
 namespace {
+
+using recordings::not_finite_kind;
+using recordings::NotFinite;
 
 constexpr std::size_t block_elements = 16384;
 constexpr const char* positions_do_not_match = "The position of inf or nan in NPU and bench Tensor do not match.";
@@ -21,13 +26,6 @@ double rounded(double value, int places) {
   double result = value;
   if (error == std::errc{}) std::from_chars(buffer.data(), end, result);
   return result;
-}
-
-// 0: finite, 1: NaN, 2: infinite, 3: minus infinite.
-int kind_of(double value) {
-  if (std::isfinite(value)) return 0;
-  if (std::isnan(value)) return 1;
-  return value > 0 ? 2 : 3;
 }
 
 template <class T>
@@ -139,11 +137,11 @@ class PairPass {
 
   // What is not finite at one place on both sides counts as zero. False if the sides differ there.
   bool settle(double& n, double& b) {
-    const int mine = kind_of(n);
-    const int theirs = kind_of(b);
-    if (mine == 0 && theirs == 0) return true;
+    const NotFinite mine = not_finite_kind(n);
+    const NotFinite theirs = not_finite_kind(b);
+    if (mine == NotFinite::none && theirs == NotFinite::none) return true;
     sums_.not_finite = true;
-    if (mine == theirs || (!strict_ && mine > 1 && theirs > 1)) {
+    if (mine == theirs || (!strict_ && std::isinf(n) && std::isinf(b))) {
       n = b = 0;
       return true;
     }
@@ -200,8 +198,10 @@ void compare_numbers(TensorSource& target, TensorSource& golden, bool compat, Te
   golden.read(all.subspan(2, 1), all.subspan(3, 1));
   double absolute = 0;
   double relative = 0;
-  const bool equal = !compat && kind_of(values[0]) != 0 && kind_of(values[0]) == kind_of(values[2]);
-  const bool apart = kind_of(values[0]) != kind_of(values[2]) || kind_of(values[1]) != kind_of(values[3]);
+  const NotFinite real_kind = not_finite_kind(values[0]);
+  const bool same_real = real_kind == not_finite_kind(values[2]);
+  const bool equal = !compat && real_kind != NotFinite::none && same_real;
+  const bool apart = !same_real || not_finite_kind(values[1]) != not_finite_kind(values[3]);
   if (apart && !compat) metrics.messages.push_back({Weight::error, positions_do_not_match});
   if (!equal) {
     const bool single = target.single() && golden.single();

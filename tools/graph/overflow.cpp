@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/lower_case.h"
 #include "tools/graph/dump_reader.h"
 #include "tools/recordings/not_finite.h"
 
@@ -98,8 +99,7 @@ bool all_listed(const std::optional<JsonNode>& list, bool first_listed) {
 
 bool is_ignored(std::string_view name, const Members& inputs, const Members& outputs) {
   const std::size_t dot = name.find('.');
-  std::string api(name.substr(0, dot == std::string_view::npos ? dot : name.find('.', dot + 1)));
-  std::ranges::transform(api, api.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string api = lower_case(name.substr(0, dot == std::string_view::npos ? dot : name.find('.', dot + 1)));
   const auto rule = std::ranges::find(ignored_leaves, api, &Ignored::api);
   if (rule == ignored_leaves.end()) return false;
   if (rule->first_output) return all_listed(outputs.list, true);

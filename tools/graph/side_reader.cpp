@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/base/error.h"
+#include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
@@ -76,9 +77,7 @@ class DumpReader {
     if (key == "task") side_.task = text;
     if (key == "dump_data_dir") side_.data_dir = text;
     if (key != "framework") return;
-    side_.framework = text;
-    std::ranges::transform(side_.framework, side_.framework.begin(),
-                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    side_.framework = lower_case(text);
   }
 
   void read_data() {

@@ -7,9 +7,11 @@
 
 #include "kernels/base/error.h"
 #include "tools/dump_compare/rows.h"
-#include "tools/recordings/not_finite.h"
 
 namespace msrun::graph {
+
+using recordings::NotFinite;
+
 namespace {
 
 // "linear" of "Functional.linear.0.forward": the second segment.
@@ -127,8 +129,7 @@ std::vector<std::uint32_t> paired(const Side& mine, const Entry& entry, const Si
   return partners;
 }
 
-// 0: finite, or no number; 1: NaN, 2 and 3: infinite.
-int Judge::kind_of(const Side& side, const Parameter& parameter, Role role) const {
+NotFinite Judge::kind_of(const Side& side, const Parameter& parameter, Role role) const {
   const Value value = side.role(parameter, role);
   double number = 0;
   if (value.kind == Kind::real) {
@@ -136,12 +137,12 @@ int Judge::kind_of(const Side& side, const Parameter& parameter, Role role) cons
   } else if (value.kind == Kind::text && !rules_.compat) {
     number = recordings::not_finite_of(side.text(value.text)).value_or(0);
   }
-  if (std::isfinite(number)) return 0;
-  return std::isnan(number) ? 1 : number > 0 ? 2 : 3;
+  return recordings::not_finite_kind(number);
 }
 
 bool Judge::not_finite(const Side& side, const Parameter& parameter) const {
-  return kind_of(side, parameter, Role::max) != 0 || kind_of(side, parameter, Role::min) != 0;
+  return kind_of(side, parameter, Role::max) != NotFinite::none ||
+         kind_of(side, parameter, Role::min) != NotFinite::none;
 }
 
 bool Judge::not_finite_apart(const Parameter& mine, const Parameter& theirs) const {
@@ -154,7 +155,8 @@ bool Judge::other_values(const Parameter& mine, const Parameter& theirs) const {
     const Value value = npu_.side.role(mine, role);
     const Value other = bench_.side.role(theirs, role);
     if (value.is_number() && other.is_number()) return false;
-    const bool finite = kind_of(npu_.side, mine, role) == 0 && kind_of(bench_.side, theirs, role) == 0;
+    const bool finite =
+        kind_of(npu_.side, mine, role) == NotFinite::none && kind_of(bench_.side, theirs, role) == NotFinite::none;
     return finite && !same_value(npu_.side, value, bench_.side, other);
   });
 }

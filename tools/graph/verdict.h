@@ -11,6 +11,7 @@
 
 #include "tools/dump_compare/tensor_metrics.h"
 #include "tools/graph/match.h"
+#include "tools/recordings/not_finite.h"
 
 namespace msrun::graph {
 
@@ -102,7 +103,8 @@ class Judge {
   // The benchmark's node has more of them.
   bool lacks_parameters(std::uint32_t node, const std::vector<Judged>& judged) const;
   double worst_relative(const Entry& entry, const std::vector<Judged>& judged) const;
-  int kind_of(const Side& side, const Parameter& parameter, Role role) const;
+  // None of what is no number, too.
+  recordings::NotFinite kind_of(const Side& side, const Parameter& parameter, Role role) const;
   bool not_finite(const Side& side, const Parameter& parameter) const;
   // Some statistic is NaN or an infinity on one side and not the same on the other.
   bool not_finite_apart(const Parameter& mine, const Parameter& theirs) const;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "kernels/base/error.h"
+#include "kernels/base/lower_case.h"
 #include "kernels/evaluate/evaluate.h"
 #include "kernels/io/dump/dump_dialect.h"
 #include "kernels/io/dump/dump_value.h"
@@ -116,9 +117,7 @@ bool holds_type(const JsonNode& node, std::string_view type) {
 }
 
 Framework framework_of(const JsonNode& root) {
-  std::string word = text_of(root, framework_key);
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  const std::string word = lower_case(text_of(root, framework_key));
   if (word == "mindtorch") return Framework::mindtorch;
   if (word == "mindspore" || word == "ms") return Framework::mindspore;
   if (!word.empty()) return Framework::pytorch;

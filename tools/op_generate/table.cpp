@@ -116,9 +116,8 @@ class FloatPair {
   };
   Ulp ulp() const { return ulp_of(ulp_errors(device_type_ == DType::float32 ? DType::float64 : DType::float32)); }
 
-  // What is judged: where the numbers are not finite they say nothing.
-  Ulp judged_ulp() const {
-    const Ulp plain = ulp();
+  // What is judged: where the numbers are not finite, as plain says, they say nothing.
+  Ulp judged_ulp(const Ulp& plain) const {
     if (std::isfinite(plain.largest)) return plain;
     UlpErrors errors = ulp_errors(DType::float64);
     std::size_t kept = 0;
@@ -248,7 +247,7 @@ const char* add_ulp(const FloatPair& pair, DType device, Rows& rows) {
   rows.emplace_back("Maximum ULP Error", python_float(ulp.largest));
   rows.emplace_back("Mean ULP Error", python_float(ulp.mean));
   rows.emplace_back("ULP Error Proportion", python_float(ulp.proportion));
-  const FloatPair::Ulp judged = pair.judged_ulp();
+  const FloatPair::Ulp judged = pair.judged_ulp(ulp);
   return verdict(judged.mean < limits.ulp_mean || judged.proportion < limits.ulp_proportion);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 
@@ -54,8 +55,7 @@ std::vector<std::string> unused_ranks(const std::string& folder) {
   std::ranges::sort(names);
   for (const std::string& name : names) {
     const std::string path = join_path(folder, name);
-    std::string lower = name;
-    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+    const std::string lower = lower_case(name);
     const bool like_rank = lower.starts_with("rank") || lower.starts_with("proc");
     const bool taken =
         path == process || std::ranges::any_of(ranks, [&](const auto& rank) { return rank.second == path; });

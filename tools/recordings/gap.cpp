@@ -29,12 +29,6 @@ double unit_of(const Recording& side, const Leaf& leaf) {
   return is_half(side, leaf) ? 0x1p-11 : 0x1p-24;
 }
 
-// 0: absent or finite, 1: NaN, 2 and 3: infinite.
-int kind_of(double value) {
-  if (std::isfinite(value)) return 0;
-  return std::isnan(value) ? 1 : value > 0 ? 2 : 3;
-}
-
 }  // namespace
 
 bool is_half(const Recording& side, const Leaf& leaf) {
@@ -59,9 +53,9 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
     const bool other = number_of(golden, theirs.statistics[i], b[i]);
     if (one != other) return {true, infinity, infinity};
     if (!one) continue;
-    const int kind = kind_of(a[i]);
-    if (kind != kind_of(b[i])) return {true, infinity, infinity};
-    there[i] = kind == 0;
+    const NotFinite kind = not_finite_kind(a[i]);
+    if (kind != not_finite_kind(b[i])) return {true, infinity, infinity};
+    there[i] = kind == NotFinite::none;
   }
   double size = 0;
   for (const auto i : {max_value, min_value}) {

@@ -2,23 +2,31 @@
 // "inf", "-Infinity".
 #pragma once
 
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 
+#include "kernels/base/lower_case.h"
 #include "tools/recordings/recording.h"
 
 namespace msrun::recordings {
+
+// Which of them a number is; two agree if they are of one kind.
+enum class NotFinite : std::uint8_t { none, nan, infinity, minus_infinity };
+
+inline NotFinite not_finite_kind(double value) {
+  if (std::isfinite(value)) return NotFinite::none;
+  if (std::isnan(value)) return NotFinite::nan;
+  return value > 0 ? NotFinite::infinity : NotFinite::minus_infinity;
+}
 
 // NaN or an infinity; nothing for any other text.
 inline std::optional<double> not_finite_of(std::string_view text) {
   constexpr std::size_t longest = std::string_view("-infinity").size();
   if (text.size() > longest) return std::nullopt;
-  std::string word(text);
-  std::ranges::transform(word, word.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::string word = lower_case(text);
   const bool minus = word.starts_with('-');
   if (minus || word.starts_with('+')) word.erase(0, 1);
   constexpr double infinity = std::numeric_limits<double>::infinity();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/file.h"
@@ -288,11 +289,7 @@ class RecordingReader {
     const std::string text(value.text());
     if (key == "task") recording_.task = text;
     if (key == "level") recording_.level = text;
-    if (key == "framework") {
-      recording_.framework = text;
-      std::ranges::transform(recording_.framework, recording_.framework.begin(),
-                             [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    }
+    if (key == "framework") recording_.framework = lower_case(text);
   }
 
   void read_data() {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kernels/api/api_call.h"
+#include "kernels/base/lower_case.h"
 #include "kernels/io/dump/dump_value.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/json/json_tree.h"
@@ -40,12 +41,6 @@ JsonReader::Source file_source(const std::string& path) {
   } catch (const FileError& error) {
     throw UserError(error.what());
   }
-}
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return result;
 }
 
 // Python's bool(value).

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "kernels/base/lower_case.h"
 #include "kernels/io/dump/dump_dialect.h"
 
 namespace msrun {
@@ -215,9 +216,7 @@ Value size(const JsonNode& value, const Where& where) {
 Value dtype(const JsonNode& value, const Where& where, Kind kind) {
   if (!value.is_string()) return malformed(where, "a string");
   std::string text(value.text());
-  if (kind == Kind::mindspore_dtype) {
-    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
+  if (kind == Kind::mindspore_dtype) text = lower_case(text);
   if (const auto known = parse_dtype(text)) return *known;
   return Unsupported{"Dtype is not supported: " + without_nul(value.text())};
 }

@@ -18,10 +18,13 @@ struct NpzMember {
   NpyHeader header;
 };
 
+// torchair_convert 0.2 gave arrays without elements the checksum 0: whether that is taken for sound.
+enum class OldChecksums : std::uint8_t { accept, refuse };
+
 // The members in the order of the archive; their data are read by a TensorReader. Reads all bytes once, as numpy does,
 // to compare them with their checksums. Throws SkipError, one sentence that names the file, for what is no archive of
 // uncompressed arrays of numbers, or a damaged one.
-std::vector<NpzMember> read_npz(const InputFile& file);
+std::vector<NpzMember> read_npz(const InputFile& file, OldChecksums old = OldChecksums::accept);
 // The member of that name; null if there is none.
 const NpzMember* find_member(std::span<const NpzMember> members, std::string_view name);
 

@@ -8,11 +8,9 @@
 #include <limits>
 
 #include "kernels/compare/rounding.h"
-#include "kernels/io/torch/pt_file.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 #include "tests/support/gradient_check.h"
-#include "tests/support/temporary_directory.h"
 
 namespace msrun::testing {
 namespace {
@@ -25,15 +23,7 @@ class Recording {
  public:
   Recording(std::string name, DType dtype) : name_(std::move(name)), dtype_(dtype) {}
 
-  Value tensor(const Dims& shape, const Values& data) {
-    TensorSpec spec;
-    spec.dtype = torch_name(dtype_);
-    spec.shape.assign(shape.begin(), shape.end());
-    spec.requires_grad = true;
-    spec.data_name = std::to_string(files_++) + ".pt";
-    write_pt(folder_.file(spec.data_name), float64(shape, data).to(dtype_));
-    return std::make_shared<const TensorSpec>(spec);
-  }
+  Value tensor(const Dims& shape, const Values& data) { return files_.file(float64(shape, data).to(dtype_)); }
 
   ApiResult check(const List& args, const Dict& kwargs, const List& gradients, Change change) const {
     ApiCall call;
@@ -43,30 +33,19 @@ class Recording {
     call.output_dtype = torch_name(dtype_);
     call.has_backward = !gradients.empty();
     call.grad_inputs = gradients;
-    CheckOptions options;
-    options.materialise.data_root = folder_.path();
     ComputingDevice device([&](DeviceResult& result, int) { change(result); });
-    return check_api(call, 0, device, 0, options);
+    return check_api(call, 0, device, 0, files_.options());
   }
 
  private:
-  TemporaryDirectory folder_;
+  TensorFiles files_;
   std::string name_;
   DType dtype_;
-  int files_ = 0;
 };
 
 bool is_clean(const ApiResult& result) {
   const bool passes = result.forward == Status::pass && result.backward.value_or(Status::pass) == Status::pass;
   return passes || result.rounding_only;
-}
-
-std::string described(const ApiResult& result) {
-  std::string text = result.name + ": " + result.message;
-  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (const DetailsRow& row : *rows) text += "\n" + row.message;
-  }
-  return text;
 }
 
 // Changes the elements of the first gradient.

@@ -3,17 +3,14 @@
 
 #include <cmath>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/complex.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
-#include "tests/support/temporary_directory.h"
 
 namespace msrun::testing {
 namespace {
@@ -31,38 +28,22 @@ Tensor complex_of_size(double size, const Dims& shape, DType dtype, int seed) {
   return joined_pairs(numbers.to(part_dtype(dtype)));
 }
 
-// A call of tensors that lie in files, as complex ones are recorded.
+// A call of complex tensors, which are checked only where their data were recorded.
 class Recorded {
  public:
   Recorded(std::string name, const std::vector<Tensor>& tensors, const std::optional<Tensor>& gradient = std::nullopt) {
     call_.name = std::move(name);
-    for (const Tensor& tensor : tensors) call_.args.emplace_back(spec_of(tensor));
+    for (const Tensor& tensor : tensors) call_.args.emplace_back(files_.file(tensor));
     call_.has_backward = gradient.has_value();
-    if (gradient) call_.grad_inputs = {spec_of(*gradient)};
+    if (gradient) call_.grad_inputs = {files_.file(*gradient)};
   }
 
   ApiCall& call() { return call_; }
-
-  ApiResult check(const Change& change) const {
-    CheckOptions options;
-    options.materialise.data_root = folder_.path();
-    return testing::check(call_, change, {}, options);
-  }
+  ApiResult check(const Change& change) const { return testing::check(call_, change, {}, files_.options()); }
 
  private:
-  Value spec_of(const Tensor& tensor) {
-    auto spec = std::make_shared<TensorSpec>();
-    spec->dtype = torch_name(tensor.dtype());
-    spec->shape.assign(tensor.shape().begin(), tensor.shape().end());
-    spec->requires_grad = true;
-    spec->data_name = std::to_string(files_++) + ".pt";
-    write_pt(folder_.file(spec->data_name), tensor);
-    return std::shared_ptr<const TensorSpec>(std::move(spec));
-  }
-
-  TemporaryDirectory folder_;
+  TensorFiles files_;
   ApiCall call_;
-  int files_ = 0;
 };
 
 void change_parts(Value& value, const Parts& change) {
@@ -71,14 +52,6 @@ void change_parts(Value& value, const Parts& change) {
 
 Change output_parts(const Parts& change) {
   return [change](DeviceResult& result, int) { change_parts(result.output, change); };
-}
-
-std::string described(const ApiResult& result) {
-  std::string text = result.name + ": " + result.message;
-  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (const DetailsRow& row : *rows) text += "\n" + row.message;
-  }
-  return text;
 }
 
 struct Case {

@@ -8,11 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/io/torch/pt_file.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 #include "tests/support/gradient_check.h"
-#include "tests/support/temporary_directory.h"
 
 namespace msrun::testing {
 namespace {
@@ -85,22 +83,14 @@ std::vector<std::int64_t> picked(const Pooling& pooling, const Tensor& x, const 
 class PooledTies : public ::testing::TestWithParam<Pooling> {
  protected:
   PooledTies() : x_(after_relu(GetParam())) {
-    write_pt(folder_.file("x.pt"), x_);
-    TensorSpec spec;
-    spec.dtype = "torch.float32";
-    spec.shape.assign(x_.shape().begin(), x_.shape().end());
-    spec.requires_grad = true;
-    spec.data_name = "x.pt";
     const std::int64_t out = GetParam().out();
     call_ = call_of("Functional.max_pool2d.0", {}, {GetParam().planes, out, out});
-    call_.args = {std::make_shared<const TensorSpec>(spec), Value(GetParam().kernel), Value(GetParam().stride)};
+    call_.args = {files_.file(x_), Value(GetParam().kernel), Value(GetParam().stride)};
   }
 
   ApiResult checked(const Change& change) {
     ChangingDevice device(change);
-    CheckOptions options;
-    options.materialise.data_root = folder_.path();
-    ApiResult result = check_api(call_, 0, device, 0, options);
+    ApiResult result = check_api(call_, 0, device, 0, files_.options());
     EXPECT_EQ(result.outcome, Outcome::checked) << result.message;
     return result;
   }
@@ -116,7 +106,7 @@ class PooledTies : public ::testing::TestWithParam<Pooling> {
     if (then) then(call, result);
   }
 
-  TemporaryDirectory folder_;
+  TensorFiles files_;
   Tensor x_;
   ApiCall call_;
 };

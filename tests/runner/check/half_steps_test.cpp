@@ -47,14 +47,6 @@ ApiResult check_on(HalfRounding rounding, const ApiCall& call, const EvaluationO
   return check_api(call, 0, device, 0, {});
 }
 
-std::string described(const ApiResult& result) {
-  std::string text = result.name + ": " + result.message;
-  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (const DetailsRow& row : *rows) text += "\n" + row.message;
-  }
-  return text;
-}
-
 double rounded(double value) { return static_cast<double>(to_float(to_bfloat16(static_cast<float>(value)))); }
 
 // The gradient of silu, g s (1 + x (1 - s)), with every step rounded.

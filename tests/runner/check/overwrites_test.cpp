@@ -3,11 +3,9 @@
 
 #include <functional>
 
-#include "kernels/io/torch/pt_file.h"
 #include "runner/results/counts.h"
 #include "tests/runner/check/support.h"
 #include "tests/support/gradient_check.h"
-#include "tests/support/temporary_directory.h"
 
 namespace msrun::testing {
 namespace {
@@ -21,30 +19,18 @@ Value integer(std::int64_t value) { return value; }
 class Recorded {
  public:
   Value floats(const Dims& shape, const Values& data, DType dtype = DType::float32) {
-    return file(float64(shape, data).to(dtype), true);
+    return files_.file(float64(shape, data).to(dtype));
   }
-  Value indices(const Dims& shape, const Indices& data) { return file(int64(shape, data), false); }
+  Value indices(const Dims& shape, const Indices& data) { return files_.file(int64(shape, data), false); }
 
   ApiResult check(const ApiCall& call, const ComputingDevice::Change& change, bool compat = false) const {
-    CheckOptions options;
-    options.materialise.data_root = folder_.path();
+    CheckOptions options = files_.options();
     options.compare.compat_msprobe = compat;
     return testing::check(call, change, {}, options);
   }
 
  private:
-  Value file(const Tensor& tensor, bool requires_grad) {
-    TensorSpec spec;
-    spec.dtype = torch_name(tensor.dtype());
-    spec.shape.assign(tensor.shape().begin(), tensor.shape().end());
-    spec.requires_grad = requires_grad;
-    spec.data_name = std::to_string(files_++) + ".pt";
-    write_pt(folder_.file(spec.data_name), tensor);
-    return std::make_shared<const TensorSpec>(spec);
-  }
-
-  TemporaryDirectory folder_;
-  int files_ = 0;
+  TensorFiles files_;
 };
 
 // A call that writes 7, 8 and 9 to element `twice` of its result, in this order, and 4 to element `once`.

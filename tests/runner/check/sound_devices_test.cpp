@@ -31,14 +31,6 @@ void set_elements(Value& value, const std::function<double(double, std::int64_t)
   value = changed_elements(*value.get<Tensor>(), change);
 }
 
-std::string described(const ApiResult& result) {
-  std::string text = result.name + ": " + result.message;
-  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
-    for (const DetailsRow& row : *rows) text += "\n" + row.message;
-  }
-  return text;
-}
-
 void expect_sound(const ApiCall& call, const Change& change) {
   const ApiResult result = check(call, change);
   EXPECT_FALSE(is_suspicious(result)) << described(result);

@@ -3,13 +3,16 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/api/operators.h"
 #include "kernels/evaluate/evaluate.h"
+#include "kernels/io/torch/pt_file.h"
 #include "kernels/tensor/changed_elements.h"
 #include "runner/check/check.h"
+#include "tests/support/temporary_directory.h"
 
 namespace msrun::testing {
 
@@ -73,5 +76,40 @@ inline ApiResult check(const ApiCall& call, const ComputingDevice::Change& chang
   ComputingDevice device(change, how);
   return check_api(call, 0, device, 0, options);
 }
+
+// All Messages of a result, for a test that fails.
+inline std::string described(const ApiResult& result) {
+  std::string text = result.name + ": " + result.message;
+  for (const auto* rows : {&result.forward_rows, &result.backward_rows}) {
+    for (const DetailsRow& row : *rows) text += "\n" + row.message;
+  }
+  return text;
+}
+
+// Tensors that lie in files, as a recording with data has them.
+class TensorFiles {
+ public:
+  // The tensor as an argument, or as the gradient of an output, that is taken from its file.
+  Value file(const Tensor& tensor, bool requires_grad = true) {
+    TensorSpec spec;
+    spec.dtype = torch_name(tensor.dtype());
+    spec.shape.assign(tensor.shape().begin(), tensor.shape().end());
+    spec.requires_grad = requires_grad;
+    spec.data_name = std::to_string(files_++) + ".pt";
+    write_pt(folder_.file(spec.data_name), tensor);
+    return std::make_shared<const TensorSpec>(spec);
+  }
+
+  // What a check needs to find the files.
+  CheckOptions options() const {
+    CheckOptions options;
+    options.materialise.data_root = folder_.path();
+    return options;
+  }
+
+ private:
+  TemporaryDirectory folder_;
+  int files_ = 0;
+};
 
 }  // namespace msrun::testing
