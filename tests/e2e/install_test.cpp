@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <sstream>
+#include <string>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
@@ -83,6 +85,32 @@ TEST_F(Installed, ToolsFindEachOther) {
                                  "sim", "--sim-fault", "Functional.relu.*=wrong-element"});
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   EXPECT_TRUE(fs::exists(out / "smallest" / "dump.json")) << finished.out << finished.err;
+}
+
+// A recording comes from anyone, and so does what lies beside it: a library of a known name in the folder that a
+// program is started in must not be loaded.
+void expect_no_library_from_here(const std::string& program) {
+  const TemporaryDirectory here;
+  const Finished finished = Process({"--version"}, here.path(), {"LD_LIBRARY_PATH=", "LD_DEBUG=libs"}, program).wait();
+  EXPECT_EQ(finished.exit_code, 0) << program;
+  std::size_t tried = 0;
+  std::istringstream lines(finished.err);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find("trying file=");
+    if (at == std::string::npos) continue;
+    ++tried;
+    EXPECT_EQ(line.substr(at + 12, 1), "/") << program << ": " << line;
+  }
+  EXPECT_GT(tried, 0U) << program << ": " << finished.err;
+}
+
+TEST_F(Installed, LoadsNoLibraryFromTheFolderItIsStartedIn) {
+  const std::string first = prefix("first");
+  for (const std::string folder : {first + "/lib/msrun/", programs() + "/"}) {
+    for (const char* tool : {"graph", "shrink", "dump_compare", "parse"}) expect_no_library_from_here(folder + tool);
+  }
+  expect_no_library_from_here(first + "/bin/msrun");
+  expect_no_library_from_here(programs() + "/msrun");
 }
 
 TEST_F(Installed, FindsItsWorker) {
