@@ -6,8 +6,10 @@
 // clock, text, the options that all command lines share, and the threads that help one another.
 #pragma once
 
+#include <cerrno>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace msrun {
 
@@ -20,5 +22,10 @@ class SkipError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Of a call to the system that has just failed and left its reason in errno.
+[[noreturn]] inline void throw_errno(const char* call) {
+  throw std::system_error(errno, std::generic_category(), call);
+}
 
 }  // namespace msrun

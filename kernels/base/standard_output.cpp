@@ -6,9 +6,9 @@
 
 #include <cerrno>
 #include <string>
-#include <system_error>
 
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/base/unblocked_output.h"
 
 namespace msrun {
@@ -24,7 +24,7 @@ void print_text(std::string_view text) {
     } else if (errno == EPIPE) {
       return;
     } else if (errno != EINTR) {
-      throw UserError("stdout cannot be written: " + std::generic_category().message(errno) + ".");
+      throw UserError("stdout cannot be written: " + errno_text() + ".");
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cinttypes>
 #include <cmath>
 #include <cstdint>
@@ -198,6 +199,8 @@ std::string boxed_table(const std::vector<std::pair<std::string, std::string>>& 
   }
   return rule + "\n" + titles + "\n" + rule + "\n" + values + "\n" + rule + "\n";
 }
+
+std::string errno_text() { return std::system_category().message(errno); }
 
 std::string short_number(double value) {
   std::array<char, 32> buffer;

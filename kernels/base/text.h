@@ -52,6 +52,9 @@ int edit_distance(std::string_view from, std::string_view to);
 // Titles over one line of values, in a box, as the closing tables have them; each pair is a title and its value.
 std::string boxed_table(const std::vector<std::pair<std::string, std::string>>& columns);
 
+// What the system says of errno: "No such file or directory".
+std::string errno_text();
+
 // Four significant digits: "0.9999", "1.25e-07".
 std::string short_number(double value);
 

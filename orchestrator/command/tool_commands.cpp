@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 
 #include "kernels/base/error.h"
 #include "kernels/base/own_programs.h"
+#include "kernels/base/text.h"
 
 namespace msrun {
 
@@ -75,7 +75,7 @@ void run_tool(const ToolRequest& request) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv(program.c_str(), argv.data());
-  const std::string reason = std::system_category().message(errno);
+  const std::string reason = errno_text();
   throw UserError(std::string(request.tool->word) + ": the program " + program + " cannot be started: " + reason);
 }
 

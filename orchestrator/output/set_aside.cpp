@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <functional>
-#include <system_error>
 
+#include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
@@ -71,8 +71,7 @@ std::string text_of(const Folder& folder, const std::string& name) {
   if (descriptor < 0) {
     if (errno == ENOENT || errno == ELOOP) return {};
     throw WriteError("The file " + folder.path_of(name) +
-                     " is to be replaced, but cannot be opened to see what would be lost: " +
-                     std::generic_category().message(errno) + ".");
+                     " is to be replaced, but cannot be opened to see what would be lost: " + errno_text() + ".");
   }
   try {
     InputFile file(folder.path_of(name), descriptor);

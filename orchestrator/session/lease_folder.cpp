@@ -34,7 +34,7 @@ std::string number_of(std::uint32_t lease) {
 
 void make_file(const fs::path& path) {
   const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file.get() < 0) throw std::system_error(errno, std::generic_category(), path.string());
+  if (file.get() < 0) throw_errno(path.c_str());
 }
 
 // Opened anew each time: on a network file system that is when another host's writes are seen. Nothing if there is no
@@ -67,7 +67,7 @@ LeaseFolder::LeaseFolder(Settings settings) : settings_(std::move(settings)) {
   }
   leases_ = *count;
   if (access(settings_.folder.c_str(), W_OK | X_OK) != 0) {
-    const std::string why = std::generic_category().message(errno);
+    const std::string why = errno_text();
     throw UserError("--steal: no lease can be taken in " + settings_.folder.string() + ": " + why + ".");
   }
 }

@@ -11,10 +11,12 @@
 #include <cmath>
 #include <system_error>
 
+#include "kernels/base/error.h"
+
 namespace msrun {
 
 int checked(int result, const char* call) {
-  if (result < 0) throw std::system_error(errno, std::generic_category(), call);
+  if (result < 0) throw_errno(call);
   return result;
 }
 

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <system_error>
 
 #include "kernels/base/text.h"
 #include "kernels/base/write_all.h"
@@ -84,7 +83,7 @@ bool ReportFile::appear(const std::string& name) {
 void ReportFile::disappear(const std::string& name) { ::unlinkat(folder_.descriptor(), name.c_str(), 0); }
 
 void ReportFile::fail(const char* action) const {
-  const std::string reason = std::system_category().message(errno);
+  const std::string reason = errno_text();
   throw WriteError("The file " + folder_.path_of(kind_) + "... cannot be " + action + ": " + reason);
 }
 

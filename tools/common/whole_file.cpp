@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/base/write_all.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/folder.h"
@@ -23,7 +24,7 @@ constexpr mode_t permissions = 0777;
 constexpr mode_t permissions_and_set_ids = 07777;
 
 [[noreturn]] void fail(const std::string& path, const char* action) {
-  const std::string reason = std::system_category().message(errno);
+  const std::string reason = errno_text();
   throw WriteError("The file " + path + " cannot be " + action + ": " + reason);
 }
 

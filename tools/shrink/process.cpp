@@ -11,7 +11,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <system_error>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -75,13 +74,13 @@ bool Interrupts::came() { return interrupted != 0; }
 
 int run_program(std::vector<std::string> words, const std::string& log, Deadline deadline) {
   const UniqueFd output(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!output) throw UserError(log + " cannot be made: " + std::system_category().message(errno));
+  if (!output) throw UserError(log + " cannot be made: " + errno_text());
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   const pid_t child = fork();
-  if (child < 0) throw UserError("no process can be started: " + std::system_category().message(errno));
+  if (child < 0) throw UserError("no process can be started: " + errno_text());
   if (child == 0) become(argv, output.get());
   const std::optional<int> status = wait_for(child, deadline);
   if (!status) throw SearchEnds();

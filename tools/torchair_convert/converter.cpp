@@ -14,6 +14,7 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/text.h"
 #include "tools/common/descriptors.h"
 #include "tools/torchair_convert/looks.h"
 #include "tools/torchair_convert/report.h"
@@ -49,7 +50,7 @@ bool is_abandoned(int maker) {
 Directory open_root(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) {
-    throw UserError("The directory " + path + " cannot be read: " + std::generic_category().message(errno) + ".");
+    throw UserError("The directory " + path + " cannot be read: " + errno_text() + ".");
   }
   std::string shown = path;
   while (shown.size() > 1 && shown.ends_with('/')) shown.pop_back();
@@ -171,7 +172,7 @@ class Converter final : private TreeVisitor {
       come_back_to_directory(path, 0, steady_seconds());
     } else {
       problem(directory->path() + "/" + aside_name(source) + ", which is " + source +
-              ", cannot be given its name back: " + std::generic_category().message(errno) + ".");
+              ", cannot be given its name back: " + errno_text() + ".");
     }
   }
 

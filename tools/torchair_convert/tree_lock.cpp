@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "kernels/base/text.h"
+
 namespace msrun::convert {
 namespace {
 
@@ -19,7 +21,7 @@ TreeLock::TreeLock(const Directory& root) : root_(root) {
   for (;;) {
     descriptor_.reset(::openat(root.descriptor(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (!descriptor_) {
-      throw UserError(root.path() + " cannot be written to: " + std::generic_category().message(errno) + ".");
+      throw UserError(root.path() + " cannot be written to: " + errno_text() + ".");
     }
     if (::flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;

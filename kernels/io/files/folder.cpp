@@ -14,8 +14,6 @@
 namespace msrun {
 namespace {
 
-std::string errno_text() { return std::system_category().message(errno); }
-
 std::string descriptor_path(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
 
 int open_folder(int parent, const std::string& name, int more_flags) {

@@ -25,8 +25,6 @@ constexpr std::size_t max_name_length = 255;
 constexpr int max_missing_levels = 16;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 
-std::string errno_text() { return std::system_category().message(errno); }
-
 bool ends_with_any(const std::string& path, const std::vector<std::string>& suffixes) {
   return std::any_of(suffixes.begin(), suffixes.end(),
                      [&](const std::string& suffix) { return path.ends_with(suffix); });
@@ -198,7 +196,7 @@ void AppendedFile::append(std::string_view bytes) {
     const ssize_t count = ::write(descriptor_.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      const std::string reason = std::system_category().message(errno);
+      const std::string reason = errno_text();
       const bool undone = done == 0 || (size_known && ftruncate(descriptor_.get(), before.st_size) == 0);
       throw WriteError("The file " + path_ + " cannot be written: " + reason +
                        (undone ? "" : " (its last row is torn)"));

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "kernels/base/error.h"
 #include "kernels/tensor/memory.h"
 
 namespace msrun {
@@ -14,13 +15,11 @@ namespace {
 
 constexpr std::size_t first_size = std::size_t{1} << 20;
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
-
 }  // namespace
 
 Arena::Arena() : file_(memfd_create("msrun-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-  if (!file_) fail("memfd_create");
-  if (fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) fail("F_ADD_SEALS");
+  if (!file_) throw_errno("memfd_create");
+  if (fcntl(file_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) throw_errno("F_ADD_SEALS");
   reserve(first_size);
 }
 
@@ -35,14 +34,14 @@ void Arena::reserve(std::size_t bytes) {
   const std::size_t longer = std::max(bytes, 2 * size_);
   if (ftruncate(file_.get(), static_cast<off_t>(longer)) != 0) {
     if (errno == ENOMEM || errno == EFBIG || errno == EINVAL) throw NoTensorMemory(bytes);
-    fail("ftruncate");
+    throw_errno("ftruncate");
   }
   map(longer);
 }
 
 void Arena::follow() {
   struct stat status {};
-  if (fstat(file_.get(), &status) != 0) fail("fstat");
+  if (fstat(file_.get(), &status) != 0) throw_errno("fstat");
   const auto bytes = static_cast<std::size_t>(status.st_size);
   if (bytes > size_) map(bytes);
 }
@@ -51,7 +50,7 @@ void Arena::map(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (memory == MAP_FAILED) {
     if (errno == ENOMEM) throw NoTensorMemory(bytes);
-    fail("mmap");
+    throw_errno("mmap");
   }
   if (memory_ != nullptr) munmap(memory_, size_);
   memory_ = static_cast<std::byte*>(memory);

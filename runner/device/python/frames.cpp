@@ -10,6 +10,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "kernels/base/error.h"
+
 namespace msrun {
 namespace {
 
@@ -26,7 +28,7 @@ std::size_t receive_bytes(int socket, char* bytes, std::size_t size) {
     const ssize_t count = recv(socket, bytes + received, size - received, MSG_WAITALL);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && nobody_there(errno)) return received;
-    if (count < 0) throw std::system_error(errno, std::generic_category(), "recv");
+    if (count < 0) throw_errno("recv");
     if (count == 0) break;
     received += static_cast<std::size_t>(count);
   }
@@ -57,7 +59,7 @@ bool send_frame(int socket, std::string_view text, std::span<const int> descript
     const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && nobody_there(errno)) return false;
-    if (sent < 0) throw std::system_error(errno, std::generic_category(), "sendmsg");
+    if (sent < 0) throw_errno("sendmsg");
     left -= static_cast<std::size_t>(sent);
     message.msg_control = nullptr;
     message.msg_controllen = 0;

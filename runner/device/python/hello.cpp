@@ -57,7 +57,7 @@ bool is_readable(int socket, double patience) {
     const int result = poll(&ready, 1, static_cast<int>(left * 1000));
     if (result > 0) return true;
     if (result == 0 && left <= 0) return false;
-    if (result < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
+    if (result < 0 && errno != EINTR) throw_errno("poll");
   }
 }
 

@@ -37,19 +37,17 @@ constexpr int fault_descriptor = 4;
 // Above these two, so that none is in the way of another.
 constexpr int lowest_of_ours = 16;
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
-
 UniqueFd moved_up(int descriptor) {
   UniqueFd low(descriptor);
   UniqueFd high(fcntl(descriptor, F_DUPFD_CLOEXEC, lowest_of_ours));
-  if (!high) fail("F_DUPFD");
+  if (!high) throw_errno("F_DUPFD");
   return high;
 }
 
 // The end to read from and the one to write to.
 std::pair<UniqueFd, UniqueFd> make_pipe() {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("pipe");
   UniqueFd write_end(ends[1]);
   UniqueFd read_end = moved_up(ends[0]);
   write_end = moved_up(write_end.release());
@@ -177,7 +175,7 @@ std::string find_worker(const WorkerFramework& framework) {
 
 WorkerProcess::WorkerProcess(const Start& start) {
   std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("socketpair");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_errno("socketpair");
   UniqueFd other(ends[1]);
   control_ = moved_up(ends[0]);
   other = moved_up(other.release());
@@ -213,7 +211,7 @@ void WorkerProcess::launch(const Start& start, int control, int fault) {
   const std::vector<char*> environment = pointers(variables);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) fail("fork");
+  if (pid < 0) throw_errno("fork");
   if (pid == 0) become(parent, control, fault, arguments.data(), environment.data());
   pid_ = pid;
 }
