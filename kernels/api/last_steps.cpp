@@ -9,11 +9,11 @@ namespace msrun {
 namespace {
 
 // Constant-initialised, so that it is there before the first line of any file.
-constinit const LastStepsRegistration* newest = nullptr;
+constinit const LastStepsRegistration* newest_steps = nullptr;
 
 // There are few, and only calls whose recorded gradients are in question ask.
-const LastStepsRegistration* find(std::string_view canonical) {
-  const LastStepsRegistration* line = newest;
+const LastStepsRegistration* registered_steps(std::string_view canonical) {
+  const LastStepsRegistration* line = newest_steps;
   while (line != nullptr && canonical != line->canonical) line = line->next;
   return line;
 }
@@ -27,19 +27,19 @@ const Var* first_tensor(const Value& output) {
 
 LastStepsRegistration::LastStepsRegistration(const char* canonical_name, LastStepsFunction last_steps,
                                              std::optional<std::size_t> copied)
-    : canonical(canonical_name), steps(last_steps), copied_tensor(copied), next(newest) {
-  newest = this;
+    : canonical(canonical_name), steps(last_steps), copied_tensor(copied), next(newest_steps) {
+  newest_steps = this;
 }
 
-bool knows_last_steps(std::string_view canonical) { return find(canonical) != nullptr; }
+bool knows_last_steps(std::string_view canonical) { return registered_steps(canonical) != nullptr; }
 
 std::optional<std::size_t> copied_tensor(std::string_view canonical) {
-  const LastStepsRegistration* line = find(canonical);
+  const LastStepsRegistration* line = registered_steps(canonical);
   return line == nullptr ? std::nullopt : line->copied_tensor;
 }
 
 LastSteps last_steps(const Operator& op, const List& args, const Dict& kwargs, const Value& output, Tape& tape) {
-  const LastStepsRegistration* line = find(op.name);
+  const LastStepsRegistration* line = registered_steps(op.name);
   const Var* result = first_tensor(output);
   if (line == nullptr || result == nullptr) return {};
   for (const Overload& overload : op.overloads()) {

@@ -7,10 +7,10 @@ namespace msrun {
 namespace {
 
 // Constant-initialised, so that it is there before the first line of any file.
-constinit const ProductAxesRegistration* newest = nullptr;
+constinit const ProductAxesRegistration* newest_axes = nullptr;
 
-ProductAxesFunction find(std::string_view canonical) {
-  for (const ProductAxesRegistration* line = newest; line != nullptr; line = line->next) {
+ProductAxesFunction registered_axes(std::string_view canonical) {
+  for (const ProductAxesRegistration* line = newest_axes; line != nullptr; line = line->next) {
     if (canonical == line->canonical) return line->axes;
   }
   return nullptr;
@@ -76,12 +76,12 @@ bool GivenArguments::flag(std::string_view parameter) const {
 }
 
 ProductAxesRegistration::ProductAxesRegistration(const char* canonical_name, ProductAxesFunction function)
-    : canonical(canonical_name), axes(function), next(newest) {
-  newest = this;
+    : canonical(canonical_name), axes(function), next(newest_axes) {
+  newest_axes = this;
 }
 
 std::vector<TensorAxis> product_axes(const Operator& op, const List& args, const Dict& kwargs) {
-  const ProductAxesFunction function = find(op.name);
+  const ProductAxesFunction function = registered_axes(op.name);
   if (function == nullptr) return {};
   const NumberedCall numbered(args, kwargs);
   for (const Overload& overload : op.overloads()) {

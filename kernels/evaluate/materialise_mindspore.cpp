@@ -18,7 +18,7 @@ namespace {
                   std::string(key) + " field in api_info.json is missing");
 }
 
-DType dtype_of(const TensorSpec& spec) {
+DType known_dtype(const TensorSpec& spec) {
   const std::optional<DType> dtype = parse_dtype(spec.dtype);
   if (!dtype) throw SkipError("[msprobe] Api Accuracy Checker get unsupported type: ");
   return *dtype;
@@ -31,9 +31,10 @@ double bound(double recorded, double infinity) {
   return recorded == infinity ? std::copysign(std::numeric_limits<double>::max(), infinity) : recorded;
 }
 
-class Builder {
+class MindSporeBuilder {
  public:
-  explicit Builder(const MaterialiseOptions& options) : options_(options), reads_files_(!options.data_root.empty()) {}
+  explicit MindSporeBuilder(const MaterialiseOptions& options)
+      : options_(options), reads_files_(!options.data_root.empty()) {}
 
   Value build(const Value& tree) const {
     return transform_leaves(tree, [&](const Value& leaf) -> Value {
@@ -59,18 +60,18 @@ class Builder {
 
  private:
   Tensor generate(const TensorSpec& spec) const {
-    if (is_empty(spec)) return Tensor(dtype_of(spec), spec.shape);
+    if (is_empty(spec)) return Tensor(known_dtype(spec), spec.shape);
     if (!spec.max) refuse_field("Max");
     if (!spec.min) refuse_field("Min");
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    return numpy_uniform(dtype_of(spec), spec.shape, bound(*spec.min, -infinity), bound(*spec.max, infinity),
+    return numpy_uniform(known_dtype(spec), spec.shape, bound(*spec.min, -infinity), bound(*spec.max, infinity),
                          static_cast<std::uint32_t>(options_.seed));
   }
 
   Tensor read(const TensorSpec& spec) const {
-    if (spec.file().empty() && is_empty(spec)) return Tensor(dtype_of(spec), spec.shape);
+    if (spec.file().empty() && is_empty(spec)) return Tensor(known_dtype(spec), spec.shape);
     if (spec.file().empty()) refuse_field("data_name");
-    const DType dtype = dtype_of(spec);
+    const DType dtype = known_dtype(spec);
     const std::filesystem::path path = recorded_file(spec, options_);
     std::error_code error;
     if (!std::filesystem::exists(path, error))
@@ -101,7 +102,7 @@ bool has_keyword_gradients(const ApiCall& call, const List& args) {
   return gradients > positional;
 }
 
-void build_gradients(const ApiCall& call, const Builder& builder, MaterialisedCall& result) {
+void build_gradients(const ApiCall& call, const MindSporeBuilder& builder, MaterialisedCall& result) {
   // Without a gradient there is nothing to compare, and the column stays empty.
   if (!call.has_backward || call.grad_inputs.empty()) return;
   try {
@@ -113,7 +114,7 @@ void build_gradients(const ApiCall& call, const Builder& builder, MaterialisedCa
   }
 }
 
-void load_results(const RecordedResult& recorded, const Builder& builder, MaterialisedCall& result) {
+void load_results(const RecordedResult& recorded, const MindSporeBuilder& builder, MaterialisedCall& result) {
   RecordedResult& loaded = result.recorded.emplace();
   // The gradients are compared all the same.
   try {
@@ -141,7 +142,7 @@ MaterialisedCall materialise_mindspore(const ApiCall& call, const MaterialiseOpt
   result.autocast = false;
   result.hf32 = false;
   result.gradients_by_argument = true;
-  const Builder builder(options);
+  const MindSporeBuilder builder(options);
   for (const Value& arg : call.args) result.args.push_back(builder.build(arg));
   for (const auto& [key, value] : call.kwargs) result.kwargs.emplace_back(key, builder.build(value));
   for (const Value& arg : result.args) add_flags(arg, true, result.requires_grad);

@@ -40,26 +40,26 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view usage = "msrun journal PATH... [--json] [--durations N] [--export FILE]";
+constexpr std::string_view journal_usage = "msrun journal PATH... [--json] [--durations N] [--export FILE]";
 
-constexpr auto output_options = std::to_array<Option>({
+constexpr auto journal_output_options = std::to_array<Option>({
     {"--json", "JSON in place of the text: an object, or an array of them if there are several journals"},
     {"--durations N", "name the N slowest calls as well", Takes::one_value},
     {"--export FILE", "every result with its metrics as a JSON line; - for stdout", Takes::one_value},
 });
 
-CommandDescription description() {
+CommandDescription journal_description() {
   CommandDescription command;
   command.program = "msrun journal";
   command.summary =
       "msrun journal tells what the journal of a run holds: counts, times, damage, results. PATH is the journal, "
       "accuracy_checking_<time>.journal, a CSV beside it, or a directory: every journal in it.";
-  command.usage = {usage};
+  command.usage = {journal_usage};
   command.sections = {
       {"Examples",
        {{"msrun journal out", "what is finished in the runs whose files are in out, as text"},
         {"msrun journal out/accuracy_checking_result_20261121071535.csv --export -", "all results as JSON lines"}}}};
-  command.groups = {{"Output", output_options}};
+  command.groups = {{"Output", journal_output_options}};
   command.exit_meanings = {
       {exit_completed, "shown, damaged or not"},
       {exit_usage, "wrong usage, or a file that is no journal, or a directory without one"},
@@ -70,8 +70,8 @@ CommandDescription description() {
 }
 
 // Bytes that are not UTF-8 become U+FFFD: names and messages come from foreign files.
-std::string line_of(const Json& json, int indent = -1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string line_of(const Json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // The journal itself, if path is a CSV of its run.
@@ -200,7 +200,7 @@ bool reader_is_gone() {
 void export_to_device(const std::vector<JournalContents>& journals, const std::string& path) {
   const auto require = [&](bool good, const char* action) {
     if (good || errno == EPIPE) return;
-    throw UserError("The file " + path + " cannot be " + action + ": " + std::generic_category().message(errno) + ".");
+    throw UserError("The file " + path + " cannot be " + action + ": " + errno_text() + ".");
   };
   std::ofstream file(path, std::ios::binary);
   require(file.is_open(), "opened");
@@ -311,11 +311,11 @@ std::vector<std::string> journals_of(const std::vector<std::string>& paths) {
 }
 
 std::variant<JournalOptions, PrintAndExit> parse_journal_options(const std::vector<std::string>& words) {
-  auto parsed = parse_arguments(description(), words);
+  auto parsed = parse_arguments(journal_description(), words);
   if (auto* text = std::get_if<PrintAndExit>(&parsed)) return std::move(*text);
   const Arguments& arguments = std::get<Arguments>(parsed);
   if (arguments.operands().empty() || arguments.operands().front().empty()) {
-    throw UserError("msrun journal needs the journal of a run; usage: " + std::string(usage));
+    throw UserError("msrun journal needs the journal of a run; usage: " + std::string(journal_usage));
   }
   JournalOptions options;
   options.paths = arguments.operands();

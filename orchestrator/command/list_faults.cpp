@@ -2,12 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "orchestrator/command/page_width.h"
 #include "runner/device/sim/faults.h"
 
 namespace msrun {
 namespace {
 
-constexpr std::size_t page_width = 110;
 constexpr std::size_t name_width = 25;  // of the first column
 
 // The words of text behind a first column of its own, broken into lines of the page's width.

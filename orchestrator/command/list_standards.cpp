@@ -10,6 +10,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/compare/standards.h"
+#include "orchestrator/command/page_width.h"
 
 namespace msrun {
 namespace {
@@ -17,11 +18,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Names = std::span<const std::string_view>;
 
-constexpr std::size_t page_width = 110;
 constexpr std::array all_limits{Limits::current, Limits::documented};
 
 // "2^-10" for a power of two below one, else the shortest decimal: "1e-16", "1".
-std::string number_text(double value) {
+std::string constant_text(double value) {
   int exponent = 0;
   if (value < 1 && std::frexp(value, &exponent) == 0.5) return "2^" + std::to_string(exponent - 1);
   std::array<char, 32> buffer;
@@ -165,19 +165,19 @@ std::string list_standards_text() {
     for (const NamedConstant& constant : constants) rows[0].emplace_back(constant.name);
     for (const DTypeThresholds& entry : thresholds_table(set)) {
       auto& row = rows.emplace_back(std::vector{dtype_text(entry.dtype)});
-      for (const NamedConstant& constant : constants) row.push_back(number_text(entry.values.*constant.value));
+      for (const NamedConstant& constant : constants) row.push_back(constant_text(entry.values.*constant.value));
     }
     text += table_text(rows);
   }
 
   text += "\nLimits of api_precision_compare by dtype of the NPU's output; dual-1000 passes above " +
-          number_text(dual_1000_limit) + "\n";
+          constant_text(dual_1000_limit) + "\n";
   rows = {{"dtype"}};
   for (const NamedComparisonLimit& limit : comparison_limit_names) rows[0].emplace_back(limit.name);
   for (const DTypeLimits& entry : comparison_limits_table()) {
     auto& row = rows.emplace_back(std::vector{dtype_text(entry.dtype)});
     for (const NamedComparisonLimit& limit : comparison_limit_names) {
-      row.push_back(number_text(entry.values.*limit.value));
+      row.push_back(constant_text(entry.values.*limit.value));
     }
   }
   text += table_text(rows);
@@ -188,7 +188,7 @@ std::string list_standards_text() {
   rows[0].emplace_back("APIs");
   for (const LevelApis& entry : operator_levels()) {
     auto& row = rows.emplace_back(std::vector<std::string>{entry.level.name});
-    for (const NamedLimit& limit : limits) row.push_back(number_text(entry.level.*limit.value));
+    for (const NamedLimit& limit : limits) row.push_back(constant_text(entry.level.*limit.value));
     row.push_back(entry.apis.empty() ? "all others" : std::to_string(entry.apis.size()) + " below");
   }
   text += table_text(rows);

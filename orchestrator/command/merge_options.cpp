@@ -10,27 +10,27 @@
 namespace msrun {
 namespace {
 
-constexpr std::string_view usage = "msrun merge PATH... [-o DIR] [--json]";
+constexpr std::string_view merge_usage = "msrun merge PATH... [-o DIR] [--json]";
 
-constexpr auto output_options = std::to_array<Option>({
+constexpr auto merge_output_options = std::to_array<Option>({
     {"-o, --out_path DIR", "directory of the merged run: two CSVs and a journal (default ./)", Takes::one_value},
     {"--json", "JSON in place of the text: what came from where, what is missing, what disagrees"},
 });
 
-CommandDescription description() {
+CommandDescription merge_description() {
   CommandDescription command;
   command.program = "msrun merge";
   command.summary =
       "msrun merge makes one run of those that checked a part of a recording each, --shard or --steal: the CSVs that "
-      "one "
-      "machine would have written, byte for byte, and a journal that can be shown and continued. PATH is a journal, a "
-      "CSV beside it, or a directory: every journal in it.";
-  command.usage = {usage};
+      "one machine would have written, byte for byte, and a journal that can be shown and continued. PATH is a "
+      "journal, "
+      "a CSV beside it, or a directory: every journal in it.";
+  command.usage = {merge_usage};
   command.sections = {{"Examples",
                        {{"msrun merge parts -o result", "of all parts whose journals are in one folder"},
                         {"msrun merge node1/accuracy_checking_20261121071535_shard1of2.journal node2 -o result",
                          "a journal, and all of another folder"}}}};
-  command.groups = {{"Output", output_options}};
+  command.groups = {{"Output", merge_output_options}};
   command.exit_meanings = {
       {exit_completed, "every call has a result, and parts that checked the same call agree"},
       {exit_fail_on, "every call has a result, but parts disagree about one, or not a single call was checked"},
@@ -45,11 +45,11 @@ CommandDescription description() {
 }  // namespace
 
 std::variant<MergeOptions, PrintAndExit> parse_merge_options(const std::vector<std::string>& words) {
-  auto parsed = parse_arguments(description(), words);
+  auto parsed = parse_arguments(merge_description(), words);
   if (auto* text = std::get_if<PrintAndExit>(&parsed)) return std::move(*text);
   const Arguments& arguments = std::get<Arguments>(parsed);
   if (arguments.operands().empty() || arguments.operands().front().empty()) {
-    throw UserError("msrun merge needs the journals of the parts, or their folder; usage: " + std::string(usage));
+    throw UserError("msrun merge needs the journals of the parts, or their folder; usage: " + std::string(merge_usage));
   }
   MergeOptions options;
   options.paths = arguments.operands();

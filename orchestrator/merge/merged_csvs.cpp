@@ -13,14 +13,14 @@ namespace {
 
 // As a rule two megabytes of rows, which are written without being gathered first.
 constexpr std::size_t calls_of_a_block = 2048;
-constexpr unsigned most_threads = 8;
+constexpr unsigned most_row_threads = 8;
 
 }  // namespace
 
 void write_merged_csvs(const RunFiles& files, const CsvStyle& style, const TaskResults& results,
                        const RankList& ranks) {
   const Folder folder(files.directory);
-  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1U, most_row_threads);
   if (!ranks.empty()) {
     make_rank_folders(folder, ranks);
     write_rank_csvs(folder, files.stamp, ranks, style, results, threads);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t bytes_of_a_batch = std::size_t{128} << 10;
 constexpr std::size_t most_waiting = std::size_t{64} << 20;  // bytes
-constexpr unsigned most_threads = 8;
+constexpr unsigned most_reading_threads = 8;
 constexpr std::size_t first_places = 1024;
 
 // Thrown through the reading of a journal whose records nobody takes any more.
@@ -86,7 +86,7 @@ void RecordBatch::take(const OnResult& on_result, const OnOther& on_other) {
 }
 
 RecordBatches::RecordBatches(std::vector<std::string> paths) : paths_(std::move(paths)), waiting_(paths_.size()) {
-  const std::size_t processors = std::clamp(std::thread::hardware_concurrency(), 1U, most_threads);
+  const std::size_t processors = std::clamp(std::thread::hardware_concurrency(), 1U, most_reading_threads);
   for (std::size_t i = 0; i < std::min(processors, paths_.size()); ++i) {
     try {
       threads_.emplace_back([this] { work(); });

@@ -27,13 +27,13 @@ constexpr double per_half_product = 0.0305e-9;
 constexpr double large = 200e3;       // elements of a tensor that, with its copies, the caches do not hold
 constexpr double device_share = 0.4;  // of a call's time: what each further run adds
 
-struct Volume {
+struct ElementTime {
   double seconds = 0;  // of the elements, for an operator that is as fast as an addition
   double files = 0;
   bool half = false;
 };
 
-void add_volume(const Value& tree, const HostSlowness& slowness, Volume& volume) {
+void add_elements(const Value& tree, const HostSlowness& slowness, ElementTime& time) {
   for_each_leaf(tree, [&](const Value& leaf) {
     const TensorSpec* spec = recorded_tensor(leaf);
     if (spec == nullptr) return;
@@ -47,29 +47,29 @@ void add_volume(const Value& tree, const HostSlowness& slowness, Volume& volume)
       price = elements < large ? slowness.elements * per_element
                                : slowness.large_elements * (per_element + per_large_element);
     }
-    volume.seconds += price * elements;
-    if (!spec->file().empty()) volume.files += 1;
-    volume.half = volume.half || is_half;
+    time.seconds += price * elements;
+    if (!spec->file().empty()) time.files += 1;
+    time.half = time.half || is_half;
   });
 }
 
 }  // namespace
 
 double Forecast::seconds(const ApiCall& call, double runs) const {
-  Volume volume;
-  for (const Value& arg : call.args) add_volume(arg, slowness_, volume);
-  for (const auto& [key, value] : call.kwargs) add_volume(value, slowness_, volume);
-  const bool half = volume.half;
-  for (const Value& gradient : call.grad_inputs) add_volume(gradient, slowness_, volume);
+  ElementTime time;
+  for (const Value& arg : call.args) add_elements(arg, slowness_, time);
+  for (const auto& [key, value] : call.kwargs) add_elements(value, slowness_, time);
+  const bool half = time.half;
+  for (const Value& gradient : call.grad_inputs) add_elements(gradient, slowness_, time);
   const std::optional<ApiName> name = ApiName::parse(call.name);
   const OperatorTraits& traits = name ? traits_of(*name) : ordinary_traits;
   const bool multiplies = traits.multiply_adds != nullptr;
-  double fixed = per_call + per_file * volume.files;
+  double fixed = per_call + per_file * time.files;
   if (call.has_backward) fixed += per_backward;
   if (multiplies) fixed += per_product_call;
   double seconds = slowness_.calls * fixed;
   // How large the outputs are only their gradients tell.
-  seconds += (call.has_backward || multiplies ? 1 : 2) * traits.element_work * volume.seconds;
+  seconds += (call.has_backward || multiplies ? 1 : 2) * traits.element_work * time.seconds;
   if (multiplies) {
     const double passes = call.has_backward ? 3 : 1;
     const double price = half ? slowness_.half_products * per_half_product : slowness_.products * per_product;

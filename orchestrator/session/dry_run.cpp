@@ -25,7 +25,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t most_named = 30;  // groups in the text
+constexpr std::size_t most_named_groups = 30;  // groups in the text
 
 struct Group {
   std::uint64_t calls = 0;
@@ -157,7 +157,7 @@ std::string text_of(const WouldRun& would, const Options& options) {
   Group rest;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto& [name, group] = groups[i];
-    if (i < most_named) {
+    if (i < most_named_groups) {
       add(name.first, name.second, group);
       continue;
     }
@@ -165,7 +165,7 @@ std::string text_of(const WouldRun& would, const Options& options) {
     rest.seconds += group.seconds;
     rest.memory = std::max(rest.memory, group.memory);
   }
-  if (rest.calls > 0) add(std::to_string(groups.size() - most_named) + " more", "", rest);
+  if (rest.calls > 0) add(std::to_string(groups.size() - most_named_groups) + " more", "", rest);
   for (const auto& [reason, skipped] : would.skipped) {
     text += std::string(skipped.by_rule ? "Left out by rule: " : "Cannot be checked: ") +
             counted(skipped.calls, "call") + ", the first is " + sanitised(skipped.first) + ": " +

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t table_width = 75;
 
-struct Line {
+struct AttLine {
   std::string title;
   std::string value;
   Style style = Style::plain;
@@ -27,12 +27,12 @@ std::string times(std::string_view piece, std::size_t count) {
 }
 
 // What is left of the width goes to the columns by what they need, the first rounded up.
-std::pair<std::size_t, std::size_t> column_widths(const std::vector<Line>& lines) {
+std::pair<std::size_t, std::size_t> column_widths(const std::vector<AttLine>& lines) {
   constexpr std::size_t padding = 2;
   constexpr std::size_t borders = 3;
   std::size_t left = 0;
   std::size_t right = 0;
-  for (const Line& line : lines) {
+  for (const AttLine& line : lines) {
     left = std::max(left, line.title.size() + padding);
     right = std::max(right, line.value.size() + padding);
   }
@@ -42,7 +42,7 @@ std::pair<std::size_t, std::size_t> column_widths(const std::vector<Line>& lines
   return {left + to_left, right + spare - to_left};
 }
 
-std::string table(std::string_view title, const std::vector<Line>& lines, const Paint& paint) {
+std::string table(std::string_view title, const std::vector<AttLine>& lines, const Paint& paint) {
   const auto [left, right] = column_widths(lines);
   const auto rule = [left = left, right = right](std::string_view begin, std::string_view line, std::string_view middle,
                                                  std::string_view end) {
@@ -55,7 +55,7 @@ std::string table(std::string_view title, const std::vector<Line>& lines, const 
   std::string text = times(" ", spare / 2) + std::string(title) + times(" ", spare - spare / 2) + "\n";
   text += rule("┏", "━", "┳", "┓");
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const Line& line = lines[i];
+    const AttLine& line = lines[i];
     const std::string_view bar = i == 0 ? "┃" : "│";
     text += std::string(bar) + cell(line.title, left, line.style) + std::string(bar) +
             cell(line.value, right, line.style) + std::string(bar) + "\n";
@@ -94,15 +94,15 @@ std::string AttCounts::passing_rate() const {
 
 std::string att_tables(const AttCounts& counts, const Paint& paint) {
   const auto number = [](std::uint64_t value) { return std::to_string(value); };
-  std::vector<Line> overall{{"Result", "Statistics"},
-                            {"Total Pass", number(counts.passed()), Style::good},
-                            {"Total Fail", number(counts.failed()), Style::alarm},
-                            {"Passing Rate", counts.passing_rate()}};
+  std::vector<AttLine> overall{{"Result", "Statistics"},
+                               {"Total Pass", number(counts.passed()), Style::good},
+                               {"Total Fail", number(counts.failed()), Style::alarm},
+                               {"Passing Rate", counts.passing_rate()}};
   if (!counts.raw()) overall.push_back({"Skipped", number(counts.skipped())});
-  const std::vector<Line> details{{"Result", "Statistics"},
-                                  {"Only Forward Fail", number(counts.forward_failed())},
-                                  {"Only Backward Fail", number(counts.backward_failed())},
-                                  {"Both Forward & Backward Fail", number(counts.both_failed())}};
+  const std::vector<AttLine> details{{"Result", "Statistics"},
+                                     {"Only Forward Fail", number(counts.forward_failed())},
+                                     {"Only Backward Fail", number(counts.backward_failed())},
+                                     {"Both Forward & Backward Fail", number(counts.both_failed())}};
   return table("Overall Statistics", overall, paint) + table("Detail Statistics", details, paint);
 }
 

@@ -9,7 +9,6 @@
 namespace msrun {
 namespace {
 
-constexpr std::size_t max_width = 120;
 constexpr std::size_t most_lines = 10;
 
 // What a line says of ranks, the worst of them first when it is sorted.
@@ -20,7 +19,7 @@ Key key_of(const RankCounts& rank) {
           counts.pass,         counts.skip,          rank.calls};
 }
 
-struct Line {
+struct VerdictLine {
   Key key;
   std::vector<std::string> ranks;
 };
@@ -33,7 +32,7 @@ std::string column(const std::string& text, std::size_t width) {
 constexpr std::array<std::size_t, 7> widths{9, 12, 15, 7, 9, 9, 9};
 constexpr std::array titles{"calls", "suspicious", "failed to run", "error", "warning", "pass", "SKIP"};
 
-std::string text_of(const Line& line, const Paint& paint) {
+std::string text_of(const VerdictLine& line, const Paint& paint) {
   const auto& [suspicious, failed, error, warning, pass, skip, calls] = line.key;
   const std::array values{calls, suspicious, failed, error, warning, pass, skip};
   std::string text;
@@ -45,10 +44,10 @@ std::string text_of(const Line& line, const Paint& paint) {
     text += is_alarm ? paint(Style::alarm, cell) : cell;
   }
   std::string ranks = some_ranks(line.ranks, most_named);
-  for (std::size_t named = most_named; named > 1 && width + display_width(ranks) > max_width;) {
+  for (std::size_t named = most_named; named > 1 && width + display_width(ranks) > closing_width;) {
     ranks = some_ranks(line.ranks, --named);
   }
-  return text + "  " + cut_to_width(ranks, std::max<std::size_t>(max_width, width + 1) - width) + "\n";
+  return text + "  " + cut_to_width(ranks, std::max<std::size_t>(closing_width, width + 1) - width) + "\n";
 }
 
 }  // namespace
@@ -61,14 +60,14 @@ std::string some_ranks(const std::vector<std::string>& ranks, std::size_t most) 
 }
 
 std::string rank_table(const std::vector<RankCounts>& ranks, const Paint& paint) {
-  std::vector<Line> lines;
+  std::vector<VerdictLine> lines;
   for (const RankCounts& rank : ranks) {
     const Key key = key_of(rank);
-    auto line = std::ranges::find(lines, key, &Line::key);
+    auto line = std::ranges::find(lines, key, &VerdictLine::key);
     if (line == lines.end()) line = lines.insert(line, {key, {}});
     line->ranks.push_back(rank.rank);
   }
-  std::ranges::stable_sort(lines, std::ranges::greater{}, &Line::key);
+  std::ranges::stable_sort(lines, std::ranges::greater{}, &VerdictLine::key);
   std::string text = "Calls of each rank\n";
   for (std::size_t i = 0; i < titles.size(); ++i) text += column(titles[i], widths[i]);
   text += "  ranks\n";

@@ -75,9 +75,9 @@ std::string running_text(const ProgressState& state, std::size_t width) {
 }
 
 // A line of at most so many columns to which pieces are added as long as they fit.
-class Line {
+class FittedLine {
  public:
-  explicit Line(std::size_t width) : width_(width) {}
+  explicit FittedLine(std::size_t width) : width_(width) {}
 
   std::size_t room() const { return width_ - std::min(width_, used_); }
   void add(const std::string& piece, const std::string& painted) {
@@ -124,7 +124,7 @@ std::string terminal_line(const ProgressState& state, std::size_t width, const P
   const std::string head = std::to_string(state.done) + "/" + std::to_string(state.total) + " " + percent_text(state) +
                            " " + left_text(state);
   if (display_width(head) > width) return cut_to_width(head, width);
-  Line line(width);
+  FittedLine line(width);
   line.add(head);
   const std::string suspicious = "suspicious " + std::to_string(state.counts.suspicious());
   line.add(between + suspicious,

@@ -9,6 +9,7 @@
 
 #include "kernels/base/counted.h"
 #include "kernels/base/text.h"
+#include "orchestrator/view/rank_table.h"
 #include "runner/results/api_name.h"
 #include "runner/results/rank_calls.h"
 #include "runner/results/reason.h"
@@ -17,7 +18,6 @@ namespace msrun {
 
 namespace {
 
-constexpr std::size_t max_width = 120;
 constexpr std::size_t max_listed = 10;
 // Reasons may name files, so that a dump can have as many of them as calls.
 constexpr std::size_t max_kept_reasons = 1000;
@@ -93,7 +93,7 @@ std::string number_column(std::uint64_t count) {
 // What is drawn below the reason: a legend and at most so many lines as a picture has.
 std::string picture_text(const DifferenceMap& map, const std::string& indent) {
   if (map.picture.empty()) return {};
-  std::string text = cut_to_width(indent + "Where it is wrong: " + picture_legend(map), max_width) + "\n";
+  std::string text = cut_to_width(indent + "Where it is wrong: " + picture_legend(map), closing_width) + "\n";
   for (std::size_t i = 0; i < std::min<std::size_t>(map.picture.size(), picture_lines); ++i)
     text += indent + "  " + cut_to_width(sanitised(map.picture[i]), picture_columns) + "\n";
   return text;
@@ -129,7 +129,7 @@ std::vector<std::string> words_of(const std::string& command) {
 // Breaks a shell command between words into lines that a shell joins again; a flag stays with its value where that is
 // possible.
 std::string wrapped_command(const std::string& command, const std::string& indent) {
-  const std::size_t room = max_width - indent.size() - 4;  // 4: further indentation and the continuation mark
+  const std::size_t room = closing_width - indent.size() - 4;  // 4: further indentation and the continuation mark
   std::vector<std::string> pieces;
   for (std::string& word : words_of(command)) {
     const bool value = !pieces.empty() && pieces.back().starts_with('-') && !word.starts_with('-');
@@ -143,7 +143,7 @@ std::string wrapped_command(const std::string& command, const std::string& inden
   std::size_t width = display_width(text);
   for (std::size_t i = 1; i < pieces.size(); ++i) {
     const std::size_t columns = display_width(pieces[i]);
-    if (width + 1 + columns + 2 > max_width) {
+    if (width + 1 + columns + 2 > closing_width) {
       text += " \\\n" + indent + "  ";
       width = indent.size() + 2;
     } else {
@@ -254,7 +254,7 @@ std::string Summary::blames_text(const Paint& paint) const {
   for (const auto& [device, blame] : blames_) {
     const std::string title = "device " + std::to_string(device);
     const std::string rest = ": " + counted(blame.count, "call") + ", the first is " + sanitised(blame.name);
-    text += "  " + paint(Style::alarm, title) + cut_to_width(rest, max_width - 2 - title.size()) + "\n";
+    text += "  " + paint(Style::alarm, title) + cut_to_width(rest, closing_width - 2 - title.size()) + "\n";
   }
   return text;
 }
@@ -295,10 +295,10 @@ std::string Summary::findings_text(const std::string& reproduce_command, const S
     const Style style = finding.status == Status::error ? Style::alarm : Style::caution;
     const std::string_view status = status_text(finding.status);
     text += "  " + paint(style, status) + std::string(9 - std::min<std::size_t>(status.size(), 8), ' ') +
-            cut_to_width(line, max_width - 11) + "\n";
+            cut_to_width(line, closing_width - 11) + "\n";
     const std::string where = summary_style.calls_of ? summary_style.calls_of(finding.task) : "";
-    if (!where.empty()) text += cut_to_width("           " + where, max_width) + "\n";
-    for (const std::string& reason : finding.reason) text += cut_to_width("           " + reason, max_width) + "\n";
+    if (!where.empty()) text += cut_to_width("           " + where, closing_width) + "\n";
+    for (const std::string& reason : finding.reason) text += cut_to_width("           " + reason, closing_width) + "\n";
     if (i == 0 && finding.map) text += picture_text(*finding.map, "           ");
     text += wrapped_command(reproduce_command + " --only " + shell_quoted(finding.name), "           ");
   }
@@ -317,7 +317,7 @@ std::string Summary::doubts_text() const {
     const std::string line = "  " + number_column(doubt.count) + "  " + sanitised(doubt.name) +
                              (doubt.count > 1 ? ", ...: " : ": ") +
                              std::string(mistrust_text(static_cast<Mistrust>(i)));
-    text += cut_to_width(line, max_width) + "\n";
+    text += cut_to_width(line, closing_width) + "\n";
   }
   return text;
 }
@@ -346,7 +346,7 @@ std::string Summary::skips_text(const Paint& paint) const {
       }
       const std::string line = "  " + number_column((*reason)->count) + "  " + sanitised((*reason)->name) +
                                ((*reason)->count > 1 ? ", ...: " : ": ") + (*reason)->reason;
-      lines += cut_to_width(line, max_width) + "\n";
+      lines += cut_to_width(line, closing_width) + "\n";
     }
     text += std::string("  ") + paint(skip_groups[group].style, skip_groups[group].title) + ": " +
             counted(calls, "call") + "\n" + lines;

@@ -14,8 +14,8 @@
 namespace msrun {
 namespace {
 
-constexpr std::array<std::string_view, 4> titles{"API name", "Forward Test Success", "Backward Test Success",
-                                                 "Message"};
+constexpr std::array<std::string_view, 4> att_titles{"API name", "Forward Test Success", "Backward Test Success",
+                                                     "Message"};
 constexpr std::array<std::string_view, att_measure_count> message_titles{"Cosine Similarity Message",
                                                                          "Max Rel Err Message",
                                                                          "Max Abs Err Message",
@@ -166,11 +166,11 @@ class Att final : public Dialect {
   const ColumnSet& columns() const override { return att_columns(); }
   // They do not hold all that a result does.
   bool is_in_its_files() const override { return false; }
-  const std::array<std::string_view, 4>& result_titles() const override { return titles; }
+  const std::array<std::string_view, 4>& result_titles() const override { return att_titles; }
 
   std::string result_header() const override {
     std::string header;
-    for (const std::string_view title : titles) (header += header.empty() ? "" : ",") += title;
+    for (const std::string_view title : att_titles) (header += header.empty() ? "" : ",") += title;
     return header.append(csv_row_end);
   }
 

@@ -25,14 +25,14 @@ constexpr std::array<std::string_view, 2> mindspore_names{"mindspore", "ms"};
 constexpr std::array<std::string_view, 1> mindtorch_names{"mindtorch"};
 
 // One limit for all APIs and dtypes, titles in one language, and a generator for each tensor.
-constexpr std::array<std::string_view, 4> unheeded{"--standard", "--limits", "--titles", "--seed-mode"};
+constexpr std::array<std::string_view, 4> mindspore_unheeded{"--standard", "--limits", "--titles", "--seed-mode"};
 
 constexpr std::array<std::string_view, 1> mindspore_alone{"mindspore"};
 // Names of torch, which MindSpore's mint has under its own.
 constexpr std::array<std::string_view, 2> mindspore_or_torch{"mindspore", "torch"};
 
-constexpr std::array<std::string_view, 4> titles{"API Name", "Forward Test Success", "Backward Test Success",
-                                                 "Message"};
+constexpr std::array<std::string_view, 4> mindspore_titles{"API Name", "Forward Test Success", "Backward Test Success",
+                                                           "Message"};
 
 constexpr const char* parse_failed =
     "[msprobe] Api Accuracy Checker parse json failed: check_and_get_from_json_dict failed: ";
@@ -94,7 +94,8 @@ std::string message_of(const DetailsRow& row) {
   return text.substr(std::min(text.find_first_not_of('\n'), text.size()));
 }
 
-void append_rows(std::string& out, const std::string& name, const std::vector<DetailsRow>& rows, int precision) {
+void append_mindspore_rows(std::string& out, const std::string& name, const std::vector<DetailsRow>& rows,
+                           int precision) {
   std::size_t slot = 0;
   for (const DetailsRow& row : rows) {
     if (row.status == Status::skip) continue;
@@ -204,7 +205,7 @@ class MindSpore final : public Dialect {
   std::span<const std::string_view> spellings() const override { return names_; }
   std::span<const std::string_view> callable_with() const override { return callable_with_; }
   const DumpDialect& dump() const override { return dump_; }
-  std::span<const std::string_view> unheeded_options() const override { return unheeded; }
+  std::span<const std::string_view> unheeded_options() const override { return mindspore_unheeded; }
 
   bool has_tensor_files(const DumpHeader& header) const override {
     const std::string field = std::string(parse_failed) + "task field in api_info.json is ";
@@ -307,7 +308,7 @@ class MindSpore final : public Dialect {
   int last_device() const override { return 4095; }
 
   const ColumnSet& columns() const override { return mindspore_columns(); }
-  const std::array<std::string_view, 4>& result_titles() const override { return titles; }
+  const std::array<std::string_view, 4>& result_titles() const override { return mindspore_titles; }
 
   // A call of which nothing was compared and nothing is to say has no row (acc_check_mindspore.md 6.2).
   void append_result(std::string& out, const ApiResult& result, bool with_reasons) const override {
@@ -326,8 +327,8 @@ class MindSpore final : public Dialect {
   }
 
   void append_details(std::string& out, const ApiResult& result, int precision) const override {
-    append_rows(out, result.name + ".forward.output.", result.forward_rows, precision);
-    append_rows(out, result.name + ".backward.output.", result.backward_rows, precision);
+    append_mindspore_rows(out, result.name + ".forward.output.", result.forward_rows, precision);
+    append_mindspore_rows(out, result.name + ".backward.output.", result.backward_rows, precision);
   }
 
   std::string error_data_folder(const std::string& stamp, bool several_devices) const override {

@@ -16,14 +16,14 @@ namespace {
 constexpr std::array<std::string_view, 2> names{"pytorch", "pt"};
 constexpr std::array<std::string_view, 1> torch_alone{"torch"};
 // Its limits are those of the standards.
-constexpr std::array<std::string_view, 1> unheeded{"--max-abs-err"};
+constexpr std::array<std::string_view, 1> pytorch_unheeded{"--max-abs-err"};
 
 // acc_check_pytorch.md 5.1: their results are whatever the memory held, or nothing but a conversion.
 constexpr std::array<std::string_view, 7> never_run{
     "to", "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_with_format"};
 
-constexpr std::array<std::string_view, 4> titles{"API name", "Forward Test Success", "Backward Test Success",
-                                                 "Message"};
+constexpr std::array<std::string_view, 4> pytorch_titles{"API name", "Forward Test Success", "Backward Test Success",
+                                                         "Message"};
 
 // Namespaces whose calls are no operators: they need other processes, or are modules of a library.
 bool is_of_no_operator(std::string_view type) { return type == "Distributed" || type == "MindSpeed"; }
@@ -33,7 +33,8 @@ bool has_operator(const std::optional<ApiName>& name) {
   return name && find_operator(name->type, name->api) != nullptr;
 }
 
-void append_rows(std::string& out, const std::string& name, const std::vector<DetailsRow>& rows, int precision) {
+void append_pytorch_rows(std::string& out, const std::string& name, const std::vector<DetailsRow>& rows,
+                         int precision) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     append_csv_field(out, name + std::to_string(i));
     append_details_cells(out, rows[i], pytorch_columns(), precision);
@@ -44,7 +45,7 @@ class PyTorch final : public Dialect {
  public:
   std::span<const std::string_view> spellings() const override { return names; }
   std::span<const std::string_view> callable_with() const override { return torch_alone; }
-  std::span<const std::string_view> unheeded_options() const override { return unheeded; }
+  std::span<const std::string_view> unheeded_options() const override { return pytorch_unheeded; }
 
   const DumpDialect& dump() const override { return pytorch_dump(); }
   bool has_tensor_files(const DumpHeader& header) const override { return header.real_data; }
@@ -122,7 +123,7 @@ class PyTorch final : public Dialect {
   int last_device() const override { return std::numeric_limits<int>::max(); }
 
   const ColumnSet& columns() const override { return pytorch_columns(); }
-  const std::array<std::string_view, 4>& result_titles() const override { return titles; }
+  const std::array<std::string_view, 4>& result_titles() const override { return pytorch_titles; }
 
   // Four fields if forward or backward is SKIP (acc_check_pytorch.md 9) or a reason is given, else three.
   void append_result(std::string& out, const ApiResult& result, bool with_reasons) const override {
@@ -141,8 +142,8 @@ class PyTorch final : public Dialect {
   }
 
   void append_details(std::string& out, const ApiResult& result, int precision) const override {
-    append_rows(out, result.name + ".forward.output.", result.forward_rows, precision);
-    append_rows(out, result.name + ".backward.output.", result.backward_rows, precision);
+    append_pytorch_rows(out, result.name + ".forward.output.", result.forward_rows, precision);
+    append_pytorch_rows(out, result.name + ".backward.output.", result.backward_rows, precision);
   }
 
   std::string error_data_folder(const std::string& stamp, bool /*several_devices*/) const override {

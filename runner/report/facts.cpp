@@ -11,7 +11,7 @@
 namespace msrun::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Metadata = nlohmann::ordered_json;
 
 // What the page says in other places, or in a line of its own.
 constexpr std::array<std::string_view, 15> told{
@@ -20,17 +20,17 @@ constexpr std::array<std::string_view, 15> told{
 constexpr std::array<std::string_view, 4> private_keys{"host", "hostname", "node", "user"};
 
 // A number, a text, or several of them.
-std::string plain(const Json& value) {
+std::string plain(const Metadata& value) {
   if (value.is_string()) return sanitised(value.get<std::string>());
   if (value.is_array()) {
     std::string text;
-    for (const Json& entry : value) text += (text.empty() ? "" : ", ") + plain(entry);
+    for (const Metadata& entry : value) text += (text.empty() ? "" : ", ") + plain(entry);
     return text;
   }
-  return value.is_null() ? "" : sanitised(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return value.is_null() ? "" : sanitised(value.dump(-1, ' ', false, Metadata::error_handler_t::replace));
 }
 
-std::string plain(const Json& object, const char* key) { return plain(object.value(key, Json())); }
+std::string plain(const Metadata& object, const char* key) { return plain(object.value(key, Metadata())); }
 
 // "Sim faults" of "sim_faults".
 std::string title_of(const std::string& key) {
@@ -53,18 +53,18 @@ std::string tested_text(const VerdictCounts& counts, const std::string& kind) {
   return "";
 }
 
-std::string arguments_text(const Json& metadata, const Redaction& redaction) {
+std::string arguments_text(const Metadata& metadata, const Redaction& redaction) {
   std::string text = "msrun";
-  for (const Json& option : metadata.value("arguments", Json::array())) {
+  for (const Metadata& option : metadata.value("arguments", Metadata::array())) {
     if (!option.is_array()) continue;
-    for (const Json& word : option) {
+    for (const Metadata& word : option) {
       if (word.is_string()) text += " " + shell_quoted(sanitised(word.get<std::string>()));
     }
   }
   return redaction.command(text);
 }
 
-std::string settings_text(const Json& print) {
+std::string settings_text(const Metadata& print) {
   std::string text;
   for (const char* key :
        {"standard", "limits", "benchmark", "compat", "layout", "seed", "seed_mode", "repeat", "same_on_all"}) {
@@ -77,17 +77,17 @@ std::string settings_text(const Json& print) {
 
 }  // namespace
 
-std::string text_in(const Json& metadata, const char* key) {
+std::string text_in(const Metadata& metadata, const char* key) {
   const auto found = metadata.find(key);
   return found != metadata.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::string recording_of(const Json& metadata) {
+std::string recording_of(const Metadata& metadata) {
   const std::string recording = text_in(metadata, "api_info");
   return recording.empty() ? text_in(metadata, "forward") : recording;
 }
 
-std::vector<std::string> private_texts(const Json& metadata) {
+std::vector<std::string> private_texts(const Metadata& metadata) {
   std::vector<std::string> texts;
   const auto add = [&](std::string text) {
     if (text.size() > 2) texts.push_back(std::move(text));
@@ -100,13 +100,13 @@ std::vector<std::string> private_texts(const Json& metadata) {
 }
 
 Facts run_facts(const RunRecords& records, const std::string& stamp, const Redaction& redaction) {
-  const Json& data = records.metadata;
+  const Metadata& data = records.metadata;
   Facts facts;
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) facts.emplace_back(name, value);
   };
-  const Json print = data.value("fingerprint", Json::object());
-  const Json& known = print.is_object() ? print : data;
+  const Metadata print = data.value("fingerprint", Metadata::object());
+  const Metadata& known = print.is_object() ? print : data;
   if (!redaction.on()) {
     add("Recording", sanitised(recording_of(data)));
     add("Backward recording", sanitised(text_in(data, "backward")));
@@ -126,12 +126,12 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
   if (data.contains("arguments")) add("Options", arguments_text(data, redaction));
   add("Settings", settings_text(known));
   add("msrun", plain(data, "version"));
-  const Json started = data.value("started", Json());
+  const Metadata started = data.value("started", Metadata());
   if (started.is_number()) add("Begun", utc_text(started.get<double>()));
   if (records.last_result) add("Last result", utc_text(*records.last_result));
   if (records.sessions > 1) add("Sessions", "continued " + plural(records.sessions - 1, "time"));
   if (!records.sources.files.empty()) {
-    if (!redaction.on()) add("Files", plain(Json(records.sources.files)));
+    if (!redaction.on()) add("Files", plain(Metadata(records.sources.files)));
   } else if (!redaction.on()) {
     const RunFiles files = run_files("", stamp);
     add("Files", files.result.substr(2) + ", " + files.details.substr(2) + ", " + files.journal.substr(2));

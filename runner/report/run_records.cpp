@@ -10,14 +10,14 @@
 namespace msrun::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Metadata = nlohmann::ordered_json;
 
 // More than any plan has; what claims more is damaged or forged.
 constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
 
-std::uint64_t planned_calls(const Json& metadata) {
-  const Json print = metadata.value("fingerprint", Json());
-  const Json calls = print.is_object() ? print.value("calls", Json()) : Json();
+std::uint64_t planned_calls(const Metadata& metadata) {
+  const Metadata print = metadata.value("fingerprint", Metadata());
+  const Metadata calls = print.is_object() ? print.value("calls", Metadata()) : Metadata();
   const bool holds = calls.is_number_unsigned() && calls.get<std::uint64_t>() <= max_calls;
   return holds ? calls.get<std::uint64_t>() : 0;
 }
@@ -32,8 +32,8 @@ void count_results(RunRecords& records) {
 class Reading {
  public:
   RunRecords read(const journal::Source& source) {
-    Json metadata = Json::parse(journal::read_header(source).metadata, nullptr, false);
-    if (!metadata.is_object() || metadata.value("program", Json()) != "msrun") metadata = Json::object();
+    Metadata metadata = Metadata::parse(journal::read_header(source).metadata, nullptr, false);
+    if (!metadata.is_object() || metadata.value("program", Metadata()) != "msrun") metadata = Metadata::object();
     records_.metadata = std::move(metadata);
     records_.planned = planned_calls(records_.metadata);
     const journal::Recovery recovery =
@@ -101,7 +101,7 @@ RunRecords read_run_records(const journal::Source& source) { return Reading().re
 
 RunRecords records_of_results(StoredResults results, Sources sources) {
   RunRecords records;
-  records.metadata = Json::object();
+  records.metadata = Metadata::object();
   records.sources = std::move(sources);
   records.planned = results.tasks();
   records.results = CallResults(std::move(results));

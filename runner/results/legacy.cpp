@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t attempt_marker = 0xFFFFFFFF;
 constexpr std::uint32_t time_marker = 0xFFFFFFFE;
-constexpr std::uint8_t rounding_mark = 0x80;
+constexpr std::uint8_t rounding_bit = 0x80;
 constexpr std::uint8_t no_status = 0xFF;
 constexpr std::size_t cells_of_a_row = 17;
 constexpr std::size_t least_row = 4 * sizeof(std::uint32_t) + 1 + cells_of_a_row;  // bytes
@@ -39,8 +39,8 @@ class LegacyReader {
   }
   Status marked_status(bool& rounding_only) {
     const auto byte = number<std::uint8_t>();
-    rounding_only = (byte & rounding_mark) != 0;
-    return enumerator(static_cast<std::uint8_t>(byte & ~rounding_mark), Status::skip);
+    rounding_only = (byte & rounding_bit) != 0;
+    return enumerator(static_cast<std::uint8_t>(byte & ~rounding_bit), Status::skip);
   }
   std::string text() { return std::string(take(number<std::uint32_t>())); }
 

@@ -10,11 +10,10 @@
 namespace msrun::dump_compare {
 namespace {
 
+using recordings::infinite_number;
 using recordings::NotFinite;
 using recordings::RequiresGrad;
 using recordings::State;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr auto without_rules =
     std::to_array<std::string_view>({"empty", "empty_like", "numpy", "to", "__setitem__", "empty_with_format",
@@ -218,7 +217,7 @@ class Judge {
       if (row.row.target == no_place || is_output(row) || is_gradient(row)) continue;
       // A word of ours: the input is there and does not agree.
       const bool disagrees = !sides_.compat && matched(row) && !equal_numbers(row);
-      largest = std::max(largest, norm_error(row, disagrees ? infinity : 0));
+      largest = std::max(largest, norm_error(row, disagrees ? infinite_number : 0));
     }
     return largest;
   }
@@ -268,7 +267,7 @@ class Judge {
     if (largest_input() < 0.1) {
       for (ComparedRow& row : rows_) {
         if (row.row.target == no_place || !is_output(row) || !is_judged_by_norm(row)) continue;
-        if (output_error(row, infinity) > 0.5) row.add(Level::error, norm_of_output);
+        if (output_error(row, infinite_number) > 0.5) row.add(Level::error, norm_of_output);
       }
     }
     if (mode_ == Mode::statistics) return;
@@ -359,7 +358,7 @@ class Judge {
     if (differs && (is_output(row) || (of_tensors && !few_))) row.add(Level::error, values_differ);
     if (!is_gradient(row)) return;
     if (is_judged_by_norm(row)) {
-      const double error = equal_numbers(row) ? 0 : norm_error(row, infinity);
+      const double error = equal_numbers(row) ? 0 : norm_error(row, infinite_number);
       if (error > 0.5) {
         row.add(Level::error, "error: The NormRelativeErr of the gradient is greater than 0.5.");
       } else if (error > 0.1) {

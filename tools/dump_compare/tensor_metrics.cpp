@@ -10,12 +10,12 @@
 namespace msrun::dump_compare {
 namespace {
 
+using recordings::infinite_number;
 using recordings::not_finite_kind;
 using recordings::NotFinite;
 
 constexpr std::size_t block_elements = 16384;
 constexpr const char* positions_do_not_match = "The position of inf or nan in NPU and bench Tensor do not match.";
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Nearest decimal of that many places, half to even on the exact value, read back: as Python's round().
 double rounded(double value, int places) {
@@ -325,9 +325,9 @@ TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden
     if (!result.same_shape || mine.count() == 0) return result;
     const Sums sums = PairPass(mine, theirs, true, mine.complex() || theirs.complex()).run();
     if (sums.positions_differ || std::isnan(sums.max_absolute)) {
-      result.gap = infinity;
+      result.gap = infinite_number;
     } else if (sums.max_golden == 0) {
-      result.gap = sums.max_absolute == 0 ? 0 : infinity;
+      result.gap = sums.max_absolute == 0 ? 0 : infinite_number;
     } else {
       result.gap = sums.max_absolute / sums.max_golden;
     }

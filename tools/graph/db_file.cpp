@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/graph/overflow.h"
 #include "tools/graph/tasks.h"
@@ -19,8 +20,6 @@
 
 namespace msrun::graph {
 namespace {
-
-constexpr JsonStyle on_one_line(false);
 
 constexpr const char* tables = R"(
 CREATE TABLE tb_nodes (
@@ -276,7 +275,7 @@ void DbFile::publish(bool overflow, Language language) {
   // Some file systems lack it.
   if (failed != 0 && errno == EINVAL) failed = ::rename(temporary_.c_str(), path_.c_str());
   if (failed != 0) {
-    throw WriteError("The file " + path_ + " cannot be created: " + std::system_category().message(errno) + ".");
+    throw WriteError("The file " + path_ + " cannot be created: " + errno_text() + ".");
   }
   temporary_.clear();
 }

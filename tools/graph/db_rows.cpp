@@ -9,8 +9,6 @@
 namespace msrun::graph {
 namespace {
 
-constexpr JsonStyle on_one_line(false);
-
 // Where the tensors of the recording are now: the folder that it names, or the one beside dump.json.
 std::string data_dir(const Side& side) {
   namespace fs = std::filesystem;

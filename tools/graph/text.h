@@ -42,6 +42,8 @@ class JsonStyle {
   bool indented_;
 };
 
+inline constexpr JsonStyle on_one_line(false);
+
 // The input_data or output_data of a node. judged: of its parameters, empty if nothing is compared.
 struct ShownData {
   const Side& side;

@@ -290,12 +290,12 @@ MaterialisedCall small_call(const RecordedCase& recorded) {
       return Tensor::full(DType::float32, Dims(std::min(spec->shape.size(), Dims::max_rank), 1), 1);
     });
   };
-  MaterialisedCall call;
-  call.name = recorded.name;
-  call.parts = {recorded.type, recorded.api, "0"};
-  for (const Value& value : recorded.args) call.args.push_back(small(value));
-  for (const auto& [key, value] : recorded.kwargs) call.kwargs.emplace_back(key, small(value));
-  return call;
+  MaterialisedCall smallest;
+  smallest.name = recorded.name;
+  smallest.parts = {recorded.type, recorded.api, "0"};
+  for (const Value& value : recorded.args) smallest.args.push_back(small(value));
+  for (const auto& [key, value] : recorded.kwargs) smallest.kwargs.emplace_back(key, small(value));
+  return smallest;
 }
 
 // Whether it gives a text: the name of its dtype, which must be the recorded one.

@@ -10,8 +10,6 @@
 namespace msrun::recordings {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // A statistic as a number: booleans are 0 and 1. False for what is none.
 bool number_of(const Recording& side, const Value& value, double& number) {
   if (value.kind == Kind::boolean) {
@@ -40,9 +38,9 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
            double unit) {
   Gap result;
   const std::string_view shape = target.text(mine.shape);
-  if (shape != golden.text(theirs.shape)) return {false, infinity, infinity};
+  if (shape != golden.text(theirs.shape)) return {false, infinite_number, infinite_number};
   if (checksums) {
-    if (target.text(mine.md5) != golden.text(theirs.md5)) result.gap = result.own = infinity;
+    if (target.text(mine.md5) != golden.text(theirs.md5)) result.gap = result.own = infinite_number;
     return result;
   }
   std::array<double, statistic_count> a{};
@@ -51,10 +49,10 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
   for (std::size_t i = 0; i < statistic_count; ++i) {
     const bool one = number_of(target, mine.statistics[i], a[i]);
     const bool other = number_of(golden, theirs.statistics[i], b[i]);
-    if (one != other) return {true, infinity, infinity};
+    if (one != other) return {true, infinite_number, infinite_number};
     if (!one) continue;
     const NotFinite kind = not_finite_kind(a[i]);
-    if (kind != not_finite_kind(b[i])) return {true, infinity, infinity};
+    if (kind != not_finite_kind(b[i])) return {true, infinite_number, infinite_number};
     there[i] = kind == NotFinite::none;
   }
   double size = 0;
@@ -63,7 +61,7 @@ Gap gap_of(const Recording& target, const Leaf& mine, const Recording& golden, c
   }
   if (size == 0) {
     const bool zero = (!there[max_value] || a[max_value] == 0) && (!there[min_value] || a[min_value] == 0);
-    if (!zero) result.gap = result.own = infinity;
+    if (!zero) result.gap = result.own = infinite_number;
     return result;
   }
   for (const auto i : {max_value, min_value, mean_value}) {

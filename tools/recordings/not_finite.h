@@ -13,6 +13,8 @@
 
 namespace msrun::recordings {
 
+inline constexpr double infinite_number = std::numeric_limits<double>::infinity();
+
 // Which of them a number is; two agree if they are of one kind.
 enum class NotFinite : std::uint8_t { none, nan, infinity, minus_infinity };
 
@@ -29,8 +31,7 @@ inline std::optional<double> not_finite_of(std::string_view text) {
   std::string word = lower_case(text);
   const bool minus = word.starts_with('-');
   if (minus || word.starts_with('+')) word.erase(0, 1);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  if (word == "inf" || word == "infinity") return minus ? -infinity : infinity;
+  if (word == "inf" || word == "infinity") return minus ? -infinite_number : infinite_number;
   if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
   return std::nullopt;
 }

@@ -7,7 +7,7 @@
 namespace msrun::run_diff {
 namespace {
 
-constexpr auto output = std::to_array<Option>({
+constexpr auto output_options = std::to_array<Option>({
     {"--csv FILE", "write a row for each output that has changed, and for each call; -: print it in place of the text",
      Takes::one_value},
     {"--html FILE", "write a page to be read in a browser", Takes::one_value},
@@ -26,7 +26,7 @@ CommandDescription description() {
   command.sections = {{"Examples",
                        {{"msrun diff ./before ./after", "what a new driver changed"},
                         {"msrun diff ./before ./after --html diff.html", "as a page"}}}};
-  command.groups = {{"Output", output}};
+  command.groups = {{"Output", output_options}};
   command.exit_meanings = {
       {exit_completed, "nothing is new"},
       {exit_fail_on, "something is new"},

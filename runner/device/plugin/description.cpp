@@ -28,7 +28,7 @@ namespace {
 
 // More than any plugin says.
 constexpr std::size_t longest_answer = std::size_t{1} << 20;
-constexpr std::uint64_t most_items = 4096;
+constexpr std::uint64_t most_described = 4096;
 
 // Texts in a row, each closed by a zero byte. The first says whether what follows is a description or a refusal.
 class Texts {
@@ -63,7 +63,9 @@ class TextReader {
   std::string_view left_;
 };
 
-std::string_view text_of(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
+std::string_view text_or_nothing(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
 
 bool is_name(std::string_view name) {
   constexpr std::string_view others = "._-";
@@ -90,30 +92,30 @@ std::string answer_of(const std::string& path) try {
   if (library.functions().describe(&description, error.buffer(), PluginError::size()) != MSRUN_OK) {
     return refused(plugin + ": " + error.text());
   }
-  if (!is_name(text_of(description.name))) {
+  if (!is_name(text_or_nothing(description.name))) {
     return refused(plugin + " does not say its name, of letters, digits, '.', '_' and '-'");
   }
-  if (description.device_count > most_items || description.setting_count > most_items ||
+  if (description.device_count > most_described || description.setting_count > most_described ||
       (description.device_count > 0 && description.devices == nullptr) ||
       (description.setting_count > 0 && description.settings == nullptr)) {
     return refused(plugin + " describes devices or settings that are not there");
   }
   Texts texts;
   texts.add("description");
-  texts.add(text_of(description.name));
-  texts.add(text_of(description.version));
+  texts.add(text_or_nothing(description.name));
+  texts.add(text_or_nothing(description.version));
   texts.add(description.is_accelerator != 0 ? 1U : 0U);
   texts.add(description.device_count);
   for (std::uint64_t i = 0; i < description.device_count; ++i) {
     const msrun_device_info& device = description.devices[i];
     texts.add(static_cast<std::uint64_t>(std::max(device.id, 0)));
     texts.add(device.memory);
-    texts.add(text_of(device.name));
+    texts.add(text_or_nothing(device.name));
   }
   texts.add(description.setting_count);
   for (std::uint64_t i = 0; i < description.setting_count; ++i) {
-    texts.add(text_of(description.settings[i].name));
-    texts.add(text_of(description.settings[i].value));
+    texts.add(text_or_nothing(description.settings[i].name));
+    texts.add(text_or_nothing(description.settings[i].value));
   }
   return texts.bytes();
 } catch (const std::exception& error) {

@@ -36,9 +36,9 @@ class Result {
   msrun_result result_{};
 };
 
-class PluginDevice final : public Device {
+class LoadedPlugin final : public Device {
  public:
-  PluginDevice(const std::string& path, std::string name, bool jit_compile, const DeviceSeat& seat)
+  LoadedPlugin(const std::string& path, std::string name, bool jit_compile, const DeviceSeat& seat)
       : library_(path), name_(std::move(name)), seat_(seat) {
     msrun_seat how{};
     how.size = sizeof(how);
@@ -52,7 +52,7 @@ class PluginDevice final : public Device {
     }
   }
 
-  ~PluginDevice() override {
+  ~LoadedPlugin() override {
     if (functions().close != nullptr) functions().close(device_);
   }
 
@@ -142,7 +142,7 @@ std::unique_ptr<Device> make_plugin_device(const std::string& path, const std::s
                                            const DeviceSeat& seat) {
   // Whatever libraries print is not to come between the results on stdout.
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  return std::make_unique<PluginDevice>(path, name, jit_compile, seat);
+  return std::make_unique<LoadedPlugin>(path, name, jit_compile, seat);
 }
 
 }  // namespace msrun
