@@ -1,6 +1,6 @@
 # The rooms of the source tree: a folder, the rooms it may include from, and the target it is compiled as.
 #
-#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [COLD] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...]
+#   msrun_room(<folder> [FLAT] [NUMERIC] [OBJECT] [COLD] [ALONE] [USES <folder>...] [HEADERS <folder>...] [LINKS <library>...]
 #              [PRECOMPILED <target>])
 #
 # A room may include its own headers and those of the rooms it uses, directly or through them; anything else fails the
@@ -15,7 +15,19 @@
 # HEADERS: rooms of which only inline code is used, so that nothing of them is linked.
 # LINKS: libraries from outside, by the name of their CMake target.
 # PRECOMPILED: other precompiled headers than those of the standard library (PrecompiledHeaders.cmake).
+#
+# With MSRUN_ROOM_BATCH above 1 so many files of a room are compiled together, because most of what a small file takes is
+# the instances of templates that its neighbours need as well. Numeric rooms are compiled file by file: there it would
+# change what the compiler inlines, and with it where it joins a multiplication and an addition. Nor are the files of a
+# room that is marked ALONE, whose objects are replaced one by one (tests/mutation).
+set(MSRUN_ROOM_BATCH 1 CACHE STRING "Files of a room that are compiled together; 1 compiles each of them alone")
 set_property(GLOBAL PROPERTY MSRUN_ROOMS "")
+
+function(msrun_compile_together target)
+  if(MSRUN_ROOM_BATCH GREATER 1)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${MSRUN_ROOM_BATCH})
+  endif()
+endfunction()
 
 # kernels/io/dump -> msrun_kernels_io_dump
 function(msrun_room_target folder out)
@@ -24,7 +36,7 @@ function(msrun_room_target folder out)
 endfunction()
 
 function(msrun_room folder)
-  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT;COLD" "PRECOMPILED" "USES;HEADERS;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 1 room "FLAT;NUMERIC;OBJECT;COLD;ALONE" "PRECOMPILED" "USES;HEADERS;LINKS")
   msrun_room_target(${folder} target)
   set(depth GLOB_RECURSE)
   if(room_FLAT)
@@ -77,6 +89,7 @@ function(msrun_room folder)
         target_precompile_headers(${target}${level} REUSE_FROM msrun_numeric_headers${level})
       else()
         target_precompile_headers(${target} REUSE_FROM msrun_headers)
+        msrun_compile_together(${target})
       endif()
       add_dependencies(${target}${level} ${target}_includes)
     endforeach()
@@ -99,6 +112,9 @@ function(msrun_room folder)
     return()
   endif()
   add_library(${target} STATIC ${sources})
+  if(NOT room_ALONE)
+    msrun_compile_together(${target})
+  endif()
   target_link_libraries(${target} PRIVATE msrun_options PUBLIC ${libraries})
   if(room_COLD)
     target_link_libraries(${target} PRIVATE msrun_cold_options)
