@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -12,6 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/stack.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
@@ -33,12 +33,11 @@ namespace msrun {
 }
 
 // The exit code of run, or that of what it throws, or of stacks that are too small to run. Messages begin with program.
-// A file that may not grow is a failed write, like that to a full disk, and not the end of the process.
 template <class Run>
 int guarded_main(const char* program, const Run& run) {
   std::set_terminate(end_by_uncaught);
   try {
-    std::signal(SIGXFSZ, SIG_IGN);
+    settle_signals();
     occupy_standard_descriptors();
     prepare_stacks();
     return run();

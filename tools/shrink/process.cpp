@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "kernels/base/error.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 
@@ -28,6 +29,7 @@ void note_interrupt(int /*signal*/) { interrupted = 1; }
 
 // Only calls that are safe between fork and exec.
 [[noreturn]] void become(const std::vector<char*>& words, int log) {
+  unsettle_signals();
   setpgid(0, 0);
   // A search that is killed leaves no run behind.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -42,8 +44,7 @@ void note_interrupt(int /*signal*/) { interrupted = 1; }
 void kill_and_reap(pid_t child) {
   kill(-child, SIGKILL);
   kill(child, SIGKILL);
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  await_end(child);
 }
 
 // The status of the process once it has ended; nothing if an interrupt or the deadline came first, and then it is gone,
@@ -51,9 +52,7 @@ void kill_and_reap(pid_t child) {
 std::optional<int> wait_for(pid_t child, const Deadline& deadline) {
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   for (;;) {
-    int status = 0;
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child || (ended < 0 && errno == ECHILD)) return status;
+    if (const std::optional<int> status = end_of(child)) return status;
     if (Interrupts::came() || (deadline && std::chrono::steady_clock::now() >= *deadline)) {
       kill_and_reap(child);
       return std::nullopt;

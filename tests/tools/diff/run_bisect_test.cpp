@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <optional>
 #include <set>
 
 #include "tests/support/msrun_process.h"
 #include "tests/tools/diff/run_journal_file.h"
 #include "tools/run_bisect/search.h"
+#include "tools/shrink/process.h"
 
 namespace msrun::testing {
 namespace {
@@ -151,6 +154,30 @@ TEST_F(RunBisect, VersionsThatCannotBeTriedAreSkippedAndSaidSo) {
   run = bisect(with_runs(versions_to(2), "true {version} {out}"));
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.out, HasSubstr("holds no run"));
+}
+
+// The processes of whoever ignores SIGCHLD are reaped by the kernel: as ended, not as in order.
+TEST_F(RunBisect, ExitCodesAreThoseOfTheCommandWhereSigchldIsIgnored) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(shrink::run_program({"/bin/sh", "-c", "exit 7"}, scratch_ / "log", std::nullopt), -1);
+  const std::vector<std::string> words =
+      with_runs(versions_to(8), command(3, "case $V in 4) touch {out}; cp good_run/* {out}; exit 7;; esac"));
+  Process search(words, scratch_.path(), {}, "run_bisect");
+  std::signal(SIGCHLD, before);
+  ASSERT_TRUE(eventually(60, [&] { return !search.running(); }));
+  const Finished run = search.wait();
+  EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, HasSubstr("4 cannot be tried and is skipped: the command failed with exit code 7"));
+}
+
+// What msrun ignores for itself, a pipe that nobody reads or a file that may not grow, ends programs of others.
+TEST_F(RunBisect, TheCommandHasSignalsAsItWouldFromAShell) {
+  const Finished run = bisect(with_runs("1,2", command(1, "grep SigIgn /proc/self/status")));
+  ASSERT_EQ(run.exit_code, 0) << run.err << run.out;
+  const std::string log = read_file(scratch_ / "runs/1.log");
+  ASSERT_THAT(log, HasSubstr("SigIgn:"));
+  const auto ignored = std::stoull(log.substr(log.find(':') + 1), nullptr, 16);
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGCHLD}) EXPECT_EQ(ignored >> (number - 1) & 1U, 0U) << number;
 }
 
 TEST_F(RunBisect, EndsThatAreNotGoodAndBadAreRefused) {
