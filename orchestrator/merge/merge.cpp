@@ -88,7 +88,9 @@ int merge_journals(const MergeOptions& options) {
   const RankList ranks = ranks_of(results, merged.parts.front());
   merged.overlapping = results.overlapping();
   merged.disagreements = results.disagreements();
-  std::future<void> counted = std::async(std::launch::async, [&] { add_all(results, merged.summary); });
+  // At the same time, or where no thread can be had, afterwards.
+  std::future<void> counted =
+      std::async(std::launch::async | std::launch::deferred, [&] { add_all(results, merged.summary); });
   write_merged_csvs(merged.files, style, results, ranks);
   counted.get();
   merged.ranks = count_by_rank(ranks, results);

@@ -171,7 +171,7 @@ void DbFile::add_side(const DbRows& rows, std::size_t threads) {
     const std::size_t first = number * piece;
     for (std::size_t i = first; i < std::min(first + piece, nodes.size()); ++i) work(i, i - first);
   };
-  OrderedWork work;
+  OrderedSteps work;
   work.make = [&](std::size_t number, std::size_t place) {
     each(number, [&](std::size_t i, std::size_t at) { rows.make(nodes[i], places[place][at]); });
   };
