@@ -46,6 +46,10 @@ RankList ranks_of(const MergedResults& results, const PartJournal& part) {
   const auto named = part.metadata.find("recordings");
   const std::size_t wanted = named == part.metadata.end() ? 0 : named->size();
   if (ranks.size() == wanted) return ranks;
+  if (ranks.size() > wanted) {
+    throw UserError(part.path + " and the journals with it have records of " + std::to_string(ranks.size()) +
+                    " ranks, of which their headers name " + std::to_string(wanted) + ": they are damaged.");
+  }
   throw UserError(part.path + " and the journals with it lack the records of " + std::to_string(wanted - ranks.size()) +
                   " of " + std::to_string(wanted) + " ranks: they are damaged; continue one of them with -csv_path.");
 }
