@@ -13,6 +13,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/base/write_all.h"
+#include "kernels/io/files/temporary_name.h"
 
 namespace msrun {
 
@@ -39,7 +40,9 @@ std::string suffix_list(const std::vector<std::string>& suffixes) {
 }
 
 void check_writable(const std::string& directory) {
-  const PendingFile probe(Folder(directory), ".msrun_probe");
+  // Where files cannot be without a name, those of processes that begin at the same time must not be one.
+  const Folder folder(directory);
+  const PendingFile probe(folder, temporary_name(folder, "msrun_probe"));
   if (!probe.is_open()) {
     throw UserError("The file path " + sanitised(directory) + " is not writable. (" + errno_text() + ")");
   }
