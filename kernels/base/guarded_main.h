@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "kernels/base/error.h"
@@ -32,6 +34,12 @@ namespace msrun {
   std::abort();
 }
 
+// What the system says of a path is for the user to mend as well.
+inline std::string problem_of_path(const std::filesystem::filesystem_error& error) {
+  const std::string path = error.path1().string();
+  return (path.empty() ? "the working directory" : sanitised(path)) + " cannot be used: " + error.code().message();
+}
+
 // The exit code of run, or that of what it throws, or of stacks that are too small to run. Messages begin with program.
 template <class Run>
 int guarded_main(const char* program, const Run& run) {
@@ -43,6 +51,9 @@ int guarded_main(const char* program, const Run& run) {
     return run();
   } catch (const UserError& error) {
     std::cerr << program << ": " << sanitised(error.what()) << '\n';
+    return exit_usage;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << program << ": " << problem_of_path(error) << '\n';
     return exit_usage;
   } catch (const std::bad_alloc&) {
     std::cerr << program << ": not enough memory\n";

@@ -85,10 +85,17 @@ class Run {
     namespace fs = std::filesystem;
     for (std::time_t when = std::time(nullptr);; ++when) {
       const std::string stamp = timestamp(when);
-      const bool taken = std::ranges::any_of(fs::directory_iterator(options_.output_path), [&](const auto& entry) {
-        const std::string name = entry.path().filename();
-        return name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos;
-      });
+      bool taken = false;
+      std::error_code error;
+      for (fs::directory_iterator entry(options_.output_path, error), end; !error && entry != end;
+           entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        taken = taken || (name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos);
+      }
+      if (error) {
+        throw UserError("The directory " + sanitised(options_.output_path) + " cannot be read: " + error.message() +
+                        ".");
+      }
       if (!taken) return stamp;
     }
   }

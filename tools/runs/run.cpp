@@ -144,11 +144,11 @@ RunFiles newest_in(const std::string& folder) {
   std::optional<RunFiles> other;
   std::string other_stamp;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string path = entry.path().string();
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string path = entry->path().string();
     std::optional<RunFiles> files = files_of_run_file(path);
     if (files && has_files(*files) && (!newest || files->stamp > newest->stamp)) newest = std::move(files);
-    const std::string stamp = stamp_of_other_tool(entry.path().filename().string());
+    const std::string stamp = stamp_of_other_tool(entry->path().filename().string());
     if (!stamp.empty() && stamp > other_stamp) {
       other_stamp = stamp;
       other = files_of_any_name(path);

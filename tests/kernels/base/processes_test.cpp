@@ -7,9 +7,13 @@
 
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
+#include <system_error>
 
+#include "kernels/base/guarded_main.h"
 #include "tests/support/msrun_process.h"
 
 namespace msrun {
@@ -79,6 +83,18 @@ TEST_F(Processes, AreThereToBeWaitedForWhateverWasInherited) {
   unsettle_signals();
   EXPECT_FALSE(is_ignored(SIGPIPE));
   EXPECT_FALSE(is_ignored(SIGXFSZ));
+}
+
+TEST_F(Processes, AProblemOfAPathIsTheUsersToMend) {
+  namespace fs = std::filesystem;
+  const auto end_with = [](const std::string& path) {
+    _exit(guarded_main("program", [&]() -> int {
+      throw fs::filesystem_error("cannot", path, std::make_error_code(std::errc::no_such_file_or_directory));
+    }));
+  };
+  EXPECT_EXIT(end_with("/none\nof these"), ::testing::ExitedWithCode(exit_usage),
+              "^program: /none_of these cannot be used: No such file or directory\n$");
+  EXPECT_EXIT(end_with(""), ::testing::ExitedWithCode(exit_usage), "^program: the working directory cannot be used: ");
 }
 
 }  // namespace
