@@ -7,6 +7,7 @@
 #include "kernels/base/text.h"
 #include "runner/report/texts.h"
 #include "runner/results/reason.h"
+#include "runner/results/run_header.h"
 
 namespace msrun::report {
 namespace {
@@ -76,11 +77,6 @@ std::string settings_text(const Json& print) {
 }
 
 }  // namespace
-
-std::string text_in(const Json& metadata, const char* key) {
-  const auto found = metadata.find(key);
-  return found != metadata.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 std::string recording_of(const Json& metadata) {
   const std::string recording = text_in(metadata, "api_info");
