@@ -197,7 +197,7 @@ bool difference_is_chance(double share_a, double share_b, std::int64_t draws) {
 // How many random choices made the zeros of a tensor.
 std::int64_t draws_of(const OperatorTraits& traits, const Tensor& tensor) {
   if (!traits.random_channels || tensor.rank() < 2) return tensor.numel();
-  // Of two axes the first may be that of channels, and the second the length of each.
+  // A tensor of two axes may have channels on the first, and the length of each on the second.
   return tensor.rank() == 2 ? tensor.size(0) : tensor.size(0) * tensor.size(1);
 }
 

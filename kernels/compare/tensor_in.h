@@ -5,7 +5,7 @@
 
 namespace msrun {
 
-// Of a Tensor or a Var; null for anything else, and for a tensor that is not defined.
+// The tensor of a Tensor or a Var; null for anything else, and for a tensor that is not defined.
 inline const Tensor* tensor_in(const Value& value) {
   const Tensor* tensor = value.get<Tensor>();
   if (const Var* var = value.get<Var>()) tensor = &var->tensor();

@@ -88,7 +88,7 @@ class Text {
     line("Command", plain(get("command")));
   }
 
-  // Of a run that is one of many, or was made of them.
+  // What there is to say of a run that is one of many, or was made of them.
   template <class Get>
   void part(const Get& get, const Json& print) {
     const std::string shard = plain(print.value("shard", Json()));

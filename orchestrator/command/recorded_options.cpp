@@ -108,7 +108,7 @@ void add_pattern(const std::string& fault, std::vector<std::string>& patterns) {
   try {
     patterns.push_back(parse_sim_fault(fault).pattern);
   } catch (const UserError&) {
-    // Of another version.
+    // The fault is one of another version.
   }
 }
 

@@ -184,7 +184,7 @@ class Importer {
     }
     ApiResult result;
     result.name = row[0];
-    // Of a call that was recorded without its forward, where a dialect knows such.
+    // A call that was recorded without its forward, where a dialect knows such, has no status of it.
     const bool is_lone = style.dialect->lone_backward() && is_blank(row[1]);
     const auto forward = is_lone ? std::optional(Status::pass) : parse_status(row[1]);
     if (!forward) source.fail("'" + sanitised(row[1]) + "' is not a status");

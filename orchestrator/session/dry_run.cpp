@@ -76,7 +76,7 @@ WouldRun what_would_run(const SessionState& session) {
   const Forecast forecast(measured_slowness(would.processors));
   std::vector<std::uint64_t> memory;
   for (std::uint32_t task = 0; task < session.plan.size(); ++task) {
-    // Of the parts of --shard this one alone; what --steal will get nobody knows.
+    // Only the calls of the part that --shard names would run; what --steal will get nobody knows.
     if (!session.share.empty() && !session.share[task]) continue;
     const PlanRecord& record = plan.tasks[task];
     const std::string name(plan.name(task));

@@ -243,7 +243,7 @@ void PreCheckJob::restore(const Options& options, const Plan& plan, StoredResult
     const bool by_rule = plan.view().tasks[result.task].skip_size > 0;
     const bool runs_again = options.retry_skip && is_skip && !by_rule;
     if (runs_again) ++again;
-    // Of leases that are finished nothing runs again.
+    // Nothing of leases that are finished runs again.
     const bool saves_again = error_data_ && !options.steal && !result.unsaved.empty();
     if (saves_again) ++unsaved;
     return runs_again || saves_again;

@@ -87,8 +87,8 @@ void add_finding(std::vector<DetailsRow>& rows, Status status, const std::string
   accuse(rows.front(), finding);
 }
 
-// Of one direction's rows and status with inputs that are rounded to HF32 and with inputs that are not, the second stay
-// if they alone are clean.
+// Chooses between the rows and the status of one direction with inputs that are rounded to HF32 and with inputs that
+// are not: the second stay if they alone are clean.
 template <class DirectionStatus>
 void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded, DirectionStatus rounded_status,
             DirectionStatus& unrounded_status) {
@@ -170,7 +170,7 @@ class Check {
     }
   }
 
-  // Of directions that have no rows but the shares of zeros, none differs more than chance makes them.
+  // In no direction that is judged by its shares of zeros do these differ more than chance makes them.
   bool shares_by_chance() const { return shares_by_chance_; }
 
   // What is odd about the call's tensor files; empty if nothing is.

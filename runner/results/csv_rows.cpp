@@ -7,7 +7,7 @@
 namespace msrun {
 namespace {
 
-// Of several reasons the first in their own order.
+// The first of several reasons, in their own order, counts.
 Mistrust mistrust_in(std::string_view message) {
   for (std::size_t i = 1; i < mistrust_count; ++i) {
     const auto mistrust = static_cast<Mistrust>(i);

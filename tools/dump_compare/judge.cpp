@@ -132,7 +132,7 @@ class Judge {
     }
   }
 
-  // Of calls whose values nobody judges: their rows must have a counterpart that is described alike all the same.
+  // Calls whose values nobody judges must have rows with a counterpart that is described alike all the same.
   void judge_fit_alone() {
     if (sides_.compat) return;
     for (ComparedRow& row : rows_) {
@@ -252,7 +252,7 @@ class Judge {
     if (sides_.compat || !matched(row) || is_number(row, one_thousandth)) return false;
     return is_number(row, max_relative_error) || target(row)->data_name == 0 || golden(row)->data_name == 0;
   }
-  // Of one number the share by which the values themselves differ.
+  // The error of an output; where that is one number, the share by which the values themselves differ.
   double output_error(const ComparedRow& row, double of_infinite) const {
     if (mode_ == Mode::tensor && is_number(row, max_relative_error)) {
       return row.metrics.cells[max_relative_error].number;

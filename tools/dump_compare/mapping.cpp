@@ -199,7 +199,7 @@ const YamlNode* member(const YamlNode& object, const std::string& key) {
   return found == object.members.end() ? nullptr : &found->value;
 }
 
-// Of an argument or a result: "0", "1.0", "weight".
+// The place of an argument or a result: "0", "1.0", "weight".
 std::string place_text(const YamlNode& node) {
   return node.value.is_string() ? node.value.get<std::string>() : node.value.dump();
 }
@@ -388,7 +388,7 @@ std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_v
 
 std::optional<NameMap> name_map(const Pair& pair, const MappingFiles& mapping, bool compat, const Warn& warn) {
   if (compat && (mapping.api || mapping.cell)) {
-    // Of several mappings msProbe takes the names from one and the way in which rows are joined from another.
+    // msProbe takes the names from one of several mappings, and the way in which rows are joined from another.
     NameMap names = mapping.api ? by_api(pair, *mapping.api, warn) : by_cell(pair, *mapping.cell, warn);
     names.real_names = !mapping.data.empty() || (mapping.layer && pair.mindspore);
     return names;

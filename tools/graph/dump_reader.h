@@ -45,7 +45,7 @@ class EntryReader {
   std::vector<std::pair<std::string_view, bool>> names_;
   std::string suffix_;
 
-  // Of the leaf that is being read.
+  // What the leaf has that is being read.
   std::vector<TextId> keys_;
   std::vector<Value> recorded_;
   std::vector<TextId> signature_;

@@ -145,7 +145,7 @@ struct Recording {
   // The key under which rows are matched: the name, with the number of a backward call replaced by its order
   // (dump_compare.md 4.1). renumbered false: the name.
   std::string row_key(const Call& call, const Leaf& leaf, bool renumbered) const;
-  // The same into a text that is used again and again.
+  // Puts what row_key() gives into a text that is used again and again.
   void set_row_key(std::string& key, const Call& call, const Leaf& leaf, bool renumbered) const;
 };
 

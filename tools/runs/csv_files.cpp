@@ -110,7 +110,7 @@ ApiResult parse_result(const Rows& rows) {
     if (!result.backward) rows.fail("'" + sanitised(row[2]) + "' is not a status");
   }
   if (row.size() > 3) result.message = row[3];
-  // Of calls that agree the files do not say what they were tested on.
+  // The files do not say what calls that agree were tested on.
   if (result.message.ends_with("(" + std::string(simulated_notice) + ")")) result.tested_on = TestedOn::simulated;
   result.outcome = outcome_by_reason(result);
   return result;
@@ -199,8 +199,8 @@ class Reading {
   }
 
  private:
-  // Of details with other columns, such as the ratios of api_precision_compare: what the last one, the message, says of
-  // the first output of a call that is no pass, if the result file says nothing.
+  // Reads details with other columns, such as the ratios of api_precision_compare: what the last one, the message, says
+  // of the first output of a call that is no pass, if the result file says nothing.
   void read_messages(Rows& rows) {
     if (rows.row().back() != "Message") return;
     while (rows.next()) {

@@ -168,7 +168,7 @@ RunFiles find_run(const std::string& path) {
   std::optional<RunFiles> files = files_with_journal(path);
   if (!files) return files_of_any_name(path);
   if (const std::optional<RunFiles> own = files_of_csv(path)) {
-    // Of one of several ranks, whose journal is further up.
+    // The path is a CSV of one of several ranks, whose journal is further up.
     files->result = own->result;
     files->details = own->details;
   }

@@ -22,7 +22,7 @@ struct DumpHeader {
   bool real_data = false;     // dump_data_dir is neither null nor empty: tensors are in files
   std::size_t entries = 0;    // those left out included
   std::size_t left_out = 0;   // entries that the dialect leaves out, whether or not they were asked for
-  // Of these, how many there are by the first segments of their names; a few dozen of them at most.
+  // How many entries are left out, by the first segments of their names; a few dozen of them at most.
   std::map<std::string, std::size_t, std::less<>> left_out_by_type;
   // Tensors were read, and of none there is more than a checksum: neither extrema nor a file.
   bool only_checksums = false;
