@@ -116,6 +116,33 @@ bool same_tensors(const List& a, const List& b) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
 }
 
+// A file that may not be read is none of the call's.
+bool is_damaged(const TensorSpec& spec, const CheckOptions& options) {
+  try {
+    return contradicts_its_checksums(recorded_file(spec, options.materialise).string());
+  } catch (const SkipError&) {
+    return false;
+  }
+}
+
+// For a call that looks wrong: its files may have changed since they were recorded.
+void note_damaged_files(const ApiCall& call, const CheckOptions& options, ApiResult& result) {
+  const auto note = [&](const Value& leaf) {
+    const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
+    if (spec == nullptr || result.forward_rows.empty()) return;
+    const std::string& name = (*spec)->file();
+    if (name.empty() || !is_damaged(**spec, options)) return;
+    add_line(result.forward_rows.front(),
+             "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
+  };
+  for_each_leaf(call.args, note);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, note);
+  for_each_leaf(call.grad_inputs, note);
+  if (!call.recorded) return;
+  for_each_leaf(call.recorded->outputs, note);
+  for_each_leaf(call.recorded->gradients, note);
+}
+
 class Check {
  public:
   Check(const ApiCall& recorded, Device& device, const CheckOptions& options, ApiResult& result)
@@ -140,33 +167,6 @@ class Check {
       choose(rounded.backward_rows, result_.backward_rows, rounded.backward, result_.backward);
       result_.inputs = rounded.inputs;
       result_.message = options_.dialect->result_message(result_);
-    }
-  }
-
-  // For a call that looks wrong: its files may have changed since they were recorded.
-  void note_damaged_files() {
-    const auto note = [&](const Value& leaf) {
-      const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
-      if (spec == nullptr || result_.forward_rows.empty()) return;
-      const std::string& name = (*spec)->file();
-      if (name.empty() || !is_damaged(**spec)) return;
-      add_line(result_.forward_rows.front(),
-               "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
-    };
-    for_each_leaf(recorded_.args, note);
-    for (const auto& [key, value] : recorded_.kwargs) for_each_leaf(value, note);
-    for_each_leaf(recorded_.grad_inputs, note);
-    if (!recorded_.recorded) return;
-    for_each_leaf(recorded_.recorded->outputs, note);
-    for_each_leaf(recorded_.recorded->gradients, note);
-  }
-
-  // A file that may not be read is none of the call's.
-  bool is_damaged(const TensorSpec& spec) const {
-    try {
-      return contradicts_its_checksums(recorded_file(spec, options_.materialise).string());
-    } catch (const SkipError&) {
-      return false;
     }
   }
 
@@ -450,7 +450,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     } else {
       check.run();
       conclude_from_rows(result, check.shares_by_chance());
-      if (is_suspicious(result) && !options.compare.compat_msprobe) check.note_damaged_files();
+      if (is_suspicious(result) && !options.compare.compat_msprobe) note_damaged_files(call, options, result);
     }
     return with_readable_messages(std::move(result));
   } catch (const SkipError& error) {
