@@ -46,8 +46,8 @@ std::string tested_text(const VerdictCounts& counts, const std::string& kind) {
   if (counts.simulated > 0 || (counts.not_simulated == 0 && kind == "simulated")) {
     std::string text(simulated_notice);
     if (counts.not_simulated > 0) {
-      text +=
-          " for " + with_commas(counts.simulated) + " of " + counted_with_commas(counts.simulated + counts.not_simulated, "call");
+      text += " for " + with_commas(counts.simulated) + " of " +
+              counted_with_commas(counts.simulated + counts.not_simulated, "call");
     }
     return text;
   }
