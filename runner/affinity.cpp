@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the PCI specification, without the programming interface.
+// Classes and vendors of the PCI specification, without the programming interface.
 constexpr std::uint32_t accelerators = 0x1200;
 constexpr std::uint32_t displays = 0x0300;
 constexpr std::uint32_t renderers = 0x0302;

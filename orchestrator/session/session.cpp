@@ -260,7 +260,7 @@ void Session::suit_recording() {
   }
 }
 
-// Of an accelerator that "auto" found and that cannot be used, the user is told, and the run goes on without.
+// The user is told of an accelerator that "auto" found and that cannot be used, and the run goes on without.
 void Session::complete_backend() {
   if (!state_.backend.complete) return;
   try {

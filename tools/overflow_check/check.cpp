@@ -85,7 +85,7 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
   return seen > 0;
 }
 
-// Of calls as early as each other, and of the ranks that one of them lacks.
+// So many calls are named that are as early as each other, and so many of the ranks that one of them lacks.
 constexpr std::size_t most_named_calls = 4;
 constexpr std::size_t most_named_ranks = 8;
 

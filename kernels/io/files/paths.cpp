@@ -115,6 +115,11 @@ std::string timestamp(std::time_t when) {
   return buffer.data();
 }
 
+bool path_exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string join_path(std::string_view directory, std::string_view name) {

@@ -221,12 +221,12 @@ void WorkerProcess::launch(const Start& start, int control, int fault) {
 WorkerProcess::~WorkerProcess() {
   if (pid_ <= 0 || (status_ && read_status(0))) return;
   kill(pid_, SIGKILL);
-  // Of one that was forked elsewhere somebody else is the parent.
+  // A process that was forked elsewhere has another parent.
   if (status_) return;
   await_end(pid_);
 }
 
-// Of one that was forked elsewhere: whether it has ended.
+// Whether a process that was forked elsewhere has ended.
 bool WorkerProcess::read_status(double seconds) {
   pollfd status{status_.get(), POLLIN, 0};
   if (poll(&status, 1, static_cast<int>(seconds * 1000)) <= 0) return false;
