@@ -20,7 +20,7 @@ struct Holder {
 // A process must not ask about a file that it writes itself: it would drop its own record lock.
 std::optional<Holder> find_holder(const std::filesystem::path& path);
 
-// The same of an open file.
+// The process that has the file behind the descriptor open for writing; nothing if there is none. Takes no lock.
 std::optional<Holder> find_holder(int descriptor);
 
 // Makes this process the holder. Where there are no such locks nothing happens.

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "kernels/base/digits.h"
+
 namespace msrun {
 
 namespace fs = std::filesystem;
@@ -21,7 +23,6 @@ constexpr std::size_t stamp_length = 14;
 constexpr std::string_view shard_prefix = "shard";
 constexpr std::string_view node_prefix = "node-";
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_label_char(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.';
 }

@@ -38,7 +38,7 @@ class Writer {
   // sync() makes it survive a power loss. Throws WriteError (with EEXIST if the file exists), leaving no file behind
   // that was not there; Locked if another writer was faster.
   static Writer create(const std::filesystem::path& path, std::string_view metadata);
-  // The same in a file that was just made and is empty.
+  // Begins a journal in a file that was just made and is empty, with the guarantees of create() of a path.
   static Writer create(std::unique_ptr<File> file, std::string_view metadata);
 
   // Opens an existing journal to go on at `valid_size`, which read() has given; cuts what lies behind it. Throws Locked
@@ -67,7 +67,7 @@ class Writer {
 
   // flush(), sync(), and the file is closed and unlocked. Unless it threw, no other call may follow.
   void close();
-  // The same without the sync(). Once flush() was done no other call may follow, even if this threw.
+  // Does what close() does but for the sync(). Once flush() was done no other call may follow, even if this threw.
   void close_unsynced();
 
   // For a forked child: closes the child's copy of the file and forgets the batch. The parent's writer, its lock and

@@ -1,6 +1,4 @@
 // The msrun command.
-#include <csignal>
-
 #include "journal/error.h"
 #include "kernels/base/guarded_main.h"
 #include "kernels/base/standard_output.h"
@@ -51,7 +49,5 @@ int run(int argc, const char* const* argv) try {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A run goes on without whoever read its output.
-  std::signal(SIGPIPE, SIG_IGN);
   return msrun::guarded_main("msrun", [&] { return run(argc, argv); });
 }

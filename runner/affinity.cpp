@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the PCI specification, without the programming interface.
+// Classes and vendors of the PCI specification, without the programming interface.
 constexpr std::uint32_t accelerators = 0x1200;
 constexpr std::uint32_t displays = 0x0300;
 constexpr std::uint32_t renderers = 0x0302;
@@ -94,11 +94,14 @@ std::optional<std::vector<int>> processors_near(const fs::path& sysfs, int devic
   return processors && !processors->empty() ? processors : std::nullopt;
 }
 
-std::vector<int> visible_devices() {
+std::optional<std::vector<int>> visible_devices() {
   for (const char* name : {"ASCEND_RT_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
-    if (const char* value = std::getenv(name)) return numbers_in(value).value_or(std::vector<int>());
+    const char* value = std::getenv(name);
+    if (value == nullptr) continue;
+    auto numbers = numbers_in(value);
+    return numbers && !numbers->empty() ? numbers : std::nullopt;
   }
-  return {};
+  return std::vector<int>();
 }
 
 void stay_on(const std::vector<int>& processors) {

@@ -15,8 +15,9 @@ namespace msrun {
 std::optional<std::vector<int>> processors_near(const std::filesystem::path& sysfs, int device,
                                                 const std::vector<int>& visible = {});
 
-// The ids in the first of these variables that is set: "4,5"; none if it is not set or holds anything else.
-std::vector<int> visible_devices();
+// The ids in the first of these variables that is set: "4,5"; empty if none is. Nothing if it is set to anything else,
+// such as "GPU-<uuid>": then nobody here knows which device has which id.
+std::optional<std::vector<int>> visible_devices();
 
 // The calling thread, and threads and processes that it starts from now on, run on those of the processors that they
 // may use so far; on all of these if none is among them.

@@ -326,7 +326,9 @@ bool unframe_record(std::string& received, std::size_t& consumed, std::string_vi
 void run_runner(const RunnerSetup& setup) {
   limit_core_dumps(setup.core_dumps);
   if (setup.near_device && setup.check.tested_on == TestedOn::hardware) {
-    if (const auto processors = processors_near("/sys", setup.device_id, visible_devices())) stay_on(*processors);
+    const auto visible = visible_devices();
+    const auto processors = visible ? processors_near("/sys", setup.device_id, *visible) : std::nullopt;
+    if (processors) stay_on(*processors);
   }
   // The runners of all devices share the memory that calls may take.
   keep_freed_memory(setup.queue.control->memory_budget / runners_of(setup), setup.queue.control->processors);

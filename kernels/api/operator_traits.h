@@ -28,8 +28,8 @@ enum class IndexOutput : std::uint8_t {
   of_largest,   // of the largest elements; the only output
   of_smallest,  // of the smallest elements; the only output
   of_order,     // of all elements in rising or falling order; the only output
-  // Of several outputs: the second holds the indices of the largest probabilities in the softmax of the first argument
-  // over its last axis, or the length of that for none; the first these probabilities.
+  // The second of several outputs holds the indices of the largest probabilities in the softmax of the first argument
+  // over its last axis, or the length of that for none; the first holds these probabilities.
   of_softmax,
 };
 

@@ -59,8 +59,8 @@ struct ProductAxis {
 // No axes where the call is no product, or none whose indices are known.
 using ProductAxesFunction = std::vector<ProductAxis> (*)(const GivenArguments& given);
 
-// The same with arguments by their place among all tensors of a call, positional ones first, depth first, and axes
-// from 0.
+// An axis of the product of one call: its arguments by their place among all tensors of the call, positional ones
+// first, depth first, and axes from 0.
 struct TensorAxis {
   struct Place {
     std::size_t tensor = 0;

@@ -45,8 +45,8 @@ class Var {
   Var() = default;
 
   const Tensor& tensor() const { return widened_ ? widened_->tensor() : tensor_; }
-  // The same numbers in the dtype in which they lie in memory, for operators that can do without a copy in dtype(),
-  // which may be wider.
+  // The numbers of tensor() in the dtype in which they lie in memory, for operators that can do without a copy in
+  // dtype(), which may be wider.
   const Tensor& stored() const { return tensor_; }
   DType dtype() const { return widened_ ? widened_->dtype() : tensor_.dtype(); }
   const Dims& shape() const { return tensor_.shape(); }

@@ -3,15 +3,17 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <string>
 #include <string_view>
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/stack.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
@@ -32,18 +34,26 @@ namespace msrun {
   std::abort();
 }
 
+// What the system says of a path is for the user to mend as well.
+inline std::string problem_of_path(const std::filesystem::filesystem_error& error) {
+  const std::string path = error.path1().string();
+  return (path.empty() ? "the working directory" : sanitised(path)) + " cannot be used: " + error.code().message();
+}
+
 // The exit code of run, or that of what it throws, or of stacks that are too small to run. Messages begin with program.
-// A file that may not grow is a failed write, like that to a full disk, and not the end of the process.
 template <class Run>
 int guarded_main(const char* program, const Run& run) {
   std::set_terminate(end_by_uncaught);
   try {
-    std::signal(SIGXFSZ, SIG_IGN);
+    settle_signals();
     occupy_standard_descriptors();
     prepare_stacks();
     return run();
   } catch (const UserError& error) {
     std::cerr << program << ": " << sanitised(error.what()) << '\n';
+    return exit_usage;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << program << ": " << problem_of_path(error) << '\n';
     return exit_usage;
   } catch (const std::bad_alloc&) {
     std::cerr << program << ": not enough memory\n";

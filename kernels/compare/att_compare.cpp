@@ -24,7 +24,8 @@ constexpr const char* tuple_without_count = "'tuple' object has no attribute 'nu
 constexpr const char* first_letter = "N";
 constexpr const char* not_applicable = "N/A";
 
-const Tensor* tensor_in(const Value& value) {
+// Null for a Var, too: what is compared here has left the tape.
+const Tensor* bare_tensor_in(const Value& value) {
   const Tensor* tensor = value.get<Tensor>();
   return tensor != nullptr && tensor->defined() ? tensor : nullptr;
 }
@@ -70,8 +71,8 @@ class AttWalk {
       lists(*list, *device.get<List>(), whole);
     } else if (const Dict* dict = bench.get<Dict>()) {
       dicts(*dict, *device.get<Dict>(), whole);
-    } else if (const Tensor* tensor = tensor_in(bench)) {
-      tensors(*tensor, *tensor_in(device));
+    } else if (const Tensor* tensor = bare_tensor_in(bench)) {
+      tensors(*tensor, *bare_tensor_in(device));
     } else if (const std::optional<bool> equal = equal_scalars(bench, device, raw_)) {
       scalars(bench, device, *equal);
     } else {
@@ -153,9 +154,9 @@ class AttWalk {
 Comparison compare_zeros(const Value& bench, const Value& device, bool raw) {
   const auto tensor_of = [&](const Value& value) -> const Tensor* {
     const List* list = value.get<List>();
-    if (list == nullptr) return tensor_in(value);
+    if (list == nullptr) return bare_tensor_in(value);
     if (raw) throw SkipError(tuple_without_count);
-    return list->empty() ? nullptr : tensor_in(list->front());
+    return list->empty() ? nullptr : bare_tensor_in(list->front());
   };
   const Tensor* of_bench = tensor_of(bench);
   const Tensor* of_device = tensor_of(device);

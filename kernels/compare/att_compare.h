@@ -27,7 +27,7 @@ struct AttOptions {
 // failed.
 Comparison compare_att_outputs(const Value& bench, const Value& device, const AttOptions& options);
 
-// The same of gradients in argument order; nothing if either side has none.
+// Compares gradients, in argument order, as outputs are compared; nothing if either side has none.
 std::optional<Comparison> compare_att_gradients(const std::vector<Value>& bench, const std::vector<Value>& device,
                                                 const AttOptions& options);
 

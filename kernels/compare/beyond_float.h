@@ -14,10 +14,10 @@ class BeyondFloat {
     // Sums of what is finite. Squares of float64 numbers are beyond the range of float64.
     long double sum = 0;
     long double squares = 0;
-    // The same of pairs of which one is NaN or infinite.
+    // Sums of what is in pairs of which one number is NaN or infinite.
     double rest = 0;
     double rest_squares = 0;
-    // Of the elements that float32 cannot hold; NaN left out.
+    // The extremes of the elements that float32 cannot hold; NaN left out.
     double largest = -std::numeric_limits<double>::infinity();
     double smallest = std::numeric_limits<double>::infinity();
   };

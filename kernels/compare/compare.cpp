@@ -10,6 +10,7 @@
 #include "kernels/base/text.h"
 #include "kernels/compare/freedom.h"
 #include "kernels/compare/metrics.h"
+#include "kernels/compare/tensor_in.h"
 #include "kernels/compare/ties.h"
 
 namespace msrun {
@@ -18,13 +19,6 @@ namespace {
 constexpr const char* type_differs = "bench and npu output type is different.";
 constexpr const char* structure_differs = "bench and npu output structure is different.";
 constexpr const char* keys_differ = "bench and npu output dict keys are different.";
-
-// The tensor of a Tensor or Var leaf; null for anything else, and for a tensor that is not defined.
-const Tensor* tensor_in(const Value& value) {
-  const Tensor* tensor = value.get<Tensor>();
-  if (const Var* var = value.get<Var>()) tensor = &var->tensor();
-  return tensor != nullptr && tensor->defined() ? tensor : nullptr;
-}
 
 std::string class_of(const Value& value) {
   const bool undefined = (value.is<Tensor>() || value.is<Var>()) && tensor_in(value) == nullptr;
@@ -203,7 +197,7 @@ bool difference_is_chance(double share_a, double share_b, std::int64_t draws) {
 // How many random choices made the zeros of a tensor.
 std::int64_t draws_of(const OperatorTraits& traits, const Tensor& tensor) {
   if (!traits.random_channels || tensor.rank() < 2) return tensor.numel();
-  // Of two axes the first may be that of channels, and the second the length of each.
+  // A tensor of two axes may have channels on the first, and the length of each on the second.
   return tensor.rank() == 2 ? tensor.size(0) : tensor.size(0) * tensor.size(1);
 }
 

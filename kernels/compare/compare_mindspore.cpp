@@ -69,7 +69,7 @@ bool same_lists(const List& bench, const List& tested) {
   return std::equal(bench.begin(), bench.end(), tested.begin(), tested.end(), same);
 }
 
-// Of values that are no tensors.
+// Whether two values that are no tensors are the same.
 bool same(const Value& bench, const Value& tested) {
   if (bench.variant().index() != tested.variant().index()) return false;
   if (const auto* b = bench.get<double>()) return same_numbers(*b, *tested.get<double>());

@@ -43,9 +43,9 @@ struct DetailsRow {
   bool rounding_only = false;
   // A float output further from the benchmark than rounding leads, whatever its status.
   bool beyond_rounding = false;
-  // Of a float output that is not beyond rounding.
+  // What agreement is worth in a float output that is not beyond rounding.
   Trust trust;
-  // Of a float output that rounding does not explain.
+  // Where and by how much a float output differs that rounding does not explain.
   std::optional<Difference> difference = {};
 
   DetailsRow() = default;

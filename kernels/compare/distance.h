@@ -15,10 +15,10 @@ struct Distance {
   std::int64_t nonfinite_equal = 0;
 };
 
-// Of real tensors of equal shapes, element by element in float64, in an order that depends on the shape alone. Without
-// elements the tensors agree. NaN in a difference makes the maxima NaN, as numpy's maximum does. equal_nonfinite: NaN
-// and infinities that are the same on both sides count as zeros, and norms whose squares overflow are scaled; otherwise
-// both give NaN.
+// The distance of real tensors of equal shapes, element by element in float64, in an order that depends on the shape
+// alone. Without elements the tensors agree. NaN in a difference makes the maxima NaN, as numpy's maximum does.
+// equal_nonfinite: NaN and infinities that are the same on both sides count as zeros, and norms whose squares overflow
+// are scaled; otherwise both give NaN.
 Distance distance_of(const Tensor& bench, const Tensor& tested, bool equal_nonfinite);
 
 }  // namespace msrun

@@ -25,7 +25,7 @@ struct DropoutRule {
 struct DropoutFinding {
   // What a dropout does not give; empty: nothing.
   std::string text;
-  // Of each decision; unknown where a kept and a dropped element are alike, as those of a zero are.
+  // What became of each decision; unknown where a kept and a dropped element are alike, as those of a zero are.
   std::vector<Fate> fates;
 };
 

@@ -122,7 +122,7 @@ struct DumpPairAccumulator::State {
   alignas(64) std::array<float, capacity> my_space{};
   float* golden = nullptr;
   float* mine = nullptr;
-  // The same in float64, if the caller has that; else empty.
+  // The elements of both sides in float64, if the caller has them so; else empty.
   std::vector<double> wide_golden_space;
   std::vector<double> wide_my_space;
   const double* wide_golden = nullptr;

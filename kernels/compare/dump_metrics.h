@@ -70,7 +70,7 @@ class DumpPairAccumulator {
   std::span<float> golden_space();
   std::span<float> my_space();
   void add(std::size_t count);
-  // The same for elements in float64.
+  // The spaces for elements in float64, and how many of them were put there.
   std::span<double> wide_golden_space();
   std::span<double> wide_my_space();
   void add_wide(std::size_t count);

@@ -290,7 +290,7 @@ class Differences {
     if (wrong_ < enough_for_correlation || (map_.kind == DifferenceMap::Kind::scattered)) return {};
     Moments moments;
     for (std::int64_t i = 0; i < count_; ++i) {
-      // Of a part those that are right by chance are left out.
+      // Unless all elements differ, those that are right, be it by chance, are left out.
       if ((everywhere || wrong(i)) && std::isfinite(b(i)) && std::isfinite(d(i))) moments.add(b(i), d(i));
     }
     if (moments.count * 10 < static_cast<double>(wrong_) * 9) return {};

@@ -7,6 +7,8 @@
 #include <complex>
 #include <utility>
 
+#include "kernels/compare/tensor_in.h"
+
 namespace msrun {
 namespace {
 
@@ -16,12 +18,6 @@ using View = Eigen::Map<const Matrix>;
 
 // What the vectors of a tensor are: its columns or its rows; of values each belongs to one vector.
 enum class Role : std::uint8_t { columns, rows, values };
-
-const Tensor* tensor_in(const Value& value) {
-  const Tensor* tensor = value.get<Tensor>();
-  if (const Var* var = value.get<Var>()) tensor = &var->tensor();
-  return tensor != nullptr && tensor->defined() ? tensor : nullptr;
-}
 
 // One output, or the items of a list.
 List items_of(const Value& value) {

@@ -6,14 +6,10 @@
 #include <numeric>
 #include <type_traits>
 
+#include "kernels/compare/tensor_in.h"
+
 namespace msrun {
 namespace {
-
-const Tensor* tensor_in(const Value& value) {
-  const Tensor* tensor = value.get<Tensor>();
-  if (const Var* var = value.get<Var>()) tensor = &var->tensor();
-  return tensor != nullptr && tensor->defined() ? tensor : nullptr;
-}
 
 // One of several outputs, or the only one.
 const Tensor* output_at(const Value& outputs, std::size_t i) {

@@ -152,7 +152,7 @@ class Rearrangements {
   }
 
   std::string swapped() const {
-    // Of numbers of few digits two wrong ones are often in each other's places.
+    // Where numbers have few digits, two wrong ones are often in each other's places.
     const bool few_digits = whole_numbers_ || size_of(device_.dtype()) < 2;
     if (few_digits && (std::ssize(wrong_) < enough_swapped || distinct_ < 3)) return {};
     std::vector<std::pair<Dims, std::int64_t>> axes;

@@ -23,9 +23,9 @@ using rounding::sum_factor;
 
 // The small multiple of the model, for both sides together: errors of independent roundings stay below half of it.
 constexpr double safety = 8;
-// Of noise that is measured: the largest of many errors is some times their root mean square, which is uncertain by few
-// samples. In wide dtypes, where no fault is as small, the functions of a device may also err by some places where ours
-// err by half of one.
+// The multiple of noise that is measured: the largest of many errors is some times their root mean square, which is
+// uncertain by few samples. In wide dtypes, where no fault is as small, the functions of a device may also err by some
+// places where ours err by half of one.
 double noise_multiple(DType dtype) { return is_half(dtype) || is_float8(dtype) ? 6 : 16; }
 // How many times the noise that samples show of an element it may have at most.
 constexpr double most_missed = 16;
@@ -123,7 +123,7 @@ struct Allowance {
   bool has_stored;
   double common_stored;
   double largest;
-  // Of the dtype: numbers that each element would have to ask for again.
+  // Numbers of the dtype, so that no element has to ask for them again.
   double precision = epsilon(dtype);
   double normal = smallest_normal(dtype);
   double noise_factor = noise_multiple(dtype);
@@ -132,7 +132,7 @@ struct Allowance {
 
   double unit_at(double value) const { return unit_of(std::abs(std::isfinite(value) ? value : largest)); }
 
-  // Of the error that is there before the result is rounded.
+  // The limit of the error that is there before the result is rounded.
   double before_rounding(const Element& e) const {
     double of_sums = sums ? factor * (std::abs(e.bench) + e.spread + typical.of(e.bench)) : 0;
     if (sums && e.bench == 0 && dtype != DType::float64) of_sums += underflow;
@@ -150,8 +150,8 @@ struct Allowance {
     return total;
   }
 
-  // Of a finite number of which no more is known, if terms have one typical magnitude. Without a branch, so that many
-  // are computed at once.
+  // The limit for a finite number of which no more is known, if terms have one typical magnitude. Without a branch, so
+  // that many are computed at once.
   double of_magnitude(double magnitude) const {
     return unit_of(magnitude) + (sums ? factor : 0) * (magnitude + typical.of_all());
   }

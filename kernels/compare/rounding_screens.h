@@ -12,7 +12,8 @@ namespace msrun {
 // does that do not cancel.
 bool surely_rounding(const Tensor& bench, const Tensor& device, std::int64_t longest);
 
-// Or whose terms are as large as the benchmark typically is.
+// Every element is the nearest number to a value that differs from the benchmark by no more than a sum of so many terms
+// does that are each as large as the benchmark typically is.
 bool surely_rounding_of_sums(const Tensor& bench, const Tensor& device, std::int64_t longest);
 
 // Every element is that of the benchmark.

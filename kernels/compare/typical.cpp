@@ -57,7 +57,8 @@ TypicalMagnitude::TypicalMagnitude(std::vector<double> values) {
     const auto below = [&](double limit) {
       return std::count_if(values.begin(), values.end(), [&](double value) { return value < limit; });
     };
-    // Of values with a smooth density near zero a sixteenth is left of one limit that is so at the other.
+    // Where values have a smooth density near zero, one in sixteen of those below a limit lies below its sixteenth
+    // part.
     const double limit = kind.typical / 256;
     if (below(limit) <= below(16 * limit) / 8 + 1) return;
     std::erase_if(values, [&](double value) { return value >= limit; });

@@ -20,11 +20,11 @@ std::vector<double> finite_magnitudes(std::vector<double> values);
 class TypicalMagnitude {
  public:
   TypicalMagnitude() = default;
-  // Of values, in any order.
+  // The values may be in any order.
   explicit TypicalMagnitude(std::vector<double> values);
 
   bool is_one_kind() const { return kinds_[0].at_least == 0; }
-  // Of every value, where they are of one kind.
+  // The typical magnitude of every value, where they are of one kind.
   double of_all() const { return kinds_[0].typical; }
 
   double of(double value) const {

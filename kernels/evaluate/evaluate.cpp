@@ -50,7 +50,7 @@ class SideBuilder {
   // Their places on the tape.
   const std::vector<Var>& inputs() const { return inputs_; }
   const RaisePlan& plan() const { return plan_; }
-  // Of the tensors that were built.
+  // The dtypes that the built tensors stand for.
   const RecordedDTypes& recorded() const { return recorded_; }
 
  private:

@@ -25,7 +25,8 @@ struct Evaluation {
   std::string backward_problem;
   // A number that the operator takes as a parameter may be held in a half type (EvaluationOptions::narrow_parameters).
   bool takes_parameters = false;
-  // Of EvaluationOptions::last_step: LastStep::any_layout, how many steps are known, and LastSteps::of_unknown.
+  // What is known of the steps that EvaluationOptions::last_step asks for: LastStep::any_layout, how many are known,
+  // and LastSteps::of_unknown.
   bool any_layout = false;
   std::size_t known_steps = 0;
   std::size_t of_unknown_step = 0;
@@ -43,7 +44,7 @@ struct EvaluationOptions {
   // A benchmark that takes the dtypes it has raised for those of the call, as msProbe's does: Python numbers beside
   // tensors keep the precision that the device does not give them.
   bool forgets_dtypes = false;
-  // Of half types, the numbers that kernels take as parameters are rounded to the half type (as_parameter).
+  // The numbers that kernels of half types take as parameters are rounded to the half type (as_parameter).
   bool narrow_parameters = false;
   // Which outputs are differentiated: by default all for which the call has a gradient, otherwise only this one.
   std::optional<std::size_t> only_output;

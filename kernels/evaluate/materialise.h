@@ -26,7 +26,7 @@ struct MaterialiseOptions {
   bool round_to_hf32 = true;
   // The recorded extrema are taken as they are (RangeRule::literal), and a tensor without elements is refused.
   bool literal_ranges = false;
-  // Of random masks as many elements are true as the recorded gradient of the result has places, so that it fits
+  // As many elements of a random mask are true as the recorded gradient of the result has places, so that it fits
   // (OperatorTraits::selects_by_mask). Not in torch's one stream, which is to give what torch draws.
   bool fit_masks = true;
 };
@@ -74,7 +74,8 @@ struct MaterialisedCall {
 // Calls visit for every tensor of the arguments, positional ones first, depth first.
 void for_each_argument(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit);
 
-// The same, and then for every gradient of an output.
+// Calls visit for every tensor of the arguments, in the order of for_each_argument, and then for every gradient of an
+// output.
 void for_each_input(const MaterialisedCall& call, const std::function<void(const Tensor&)>& visit);
 
 // Floating and complex tensors among the arguments.

@@ -17,7 +17,7 @@ struct RaisePlan {
   std::optional<DType> base;    // dtype of the call; of a mixed one the narrow dtype
   bool mixed = false;
   bool keeps_float32 = false;  // float32 stays although narrower dtypes are raised
-  // Of a call that raises one by one: the dtype that each tensor of its arguments gets.
+  // The dtype that each tensor of the arguments gets in a call that raises them one by one.
   std::vector<DType> one_by_one = {};
 };
 

@@ -181,6 +181,24 @@ void forward(const AttentionHeads& heads, AttentionResults& result) {
   });
 }
 
+// Makes of the scores of some rows the weights that forward() made of them, but for the rounding of factors.
+template <class T>
+void weigh_again(Scores<T>& scores, const AttentionResults& result, std::int64_t head, std::int64_t first,
+                 std::int64_t count) {
+  const std::int64_t width = scores.width();
+  for (std::int64_t r = 0; r < count; ++r) {
+    T* p = scores.row(r);
+    const T total = element<T>(result.sum, head, first + r);
+    if (total == 0) {
+      std::fill_n(p, width, T{0});
+      continue;
+    }
+    exponentials(p, width, element<T>(result.max, head, first + r));
+    const T factor = 1 / total;
+    for (std::int64_t j = 0; j < width; ++j) p[j] *= factor;
+  }
+}
+
 template <class T>
 void backward(const AttentionHeads& heads, const AttentionResults& result, const Tensor& gradient,
               AttentionGradients& gradients) {
@@ -201,17 +219,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
       probabilities.compute(head, key_head, first, count);
       const std::int64_t width = probabilities.width();
       const KeyRange range = probabilities.range();
-      for (std::int64_t r = 0; r < count; ++r) {
-        T* p = probabilities.row(r);
-        const T total = element<T>(result.sum, head, first + r);
-        if (total == 0) {
-          std::fill_n(p, width, T{0});
-          continue;
-        }
-        exponentials(p, width, element<T>(result.max, head, first + r));
-        const T factor = 1 / total;
-        for (std::int64_t j = 0; j < width; ++j) p[j] *= factor;
-      }
+      weigh_again(probabilities, result, head, first, count);
       const MatrixView<T> g = rows_of<T>(gradient, head, first, count);
       round_factors(probabilities.row(0), count * width, heads);
       // The products of all blocks of rows and of all query heads of a key head are one sum.
@@ -225,7 +233,7 @@ void backward(const AttentionHeads& heads, const AttentionResults& result, const
       for (std::int64_t r = 0; r < count; ++r) {
         const T* p = probabilities.row(r);
         T* ds = storage.data() + r * width;
-        // Of one key that has all the weight the difference is rounding alone.
+        // Where one key has all the weight the difference is rounding alone.
         if (seed != 0) std::transform(ds, ds + width, ds, [seed](T x) { return a_place_beside(x, seed); });
         // sum_j dp_j p_j is the product of the output row with its gradient.
         const T* y =

@@ -85,7 +85,7 @@ struct Operand {
 template <class T>
 using Square = std::array<Vector<T>, static_cast<std::size_t>(lanes<T>)>;
 
-// Of two vectors the lanes whose number lacks the bit `distance`, or has it (`upper`), those of b behind those of a.
+// The lanes of two vectors whose number lacks the bit `distance`, or has it (`upper`), those of b behind those of a.
 template <int distance, bool upper, class T, int... lane>
 [[gnu::always_inline]] inline Vector<T> interleaved(Vector<T> a, Vector<T> b, std::integer_sequence<int, lane...>) {
   constexpr int count = sizeof...(lane);

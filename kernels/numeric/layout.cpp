@@ -150,7 +150,7 @@ Placement diagonal_placement(const Dims& shape, const Dims& strides, std::int64_
 }
 
 Tensor diag_embed(const Tensor& x, std::int64_t offset, std::int64_t axis1, std::int64_t axis2) {
-  if (x.rank() < 1) throw SkipError("diag_embed needs a tensor of at least one dimension.");
+  if (x.rank() < 1) throw SkipError("Embedding a diagonal needs a tensor of at least one dimension.");
   const std::int64_t rank = x.rank() + 1;
   const std::int64_t row = normalize_axis(axis1, rank);
   const std::int64_t column = normalize_axis(axis2, rank);
@@ -176,7 +176,7 @@ Tensor diag_embed(const Tensor& x, std::int64_t offset, std::int64_t axis1, std:
 }
 
 Tensor triangle(const Tensor& x, std::int64_t diagonal, bool lower) {
-  if (x.rank() < 2) throw SkipError("tril and triu need a tensor of at least two dimensions.");
+  if (x.rank() < 2) throw SkipError("A triangle needs a tensor of at least two dimensions.");
   const std::int64_t rows = x.size(-2);
   const std::int64_t columns = x.size(-1);
   Tensor result = Tensor::zeros(x.dtype(), x.shape());

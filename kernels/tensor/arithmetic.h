@@ -59,7 +59,7 @@ constexpr double roundoff_of_operand(OperandRounding rounding) {
   return rounding == OperandRounding::truncated_tf32 ? place : place / 2;
 }
 
-// Of matrix products and of convolutions.
+// How the operands of matrix products and of convolutions are rounded.
 struct Operands {
   OperandRounding products = OperandRounding::none;
   OperandRounding convolutions = OperandRounding::none;

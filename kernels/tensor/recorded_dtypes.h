@@ -18,7 +18,8 @@ class RecordedDTypes {
 
   DType of(DType evaluated) const;
 
-  // Of half types, kernels may hold the numbers that they take as parameters in the half type or in float32.
+  // Whether kernels of half types are to hold the numbers that they take as parameters in the half type; they may hold
+  // them in float32 as well.
   bool narrow_parameters = false;
 
  private:

@@ -110,10 +110,14 @@ class Zone {
     const auto best = by_size_.lower_bound({size, 0});
     if (best == by_size_.end()) return nullptr;
     const std::size_t place = best->second;
-    const Range range = remove_free(free_.find(place));
     const std::size_t end = place + size;
-    fresh_ += size - bytes_of(between(range.dirty, place, end));
-    if (range.size > size) add_free(end, {range.size - size, between(range.dirty, end, place + range.size)});
+    const auto at = free_.find(place);
+    // Before anything changes, as these take memory, of which there may be none.
+    const std::size_t dirty = bytes_of(between(at->second.dirty, place, end));
+    Range rest{at->second.size - size, between(at->second.dirty, end, place + at->second.size)};
+    remove_free(at);
+    fresh_ += size - dirty;
+    if (rest.size > 0) add_free(end, std::move(rest));
     return base_ + place;
   }
 
@@ -138,7 +142,7 @@ class Zone {
   }
 
   // Gives about so many bytes to the system, but parts of huge pages; what it could. The last ranges first: the first
-  // are those that are taken again.
+  // are those that are taken again. If it throws std::bad_alloc, what it has given is counted.
   std::uint64_t give_back(std::uint64_t bytes) {
     std::uint64_t given = 0;
     for (auto at = free_.rbegin(); at != free_.rend() && given < bytes; ++at) {
@@ -150,9 +154,9 @@ class Zone {
       const Pieces inside = between(range.dirty, first, last);
       if (inside.empty()) continue;
       const std::size_t from = begin_of_last(inside, bytes - given) / huge_page * huge_page;
-      if (madvise(base_ + from, last - from, MADV_DONTNEED) != 0) continue;
       Pieces left = between(range.dirty, at->first, from);
       append(left, between(range.dirty, last, end));
+      if (madvise(base_ + from, last - from, MADV_DONTNEED) != 0) continue;
       const std::size_t less = bytes_of(range.dirty) - bytes_of(left);
       given += less;
       kept_ -= less;
@@ -291,9 +295,13 @@ class Pool {
   std::uint64_t kept() const { return small_.kept() + large_.kept(); }
 
   // Large blocks are rarer and longer unused.
-  void give_back(std::uint64_t bytes) {
-    const std::uint64_t given = large_.give_back(bytes);
-    if (given < bytes) small_.give_back(bytes - given);
+  void give_back(std::uint64_t bytes) noexcept {
+    try {
+      const std::uint64_t given = large_.give_back(bytes);
+      if (given < bytes) small_.give_back(bytes - given);
+    } catch (const std::bad_alloc&) {
+      // There is no memory for the pool's own lists: the rest is kept until the next time.
+    }
   }
 
   std::mutex mutex_;

@@ -133,7 +133,7 @@ struct Options {
   bool compat_msprobe = false;  // msProbe's results cell by cell, its known errors included
   ReportLayout layout = ReportLayout::current;
 
-  // Of the options that only some frameworks' recordings heed (Dialect::unheeded_options), those that were given.
+  // The options that were given and that only some frameworks' recordings heed (Dialect::unheeded_options).
   std::vector<std::string> given_for_some;
 
   // With csv_path: what the journal said and the command line did not, to be told; options quoted for a shell.

@@ -13,7 +13,7 @@ namespace msrun {
 // UserError for a name that is none of a framework.
 std::string take_framework(std::vector<std::string>& words);
 
-// Of the options that some dialect does not heed (Dialect::unheeded_options), those that were given.
+// The options that were given and that some dialect does not heed (Dialect::unheeded_options).
 std::vector<std::string> given_for_some(const Arguments& arguments);
 
 }  // namespace msrun

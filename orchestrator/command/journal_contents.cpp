@@ -8,26 +8,12 @@
 #include "journal/file.h"
 #include "orchestrator/output/rank_csvs.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_header.h"
 
 namespace msrun {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// More than any plan has; what claims more is damaged or forged.
-constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
-
-// 0 for what is no such number.
-std::uint64_t number_of_calls(const Json& number) {
-  const bool holds = number.is_number_unsigned() && number.get<std::uint64_t>() <= max_calls;
-  return holds ? number.get<std::uint64_t>() : 0;
-}
-
-std::uint64_t planned_calls(const Json& metadata) {
-  const auto fingerprint = metadata.find("fingerprint");
-  if (fingerprint == metadata.end() || !fingerprint->is_object()) return 0;
-  return number_of_calls(fingerprint->value("calls", Json()));
-}
 
 class Reading {
  public:
@@ -44,8 +30,8 @@ class Reading {
       const Json started = contents_.metadata.value("started", Json());
       if (started.is_number()) contents_.started = started.get<double>();
     }
-    contents_.calls = contents_.metadata.is_null() ? 0 : planned_calls(contents_.metadata);
-    kept_ = contents_.metadata.is_null() ? 0 : number_of_calls(contents_.metadata.value("kept", Json()));
+    contents_.calls = planned_calls(contents_.metadata).value_or(0);
+    kept_ = kept_results(contents_.metadata).value_or(0);
     contents_.recovery =
         read_records(*source, {.result = [this](ApiResult&& result) { see(result); },
                                .part = [this](ResultPart&& part) { waiting_.insert(part.result.task); },

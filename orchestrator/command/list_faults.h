@@ -9,7 +9,7 @@ namespace msrun {
 // For a reader: name, parameter and effect of each.
 std::string list_faults_text();
 
-// The same as one JSON object.
+// Name, parameter and effect of each as one JSON object.
 std::string list_faults_json();
 
 }  // namespace msrun

@@ -35,7 +35,9 @@ CommandDescription merge_description() {
       {exit_completed, "every call has a result, and parts that checked the same call agree"},
       {exit_fail_on, "every call has a result, but parts disagree about one, or not a single call was checked"},
       {exit_usage, "wrong usage, or journals that are not parts of one run"},
-      {exit_incomplete, "calls are missing; the merged run holds all others and can be continued with -csv_path"},
+      {exit_incomplete,
+       "calls are missing: the merged run holds all others and can be continued with -csv_path; or it could not be "
+       "written"},
       {exit_internal, "internal error"},
   };
   command.most_operands = std::numeric_limits<std::size_t>::max();

@@ -14,6 +14,7 @@
 #include "journal/run_files.h"
 #include "kernels/base/text.h"
 #include "runner/device/sim/sim.h"
+#include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 
 namespace msrun {
@@ -28,7 +29,6 @@ const std::array<Family, 4> families{
     Family{"-api_info", "-forward", "-backward", "-real_data_path"}, Family{"-n", "-d"},
     Family{"--backend", "--sim-fault", "--require-device", "-j", "--python", "--torch-lanes", "--torch-workers"},
     Family{"--shard", "--steal", "--leases", "--lease-timeout"}};
-const Family paths{"-api_info", "-forward", "-backward", "-real_data_path", "-config"};
 
 bool has(const Family& family, std::string_view flag) { return std::ranges::find(family, flag) != family.end(); }
 
@@ -48,28 +48,23 @@ std::optional<Json> metadata_beside(const std::string& csv_path) {
   return std::nullopt;
 }
 
-std::string text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // What the headers of journals tell that were begun before they held all options.
 std::vector<OptionWords> told_apart(const Json& metadata) {
   std::vector<OptionWords> options;
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) options.push_back({flag, value});
   };
-  add("-api_info", text_of(metadata, "api_info"));
-  add("-forward", text_of(metadata, "forward"));
-  add("-backward", text_of(metadata, "backward"));
-  add("--backend", text_of(metadata, "backend"));
+  add("-api_info", text_in(metadata, "api_info"));
+  add("-forward", text_in(metadata, "forward"));
+  add("-backward", text_in(metadata, "backward"));
+  add("--backend", text_in(metadata, "backend"));
   const Json print = metadata.value("fingerprint", Json::object());
   if (print.is_object()) {
     const auto seed = print.find("seed");
     if (seed != print.end() && seed->is_number_unsigned()) add("--seed", seed->dump());
-    add("--seed-mode", text_of(print, "seed_mode"));
-    add("--standard", text_of(print, "standard"));
-    if (text_of(print, "compat") == "msprobe") add("--compat", "msprobe");
+    add("--seed-mode", text_in(print, "seed_mode"));
+    add("--standard", text_in(print, "standard"));
+    if (text_in(print, "compat") == "msprobe") add("--compat", "msprobe");
   }
   const Json faults = metadata.value("sim_faults", Json::array());
   for (const Json& fault : faults) {
@@ -100,15 +95,6 @@ std::vector<OptionWords> options_in(const Json& metadata) {
   return options;
 }
 
-// A relative path is that of the folder in which the run was begun.
-void find_again(OptionWords& option, const std::string& folder) {
-  std::error_code error;
-  if (option.size() != 2 || folder.empty() || fs::path(option[1]).is_absolute() || fs::path(option[1]).empty()) return;
-  if (folder == fs::current_path(error).string()) return;
-  const fs::path there = fs::path(folder) / option[1];
-  if (fs::exists(there, error)) option[1] = there.string();
-}
-
 bool stops_processes(const std::string& fault) {
   try {
     const SimFault::Kind kind = parse_sim_fault(fault).kind;
@@ -122,7 +108,7 @@ void add_pattern(const std::string& fault, std::vector<std::string>& patterns) {
   try {
     patterns.push_back(parse_sim_fault(fault).pattern);
   } catch (const UserError&) {
-    // Of another version.
+    // The fault is one of another version.
   }
 }
 
@@ -183,7 +169,6 @@ TakenOver take_over(const Arguments& given) {
   const std::optional<Json> metadata = metadata_beside(given.text("csv_path"));
   if (!metadata) return taken;
   taken.has_journal = true;
-  const std::string folder = text_of(*metadata, "working_directory");
   for (OptionWords& option : options_in(*metadata)) {
     if (option[0] == "--sim-fault" && option.size() == 2) add_pattern(option[1], taken.apart);
     if (is_decided(given, option[0])) continue;
@@ -192,7 +177,7 @@ TakenOver take_over(const Arguments& given) {
                               " of the earlier run is not taken over from the journal: it would stop this one, too.");
       continue;
     }
-    if (has(paths, option[0])) find_again(option, folder);
+    if (option.size() == 2 && is_input_path(option[0])) option[1] = found_again(option[1], *metadata);
     taken.options.push_back(std::move(option));
   }
   return taken;

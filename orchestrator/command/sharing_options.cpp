@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "journal/run_files.h"
+#include "kernels/base/host_name.h"
 #include "kernels/base/text.h"
 
 namespace msrun {
@@ -112,9 +113,8 @@ std::string environment_of_process(const char* name) {
 
 std::string host_name() {
   if (std::string node = environment_of_process("SLURMD_NODENAME"); !node.empty()) return node;
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "unknown";
-  return name.data();
+  const std::string name = system_host_name();
+  return name.empty() ? "unknown" : name;
 }
 
 std::string unique_node_name() {

@@ -16,7 +16,7 @@ using Environment = std::function<std::string(const char* name)>;
 // and WORLD_SIZE, in this order. Appends to notices, loudly, what was taken from where. Throws UserError.
 Shard parse_shard(const std::string& text, const Environment& environment, std::vector<std::string>& notices);
 
-// Of --shard, --steal and what belongs to them. Throws UserError.
+// Sets --shard, --steal and what belongs to them. Throws UserError.
 void set_sharing(const Arguments& arguments, const Environment& environment, Options& options);
 
 // The variables of this process.

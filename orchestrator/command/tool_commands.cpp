@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/own_programs.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 
 namespace msrun {
@@ -74,6 +75,7 @@ void run_tool(const ToolRequest& request) {
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  unsettle_signals();
   execv(program.c_str(), argv.data());
   const std::string reason = errno_text();
   throw UserError(std::string(request.tool->word) + ": the program " + program + " cannot be started: " + reason);

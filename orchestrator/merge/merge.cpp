@@ -1,6 +1,7 @@
 #include "orchestrator/merge/merge.h"
 
 #include <cerrno>
+#include <exception>
 #include <future>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "journal/writer.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/standard_output.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "orchestrator/command/journal_command.h"
 #include "orchestrator/merge/merge_report.h"
@@ -44,6 +46,10 @@ RankList ranks_of(const MergedResults& results, const PartJournal& part) {
   const auto named = part.metadata.find("recordings");
   const std::size_t wanted = named == part.metadata.end() ? 0 : named->size();
   if (ranks.size() == wanted) return ranks;
+  if (ranks.size() > wanted) {
+    throw UserError(part.path + " and the journals with it have records of " + std::to_string(ranks.size()) +
+                    " ranks, of which their headers name " + std::to_string(wanted) + ": they are damaged.");
+  }
   throw UserError(part.path + " and the journals with it lack the records of " + std::to_string(wanted - ranks.size()) +
                   " of " + std::to_string(wanted) + " ranks: they are damaged; continue one of them with -csv_path.");
 }
@@ -54,6 +60,31 @@ int exit_code_of(const Merged& merged) {
     if (!disagreement.one_failed) return exit_fail_on;
   }
   return merged.summary.counts().compared() == 0 ? exit_fail_on : exit_completed;
+}
+
+// All of it but what is told. Throws journal::WriteError or WriteError where results cannot be written.
+void write_merged(Merged& merged, const CsvStyle& style, journal::Writer& journal) {
+  MergedResults results(merged.calls, journal);
+  RecordBatches batches(paths_of(merged.parts));
+  for (PartJournal& part : merged.parts) results.add(part, batches);
+  results.finish();
+  journal.close();
+  merged.finished = results.count();
+  const RankList ranks = ranks_of(results, merged.parts.front());
+  merged.overlapping = results.overlapping();
+  merged.disagreements = results.disagreements();
+  // At the same time, or where no thread can be had, afterwards.
+  std::future<void> counted =
+      std::async(std::launch::async | std::launch::deferred, [&] { add_all(results, merged.summary); });
+  write_merged_csvs(merged.files, style, results, ranks);
+  counted.get();
+  merged.ranks = count_by_rank(ranks, results);
+}
+
+// As of a run that has begun: there is nothing to be mended but the disk.
+int stopped_by(const std::exception& error) {
+  write_error_line(std::string("msrun: ") + sanitised(error.what()));
+  return exit_incomplete;
 }
 
 }  // namespace
@@ -79,19 +110,13 @@ int merge_journals(const MergeOptions& options) {
     new_journal.created(files.journal);
     return true;
   });
-  MergedResults results(merged.calls, *journal);
-  RecordBatches batches(paths_of(merged.parts));
-  for (PartJournal& part : merged.parts) results.add(part, batches);
-  results.finish();
-  journal->close();
-  merged.finished = results.count();
-  const RankList ranks = ranks_of(results, merged.parts.front());
-  merged.overlapping = results.overlapping();
-  merged.disagreements = results.disagreements();
-  std::future<void> counted = std::async(std::launch::async, [&] { add_all(results, merged.summary); });
-  write_merged_csvs(merged.files, style, results, ranks);
-  counted.get();
-  merged.ranks = count_by_rank(ranks, results);
+  try {
+    write_merged(merged, style, *journal);
+  } catch (const journal::WriteError& error) {
+    return stopped_by(error);
+  } catch (const WriteError& error) {
+    return stopped_by(error);
+  }
   new_journal.keep();
   const int code = exit_code_of(merged);
   print_text(options.json ? merge_json(merged, code) : merge_text(merged));

@@ -6,7 +6,8 @@
 namespace msrun {
 
 // Writes the CSVs and the journal of the whole and says what came from where, what is missing and how to get it, and
-// where parts disagree. Returns the exit code. Throws UserError, WriteError and journal::Error, leaving no file behind.
+// where parts disagree. Returns the exit code, also where results cannot be written, which is told on stderr. Throws
+// UserError and journal::Error. Without the whole run no journal of it is left behind.
 int merge_journals(const MergeOptions& options);
 
 }  // namespace msrun

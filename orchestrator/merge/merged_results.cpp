@@ -71,11 +71,11 @@ void MergedResults::see(std::uint32_t task, std::uint32_t place, std::string_vie
     ++count_;
   }
   chosen = {part_, place};
-  // Of a call that was run again in this part the last counts, here as there.
+  // The last result of a call that was run again in this part counts, here as there.
   journal_.append(record);
 }
 
-// The same in all parts, as the recordings are.
+// The calls of a rank are the same in all parts, as the recordings are.
 void MergedResults::see(RankCalls&& calls, std::string_view record) {
   if (!calls.is_within(chosen_.size())) {
     ++current_->unreadable;

@@ -46,7 +46,7 @@ class MergedResults final : public TaskResults {
   void get(std::uint32_t task, ApiResult& result) const override;
   ApiResult outline(std::uint32_t task) const override;
 
-  // Of a run over several ranks, by number; else empty.
+  // The calls of the ranks of a run over several, by number; else empty.
   RankList ranks() const;
   // By task.
   const std::vector<Disagreement>& disagreements() const { return disagreements_; }
@@ -71,7 +71,8 @@ class MergedResults final : public TaskResults {
   std::vector<std::uint32_t> seen_;  // by task: the part that gave one last
   std::uint32_t part_ = 0;
   std::size_t count_ = 0;
-  // Of the part that is read: tasks that have a result of an earlier part, and the places of those of this one.
+  // What is known of the part that is read: tasks that have a result of an earlier part, and the places of those of
+  // this one.
   std::map<std::uint32_t, std::uint32_t> repeated_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> device_parts_;  // by task and part: records
   std::map<std::uint32_t, RankCalls> ranks_;                                     // by number

@@ -12,20 +12,14 @@
 #include "journal/run_files.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "runner/results/run_header.h"
 
 namespace msrun {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// More than any plan has; what claims more is damaged or forged.
-constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
 constexpr std::array<std::string_view, 4> sharing_options{"--shard", "--steal", "--leases", "--lease-timeout"};
-
-std::string text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 Json value_of(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -35,7 +29,7 @@ Json value_of(const Json& object, const char* key) {
 const Json& print_of(const PartJournal& part) { return part.metadata.at("fingerprint"); }
 
 std::string device_text(const Json& metadata) {
-  std::string text = text_of(metadata, "backend");
+  std::string text = text_in(metadata, "backend");
   for (const Json& device : value_of(metadata, "devices")) text += " " + device.dump();
   return sanitised(text);
 }
@@ -44,11 +38,11 @@ PartJournal open_part(const std::string& path) {
   PartJournal part;
   part.path = path;
   part.metadata = Json::parse(journal::read_header(*journal::open_source(path)).metadata, nullptr, false);
-  const bool is_run = part.metadata.is_object() && text_of(part.metadata, "program") == "msrun" &&
+  const bool is_run = part.metadata.is_object() && text_in(part.metadata, "program") == "msrun" &&
                       value_of(part.metadata, "fingerprint").is_object();
   if (!is_run) throw UserError(path + ": its header does not say which run it belongs to.");
   const Json& print = print_of(part);
-  if (const std::string layout = text_of(print, "layout"); !layout.empty() && layout != "current") {
+  if (const std::string layout = text_in(print, "layout"); !layout.empty() && layout != "current") {
     throw UserError(path + " is of a run with --layout att, which has no parts.");
   }
   if (!value_of(part.metadata, "csv").is_object()) {
@@ -57,15 +51,15 @@ PartJournal open_part(const std::string& path) {
   if (part.metadata.contains("kept")) {
     throw UserError(path + " continues CSVs that had no journal, with rows of calls that it does not plan.");
   }
-  part.part = text_of(print, "shard").empty() ? "all" : sanitised(text_of(print, "shard"));
-  part.host = sanitised(text_of(part.metadata, "host"));
-  part.node = sanitised(text_of(part.metadata, "node"));
+  part.part = text_in(print, "shard").empty() ? "all" : sanitised(text_in(print, "shard"));
+  part.host = sanitised(text_in(part.metadata, "host"));
+  part.node = sanitised(text_in(part.metadata, "node"));
   part.backend = device_text(part.metadata);
-  part.version = sanitised(text_of(part.metadata, "version"));
+  part.version = sanitised(text_in(part.metadata, "version"));
   if (const Json calls = value_of(part.metadata, "shard_calls"); calls.is_number_unsigned()) {
     part.shard_calls = calls.get<std::uint64_t>();
   }
-  if (!value_of(print, "calls").is_number_unsigned() || calls_of(part) > max_calls) {
+  if (!planned_calls(part.metadata)) {
     throw UserError(path + ": its header does not say of how many calls the recording is.");
   }
   return part;
@@ -73,7 +67,7 @@ PartJournal open_part(const std::string& path) {
 
 // "seed (1234 there, 7 here)". Settings of a backend concern those who have it.
 std::string differences(const PartJournal& there, const PartJournal& here) {
-  const bool same_backend = text_of(there.metadata, "backend") == text_of(here.metadata, "backend");
+  const bool same_backend = text_in(there.metadata, "backend") == text_in(here.metadata, "backend");
   std::set<std::string> keys;
   for (const auto* part : {&there, &here}) {
     for (const auto& [key, value] : print_of(*part).items()) keys.insert(key);
@@ -91,18 +85,6 @@ std::string differences(const PartJournal& there, const PartJournal& here) {
   if (value_of(there.metadata, "csv") != value_of(here.metadata, "csv"))
     add("how the CSVs are written (--titles, --compat, precision of -config)");
   return text;
-}
-
-// A relative path is that of the folder in which the run was begun.
-std::string found_again(const PartJournal& part, const Json& flag, const Json& word) {
-  constexpr std::array<std::string_view, 5> paths{"-api_info", "-forward", "-backward", "-real_data_path", "-config"};
-  std::string text = word.get<std::string>();
-  const std::string folder = text_of(part.metadata, "working_directory");
-  const bool is_path = flag.is_string() && std::ranges::find(paths, flag.get<std::string>()) != paths.end();
-  if (!is_path || folder.empty() || std::filesystem::path(text).is_absolute()) return text;
-  std::error_code ignored;
-  return folder == std::filesystem::current_path(ignored).string() ? text
-                                                                   : (std::filesystem::path(folder) / text).string();
 }
 
 }  // namespace
@@ -146,7 +128,7 @@ std::vector<PartJournal> open_parts(std::vector<std::string> paths, LeftOut& lef
 CsvStyle csv_style_of(const PartJournal& part) {
   const Json& csv = part.metadata.at("csv");
   CsvStyle style;
-  style.dialect = find_dialect(text_of(csv, "framework"));
+  style.dialect = find_dialect(text_in(csv, "framework"));
   const Json precision = value_of(csv, "precision");
   const Json english = value_of(csv, "english_titles");
   const Json reasons = value_of(csv, "with_reasons");
@@ -210,10 +192,12 @@ std::string shard_command(const PartJournal& like, const std::string& program, s
   std::string line = shell_quoted(program);
   for (const Json& group : value_of(like.metadata, "arguments")) {
     if (!group.is_array() || group.empty() || group[0] == "--shard") continue;
+    const bool names_path = group[0].is_string() && is_input_path(group[0].get<std::string>());
     bool is_first = true;
     for (const Json& word : group) {
       if (!word.is_string()) continue;
-      const std::string text = is_first ? word.get<std::string>() : found_again(like, group[0], word);
+      std::string text = word.get<std::string>();
+      if (!is_first && names_path) text = found_again(text, like.metadata);
       line += " " + shell_quoted(sanitised(text));
       is_first = false;
     }

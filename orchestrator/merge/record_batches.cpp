@@ -91,10 +91,11 @@ RecordBatches::RecordBatches(std::vector<std::string> paths) : paths_(std::move(
     try {
       threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      if (threads_.empty()) throw;
+      // The host gives no more of them; next() reads what nobody else does.
       break;
     }
   }
+  if (threads_.empty()) reads_itself_ = true;
 }
 
 RecordBatches::~RecordBatches() {
@@ -107,6 +108,7 @@ RecordBatches::~RecordBatches() {
 }
 
 RecordBatch RecordBatches::next() {
+  if (reads_itself_ && waiting_[to_take_].empty()) read_or_fail(to_take_);
   std::unique_lock lock(mutex_);
   std::deque<RecordBatch>& waiting = waiting_[to_take_];
   changed_.wait(lock, [&] { return !waiting.empty(); });
@@ -129,16 +131,24 @@ void RecordBatches::work() {
       journal = to_read_++;
     }
     try {
-      read(journal);
+      read_or_fail(journal);
     } catch (const Ended&) {
       return;
-    } catch (...) {
-      RecordBatch batch;
-      batch.failure = std::current_exception();
-      const std::lock_guard lock(mutex_);
-      waiting_[journal].push_back(std::move(batch));
-      changed_.notify_all();
     }
+  }
+}
+
+void RecordBatches::read_or_fail(std::size_t journal) {
+  try {
+    read(journal);
+  } catch (const Ended&) {
+    throw;
+  } catch (...) {
+    RecordBatch batch;
+    batch.failure = std::current_exception();
+    const std::lock_guard lock(mutex_);
+    waiting_[journal].push_back(std::move(batch));
+    changed_.notify_all();
   }
 }
 
@@ -156,11 +166,13 @@ void RecordBatches::read(std::size_t journal) {
   push(journal, std::move(batch));
 }
 
-// The journal that is taken from may go on, however much of later ones waits.
+// The journal that is taken from may go on, however much of later ones waits. Where its reader is its taker, too, all
+// of it waits.
 void RecordBatches::push(std::size_t journal, RecordBatch&& batch) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock,
-                [&] { return ends_ || bytes_ < most_waiting || (journal == to_take_ && waiting_[journal].empty()); });
+  changed_.wait(lock, [&] {
+    return ends_ || reads_itself_ || bytes_ < most_waiting || (journal == to_take_ && waiting_[journal].empty());
+  });
   if (ends_) throw Ended();
   bytes_ += batch.bytes();
   waiting_[journal].push_back(std::move(batch));

@@ -53,7 +53,8 @@ class RecordBatch {
 
 class RecordBatches {
  public:
-  // Begins to read the journals, some at a time. What is read ahead of next() is limited in bytes.
+  // Begins to read the journals, some at a time. What is read ahead of next() is limited in bytes. Where the host gives
+  // no thread for it, next() reads a journal as a whole.
   explicit RecordBatches(std::vector<std::string> paths);
   // Ends the reading.
   ~RecordBatches();
@@ -66,6 +67,7 @@ class RecordBatches {
 
  private:
   void work();
+  void read_or_fail(std::size_t journal);
   void read(std::size_t journal);
   void push(std::size_t journal, RecordBatch&& batch);
 
@@ -77,6 +79,7 @@ class RecordBatches {
   std::size_t to_read_ = 0;                       // the first journal that nobody has begun to read
   std::size_t to_take_ = 0;                       // the journal of next()
   bool ends_ = false;
+  bool reads_itself_ = false;  // as there is no thread
   std::vector<std::thread> threads_;
 };
 

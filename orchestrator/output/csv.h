@@ -69,9 +69,6 @@ struct ImportedCsv {
   std::vector<std::string> notes;  // what was dropped or is missing, and why, one sentence each
 };
 
-// What is left of an open file. Throws FileError.
-std::string rest_of(InputFile& file);
-
 // Reads the files of a run that left no journal. Rendering the results again in the same style gives the same bytes.
 // Dropped: torn last rows, details rows of calls without a result row, and earlier rows of a call that has several.
 // Throws UserError, naming file and row, for files that are not ours.

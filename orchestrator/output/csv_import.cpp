@@ -1,24 +1,21 @@
 // The way back: CSV text to rows, and the rows of a run to results.
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <unordered_map>
 
 #include "kernels/base/text.h"
 #include "orchestrator/output/csv.h"
 #include "orchestrator/output/csv_titles.h"
+#include "runner/results/csv_rows.h"
 
 namespace msrun {
 
 namespace {
 
-// Name, dtypes and shape stand before the metrics, status and message behind them.
-constexpr std::size_t first_metric_column = 4;
 std::size_t status_column(const ColumnSet& columns) { return first_metric_column + columns.size(); }
-std::size_t width(const ColumnSet& columns) { return status_column(columns) + 2; }
+std::size_t width(const ColumnSet& columns) { return status_column(columns) + columns_behind_metrics; }
 
 // One of the two files, read row by row; errors name the file and the row.
 class Source {
@@ -60,17 +57,10 @@ class Source {
   std::size_t number_ = 0;
 };
 
-std::optional<Status> parse_status(std::string_view text) {
-  for (const Status status : {Status::pass, Status::warning, Status::error, Status::skip}) {
-    if (text == status_text(status)) return status;
-  }
-  return std::nullopt;
-}
-
 bool is_blank(std::string_view text) { return text.find_first_not_of(' ') == std::string_view::npos; }
 
 // The kind of cell that prints as this text; nothing if it is no number.
-std::optional<Cell> parse_cell(std::string_view text, const ColumnSet& columns, int precision) {
+std::optional<Cell> cell_printed_as(std::string_view text, const ColumnSet& columns, int precision) {
   if (is_blank(text)) return Cell{};
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -85,27 +75,6 @@ std::optional<Cell> parse_cell(std::string_view text, const ColumnSet& columns, 
   return Cell::fp64(value);
 }
 
-struct RowName {
-  std::string_view api;
-  bool forward = true;
-  std::size_t index = 0;
-};
-
-// "Functional.relu.0.forward.output.1"; the API's own name may hold such words, too.
-std::optional<RowName> parse_row_name(std::string_view text) {
-  const std::size_t last = text.rfind('.');
-  if (last == std::string_view::npos) return std::nullopt;
-  const std::string_view before = text.substr(0, last);
-  const bool forward = before.ends_with(".forward.output");
-  const std::string_view suffix = forward ? ".forward.output" : ".backward.output";
-  if (!before.ends_with(suffix)) return std::nullopt;
-  RowName name{before.substr(0, before.size() - suffix.size()), forward, 0};
-  const std::string_view digits = text.substr(last + 1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), name.index);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return name;
-}
-
 void check_details_header(const Source& source, const std::vector<std::string>& row, const ColumnSet& columns) {
   bool ours = row.size() == width(columns) && row[0] == "API Name";
   for (std::size_t i = 0; ours && i < columns.size(); ++i) {
@@ -116,15 +85,6 @@ void check_details_header(const Source& source, const std::vector<std::string>& 
   if (!ours) source.fail("this is not the title row of a details file");
 }
 
-// What the check says of a row that proves little (runner/check/explain.h).
-Mistrust mistrust_in(const std::string& message) {
-  for (std::size_t i = 1; i < mistrust_count; ++i) {
-    const auto mistrust = static_cast<Mistrust>(i);
-    if (message.find("\nProves little: " + std::string(mistrust_text(mistrust))) != std::string::npos) return mistrust;
-  }
-  return Mistrust::none;
-}
-
 DetailsRow parse_details_row(const Source& source, const std::vector<std::string>& row, const CsvStyle& style) {
   const ColumnSet& columns = style.dialect->columns();
   DetailsRow parsed(columns);
@@ -133,7 +93,7 @@ DetailsRow parse_details_row(const Source& source, const std::vector<std::string
   parsed.shape = row[3];
   for (std::size_t i = 0; i < parsed.cells.size(); ++i) {
     const std::string& text = row[first_metric_column + i];
-    const auto cell = parse_cell(text, columns, style.precision);
+    const auto cell = cell_printed_as(text, columns, style.precision);
     if (!cell) source.fail("'" + sanitised(text) + "' is not a number");
     parsed.cells[i] = *cell;
   }
@@ -141,10 +101,7 @@ DetailsRow parse_details_row(const Source& source, const std::vector<std::string
   if (!status) source.fail("'" + sanitised(row[status_column(columns)]) + "' is not a status");
   parsed.status = *status;
   parsed.message = row[status_column(columns) + 1];
-  // What the check says of a row that rounding explains (runner/check/explain.h).
-  parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
-  parsed.beyond_rounding = parsed.message.find("\nNot explained by ") != std::string::npos;
-  parsed.trust.mistrust = mistrust_in(parsed.message);
+  read_verdict(parsed);
   return parsed;
 }
 
@@ -192,7 +149,8 @@ class Importer {
         source.fail("it has " + std::to_string(row.size()) + " fields in place of " + std::to_string(width(columns)));
       }
       const auto name = parse_row_name(row[0]);
-      if (!name) source.fail("'" + sanitised(row[0]) + "' is not the name of an output");
+      const auto index = name ? parse_number<std::size_t>(name->index) : std::nullopt;
+      if (!index) source.fail("'" + sanitised(row[0]) + "' is not the name of an output");
       const auto place = place_.find(std::string(name->api));
       if (place == place_.end()) {
         ++orphans;
@@ -201,9 +159,9 @@ class Importer {
       ApiResult& result = imported_.results[place->second];
       auto& rows = name->forward ? result.forward_rows : result.backward_rows;
       // A call that ran twice begins again at output 0; what it wrote last counts.
-      if (name->index == 0) rows.clear();
-      if (name->forward && name->index == 0) result.backward_rows.clear();
-      if (name->index != rows.size()) source.fail("the row before " + sanitised(row[0]) + " is missing");
+      if (*index == 0) rows.clear();
+      if (name->forward && *index == 0) result.backward_rows.clear();
+      if (*index != rows.size()) source.fail("the row before " + sanitised(row[0]) + " is missing");
       rows.push_back(parse_details_row(source, row, style_));
     }
     source.note_torn_row(imported_.notes);
@@ -226,7 +184,7 @@ class Importer {
     }
     ApiResult result;
     result.name = row[0];
-    // Of a call that was recorded without its forward, where a dialect knows such.
+    // A call that was recorded without its forward, where a dialect knows such, has no status of it.
     const bool is_lone = style.dialect->lone_backward() && is_blank(row[1]);
     const auto forward = is_lone ? std::optional(Status::pass) : parse_status(row[1]);
     if (!forward) source.fail("'" + sanitised(row[1]) + "' is not a status");
@@ -253,13 +211,6 @@ class Importer {
 };
 
 }  // namespace
-
-std::string rest_of(InputFile& file) {
-  std::string bytes;
-  auto piece = std::make_unique<std::array<char, 1 << 16>>();
-  while (const std::size_t count = file.read(*piece)) bytes.append(piece->data(), count);
-  return bytes;
-}
 
 ImportedCsv import_csv(const std::string& result_path, const std::string& details_path, const CsvStyle& style) {
   Importer importer(style);

@@ -67,7 +67,7 @@ class ResultStore {
   void restore(const ResultPart& part);
   // The items of a call that have to run until it has its result, as far as is known.
   std::vector<std::uint32_t> missing(std::uint32_t task) const;
-  // Of those the checks on further devices that results since the last question have shown to be needed; one may be
+  // The missing checks on further devices that results since the last question have shown to be needed; one may be
   // named again.
   std::vector<std::uint32_t> newly_wanted();
 

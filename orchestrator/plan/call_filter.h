@@ -73,7 +73,7 @@ class CallFilter {
     const char* option;
     const std::vector<std::string>& patterns;
     std::vector<bool> met;
-    // Of a rank: what each pattern says about its calls; empty for a pattern of other ranks.
+    // What each pattern says about the calls of the rank; empty for a pattern of other ranks.
     std::vector<std::string> of_rank;
 
     void keep_those_of(const std::string& rank);

@@ -26,9 +26,9 @@ class Forecast {
  public:
   explicit Forecast(const HostSlowness& slowness = {}) : slowness_(slowness) {}
 
-  // Of a call, with the gradients of its outputs, whose device runs it so many times.
+  // Seconds of a call, with the gradients of its outputs, whose device runs it so many times.
   double seconds(const ApiCall& call, double runs = 1) const;
-  // Of what no other thread helps with: the start, the results of so many calls and the end of a run.
+  // Seconds of what no other thread helps with: the start, the results of so many calls and the end of a run.
   double serial_seconds(double calls) const;
 
  private:

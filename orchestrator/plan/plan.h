@@ -86,7 +86,7 @@ class Plan {
   const PlanView& view() const { return view_; }
   std::size_t size() const { return view_.tasks.size(); }
   const Dialect& dialect() const { return *dialect_; }
-  // Of a plan of several; otherwise empty.
+  // The ranks of a plan of several; otherwise empty.
   const std::vector<PlannedRank>& ranks() const { return ranks_; }
   // Tensors are in files; of several ranks, those of one of them.
   bool real_data() const { return real_data_; }

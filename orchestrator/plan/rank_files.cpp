@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 
@@ -24,8 +25,6 @@ constexpr int most_levels = 8;
 constexpr std::size_t most_entries = 1000000;  // that are looked at
 constexpr std::size_t most_ranks = 10000;
 constexpr std::string_view recording = "dump.json";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Like text, but "rank2" before "rank10".
 bool in_natural_order(std::string_view a, std::string_view b) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/option_values.h"
@@ -76,7 +77,7 @@ WouldRun what_would_run(const SessionState& session) {
   const Forecast forecast(measured_slowness(would.processors));
   std::vector<std::uint64_t> memory;
   for (std::uint32_t task = 0; task < session.plan.size(); ++task) {
-    // Of the parts of --shard this one alone; what --steal will get nobody knows.
+    // Only the calls of the part that --shard names would run; what --steal will get nobody knows.
     if (!session.share.empty() && !session.share[task]) continue;
     const PlanRecord& record = plan.tasks[task];
     const std::string name(plan.name(task));
@@ -127,10 +128,6 @@ std::string seconds_text(double seconds) {
                                                   : "%.0f s",
                                    seconds);
   return {text.data(), static_cast<std::size_t>(length)};
-}
-
-std::string counted(std::uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {

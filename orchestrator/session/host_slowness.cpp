@@ -26,7 +26,7 @@ Value tensor(const char* dtype, std::vector<std::int64_t> shape) {
   return std::shared_ptr<const TensorSpec>(std::move(spec));
 }
 
-// Of two square matrices, with the gradient of their sum or product.
+// A call with two square matrices, and with the gradient of their sum or product.
 ApiCall call_of(const char* name, const char* dtype, std::int64_t size) {
   ApiCall call;
   call.name = name;

@@ -88,7 +88,7 @@ Recordings recordings_below(const Options& options) {
   return recordings;
 }
 
-// Of several ranks, those of which only checksums were recorded.
+// The ranks of a plan of several of which only checksums were recorded.
 std::vector<const PlannedRank*> ranks_of_checksums(const Plan& plan) {
   std::vector<const PlannedRank*> ranks;
   for (const PlannedRank& rank : plan.ranks()) {

@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 std::string newest_journal(const std::string& folder) {
   std::optional<RunFiles> newest;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".journal") continue;
-    std::optional<RunFiles> files = files_of_run_file(entry.path().string());
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != ".journal") continue;
+    std::optional<RunFiles> files = files_of_run_file(entry->path().string());
     if (files && (!newest || files->stamp > newest->stamp)) newest = std::move(files);
   }
   if (!newest) throw UserError("--last-failed: there is no journal of an earlier run in " + sanitised(folder));

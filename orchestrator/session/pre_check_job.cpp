@@ -11,6 +11,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
+#include "kernels/io/files/paths.h"
 #include "orchestrator/command/sharing_options.h"
 #include "orchestrator/output/run_paths.h"
 #include "orchestrator/plan/call_filter.h"
@@ -54,14 +55,9 @@ void warn_of_fault_without_call(const Plan& plan, const std::string& pattern) {
   spdlog::warn("--sim-fault: no call matches {}{}.", shell_quoted(sanitised(pattern)), names.hint(ranked.calls));
 }
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 // From the journal, or without it from both CSVs.
 bool can_resume(const RunFiles& files) {
-  return exists(files.journal) || (exists(files.result) && exists(files.details));
+  return path_exists(files.journal) || (path_exists(files.result) && path_exists(files.details));
 }
 
 // Whoever searches the log for "Successfully" finds it where all calls were checked that could be.
@@ -164,7 +160,7 @@ void PreCheckJob::begin(const SessionState& session, const CsvStyle& style) {
 bool PreCheckJob::has_rank_files(const Plan& plan, const RunFiles& files) {
   return std::ranges::any_of(plan.ranks(), [&](const PlannedRank& rank) {
     const RunFiles of_rank = rank_files(files.directory, rank.calls.rank, files.stamp);
-    return exists(of_rank.result) || exists(of_rank.details);
+    return path_exists(of_rank.result) || path_exists(of_rank.details);
   });
 }
 
@@ -247,7 +243,7 @@ void PreCheckJob::restore(const Options& options, const Plan& plan, StoredResult
     const bool by_rule = plan.view().tasks[result.task].skip_size > 0;
     const bool runs_again = options.retry_skip && is_skip && !by_rule;
     if (runs_again) ++again;
-    // Of leases that are finished nothing runs again.
+    // Nothing of leases that are finished runs again.
     const bool saves_again = error_data_ && !options.steal && !result.unsaved.empty();
     if (saves_again) ++unsaved;
     return runs_again || saves_again;

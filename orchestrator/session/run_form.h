@@ -51,8 +51,8 @@ class RunForm {
 
 std::unique_ptr<RunForm> make_run_form(ReportLayout layout);
 
-// Of the old layout, for run_overflow_check: what it refuses, and what its log says of a call; recorded_name is that of
-// the recording.
+// What run_overflow_check refuses in the old layout, and what its log says of a call; recorded_name is that of the
+// recording.
 void check_att_overflow_input(const Options& options);
 void log_att_overflow(const ApiResult& result, const std::string& recorded_name, const PlanView& plan);
 

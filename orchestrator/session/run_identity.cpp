@@ -144,7 +144,9 @@ std::string rank_differences(const json& metadata, const Plan& plan) {
   std::map<std::string, json> then;
   const json recorded = metadata.value("recordings", json::array());
   for (const json& rank : recorded) {
-    if (rank.is_object()) then[rank.value("rank", "")] = rank.value("dump", json());
+    if (!rank.is_object()) continue;
+    const json name = rank.value("rank", json());
+    if (name.is_string()) then[name.get<std::string>()] = rank.value("dump", json());
   }
   std::vector<std::string> changed;
   for (const PlannedRank& rank : plan.ranks()) {

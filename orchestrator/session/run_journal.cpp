@@ -19,21 +19,12 @@
 #include "orchestrator/session/input.h"
 #include "orchestrator/session/run_identity.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_header.h"
 
 namespace msrun {
 namespace {
 
 using nlohmann::json;
-
-// More rows than any result file has.
-constexpr std::uint64_t max_kept = std::uint64_t{1} << 26;
-
-// How many results beside those of the plan the journal keeps.
-std::uint64_t kept_results(const std::string& metadata) {
-  const json recorded = json::parse(metadata, nullptr, false);
-  const json kept = recorded.is_object() ? recorded.value("kept", json()) : json();
-  return kept.is_number_unsigned() ? std::min(kept.get<std::uint64_t>(), max_kept) : 0;
-}
 
 void warn_of_losses(const journal::Recovery& recovery, const std::string& path) {
   if (recovery.torn_tail) {
@@ -111,7 +102,7 @@ EarlierRun reopen_journal(const SessionState& session, const std::string& path) 
   require_same_run(metadata, session, path);
   warn_of_other_device(metadata, session, path);
   StoredResults results(session.plan.size());
-  const std::uint64_t most_kept = kept_results(metadata);
+  const std::uint64_t most_kept = kept_results(RunHeader::parse(metadata, nullptr, false)).value_or(0);
   StoredResults kept;
   std::map<std::uint32_t, std::vector<ResultPart>> parts;  // by task
   AttemptHistory attempts;

@@ -157,7 +157,9 @@ int Session::run() {
   make_plan();
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
   if (options.dry_run) {
-    const int code = finish_output(say_what_would_run(state_, out_));
+    const int said = say_what_would_run(state_, out_);
+    const HeldSignals held;
+    const int code = finish_output(said);
     // As for any list that is nowhere else.
     return out_.lost_lines() > 0 ? exit_usage : code;
   }
@@ -258,7 +260,7 @@ void Session::suit_recording() {
   }
 }
 
-// Of an accelerator that "auto" found and that cannot be used, the user is told, and the run goes on without.
+// The user is told of an accelerator that "auto" found and that cannot be used, and the run goes on without.
 void Session::complete_backend() {
   if (!state_.backend.complete) return;
   try {

@@ -63,6 +63,9 @@ std::optional<std::vector<bool>> Stealing::next() {
   while (!interrupted_) {
     const LeaseFolder::Look look = folder_.take(steady_seconds());
     if (look.all_done) return std::nullopt;
+    // A signal may have come after the calls of the last lease had been waited for.
+    interrupted_ = !wait(0);
+    if (interrupted_) break;
     if (look.taken) {
       lease_ = look.taken->lease;
       ++taken_;

@@ -3,11 +3,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +13,7 @@
 #include <exception>
 #include <utility>
 
+#include "kernels/base/processes.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "orchestrator/supervise/event_loop.h"
@@ -131,9 +130,10 @@ void RunnerProcess::kill() const {
 }
 
 std::optional<int> RunnerProcess::reap() {
-  int wait_status = 0;
+  if (!running()) return std::nullopt;
   rusage usage{};
-  if (!running() || wait4(pid_, &wait_status, WNOHANG, &usage) != pid_) return std::nullopt;
+  const std::optional<int> wait_status = end_of(pid_, &usage);
+  if (!wait_status) return std::nullopt;
   peak_ = std::max(peak_, static_cast<std::uint64_t>(usage.ru_maxrss) * 1024);
   pid_ = -1;
   return wait_status;
@@ -142,9 +142,7 @@ std::optional<int> RunnerProcess::reap() {
 void RunnerProcess::end_now() {
   if (!running()) return;
   kill();
-  int wait_status = 0;
-  while (waitpid(pid_, &wait_status, 0) < 0 && errno == EINTR) {
-  }
+  await_end(pid_);
   pid_ = -1;
 }
 

@@ -60,8 +60,8 @@ class RunnerProcess {
   std::span<const WorkerSlot> slots() const { return queue_.slots.subspan(first_slot_, threads_); }
 
   void kill() const;
-  // The wait status of a process that has ended by itself or by kill(); nothing while it runs. Its slots keep what it
-  // died at until the next start().
+  // The wait status of a process that has ended by itself or by kill(), as of a killed one if it cannot be had; nothing
+  // while it runs. Its slots keep what it died at until the next start().
   std::optional<int> reap();
   // Kills a process that runs, and waits for its end.
   void end_now();

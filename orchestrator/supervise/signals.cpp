@@ -30,12 +30,13 @@ sigset_t handled_signals() {
 HeldSignals::HeldSignals() {
   const sigset_t handled = handled_signals();
   checked(sigprocmask(SIG_BLOCK, &handled, &before_), "sigprocmask");
+  held_before_ = sigismember(&before_, SIGINT) == 1 && sigismember(&before_, SIGTERM) == 1;
 }
 
 HeldSignals::~HeldSignals() {
   const sigset_t handled = handled_signals();
   const timespec no_wait{};
-  while (sigtimedwait(&handled, nullptr, &no_wait) > 0) {
+  while (!held_before_ && sigtimedwait(&handled, nullptr, &no_wait) > 0) {
   }
   sigprocmask(SIG_SETMASK, &before_, nullptr);
 }

@@ -13,7 +13,8 @@ namespace msrun {
 sigset_t handled_signals();
 
 // Holds the handled signals back, so that files are opened and completed without being interrupted; who reads a
-// signal_queue() meanwhile acts on them. What nobody acted on by the end is dropped: there is nothing left to stop.
+// signal_queue() meanwhile acts on them. What nobody acted on by the end is dropped: there is nothing left to stop. Of
+// several within each other that is the outermost's to say.
 class HeldSignals {
  public:
   HeldSignals();
@@ -23,6 +24,7 @@ class HeldSignals {
 
  private:
   sigset_t before_;
+  bool held_before_ = false;
 };
 
 // Can be read when one of the handled signals has come while it was held back.

@@ -18,7 +18,7 @@ constexpr std::int64_t places_per_drawn = 512;
 constexpr std::int64_t fewest_sums = 4;
 constexpr std::int64_t fewest_drawn = 4;
 constexpr std::int64_t most_drawn = 16;
-// Of an index that is shorter than so many times what is looked at, all is cheaper.
+// An index that is shorter than so many times what is looked at is cheaper to compute as a whole.
 constexpr std::int64_t worthwhile = 8;
 
 class Words {

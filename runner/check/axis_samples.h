@@ -24,7 +24,7 @@ struct AxisSample {
   double cost() const;
 };
 
-// Of the call's indices those that are long enough to save anything. The result has that rank.
+// Samples of those of the call's indices that are long enough to save anything. The result has that rank.
 std::vector<AxisSample> draw_samples(const Operator& op, const MaterialisedCall& call, std::int64_t result_rank,
                                      std::uint64_t seed);
 

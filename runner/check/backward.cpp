@@ -140,7 +140,7 @@ class BackwardCheck {
     return result;
   }
 
-  // Of a maximum over windows, which of equal elements the device picked; nothing where that changes nothing.
+  // Which of equal elements of the windows of a maximum the device picked; nothing where that changes nothing.
   std::optional<WindowChoice> windows_of(const List& device) const {
     const List& bench = input_.bench.gradients;
     const auto& picks = input_.bench.choices.windows;

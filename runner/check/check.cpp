@@ -87,8 +87,8 @@ void add_finding(std::vector<DetailsRow>& rows, Status status, const std::string
   accuse(rows.front(), finding);
 }
 
-// Of one direction's rows and status with inputs that are rounded to HF32 and with inputs that are not, the second stay
-// if they alone are clean.
+// Chooses between the rows and the status of one direction with inputs that are rounded to HF32 and with inputs that
+// are not: the second stay if they alone are clean.
 template <class DirectionStatus>
 void choose(std::vector<DetailsRow>& rounded, std::vector<DetailsRow>& unrounded, DirectionStatus rounded_status,
             DirectionStatus& unrounded_status) {
@@ -114,6 +114,33 @@ bool same_tensors(const List& a, const List& b) {
   collect(a, left);
   collect(b, right);
   return std::equal(left.begin(), left.end(), right.begin(), right.end(), bitwise_equal);
+}
+
+// A file that may not be read is none of the call's.
+bool is_damaged(const TensorSpec& spec, const CheckOptions& options) {
+  try {
+    return contradicts_its_checksums(recorded_file(spec, options.materialise).string());
+  } catch (const SkipError&) {
+    return false;
+  }
+}
+
+// For a call that looks wrong: its files may have changed since they were recorded.
+void note_damaged_files(const ApiCall& call, const CheckOptions& options, ApiResult& result) {
+  const auto note = [&](const Value& leaf) {
+    const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
+    if (spec == nullptr || result.forward_rows.empty()) return;
+    const std::string& name = (*spec)->file();
+    if (name.empty() || !is_damaged(**spec, options)) return;
+    add_line(result.forward_rows.front(),
+             "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
+  };
+  for_each_leaf(call.args, note);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, note);
+  for_each_leaf(call.grad_inputs, note);
+  if (!call.recorded) return;
+  for_each_leaf(call.recorded->outputs, note);
+  for_each_leaf(call.recorded->gradients, note);
 }
 
 class Check {
@@ -143,34 +170,7 @@ class Check {
     }
   }
 
-  // For a call that looks wrong: its files may have changed since they were recorded.
-  void note_damaged_files() {
-    const auto note = [&](const Value& leaf) {
-      const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
-      if (spec == nullptr || result_.forward_rows.empty()) return;
-      const std::string& name = (*spec)->file();
-      if (name.empty() || !is_damaged(**spec)) return;
-      add_line(result_.forward_rows.front(),
-               "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
-    };
-    for_each_leaf(recorded_.args, note);
-    for (const auto& [key, value] : recorded_.kwargs) for_each_leaf(value, note);
-    for_each_leaf(recorded_.grad_inputs, note);
-    if (!recorded_.recorded) return;
-    for_each_leaf(recorded_.recorded->outputs, note);
-    for_each_leaf(recorded_.recorded->gradients, note);
-  }
-
-  // A file that may not be read is none of the call's.
-  bool is_damaged(const TensorSpec& spec) const {
-    try {
-      return contradicts_its_checksums(recorded_file(spec, options_.materialise).string());
-    } catch (const SkipError&) {
-      return false;
-    }
-  }
-
-  // Of directions that have no rows but the shares of zeros, none differs more than chance makes them.
+  // In no direction that is judged by its shares of zeros do these differ more than chance makes them.
   bool shares_by_chance() const { return shares_by_chance_; }
 
   // What is odd about the call's tensor files; empty if nothing is.
@@ -450,7 +450,7 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     } else {
       check.run();
       conclude_from_rows(result, check.shares_by_chance());
-      if (is_suspicious(result) && !options.compare.compat_msprobe) check.note_damaged_files();
+      if (is_suspicious(result) && !options.compare.compat_msprobe) note_damaged_files(call, options, result);
     }
     return with_readable_messages(std::move(result));
   } catch (const SkipError& error) {

@@ -25,8 +25,8 @@ struct CheckOptions {
   bool only_device = false;
   // Where the tensors of calls that do not pass are written; none: nowhere.
   std::optional<Folder> error_data;
-  // Of several, the rank whose call it is, "step0/rank3": tensors are written to the folder of that name below
-  // error_data, which is made when it is needed. Empty: there is one.
+  // The rank whose call it is, where there are several, "step0/rank3": tensors are written to the folder of that name
+  // below error_data, which is made when it is needed. Empty: there is one.
   std::string rank;
   // Products of at least so many multiply-adds are checked by a part of their benchmark (runner/check/sampled.h);
   // nothing: the whole benchmark is computed.

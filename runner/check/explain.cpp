@@ -33,13 +33,13 @@ constexpr std::int64_t few_of_elements = 8;
 constexpr std::int64_t enough_elements = 8;
 // Times what is explained of sums, of passes whose terms are too many to be measured.
 constexpr double slack_of_large_calls = 8;
-// Of the relative roundoff of an operand so many times is explained of a sum of products and of the spread of its
-// terms: both factors are rounded, and terms that cancel may err in opposite directions.
+// So many times the relative roundoff of an operand is explained of a sum of products and of the spread of its terms:
+// both factors are rounded, and terms that cancel may err in opposite directions.
 constexpr double slack_of_operands = 4;
 // Noise of float32 within half types is explained as many times over as in float32 itself (16 for 6, rounding.cpp), and
 // both the device and the benchmark have it.
 constexpr double times_of_float32 = 4;
-// Of a part of a complex product: four products and their sums make up what may be small.
+// The terms of a part of a complex product: four products and their sums make up what may be small.
 constexpr std::int64_t terms_of_complex_arithmetic = 4;
 // The errors of all elements together are at most so many times those that rounding on the way is measured to make, ...
 constexpr double times_of_noise = 3;

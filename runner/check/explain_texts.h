@@ -22,7 +22,7 @@ std::string operands_text(OperandRounding rounding, const RoundingFit& fit);
 // Because what is named ("partial sums") is rounded to that half type.
 std::string half_steps_text(std::string_view what, DType dtype, const RoundingFit& fit);
 
-// Of a result of so many elements that nothing explains.
+// What is said of a result of so many elements that nothing explains.
 std::string unexplained_text(std::int64_t count, const RoundingFit& fit);
 
 }  // namespace msrun

@@ -9,8 +9,8 @@
 
 namespace msrun {
 
-// Of the first tensors, in the order of the arguments: as they were recorded, or as they were computed with, gradients
-// of the outputs included. Scalars among the arguments have no note.
+// Notes of the first tensors, in the order of the arguments: as they were recorded, or as they were computed with,
+// gradients of the outputs included. Scalars among the arguments have no note.
 std::vector<InputNote> input_notes(const ApiCall& call);
 std::vector<InputNote> input_notes(const MaterialisedCall& call);
 

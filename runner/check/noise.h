@@ -14,7 +14,7 @@ Tensor combined_noise(const Tensor& first, const Tensor& second, double times_fi
 // partial sum is as large as the terms, and is rounded as such.
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype);
 
-// Of so many elements so many may err more than a few samples have shown: those of a row err together, ...
+// How many of so many elements may err more than a few samples have shown: those of a row err together, ...
 std::int64_t most_outliers(std::int64_t count);
 
 // ... and what each may have: four times its noise, or a third of its place in the dtype. A weight of a softmax that is

@@ -25,7 +25,7 @@ void count_in(std::vector<Kind>& kinds, Checksums checksums) {
   }
 }
 
-// Of kinds that are equally frequent the earliest is the usual one.
+// The earliest of the most frequent kinds is the usual one.
 void conclude(const std::vector<Kind>& kinds, const OperatorTraits& traits, Repeats& repeats) {
   const Kind& usual = *std::ranges::max_element(kinds, {}, &Kind::count);
   repeats.different = repeats.runs - usual.count;

@@ -19,7 +19,7 @@ namespace {
 
 // Standard deviations of a random sum's error that are no news: less than one sum in 5e8 is beyond by chance.
 constexpr double most_deviations = 6;
-// Of the variance that rounding to nearest gives; the sums themselves err a little.
+// The variance that rounding to nearest gives is taken so many times, as the sums themselves err a little.
 constexpr double storing_slack = 1.25;
 // Most that is computed of a call, as a share of all; above, the whole is hardly dearer.
 constexpr double most_cost = 0.4;
@@ -199,7 +199,7 @@ class SampledCheck {
     return sums_agree(sample, sums, part_of(all, sample, 0, sample.sums.count));
   }
 
-  // Of an evaluation those places of the index, in the tensors that have it.
+  // The part of an evaluation at those places of the index, in the tensors that have it.
   static Evaluation part_of(const Evaluation& all, const AxisSample& sample, std::int64_t first, std::int64_t count) {
     Evaluation part = all;
     const auto cut = [&](Value& value, std::int64_t axis) {
@@ -272,7 +272,7 @@ class SampledCheck {
     return true;
   }
 
-  // Of a sum over many elements the errors of rounding are normal, and so is their sum: those of storing each, to
+  // The errors of rounding in a sum over many elements are normal, and so is their sum: those of storing each, to
   // nearest in all its steps, and those of the longest sum behind each, in float32.
   bool sums_agree(const Tensor& bench, const Tensor& device, std::int64_t axis, const AxisSample& sample,
                   std::int64_t longest, Evidence& evidence) const {
@@ -357,7 +357,7 @@ class SampledCheck {
   std::vector<Evidence> of_gradients_;  // by the number of the tensor
 };
 
-// Of dtypes that the benchmark raises, and a call whose results are those of its arguments.
+// Whether the call has dtypes that the benchmark raises, and results that are those of its arguments.
 bool is_candidate(const SampledInput& input) {
   const MaterialisedCall& call = input.call;
   const auto& work = input.op.traits().multiply_adds;

@@ -34,7 +34,7 @@ class Variations {
   // Whether it is so small that computing it many times costs next to nothing.
   bool is_cheap() const;
 
-  // Of its floating inputs, and behind its results.
+  // How many elements its floating inputs have, and how many additions are behind its results.
   double elements() const;
   double additions() const;
 
@@ -46,12 +46,13 @@ class Variations {
   // Where the order of elements matters (traits), those of the first argument keep it.
   const std::vector<Evaluation>& changed_benchmarks(std::size_t samples);
 
-  // Of an operator that is linear in each of its arguments and in the gradients of its results (rounds_once in its
-  // traits), the benchmark for squared inputs: the sums of the squares of the terms behind each element of the results.
+  // The benchmark of an operator that is linear in each of its arguments and in the gradients of its results
+  // (rounds_once in its traits) for squared inputs: the sums of the squares of the terms behind each element of the
+  // results.
   struct SquaredTerms {
     Evaluation all;
-    // Of the terms whose every factor may be a flag, as changed_benchmarks leaves them: they are exact. Nothing if no
-    // factor may be one.
+    // The sums over the terms whose every factor may be a flag, as changed_benchmarks leaves them: they are exact.
+    // Nothing if no factor may be one.
     std::optional<Evaluation> of_flags;
   };
   // Null for other operators, and if it cannot be had.

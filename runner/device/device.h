@@ -25,7 +25,7 @@ struct DeviceCall {
   std::optional<std::size_t> only_output;
   // Which of the runs of this call it is, from 0; a call may be run several times, with the same inputs.
   std::uint32_t run = 0;
-  // Of several, the rank that has recorded it: "step0/rank3". It says nothing about inputs.
+  // The rank that has recorded the call, where there are several: "step0/rank3". It says nothing about inputs.
   std::string_view rank = {};
 };
 
@@ -37,8 +37,9 @@ struct DeviceResult {
   List gradients;
   // Why the backward could not be run although it was asked for; empty otherwise.
   std::string backward_problem;
-  // Of a device that only remembers: further ways to read the gradients as those of the arguments, and the tensors that
-  // were recorded, in their order, which may be the gradients of a step inside the call (kernels/api/last_steps.h).
+  // What a device can add that only remembers: further ways to read the gradients as those of the arguments, and the
+  // tensors that were recorded, in their order, which may be the gradients of a step inside the call
+  // (kernels/api/last_steps.h).
   std::vector<List> other_gradients;
   List recorded_gradients;
   // Why none of this may be right, and a difference so proves nothing; empty if one of it is.

@@ -43,7 +43,7 @@ const Value& compared_output(const OperatorTraits& traits, const Value& output) 
   return chosen ? (*list)[*traits.differentiable_output] : output;
 }
 
-// Of any name: an operator that drops elements may be written in many ways.
+// An operator that drops elements may be written in many ways, so that any name with the word counts.
 bool drops_at_random(std::string_view name, const OperatorTraits& traits) {
   return traits.random_zeros || name.find("dropout") != std::string_view::npos;
 }

@@ -87,7 +87,7 @@ class Dialect {
   using IsListed = std::function<bool(std::string_view api)>;
   // Why acc_check does not run a call of this name; without a reason if it does.
   virtual Refusal check_refusal(const std::string& name, const IsListed& is_listed) const = 0;
-  // The same for run_overflow_check.
+  // Why run_overflow_check does not run a call of this name; without a reason if it does.
   virtual Refusal overflow_refusal(const std::string& name) const = 0;
   // Calls of a kind that run_overflow_check is not meant for: that it skips them is no news.
   virtual bool is_outside_of_overflow_check(std::string_view name) const = 0;
@@ -98,7 +98,7 @@ class Dialect {
 
   // --- Data.
 
-  // Of runs for which the user has not chosen one.
+  // The seed of runs for which the user has not chosen one.
   virtual std::uint64_t usual_seed() const = 0;
   // Throws SkipError where a value cannot be built; the text is the reason.
   virtual MaterialisedCall materialise(const ApiCall& call, const MaterialiseOptions& options) const = 0;

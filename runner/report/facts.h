@@ -21,7 +21,4 @@ std::vector<std::string> private_texts(const nlohmann::ordered_json& metadata);
 // The recording that was checked, as the journal has it; empty if it does not say.
 std::string recording_of(const nlohmann::ordered_json& metadata);
 
-// Text of the header; empty where it is none.
-std::string text_in(const nlohmann::ordered_json& metadata, const char* key);
-
 }  // namespace msrun::report

@@ -1,9 +1,6 @@
 #include "runner/report/report.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +10,7 @@
 
 #include "journal/run_files.h"
 #include "kernels/base/error.h"
+#include "kernels/base/host_name.h"
 #include "kernels/base/text.h"
 #include "kernels/io/html/text.h"
 #include "runner/report/call_details.h"
@@ -25,6 +23,7 @@
 #include "runner/report/timeline.h"
 #include "runner/results/api_name.h"
 #include "runner/results/reason.h"
+#include "runner/results/run_header.h"
 
 namespace msrun::report {
 namespace {
@@ -34,16 +33,11 @@ using Json = nlohmann::json;
 // What the details of all calls may take together; those of the calls to look at first come first.
 constexpr std::size_t most_detail_bytes = 1'300'000;
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
-}
-
 Redaction redaction_for(const RunRecords& records, const ReportStyle& style) {
   std::vector<std::string> known;
   if (style.share) {
     known = private_texts(records.metadata);
-    if (std::string host = host_name(); host.size() > 2) known.push_back(std::move(host));
+    if (std::string host = system_host_name(); host.size() > 2) known.push_back(std::move(host));
   }
   return {style.share, std::move(known)};
 }

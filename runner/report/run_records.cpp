@@ -6,21 +6,12 @@
 
 #include "journal/reader.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_header.h"
 
 namespace msrun::report {
 namespace {
 
 using Metadata = nlohmann::ordered_json;
-
-// More than any plan has; what claims more is damaged or forged.
-constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
-
-std::uint64_t planned_calls(const Metadata& metadata) {
-  const Metadata print = metadata.value("fingerprint", Metadata());
-  const Metadata calls = print.is_object() ? print.value("calls", Metadata()) : Metadata();
-  const bool holds = calls.is_number_unsigned() && calls.get<std::uint64_t>() <= max_calls;
-  return holds ? calls.get<std::uint64_t>() : 0;
-}
 
 void count_results(RunRecords& records) {
   records.results.visit_outlines([&](const ApiResult& result) {
@@ -35,7 +26,7 @@ class Reading {
     Metadata metadata = Metadata::parse(journal::read_header(source).metadata, nullptr, false);
     if (!metadata.is_object() || metadata.value("program", Metadata()) != "msrun") metadata = Metadata::object();
     records_.metadata = std::move(metadata);
-    records_.planned = planned_calls(records_.metadata);
+    records_.planned = planned_calls(records_.metadata).value_or(0);
     const journal::Recovery recovery =
         read_records(source, {.result = [this](ApiResult&& result) { see(std::move(result)); },
                               .part = [this](ResultPart&& part) { see(part); },

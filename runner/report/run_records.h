@@ -57,7 +57,7 @@ struct RunRecords {
 // Throws journal::Error for what is no journal or cannot be read. Damage is no error.
 RunRecords read_run_records(const journal::Source& source);
 
-// Of a run that is known by its results alone, each of a task below results.tasks().
+// The records of a run that is known by its results alone, each of a task below results.tasks().
 RunRecords records_of_results(StoredResults results, Sources sources);
 
 }  // namespace msrun::report

@@ -103,7 +103,7 @@ class Timeline {
     }
     for (const Death& death : records_.deaths) {
       for (const DeathNote::Call& call : death.note.calls) {
-        // Of one that does not run again the result says when it ran.
+        // The result of a call that does not run again says when it ran.
         if (call.began > 0 && call.again)
           add({death.note.device, call.thread}, death.session, call.began, death.note.time);
       }

@@ -62,7 +62,8 @@ bool is_suspicious_by_values(const ApiResult& result);
 // Runs of the call on one device gave different bits, and its operator is not declared to vary.
 bool is_unsteady(const ApiResult& result);
 
-// The same of devices; or one of them did not run what others ran.
+// Devices gave different bits for the call, and its operator is not declared to vary; or one of them did not run what
+// others ran.
 bool differs_between_devices(const ApiResult& result);
 
 // Runs or devices differ where the operator is declared to vary: worth a word, and nobody's fault.

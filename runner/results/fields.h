@@ -146,7 +146,7 @@ void fields(Archive& archive, Fields<ApiResult> auto& result) {
   archive.rows(result.backward_rows);
 }
 
-// Of the versions of a result.
+// A part has the versions of the result that it holds.
 template <>
 struct RecordType<ResultPart> {
   static constexpr RecordKind kind = RecordKind::part;

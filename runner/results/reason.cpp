@@ -121,7 +121,7 @@ Reason reason_by_values(const ApiResult& result) {
       return reason_in(direction, static_cast<std::size_t>(std::count_if(rows->begin(), row, is_numbered)), *row);
     }
   }
-  // Of a file without rows, which was read back.
+  // A result that was read back from a file without rows has a Message alone.
   for (const std::string_view mark : {suspicious_mark, rounding_mark}) {
     if (result.message.starts_with(mark)) return {"", {first_line(result.message.substr(mark.size()))}, nullptr};
   }

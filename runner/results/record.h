@@ -70,9 +70,9 @@ std::string encode(const RankCalls& calls);
 // Throws RecordError (bytes.h) for what is no record or, in plain words, of a later program.
 Record decode_record(std::string_view bytes);
 
-// The same where it must be a result.
+// The result with these bytes, whatever its version. Throws RecordError also for a record of another kind.
 ApiResult decode_result(std::string_view bytes);
-// In place of what result held, whose memory is used again. After an error it may hold anything.
+// Reads it into result, in place of what that held, and uses its memory again. After an error result may hold anything.
 void decode_result(std::string_view bytes, ApiResult& result);
 // Whether the record is a result of the latest version, by its first bytes.
 bool is_latest_result(std::string_view bytes);

@@ -126,11 +126,11 @@ struct ApiResult {
   std::optional<Repeats> repeats;
   std::optional<Agreement> agreement;
   RunTime run;
-  // Of a call that is suspicious or failed to run; of others nobody asks.
+  // What a call was given that is suspicious or failed to run; of others nobody asks.
   std::vector<InputNote> input_notes;
   // Why its tensors, which were to be kept, could not be; empty where they were, or none were to be.
   std::string unsaved;
-  // Of run_overflow_check alone. message then says it in words; forward is pass, error or SKIP.
+  // What run_overflow_check found, and it alone. message then says it in words; forward is pass, error or SKIP.
   std::optional<OverflowFinding> overflow;
 };
 
@@ -142,7 +142,8 @@ void conclude_from_rows(ApiResult& result, bool shares_by_chance = false);
 // The forward was checked, and the backward was not: it is SKIP, and did not fail to run.
 bool has_unchecked_backward(const ApiResult& result);
 
-// Of such a result: a rule of the pre-check leaves the backward out (OperatorTraits::backward_refusal), by the reason.
+// The backward was not checked because a rule of the pre-check leaves it out (OperatorTraits::backward_refusal), by the
+// reason.
 bool is_backward_left_out(const ApiResult& result);
 
 // The whole-API SKIP: SKIP, SKIP and one details row with the reason.

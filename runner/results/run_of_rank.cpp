@@ -7,6 +7,7 @@
 #include "journal/error.h"
 #include "journal/file.h"
 #include "journal/reader.h"
+#include "kernels/io/files/paths.h"
 
 namespace msrun {
 namespace {
@@ -15,11 +16,6 @@ namespace fs = std::filesystem;
 
 // As deep as recordings are looked for below a folder (docs/ranks.md).
 constexpr int most_levels = 8;
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 bool names_rank(const std::string& journal, const std::string& rank) {
   try {
@@ -41,14 +37,14 @@ bool names_rank(const std::string& journal, const std::string& rank) {
 
 std::optional<RunFiles> files_of_rank_csv(const std::string& path) {
   const std::optional<RunFiles> beside = files_of_csv(path);
-  if (!beside || exists(beside->journal)) return std::nullopt;
+  if (!beside || path_exists(beside->journal)) return std::nullopt;
   const fs::path of_rank(beside->directory);
   fs::path above = of_rank;
   for (int level = 0; level < most_levels; ++level) {
     above = (above / "..").lexically_normal();
     const RunFiles files =
         run_files(above.has_filename() ? above.string() : above.parent_path().string(), beside->stamp);
-    if (!exists(files.journal)) continue;
+    if (!path_exists(files.journal)) continue;
     std::error_code error;
     const fs::path top = fs::absolute(above, error).lexically_normal();
     const fs::path rank = fs::absolute(of_rank, error).lexically_normal().lexically_relative(top);

@@ -21,8 +21,8 @@ class WorkItems {
   // The call.
   std::uint32_t task(std::uint32_t item) const { return on_all_devices() ? item % calls_ : item; }
 
-  // Of a call with this number: part 0 is its check, 1 to devices - 1 are the runs on the others, part devices + p is
-  // the check on the device of part p.
+  // The parts of the call with this number: part 0 is its check, 1 to devices - 1 are the runs on the others, part
+  // devices + p is the check on the device of part p.
   std::uint32_t item(std::uint32_t task, std::uint32_t part) const { return part * calls_ + task; }
   std::uint32_t part(std::uint32_t item) const { return item / calls_; }
   bool is_check(std::uint32_t part) const { return part == 0 || part >= devices_; }

@@ -1,8 +1,11 @@
 // Runs over the recordings of several ranks: what is checked, whose files say what, how such a run is continued.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "journal/reader.h"
+#include "journal/writer.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/untouched.h"
 
@@ -204,6 +207,40 @@ TEST_F(Ranks, ARunOfOtherRanksIsNotContinuedAndTheyAreNamed) {
   EXPECT_THAT(run.err, AllOf(HasSubstr("rank1 is another one"), HasSubstr("rank3 was not there"),
                              HasSubstr("rank2 is no longer there")));
   EXPECT_EQ(msrun({"-csv_path", of_run, "--across-ranks", "off"}, scratch_.path()).exit_code, 2);
+}
+
+// A header that was forged, or written by somebody else, is told of in one line.
+TEST_F(Ranks, NamesThatAreNoTextsAreNotTakenForRanks) {
+  write("rank0", entry("Torch.exp.0"));
+  write("rank1", entry("Torch.sin.0"));
+  ASSERT_EQ(check().exit_code, 0);
+  auto metadata = nlohmann::json::parse(journal::read_header(*journal::open_source(journal())).metadata);
+  metadata["recordings"][0]["rank"] = 7;
+  metadata["fingerprint"]["dump"] = "0";
+  const fs::path forged = scratch_ / "forged/accuracy_checking_20261122120000.journal";
+  fs::create_directories(forged.parent_path());
+  journal::Writer::create(forged, metadata.dump()).close();
+  const Finished run = msrun({"-api_info", folder(), "-csv_path", forged}, scratch_.path());
+  EXPECT_EQ(run.exit_code, 2) << run.err;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("cannot be continued with this dump"), HasSubstr("rank0 was not there")));
+  EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+}
+
+TEST_F(Ranks, RecordsOfMoreRanksThanTheHeaderNamesAreDamage) {
+  for (const char* rank : {"rank0", "rank1", "rank2"}) write(rank, entry("Torch.exp.0"));
+  ASSERT_EQ(check().exit_code, 0);
+  auto metadata = nlohmann::json::parse(journal::read_header(*journal::open_source(journal())).metadata);
+  metadata["recordings"].erase(1);
+  fs::create_directories(scratch_ / "forged");
+  const fs::path forged = scratch_ / "forged/accuracy_checking_20261122120000.journal";
+  {
+    journal::Writer writer = journal::Writer::create(forged, metadata.dump());
+    journal::read(journal(), [&](std::string_view record) { writer.append(record); });
+    writer.close();
+  }
+  const Finished run = msrun({"merge", forged, "-o", scratch_ / "merged"}, scratch_.path());
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_THAT(run.err, HasSubstr("have records of 3 ranks, of which their headers name 2: they are damaged."));
 }
 
 TEST_F(Ranks, PartsOfSeveralProcessesAreMergedToTheFilesOfOne) {

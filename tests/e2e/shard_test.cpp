@@ -119,6 +119,25 @@ TEST_F(Shards, MakeTheRunOfOneMachine) {
   }
 }
 
+// What cannot be begun is unusable input (2); what fails while results are written is a run that was stopped.
+TEST_F(Shards, AreNotMergedToHalfOnAFullDisk) {
+  check_parts({"-api_info", dump("llama_bf16")}, {1, 2}, 2);
+  ASSERT_EQ(merge().exit_code, 0);
+  const auto journal = fs::file_size(only_journal(merged()));
+  const auto details = fs::file_size(only_file(merged(), "accuracy_checking_details_"));
+  for (const auto room : {journal / 2, journal + 1}) {
+    if (room > journal && details <= room) continue;
+    const InheritedLimit disk(RLIMIT_FSIZE, room);
+    const Finished finished = merge();
+    EXPECT_EQ(finished.exit_code, 3) << finished.out << finished.err;
+    EXPECT_THAT(finished.err, HasSubstr("File too large"));
+    EXPECT_EQ(std::ranges::count(finished.err, '\n'), 1) << finished.err;
+    EXPECT_TRUE(fs::is_empty(merged()));
+  }
+  const InheritedLimit disk(RLIMIT_FSIZE, 100);
+  EXPECT_EQ(merge().exit_code, 2);
+}
+
 TEST_F(Shards, OfSeveralRanksMakeTheFilesOfEachRank) {
   const fs::path job = scratch_ / "job";
   for (const char* rank : {"rank0", "rank1", "rank2"}) fs::create_directories(job / "step0" / rank);

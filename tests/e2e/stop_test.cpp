@@ -7,8 +7,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "tests/support/spawned_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/unfinished.h"
 
@@ -177,6 +179,22 @@ TEST_F(Stop, ByADiskThatIsFullBeforeTheStart) {
     EXPECT_EQ(finished.err.substr(0, 7), std::string("msrun: ").substr(0, room));
     EXPECT_TRUE(fs::is_empty(out())) << "a file of a run that never started is left";
   }
+}
+
+// As at the end of a run a signal ends the waiting for a reader who does not read, and the program says what is lost.
+TEST_F(Stop, OfADryRunThatNobodyReads) {
+  const FullPipe unread;
+  std::vector<std::string> words = arguments(out());
+  words.emplace_back("--dry-run");
+  SpawnedProcess run(words, {unread.descriptor(), -1}, scratch_.path());
+  // The mask of the signals that it holds back, as soon as it waits for the reader.
+  ASSERT_TRUE(eventually(60, [&] {
+    const std::string status = read_file("/proc/" + std::to_string(run.pid()) + "/status");
+    const std::size_t mask = status.find("SigBlk:");
+    return mask != std::string::npos && (std::stoull(status.substr(mask + 7), nullptr, 16) >> (SIGTERM - 1) & 1) != 0;
+  })) << run.err();
+  run.signal(SIGTERM);
+  EXPECT_EQ(run.wait(3), std::optional<int>(2)) << run.err();
 }
 
 // Whoever reads the output may go away; the run does not depend on it.

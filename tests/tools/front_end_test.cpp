@@ -1,12 +1,17 @@
 // What all programs have in common for whoever types their command lines: version, layout of the help, suggestions for
 // what is mistyped, exit codes.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <cstdlib>
 #include <sstream>
+#include <string>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
@@ -61,6 +66,27 @@ TEST_P(FrontEnd, FailsWhereItsHelpCannotBeWritten) {
   const int status = std::system(line.c_str());  // NOLINT(cert-env33-c): the shell opens the device
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 2);
+}
+
+// Whoever reads may go away: what was to be done is done, and the program ends by itself.
+TEST_P(FrontEnd, IsNotEndedByAReaderThatGoesAway) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  ::close(ends[0]);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::signal(SIGPIPE, SIG_DFL);
+    ::dup2(ends[1], STDOUT_FILENO);
+    const std::string program = programs() + "/" + GetParam().name;
+    ::execl(program.c_str(), program.c_str(), "--help", nullptr);
+    _exit(127);
+  }
+  ::close(ends[1]);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_P(FrontEnd, SuggestsWhatAMistypedOptionMeant) {

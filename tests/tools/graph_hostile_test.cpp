@@ -2,12 +2,15 @@
 // asks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "tests/support/sanitized.h"
 #include "tests/tools/graph_support.h"
 
 namespace msrun::testing {
@@ -53,6 +56,58 @@ TEST(GraphHostile, FilesOfOtherKindsAreNamed) {
     EXPECT_EQ(finished.exit_code, 2) << text;
     EXPECT_THAT(finished.err, HasSubstr("construct.json"));
   }
+}
+
+// A killed process leaves the database that it was at: the next one removes it, and no other's.
+TEST(GraphHostile, WhatTheKilledLeaveIsRemovedByTheNext) {
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  fs::create_directories(run.folder() / "real");
+  fs::create_directory_symlink("real", run.folder() / "out");
+  char host[256] = {};
+  ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
+  const std::string prefix = std::string(".graph.vis.db.") + host + ".";
+  const std::string of_parent = prefix + std::to_string(::getppid()) + ".1.tmp";
+  const std::string of_dead = prefix + "999999999.1.tmp";
+  for (const std::string& name : {of_parent, of_dead}) write_file(run.folder() / "real" / name, "left over");
+  const Finished finished = run_tool("graph", {"-tp", run.folder() / "npu", "-o", run.folder() / "out"}, run.folder());
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_TRUE(fs::exists(run.folder() / "real" / of_parent));
+  EXPECT_FALSE(fs::exists(run.folder() / "real" / of_dead));
+  EXPECT_FALSE(table_rows(run.file(".vis.db", "build"), "tb_nodes").empty());
+}
+
+// Where a file system or a kernel cannot rename without replacing.
+TEST(GraphHostile, TheDatabaseGetsItsNameOnOldSystems) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
+  for (const int code : {EINVAL, ENOSYS}) {
+    GraphRun run;
+    model().write(run.folder() / "npu");
+    const fs::path out = run.folder() / "out";
+    const Finished finished = Process({"-tp", run.folder() / "npu", "-o", out}, run.folder(),
+                                      {std::string("LD_PRELOAD=") + HOSTILE_FILES, "MSRUN_HOSTILE_DIR=" + out.string(),
+                                       "MSRUN_HOSTILE_OLD=" + std::to_string(code)},
+                                      "graph")
+                                  .wait();
+    ASSERT_EQ(finished.exit_code, 0) << finished.err;
+    EXPECT_FALSE(table_rows(run.file(".vis.db", "build"), "tb_nodes").empty());
+    for (const auto& entry : fs::directory_iterator(out)) EXPECT_NE(entry.path().extension(), ".tmp") << entry.path();
+  }
+}
+
+// A probe of another process has the name that all of them once had: it proves nothing about the folder.
+TEST(GraphHostile, TheProbeOfAnotherProcessIsNotInTheWay) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
+  GraphRun run;
+  model().write(run.folder() / "npu");
+  const fs::path out = run.folder() / "out";
+  fs::create_directories(out / ".msrun_probe.tmp");  // which nobody removes
+  const Finished finished =
+      Process({"-tp", run.folder() / "npu", "-o", out}, run.folder(),
+              {std::string("LD_PRELOAD=") + HOSTILE_FILES, "MSRUN_HOSTILE_DIR=" + out.string(), "MSRUN_HOSTILE_OLD=1"},
+              "graph")
+          .wait();
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
 }
 
 TEST(GraphHostile, ANodeThatIsItsOwnParentIsShownBelowTheRoot) {

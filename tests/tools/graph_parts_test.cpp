@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
 
 #include "kernels/io/json/json_reader.h"
+#include "tests/support/few_threads.h"
+#include "tests/support/sanitized.h"
 #include "tools/graph/side_reader.h"
 #include "tools/graph/tasks.h"
 #include "tools/graph/text.h"
@@ -17,6 +20,8 @@ namespace msrun::graph {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::FewThreads;
+using testing::sanitized;
 
 std::string real(double value, Dialect dialect) {
   std::string text;
@@ -107,7 +112,7 @@ TEST(GraphTasks, PiecesAreTakenInOrder) {
     for (const std::size_t places : {1, 3, 14}) {
       std::vector<std::size_t> held(places);
       std::vector<std::size_t> taken;
-      OrderedWork work;
+      OrderedSteps work;
       work.make = [&](std::size_t number, std::size_t place) { held[place] = number + 1; };
       work.take = [&](std::size_t number, std::size_t place) {
         EXPECT_EQ(held[place], number + 1);
@@ -120,11 +125,28 @@ TEST(GraphTasks, PiecesAreTakenInOrder) {
   }
 }
 
+// A pool of processes or addresses that is used up makes the work slower and nothing else.
+TEST(GraphTasks, AreDoneWithAsManyThreadsAsThereAre) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer has reserved the addresses";
+  for (const std::size_t helpers : {0, 1}) {
+    const FewThreads few(helpers);
+    std::atomic<std::size_t> done{0};
+    for_each_task(50, 8, [&](std::size_t) { ++done; });
+    EXPECT_EQ(done, 50U);
+    std::size_t taken = 0;
+    OrderedSteps work;
+    work.make = [](std::size_t, std::size_t) {};
+    work.take = [&](std::size_t number, std::size_t) { EXPECT_EQ(number, taken++); };
+    for_each_in_order(50, 8, 4, work);
+    EXPECT_EQ(taken, 50U);
+  }
+}
+
 TEST(GraphTasks, AFaultInOrderedWorkEndsIt) {
   for (const bool in_make : {false, true}) {
     for (const std::size_t threads : {1, 4}) {
       std::size_t taken = 0;
-      OrderedWork work;
+      OrderedSteps work;
       const auto fail_at = [](std::size_t number) {
         if (number == 20) throw std::runtime_error("twenty");
       };

@@ -184,15 +184,9 @@ TEST(HtmlReport, NothingToShow) {
   EXPECT_EQ(data_of(testing::read_file(scratch / "r.html"))["rows"].size(), 0U);
 }
 
-TEST(HtmlReport, SortsAndFiltersInABrowser) {
-  if (browser().empty()) GTEST_SKIP() << "no Chromium on this machine";
-  const TemporaryDirectory scratch;
-  const path report = reference_report(scratch);
-  EXPECT_THAT(document_of(report, scratch), HasSubstr("data-ready=\"176\""));
-
-  // What a user would do, by a script behind that of the page.
-  std::string html = testing::read_file(report);
-  const std::string steps = R"(<script>{
+// What a user would do, by a script behind that of the page; what is to be seen after each step stands in the document
+// then.
+constexpr const char* steps_of_a_user = R"(<script>{
     const seen = [];
     const sorted = () => [...document.querySelectorAll('th[aria-sort]')].map((head) => head.textContent + ' ' + head.getAttribute('aria-sort') + ' ' + getComputedStyle(head.querySelector('button'), '::after').content.trim()).join();
     seen.push('arrow: ' + sorted());
@@ -239,13 +233,26 @@ TEST(HtmlReport, SortsAndFiltersInABrowser) {
     seen.push('marks back: ' + marks());
     document.body.dataset.seen = seen.join(' | ');
   }</script></body>)";
-  html.replace(html.find("</body>"), std::string("</body>").size(), steps);
+
+// The report after these steps in a browser: what is to be seen, step by step.
+std::string seen_by_a_user(const path& report, const TemporaryDirectory& scratch) {
+  const std::string end = "</body>";
+  std::string html = testing::read_file(report);
+  html.replace(html.find(end), end.size(), steps_of_a_user);
   const path copy = scratch / "copy.html";
   testing::write_file(copy, html);
   const std::string document = document_of(copy, scratch);
-  const std::size_t at = document.find("data-seen=\"");
-  ASSERT_NE(at, std::string::npos);
-  const std::string seen = document.substr(at, document.find('"', at + 11) - at);
+  const std::string begin = "data-seen=\"";
+  const std::size_t at = document.find(begin);
+  return at == std::string::npos ? std::string() : document.substr(at, document.find('"', at + begin.size()) - at);
+}
+
+TEST(HtmlReport, SortsAndFiltersInABrowser) {
+  if (browser().empty()) GTEST_SKIP() << "no Chromium on this machine";
+  const TemporaryDirectory scratch;
+  const path report = reference_report(scratch);
+  EXPECT_THAT(document_of(report, scratch), HasSubstr("data-ready=\"176\""));
+  const std::string seen = seen_by_a_user(report, scratch);
   // Before any click, and after the button that sorts so again.
   EXPECT_THAT(seen, HasSubstr("arrow: Result ascending &quot; \xE2\x86\x91&quot; |"));
   EXPECT_THAT(seen, HasSubstr("again: Result ascending &quot; \xE2\x86\x91&quot;Reciprocal_13 42; "));

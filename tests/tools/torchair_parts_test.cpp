@@ -11,7 +11,9 @@
 
 #include "kernels/compare/dump_metrics.h"
 #include "kernels/io/graph_engine/ge_graph.h"
+#include "tests/support/few_threads.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 #include "tools/common/ordered_work.h"
 #include "tools/torchair_compare/op_names.h"
 #include "tools/torchair_compare/row.h"
@@ -22,9 +24,11 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using testing::FewThreads;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using testing::sanitized;
 
 GeGraph graph_of(const std::string& text) {
   const testing::TemporaryDirectory scratch;
@@ -442,6 +446,20 @@ TEST(OrderedWork, ResultsComeInOrder) {
   work.finish();
   ASSERT_EQ(taken.size(), 500U);
   for (int i = 0; i < 500; ++i) EXPECT_EQ(taken[static_cast<std::size_t>(i)], i * 2);
+}
+
+TEST(OrderedWork, IsDoneWithAsManyThreadsAsThereAre) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer has reserved the addresses";
+  for (const std::size_t threads : {0, 1}) {
+    const FewThreads few(threads);
+    std::vector<int> taken;
+    OrderedWork<int, int> work(
+        4, 8, [] { return [](const int& item) { return item * 2; }; }, [&](int&& result) { taken.push_back(result); });
+    for (int i = 0; i < 50; ++i) work.add(i);
+    work.finish();
+    ASSERT_EQ(taken.size(), 50U);
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(taken[static_cast<std::size_t>(i)], i * 2);
+  }
 }
 
 TEST(OrderedWork, AnErrorEndsTheWork) {

@@ -35,7 +35,7 @@ class RowValues {
 
   // Sentences on the values that were asked for and not there; empty if there are none.
   const std::string& missing() const { return missing_; }
-  // Of those alone that are there and are no numbers.
+  // Sentences on the values alone that are there and are no numbers.
   const std::string& unreadable() const { return unreadable_; }
   // Titles of the values that were blank on the GPU and taken for zero.
   const std::string& blank_on_gpu() const { return blank_on_gpu_; }

@@ -26,7 +26,7 @@ std::string real_path(const fs::path& path) {
 bool add(const fs::path& path, DumpFiles& files) {
   const std::string name = path.filename().string();
   if (name.ends_with(tensor_suffix)) {
-    // Of a link that names a tensor the name counts, not what it leads to.
+    // A link that names a tensor counts by its own name, not by what it leads to.
     files.tensors.push_back((fs::path(real_path(path.parent_path())) / name).string());
     return true;
   }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <unordered_map>
 
+#include "kernels/base/digits.h"
+
 namespace msrun::code_mapping {
 
 namespace {
@@ -16,8 +18,6 @@ std::string_view trimmed(std::string_view text, std::string_view characters) {
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(characters) - first + 1);
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Whether a line without blanks at its ends begins a node: "%7(CNode_47$a) = " or "%7 = ".
 bool begins_node(std::string_view line) {

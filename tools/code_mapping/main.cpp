@@ -1,5 +1,4 @@
 // The code_mapping command.
-#include <csignal>
 #include <iostream>
 
 #include "kernels/base/command_line/program.h"
@@ -8,7 +7,6 @@
 
 int main(int argc, char** argv) {
   using namespace msrun;
-  std::signal(SIGPIPE, SIG_IGN);
   return guarded_main("code_mapping", [&] {
     return print_or_run(code_mapping::parse_options(argc, argv), [](const code_mapping::Options& options) {
       const int code = code_mapping::run(options);

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -21,7 +22,7 @@ class OrderedWork {
   using Work = std::function<Result(const Item&)>;
 
   // make_work is called once by each thread; what it returns is used by that thread only. take gets the results, one
-  // call at a time. Fewer threads if the system allows no more; std::system_error if it allows none.
+  // call at a time. Fewer threads if the system allows no more; if it allows none, whoever adds an item works on it.
   OrderedWork(std::size_t threads, std::size_t window, const std::function<Work()>& make_work,
               std::function<void(Result&&)> take)
       : window_(window), take_(std::move(take)) {
@@ -29,8 +30,11 @@ class OrderedWork {
     try {
       while (threads_.size() < threads) threads_.emplace_back([this, make_work] { work(make_work); });
     } catch (const std::system_error&) {
-      if (threads_.empty()) throw;
+      // The system gives no more of them.
+    } catch (const std::bad_alloc&) {
+      // Nor memory for them.
     }
+    if (threads_.empty()) own_ = make_work();
   }
   OrderedWork(const OrderedWork&) = delete;
   OrderedWork& operator=(const OrderedWork&) = delete;
@@ -41,6 +45,7 @@ class OrderedWork {
 
   // Waits while too much is under way. Throws what an item threw.
   void add(Item item) {
+    if (own_) return take_(own_(item));
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return slots_.size() < window_ || error_; });
     if (error_) std::rethrow_exception(error_);
@@ -111,6 +116,7 @@ class OrderedWork {
   std::size_t next_ = 0;    // number of the next item to be started
   bool stopped_ = false;
   std::exception_ptr error_;
+  Work own_;  // where there is no thread
   std::vector<std::thread> threads_;
 };
 

@@ -1,65 +1,24 @@
 #include "tools/common/report_file.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <memory>
-#include <optional>
+#include <system_error>
 
 #include "kernels/base/text.h"
 #include "kernels/base/write_all.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/files/temporary_name.h"
 
 namespace msrun {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-constexpr std::string_view temporary_suffix = ".tmp";  // that PendingFile appends
-
-// Names of one kind and host: a process of another host cannot be asked for.
-std::string temporary_prefix(const std::string& kind) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
-  return "." + kind + "." + host.data() + ".";
-}
-
-// Removes what killed processes have left where files cannot be without a name.
-void remove_leftovers(const Folder& folder, const std::string& prefix) {
-  const int descriptor = ::openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  const auto close = [](DIR* stream) { ::closedir(stream); };
-  const std::unique_ptr<DIR, decltype(close)> stream(::fdopendir(descriptor), close);
-  if (!stream) {
-    ::close(descriptor);
-    return;
-  }
-  while (const dirent* entry = ::readdir(stream.get())) {
-    std::string_view name = entry->d_name;
-    if (!name.starts_with(prefix) || !name.ends_with(temporary_suffix)) continue;
-    name.remove_prefix(prefix.size());
-    name.remove_suffix(std::min(name.size(), temporary_suffix.size()));
-    const std::optional<int> maker = parse_number<int>(name.substr(0, name.find('.')));
-    if (!maker || *maker <= 0 || ::kill(*maker, 0) == 0 || errno != ESRCH) continue;
-    ::unlinkat(folder.descriptor(), entry->d_name, 0);
-  }
-}
-
-// A name that no other report of this process has.
-std::string own_name(const Folder& folder, const std::string& kind) {
-  static int count = 0;
-  const std::string prefix = temporary_prefix(kind);
-  remove_leftovers(folder, prefix);
-  return prefix + std::to_string(::getpid()) + "." + std::to_string(++count);
-}
 
 }  // namespace
 
 ReportFile::ReportFile(const std::string& directory, const std::string& kind)
-    : folder_(directory), kind_(kind), temporary_(own_name(folder_, kind)), file_(folder_, temporary_) {
+    : folder_(directory), kind_(kind), temporary_(temporary_name(folder_, kind)), file_(folder_, temporary_) {
   if (!file_.is_open()) fail("created");
 }
 

@@ -155,7 +155,7 @@ class Comparison {
     out_ << "The mapping of the layers is: " << publish(place, stamp_, files).front() << ".\n";
   }
 
-  // Of one row with tensors, in msProbe's words.
+  // Logs one row with tensors, in msProbe's words.
   void log_row(const std::vector<std::string>& columns, const ResultRow& row) {
     const std::string name = sanitised(std::string(row.cell(0)));
     out_ << "start compare: " << name << "\n[" << name << "] Compare result: ";

@@ -199,7 +199,9 @@ class PieceWork {
 std::unique_ptr<Pair> read_pair(const std::string& target, const std::string& golden, bool compat,
                                 const std::function<void(const std::string&)>& warn) {
   auto pair = std::make_unique<Pair>();
-  auto theirs = std::async(std::launch::async, [&] { return recordings::read_recording(golden, "bench"); });
+  // At the same time, or where no thread can be had, afterwards.
+  auto theirs = std::async(std::launch::async | std::launch::deferred,
+                           [&] { return recordings::read_recording(golden, "bench"); });
   pair->target = recordings::read_recording(target, "npu");
   pair->golden = theirs.get();
   check_recording(pair->target, "npu");

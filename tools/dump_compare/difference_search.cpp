@@ -9,13 +9,13 @@
 #include <tuple>
 
 #include "kernels/base/text.h"
+#include "tools/recordings/written_inputs.h"
 
 namespace msrun::dump_compare {
 namespace {
 
 constexpr auto communications = std::to_array<std::string_view>(
     {"send", "recv", "broadcast", "all_reduce", "reduce", "all_gather", "gather", "scatter", "all_to_all"});
-constexpr auto ignored = std::to_array<std::string_view>({"Torch.empty", "Torch.fill", "Tensor.__setitem__"});
 constexpr auto directed = std::to_array<std::string_view>(
     {"send", "recv", "isend", "irecv", "broadcast", "scatter", "gather", "send_object_list", "recv_object_list"});
 constexpr auto counterparts =
@@ -28,6 +28,11 @@ constexpr auto counterparts =
 
 bool holds_any(std::string_view name, const auto& words) {
   return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string_view::npos; });
+}
+
+// What the documented search does not look at.
+bool is_left_out(std::string_view name) {
+  return recordings::may_hold_anything(name) || name.find("Tensor.__setitem__") != std::string_view::npos;
 }
 
 enum class End : std::uint8_t { source, destination, link };
@@ -127,7 +132,7 @@ class Search {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       const auto& calls = ranks_[rank].calls;
       for (std::size_t i = 0; i < calls.size(); ++i) {
-        if (holds_any(calls[i].name, ignored)) continue;
+        if (is_left_out(calls[i].name)) continue;
         if (is_communication_of_msprobe(calls[i].name)) {
           first_[rank] = i;
           break;
@@ -159,7 +164,7 @@ class Search {
         nodes_[rank].push_back(std::move(node));
         computing.clear();
         sub_layer = 0;
-      } else if (!holds_any(calls[i].name, ignored)) {
+      } else if (!is_left_out(calls[i].name)) {
         if (calls[i].differs) computing.push_back({i, sub_layer});
         ++sub_layer;
       }

@@ -3,7 +3,6 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
-#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/own_programs.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/dump_compare/divergence.h"
@@ -210,9 +210,7 @@ class Reporter {
     if (::posix_spawn(&child, words.front().c_str(), nullptr, nullptr, arguments.data(), environ) != 0) {
       throw UserError("the program " + words.front() + " cannot be started");
     }
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = await_end(child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 

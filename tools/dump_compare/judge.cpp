@@ -39,13 +39,59 @@ constexpr const char* cosine_of_output =
 // What the values of a MD5 cell say of it.
 bool no_sum(std::string_view sum) { return sum.empty() || sum == "N/A" || sum == "Nan"; }
 
+bool matched(const ComparedRow& row) { return row.row.target != no_place && row.row.golden != no_place; }
+
+// The share by which the norms differ; nothing for a word.
+double norm_error(const ComparedRow& row, double of_word) {
+  const Difference& norm = row.differences[recordings::norm_value];
+  if (norm.word == nullptr) return std::isinf(norm.percent) ? of_word : norm.percent / 100;
+  return std::strcmp(norm.word, "0") == 0 ? 0 : of_word;
+}
+
+bool is_number(const ComparedRow& row, Metric metric) { return row.metrics.cells[metric].word == nullptr; }
+
+// 0.0 and -0.0, whose texts differ.
+bool equal_numbers(const ComparedRow& row) {
+  const Difference& norm = row.differences[recordings::norm_value];
+  if (norm.word != nullptr) return std::strcmp(norm.word, "0") == 0 || std::strcmp(norm.word, "N/A") == 0;
+  return norm.difference == 0;
+}
+
+// 64 units of rounding of the output's dtype: less than that is no finding.
+double rounding_noise(const Sides& sides, const Leaf& output) {
+  const std::string dtype = canonical_dtype(sides.target.text(output.dtype));
+  const double unit = dtype == "bfloat16" ? 0x1p-9 : dtype == "float16" ? 0x1p-11 : 0x1p-24;
+  return sides.compat ? 0 : 64 * unit;
+}
+
+// What the metrics of the row say of it.
+void keep_metric_messages(ComparedRow& row, Mode mode) {
+  if (row.row.target == no_place) return row.add(Level::warning, "warning: No NPU data matched.");
+  if (row.row.golden == no_place) {
+    if (mode != Mode::md5) row.add(Level::warning, no_golden_row);
+    return;
+  }
+  for (const MetricMessage& message : row.metrics.messages) {
+    switch (message.weight) {
+      case Weight::error:
+        row.add(Level::error, "error: " + message.text);
+        break;
+      case Weight::warning:
+        row.add(Level::warning, "warning: " + message.text);
+        break;
+      case Weight::none:
+        row.messages.push_back(message.text);
+    }
+  }
+}
+
 class Judge {
  public:
   Judge(const Sides& sides, Mode mode, std::span<ComparedRow> rows) : sides_(sides), mode_(mode), rows_(rows) {}
 
   void run() {
     if (!sides_.compat) {
-      for (ComparedRow& row : rows_) keep_metric_messages(row);
+      for (ComparedRow& row : rows_) keep_metric_messages(row, mode_);
     }
     const std::string api = api_name();
     if (std::ranges::find(without_rules, api) != without_rules.end()) return judge_fit_alone();
@@ -75,7 +121,6 @@ class Judge {
   const Leaf* golden(const ComparedRow& row) const {
     return row.row.golden == no_place ? nullptr : &sides_.golden.leaves[row.row.golden];
   }
-  static bool matched(const ComparedRow& row) { return row.row.target != no_place && row.row.golden != no_place; }
 
   std::string target_name(const ComparedRow& row) const {
     return sides_.target.row_name(sides_.target.calls[row.row.target_call], *target(row));
@@ -111,27 +156,7 @@ class Judge {
     }
   }
 
-  void keep_metric_messages(ComparedRow& row) {
-    if (row.row.target == no_place) return row.add(Level::warning, "warning: No NPU data matched.");
-    if (row.row.golden == no_place) {
-      if (mode_ != Mode::md5) row.add(Level::warning, no_golden_row);
-      return;
-    }
-    for (const MetricMessage& message : row.metrics.messages) {
-      switch (message.weight) {
-        case Weight::error:
-          row.add(Level::error, "error: " + message.text);
-          break;
-        case Weight::warning:
-          row.add(Level::warning, "warning: " + message.text);
-          break;
-        case Weight::none:
-          row.messages.push_back(message.text);
-      }
-    }
-  }
-
-  // Of calls whose values nobody judges: their rows must have a counterpart that is described alike all the same.
+  // Calls whose values nobody judges must have rows with a counterpart that is described alike all the same.
   void judge_fit_alone() {
     if (sides_.compat) return;
     for (ComparedRow& row : rows_) {
@@ -203,14 +228,6 @@ class Judge {
     return false;
   }
 
-  // The share by which the norms differ; nothing for a word.
-  double norm_error(const ComparedRow& row, double of_word) const {
-    const Difference& norm = row.differences[recordings::norm_value];
-    if (norm.word == nullptr) return std::isinf(norm.percent) ? of_word : norm.percent / 100;
-    return std::strcmp(norm.word, "0") == 0 ? 0 : of_word;
-  }
-  bool is_number(const ComparedRow& row, Metric metric) const { return row.metrics.cells[metric].word == nullptr; }
-
   double largest_input() const {
     double largest = 0;
     for (const ComparedRow& row : rows_) {
@@ -220,12 +237,6 @@ class Judge {
       largest = std::max(largest, norm_error(row, disagrees ? infinite_number : 0));
     }
     return largest;
-  }
-  // 0.0 and -0.0, whose texts differ.
-  static bool equal_numbers(const ComparedRow& row) {
-    const Difference& norm = row.differences[recordings::norm_value];
-    if (norm.word != nullptr) return std::strcmp(norm.word, "0") == 0 || std::strcmp(norm.word, "N/A") == 0;
-    return norm.difference == 0;
   }
 
   double smallest(Metric metric, bool outputs) const {
@@ -251,7 +262,7 @@ class Judge {
     if (sides_.compat || !matched(row) || is_number(row, one_thousandth)) return false;
     return is_number(row, max_relative_error) || target(row)->data_name == 0 || golden(row)->data_name == 0;
   }
-  // Of one number the share by which the values themselves differ.
+  // The error of an output; where that is one number, the share by which the values themselves differ.
   double output_error(const ComparedRow& row, double of_infinite) const {
     if (mode_ == Mode::tensor && is_number(row, max_relative_error)) {
       return row.metrics.cells[max_relative_error].number;
@@ -320,13 +331,6 @@ class Judge {
     return mine != theirs && name.find("qkv") == std::string::npos && name.find("gate_up") == std::string::npos;
   }
 
-  // 64 units of rounding of the output's dtype: less than that is no finding.
-  double rounding_noise(const ComparedRow& row) const {
-    const std::string dtype = canonical_dtype(sides_.target.text(target(row)->dtype));
-    const double unit = dtype == "bfloat16" ? 0x1p-9 : dtype == "float16" ? 0x1p-11 : 0x1p-24;
-    return sides_.compat ? 0 : 64 * unit;
-  }
-
   // Rules 7a and 7b.
   void judge_outputs_last() {
     ComparedRow* output = first_output();
@@ -341,7 +345,7 @@ class Judge {
       if (row.row.target == no_place || !is_output(row) || !is_judged_by_norm(row)) continue;
       if (first == nullptr) first = &row;
       const double error = output_error(row, 0);
-      if (error > rounding_noise(row)) outputs = std::max(outputs, error);
+      if (error > rounding_noise(sides_, *target(row))) outputs = std::max(outputs, error);
     }
     const double inputs = largest_input();
     if (inputs == 0 ? outputs > 0.1 : outputs > 10 * inputs) first->add(Level::warning, norm_ten_times);

@@ -1,5 +1,4 @@
 // dump_compare: two recordings of one model, tensor by tensor, and where they part first.
-#include <csignal>
 #include <iostream>
 
 #include "kernels/base/command_line/program.h"
@@ -9,9 +8,6 @@
 
 int main(int argc, char** argv) {
   using namespace msrun;
-  // A file that may not grow is a failed write like that to a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
   return guarded_main("dump_compare", [&] {
     return print_or_run(dump_compare::parse_options(argc, argv), [](const dump_compare::Options& options) {
       return dump_compare::compare_dumps(options, std::cout, [](const std::string& text) {

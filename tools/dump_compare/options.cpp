@@ -90,12 +90,6 @@ CommandDescription description() {
   return command;
 }
 
-std::string filled(const Arguments& arguments, const char* name) {
-  const std::string text = arguments.text(name);
-  if (text.empty()) throw UserError(arguments.shown(name) + " needs a value");
-  return text;
-}
-
 // The paths of the JSON file that older command lines give.
 void read_input_file(const std::string& path, Options& options) {
   std::ifstream file(path);
@@ -134,7 +128,7 @@ std::optional<std::set<std::uint64_t>> numbers(const Arguments& arguments, const
 void read_matching(const Arguments& arguments, Options& options) {
   MappingFiles& mapping = options.mapping;
   mapping.fuzzy = arguments.given("fuzzy_match");
-  if (arguments.given("data_mapping")) mapping.data = filled(arguments, "data_mapping");
+  if (arguments.given("data_mapping")) mapping.data = arguments.filled("data_mapping");
   if (arguments.given("layer_mapping")) mapping.layer = arguments.text("layer_mapping");
   if (arguments.given("cell_mapping")) mapping.cell = arguments.text("cell_mapping");
   if (arguments.given("api_mapping")) mapping.api = arguments.text("api_mapping");
@@ -155,16 +149,16 @@ Options options_from(const Arguments& arguments) {
   const bool paths = arguments.given("target_path") || arguments.given("golden_path");
   if (arguments.given("input_path")) {
     if (paths) throw UserError("-i and --target_path or --golden_path exclude each other");
-    read_input_file(filled(arguments, "input_path"), options);
+    read_input_file(arguments.filled("input_path"), options);
   } else {
     for (const char* name : {"target_path", "golden_path"}) {
       if (!arguments.given(name)) throw UserError(arguments.shown(name) + " is missing; --help tells what it is");
     }
-    options.target_path = filled(arguments, "target_path");
-    options.golden_path = filled(arguments, "golden_path");
+    options.target_path = arguments.filled("target_path");
+    options.golden_path = arguments.filled("golden_path");
   }
   options.compat = arguments.choice("compat", false, {{"msprobe", true}});
-  if (arguments.given("right-matmul")) options.right_matmul = filled(arguments, "right-matmul");
+  if (arguments.given("right-matmul")) options.right_matmul = arguments.filled("right-matmul");
   read_matching(arguments, options);
   if (arguments.given("output_path")) options.output_path = arguments.text("output_path", options.output_path);
   options.xlsx = arguments.given("xlsx");

@@ -80,15 +80,22 @@ class Run {
 
   std::string kind() const { return options_.bench_path.empty() ? "build" : "compare"; }
 
-  // Of this second, or of the next one in which no run has begun whose files are in the folder.
+  // The stamp of this second, or of the next one in which no run has begun whose files are in the folder.
   std::string free_stamp() const {
     namespace fs = std::filesystem;
     for (std::time_t when = std::time(nullptr);; ++when) {
       const std::string stamp = timestamp(when);
-      const bool taken = std::ranges::any_of(fs::directory_iterator(options_.output_path), [&](const auto& entry) {
-        const std::string name = entry.path().filename();
-        return name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos;
-      });
+      bool taken = false;
+      std::error_code error;
+      for (fs::directory_iterator entry(options_.output_path, error), end; !error && entry != end;
+           entry.increment(error)) {
+        const std::string name = entry->path().filename();
+        taken = taken || (name.starts_with(kind() + "_") && name.find(stamp) != std::string::npos);
+      }
+      if (error) {
+        throw UserError("The directory " + sanitised(options_.output_path) + " cannot be read: " + error.message() +
+                        ".");
+      }
       if (!taken) return stamp;
     }
   }
@@ -243,7 +250,7 @@ class Run {
         std::ranges::count_if(graph.matches.bench_of, [](std::uint32_t node) { return node != no_index; });
     std::string text = ", " + std::to_string(matched) + " matched with " +
                        std::to_string(graph.bench->tree.nodes.size()) + " of the benchmark";
-    // Of all calls the first that is worst in the order of execution.
+    // The first call that is worst, in the order of execution.
     const bool least = graph.rules.dialect == Dialect::vis && graph.rules.mode == Mode::md5;
     std::uint32_t worst = no_index;
     for (const std::uint32_t node : graph.npu.tree.preorder) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +14,9 @@
 #include <utility>
 
 #include "kernels/base/text.h"
+#include "kernels/base/unique_fd.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/files/temporary_name.h"
 #include "tools/graph/overflow.h"
 #include "tools/graph/tasks.h"
 #include "tools/graph/text.h"
@@ -107,21 +110,31 @@ std::string list_of(const std::set<std::uint64_t>& numbers) {
 
 }  // namespace
 
-DbFile::DbFile(std::string path, std::string temporary) : path_(std::move(path)), temporary_(std::move(temporary)) {
-  std::error_code error;
-  if (std::filesystem::exists(std::filesystem::symlink_status(path_, error))) {
-    throw WriteError("The file " + path_ + " is there already and is not replaced.");
+// Whoever else may write into the folder can lead no byte elsewhere: the file is a new one.
+DbFile::DbFile(const Folder& folder, std::string name, std::string temporary)
+    : folder_(folder), name_(std::move(name)), temporary_(std::move(temporary)) {
+  struct stat status {};
+  if (::fstatat(folder_.descriptor(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    throw WriteError("The file " + folder_.path_of(name_) + " is there already and is not replaced.");
+  }
+  const UniqueFd made(
+      ::openat(folder_.descriptor(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!made) {
+    throw WriteError("The file " + folder_.path_of(temporary_) +
+                     " cannot be created: " + std::system_category().message(errno) + ".");
   }
 }
 
 // What is thrown here leaves nothing open and no file: the other constructor has ended, so that this is destroyed.
 DbFile::DbFile(const Folder& folder, const std::string& name)
-    : DbFile(folder.path_of(name), folder.path_of(name + "." + std::to_string(getpid()) + ".tmp")) {
+    : DbFile(folder, name, temporary_name(folder, "graph.vis.db") + temporary_suffix) {
+  // SQLite opens by path, and then refuses a link anywhere in it. The folder itself may lie behind one.
   std::error_code error;
-  std::filesystem::remove(temporary_, error);
-  if (sqlite3_open_v2(temporary_.c_str(), &database_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) !=
-      SQLITE_OK) {
-    throw WriteError("The file " + temporary_ + " cannot be created: " + sqlite3_errmsg(database_) + ".");
+  const std::filesystem::path there = std::filesystem::canonical(folder_.path(), error) / temporary_;
+  if (sqlite3_open_v2(error ? folder_.path_of(temporary_).c_str() : there.c_str(), &database_,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, nullptr) != SQLITE_OK) {
+    throw WriteError("The file " + folder_.path_of(temporary_) + " cannot be opened: " + sqlite3_errmsg(database_) +
+                     ".");
   }
   // Nobody else sees the file before it is complete, so that neither a journal nor a flush is needed. Rows are a few
   // kilobytes, of which pages of SQLite's own choice, 4096 bytes, hold one or a part of one: the file would be a third
@@ -139,11 +152,12 @@ DbFile::~DbFile() {
   sqlite3_finalize(insert_node_);
   sqlite3_finalize(insert_stack_);
   sqlite3_close(database_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty()) ::unlinkat(folder_.descriptor(), temporary_.c_str(), 0);
 }
 
 void DbFile::fail() const {
-  throw WriteError("The file " + temporary_ + " cannot be written: " + sqlite3_errmsg(database_) + ".");
+  throw WriteError("The file " + folder_.path_of(temporary_) + " cannot be written: " + sqlite3_errmsg(database_) +
+                   ".");
 }
 
 void DbFile::run(const char* statement) {
@@ -170,7 +184,7 @@ void DbFile::add_side(const DbRows& rows, std::size_t threads) {
     const std::size_t first = number * piece;
     for (std::size_t i = first; i < std::min(first + piece, nodes.size()); ++i) work(i, i - first);
   };
-  OrderedWork work;
+  OrderedSteps work;
   work.make = [&](std::size_t number, std::size_t place) {
     each(number, [&](std::size_t i, std::size_t at) { rows.make(nodes[i], places[place][at]); });
   };
@@ -271,11 +285,14 @@ void DbFile::publish(bool overflow, Language language) {
   if (sqlite3_close(database_) != SQLITE_OK) fail();
   database_ = nullptr;
   // Unlike rename(), this replaces nothing.
-  int failed = ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_NOREPLACE);
-  // Some file systems lack it.
-  if (failed != 0 && errno == EINVAL) failed = ::rename(temporary_.c_str(), path_.c_str());
+  const int folder = folder_.descriptor();
+  int failed = ::renameat2(folder, temporary_.c_str(), folder, name_.c_str(), RENAME_NOREPLACE);
+  // Some file systems lack it, and some kernels.
+  if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) {
+    failed = ::renameat(folder, temporary_.c_str(), folder, name_.c_str());
+  }
   if (failed != 0) {
-    throw WriteError("The file " + path_ + " cannot be created: " + errno_text() + ".");
+    throw WriteError("The file " + folder_.path_of(name_) + " cannot be created: " + errno_text() + ".");
   }
   temporary_.clear();
 }

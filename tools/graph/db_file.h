@@ -19,8 +19,8 @@ struct sqlite3_stmt;
 
 namespace msrun::graph {
 
-// Written in one transaction under a temporary name, "<name>.tmp", and given its own by publish(); destroyed without
-// that it is gone. Errors are WriteError.
+// Written in one transaction under a temporary name, and given its own by publish(); destroyed without that it is gone.
+// Of a process that was killed the next one removes it. Errors are WriteError.
 class DbFile {
  public:
   // Refuses a name that is taken.
@@ -35,7 +35,7 @@ class DbFile {
   void publish(bool overflow, Language language);
 
  private:
-  DbFile(std::string path, std::string temporary);
+  DbFile(const Folder& folder, std::string name, std::string temporary);
 
   void run(const char* statement);
   void add_side(const DbRows& rows, std::size_t threads);
@@ -44,8 +44,9 @@ class DbFile {
   const std::string& stack_of(const std::string& graph, std::string list);
   [[noreturn]] void fail() const;
 
-  std::string path_;
-  std::string temporary_;
+  Folder folder_;
+  std::string name_;
+  std::string temporary_;  // empty: there is none
   sqlite3* database_ = nullptr;
   sqlite3_stmt* insert_node_ = nullptr;
   sqlite3_stmt* insert_stack_ = nullptr;

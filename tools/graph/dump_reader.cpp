@@ -1,7 +1,5 @@
 #include "tools/graph/dump_reader.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <optional>
 
@@ -20,41 +18,7 @@ constexpr std::array<std::string_view, role_count> role_keys{
 
 constexpr std::string_view key_of(Role role) { return role_keys[static_cast<std::size_t>(role)]; }
 
-std::string_view python_class_of(const std::optional<JsonNode>& value) {
-  if (!value) return "<class 'NoneType'>";
-  switch (value->kind()) {
-    case JsonEvent::begin_object:
-      return "<class 'dict'>";
-    case JsonEvent::begin_array:
-      return "<class 'list'>";
-    case JsonEvent::string:
-      return "<class 'str'>";
-    case JsonEvent::integer:
-      return "<class 'int'>";
-    case JsonEvent::real:
-      return "<class 'float'>";
-    case JsonEvent::boolean:
-      return "<class 'bool'>";
-    default:
-      return "<class 'NoneType'>";
-  }
-}
-
-std::string checksum(const std::string& text) {
-  const auto sum = ::crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
-  return hexadecimal(sum).substr(8);
-}
-
 }  // namespace
-
-std::optional<JsonNode> find_member(const JsonNode& object, std::string_view key) {
-  std::optional<JsonNode> found;
-  if (!object.is_object()) return found;
-  for (const JsonNode child : object) {
-    if (child.key() == key) found = child;
-  }
-  return found;
-}
 
 EntryReader::EntryReader(Side& side, std::string file) : side_(side), file_(std::move(file)) {
   if (!side_.forms.empty()) return;
@@ -158,38 +122,11 @@ Role EntryReader::role_of(TextId key) {
   return place->second;
 }
 
-Value EntryReader::value_of(const JsonNode& node) {
-  Value value;
-  switch (node.kind()) {
-    case JsonEvent::integer:
-      value.kind = Kind::integer;
-      value.integer = node.integer();
-      break;
-    case JsonEvent::real:
-      value.kind = Kind::real;
-      value.real = node.number();
-      break;
-    case JsonEvent::boolean:
-      value.kind = Kind::boolean;
-      value.integer = node.boolean() ? 1 : 0;
-      break;
-    case JsonEvent::null:
-      break;
-    case JsonEvent::string:
-      value = text_value(side_.texts.shared(node.text()));
-      break;
-    default:
-      value = text_value(side_.texts.shared(recordings::python_text(node)));
-      value.kind = Kind::nested;
-  }
-  return value;
-}
-
 void EntryReader::take_fields(const JsonNode& node, bool of_operation) {
   for (const JsonNode field : node) {
     if (of_operation && field.key() == "tensor") continue;
     const TextId key = side_.texts.shared(field.key());
-    Value value = value_of(field);
+    const Value value = recordings::value_of(field, side_.texts);
     const auto known = std::ranges::find(keys_, key);
     if (known != keys_.end()) {
       recorded_[static_cast<std::size_t>(known - keys_.begin())] = value;
@@ -251,7 +188,7 @@ void EntryReader::add_leaf(const JsonNode& node, Group group, const JsonNode* mo
   parameter.group = group;
   const std::optional<JsonNode> data_name = find_member(node, "data_name");
   name_parameter(parameter, data_name && data_name->is_string() ? data_name->text() : std::string_view());
-  parameter.form = form_of(missing, python_class_of(value), named_rank);
+  parameter.form = form_of(missing, recordings::python_class(value), named_rank);
   parameter.values = static_cast<std::uint32_t>(side_.values.size());
   if (missing != Missing::nothing) {  // the two that follow what was recorded: make_form counts on them
     const std::string text = value ? recordings::python_text(*value) : std::string();
@@ -261,7 +198,7 @@ void EntryReader::add_leaf(const JsonNode& node, Group group, const JsonNode* mo
       shape = value && value->is_array() ? "(" + std::to_string(value->count()) + ",)" : "()";
     }
     recorded_.push_back(text_value(side_.texts.shared(shape)));
-    recorded_.push_back(text_value(side_.texts.shared(checksum(text))));
+    recorded_.push_back(text_value(side_.texts.shared(recordings::text_checksum(text))));
   }
   side_.values.insert(side_.values.end(), recorded_.begin(), recorded_.end());
   side_.parameters.push_back(parameter);

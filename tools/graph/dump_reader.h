@@ -14,9 +14,6 @@
 
 namespace msrun::graph {
 
-// The member of that name, the last if there are several; nothing if node is no object or has none.
-std::optional<JsonNode> find_member(const JsonNode& node, std::string_view key);
-
 class EntryReader {
  public:
   // file stands in messages.
@@ -36,7 +33,6 @@ class EntryReader {
   // more: a P2P operation around the leaf, whose other members are added.
   void add_leaf(const JsonNode& node, Group group, const JsonNode* more);
   void take_fields(const JsonNode& node, bool of_operation);
-  Value value_of(const JsonNode& node);
   void name_parameter(Parameter& parameter, std::string_view data_name);
   std::uint32_t form_of(Missing missing, std::string_view python_class, bool named_rank);
   Form make_form(Missing missing, std::string_view python_class, bool named_rank);
@@ -49,7 +45,7 @@ class EntryReader {
   std::vector<std::pair<std::string_view, bool>> names_;
   std::string suffix_;
 
-  // Of the leaf that is being read.
+  // What the leaf has that is being read.
   std::vector<TextId> keys_;
   std::vector<Value> recorded_;
   std::vector<TextId> signature_;

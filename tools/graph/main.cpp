@@ -1,5 +1,4 @@
 // graph: the tree of a recorded model, and two of them compared, as files for the graph viewers.
-#include <csignal>
 #include <iostream>
 
 #include "kernels/base/command_line/program.h"
@@ -8,9 +7,6 @@
 
 int main(int argc, char** argv) {
   using namespace msrun;
-  // A file that may not grow is a failed write like that to a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
   return guarded_main("graph", [&] {
     return print_or_run(graph::parse_options(argc, argv), [](const graph::Options& options) {
       const int code = graph::run(options, std::cout, [](const std::string& text) {

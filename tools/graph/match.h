@@ -42,7 +42,7 @@ struct MicroSteps {
 };
 
 MicroSteps micro_steps(const View& npu);
-// Of the benchmark's nodes: those of the nodes they match.
+// The micro steps of the benchmark's nodes: those of the nodes they match.
 std::vector<std::int64_t> bench_micro_steps(const View& bench, const Matches& matches, const MicroSteps& npu);
 
 // Whether two recorded values, each of its side, are the same text or number.

@@ -74,29 +74,23 @@ CommandDescription description() {
   return command;
 }
 
-std::string filled(const Arguments& arguments, const char* name) {
-  const std::string text = arguments.text(name);
-  if (text.empty()) throw UserError(arguments.shown(name) + " needs a value");
-  return text;
-}
-
 void read_paths(const Arguments& arguments, Options& options) {
   if (arguments.given("input_path")) {
     if (arguments.given("target_path") || arguments.given("golden_path")) {
       throw UserError("-i and --target_path or --golden_path exclude each other");
     }
-    const ComparedPaths paths = read_input_file(filled(arguments, "input_path"));
+    const ComparedPaths paths = read_input_file(arguments.filled("input_path"));
     options.npu_path = paths.npu_path;
     options.bench_path = paths.bench_path;
   } else {
     if (!arguments.given("target_path")) {
       throw UserError("--target_path (or -i) is missing; graph -h tells what it is");
     }
-    options.npu_path = filled(arguments, "target_path");
-    if (arguments.given("golden_path")) options.bench_path = filled(arguments, "golden_path");
+    options.npu_path = arguments.filled("target_path");
+    if (arguments.given("golden_path")) options.bench_path = arguments.filled("golden_path");
   }
   if (!arguments.given("output_path")) throw UserError("--output_path is missing; graph -h tells what it is");
-  options.output_path = filled(arguments, "output_path");
+  options.output_path = arguments.filled("output_path");
 }
 
 void read_formats(const Arguments& arguments, Options& options) {

@@ -17,25 +17,6 @@ Value Side::role(const Parameter& parameter, Role wanted, Dialect dialect) const
   return ranks.kind == Kind::none ? role(parameter, Role::value) : ranks;
 }
 
-std::string Side::value_text(const Value& value) const {
-  std::string text;
-  switch (value.kind) {
-    case Kind::none:
-      return "None";
-    case Kind::boolean:
-      return value.integer != 0 ? "True" : "False";
-    case Kind::integer:
-      return std::to_string(value.integer);
-    case Kind::real:
-      recordings::append_real(text, value.real);
-      return text;
-    case Kind::text:
-    case Kind::nested:
-      return std::string(texts[value.text]);
-  }
-  return text;
-}
-
 void Side::append_name(std::string& out, const Entry& entry, const Parameter& parameter) const {
   if (!parameter.whole) out += text(entry.name);
   out += text(parameter.name);

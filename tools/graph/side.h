@@ -19,32 +19,14 @@
 
 namespace msrun::graph {
 
+using recordings::Kind;
+using recordings::statistic_count;
+using recordings::text_value;
 using recordings::TextId;
 using recordings::Texts;
+using recordings::Value;
 
 inline constexpr std::uint32_t no_index = std::numeric_limits<std::uint32_t>::max();
-
-enum class Kind : std::uint8_t { none, boolean, integer, real, text, nested };
-
-// A recorded value: what kind it has decides which member counts. A list or object is the text that Python prints.
-struct Value {
-  Kind kind = Kind::none;
-  union {
-    std::int64_t integer = 0;  // of a boolean too
-    double real;
-    TextId text;
-  };
-
-  bool is_number() const { return kind == Kind::integer || kind == Kind::real; }
-  double number() const { return kind == Kind::real ? real : static_cast<double>(integer); }
-};
-
-inline Value text_value(TextId text) {
-  Value value;
-  value.kind = Kind::text;
-  value.text = text;
-  return value;
-}
 
 // What a field of a leaf means; the four statistics stand in this order everywhere.
 enum class Role : std::uint8_t {
@@ -70,7 +52,6 @@ enum class Role : std::uint8_t {
   state
 };
 inline constexpr std::size_t role_count = 20;
-inline constexpr std::size_t statistic_count = 4;
 
 // The rules by which a file is written: those of .vis, and those of .vis.db.
 enum class Dialect : std::uint8_t { vis, db };
@@ -161,7 +142,7 @@ struct Side {
   // As the dialect shows it: .vis.db gives src, dst and the like another dtype and checksum.
   Value role(const Parameter& parameter, Role role, Dialect dialect) const;
   // As Python's str() prints it.
-  std::string value_text(const Value& value) const;
+  std::string value_text(const Value& value) const { return recordings::value_text(texts, value); }
   void append_name(std::string& out, const Entry& entry, const Parameter& parameter) const;
   std::string name_of(const Entry& entry, const Parameter& parameter) const;
 };

@@ -5,21 +5,42 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace msrun::graph {
 namespace {
 
+// As many threads more as are wanted and to be had: the calling one, which takes part, does what the others do not.
+template <class Work>
+std::vector<std::jthread> started(std::size_t count, const Work& work) {
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  try {
+    while (threads.size() < count) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system gives no more of them.
+  } catch (const std::bad_alloc&) {
+    // Nor memory for them.
+  }
+  return threads;
+}
+
+std::size_t helpers_of(std::size_t threads, std::size_t count) {
+  const std::size_t useful = std::min(threads, count);
+  return useful > 0 ? useful - 1 : 0;
+}
+
 class OrderedRun {
  public:
-  OrderedRun(std::size_t count, std::size_t places, const OrderedWork& work)
+  OrderedRun(std::size_t count, std::size_t places, const OrderedSteps& work)
       : count_(count), work_(work), made_(places, false) {}
 
   void run(std::size_t threads) {
     {
-      std::vector<std::jthread> helpers;
-      for (std::size_t i = 1; i < std::min(threads, count_); ++i) helpers.emplace_back([this] { help(); });
+      const std::vector<std::jthread> helpers = started(helpers_of(threads, count_), [this] { help(); });
       lead();
     }
     if (problem_) std::rethrow_exception(problem_);
@@ -67,7 +88,7 @@ class OrderedRun {
   }
 
   // Unlocked while it lasts. Whether it ended as it should.
-  bool step(std::unique_lock<std::mutex>& lock, const OrderedWork::Step& work, std::size_t number) {
+  bool step(std::unique_lock<std::mutex>& lock, const OrderedSteps::Step& work, std::size_t number) {
     std::exception_ptr problem;
     lock.unlock();
     try {
@@ -81,7 +102,7 @@ class OrderedRun {
   }
 
   const std::size_t count_;
-  const OrderedWork& work_;
+  const OrderedSteps& work_;
   std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   std::vector<bool> made_;  // of pieces that wait to be taken, by their places
@@ -108,14 +129,13 @@ void for_each_task(std::size_t count, std::size_t threads, const std::function<v
     }
   };
   {
-    std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < std::min(threads, count); ++i) helpers.emplace_back(take);
+    const std::vector<std::jthread> helpers = started(helpers_of(threads, count), take);
     take();
   }
   if (problem) std::rethrow_exception(problem);
 }
 
-void for_each_in_order(std::size_t count, std::size_t threads, std::size_t places, const OrderedWork& work) {
+void for_each_in_order(std::size_t count, std::size_t threads, std::size_t places, const OrderedSteps& work) {
   OrderedRun(count, places, work).run(threads);
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/text.h"
 
 namespace msrun::graph {
@@ -37,8 +38,6 @@ std::size_t append_wide(std::string& out, std::string_view text) {
 }
 
 bool is_plain(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The decimal number text with six decimals, half to even on the nearest double.
 std::string with_six_decimals(std::string_view text) {

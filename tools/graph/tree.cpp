@@ -167,7 +167,7 @@ class Builder {
   }
 
   void add_gradients() {
-    // Of each module its last backward call.
+    // The last backward call of each module.
     std::unordered_map<std::string_view, std::pair<std::uint64_t, std::uint32_t>> backward;
     for (std::uint32_t i = 0; i < tree_.nodes.size(); ++i) {
       const std::string_view name = tree_.nodes[i].name;

@@ -91,9 +91,9 @@ class Judge {
   Judge(const View& npu, const View& bench, const Matches& matches, const Rules& rules, const TensorResults& tensors)
       : npu_(npu), bench_(bench), matches_(matches), rules_(rules), tensors_(tensors) {}
 
-  // Of each parameter of a matched NPU node. Empty for nodes that have no partner or no data.
+  // What is found about each parameter of a matched NPU node. Empty for nodes that have no partner or no data.
   std::vector<Judged> judged(std::uint32_t node) const;
-  // Of every NPU node, collections included.
+  // The index of every NPU node, collections included.
   std::vector<Index> indices() const;
 
  private:

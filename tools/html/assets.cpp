@@ -93,142 +93,166 @@ const short = (text) => {
   return String(Number(parsed.toPrecision(6))) + (text.endsWith('%') ? '%' : '');
 };
 const isText = (kind) => kind === 'text' || kind === 'long_text';
-function fillTable(root) {
+// A table of the page: the cells of its rows, how they are shown, and what the reader has chosen of them.
+function tableOf(root) {
   const { view, titles, rows: data } = JSON.parse(root.querySelector('script').textContent);
   const id = root.dataset.id;
-  const part = (name) => document.getElementById(id + '-' + name);
   const at = Object.fromEntries(titles.map((title, i) => [title, i]));
-  const value = (row, title) => row.cells[at[title]];
   const kinds = Object.fromEntries(view.columns.map((column) => [column.title, column.kind]));
-  const severity = Object.fromEntries(view.colors.map((color, i) => [color, i]));
-  const rows = data.map((cells) => ({ cells, find: cells.join('\n').toLowerCase() }));
   // A first order by cells that are not shown is shown as one by colours: within these it is the same.
   const first = kinds[view.sort] === undefined && kinds[view.mark] ? { sort: view.mark, down: false } : { sort: view.sort, down: true };
-  const state = { ...first, text: '', colors: new Set(view.colors), choice: '', limit: step };
-  function compare(a, b) {
-    const sign = state.down ? -1 : 1;
-    const x = value(a, state.sort), y = value(b, state.sort);
-    if (kinds[state.sort] === 'mark') return sign * (severity[x] - severity[y]) || number(value(b, view.sort)) - number(value(a, view.sort));
-    if (isText(kinds[state.sort])) return sign * collator.compare(x, y);
-    const m = number(x), n = number(y);
-    if (m === null || n === null) return (m === null) - (n === null);  // without a number: last in either direction
-    return m === n ? 0 : sign * (m < n ? -1 : 1);
-  }
-  // "=Add" asks for the rows of exactly that name; other words may be anywhere in a row.
-  function selected() {
-    const name = state.text.startsWith('=') ? state.text.slice(1).trim() : null;
-    const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (row) => name === null ? words.every((word) => row.find.includes(word)) : value(row, view.name) === name;
-    return rows.filter((row) => (!view.mark || state.colors.has(value(row, view.mark))) &&
-      (!state.choice || value(row, view.choice) === state.choice) && fits(row));
-  }
-  function details(row) {
-    const line = element('tr', 'details');
+  return {
+    root, id, view, titles, kinds, first,
+    part: (name) => document.getElementById(id + '-' + name),
+    value: (row, title) => row.cells[at[title]],
+    severity: Object.fromEntries(view.colors.map((color, i) => [color, i])),
+    rows: data.map((cells) => ({ cells, find: cells.join('\n').toLowerCase() })),
+    state: { ...first, text: '', colors: new Set(view.colors), choice: '', limit: step },
+  };
+}
+function compareRows({ view, kinds, severity, state, value }, a, b) {
+  const sign = state.down ? -1 : 1;
+  const x = value(a, state.sort), y = value(b, state.sort);
+  if (kinds[state.sort] === 'mark') return sign * (severity[x] - severity[y]) || number(value(b, view.sort)) - number(value(a, view.sort));
+  if (isText(kinds[state.sort])) return sign * collator.compare(x, y);
+  const m = number(x), n = number(y);
+  if (m === null || n === null) return (m === null) - (n === null);  // without a number: last in either direction
+  return m === n ? 0 : sign * (m < n ? -1 : 1);
+}
+// "=Add" asks for the rows of exactly that name; other words may be anywhere in a row.
+function selectedRows({ view, rows, state, value }) {
+  const name = state.text.startsWith('=') ? state.text.slice(1).trim() : null;
+  const words = state.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const fits = (row) => name === null ? words.every((word) => row.find.includes(word)) : value(row, view.name) === name;
+  return rows.filter((row) => (!view.mark || state.colors.has(value(row, view.mark))) &&
+    (!state.choice || value(row, view.choice) === state.choice) && fits(row));
+}
+function detailsOf({ view, titles }, row) {
+  const line = element('tr', 'details');
+  const cell = element('td');
+  cell.colSpan = view.columns.length;
+  const list = element('dl');
+  titles.forEach((title, i) => {
+    if (view.hidden.includes(title) || row.cells[i] === '') return;
+    list.append(element('dt', '', title), element('dd', '', row.cells[i]));
+  });
+  cell.append(list);
+  line.append(cell);
+  return line;
+}
+function cellOf({ view, value }, row, column) {
+  const text = value(row, column.title);
+  if (column.kind === 'mark') {
     const cell = element('td');
-    cell.colSpan = view.columns.length;
-    const list = element('dl');
-    titles.forEach((title, i) => {
-      if (view.hidden.includes(title) || row.cells[i] === '') return;
-      list.append(element('dt', '', title), element('dd', '', row.cells[i]));
-    });
-    cell.append(list);
-    line.append(cell);
-    return line;
-  }
-  function cellOf(row, column) {
-    const text = value(row, column.title);
-    if (column.kind === 'mark') {
-      const cell = element('td');
-      cell.append(element('span', 'mark ' + text, value(row, view.mark_text)));
-      return cell;
-    }
-    const kind = column.kind === 'long_text' ? 'message' : column.kind === 'text' ? 'name' : 'number';
-    const cell = element('td', kind + (column.fixed ? ' fixed' : ''), column.kind === 'number' ? short(text) : text);
-    cell.title = text;
+    cell.append(element('span', 'mark ' + text, value(row, view.mark_text)));
     return cell;
   }
-  function line(row) {
-    const made = element('tr', 'row');
-    made.tabIndex = 0;
-    made.setAttribute('aria-expanded', 'false');
-    made.append(...view.columns.map((column) => cellOf(row, column)));
-    const toggle = () => {
-      const open = made.nextSibling && made.nextSibling.className === 'details';
-      if (open) made.nextSibling.remove(); else made.after(details(row));
-      made.setAttribute('aria-expanded', String(!open));
-    };
-    made.addEventListener('click', toggle);
-    made.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter' && event.key !== ' ') return;
-      event.preventDefault();
-      toggle();
-    });
-    return made;
-  }
+  const kind = column.kind === 'long_text' ? 'message' : column.kind === 'text' ? 'name' : 'number';
+  const cell = element('td', kind + (column.fixed ? ' fixed' : ''), column.kind === 'number' ? short(text) : text);
+  cell.title = text;
+  return cell;
+}
+function lineOf(table, row) {
+  const made = element('tr', 'row');
+  made.tabIndex = 0;
+  made.setAttribute('aria-expanded', 'false');
+  made.append(...table.view.columns.map((column) => cellOf(table, row, column)));
+  const toggle = () => {
+    const open = made.nextSibling && made.nextSibling.className === 'details';
+    if (open) made.nextSibling.remove(); else made.after(detailsOf(table, row));
+    made.setAttribute('aria-expanded', String(!open));
+  };
+  made.addEventListener('click', toggle);
+  made.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' && event.key !== ' ') return;
+    event.preventDefault();
+    toggle();
+  });
+  return made;
+}
+function nothingIn({ view, rows }) {
+  const cell = element('td', 'none', rows.length === 0 ? view.nothing : 'No ' + view.noun + ' fits these filters.');
+  cell.colSpan = view.columns.length;
+  const line = element('tr');
+  line.append(cell);
+  return line;
+}
+function render(table) {
+  const { root, view, rows, state, value } = table;
   const body = root.querySelector('tbody');
-  const more = root.querySelector('button.more');
-  function render() {
-    const found = selected().sort((a, b) => compare(a, b) || number(value(a, view.order)) - number(value(b, view.order)));
-    body.replaceChildren(...found.slice(0, state.limit).map(line));
-    if (found.length === 0) {
-      const cell = element('td', 'none', rows.length === 0 ? view.nothing : 'No ' + view.noun + ' fits these filters.');
-      cell.colSpan = view.columns.length;
-      const empty = element('tr');
-      empty.append(cell);
-      body.append(empty);
-    }
-    part('count').textContent = found.length + ' of ' + rows.length + ' ' + view.noun + 's' +
-      (found.length > state.limit ? ', ' + state.limit + ' shown' : '');
-    more.hidden = found.length <= state.limit;
-    root.querySelectorAll('th').forEach((head) => {
-      if (head.dataset.title === state.sort) head.setAttribute('aria-sort', state.down ? 'descending' : 'ascending');
-      else head.removeAttribute('aria-sort');
-    });
-  }
-  const changed = () => { state.limit = step; render(); };
-  const head = root.querySelector('thead tr');
-  for (const column of view.columns) {
-    const cell = element('th');
-    cell.scope = 'col';
-    cell.dataset.title = column.title;
-    cell.className = column.fixed ? 'fixed' : isText(column.kind) || column.kind === 'mark' ? '' : 'number';
-    const button = element('button', '', column.label);
-    button.type = 'button';
-    button.addEventListener('click', () => {
-      state.down = state.sort === column.title ? !state.down : column.kind === 'number';
-      state.sort = column.title;
-      changed();
-    });
-    cell.append(button);
-    head.append(cell);
-  }
-  const search = part('search');
-  search.addEventListener('input', () => { state.text = search.value; changed(); });
-  const boxes = root.querySelectorAll('.filters input[type=checkbox]');
-  boxes.forEach((box) => box.addEventListener('change', () => {
+  const found = selectedRows(table).sort((a, b) => compareRows(table, a, b) || number(value(a, view.order)) - number(value(b, view.order)));
+  body.replaceChildren(...found.slice(0, state.limit).map((row) => lineOf(table, row)));
+  if (found.length === 0) body.append(nothingIn(table));
+  table.part('count').textContent = found.length + ' of ' + rows.length + ' ' + view.noun + 's' +
+    (found.length > state.limit ? ', ' + state.limit + ' shown' : '');
+  root.querySelector('button.more').hidden = found.length <= state.limit;
+  root.querySelectorAll('th').forEach((head) => {
+    if (head.dataset.title === state.sort) head.setAttribute('aria-sort', state.down ? 'descending' : 'ascending');
+    else head.removeAttribute('aria-sort');
+  });
+}
+function renderFromTop(table) {
+  table.state.limit = step;
+  render(table);
+}
+function headOf(table, column) {
+  const { state } = table;
+  const cell = element('th');
+  cell.scope = 'col';
+  cell.dataset.title = column.title;
+  cell.className = column.fixed ? 'fixed' : isText(column.kind) || column.kind === 'mark' ? '' : 'number';
+  const button = element('button', '', column.label);
+  button.type = 'button';
+  button.addEventListener('click', () => {
+    state.down = state.sort === column.title ? !state.down : column.kind === 'number';
+    state.sort = column.title;
+    renderFromTop(table);
+  });
+  cell.append(button);
+  return cell;
+}
+// The boxes of the colours of a table.
+const boxesOf = ({ root }) => root.querySelectorAll('.filters input[type=checkbox]');
+function heedFilters(table) {
+  const { root, state, first } = table;
+  const search = table.part('search');
+  search.addEventListener('input', () => { state.text = search.value; renderFromTop(table); });
+  boxesOf(table).forEach((box) => box.addEventListener('change', () => {
     if (box.checked) state.colors.add(box.value); else state.colors.delete(box.value);
-    changed();
+    renderFromTop(table);
   }));
-  const choice = part('choice');
-  if (choice) {
-    [...new Set(rows.map((row) => value(row, view.choice)))].sort(collator.compare).forEach((text) => {
-      const option = element('option', '', view.choice_noun + ' ' + text);
-      option.value = text;
-      choice.append(option);
-    });
-    choice.addEventListener('change', () => { state.choice = choice.value; changed(); });
-  }
-  root.querySelector('.first-order').addEventListener('click', () => { Object.assign(state, first); changed(); });
-  more.addEventListener('click', () => { state.limit += step; render(); });
-  // No other filter may hide the rows that a point of a chart asks for.
-  document.querySelectorAll('svg[data-table="' + id + '"] circle').forEach((point) => point.addEventListener('click', () => {
-    boxes.forEach((box) => { box.checked = true; state.colors.add(box.value); });
-    if (choice) choice.value = state.choice = '';
-    search.value = state.text = '=' + point.dataset.name;
-    changed();
-    root.querySelector('table').scrollIntoView({ behavior: 'smooth' });
-  }));
-  render();
+  root.querySelector('.first-order').addEventListener('click', () => { Object.assign(state, first); renderFromTop(table); });
+  root.querySelector('button.more').addEventListener('click', () => { state.limit += step; render(table); });
+}
+function fillChoice(table) {
+  const { view, rows, state, value } = table;
+  const choice = table.part('choice');
+  if (!choice) return;
+  [...new Set(rows.map((row) => value(row, view.choice)))].sort(collator.compare).forEach((text) => {
+    const option = element('option', '', view.choice_noun + ' ' + text);
+    option.value = text;
+    choice.append(option);
+  });
+  choice.addEventListener('change', () => { state.choice = choice.value; renderFromTop(table); });
+}
+// No other filter may hide the rows that a point of a chart asks for.
+function showPoint(table, point) {
+  const { root, state } = table;
+  boxesOf(table).forEach((box) => { box.checked = true; state.colors.add(box.value); });
+  const choice = table.part('choice');
+  if (choice) choice.value = state.choice = '';
+  table.part('search').value = state.text = '=' + point.dataset.name;
+  renderFromTop(table);
+  root.querySelector('table').scrollIntoView({ behavior: 'smooth' });
+}
+function fillTable(root) {
+  const table = tableOf(root);
+  root.querySelector('thead tr').append(...table.view.columns.map((column) => headOf(table, column)));
+  heedFilters(table);
+  fillChoice(table);
+  document.querySelectorAll('svg[data-table="' + table.id + '"] circle').forEach((point) =>
+    point.addEventListener('click', () => showPoint(table, point)));
+  render(table);
 }
 document.querySelectorAll('.sortable').forEach(fillTable);
 document.documentElement.dataset.ready = String(document.querySelectorAll('tr.row').length);

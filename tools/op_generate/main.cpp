@@ -1,5 +1,4 @@
 // The op_generate command.
-#include <csignal>
 #include <iostream>
 
 #include "kernels/base/command_line/program.h"
@@ -8,7 +7,6 @@
 
 int main(int argc, char** argv) {
   using namespace msrun;
-  std::signal(SIGPIPE, SIG_IGN);
   return guarded_main("op_generate", [&] {
     return print_or_run(op_generate::parse_options(argc, argv), [](const op_generate::Options& options) {
       const int code = op_generate::run(options);

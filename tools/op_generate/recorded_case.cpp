@@ -29,17 +29,8 @@ constexpr std::string_view npu_type = "NPU";
 constexpr std::int64_t pytorch_seed = 1234;
 constexpr std::int64_t mindspore_seed = 42;
 
-std::optional<JsonNode> member(const JsonNode& object, std::string_view key) {
-  std::optional<JsonNode> found;
-  if (!object.is_object()) return found;
-  for (const JsonNode node : object) {
-    if (node.key() == key) found.emplace(node);
-  }
-  return found;
-}
-
 std::string text_of(const JsonNode& object, std::string_view key) {
-  const std::optional<JsonNode> found = member(object, key);
+  const std::optional<JsonNode> found = find_member(object, key);
   return found && found->is_string() ? std::string(found->text()) : std::string();
 }
 
@@ -243,10 +234,10 @@ class Usable {
 DumpEntry entry_of(const JsonNode& record, std::string_view name) {
   ValueReader reader{pytorch_dump()};
   DumpEntry entry;
-  if (const auto args = member(record, "input_args"); args && args->is_array()) {
+  if (const auto args = find_member(record, "input_args"); args && args->is_array()) {
     entry.args = reader.list(*args, Where("input_args"));
   }
-  if (const auto kwargs = member(record, "input_kwargs"); kwargs && kwargs->is_object()) {
+  if (const auto kwargs = find_member(record, "input_kwargs"); kwargs && kwargs->is_object()) {
     entry.kwargs = reader.dict(*kwargs, Where("input_kwargs"));
   }
   pytorch_dump().complete(name, entry);
@@ -260,7 +251,7 @@ struct Gradients {
 
 Gradients gradients_of(const JsonNode& record) {
   for (const char* key : {"grad_input", "input"}) {
-    const std::optional<JsonNode> list = member(record, key);
+    const std::optional<JsonNode> list = find_member(record, key);
     if (!list || !list->is_array()) continue;
     ValueReader reader{pytorch_dump()};
     return {key, reader.list(*list, Where(key))};

@@ -85,7 +85,7 @@ class FloatPair {
   std::int64_t agreements() const { return std::ranges::count(agree_, true); }
   std::int64_t disagreements() const { return disagreements_; }
 
-  // Of the small values those whose error is too large.
+  // The share of small values whose error is too large.
   std::optional<double> small_errors() const {
     const double limit = rounded(wide_, limits_.small_atol);
     return share(small_, [&](std::size_t i) { return abs_err_[i] > limit; });
@@ -133,7 +133,7 @@ class FloatPair {
     double mean;
     double root_mean_square;
   };
-  // Of the normal values; nothing if there are none.
+  // The errors of the normal values; nothing if there are none.
   std::optional<Errors> errors() const {
     std::vector<double> relative;
     std::vector<double> absolute;

@@ -40,9 +40,12 @@ std::vector<RankDump> read_ranks(const std::map<std::uint64_t, std::string>& fol
     std::vector<std::future<recordings::Recording>> reading;
     const std::size_t end = std::min(files.size(), begin + read_at_once);
     for (std::size_t i = begin; i < end; ++i) {
-      reading.push_back(std::async(std::launch::async, [path = files[i].second, number = files[i].first] {
+      // At the same time, or where no threads can be had, one after the other. What is to be done is copied: the
+      // library gives a thread that it then cannot start the only one.
+      const auto read = [path = files[i].second, number = files[i].first] {
         return recordings::read_recording(path, "rank" + std::to_string(number));
-      }));
+      };
+      reading.push_back(std::async(std::launch::async | std::launch::deferred, read));
     }
     for (std::size_t i = begin; i < end; ++i) ranks.push_back({files[i].first, reading[i - begin].get()});
   }
@@ -82,7 +85,7 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
   return seen > 0;
 }
 
-// Of calls as early as each other, and of the ranks that one of them lacks.
+// So many calls are named that are as early as each other, and so many of the ranks that one of them lacks.
 constexpr std::size_t most_named_calls = 4;
 constexpr std::size_t most_named_ranks = 8;
 

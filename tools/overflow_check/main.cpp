@@ -1,5 +1,4 @@
 // overflow_check: where the first NaN or infinity of a run over several ranks came from.
-#include <csignal>
 #include <iostream>
 
 #include "kernels/base/command_line/program.h"
@@ -9,9 +8,6 @@
 
 int main(int argc, char** argv) {
   using namespace msrun;
-  // A file that may not grow is a failed write like that to a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
   return guarded_main("overflow_check", [&] {
     return print_or_run(overflow_check::parse_options(argc, argv), [](const overflow_check::Options& options) {
       return overflow_check::check(options, std::cout, [](const std::string& text) {

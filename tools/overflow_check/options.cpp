@@ -35,8 +35,7 @@ CommandDescription description() {
 Options options_from(const Arguments& arguments) {
   if (!arguments.given("input_path")) throw UserError("-i is missing; --help tells what it is");
   Options options;
-  options.input_path = arguments.text("input_path");
-  if (options.input_path.empty()) throw UserError(arguments.shown("input_path") + " needs a value");
+  options.input_path = arguments.filled("input_path");
   if (arguments.given("output_path")) options.output_path = arguments.text("output_path", options.output_path);
   return options;
 }

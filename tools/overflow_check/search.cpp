@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "tools/recordings/communication.h"
 #include "tools/recordings/not_finite.h"
@@ -27,11 +26,6 @@ bool all_clean(const Recording& side, const Call& call, bool outputs) {
     if (outputs || !is_only_written(side, call, leaf)) return false;
   }
   return true;
-}
-
-// Memory that nobody has written yet, and what is filled on purpose.
-bool may_hold_anything(std::string_view name) {
-  return name.find("Torch.empty") != std::string_view::npos || name.find("Torch.fill") != std::string_view::npos;
 }
 
 CallPlace place_of(const Anomaly& anomaly) { return {static_cast<std::uint32_t>(anomaly.rank), anomaly.call}; }

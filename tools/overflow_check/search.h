@@ -13,7 +13,7 @@ struct Anomaly {
   std::size_t rank = 0;    // place in the list of ranks
   std::uint32_t call = 0;  // of the recording
   bool source = false;     // the call only sees what is in its inputs already
-  // Of a communication: numbers of ranks that take part and have no call of it, so that it may come from them.
+  // Numbers of ranks that take part in a communication and have no call of it, so that it may come from them.
   std::vector<std::uint64_t> absent;
 };
 

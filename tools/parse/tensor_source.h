@@ -27,7 +27,7 @@ class TensorSource {
   // As it is stored: "bfloat16", also where the elements are read as float32.
   std::string dtype;
   std::vector<std::int64_t> shape;
-  // Of the elements as they are read.
+  // The type of the elements as they are read.
   NumpyType type = NumpyType::float32;
 
   // Hands out all elements in row-major order, little-endian, in pieces that hold whole elements. Throws SkipError.

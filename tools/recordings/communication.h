@@ -29,7 +29,7 @@ class RankOrder {
   // ranks must outlive this.
   explicit RankOrder(std::vector<Rank> ranks);
 
-  // Of a communication all calls that belong to it, its own included; of any other call itself.
+  // All calls that belong to a communication, its own included; for any other call itself.
   std::vector<CallPlace> participants(CallPlace place) const;
   // Numbers of ranks that the arguments of a communication name, or, if they name no group, that there must be below
   // the largest, and that have no call of it: they were not read, or did not record it.

@@ -12,13 +12,21 @@ namespace {
 
 constexpr std::uint64_t most_numbers = 1'000'000;
 
+// The names of those in the folder, as far as it can be read.
+std::vector<std::string> subfolders(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code unknown;
+    if (entry->is_directory(unknown)) names.push_back(entry->path().filename().string());
+  }
+  return names;
+}
+
 std::map<std::uint64_t, std::string> numbered(const std::string& folder, std::string_view prefix) {
   std::map<std::uint64_t, std::string> found;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    std::error_code entry_error;
-    if (!entry.is_directory(entry_error)) continue;
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : subfolders(folder)) {
     if (!name.starts_with(prefix)) continue;
     const std::string_view digits = std::string_view(name).substr(prefix.size());
     if (digits.empty()) {
@@ -46,12 +54,7 @@ std::vector<std::string> unused_ranks(const std::string& folder) {
   const std::string process = ranks.empty() && own.empty() ? process_folder(folder).value_or("") : "";
   std::vector<std::string> unused;
   if (!ranks.empty() && !own.empty()) unused.push_back(own + " takes no part: there are folders of ranks beside it.");
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    std::error_code entry_error;
-    if (entry.is_directory(entry_error)) names.push_back(entry.path().filename().string());
-  }
+  std::vector<std::string> names = subfolders(folder);
   std::ranges::sort(names);
   for (const std::string& name : names) {
     const std::string path = join_path(folder, name);

@@ -1,9 +1,11 @@
 #include "tools/recordings/python_text.h"
 
+#include <zlib.h>
+
 #include <array>
 #include <cstdio>
 
-#include "tools/recordings/recording.h"
+#include "kernels/base/text.h"
 
 namespace msrun::recordings {
 namespace {
@@ -81,6 +83,58 @@ std::string python_text(const JsonNode& node) {
   std::string text;
   append_value(text, node);
   return text;
+}
+
+std::string_view python_class(const std::optional<JsonNode>& value) {
+  if (!value) return "<class 'NoneType'>";
+  switch (value->kind()) {
+    case JsonEvent::begin_object:
+      return "<class 'dict'>";
+    case JsonEvent::begin_array:
+      return "<class 'list'>";
+    case JsonEvent::string:
+      return "<class 'str'>";
+    case JsonEvent::integer:
+      return "<class 'int'>";
+    case JsonEvent::real:
+      return "<class 'float'>";
+    case JsonEvent::boolean:
+      return "<class 'bool'>";
+    default:
+      return "<class 'NoneType'>";
+  }
+}
+
+std::string text_checksum(std::string_view text) {
+  const auto sum = ::crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  return hexadecimal(sum).substr(8);
+}
+
+Value value_of(const JsonNode& node, Texts& texts) {
+  Value value;
+  switch (node.kind()) {
+    case JsonEvent::integer:
+      value.kind = Kind::integer;
+      value.integer = node.integer();
+      break;
+    case JsonEvent::real:
+      value.kind = Kind::real;
+      value.real = node.number();
+      break;
+    case JsonEvent::boolean:
+      value.kind = Kind::boolean;
+      value.integer = node.boolean() ? 1 : 0;
+      break;
+    case JsonEvent::null:
+      break;
+    case JsonEvent::string:
+      value = text_value(texts.shared(node.text()));
+      break;
+    default:
+      value = text_value(texts.shared(python_text(node)));
+      value.kind = Kind::nested;
+  }
+  return value;
 }
 
 }  // namespace msrun::recordings

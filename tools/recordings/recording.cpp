@@ -146,6 +146,7 @@ std::string value_text(const Texts& texts, const Value& value) {
       append_real(text, value.real);
       return text;
     case Kind::text:
+    case Kind::nested:
       return std::string(texts[value.text]);
   }
   return text;

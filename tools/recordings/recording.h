@@ -56,9 +56,10 @@ class Texts {
   std::size_t taken_ = 0;     // of them
 };
 
-enum class Kind : std::uint8_t { none, boolean, integer, real, text };
+enum class Kind : std::uint8_t { none, boolean, integer, real, text, nested };
 
-// One recorded value: what kind it has decides which member counts; none has no value.
+// One recorded value: what kind it has decides which member counts; none has no value. One that is nested, a list or
+// object, is the text that Python prints.
 struct Value {
   Kind kind = Kind::none;
   union {
@@ -70,6 +71,13 @@ struct Value {
   bool is_number() const { return kind == Kind::integer || kind == Kind::real; }
   double number() const { return kind == Kind::real ? real : static_cast<double>(integer); }
 };
+
+inline Value text_value(TextId text) {
+  Value value;
+  value.kind = Kind::text;
+  value.text = text;
+  return value;
+}
 
 enum class State : std::uint8_t { input, parameters, output, parameters_grad };
 enum class RequiresGrad : std::uint8_t { absent, no, yes };
@@ -137,7 +145,7 @@ struct Recording {
   // The key under which rows are matched: the name, with the number of a backward call replaced by its order
   // (dump_compare.md 4.1). renumbered false: the name.
   std::string row_key(const Call& call, const Leaf& leaf, bool renumbered) const;
-  // The same into a text that is used again and again.
+  // Puts what row_key() gives into a text that is used again and again.
   void set_row_key(std::string& key, const Call& call, const Leaf& leaf, bool renumbered) const;
 };
 

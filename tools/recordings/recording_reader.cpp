@@ -1,10 +1,7 @@
 #include "tools/recordings/recording_reader.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -18,14 +15,6 @@
 
 namespace msrun::recordings {
 namespace {
-
-std::optional<JsonNode> find(const JsonNode& object, std::string_view key) {
-  std::optional<JsonNode> found;
-  for (const JsonNode child : object) {
-    if (child.key() == key) found = child;
-  }
-  return found;
-}
 
 bool is_formula_start(std::string_view text) { return !text.empty() && is_formula(text); }
 
@@ -50,8 +39,7 @@ class CallReader {
 
  private:
   void under(const JsonNode& node, std::string_view key, std::string_view part, State state) {
-    if (!node.is_object()) return;
-    const std::optional<JsonNode> child = find(node, key);
+    const std::optional<JsonNode> child = find_member(node, key);
     if (!child || child->is_null()) return;
     suffix_ = part;
     walk(*child, state);
@@ -61,12 +49,12 @@ class CallReader {
   void walk(const JsonNode& node, State state) {
     if (node.is_null()) return add(none_leaf(state));
     if (node.is_object()) {
-      const std::optional<JsonNode> kind = find(node, "class_type");
+      const std::optional<JsonNode> kind = find_member(node, "class_type");
       if (kind && kind->is_string() && kind->text() == "torch.distributed.P2POp") {
         const auto begin = static_cast<std::uint32_t>(recording_.leaves.size());
-        if (const std::optional<JsonNode> tensor = find(node, "tensor")) walk(*tensor, state);
+        if (const std::optional<JsonNode> tensor = find_member(node, "tensor")) walk(*tensor, state);
         const auto text = [&](const char* key) {
-          const std::optional<JsonNode> value = find(node, key);
+          const std::optional<JsonNode> value = find_member(node, key);
           return value && !value->is_null() ? recording_.texts.shared(python_text(*value)) : TextId{0};
         };
         const PeerOperation operation{text("op"), text("peer")};
@@ -74,7 +62,7 @@ class CallReader {
         for (std::uint32_t leaf = begin; leaf < end; ++leaf) recording_.peer_operations[leaf] = operation;
         return;
       }
-      if (const std::optional<JsonNode> type = find(node, "type"); type && type->is_string()) {
+      if (const std::optional<JsonNode> type = find_member(node, "type"); type && type->is_string()) {
         return add(described(node, type->text(), state));
       }
     } else if (!node.is_array()) {
@@ -105,27 +93,10 @@ class CallReader {
     return leaf;
   }
 
-  Value value_of(const JsonNode& node) {
-    Value value;
-    switch (node.kind()) {
-      case JsonEvent::integer:
-        value.kind = Kind::integer;
-        value.integer = node.integer();
-        break;
-      case JsonEvent::real:
-        value.kind = Kind::real;
-        value.real = node.number();
-        break;
-      case JsonEvent::boolean:
-        value.kind = Kind::boolean;
-        value.integer = node.boolean() ? 1 : 0;
-        break;
-      case JsonEvent::null:
-        break;
-      default:
-        value.kind = Kind::text;
-        value.text = recording_.texts.shared(python_text(node));
-    }
+  // A list or object in the place of a number is a text like any other.
+  Value cell_of(const JsonNode& node) {
+    Value value = value_of(node, recording_.texts);
+    if (value.kind == Kind::nested) value.kind = Kind::text;
     return value;
   }
 
@@ -154,13 +125,13 @@ class CallReader {
       } else if (key == "data_name" && field.is_string() && field.text() != "-1") {
         leaf.data_name = texts.own(field.text());
       } else if (key == "Max") {
-        leaf.statistics[max_value] = value_of(field);
+        leaf.statistics[max_value] = cell_of(field);
       } else if (key == "Min") {
-        leaf.statistics[min_value] = value_of(field);
+        leaf.statistics[min_value] = cell_of(field);
       } else if (key == "Mean") {
-        leaf.statistics[mean_value] = value_of(field);
+        leaf.statistics[mean_value] = cell_of(field);
       } else if (key == "Norm") {
-        leaf.statistics[norm_value] = value_of(field);
+        leaf.statistics[norm_value] = cell_of(field);
       } else if (key == "value") {
         value = field;
       } else if (key == "group_ranks") {
@@ -169,8 +140,8 @@ class CallReader {
     }
     if (shape) leaf.shape = texts.shared(python_text(*shape));
     if (!leaf.tensor) describe_scalar(leaf, type, type == "torch.ProcessGroup" ? ranks : value);
-    if (leaf.md5 == 0 && !value && no_value_ == 0) no_value_ = texts.shared(checksum(""));
-    if (leaf.md5 == 0) leaf.md5 = value ? texts.shared(checksum(python_text(*value))) : no_value_;
+    if (leaf.md5 == 0 && !value && no_value_ == 0) no_value_ = texts.shared(text_checksum(""));
+    if (leaf.md5 == 0) leaf.md5 = value ? texts.shared(text_checksum(python_text(*value))) : no_value_;
     return leaf;
   }
 
@@ -190,46 +161,19 @@ class CallReader {
     } else if (type == "ellipsis") {
       leaf.dtype = leaf.type;
       leaf.shape = texts.shared("[]");
-      if (value) all_are(value_of(*value));
+      if (value) all_are(cell_of(*value));
     } else if (type == "torch.ProcessGroup" || key == "src" || key == "dst" || key == "group_src" ||
                key == "group_dst") {
       leaf.dtype = leaf.type;
       leaf.shape = texts.shared("[]");
-      Value as_text;
-      as_text.kind = Kind::text;
-      as_text.text = texts.shared(text);
+      const Value as_text = text_value(texts.shared(text));
       all_are(as_text);
       leaf.md5 = as_text.text;
     } else {
       leaf.dtype = texts.shared(python_class(value));
       leaf.shape = texts.shared("[]");
-      if (value) all_are(value_of(*value));
+      if (value) all_are(cell_of(*value));
     }
-  }
-
-  static const char* python_class(const std::optional<JsonNode>& value) {
-    if (!value) return "<class 'NoneType'>";
-    switch (value->kind()) {
-      case JsonEvent::begin_object:
-        return "<class 'dict'>";
-      case JsonEvent::begin_array:
-        return "<class 'list'>";
-      case JsonEvent::string:
-        return "<class 'str'>";
-      case JsonEvent::integer:
-        return "<class 'int'>";
-      case JsonEvent::real:
-        return "<class 'float'>";
-      case JsonEvent::boolean:
-        return "<class 'bool'>";
-      default:
-        return "<class 'NoneType'>";
-    }
-  }
-
-  static std::string checksum(const std::string& text) {
-    const auto sum = ::crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
-    return hexadecimal(sum).substr(8);
   }
 
   void look_for_odd_text(const JsonNode& node) {

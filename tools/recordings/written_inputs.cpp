@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
 #include "tools/recordings/communication.h"
 #include "tools/recordings/gap.h"
@@ -63,6 +62,10 @@ bool is_only_written(const Recording& side, const Call& call, const Leaf& leaf) 
   if (api == "broadcast") return leaf.tensor && is_broadcast_to(side, call, leaf);
   const auto written = std::ranges::find(communications, api, &Written::api);
   return written != communications.end() && (is_at(suffix, written->position) || is_at(suffix, written->keyword));
+}
+
+bool may_hold_anything(std::string_view name) {
+  return name.find("Torch.empty") != std::string_view::npos || name.find("Torch.fill") != std::string_view::npos;
 }
 
 }  // namespace msrun::recordings

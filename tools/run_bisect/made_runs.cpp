@@ -92,8 +92,11 @@ MadeRun MadeRuns::run_of(const std::string& version) {
   if (!is_known && fs::exists(fs::symlink_status(folder, error))) {
     throw UserError(sanitised(folder) + " is there and not of this search: give another folder with -o");
   }
-  // What an interrupted run, or another command, has left.
+  // What an interrupted run, or another command, has left; in whose files the new run would be lost.
   fs::remove_all(folder, error);
+  if (error) {
+    throw UserError("The folder " + sanitised(folder) + " of an earlier run cannot be removed: " + error.message());
+  }
   return make(version);
 }
 

@@ -11,7 +11,7 @@ namespace msrun::run_bisect {
 enum class Verdict : unsigned char { good, bad, skip };
 
 struct Found {
-  // Of the versions asked about, the first bad one, if it could be told.
+  // The first bad one of the versions asked about, if it could be told.
   std::optional<std::size_t> first_bad;
   // Else those that may be it, rising; the last of them is bad, the others could not be tried.
   std::vector<std::size_t> candidates;

@@ -1,12 +1,15 @@
 #include "tools/run_bisect/versions.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <system_error>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
@@ -29,20 +32,40 @@ std::vector<std::string> lines_of(std::istream& text, char separator) {
   return lines;
 }
 
+// Removed with all that is in it, however its use ends.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::error_code error;
+    path_ = (fs::temp_directory_path(error) / "msrun_bisect_XXXXXX").string();
+    if (error) throw UserError("There is no folder for temporary files (TMPDIR): " + error.message() + ".");
+    if (mkdtemp(path_.data()) == nullptr) {
+      throw UserError("The folder " + sanitised(path_) + " cannot be made: " + std::system_category().message(errno) +
+                      ".");
+    }
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 // git's list of commits, oldest first; nothing if git does not know the ends.
 std::optional<std::vector<std::string>> commits_between(const std::string& good, const std::string& bad) {
   if (good.starts_with('-') || bad.starts_with('-')) return std::nullopt;
-  const std::string folder = (fs::temp_directory_path() / "msrun_bisect_XXXXXX").string();
-  std::string made = folder;
-  if (mkdtemp(made.data()) == nullptr) return std::nullopt;
-  const std::string list = made + "/commits";
+  const TemporaryFolder folder;
+  const std::string list = folder.path() + "/commits";
   const std::string range = shell_quoted(good + ".." + bad);
   const int code = shrink::run_program(
       {"/bin/sh", "-c", "git rev-list --reverse --first-parent " + range + " -- 2>/dev/null"}, list, std::nullopt);
   std::ifstream file(list);
   std::vector<std::string> commits = lines_of(file, '\n');
-  std::error_code ignored;
-  fs::remove_all(made, ignored);
   if (code != 0 || commits.empty()) return std::nullopt;
   return commits;
 }

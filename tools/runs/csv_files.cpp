@@ -1,10 +1,7 @@
 #include "tools/runs/csv_files.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -15,21 +12,16 @@
 #include "kernels/io/files/file.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/counts.h"
+#include "runner/results/csv_rows.h"
 #include "runner/results/reason.h"
 
 namespace msrun::runs {
 namespace {
 
-// Name, dtypes and shape stand before the metrics, status and message behind them.
-constexpr std::size_t first_metric = 4;
-
 std::string contents(const std::string& path) {
   try {
     InputFile file(path, max_csv_bytes);
-    std::string bytes;
-    auto piece = std::make_unique<std::array<char, 1 << 16>>();
-    while (const std::size_t count = file.read(*piece)) bytes.append(piece->data(), count);
-    return bytes;
+    return rest_of(file);
   } catch (const FileError& error) {
     throw UserError(error.what());
   }
@@ -74,51 +66,32 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // The older tool says True and False.
-std::optional<Status> parse_status(std::string_view text) {
+std::optional<Status> status_of_any_tool(std::string_view text) {
   if (text == "True") return Status::pass;
   if (text == "False") return Status::error;
-  for (const Status status : {Status::pass, Status::warning, Status::error, Status::skip}) {
-    if (text == status_text(status)) return status;
-  }
-  return std::nullopt;
+  return parse_status(text);
 }
 
 // The set of columns with these titles; nothing if there is none.
 const ColumnSet* columns_of(const std::vector<std::string>& titles) {
   for (std::uint8_t id = 1; const ColumnSet* set = find_columns(id); ++id) {
-    if (titles.size() != first_metric + set->size() + 2) continue;
+    if (titles.size() != first_metric_column + set->size() + columns_behind_metrics) continue;
     bool same = true;
     for (std::size_t i = 0; same && i < set->size(); ++i) {
       const Column& column = set->columns()[i];
-      same = titles[first_metric + i] == column.chinese || titles[first_metric + i] == column.english;
+      same = titles[first_metric_column + i] == column.chinese || titles[first_metric_column + i] == column.english;
     }
     if (same) return set;
   }
   return nullptr;
 }
 
-Cell parse_cell(std::string_view text) {
+// A blank cell if it is no number.
+Cell number_in(std::string_view text) {
   const std::optional<double> value = parse_number<double>(trimmed(text));
   if (!value) return {};
   const bool whole = text.find_first_not_of("-0123456789 ") == std::string_view::npos;
   return {whole ? Cell::Kind::integer : Cell::Kind::fp64, *value};
-}
-
-struct RowName {
-  std::string_view api;
-  bool forward = true;
-  bool is_first = false;  // of its direction
-};
-
-// "Functional.relu.0.forward.output.1"; the API's own name may hold such words, too.
-std::optional<RowName> parse_row_name(std::string_view text) {
-  const std::size_t last = text.rfind('.');
-  if (last == std::string_view::npos) return std::nullopt;
-  const std::string_view before = text.substr(0, last);
-  const bool forward = before.ends_with(".forward.output");
-  const std::string_view suffix = forward ? ".forward.output" : ".backward.output";
-  if (!before.ends_with(suffix)) return std::nullopt;
-  return RowName{before.substr(0, before.size() - suffix.size()), forward, text.substr(last) == ".0"};
 }
 
 ApiResult parse_result(const Rows& rows) {
@@ -129,15 +102,15 @@ ApiResult parse_result(const Rows& rows) {
   const std::string_view forward = trimmed(row[1]);
   const std::string_view backward = trimmed(row[2]);
   // A call that was recorded without its forward has none.
-  const std::optional<Status> status = forward.empty() ? Status::pass : parse_status(forward);
+  const std::optional<Status> status = forward.empty() ? Status::pass : status_of_any_tool(forward);
   if (!status) rows.fail("'" + sanitised(row[1]) + "' is not a status");
   result.forward = *status;
   if (!backward.empty() && backward != "N/A") {
-    result.backward = parse_status(backward);
+    result.backward = status_of_any_tool(backward);
     if (!result.backward) rows.fail("'" + sanitised(row[2]) + "' is not a status");
   }
   if (row.size() > 3) result.message = row[3];
-  // Of calls that agree the files do not say what they were tested on.
+  // The files do not say what calls that agree were tested on.
   if (result.message.ends_with("(" + std::string(simulated_notice) + ")")) result.tested_on = TestedOn::simulated;
   result.outcome = outcome_by_reason(result);
   return result;
@@ -147,21 +120,13 @@ DetailsRow parse_details(const Rows& rows, const ColumnSet& columns) {
   const std::vector<std::string>& row = rows.row();
   DetailsRow parsed(columns);
   const std::string_view status = trimmed(row[row.size() - 2]);
-  parsed.status = status.empty() ? Status::skip : parse_status(status).value_or(Status::skip);
+  parsed.status = status.empty() ? Status::skip : status_of_any_tool(status).value_or(Status::skip);
   parsed.message = row.back();
   parsed.bench_dtype = row[1];
   parsed.device_dtype = row[2];
   parsed.shape = row[3];
-  for (std::size_t i = 0; i < parsed.cells.size(); ++i) parsed.cells[i] = parse_cell(row[first_metric + i]);
-  // What the check says of a row that rounding explains, or does not (runner/check/explain.h).
-  parsed.rounding_only = parsed.message.find("\nExplained by ") != std::string::npos;
-  parsed.beyond_rounding = parsed.message.find("\nNot explained by ") != std::string::npos;
-  for (std::size_t i = 1; i < mistrust_count; ++i) {
-    const auto mistrust = static_cast<Mistrust>(i);
-    const bool is_said =
-        parsed.message.find("\nProves little: " + std::string(mistrust_text(mistrust))) != std::string::npos;
-    if (is_said && parsed.trust.mistrust == Mistrust::none) parsed.trust.mistrust = mistrust;
-  }
+  for (std::size_t i = 0; i < parsed.cells.size(); ++i) parsed.cells[i] = number_in(row[first_metric_column + i]);
+  read_verdict(parsed);
   return parsed;
 }
 
@@ -217,8 +182,9 @@ class Reading {
       ApiResult& result = run_.results[place->second];
       auto& of_direction = name->forward ? result.forward_rows : result.backward_rows;
       // A call that ran twice begins again at output 0; what was written last counts.
-      if (name->is_first) of_direction.clear();
-      if (name->is_first && name->forward) result.backward_rows.clear();
+      const bool is_first = name->index == "0";
+      if (is_first) of_direction.clear();
+      if (is_first && name->forward) result.backward_rows.clear();
       of_direction.push_back(parse_details(rows, *columns));
       const DetailsRow& row = of_direction.back();
       run_.judges_rounding = run_.judges_rounding || row.rounding_only || row.beyond_rounding;
@@ -233,8 +199,8 @@ class Reading {
   }
 
  private:
-  // Of details with other columns, such as the ratios of api_precision_compare: what the last one, the message, says of
-  // the first output of a call that is no pass, if the result file says nothing.
+  // Reads details with other columns, such as the ratios of api_precision_compare: what the last one, the message, says
+  // of the first output of a call that is no pass, if the result file says nothing.
   void read_messages(Rows& rows) {
     if (rows.row().back() != "Message") return;
     while (rows.next()) {
@@ -246,7 +212,7 @@ class Reading {
       const Status overall = overall_status(result);
       if (overall != Status::warning && overall != Status::error) continue;
       const bool is_wrong = std::ranges::any_of(row, [](const std::string& field) {
-        const std::optional<Status> status = parse_status(trimmed(field));
+        const std::optional<Status> status = status_of_any_tool(trimmed(field));
         return status == Status::warning || status == Status::error;
       });
       std::string message = row.back();

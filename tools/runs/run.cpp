@@ -14,6 +14,7 @@
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 #include "tools/runs/csv_files.h"
 
@@ -23,21 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// More than any plan has; what claims more is damaged or forged.
-constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
-bool has_files(const RunFiles& files) { return exists(files.journal) || exists(files.result); }
-
-std::uint64_t count_in(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_number_unsigned()) return 0;
-  return std::min(found->get<std::uint64_t>(), max_calls);
-}
+bool has_files(const RunFiles& files) { return path_exists(files.journal) || path_exists(files.result); }
 
 class JournalReading {
  public:
@@ -68,9 +55,8 @@ class JournalReading {
     }
     const Json started = run_.metadata.value("started", Json());
     if (started.is_number()) run_.started = started.get<double>();
-    const Json print = run_.metadata.value("fingerprint", Json::object());
-    if (print.is_object()) run_.planned = count_in(print, "calls");
-    most_ = run_.planned + count_in(run_.metadata, "kept");
+    run_.planned = planned_calls(run_.metadata).value_or(0);
+    most_ = run_.planned + kept_results(run_.metadata).value_or(0);
   }
 
   void see(const ApiResult& result) {
@@ -119,7 +105,7 @@ RunFiles files_of_any_name(const std::string& path) {
     return files;
   }
   const std::string result = counterpart(path, "details", "result");
-  if (!result.empty() && exists(result)) {
+  if (!result.empty() && path_exists(result)) {
     files.result = result;
     files.details = path;
     files.report = fs::path(result).replace_extension().string() + "_report.html";
@@ -144,11 +130,11 @@ RunFiles newest_in(const std::string& folder) {
   std::optional<RunFiles> other;
   std::string other_stamp;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    const std::string path = entry.path().string();
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string path = entry->path().string();
     std::optional<RunFiles> files = files_of_run_file(path);
     if (files && has_files(*files) && (!newest || files->stamp > newest->stamp)) newest = std::move(files);
-    const std::string stamp = stamp_of_other_tool(entry.path().filename().string());
+    const std::string stamp = stamp_of_other_tool(entry->path().filename().string());
     if (!stamp.empty() && stamp > other_stamp) {
       other_stamp = stamp;
       other = files_of_any_name(path);
@@ -170,19 +156,19 @@ void check_apart_from_run(const std::string& option, const std::string& written,
               {{"the journal", files.journal}, {"the result file", files.result}, {"the details file", files.details}});
 }
 
-bool has_journal(const RunFiles& files) { return !files.journal.empty() && exists(files.journal); }
+bool has_journal(const RunFiles& files) { return !files.journal.empty() && path_exists(files.journal); }
 
 RunFiles find_run(const std::string& path) {
   check_path_text(path);
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return newest_in(path);
-  if (!exists(path))
+  if (!path_exists(path))
     throw UserError("There is no run " + shell_quoted(sanitised(path)) +
                     ": neither a folder nor a file has that name.");
   std::optional<RunFiles> files = files_with_journal(path);
   if (!files) return files_of_any_name(path);
   if (const std::optional<RunFiles> own = files_of_csv(path)) {
-    // Of one of several ranks, whose journal is further up.
+    // The path is a CSV of one of several ranks, whose journal is further up.
     files->result = own->result;
     files->details = own->details;
   }

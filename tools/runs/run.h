@@ -17,7 +17,7 @@ struct Run {
   RunFiles files;    // those of the run, whether or not they are there
   // Everything is known: inputs, outcomes, checksums. Else the run is known by its CSVs alone.
   bool has_journal = false;
-  // Of the journal's header ("version", "fingerprint", "arguments", "backend", ...); null without one.
+  // The journal's header ("version", "fingerprint", "arguments", "backend", ...); null without one.
   nlohmann::ordered_json metadata;
   // By place in the recording; of CSVs by place in the result file, where task counts the rows. The last of each call
   // counts. Results that are no part of the plan (journal metadata "kept") stand behind those that are.

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/text.h"
 #include "runner/results/counts.h"
 
@@ -37,7 +38,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
 std::string without_numbers(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    const bool digit = c >= '0' && c <= '9';
+    const bool digit = is_digit(c);
     const bool goes_on = digit && result.ends_with('#');
     if (!goes_on) result += digit ? '#' : c;
   }

@@ -7,12 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "kernels/base/error.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 
@@ -25,8 +28,10 @@ volatile std::sig_atomic_t interrupted = 0;
 
 void note_interrupt(int /*signal*/) { interrupted = 1; }
 
-// Only calls that are safe between fork and exec.
-[[noreturn]] void become(const std::vector<char*>& words, int log) {
+// Only calls that are safe between fork and exec. Writes errno to problem, which an exec that succeeds closes: no exit
+// code is left that a program could not have.
+[[noreturn]] void become(const std::vector<char*>& words, int log, int problem) {
+  unsettle_signals();
   setpgid(0, 0);
   // A search that is killed leaves no run behind.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -35,14 +40,15 @@ void note_interrupt(int /*signal*/) { interrupted = 1; }
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   execv(words.front(), words.data());
+  const int code = errno;
+  [[maybe_unused]] const ssize_t written = write(problem, &code, sizeof(code));
   _exit(127);
 }
 
 void kill_and_reap(pid_t child) {
   kill(-child, SIGKILL);
   kill(child, SIGKILL);
-  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  await_end(child);
 }
 
 // The status of the process once it has ended; nothing if an interrupt or the deadline came first, and then it is gone,
@@ -50,9 +56,7 @@ void kill_and_reap(pid_t child) {
 std::optional<int> wait_for(pid_t child, const Deadline& deadline) {
   const UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
   for (;;) {
-    int status = 0;
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child || (ended < 0 && errno == ECHILD)) return status;
+    if (const std::optional<int> status = end_of(child)) return status;
     if (Interrupts::came() || (deadline && std::chrono::steady_clock::now() >= *deadline)) {
       kill_and_reap(child);
       return std::nullopt;
@@ -60,6 +64,10 @@ std::optional<int> wait_for(pid_t child, const Deadline& deadline) {
     pollfd waited{process.get(), POLLIN, 0};
     poll(&waited, process ? 1 : 0, process ? 100 : 5);
   }
+}
+
+[[noreturn]] void fail_to_start(int code) {
+  throw UserError("no process can be started: " + std::system_category().message(code));
 }
 
 }  // namespace
@@ -79,14 +87,21 @@ int run_program(std::vector<std::string> words, const std::string& log, Deadline
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_to_start(errno);
+  const UniqueFd problem(ends[0]);
+  UniqueFd problem_end(ends[1]);
   const pid_t child = fork();
-  if (child < 0) throw UserError("no process can be started: " + errno_text());
-  if (child == 0) become(argv, output.get());
+  if (child < 0) fail_to_start(errno);
+  if (child == 0) become(argv, output.get(), problem_end.get());
+  problem_end.reset();
   const std::optional<int> status = wait_for(child, deadline);
   if (!status) throw SearchEnds();
-  const int code = WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
-  if (code == 127) throw UserError("the program " + words.front() + " cannot be started");
-  return code;
+  int reason = 0;
+  if (read(problem.get(), &reason, sizeof(reason)) == sizeof(reason)) {
+    throw UserError("the program " + words.front() + " cannot be started: " + std::system_category().message(reason));
+  }
+  return WIFEXITED(*status) ? WEXITSTATUS(*status) : -1;
 }
 
 std::string last_line(const std::string& path) {

@@ -19,8 +19,8 @@ class Interrupts {
 };
 
 // Runs the program words.front() with the other words; what it prints goes into the file log. Returns its exit code,
-// -1 if a signal ended it. Throws SearchEnds where an interrupt comes, or the deadline, before the program has ended,
-// which is then killed with all of its process group; UserError if it cannot be started.
+// -1 if a signal ended it or nobody knows. Throws SearchEnds where an interrupt comes, or the deadline, before the
+// program has ended, which is then killed with all of its process group; UserError if it cannot be started.
 int run_program(std::vector<std::string> words, const std::string& log,
                 std::optional<std::chrono::steady_clock::time_point> deadline);
 

@@ -16,21 +16,20 @@
 #include "kernels/io/dump/dump_json.h"
 #include "runner/results/counts.h"
 #include "runner/results/journal_records.h"
+#include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
 
 namespace msrun::shrink {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Options of a run that decide about the result of a call; the others are about which calls run, how many at a time,
 // and what is shown of them.
 constexpr std::array<std::string_view, 14> deciding{
     "--backend", "--python",   "--torch-lanes", "--torch-workers", "--sim-fault",          "-j",       "--seed",
     "--limits",  "--standard", "-config",       "--task-timeout",  "--allow-outside-data", "--memory", "--seed-mode"};
-constexpr std::array<std::string_view, 5> paths{"-api_info", "-forward", "-backward", "-real_data_path", "-config"};
-
 template <class Words>
 bool has(const Words& words, std::string_view word) {
   return std::ranges::find(words, word) != words.end();
@@ -68,20 +67,6 @@ std::optional<std::string> journal_of(const std::string& path) {
   return files->journal;
 }
 
-// A relative path is that of the folder in which the run was begun.
-std::string found_again(const std::string& path, const std::string& folder) {
-  std::error_code error;
-  if (folder.empty() || path.empty() || fs::path(path).is_absolute() || folder == fs::current_path(error).string())
-    return path;
-  const fs::path there = fs::path(folder) / path;
-  return fs::exists(there, error) ? there.string() : path;
-}
-
-std::string text_in(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 std::vector<OptionWords> arguments_in(const Json& metadata) {
   std::vector<OptionWords> options;
   for (const Json& group : metadata.value("arguments", Json::array())) {
@@ -95,9 +80,8 @@ std::vector<OptionWords> arguments_in(const Json& metadata) {
 }
 
 void take_over(const Json& metadata, const std::vector<OptionWords>& given, Source& source) {
-  const std::string folder = text_in(metadata, "working_directory");
   for (OptionWords& words : arguments_in(metadata)) {
-    if (words.size() == 2 && has(paths, words[0])) words[1] = found_again(words[1], folder);
+    if (words.size() == 2 && is_input_path(words[0])) words[1] = found_again(words[1], metadata);
     if (words.size() == 2 && words[0] == "-api_info") source.api_info = words[1];
     if (words.size() == 2 && words[0] == "-forward") source.forward = words[1];
     if (words.size() == 2 && words[0] == "-backward") source.backward = words[1];

@@ -19,7 +19,7 @@ struct Source {
   std::string forward;
   std::string backward;
   std::string real_data_path;
-  // Of the pre-check, those of the command line in place of the journal's.
+  // Options of the pre-check, those of the command line in place of the journal's.
   std::vector<OptionWords> options;
   std::optional<int> device;            // that the call ran on
   std::optional<std::uint64_t> inputs;  // checksum of its inputs in the run

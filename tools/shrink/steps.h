@@ -36,7 +36,7 @@ void shorten_axes(Best& best, Attempts& attempts);
 // Zeroes elements of arguments and gradients, and rounds what is left to few bits.
 void simplify_values(Best& best, Attempts& attempts);
 
-// Of recorded results: puts the benchmark's elements in the place of wrong ones.
+// Puts the benchmark's elements in the place of wrong ones of recorded results.
 void mend_results(Best& best, Attempts& attempts);
 
 // The candidate with the gradients of its outputs cut to the shapes that these have, old sizes in their old places;

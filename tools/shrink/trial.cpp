@@ -19,12 +19,13 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 TrialResult read_result(const std::string& folder, const std::string& name) {
   TrialResult found;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".journal") continue;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() != ".journal") continue;
     try {
-      const std::unique_ptr<journal::Source> source = journal::open_source(entry.path());
+      const std::unique_ptr<journal::Source> source = journal::open_source(entry->path());
       const auto metadata = nlohmann::json::parse(journal::read_header(*source).metadata, nullptr, false);
-      if (metadata.is_object()) found.backend = metadata.value("backend", std::string());
+      const auto backend = metadata.is_object() ? metadata.value("backend", nlohmann::json()) : nlohmann::json();
+      if (backend.is_string()) found.backend = backend.get<std::string>();
       read_records(*source, {.result =
                                  [&](ApiResult&& result) {
                                    if (result.name == name) found.result = std::move(result);

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <tuple>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -24,9 +25,7 @@ constexpr int max_tree_depth = 64;         // deeper than any dump
 constexpr std::size_t longest_token = 11;  // digits of a token directory; longer numbers are times
 constexpr const char* without_partner = "dumps or graph texts without a partner";
 
-bool all_digits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+bool all_digits(std::string_view text) { return !text.empty() && std::ranges::all_of(text, is_digit); }
 
 std::string_view leading_digits(std::string_view text) {
   const std::size_t end = text.find_first_not_of("0123456789");

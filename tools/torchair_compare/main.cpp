@@ -1,7 +1,6 @@
 // torchair_compare: the dump of a compiled graph against that of the same model in eager mode.
 #include <unistd.h>
 
-#include <csignal>
 #include <iostream>
 
 #include "kernels/base/command_line/program.h"
@@ -11,9 +10,6 @@
 
 int main(int argc, char** argv) {
   using namespace msrun;
-  // A file that may not grow is a failed write like that to a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
   return guarded_main("torchair_compare", [&] {
     return print_or_run(torchair::parse_options(argc, argv), [](const torchair::Options& options) {
       torchair::Messages messages(isatty(STDERR_FILENO) == 1, options.details,

@@ -51,16 +51,9 @@ CommandDescription description() {
   return command;
 }
 
-// The value of an option that may not be empty.
-std::string filled(const Arguments& arguments, const char* name) {
-  const std::string text = arguments.text(name);
-  if (text.empty()) throw UserError(arguments.shown(name) + " needs a value");
-  return text;
-}
-
 std::string directory(const Arguments& arguments, const char* name) {
   if (!arguments.given(name)) throw UserError(arguments.shown(name) + " is missing; --help tells what it is");
-  return filled(arguments, name);
+  return arguments.filled(name);
 }
 
 Options options_from(const Arguments& arguments) {
@@ -73,10 +66,10 @@ Options options_from(const Arguments& arguments) {
   options.golden_path = directory(arguments, "golden_path");
   if (arguments.given("output_path")) {
     const bool alone = arguments.texts("output_path").empty();
-    options.output_path = alone ? "./output" : filled(arguments, "output_path");
+    options.output_path = alone ? "./output" : arguments.filled("output_path");
   }
   if (arguments.given("rank")) {
-    options.rank = parse_number<std::uint64_t>(filled(arguments, "rank"));
+    options.rank = parse_number<std::uint64_t>(arguments.filled("rank"));
     if (!options.rank) throw UserError("Argument --rank only supports a single integer when mode=='torchair'.");
   }
   options.threads = arguments.number<std::uint64_t>("threads", options.threads, 1, max_threads, "a whole number");

@@ -41,7 +41,7 @@ struct Row {
   std::string fail_reason;
   std::string note;  // Err_message of a row that was compared
   Verdict verdict = Verdict::fail;
-  // Of a row that passed: NaN or Inf hides what the two tensors, of which statistics alone are known, hold besides.
+  // The row passed, but NaN or Inf hides what the two tensors, of which statistics alone are known, hold besides.
   bool unchecked = false;
 };
 

@@ -17,9 +17,7 @@ void ask_to_stop(int) { stop = true; }
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write
-  std::signal(SIGPIPE, SIG_IGN);  // the work goes on without whoever read the output
-  std::signal(SIGIO, SIG_IGN);    // somebody waits for a lease, which is given back anyway
+  std::signal(SIGIO, SIG_IGN);  // somebody waits for a lease, which is given back anyway
   struct sigaction action {};
   action.sa_handler = ask_to_stop;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one ends the program at once, which is safe too

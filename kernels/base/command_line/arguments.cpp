@@ -169,6 +169,12 @@ std::string Arguments::text(std::string_view name, std::string_view fallback) co
   return found == values_.end() || found->second.empty() ? std::string(fallback) : found->second.front();
 }
 
+std::string Arguments::filled(std::string_view name) const {
+  const std::string value = text(name);
+  if (value.empty()) throw UserError(shown(name) + " needs a value");
+  return value;
+}
+
 std::vector<std::string> Arguments::texts(std::string_view name) const {
   const auto found = values_.find(&option(name));
   return found == values_.end() ? std::vector<std::string>{} : found->second;

@@ -31,6 +31,8 @@ class Arguments {
   bool given(std::string_view name) const;
   // The value of the option; fallback if it is not given, or given without a value.
   std::string text(std::string_view name, std::string_view fallback = "") const;
+  // The value of the option, which is given. Throws UserError if it is missing or empty.
+  std::string filled(std::string_view name) const;
   // All values of the option.
   std::vector<std::string> texts(std::string_view name) const;
   // The words that are no options, at most as many as the command takes.

@@ -1,13 +1,16 @@
 #include "kernels/io/files/file.h"
-#include "kernels/base/write_all.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <memory>
 #include <system_error>
+
+#include "kernels/base/write_all.h"
 
 namespace msrun {
 namespace {
@@ -87,6 +90,13 @@ void InputFile::read_at(std::uint64_t offset, std::span<std::byte> target) const
     target = target.subspan(static_cast<std::size_t>(count));
     offset += static_cast<std::uint64_t>(count);
   }
+}
+
+std::string rest_of(InputFile& file) {
+  std::string bytes;
+  auto piece = std::make_unique<std::array<char, 1 << 16>>();
+  while (const std::size_t count = file.read(*piece)) bytes.append(piece->data(), count);
+  return bytes;
 }
 
 OutputFile::OutputFile(const std::string& path)

@@ -52,6 +52,9 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
+// What is left of an open file. Throws FileError.
+std::string rest_of(InputFile& file);
+
 // A file that close() makes or replaces, whole: unless that is reached nothing is left of it. A link of its name is
 // replaced itself.
 class OutputFile {

@@ -13,6 +13,7 @@
 
 #include "kernels/base/text.h"
 #include "kernels/base/write_all.h"
+#include "kernels/io/files/temporary_name.h"
 
 namespace msrun {
 
@@ -37,7 +38,9 @@ std::string suffix_list(const std::vector<std::string>& suffixes) {
 }
 
 void check_writable(const std::string& directory) {
-  const PendingFile probe(Folder(directory), ".msrun_probe");
+  // Where files cannot be without a name, those of processes that begin at the same time must not be one.
+  const Folder folder(directory);
+  const PendingFile probe(folder, temporary_name(folder, "msrun_probe"));
   if (!probe.is_open()) {
     throw UserError("The file path " + sanitised(directory) + " is not writable. (" + errno_text() + ")");
   }
@@ -108,6 +111,11 @@ std::string timestamp(std::time_t when) {
   std::array<char, 32> buffer;
   std::strftime(buffer.data(), buffer.size(), "%Y%m%d%H%M%S", &local);
   return buffer.data();
+}
+
+bool path_exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
 }
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }

@@ -48,6 +48,9 @@ void prepare_output_directory(const std::string& path);
 // Local time as YYYYmmddHHMMSS.
 std::string timestamp(std::time_t when);
 
+// Whether there is anything of that name; a link that leads nowhere is nothing.
+bool path_exists(const std::string& path);
+
 // What stands behind the last slash.
 std::string_view base_name(std::string_view path);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "kernels/base/digits.h"
 #include "kernels/base/text.h"
 
 namespace msrun {
@@ -20,7 +21,6 @@ constexpr std::array<bool, 256> plain_bytes = [] {
   return table;
 }();
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_high_surrogate(unsigned code) { return code >= 0xD800 && code <= 0xDBFF; }
 bool is_low_surrogate(unsigned code) { return code >= 0xDC00 && code <= 0xDFFF; }
 

@@ -69,4 +69,13 @@ JsonTree::Outcome JsonTree::read(JsonReader& reader) {
   return Outcome::complete;
 }
 
+std::optional<JsonNode> find_member(const JsonNode& node, std::string_view key) {
+  std::optional<JsonNode> found;
+  if (!node.is_object()) return found;
+  for (const JsonNode child : node) {
+    if (child.key() == key) found = child;
+  }
+  return found;
+}
+
 }  // namespace msrun

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -105,6 +106,9 @@ class JsonNode::Iterator {
   const JsonTree* tree_;
   std::size_t index_;
 };
+
+// The member of that name, the last if there are several; nothing if node is no object or has none.
+std::optional<JsonNode> find_member(const JsonNode& node, std::string_view key);
 
 inline JsonEvent JsonNode::kind() const { return tree_->entries_[index_].kind; }
 inline std::string_view JsonNode::key() const { return tree_->view(tree_->entries_[index_].key); }

@@ -16,12 +16,13 @@ LAST_STEPS("kron", moving_steps);
 LAST_STEPS("chain_matmul", moving_steps);
 LAST_STEPS("linalg_multi_dot", moving_steps);
 
-// The same with the arguments in the order of the product.
+// The factors of this product are its arguments in reverse order.
 LAST_STEPS("rmatmul", [](const ComposedCall& call) -> LastSteps {
   return {{moving_step(call.output), {call.output, {call.var("other"), call.var("input")}}}};
 });
 
-// Of powers above the third, the factors of the last product are not known; that of several matrices is a view.
+// The factors of the last product are known of the second and the third power alone. A power of several matrices is a
+// view of the product.
 LAST_STEPS("linalg_matrix_power", [](const ComposedCall& call) -> LastSteps {
   const Var x = call.var("input");
   const std::int64_t power = call.args.integer("n");
@@ -50,7 +51,7 @@ LAST_STEPS("linalg_vecdot", [](const ComposedCall& call) -> LastSteps {
   return {{step_of({mul(call.var("x"), call.var("y"))}, [&](const auto& in) { return sum(in[0], axes, false); })}};
 });
 
-// The same of inputs with more than two dimensions; or the bias is added last.
+// A product of inputs with more than two dimensions is viewed in the shape of the result; a bias may be added last.
 LastSteps linear_steps(const ComposedCall& call) {
   LastSteps steps{{moving_step(call.output)}};
   if (const std::optional<Var> bias = call.args.optional_var("bias")) {

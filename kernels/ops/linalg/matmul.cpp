@@ -205,7 +205,8 @@ std::int64_t longest_row_axis(const Tensor& tensor) {
   return longest;
 }
 
-// Of a[.., i, k] b[.., k, j], and of a summand that may have rows and columns of its own; empty names no parameter.
+// The axes of a[.., i, k] b[.., k, j], to which a summand that may have rows and columns of its own is added; an empty
+// name stands for no summand.
 std::vector<ProductAxis> axes_of_product(const GivenArguments& given, std::string_view first, std::string_view second,
                                          std::string_view summand = {}) {
   const Tensor* a = given.tensor(first);

@@ -208,7 +208,7 @@ Var ctc_loss(const Bound& args) {
       {{x, [=, x_shape = x.shape()](const Tensor& gradient) {
           const Tensor g =
               gradient.to(problem.log_probs.dtype()).expand(Dims{static_cast<std::int64_t>(samples)}).contiguous();
-          // Of the beginnings and of the ends of all alignments, and the loss, each a chain of sums over time.
+          // The beginnings and the ends of all alignments, and the loss, are each a chain of sums over time.
           for (const Sample& sample : problem.samples) note_sums(9 * sample.time, std::ssize(sample.extended));
           Tensor all = Tensor::zeros(g.dtype(), problem.log_probs.shape());
           visit_compute(g.dtype(), [&](auto element) {

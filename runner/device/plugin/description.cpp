@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "kernels/base/write_all.h"
@@ -197,9 +197,7 @@ PluginDescription describe_plugin(const std::string& path, double patience) {
   other.reset();
   const std::optional<std::string> text = read_all(answer.get(), patience);
   if (!text) kill(pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = await_end(pid);
   const std::string plugin = "--backend plugin:" + sanitised(path);
   if (!text) throw UserError(plugin + " does not say what it is within " + short_number(patience) + " s");
   TextReader texts(*text);

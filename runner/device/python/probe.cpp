@@ -9,11 +9,13 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/processes.h"
 
 extern char** environ;
 
@@ -62,16 +64,16 @@ bool finds_packages(const std::string& python, const WorkerFramework& framework,
   if (result != 0) return false;
   constexpr double patience = 5;  // seconds
   const double deadline = steady_seconds() + patience;
-  int status = 0;
-  while (waitpid(pid, &status, WNOHANG) == 0) {
+  std::optional<int> status;
+  while (!(status = end_of(pid))) {
     if (steady_seconds() > deadline) {
       kill(pid, SIGKILL);
-      waitpid(pid, &status, 0);
+      await_end(pid);
       return false;
     }
     usleep(2000);
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return WIFEXITED(*status) && WEXITSTATUS(*status) == 0;
 }
 
 }  // namespace msrun

@@ -135,13 +135,14 @@ class PythonDevice final : public Device {
 
   Lane& lane_of_this_thread() {
     const std::lock_guard lock(mutex_);
-    std::unique_ptr<Lane>& lane = lanes_[std::this_thread::get_id()];
-    if (!lane) {
-      lane = std::make_unique<Lane>();
-      lane->worker = workers_[(lanes_.size() - 1) % workers_.size()].get();
-      open(*lane, lanes_.size() - 1);
-    }
-    return *lane;
+    const auto found = lanes_.find(std::this_thread::get_id());
+    if (found != lanes_.end()) return *found->second;
+    // Kept only when it is open: where a descriptor was lacking once, the thread's next call tries again.
+    auto lane = std::make_unique<Lane>();
+    const std::size_t number = lanes_.size();
+    lane->worker = workers_[number % workers_.size()].get();
+    open(*lane, number);
+    return *lanes_.emplace(std::this_thread::get_id(), std::move(lane)).first->second;
   }
 
   void open(Lane& lane, std::size_t number) {

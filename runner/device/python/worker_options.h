@@ -32,7 +32,7 @@ struct WorkerOptions {
   std::size_t workers = 1;  // processes per device
   bool jit_compile = false;
 
-  // Of the backend: "torch:npu".
+  // The name of the backend: "torch:npu".
   std::string backend() const { return std::string(framework->name) + ":" + kind; }
 };
 

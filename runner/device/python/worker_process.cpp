@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,6 +20,7 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "runner/device/python/frames.h"
 
@@ -219,19 +219,20 @@ void WorkerProcess::launch(const Start& start, int control, int fault) {
 WorkerProcess::~WorkerProcess() {
   if (pid_ <= 0 || (status_ && read_status(0))) return;
   kill(pid_, SIGKILL);
-  // Of one that was forked elsewhere somebody else is the parent.
+  // A process that was forked elsewhere has another parent.
   if (status_) return;
-  while (waitpid(pid_, &wait_status_, 0) < 0 && errno == EINTR) {
-  }
+  await_end(pid_);
 }
 
-// Of one that was forked elsewhere: whether it has ended.
+// Whether a process that was forked elsewhere has ended.
 bool WorkerProcess::read_status(double seconds) {
   pollfd status{status_.get(), POLLIN, 0};
   if (poll(&status, 1, static_cast<int>(seconds * 1000)) <= 0) return false;
   std::int32_t wait_status = 0;
   // Without its parent nobody knows how it ended.
-  if (read(status_.get(), &wait_status, sizeof(wait_status)) != sizeof(wait_status)) wait_status = SIGKILL;
+  if (read(status_.get(), &wait_status, sizeof(wait_status)) != sizeof(wait_status)) {
+    wait_status = unknown_wait_status;
+  }
   wait_status_ = wait_status;
   pid_ = -1;
   return true;
@@ -241,8 +242,8 @@ bool WorkerProcess::reap(double seconds) {
   if (status_) return read_status(seconds);
   const double deadline = steady_seconds() + seconds;
   while (true) {
-    const pid_t result = waitpid(pid_, &wait_status_, WNOHANG);
-    if (result == pid_ || (result < 0 && errno != EINTR)) {
+    if (const std::optional<int> status = end_of(pid_)) {
+      wait_status_ = *status;
       pid_ = -1;
       return true;
     }

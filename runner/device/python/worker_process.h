@@ -67,8 +67,8 @@ class WorkerProcess {
   pid_t pid_ = -1;
   UniqueFd control_;
   UniqueFd fault_;
-  // Of one that was forked elsewhere: the pipe in which its number and then its wait status come, and the one with
-  // whose end its process ends.
+  // The pipes of a process that was forked elsewhere: in the first its number and then its wait status come, and with
+  // the end of the second its process ends.
   UniqueFd status_;
   UniqueFd lifeline_;
   int wait_status_ = 0;

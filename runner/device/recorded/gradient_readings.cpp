@@ -64,8 +64,8 @@ std::optional<List> by_order(const List& recorded, const std::vector<GradientSlo
   return result;
 }
 
-// The same with the keyword arguments in the order of the operator's parameters, where the call has them in another
-// one.
+// One gradient per argument that has one, with the keyword arguments in the order of the operator's parameters; nothing
+// where the call has them in that order.
 std::optional<List> by_parameters(const List& recorded, const std::vector<GradientSlot>& slots) {
   std::vector<std::size_t> order(slots.size());
   std::iota(order.begin(), order.end(), 0U);

@@ -18,7 +18,7 @@ struct GradientSlot {
   Dims shape;
   bool wanted = false;  // a gradient is computed for it
   bool positional = true;
-  // Of a keyword argument: its place among the parameters of the operator, whose order autograd's nodes have.
+  // The place of a keyword argument among the parameters of the operator, whose order autograd's nodes have.
   std::size_t parameter = 0;
 };
 

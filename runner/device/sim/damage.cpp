@@ -39,7 +39,7 @@ Tensor changed(const Tensor& tensor, const Where& where, const F& f) {
   return changed_elements(tensor, [&](double value, std::int64_t i) { return where(i) ? f(value) : value; });
 }
 
-// The same of the real part of a complex tensor.
+// Changes elements, of a complex tensor their real part alone.
 template <class Where, class F>
 Tensor changed_first_part(const Tensor& tensor, const Where& where, const F& f) {
   if (!is_complex(tensor.dtype())) return changed(tensor, where, f);

@@ -33,7 +33,7 @@ Tensor opposite_sign(const Tensor& tensor, const SimFault& fault, std::string_vi
 Tensor transposed(const Tensor& tensor, const SimFault& fault, std::string_view call);
 Tensor swapped_rows(const Tensor& tensor, const SimFault& fault, std::string_view call);
 
-// Of complex elements the real part becomes NaN.
+// The last tile becomes NaN, of complex elements the real part.
 Tensor nan_tail(const Tensor& tensor, const SimFault& fault, std::string_view call);
 
 // An eighth of the elements, in one piece, with random bytes.

@@ -14,7 +14,7 @@ namespace {
 
 // More than any device has.
 constexpr std::int64_t most_blocks = 65536;
-// Of one call.
+// The longest that a fault may delay one call.
 constexpr double most_seconds = 3600;
 
 bool read_factor(std::string_view text, SimFault& fault) {

@@ -5,7 +5,7 @@ dump_tensor_data/*.pt of the same calls.
 
 FOLDER/arguments holds the gradients of the tensors of the positional arguments, in their order. FOLDER/nodes holds what msProbe's
 dumper records: the gradients that the autograd node of the call's first result gives to the nodes before it. Needs torch (1.13, whose
-compositions it records)."""
+compositions it records). record() is one long list of calls, because each of them takes the next numbers of one generator."""
 
 import json
 import pathlib

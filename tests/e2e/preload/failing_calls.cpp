@@ -1,9 +1,10 @@
-// Loaded into a program with LD_PRELOAD: makes the nth call of a kind fail, once, wherever in the tree of processes it
+// Loaded into a program with LD_PRELOAD: makes the nth call of a kind fail, wherever in the tree of processes it
 // is made.
 //
 // MSRUN_FAULT_STATE names a file of the size of a FaultState (fault_state.h), which counts the calls of all processes.
 // MSRUN_FAULT_KIND and MSRUN_FAULT_AT say which call fails (1 is the first; none if they are not set),
-// MSRUN_FAULT_ERRNO with which errno. With MSRUN_FAULT_TRACE the stack of that call is printed.
+// MSRUN_FAULT_ERRNO with which errno. With MSRUN_FAULT_ALL all calls of the kind from that one on fail. With
+// MSRUN_FAULT_TRACE the stack of a call that fails is printed.
 #include <dirent.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -53,6 +54,7 @@ enum Kind : std::size_t {
 FaultState* state = nullptr;
 std::size_t chosen = fault_kinds.size();
 std::uint64_t failing_call = 0;
+bool all_fail = false;  // from that one on
 int failure = EIO;
 // What a failing call does on its way out is not itself to fail.
 thread_local bool is_failing __attribute__((tls_model("initial-exec"))) = false;
@@ -69,7 +71,8 @@ void print_stack() {
 bool fails(Kind kind) {
   if (state == nullptr || is_failing) return false;
   const std::uint64_t call = state->calls[kind].fetch_add(1) + 1;
-  if (kind != chosen || call != failing_call) return false;
+  const bool is_meant = call == failing_call || (all_fail && failing_call > 0 && call > failing_call);
+  if (kind != chosen || !is_meant) return false;
   state->failed.store(1);
   if (std::getenv("MSRUN_FAULT_TRACE") != nullptr) print_stack();
   errno = failure;
@@ -92,6 +95,7 @@ __attribute__((constructor)) void begin() {
     if (fault_kinds[i] == kind) chosen = i;
   }
   if (at != nullptr) failing_call = std::strtoull(at, nullptr, 10);
+  all_fail = std::getenv("MSRUN_FAULT_ALL") != nullptr;
   if (code != nullptr) failure = static_cast<int>(std::strtol(code, nullptr, 10));
   state = static_cast<FaultState*>(memory);
 }

@@ -115,6 +115,8 @@ TEST(Arguments, ChecksValues) {
   EXPECT_EQ(parsed({}).number("number", 1, 5, 9), 1);
   EXPECT_EQ(wrong([&] { arguments.number("number", 1, 0, 6); }), "-n must be a number from 0 to 6, not 7");
   EXPECT_EQ(wrong([&] { parsed({"-n", "1x"}).number("n", 1, 0, 6); }), "-n must be a number from 0 to 6, not 1x");
+  EXPECT_EQ(arguments.filled("n"), "7");
+  EXPECT_EQ(wrong([&] { parsed({"--only="}).filled("only"); }), "--only needs a value");
   EXPECT_EQ((arguments.choice<int>("only", 3, {{"a", 1}})), 3);
   EXPECT_EQ(wrong([&] { arguments.choice<int>("o", 3, {{"a", 1}, {"b", 2}}); }), "-o must be one of a, b, not b_c");
 }

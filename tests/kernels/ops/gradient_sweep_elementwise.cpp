@@ -1,4 +1,5 @@
-// Functions of single elements, activations and masks.
+// Functions of single elements, activations and masks. Functions that fill the table are as long as it has
+// entries: each entry is data that concerns no other.
 #include "tests/kernels/ops/gradient_sweep.h"
 
 namespace msrun::testing {

@@ -1,4 +1,5 @@
-// Products, decompositions, solvers and other functions of matrices.
+// Products, decompositions, solvers and other functions of matrices. Functions that fill the table are as long as it
+// has entries: each entry is data that concerns no other.
 #include "tests/kernels/ops/gradient_sweep.h"
 
 namespace msrun::testing {

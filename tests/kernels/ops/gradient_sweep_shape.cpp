@@ -1,4 +1,5 @@
-// Views, joins, copies in another shape, and indexing.
+// Views, joins, copies in another shape, and indexing. Functions that fill the table are as long as it has
+// entries: each entry is data that concerns no other.
 #include "tests/kernels/ops/gradient_sweep.h"
 
 namespace msrun::testing {

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -52,6 +54,43 @@ Tensor written(std::int64_t bytes, int value) {
   Tensor tensor(DType::uint8, {bytes});
   std::memset(tensor.mutable_data<std::byte>(), value, tensor.bytes());
   return tensor;
+}
+
+// Takes what malloc has left, down to the smallest piece, after which no list can grow.
+void use_up_memory() {
+  // The stack cannot grow either from then on: it does now.
+  std::array<char, std::size_t{1} << 17> deep;
+  std::memset(deep.data(), 1, deep.size());
+  EXPECT_NE(*static_cast<volatile char*>(deep.data()), 0);
+  rlimit limit{};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  for (std::size_t size = std::size_t{1} << 30; size >= 8; size /= 2) {
+    while (std::malloc(size) != nullptr) {
+    }
+  }
+}
+
+TEST(StoragePool, GivesBackWhatItCanWithoutMemoryForItsLists) {
+  if (testing::sanitized) GTEST_SKIP() << "a sanitizer has an allocator of its own";
+  in_a_process([] {
+    use_storage_pool({.limit = 256 * MiB});
+    void* const first = take_storage(40 * MiB);
+    std::memset(first, 1, 40 * MiB);
+    give_storage(first, 40 * MiB);
+    const std::uint64_t kept = storage_pool_state().kept;
+    ASSERT_GE(kept, 40 * MiB);
+    use_up_memory();
+    give_back_storage(40 * MiB);
+    give_back_idle_storage();
+    give_back_idle_storage();
+    // Neither lost nor said to be given back.
+    EXPECT_EQ(storage_pool_state().kept, kept);
+    EXPECT_EQ(storage_pool_state().used, 0U);
+    void* const again = take_storage(20 * MiB);
+    EXPECT_EQ(storage_pool_state().used, again == nullptr ? 0U : 20 * MiB);
+  });
 }
 
 TEST(StoragePool, HandsOutAgainWhatWasFreed) {

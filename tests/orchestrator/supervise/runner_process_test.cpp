@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
 
 #include "orchestrator/supervise/event_loop.h"
 #include "runner/device/process_end.h"
 #include "runner/runner.h"
+#include "tests/support/msrun_process.h"
 
 namespace msrun {
 namespace {
@@ -111,6 +113,18 @@ TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
   EXPECT_THAT(runner_.activities(), IsEmpty());
   EXPECT_THAT(received(), IsEmpty());
   EXPECT_EQ(queue_.slots[0].task.load(), 5U);
+}
+
+// Then the kernel reaps it: the process is no more, and its number may be another's.
+TEST_F(RunnerProcessTest, HasEndedAlsoWhereNobodyKnowsHow) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  runner_.start([] {});
+  EXPECT_TRUE(readable(runner_.end_descriptor(), 60000));
+  std::optional<int> status;
+  EXPECT_TRUE(testing::eventually(30, [&] { return (status = runner_.reap()).has_value(); }));
+  EXPECT_FALSE(runner_.running());
+  EXPECT_EQ(death_text(status.value_or(0)), "killed by signal 9 (SIGKILL)");
+  std::signal(SIGCHLD, before);
 }
 
 TEST_F(RunnerProcessTest, AnExceptionIsExitCode4) {

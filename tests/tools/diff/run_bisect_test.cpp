@@ -2,11 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
 #include <set>
 
+#include "kernels/base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/sanitized.h"
 #include "tests/tools/diff/run_journal_file.h"
 #include "tools/run_bisect/search.h"
+#include "tools/shrink/process.h"
 
 namespace msrun::testing {
 namespace {
@@ -136,7 +144,7 @@ TEST_F(RunBisect, RemembersTheRunsThatItHasMade) {
 }
 
 TEST_F(RunBisect, VersionsThatCannotBeTriedAreSkippedAndSaidSo) {
-  const std::string unfit = "case $V in 4) exit 125;; 5) exit 7;; 6) kill -9 $$;; esac";
+  const std::string unfit = "case $V in 4) exit 125;; 5) exit 127;; 6) kill -9 $$;; esac";
   Finished run = bisect(with_runs(versions_to(8), command(3, unfit)));
   EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
   EXPECT_THAT(run.out, AllOf(HasSubstr("4 cannot be tried and is skipped: the command says so (exit code 125)"),
@@ -144,13 +152,92 @@ TEST_F(RunBisect, VersionsThatCannotBeTriedAreSkippedAndSaidSo) {
   fs::remove_all(scratch_ / "runs");
   run = bisect(with_runs(versions_to(8), command(5, unfit)));
   EXPECT_EQ(run.exit_code, 1) << run.err << run.out;
-  EXPECT_THAT(run.out, AllOf(HasSubstr("5 cannot be tried and is skipped: the command failed with exit code 7"),
+  EXPECT_THAT(run.out, AllOf(HasSubstr("5 cannot be tried and is skipped: the command failed with exit code 127"),
                              HasSubstr("is skipped: the command was ended by a signal"),
                              HasSubstr("The first bad version is one of 4 5 6 7: ")));
   fs::remove_all(scratch_ / "runs");
   run = bisect(with_runs(versions_to(2), "true {version} {out}"));
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.out, HasSubstr("holds no run"));
+}
+
+// Of a program that cannot be started, as there is none, no exit code tells.
+TEST_F(RunBisect, AProgramThatIsNotThereIsSaidSo) {
+  EXPECT_THAT(error_of<UserError>([&] { shrink::run_program({"/none"}, scratch_ / "log", std::nullopt); }),
+              HasSubstr("the program /none cannot be started: No such file or directory"));
+  EXPECT_EQ(shrink::run_program({"/bin/sh", "-c", "no_such_command_at_all"}, scratch_ / "log", std::nullopt), 127);
+}
+
+// The processes of whoever ignores SIGCHLD are reaped by the kernel: as ended, not as in order.
+TEST_F(RunBisect, ExitCodesAreThoseOfTheCommandWhereSigchldIsIgnored) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(shrink::run_program({"/bin/sh", "-c", "exit 7"}, scratch_ / "log", std::nullopt), -1);
+  const std::vector<std::string> words =
+      with_runs(versions_to(8), command(3, "case $V in 4) touch {out}; cp good_run/* {out}; exit 7;; esac"));
+  Process search(words, scratch_.path(), {}, "run_bisect");
+  std::signal(SIGCHLD, before);
+  ASSERT_TRUE(eventually(60, [&] { return !search.running(); }));
+  const Finished run = search.wait();
+  EXPECT_EQ(run.exit_code, 0) << run.err << run.out;
+  EXPECT_THAT(run.out, HasSubstr("4 cannot be tried and is skipped: the command failed with exit code 7"));
+}
+
+// What msrun ignores for itself, a pipe that nobody reads or a file that may not grow, ends programs of others.
+TEST_F(RunBisect, TheCommandHasSignalsAsItWouldFromAShell) {
+  const Finished run = bisect(with_runs("1,2", command(1, "grep SigIgn /proc/self/status")));
+  ASSERT_EQ(run.exit_code, 0) << run.err << run.out;
+  const std::string log = read_file(scratch_ / "runs/1.log");
+  ASSERT_THAT(log, HasSubstr("SigIgn:"));
+  const auto ignored = std::stoull(log.substr(log.find(':') + 1), nullptr, 16);
+  for (const int number : {SIGPIPE, SIGXFSZ, SIGCHLD}) EXPECT_EQ(ignored >> (number - 1) & 1U, 0U) << number;
+}
+
+// Set while it lives.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    const char* before = std::getenv(name);
+    if (before != nullptr) before_ = before;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST_F(RunBisect, NoTemporaryFileIsLeftWithoutGit) {
+  fs::create_directories(scratch_ / "tmp");
+  fs::create_directories(scratch_ / "no_programs");
+  const std::vector<std::string> words{"--good",         "x1", "--bad", "x2", "--command", "true {version} {out}", "-o",
+                                       scratch_ / "runs"};
+  const Variable path("PATH", scratch_ / "no_programs");
+  {
+    const Variable temporary("TMPDIR", scratch_ / "tmp");
+    const Finished run = bisect(words);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr("neither whole numbers nor commits"));
+    EXPECT_TRUE(fs::is_empty(scratch_ / "tmp"));
+  }
+  const Variable temporary("TMPDIR", "/none/of/these");
+  const Finished run = bisect(words);
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("There is no folder for temporary files (TMPDIR)"));
+}
+
+TEST_F(RunBisect, ARunThatCannotBeRemovedIsNotTakenForANewOne) {
+  if (sanitized) GTEST_SKIP() << "a sanitizer must be the first library that is loaded";
+  ASSERT_EQ(bisect(with_runs("1,2", command(1))).exit_code, 0);
+  const std::vector<std::string> failing{std::string("LD_PRELOAD=") + FAILING_FILES,
+                                         "MSRUN_FAIL_DIR=" + (scratch_ / "runs/1").string(), "MSRUN_FAIL_AT=1",
+                                         "MSRUN_FAIL_COUNT=1000", "MSRUN_FAIL_ERRNO=" + std::to_string(EBUSY)};
+  const Finished run =
+      Process(with_runs("1,2", command(2) + "; exit 0"), scratch_.path(), failing, "run_bisect").wait();
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_THAT(run.err, AllOf(HasSubstr("runs/1 of an earlier run cannot be removed"), HasSubstr("busy")));
 }
 
 TEST_F(RunBisect, EndsThatAreNotGoodAndBadAreRefused) {

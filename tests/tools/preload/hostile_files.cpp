@@ -4,8 +4,9 @@
 // counted. MSRUN_HOSTILE_AT is the operation (1 is the first) before which something happens:
 //   MSRUN_HOSTILE_KILL is set: the process is killed;
 //   MSRUN_HOSTILE_FROM and MSRUN_HOSTILE_TO are set: the one file is renamed to the other.
-// MSRUN_HOSTILE_SCARCE: so many times a file in the directory is opened, from the MSRUN_HOSTILE_AT'th on, the system
-// has none left (ENFILE).
+// MSRUN_HOSTILE_OLD: the file system has no files without a name and no renaming that replaces nothing, for want of
+// which it fails with ENOSYS if that is the number, else EINVAL. MSRUN_HOSTILE_SCARCE: so many times a file in the
+// directory is opened, from the MSRUN_HOSTILE_AT'th on, the system has none left (ENFILE).
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -98,7 +99,8 @@ int renameat(int from_directory, const char* from, int to_directory, const char*
 int renameat2(int from_directory, const char* from, int to_directory, const char* to, unsigned flags) noexcept {
   count(from_directory);
   if (*setting("MSRUN_HOSTILE_OLD") != '\0') {
-    errno = EINVAL;  // as of a file system without these flags
+    // As of a file system without these flags, or of a kernel without the call.
+    errno = number("MSRUN_HOSTILE_OLD") == ENOSYS ? ENOSYS : EINVAL;
     return -1;
   }
   return next<decltype(renameat2)>("renameat2")(from_directory, from, to_directory, to, flags);

@@ -22,8 +22,8 @@ void check_partners(const PageTree& tree, const PageTree* other) {
   }
 }
 
-// Of the places that belong to the elements, most that rise; the others become none. A place is an index below
-// elements.size() or of any size; none is no_node.
+// Keeps the most places that rise among those that belong to the elements; the others become none. A place is an index
+// below elements.size() or of any size; none is no_node.
 void keep_rising(Nodes& places) {
   std::vector<std::size_t> tails;                  // the element that ends the best row of each length
   std::vector<std::size_t> before(places.size());  // the one before an element in its row
@@ -89,7 +89,7 @@ class RowBuilder {
     Nodes places(left.size(), no_node);
     for (std::size_t i = 0; i < left.size() && !right.empty(); ++i) {
       const auto& partner = target_.nodes[left[i]].partner;
-      // Of several that have one partner, that which the partner names stands beside it.
+      // Where several have one partner, that which the partner names stands beside it.
       if (partner && bench_->nodes[*partner].partner == left[i]) places[i] = place_[*partner];
     }
     for (const std::uint32_t node : right) place_[node] = no_node;

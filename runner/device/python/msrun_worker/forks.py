@@ -61,7 +61,7 @@ def _reap(statuses):
 def end_like(status):
     """Ends this process as the one ended that was to speak for it: msrun waits for what neither will say."""
     if os.WIFSIGNALED(status):
-        # Of a crash its own core is enough.
+        # The core of the process that crashed is enough.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with contextlib.suppress(OSError):  # SIGKILL has no handler to be set
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)

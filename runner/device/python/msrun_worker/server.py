@@ -66,7 +66,7 @@ def _open(options, framework):
         if options.inspect:
             hello["devices"] = device.devices()
             known = [entry["id"] for entry in hello["devices"]]
-            # Of what is not there msrun says so; the settings are those of one that is.
+            # msrun says so itself of what is not there; the settings are those of one that is.
             if options.index not in known and known and options.device != "cpu":
                 device = devices.KINDS[options.device](options.device, known[0])
         device.open(options.jit)

@@ -1,0 +1,39 @@
+#include "kernels/base/processes.h"
+
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace msrun {
+namespace {
+
+// The only other error is that there is no such child.
+std::optional<int> waited_for(pid_t child, int flags, rusage* usage) {
+  while (true) {
+    int status = 0;
+    const pid_t ended = wait4(child, &status, flags, usage);
+    if (ended == child) return status;
+    if (ended == 0) return std::nullopt;
+    if (errno != EINTR) return unknown_wait_status;
+  }
+}
+
+}  // namespace
+
+void settle_signals() {
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);
+}
+
+void unsettle_signals() {
+  std::signal(SIGXFSZ, SIG_DFL);
+  std::signal(SIGPIPE, SIG_DFL);
+}
+
+std::optional<int> end_of(pid_t child, rusage* usage) { return waited_for(child, WNOHANG, usage); }
+
+int await_end(pid_t child) { return waited_for(child, 0, nullptr).value_or(unknown_wait_status); }
+
+}  // namespace msrun

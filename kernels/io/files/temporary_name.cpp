@@ -1,0 +1,57 @@
+#include "kernels/io/files/temporary_name.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "kernels/base/text.h"
+
+namespace msrun {
+namespace {
+
+std::string temporary_prefix(const std::string& kind) {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
+  return "." + kind + "." + host.data() + ".";
+}
+
+void remove_leftovers(const Folder& folder, const std::string& prefix) {
+  const int descriptor = ::openat(folder.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const auto close = [](DIR* stream) { ::closedir(stream); };
+  const std::unique_ptr<DIR, decltype(close)> stream(::fdopendir(descriptor), close);
+  if (!stream) {
+    ::close(descriptor);
+    return;
+  }
+  const std::string_view suffix(temporary_suffix);
+  while (const dirent* entry = ::readdir(stream.get())) {
+    std::string_view name = entry->d_name;
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+    name.remove_prefix(prefix.size());
+    name.remove_suffix(std::min(name.size(), suffix.size()));
+    const std::optional<int> maker = parse_number<int>(name.substr(0, name.find('.')));
+    if (!maker || *maker <= 0 || ::kill(*maker, 0) == 0 || errno != ESRCH) continue;
+    ::unlinkat(folder.descriptor(), entry->d_name, 0);
+  }
+}
+
+}  // namespace
+
+std::string temporary_name(const Folder& folder, const std::string& kind) {
+  static std::atomic<int> count = 0;
+  const std::string prefix = temporary_prefix(kind);
+  remove_leftovers(folder, prefix);
+  return prefix + std::to_string(::getpid()) + "." + std::to_string(++count);
+}
+
+}  // namespace msrun

@@ -1,0 +1,45 @@
+#include "runner/results/csv_rows.h"
+
+#include <string>
+
+#include "kernels/compare/trust.h"
+
+namespace msrun {
+namespace {
+
+// The first of several reasons, in their own order, counts.
+Mistrust mistrust_in(std::string_view message) {
+  for (std::size_t i = 1; i < mistrust_count; ++i) {
+    const auto mistrust = static_cast<Mistrust>(i);
+    const std::string sentence = "\nProves little: " + std::string(mistrust_text(mistrust));
+    if (message.find(sentence) != std::string_view::npos) return mistrust;
+  }
+  return Mistrust::none;
+}
+
+}  // namespace
+
+std::optional<RowName> parse_row_name(std::string_view text) {
+  const std::size_t last = text.rfind('.');
+  if (last == std::string_view::npos) return std::nullopt;
+  const std::string_view before = text.substr(0, last);
+  const bool forward = before.ends_with(".forward.output");
+  const std::string_view suffix = forward ? ".forward.output" : ".backward.output";
+  if (!before.ends_with(suffix)) return std::nullopt;
+  return RowName{before.substr(0, before.size() - suffix.size()), forward, text.substr(last + 1)};
+}
+
+std::optional<Status> parse_status(std::string_view text) {
+  for (const Status status : {Status::pass, Status::warning, Status::error, Status::skip}) {
+    if (text == status_text(status)) return status;
+  }
+  return std::nullopt;
+}
+
+void read_verdict(DetailsRow& row) {
+  row.rounding_only = row.message.find("\nExplained by ") != std::string::npos;
+  row.beyond_rounding = row.message.find("\nNot explained by ") != std::string::npos;
+  row.trust.mistrust = mistrust_in(row.message);
+}
+
+}  // namespace msrun

@@ -1,0 +1,48 @@
+#include "runner/results/run_header.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+namespace msrun {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 5> input_paths{"-api_info", "-forward", "-backward", "-real_data_path",
+                                                      "-config"};
+
+std::optional<std::uint64_t> count_in(const RunHeader& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
+  const auto count = found->get<std::uint64_t>();
+  return count <= max_calls ? std::optional(count) : std::nullopt;
+}
+
+}  // namespace
+
+std::string text_in(const RunHeader& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::optional<std::uint64_t> planned_calls(const RunHeader& header) {
+  const auto fingerprint = header.find("fingerprint");
+  return fingerprint == header.end() ? std::nullopt : count_in(*fingerprint, "calls");
+}
+
+std::optional<std::uint64_t> kept_results(const RunHeader& header) { return count_in(header, "kept"); }
+
+bool is_input_path(std::string_view option) { return std::ranges::find(input_paths, option) != input_paths.end(); }
+
+std::string found_again(const std::string& path, const RunHeader& header) {
+  const std::string folder = text_in(header, "working_directory");
+  std::error_code error;
+  if (path.empty() || folder.empty() || fs::path(path).is_absolute()) return path;
+  if (folder == fs::current_path(error).string()) return path;
+  const fs::path there = fs::path(folder) / path;
+  return fs::exists(there, error) ? there.string() : path;
+}
+
+}  // namespace msrun

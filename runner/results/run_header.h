@@ -1,0 +1,34 @@
+// What the header of a run's journal tells, for all who read journals: the run that goes on, msrun journal, merge, the
+// report and the tools. orchestrator/session/run_identity.h writes it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace msrun {
+
+using RunHeader = nlohmann::ordered_json;
+
+// More than any plan has; what claims more is damaged or forged.
+inline constexpr std::uint64_t max_calls = std::uint64_t{1} << 26;
+
+// The text of that key; empty if the object has none.
+std::string text_in(const RunHeader& object, const char* key);
+
+// How many calls are planned; nothing if the header does not say so, or claims more than max_calls.
+std::optional<std::uint64_t> planned_calls(const RunHeader& header);
+
+// Results behind those of the plan, of a run that was begun from CSVs; likewise.
+std::optional<std::uint64_t> kept_results(const RunHeader& header);
+
+// Whether the value of this option of msrun is the path of something that the run reads.
+bool is_input_path(std::string_view option);
+
+// Where what a run has read is now. A relative path is that of the folder in which the run was begun; where nothing is
+// there, or the folder is not known, it is left to the folder of whoever asks.
+std::string found_again(const std::string& path, const RunHeader& header);
+
+}  // namespace msrun

@@ -1,0 +1,46 @@
+#include "runner/results/run_header.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary_directory.h"
+
+namespace msrun {
+namespace {
+
+using testing::TemporaryDirectory;
+
+TEST(RunHeader, TellsHowManyCallsArePlanned) {
+  EXPECT_EQ(planned_calls(RunHeader::parse(R"({"fingerprint": {"calls": 7}})")), 7U);
+  EXPECT_EQ(planned_calls(RunHeader::parse(R"({"fingerprint": {"calls": 67108864}})")), max_calls);
+  for (const char* other : {R"({})", R"(null)", R"({"fingerprint": 7})", R"({"fingerprint": {"calls": -7}})",
+                            R"({"fingerprint": {"calls": "7"}})", R"({"fingerprint": {"calls": 67108865}})"}) {
+    EXPECT_EQ(planned_calls(RunHeader::parse(other)), std::nullopt) << other;
+  }
+  EXPECT_EQ(kept_results(RunHeader::parse(R"({"kept": 3})")), 3U);
+  EXPECT_EQ(kept_results(RunHeader::parse(R"({"kept": 3.5})")), std::nullopt);
+}
+
+TEST(RunHeader, TextsOfOtherKindsAreEmpty) {
+  const RunHeader header = RunHeader::parse(R"({"backend": "sim", "devices": [0]})");
+  EXPECT_EQ(text_in(header, "backend"), "sim");
+  EXPECT_EQ(text_in(header, "devices"), "");
+  EXPECT_EQ(text_in(header, "host"), "");
+}
+
+TEST(RunHeader, FindsWhatARunHasReadAgain) {
+  const TemporaryDirectory begun_in;
+  testing::write_file(begun_in.path() / "dump.json", "{}");
+  const RunHeader header = {{"working_directory", begun_in.path().string()}};
+  EXPECT_TRUE(is_input_path("-api_info"));
+  EXPECT_FALSE(is_input_path("-o"));
+  EXPECT_EQ(found_again("dump.json", header), (begun_in.path() / "dump.json").string());
+  EXPECT_EQ(found_again("absent.json", header), "absent.json");
+  EXPECT_EQ(found_again("/dump.json", header), "/dump.json");
+  EXPECT_EQ(found_again("", header), "");
+  EXPECT_EQ(found_again("dump.json", RunHeader::object()), "dump.json");
+  const RunHeader here = {{"working_directory", std::filesystem::current_path().string()}};
+  EXPECT_EQ(found_again("dump.json", here), "dump.json");
+}
+
+}  // namespace
+}  // namespace msrun
