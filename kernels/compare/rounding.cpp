@@ -173,11 +173,18 @@ struct Allowance {
       return std::isnan(rounded) && std::isnan(device) ? 0 : std::numeric_limits<double>::infinity();
     }
     if (rounded == device) return 0;
+    // A value beyond the range becomes infinity or the largest number, and nothing else: how far a number within the
+    // range is from it counts in full, since its error bound, a share of its size, may be wider than the whole range.
+    if (std::isfinite(bench) && std::abs(rounded) > largest) {
+      const double end_of_range = std::copysign(largest, rounded);
+      if (device == end_of_range) return 0;
+      return std::isinf(device) && (device > 0) == (rounded > 0) ? unit_in_last_place(dtype, largest)
+                                                                 : std::abs(device - bench);
+    }
     // At the end of the range the largest number and infinity are neighbours, but for a benchmark that is this very
     // number: a mask, say.
-    const double from = std::isfinite(bench) ? std::clamp(rounded, -largest, largest) : rounded;
-    const bool overflow = std::isinf(device) && std::abs(from) == largest && (device > 0) == (from > 0);
-    return overflow && std::abs(bench) != largest ? unit_in_last_place(dtype, largest) : std::abs(device - from);
+    const bool overflow = std::isinf(device) && std::abs(rounded) == largest && (device > 0) == (rounded > 0);
+    return overflow && std::abs(bench) != largest ? unit_in_last_place(dtype, largest) : std::abs(device - rounded);
   }
 };
 

@@ -366,12 +366,20 @@ class Check {
 
   void explain(Explainer& explainer, Comparison& comparison, const SumStatistics& sums,
                const Explainer::Select& select) {
+    refused_ = refused_tensors();
     try {
       explainer.explain(comparison, sums, select, options_.compare.compat_msprobe);
     } catch (const SkipError&) {
-      // The memory of the call is used up: its rows stay unexplained.
+      // Where what it computes is too much work, the rows stay unexplained; where memory is short, nothing of the call
+      // counts.
     }
-    refused_ = refused_tensors();
+    require_memory_for_judging();
+  }
+
+  // What is computed to judge a result goes on with less where a tensor is refused; the verdict, which would then
+  // depend on the memory of the host, does not.
+  void require_memory_for_judging() const {
+    if (lacked_memory()) throw SkipError("Judging the results needs more memory than the call may take (--memory).");
   }
 
   // The documented comparison of a dropout looks at the shares of zeros alone. True for the output, and for the
@@ -380,14 +388,15 @@ class Check {
                                       const EvaluationOptions& benchmark, const DeviceResult& device) {
     DropoutCheck::Verdict output;
     DropoutCheck::Verdict gradients;
+    refused_ = refused_tensors();
     try {
       DropoutCheck dropout(op, call, benchmark);
       if (result_.forward != Status::skip) output = dropout.of_output(device.output);
       if (result_.backward && *result_.backward != Status::skip) gradients = dropout.of_gradients(device.gradients);
     } catch (const SkipError&) {
-      // There is no memory for it beside the call itself.
+      // Too much work leaves the values of a dropout unjudged; want of memory is told below.
     }
-    refused_ = refused_tensors();
+    require_memory_for_judging();
     add_finding(result_.forward_rows, result_.forward, output.finding);
     add_finding(result_.backward_rows, result_.backward.value_or(Status::skip), gradients.finding);
     return {output.is_sound(), gradients.is_sound()};

@@ -73,6 +73,35 @@ bool is_worse(const DetailsRow& row, const DetailsRow& than) {
   return static_cast<int>(row.status) > static_cast<int>(than.status);
 }
 
+// The errors of all random sums of one group of places, as multiples of their deviations: a fault in one of the places
+// all along the other axes may be small in each sum, and is in every one of them. Their squares add up to a chi-squared
+// variable, whose deviation is the root of twice their number.
+class SquaredErrors {
+ public:
+  SquaredErrors(const Dims& shape, std::int64_t axis)
+      : groups_(static_cast<std::size_t>(shape[static_cast<std::size_t>(axis)])) {
+    for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) inner_ *= shape[i];
+    for (const std::int64_t size : shape) each_ *= size;
+    each_ /= std::max<std::int64_t>(shape[static_cast<std::size_t>(axis)], 1);
+  }
+
+  // place is the row-major index of the sum.
+  void add(std::int64_t place, double squared_multiple) {
+    groups_[static_cast<std::size_t>(place / inner_) % groups_.size()] += squared_multiple;
+  }
+
+  bool any_beyond() const {
+    const auto number = static_cast<double>(each_);
+    return std::ranges::any_of(groups_,
+                               [&](double sum) { return sum > number + most_deviations * std::sqrt(2 * number); });
+  }
+
+ private:
+  std::vector<double> groups_;
+  std::int64_t inner_ = 1;
+  std::int64_t each_ = 1;  // sums of a group
+};
+
 class SampledCheck {
  public:
   explicit SampledCheck(const SampledInput& input)
@@ -284,6 +313,7 @@ class SampledCheck {
     const double unit = accumulator_roundoff(DType::float32);
     const double summing = unit * unit * static_cast<double>(std::max<std::int64_t>(longest, 1));
     const std::int64_t count = exact.numel();
+    SquaredErrors of_groups(exact.shape(), axis);
     double variances = 0;
     double squares = 0;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -292,9 +322,11 @@ class SampledCheck {
       const double error = of_device.sums.data<double>()[i] - exact.data<double>()[i];
       // NaN, too, is not within.
       if (!(std::abs(error) <= most_deviations * std::sqrt(variance))) return false;
+      if (variance > 0) of_groups.add(i, error * error / variance);
       variances += variance;
       squares += of_device.squares.data<double>()[i];
     }
+    if (of_groups.any_beyond()) return false;
     const double deviation = std::sqrt(variances / static_cast<double>(std::max<std::int64_t>(count, 1)));
     evidence.limits.push_back({most_deviations * deviation, deviation});
     evidence.typical = std::sqrt(squares / static_cast<double>(std::max<std::int64_t>(device.numel(), 1)));

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 #include "kernels/base/text.h"
 #include "kernels/base/write_all.h"

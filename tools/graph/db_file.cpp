@@ -120,8 +120,7 @@ DbFile::DbFile(const Folder& folder, std::string name, std::string temporary)
   const UniqueFd made(
       ::openat(folder_.descriptor(), temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!made) {
-    throw WriteError("The file " + folder_.path_of(temporary_) +
-                     " cannot be created: " + std::system_category().message(errno) + ".");
+    throw WriteError("The file " + folder_.path_of(temporary_) + " cannot be created: " + errno_text() + ".");
   }
 }
 

@@ -40,8 +40,7 @@ class TemporaryFolder {
     path_ = (fs::temp_directory_path(error) / "msrun_bisect_XXXXXX").string();
     if (error) throw UserError("There is no folder for temporary files (TMPDIR): " + error.message() + ".");
     if (mkdtemp(path_.data()) == nullptr) {
-      throw UserError("The folder " + sanitised(path_) + " cannot be made: " + std::system_category().message(errno) +
-                      ".");
+      throw UserError("The folder " + sanitised(path_) + " cannot be made: " + errno_text() + ".");
     }
   }
   TemporaryFolder(const TemporaryFolder&) = delete;

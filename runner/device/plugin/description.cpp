@@ -183,12 +183,12 @@ std::optional<PluginDescription> parse(TextReader& texts) {
 
 PluginDescription describe_plugin(const std::string& path, double patience) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw_errno("pipe");
   const UniqueFd answer(ends[0]);
   UniqueFd other(ends[1]);
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (pid < 0) throw_errno("fork");
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(0);

@@ -148,7 +148,7 @@ class PythonDevice final : public Device {
   void open(Lane& lane, std::size_t number) {
     std::array<int, 2> ends{};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-      throw std::system_error(errno, std::generic_category(), "socketpair");
+      throw_errno("socketpair");
     }
     lane.socket.reset(ends[0]);
     UniqueFd other(ends[1]);

@@ -63,6 +63,20 @@ TEST(Rounding, NumbersThatAreNotFinite) {
   EXPECT_EQ(fit({70000, 60000}, {-infinity, infinity}, DType::float16).beyond, 2);
 }
 
+// The bound of a sum of 1e50 is wider than all of float32: no number within the range is explained by it all the same.
+TEST(Rounding, OfValuesBeyondTheRangeNothingElseIsExplained) {
+  SumModel model;
+  model.longest = 8;
+  const double largest = max_finite(DType::float32);
+  EXPECT_TRUE(
+      fit({1e50, 1e50, -1e50, -1e50}, {infinity, largest, -infinity, -largest}, DType::float32, model).explained());
+  EXPECT_EQ(fit({1e50, 1e50, 1e50, -1e50, -1e50}, {0, -7, 3e38, largest, infinity}, DType::float32, model).beyond, 5);
+  EXPECT_EQ(fit({1e13, 1e13, -1e13}, {0, 1000, 65504}, DType::float16, model).beyond, 3);
+  // Errors of the sum alone may bring this one back into the range.
+  model.slack = 1e5;
+  EXPECT_TRUE(fit({3.5e38}, {3.39e38}, DType::float32, model).explained());
+}
+
 TEST(Rounding, ExactResultsAllowNothing) {
   SumModel model;
   model.exact = true;

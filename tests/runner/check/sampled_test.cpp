@@ -167,6 +167,33 @@ TEST(Sampled, WhatIsAccusedIsJudgedInFull) {
   }
 }
 
+// So few rows that none are drawn: what is 2 % of a typical element hides in each sum, but not in those of all rows.
+TEST(Sampled, AWholeColumnThatIsALittleWrongIsFound) {
+  for (const auto& [call, axis] :
+       {std::pair(call_of("Functional.linear.0", {{48, 128}, {512, 128}}, {48, 512}, DType::bfloat16), 1),
+        std::pair(call_of("Functional.conv2d.0", {{2, 64, 12, 12}, {128, 64, 3, 3}}, {2, 128, 10, 10}, DType::bfloat16),
+                  1)}) {
+    for (const double factor : {0.95, 1.03}) {
+      int looked_at = 0;
+      for (const std::int64_t wrong : {37, 61, 101}) {
+        const ComputingDevice::Change change = [&, along = axis](DeviceResult& result, int) {
+          const Tensor& output = *result.output.get<Tensor>();
+          std::int64_t inner = 1;
+          for (std::int64_t i = along + 1; i < output.rank(); ++i) inner *= output.size(i);
+          result.output = changed_elements(output, [&](double element, std::int64_t i) {
+            return i / inner % output.size(along) == wrong ? element * factor : element;
+          });
+        };
+        const ApiResult whole = check(call, change);
+        if (!is_accused(whole)) continue;
+        ++looked_at;
+        EXPECT_TRUE(is_accused(check(call, change, {}, sampled_options()))) << call.name << factor << " " << wrong;
+      }
+      EXPECT_GT(looked_at, 0) << call.name << factor;
+    }
+  }
+}
+
 TEST(Sampled, FaultyArithmeticIsFound) {
   const std::vector<std::pair<const char*, Arithmetic>> faults{
       {"float16 sums", {.summation = {.accumulator = Accumulator::float16}}},
