@@ -106,7 +106,7 @@ void expect_no_library_from_here(const std::string& program) {
 
 TEST_F(Installed, LoadsNoLibraryFromTheFolderItIsStartedIn) {
   const std::string first = prefix("first");
-  for (const std::string folder : {first + "/lib/msrun/", programs() + "/"}) {
+  for (const std::string& folder : {first + "/lib/msrun/", programs() + "/"}) {
     for (const char* tool : {"graph", "shrink", "dump_compare", "parse"}) expect_no_library_from_here(folder + tool);
   }
   expect_no_library_from_here(first + "/bin/msrun");
