@@ -25,12 +25,6 @@ std::string time_text(double time) {
   return text;
 }
 
-std::string with_commas(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
 std::string unsteady_text(const VerdictCounts& counts) {
   std::string text;
   if (counts.unsteady > 0) text += ", unsteady " + with_commas(counts.unsteady);
@@ -181,10 +175,6 @@ class Text {
 };
 
 }  // namespace
-
-std::string counted_with_commas(std::uint64_t count, std::string_view noun) {
-  return with_commas(count) + " " + plural(count, noun);
-}
 
 Slowest slowest_of(const JournalContents& contents, std::size_t most) {
   Slowest slowest(most);

@@ -11,9 +11,6 @@
 
 namespace msrun {
 
-// "1,234,567 bytes".
-std::string counted_with_commas(std::uint64_t count, std::string_view noun);
-
 // The calls whose results took longest, at most so many, the slowest first.
 Slowest slowest_of(const JournalContents& contents, std::size_t most);
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "journal/holder.h"
+#include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "orchestrator/output/rank_csvs.h"
 #include "orchestrator/view/console.h"
@@ -15,10 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t most_listed = 20;
-
-std::string counted(std::uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 

@@ -1,6 +1,7 @@
 #include "orchestrator/output/joined_results.h"
 
 #include <variant>
+
 namespace msrun {
 
 std::optional<ApiResult> JoinedResults::add(const ResultPart& part) {

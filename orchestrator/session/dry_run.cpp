@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/exit_code.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/option_values.h"
@@ -127,10 +128,6 @@ std::string seconds_text(double seconds) {
                                                   : "%.0f s",
                                    seconds);
   return {text.data(), static_cast<std::size_t>(length)};
-}
-
-std::string counted(std::uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {

@@ -1,6 +1,6 @@
 #include "runner/report/conclusion.h"
 
-#include "runner/report/texts.h"
+#include "kernels/base/counted.h"
 
 namespace msrun::report {
 namespace {
@@ -10,20 +10,21 @@ std::string findings(const RunRecords& records, const Foremost& foremost) {
   const std::uint64_t checked = counts.compared();
   std::string text;
   if (counts.suspicious() > 0 && !records.sources.judges_rounding) {
-    text = with_commas(counts.error) + " of " + plural(checked, "checked call") +
+    text = with_commas(counts.error) + " of " + counted_with_commas(checked, "checked call") +
            (counts.error == 1 ? " is an error" : " are errors") + " and " + with_commas(counts.warning) +
            (counts.warning == 1 ? " is a warning" : " are warnings") + " by the documented limits, in " +
-           plural(foremost.apis, "API") + "; what rounding explains is not known. Look at " + foremost.name + " first.";
+           counted_with_commas(foremost.apis, "API") + "; what rounding explains is not known. Look at " +
+           foremost.name + " first.";
   } else if (counts.suspicious() > 0) {
-    text = with_commas(counts.suspicious()) + " of " + plural(checked, "checked call") +
-           (counts.suspicious() == 1 ? " is" : " are") + " suspicious, in " + plural(foremost.apis, "API") +
-           "; look at " + foremost.name + " first";
+    text = with_commas(counts.suspicious()) + " of " + counted_with_commas(checked, "checked call") +
+           (counts.suspicious() == 1 ? " is" : " are") + " suspicious, in " +
+           counted_with_commas(foremost.apis, "API") + "; look at " + foremost.name + " first";
     if (!foremost.cause.empty()) text += ": " + foremost.cause;
     if (!text.ends_with('.')) text += '.';
   } else if (checked > 0) {
-    text = "No call is suspicious: " + std::string(checked == 1 ? "the one call" : "all " + plural(checked, "call")) +
-           " that " + (checked == 1 ? "was" : "were") + " checked agree" + (checked == 1 ? "s" : "") +
-           " with the benchmark, " +
+    text = "No call is suspicious: " +
+           std::string(checked == 1 ? "the one call" : "all " + counted_with_commas(checked, "call")) + " that " +
+           (checked == 1 ? "was" : "were") + " checked agree" + (checked == 1 ? "s" : "") + " with the benchmark, " +
            (records.sources.judges_rounding ? "as far as rounding allows." : "by the documented limits.");
   } else {
     text = "Nothing was checked.";
@@ -38,17 +39,19 @@ Conclusion conclusion_of(const RunRecords& records, const Foremost& foremost) {
   Conclusion conclusion{"good", findings(records, foremost)};
   if (counts.failed_to_run > 0) {
     conclusion.tone = "caution";
-    conclusion.sentence += " " + plural(counts.failed_to_run, "call") + " failed to run.";
+    conclusion.sentence += " " + counted_with_commas(counts.failed_to_run, "call") + " failed to run.";
   }
   if (counts.backward_unchecked > 0) {
     conclusion.tone = "caution";
-    conclusion.sentence += " The backward of " + plural(counts.backward_unchecked, "call") + " could not be checked.";
+    conclusion.sentence +=
+        " The backward of " + counted_with_commas(counts.backward_unchecked, "call") + " could not be checked.";
   }
   if (counts.compared() == 0) conclusion.tone = "caution";
   if (records.finished < records.planned) {
     conclusion.tone = "caution";
-    conclusion.sentence += " The run is not complete: " + plural(records.planned - records.finished, "call") +
-                           (records.planned - records.finished == 1 ? " has" : " have") + " no result yet.";
+    conclusion.sentence +=
+        " The run is not complete: " + counted_with_commas(records.planned - records.finished, "call") +
+        (records.planned - records.finished == 1 ? " has" : " have") + " no result yet.";
   }
   if (counts.suspicious() > 0) conclusion.tone = "bad";
   return conclusion;

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "journal/run_files.h"
+#include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "runner/report/texts.h"
 #include "runner/results/reason.h"
@@ -45,8 +46,8 @@ std::string tested_text(const VerdictCounts& counts, const std::string& kind) {
   if (counts.simulated > 0 || (counts.not_simulated == 0 && kind == "simulated")) {
     std::string text(simulated_notice);
     if (counts.not_simulated > 0) {
-      text +=
-          " for " + with_commas(counts.simulated) + " of " + plural(counts.simulated + counts.not_simulated, "call");
+      text += " for " + with_commas(counts.simulated) + " of " +
+              counted_with_commas(counts.simulated + counts.not_simulated, "call");
     }
     return text;
   }
@@ -125,7 +126,7 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
   const Json started = data.value("started", Json());
   if (started.is_number()) add("Begun", utc_text(started.get<double>()));
   if (records.last_result) add("Last result", utc_text(*records.last_result));
-  if (records.sessions > 1) add("Sessions", "continued " + plural(records.sessions - 1, "time"));
+  if (records.sessions > 1) add("Sessions", "continued " + counted_with_commas(records.sessions - 1, "time"));
   if (!records.sources.files.empty()) {
     if (!redaction.on()) add("Files", plain(Json(records.sources.files)));
   } else if (!redaction.on()) {
@@ -133,8 +134,8 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
     add("Files", files.result.substr(2) + ", " + files.details.substr(2) + ", " + files.journal.substr(2));
   }
   if (records.lost_bytes + records.unreadable > 0) {
-    add("Damage", plural(records.lost_bytes, "byte") + " of the journal are lost, " +
-                      plural(records.unreadable, "record") + " cannot be read");
+    add("Damage", counted_with_commas(records.lost_bytes, "byte") + " of the journal are lost, " +
+                      counted_with_commas(records.unreadable, "record") + " cannot be read");
   }
   return facts;
 }

@@ -5,16 +5,6 @@
 
 namespace msrun::report {
 
-std::string with_commas(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
-std::string plural(std::uint64_t count, const std::string& noun) {
-  return with_commas(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string utc_text(double seconds) {
   const auto whole = static_cast<std::time_t>(std::abs(seconds) < 1e12 ? seconds : 0);
   std::tm parts{};

@@ -8,8 +8,8 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
-#include "kernels/io/files/file.h"
 #include "kernels/io/yaml/yaml.h"
+#include "tools/common/whole_file.h"
 #include "tools/recordings/layer_mapping.h"
 
 namespace msrun::dump_compare {
@@ -20,64 +20,56 @@ using Warn = std::function<void(const std::string&)>;
 constexpr std::uint64_t max_mapping_bytes = std::uint64_t{64} << 20;
 
 // Names of the functional namespace that MindSpore's functional has as well (dump_compare.md 5.3).
-constexpr auto functional_names = std::to_array<std::string_view>({"adaptive_avg_pool2d",
-                                                                   "adaptive_avg_pool3d",
-                                                                   "adaptive_max_pool2d",
-                                                                   "affine_grid",
-                                                                   "conv1d",
-                                                                   "conv2d",
-                                                                   "conv3d",
-                                                                   "cosine_embedding_loss",
-                                                                   "cosine_similarity",
-                                                                   "cross_entropy",
-                                                                   "ctc_loss",
-                                                                   "gumbel_softmax",
-                                                                   "hardsigmoid",
-                                                                   "hardtanh",
-                                                                   "hinge_embedding_loss",
-                                                                   "l1_loss",
-                                                                   "margin_ranking_loss",
-                                                                   "max_pool3d",
-                                                                   "max_unpool1d",
-                                                                   "max_unpool2d",
-                                                                   "max_unpool3d",
-                                                                   "mse_loss",
-                                                                   "multi_margin_loss",
-                                                                   "multilabel_margin_loss",
-                                                                   "multilabel_soft_margin_loss",
-                                                                   "nll_loss",
-                                                                   "pdist",
-                                                                   "pixel_shuffle",
-                                                                   "pixel_unshuffle",
-                                                                   "relu",
-                                                                   "sigmoid",
-                                                                   "smooth_l1_loss",
-                                                                   "soft_margin_loss",
-                                                                   "tanh",
-                                                                   "tanhshrink",
-                                                                   "unfold"});
-constexpr auto renamed_apis =
-    std::to_array<std::pair<std::string_view, std::string_view>>({{"Functional.bidense", "Functional.bilinear"},
-                                                                  {"Functional.dense", "Functional.linear"},
-                                                                  {"Functional.equal", "Torch.eq"},
-                                                                  {"Functional.swapaxes", "Torch.transpose"},
-                                                                  {"Tensor.asnumpy", "Tensor.numpy"},
-                                                                  {"Tensor.cauchy", "Tensor.cauchy_"},
-                                                                  {"Tensor.equal", "Tensor.eq"},
-                                                                  {"Tensor.fill_diagonal", "Tensor.fill_diagonal_"},
-                                                                  {"Tensor.gather_elements", "Tensor.gather"},
-                                                                  {"Tensor.swapaxes", "Tensor.transpose"}});
-
-std::string read_text(const std::string& path) {
-  try {
-    InputFile file(path, max_mapping_bytes);
-    std::string text(file.size(), '\0');
-    file.read_at(0, std::as_writable_bytes(std::span(text)));
-    return text;
-  } catch (const FileError& error) {
-    throw UserError(error.what());
-  }
-}
+constexpr auto functional_names = std::to_array<std::string_view>({
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool2d",
+    "affine_grid",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "ctc_loss",
+    "gumbel_softmax",
+    "hardsigmoid",
+    "hardtanh",
+    "hinge_embedding_loss",
+    "l1_loss",
+    "margin_ranking_loss",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "pdist",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "relu",
+    "sigmoid",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "tanh",
+    "tanhshrink",
+    "unfold",
+});
+constexpr auto renamed_apis = std::to_array<std::pair<std::string_view, std::string_view>>({
+    {"Functional.bidense", "Functional.bilinear"},
+    {"Functional.dense", "Functional.linear"},
+    {"Functional.equal", "Torch.eq"},
+    {"Functional.swapaxes", "Torch.transpose"},
+    {"Tensor.asnumpy", "Tensor.numpy"},
+    {"Tensor.cauchy", "Tensor.cauchy_"},
+    {"Tensor.equal", "Tensor.eq"},
+    {"Tensor.fill_diagonal", "Tensor.fill_diagonal_"},
+    {"Tensor.gather_elements", "Tensor.gather"},
+    {"Tensor.swapaxes", "Tensor.transpose"},
+});
 
 YamlNode parse(const std::string& name, std::string_view text) {
   std::vector<std::string> repeated;
@@ -246,7 +238,7 @@ NameMap by_api(const Pair& pair, const std::string& file, const Warn& warn) {
   if (!pair.mindspore) throw UserError("Argument -am is not supported in PyTorch framework");
   const auto golden = std::make_shared<const Apis>(apis_of(pair.golden));
   auto entries = std::make_shared<std::vector<ApiMapping>>();
-  if (!file.empty()) *entries = parse_api_mapping(file, read_text(file), warn);
+  if (!file.empty()) *entries = parse_api_mapping(file, read_whole_file(file, max_mapping_bytes), warn);
   const Apis mine = entries->empty() ? Apis() : apis_of(pair.target);
   Unmatched unmatched(file, warn);
   std::erase_if(*entries, [&](const ApiMapping& entry) {
@@ -260,7 +252,7 @@ NameMap by_api(const Pair& pair, const std::string& file, const Warn& warn) {
 
 NameMap by_cell(const Pair& pair, const std::string& file, const Warn& warn) {
   auto pairs = std::make_shared<NamePairs>();
-  if (!file.empty()) *pairs = parse_name_pairs(file, read_text(file));
+  if (!file.empty()) *pairs = parse_name_pairs(file, read_whole_file(file, max_mapping_bytes));
   std::vector<bool> used(pairs->size());
   for (const Call& call : pair.target.calls) {
     if (!pairs->empty()) map_by_cell(std::string(pair.target.name(call)) + ".", *pairs, &used);
@@ -273,7 +265,7 @@ NameMap by_cell(const Pair& pair, const std::string& file, const Warn& warn) {
 }
 
 NameMap by_data(const Pair& pair, const std::string& file, const Warn& warn) {
-  const NamePairs listed = parse_name_pairs(file, read_text(file));
+  const NamePairs listed = parse_name_pairs(file, read_whole_file(file, max_mapping_bytes));
   auto pairs = std::make_shared<std::unordered_map<std::string, std::string>>();
   std::unordered_set<std::string_view> mine;  // names that no row was seen to have
   std::unordered_set<std::string_view> theirs;
@@ -341,8 +333,9 @@ std::string listed_rows(const Recording& side,
 
 NameMap by_layer(const Pair& pair, const std::string& file, const Warn& warn) {
   std::vector<recordings::UnusedLayerRule> unused;
-  auto pairs = std::make_shared<std::unordered_map<std::string, std::optional<std::string>>>(
-      recordings::map_rows_by_layer(pair.target, pair.golden, file.empty() ? "" : read_text(file), file, unused));
+  auto pairs =
+      std::make_shared<std::unordered_map<std::string, std::optional<std::string>>>(recordings::map_rows_by_layer(
+          pair.target, pair.golden, file.empty() ? "" : read_whole_file(file, max_mapping_bytes), file, unused));
   Unmatched unmatched(file, warn);
   for (const recordings::UnusedLayerRule& rule : unused) unmatched.add(rule.line, rule.name, "layer", pair.target);
   return {true,
