@@ -21,7 +21,7 @@ struct DumpHeader {
   std::string dump_data_dir;  // as recorded; empty unless it is a string
   bool real_data = false;     // dump_data_dir is neither null nor empty: tensors are in files
   std::size_t entries = 0;    // those left out included
-  std::size_t left_out = 0;   // entries that the dialect leaves out, whether or not they were asked for
+  std::size_t left_out = 0;   // entries that the dialect leaves out
   // How many entries are left out, by the first segments of their names; a few dozen of them at most.
   std::map<std::string, std::size_t, std::less<>> left_out_by_type;
   // Tensors were read, and of none there is more than a checksum: neither extrema nor a file.
@@ -39,10 +39,6 @@ struct DumpEntry {
   bool has_args = false;  // the entry has the key with a usable value
   bool has_kwargs = false;
   bool has_grad_inputs = false;
-  // Only if modules are asked for. The parameters of a module, by name; and of an entry of parameters' gradients, a
-  // list of one gradient by the name of each.
-  Dict parameters;
-  Dict parameter_gradients;
   // The name of the entry in its file, where that is another than the one it is handed out with.
   std::string recorded_name;
   // Not empty: the entry itself is malformed, in this way. One sentence that names the key.

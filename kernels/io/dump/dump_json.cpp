@@ -73,7 +73,6 @@ class EntryReader {
   EntryReader(JsonReader& reader, const DumpDialect& dialect) : reader_(reader), values_{dialect} {}
 
   void keep_outputs() { keep_outputs_ = true; }
-  void keep_parameters() { keep_parameters_ = true; }
   // Told by the values that were read; empty if none has told it.
   std::string_view framework() const { return values_.framework; }
   bool only_checksums() const { return values_.tensors_with_checksum > 0 && values_.tensors_with_data == 0; }
@@ -96,8 +95,6 @@ class EntryReader {
         entry.has_grad_inputs = read_list("input", entry.grad_inputs, entry.problem);
       } else if (reader_.text() == "output") {
         read_outputs(entry);
-      } else if (keep_parameters_ && reader_.text() == "parameters") {
-        read_dict("parameters", entry.parameters, entry.problem);
       } else {
         reader_.skip_value();
       }
@@ -109,13 +106,6 @@ class EntryReader {
   DumpEntry read_gradients() {
     DumpEntry entry;
     entry.has_grad_inputs = read_list("The entry", entry.grad_inputs, entry.problem);
-    return entry;
-  }
-
-  // An entry that is an object of parameters' gradients.
-  DumpEntry read_parameter_gradients() {
-    DumpEntry entry;
-    read_dict("The entry", entry.parameter_gradients, entry.problem);
     return entry;
   }
 
@@ -192,19 +182,8 @@ class EntryReader {
   JsonReader& reader_;
   ValueReader values_;
   bool keep_outputs_ = false;
-  bool keep_parameters_ = false;
   JsonTree tree_;
 };
-
-// "Module.fc.Linear.parameters_grad", and newer "Module.fc.Linear.parameters_grad.0".
-bool is_parameter_gradients(std::string_view entry) {
-  constexpr std::string_view mark = ".parameters_grad";
-  const std::size_t digits = entry.find_last_not_of("0123456789");
-  if (digits + 1 < entry.size() && digits != std::string_view::npos && entry[digits] == '.') {
-    entry = entry.substr(0, digits);
-  }
-  return entry.ends_with(mark);
-}
 
 // acc_check_pytorch.md 3.1. The overflow dumps of the older tool join all parts by underscores, of which the API's own
 // name may have some too.
@@ -331,19 +310,16 @@ std::string_view DumpReader::read_data(const OnEntry& on_entry, DumpHeader& head
   const DumpDialect& dialect = choose_dialect_ ? choose_dialect_(header.framework) : pytorch_dump();
   EntryReader entries(reader_, dialect);
   if (keep_outputs_) entries.keep_outputs();
-  if (keep_modules_) entries.keep_parameters();
   std::string entry_name;
   while (reader_.next() == JsonEvent::key) {
     ++header.entries;
-    const bool left_out = dialect.leaves_out(reader_.text());
-    if (left_out) count_left_out(reader_.text(), header);
-    if (left_out && !keep_modules_) {
+    if (dialect.leaves_out(reader_.text())) {
+      count_left_out(reader_.text(), header);
       reader_.skip_value();
       continue;
     }
     entry_name = reader_.text();
-    DumpEntry entry = keep_modules_ && is_parameter_gradients(entry_name) ? entries.read_parameter_gradients()
-                                                                          : entries.read(dump_keys);
+    DumpEntry entry = entries.read(dump_keys);
     dialect.complete(entry_name, entry);
     on_entry(entry_name, std::move(entry));
   }

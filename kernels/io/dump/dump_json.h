@@ -30,11 +30,6 @@ class DumpReader {
   // By default entries are read as PyTorch's recorder writes them.
   void choose_dialect(ChooseDialect choose) { choose_dialect_ = std::move(choose); }
 
-  // Hands out the entries that the dialect leaves out as well, above all those of modules, and fills
-  // DumpEntry::parameters and DumpEntry::parameter_gradients. A module's entry is otherwise filled like that of a call:
-  // "Module.layer1.Conv2d.forward.0" has args, kwargs and outputs, "...backward.0" grad_inputs and outputs.
-  void keep_modules() { keep_modules_ = true; }
-
   // Call once. Hands every entry of `data` to on_entry but those that the dialect leaves out; name is valid during
   // that call. An entry name may come again: the later entry replaces the earlier, at the place of the earlier. The
   // header may stand behind the entries in the file, so it is returned when all are read. Throws UserError for a syntax
@@ -49,7 +44,6 @@ class DumpReader {
   JsonReader reader_;
   ChooseDialect choose_dialect_;
   bool keep_outputs_ = false;
-  bool keep_modules_ = false;
 };
 
 // The two files of the older tool (acc_check_pytorch.md 3.1), all forward entries first, as if they were one dump.json:
