@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "orchestrator/output/junit.h"
@@ -296,6 +297,37 @@ TEST_F(Ends, DryRunSaysWhatWouldRunAndWritesNothing) {
   }
   EXPECT_EQ(would, did);
   EXPECT_EQ(skipped, skips);
+}
+
+// What the plan alone tells to be SKIP would not run.
+TEST_F(Ends, DryRunNamesWhatCannotBeChecked) {
+  const auto tensor = [](const char* dtype, const char* extrema) {
+    return std::string(R"({"type": "torch.Tensor", "dtype": )") + dtype + R"(, "shape": [2, 3], "Max": )" + extrema +
+           R"(, "Min": )" + extrema + R"(, "Mean": 0, "Norm": 1, "requires_grad": false})";
+  };
+  const auto call = [](const char* name, const std::string& input) {
+    return std::string("\"") + name + R"(.forward": {"input_args": [)" + input +
+           R"(], "input_kwargs": {}, "output": []})";
+  };
+  const std::string path = write_dump(dump_text(call("Torch.exp.0", tensor("null", "1")) + ", " +
+                                                call("Torch.cos.0", tensor(R"("torch.float32")", "null")) + ", " +
+                                                call("Torch.sin.0", tensor(R"("torch.float32")", "1"))));
+  const Json event = Json::parse(check({"--dry-run", "--message-format", "json"}, path).out);
+  EXPECT_EQ(check({}, path).exit_code, 0);
+  const Rows rows = read_csv(result());
+  std::set<std::string> skips;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i][1] == "SKIP") skips.insert(rows[i][0]);
+  }
+  EXPECT_EQ(skips, (std::set<std::string>{"Torch.cos.0", "Torch.exp.0"}));
+  EXPECT_EQ(event["calls"], 1);
+  std::set<std::string> would_skip;
+  for (const Json& reason : event["skipped"]) {
+    EXPECT_FALSE(reason["by_rule"].get<bool>());
+    EXPECT_NE(reason["reason"], "");
+    would_skip.insert(reason["first"]);
+  }
+  EXPECT_EQ(would_skip, skips);
 }
 
 TEST_F(Ends, DurationsNameTheSlowestCalls) {
