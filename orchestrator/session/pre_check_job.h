@@ -46,6 +46,9 @@ class PreCheckJob final : public Job {
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
   std::future<std::string> begin_page();
+  void warn_of_tensors_not_kept(const Plan& plan) const;
+  void tell_earlier(const SessionState& session) const;
+  void write_junit_file(const EachResult& each_result);
   void require_saved_tensors() const;
   void write_page(std::future<std::string> page);
   void log_places(const char* what_of_result, const char* what_of_details) const;
