@@ -133,7 +133,8 @@ void PreCheckJob::choose_files(const SessionState& session) {
   // What cannot be written is refused before anything runs, and so is what would replace an input.
   check_junit_apart(session, files_);
   if (!options.junit_path.empty()) junit_.emplace(options.junit_path);
-  junit_facts_ = {options.api_info.empty() ? options.forward : options.api_info, unix_seconds(), session.plan.size()};
+  junit_facts_ = {recording_of(options), unix_seconds(), shared_calls(session)};
+  takes_leases_ = options.steal;
   if (resumed_) {
     std::error_code ignored;
     if (options.out_path_given && !std::filesystem::equivalent(options.out_path, files_.directory, ignored)) {
@@ -255,17 +256,29 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   supervision.in_child = [this] { journal_->close_in_child(); };
 }
 
-void PreCheckJob::finish() {
+void PreCheckJob::finish(bool complete) {
   // The page is made of the journal, while the CSVs are made of the results in memory.
   std::future<std::string> page;
   results_->finish([&] { page = begin_page(); });
-  if (junit_) {
-    write_junit(*junit_, junit_facts_, [this](const auto& visit) { results_->for_each(visit); });
-    junit_->commit();
-    junit_.reset();
+  if (takes_leases_) {
+    // How many of the calls are this process's shows at the end.
+    junit_facts_.planned = 0;
+    if (!complete) junit_facts_.stopped = "this process was stopped before all leases were done.";
   }
+  write_junit_file([this](const auto& visit) { results_->for_each(visit); });
   write_page(std::move(page));
   require_saved_tensors();
+}
+
+void PreCheckJob::finish_without_calls() {
+  write_junit_file([](const auto& /*visit*/) {});
+}
+
+void PreCheckJob::write_junit_file(const EachResult& each_result) {
+  if (!junit_) return;
+  write_junit(*junit_, junit_facts_, each_result);
+  junit_->commit();
+  junit_.reset();
 }
 
 // What was to be kept is a result as the rows are: without it the run is not complete.
