@@ -18,7 +18,7 @@ constexpr auto input = std::to_array<Option>({
      "continue the run that wrote this result CSV; what is not given is taken from its journal", Takes::one_value},
     {"--retry-skip", "with -csv_path: run again what was SKIP, except by rule"},
     {"-f, --filter_api", "check calls that differ only in values once"},
-    {"--last-failed", "check only the calls that the last run in -o found suspicious or could not run"},
+    {"--last-failed", "check only what the last run in -o found suspicious, could not run or did not come to"},
     {"--only GLOBS", "check only calls such as 'Torch.matmul.*,Tensor.add.0', of one rank 'rank3:Torch.*'; repeatable",
      Takes::one_value_each_time},
     {"--except GLOBS", "leave out calls whose name matches; repeatable", Takes::one_value_each_time},
@@ -186,7 +186,7 @@ CommandDescription check_description(Command command) {
       "no options.";
   description.exit_meanings = {
       {exit_completed, "completed, whatever the verdicts"},
-      {exit_fail_on, "--fail-on is met, --max-failures has stopped the run, or not a single call was checked"},
+      {exit_fail_on, "--fail-on is met, --max-failures has stopped the run, or a whole run has checked no call"},
       {exit_usage, "wrong usage, or input that cannot be used"},
       {exit_incomplete, "interrupted, or results could not be written; a pre-check can be continued with -csv_path"},
       {exit_internal, "internal error"},

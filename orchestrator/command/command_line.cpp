@@ -256,7 +256,8 @@ void set_running(const Arguments& arguments, Options& options) {
   options.jit_compile = is_jit_given(arguments);
   if (arguments.given("seed")) {
     const auto seed = parse_number<std::uint64_t>(arguments.text("seed"));
-    if (!seed) throw arguments.wrong("seed", arguments.text("seed"), "must be a whole number of at least 0");
+    if (!seed)
+      throw arguments.wrong("seed", arguments.text("seed"), "must be a whole number, 0 to 18446744073709551615");
     options.seed = *seed;
   }
   options.seed_mode =

@@ -11,6 +11,15 @@ void set_ends(const Arguments& arguments, Options& options) {
       throw UserError(arguments.shown(name) + " is for a run that begins, not for one that is continued (-csv_path)");
     }
   }
+  if (options.last_failed && (options.shard || options.steal)) {
+    throw UserError("--last-failed does not go with " + std::string(options.steal ? "--steal" : "--shard") +
+                    ": each process would take what another has just begun for the last run; without it one process "
+                    "checks what failed");
+  }
+  if (options.last_failed && options.layout != ReportLayout::current) {
+    throw UserError(
+        "--last-failed does not go with --layout att, whose runs need a folder without the journal of another one");
+  }
   options.max_failures = arguments.number<std::uint32_t>("max_failures", 0, 1, most, "a whole number");
   options.durations = arguments.number<std::uint32_t>("durations", 0, 1, most, "a whole number");
   options.junit_path = arguments.text("junit");

@@ -112,6 +112,15 @@ void add_pattern(const std::string& fault, std::vector<std::string>& patterns) {
   }
 }
 
+// The header is JSON and holds text alone: of bytes that are none U+FFFD is left.
+void require_whole_path(const OptionWords& option) {
+  std::error_code ignored;
+  if (option[1].find("\xEF\xBF\xBD") == std::string::npos || fs::exists(option[1], ignored)) return;
+  throw UserError("-csv_path: the journal does not hold the path of " + option[0] +
+                  " as it was given, because it has bytes that are no UTF-8 (" + sanitised(option[1]) +
+                  "); give it with " + option[0]);
+}
+
 bool is_decided(const Arguments& given, std::string_view flag) {
   try {
     if (is_given(given, flag)) return true;
@@ -177,7 +186,10 @@ TakenOver take_over(const Arguments& given) {
                               " of the earlier run is not taken over from the journal: it would stop this one, too.");
       continue;
     }
-    if (option.size() == 2 && is_input_path(option[0])) option[1] = found_again(option[1], *metadata);
+    if (option.size() == 2 && is_input_path(option[0])) {
+      option[1] = found_again(option[1], *metadata);
+      require_whole_path(option);
+    }
     taken.options.push_back(std::move(option));
   }
   return taken;

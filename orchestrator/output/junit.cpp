@@ -118,9 +118,13 @@ void write_junit(AtomicFile& file, const JunitFacts& facts, const EachResult& ea
     ++counts.cases[static_cast<std::size_t>(case_of(result))];
     counts.seconds += seconds_of(result);
   });
-  const std::uint64_t missing = facts.planned > counts.all() ? facts.planned - counts.all() : 0;
-  const std::uint64_t in_error = counts.of(Case::in_error) + (missing > 0 ? 1 : 0);
-  const std::string sums = attribute("tests", std::to_string(counts.all() + (missing > 0 ? 1 : 0))) +
+  std::string missing = facts.stopped;
+  if (facts.planned > counts.all()) {
+    missing = std::to_string(facts.planned - counts.all()) + " of " + std::to_string(facts.planned) +
+              " calls have no result.";
+  }
+  const std::uint64_t in_error = counts.of(Case::in_error) + (missing.empty() ? 0 : 1);
+  const std::string sums = attribute("tests", std::to_string(counts.all() + (missing.empty() ? 0 : 1))) +
                            attribute("failures", std::to_string(counts.of(Case::failed))) +
                            attribute("errors", std::to_string(in_error));
   const std::string time = attribute("time", seconds_text(counts.seconds));
@@ -129,9 +133,8 @@ void write_junit(AtomicFile& file, const JunitFacts& facts, const EachResult& ea
              attribute("skipped", std::to_string(counts.of(Case::skipped))) + time +
              attribute("timestamp", time_text(facts.started)) + ">\n");
   each_result([&](const ApiResult& result) { file.write(case_text(result)); });
-  if (missing > 0) {
-    const std::string text = "The run is not complete: " + std::to_string(missing) + " of " +
-                             std::to_string(facts.planned) + " calls have no result.";
+  if (!missing.empty()) {
+    const std::string text = "The run is not complete: " + missing;
     file.write("    <testcase" + attribute("name", "the whole run") + attribute("classname", "msrun") +
                attribute("time", "0") + ">\n" + element("error", "not complete", text) + "    </testcase>\n");
   }

@@ -14,6 +14,7 @@ struct JunitFacts {
   std::string recording;      // what the suite is called by
   double started = 0;         // seconds since 1970
   std::uint64_t planned = 0;  // calls; those without a result are one case in error
+  std::string stopped = {};   // why that case is there whatever is planned; empty: it is not
 };
 
 // Calls its argument with every result, in dump order, each time it is called itself.

@@ -107,6 +107,8 @@ class ResultStore {
   void for_each_outline(const std::function<void(const ApiResult&)>& visit) const;
   void for_each(const std::function<void(const ApiResult&)>& visit) const;
   bool is_done(std::uint32_t task) const { return stored_.has(task); }
+  // That of a call which has one, with its rows.
+  ApiResult result(std::uint32_t task) const { return stored_.get(task); }
   // That of the files; only of a store with files.
   const Folder& folder() const { return *folder_; }
   // Whether nothing more is to be done for the item, of a call or of one of its parts.

@@ -155,13 +155,32 @@ void CallFilter::Patterns::keep_those_of(const std::string& rank) {
     const RankedPattern parts = ranked_pattern(pattern);
     of_rank.push_back(parts.rank.empty() || matches_rank(parts.rank, rank) ? parts.calls : "");
   }
+  sort_places();
+}
+
+void CallFilter::Patterns::sort_places() {
+  places.clear();
+  wild.clear();
+  for (std::size_t i = 0; i < current().size(); ++i) {
+    const std::string& pattern = current()[i];
+    if (pattern.find_first_of("*?[\\") != std::string::npos) {
+      wild.push_back(i);
+      continue;
+    }
+    places[pattern].push_back(i);
+    const std::string_view whole = without_direction(pattern);
+    if (whole.size() < pattern.size()) places[std::string(whole)].push_back(i);
+  }
 }
 
 bool CallFilter::Patterns::match(const std::string& name) {
-  const std::vector<std::string>& current = of_rank.empty() ? patterns : of_rank;
   bool any = false;
-  for (std::size_t i = 0; i < current.size(); ++i) {
-    if ((any && met[i]) || !matches_call(current[i], name)) continue;
+  if (const auto found = places.find(name); found != places.end()) {
+    any = true;
+    for (const std::size_t i : found->second) met[i] = true;
+  }
+  for (const std::size_t i : wild) {
+    if ((any && met[i]) || !matches_call(current()[i], name)) continue;
     any = met[i] = true;
   }
   return any;

@@ -50,8 +50,11 @@ class CallFilter {
  public:
   // Without patterns in only, every call is wanted that no pattern in except means. Both must outlive the filter.
   CallFilter(const std::vector<std::string>& only, const std::vector<std::string>& except)
-      : only_{"--only", only, std::vector<bool>(only.size()), {}},
-        except_{"--except", except, std::vector<bool>(except.size()), {}} {}
+      : only_{"--only", only, std::vector<bool>(only.size()), {}, {}, {}},
+        except_{"--except", except, std::vector<bool>(except.size()), {}, {}, {}} {
+    only_.sort_places();
+    except_.sort_places();
+  }
   // That of one of several ranks. Patterns for others say nothing.
   CallFilter(const std::vector<std::string>& only, const std::vector<std::string>& except, const std::string& rank);
 
@@ -75,8 +78,14 @@ class CallFilter {
     std::vector<bool> met;
     // What each pattern says about the calls of the rank; empty for a pattern of other ranks.
     std::vector<std::string> of_rank;
+    // Of the patterns without wildcards their places by the names that they mean, and the places of the others: lists
+    // of thousands of calls are looked up, not compared one by one.
+    std::unordered_map<std::string, std::vector<std::size_t>> places;
+    std::vector<std::size_t> wild;
 
+    const std::vector<std::string>& current() const { return of_rank.empty() ? patterns : of_rank; }
     void keep_those_of(const std::string& rank);
+    void sort_places();
     bool match(const std::string& name);
     bool any_unmet() const;
   };

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
@@ -65,6 +66,29 @@ std::string dtype_of(const ApiCall& call) {
   return dtype.empty() ? "none" : dtype;
 }
 
+// Why the arguments of a call cannot be made, as far as the plan tells: what is in files is not read. Empty if they
+// may.
+std::string refusal_of(const ApiCall& call) {
+  std::string reason;
+  const auto look = [&](const Value& leaf) {
+    if (!reason.empty()) return;
+    if (const auto* unsupported = leaf.get<Unsupported>()) reason = unsupported->reason;
+    const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
+    if (spec == nullptr || !(*spec)->file().empty()) return;
+    const TensorSpec& tensor = **spec;
+    const std::optional<DType> dtype = parse_dtype(tensor.dtype);
+    const bool is_ranged = (tensor.min || tensor.min_finite) && (tensor.max || tensor.max_finite);
+    if (!dtype) {
+      reason = "Dtype is not supported: " + tensor.dtype;
+    } else if (!is_ranged && *dtype != DType::boolean && std::ranges::find(tensor.shape, 0) == tensor.shape.end()) {
+      reason = "The minimum and the maximum of a tensor are not recorded, from which its data are made.";
+    }
+  };
+  for (const Value& argument : call.args) for_each_leaf(argument, look);
+  for (const auto& [key, value] : call.kwargs) for_each_leaf(value, look);
+  return reason;
+}
+
 WouldRun what_would_run(const SessionState& session) {
   WouldRun would;
   const SupervisorOptions supervision = supervisor_options(session);
@@ -81,13 +105,14 @@ WouldRun what_would_run(const SessionState& session) {
     if (!session.share.empty() && !session.share[task]) continue;
     const PlanRecord& record = plan.tasks[task];
     const std::string name(plan.name(task));
-    if (record.skip_size > 0) {
-      Skipped& skipped = would.skipped[std::string(plan.skip_reason(task))];
+    const ApiCall call = record.skip_size > 0 ? ApiCall() : planned_call(plan, task);
+    const std::string skip = record.skip_size > 0 ? std::string(plan.skip_reason(task)) : refusal_of(call);
+    if (!skip.empty()) {
+      Skipped& skipped = would.skipped[skip];
       if (skipped.calls++ == 0) skipped.first = name;
-      skipped.by_rule = record.skip_by_rule;
+      skipped.by_rule = record.skip_size > 0 && record.skip_by_rule;
       continue;
     }
-    const ApiCall call = planned_call(plan, task);
     const double seconds = forecast.seconds(call, session.options.repeat) * (session.options.same_on_all ? devices : 1);
     for (Group* group : {&would.groups[{std::string(api_of(name)), dtype_of(call)}], &would.all}) {
       ++group->calls;

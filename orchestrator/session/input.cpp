@@ -116,6 +116,10 @@ std::string checksums_text(const std::string& path, const Plan& plan) {
 
 }  // namespace
 
+const std::string& recording_of(const Options& options) {
+  return options.api_info.empty() ? options.forward : options.api_info;
+}
+
 Recordings find_recordings(const Options& options) {
   refuse_directory("-forward", options.forward, "forward_info");
   refuse_directory("-backward", options.backward, "backward_info");

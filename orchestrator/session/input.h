@@ -17,6 +17,9 @@ struct Recordings {
   std::vector<std::string> notices;  // what was found in a folder, one sentence each
 };
 
+// What the options name as the recording.
+const std::string& recording_of(const Options& options);
+
 // The files of the input can be read, a folder given as -api_info has a recording below it, and the directory of
 // -real_data_path is there; else UserError.
 Recordings find_recordings(const Options& options);

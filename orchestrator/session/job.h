@@ -61,6 +61,9 @@ class Job {
   virtual void inspect(const SessionState& /*session*/) const {}
   // Chooses the files for the results and makes their directory. Nothing of them is written yet.
   virtual void choose_files(const SessionState& session) = 0;
+  // In place of all that follows, for a run that has found no call to check: what is told in files of a run is told of
+  // this one as well. Throws WriteError.
+  virtual void finish_without_calls() {}
   // Creates or reopens the files. Signals are held back from here on. The results live as long as the job.
   virtual ResultStore& open(const SessionState& session) = 0;
   // Who is told of results and progress. After open().
@@ -71,8 +74,8 @@ class Job {
   virtual void make_durable() {}
   // Says in the log where the results will be, and to the event.
   virtual void announce(RunStarted& event) const = 0;
-  // Commits the results of this session and completes the files.
-  virtual void finish() = 0;
+  // Commits the results of this session and completes the files; complete: nothing was left to check.
+  virtual void finish(bool complete) = 0;
   // Calls that were checked; if there are none, a complete run is no success, unless it is only a part of one.
   virtual std::uint64_t checked() const = 0;
   // Whether --fail-on asks for exit code 1.

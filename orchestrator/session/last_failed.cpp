@@ -4,28 +4,48 @@
 #include <filesystem>
 #include <optional>
 #include <system_error>
+#include <unordered_set>
+#include <utility>
 
 #include "journal/run_files.h"
+#include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
-#include "orchestrator/plan/call_filter.h"
 #include "runner/results/counts.h"
 
 namespace msrun {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Names = std::unordered_set<std::string>;
 
-std::string newest_journal(const std::string& folder) {
+constexpr std::size_t time_length = 14;  // of a stamp; what follows names a part
+
+// What was begun in the same second, as a part and the run that was merged of it may be, is told apart by the last
+// write.
+bool is_newer(const RunFiles& files, const RunFiles& other) {
+  const std::string time = files.stamp.substr(0, time_length);
+  const std::string other_time = other.stamp.substr(0, time_length);
+  if (time != other_time) return time > other_time;
+  std::error_code ignored;
+  return fs::last_write_time(files.journal, ignored) > fs::last_write_time(other.journal, ignored);
+}
+
+// The calls that a part leaves out may have failed before, so that it is no last run; nor is a run before it.
+RunFiles newest_run(const std::string& folder) {
   std::optional<RunFiles> newest;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     if (entry->path().extension() != ".journal") continue;
     std::optional<RunFiles> files = files_of_run_file(entry->path().string());
-    if (files && (!newest || files->stamp > newest->stamp)) newest = std::move(files);
+    if (files && (!newest || is_newer(*files, *newest))) newest = std::move(files);
   }
   if (!newest) throw UserError("--last-failed: there is no journal of an earlier run in " + sanitised(folder));
-  return newest->journal;
+  if (newest->stamp.size() <= time_length) return *newest;
+  throw UserError("--last-failed: the newest journal in " + sanitised(folder) + " is of a part of a run, " +
+                  sanitised(newest->journal) +
+                  "; make one run of all parts with msrun merge, and give its folder as -o");
 }
 
 // A pattern that means this name alone.
@@ -43,30 +63,125 @@ std::string pattern_of(const std::string& name) {
   return pattern;
 }
 
-bool is_meant(const std::vector<std::string>& only, const std::string& name) {
-  return only.empty() ||
-         std::ranges::any_of(only, [&](const std::string& pattern) { return matches_call(pattern, name); });
+bool means(const std::string& pattern, const std::string& title) {
+  return matches_call_of_rank(ranked_pattern(pattern), std::string(rank_in(title)), std::string(without_rank(title)));
+}
+
+bool is_chosen(const Options& options, const std::string& title) {
+  const auto means_it = [&](const std::string& pattern) { return means(pattern, title); };
+  return (options.only.empty() || std::ranges::any_of(options.only, means_it)) &&
+         std::ranges::none_of(options.except, means_it);
+}
+
+// The calls that the run of this journal was to check. Of a journal that does not tell its options, all there are.
+PlanOptions selection_of(const Json& metadata, PlanOptions options) {
+  options.only.clear();
+  options.except.clear();
+  options.filter_duplicates = options.filter_compat = options.keep_results = false;
+  options.across_ranks = AcrossRanks::calls;
+  const Json groups = metadata.is_object() ? metadata.value("arguments", Json()) : Json();
+  for (const Json& group : groups) {
+    if (!group.is_array() || group.empty()) continue;
+    const auto word = [&](std::size_t i) {
+      return i < group.size() && group[i].is_string() ? group[i].get<std::string>() : std::string();
+    };
+    if (word(0) == "--only") options.only.push_back(word(1));
+    if (word(0) == "--except") options.except.push_back(word(1));
+    if (word(0) == "-f") options.filter_duplicates = true;
+    if (word(0) == "--filter-compat") options.filter_compat = true;
+    if (word(0) != "--across-ranks") continue;
+    options.across_ranks = word(1) == "off" ? AcrossRanks::off : AcrossRanks::values;
+  }
+  return options;
+}
+
+std::vector<std::string> titles_of(const Plan& plan) {
+  std::vector<std::string> titles;
+  for (std::uint32_t task = 0; task < plan.size(); ++task) titles.emplace_back(plan.view().title(task));
+  return titles;
+}
+
+// What passed in another recording says nothing about this one.
+void require_same_recording(const SessionState& session, const PlanOptions& plan_options,
+                            const JournalContents& contents) {
+  PlanOptions whole = selection_of(nullptr, plan_options);
+  whole.across_ranks = AcrossRanks::off;
+  whole.refusal = [](const Dialect&, const std::string&) { return Refusal{}; };
+  const std::vector<std::string> titles = titles_of(read_plan(session.options, session.recordings, whole));
+  const Names known(titles.begin(), titles.end());
+  std::size_t strangers = 0;
+  std::string first;
+  for (std::uint32_t task = 0; task < contents.results.tasks(); ++task) {
+    if (!contents.results.has(task)) continue;
+    const std::string title = contents.results.outline(task).name;
+    if (!known.contains(title) && strangers++ == 0) first = title;
+  }
+  if (strangers == 0) return;
+  throw UserError("--last-failed: " + sanitised(contents.path) + " is of another recording than " +
+                  sanitised(recording_of(session.options)) + ", which does not have " + counted(strangers, "call") +
+                  " of it; the first is " + sanitised(first));
+}
+
+std::vector<std::string> losses(const JournalContents& contents) {
+  const journal::Recovery& recovery = contents.recovery;
+  std::string text;
+  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
+  if (recovery.torn_tail) add(counted(recovery.torn_bytes, "byte") + " at its end are no whole batch");
+  if (recovery.damaged_regions > 0) {
+    add(counted(recovery.damaged_bytes, "byte") + " in " + counted(recovery.damaged_regions, "place") + " are damaged");
+  }
+  if (recovery.missing_frames > 0) add(counted(recovery.missing_frames, "frame") + " missing");
+  if (contents.unreadable > 0) add(counted(contents.unreadable, "record") + " that cannot be read");
+  if (text.empty()) return {};
+  return {contents.path + " is damaged (" + text + "): calls whose results are lost count as not checked."};
 }
 
 }  // namespace
 
-void select_last_failed(Options& options) {
-  const std::string path = newest_journal(options.out_path);
-  const JournalContents contents = read_journal(path);
-  std::vector<std::string> only;
+LastFailed find_last_failed(const SessionState& session, const PlanOptions& plan_options) {
+  const RunFiles files = newest_run(session.options.out_path);
+  const JournalContents contents = read_journal(files.journal);
+  if (contents.writer) {
+    throw UserError("--last-failed: the last run is not over, " + journal::holder_text(*contents.writer) + " writes " +
+                    sanitised(files.journal));
+  }
+  require_same_recording(session, plan_options, contents);
+  LastFailed last;
+  last.warnings = losses(contents);
+  std::vector<std::string> titles;
+  Names have_result;
   for (std::uint32_t task = 0; task < contents.results.tasks(); ++task) {
     if (!contents.results.has(task)) continue;
     const ApiResult result = contents.results.outline(task);
-    const bool failed = is_suspicious(result) || result.outcome == Outcome::failed_to_run;
-    if (failed && is_meant(options.only, result.name)) only.push_back(pattern_of(result.name));
+    have_result.insert(result.name);
+    if (is_suspicious(result) || result.outcome == Outcome::failed_to_run) titles.push_back(result.name);
   }
-  const std::string missing = contents.finished < contents.calls
-                                  ? " It is not complete: " + std::to_string(contents.calls - contents.finished) +
-                                        " calls have no result and are left out."
-                                  : "";
-  options.notices.push_back("--last-failed: " + std::to_string(only.size()) + (only.size() == 1 ? " call" : " calls") +
-                            " of " + path + " to check again." + missing);
-  options.only = std::move(only);
+  const std::size_t failed = titles.size();
+  if (contents.finished < contents.calls) {
+    const PlanOptions selection = selection_of(contents.metadata, plan_options);
+    for (std::string& title : titles_of(read_plan(session.options, session.recordings, selection))) {
+      if (!have_result.contains(title)) titles.push_back(std::move(title));
+    }
+  }
+  last.left = titles.size();
+  std::size_t without_result = 0;
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    if (!is_chosen(session.options, titles[i])) continue;
+    if (i >= failed) ++without_result;
+    last.calls.push_back(pattern_of(titles[i]));
+  }
+  if (last.calls.empty() && last.left > 0) {
+    last.sentence = counted(last.left, "call") + " of " + files.journal +
+                    " to check again, but --only and --except leave none of them: nothing is checked.";
+    return last;
+  }
+  last.sentence = counted(last.calls.size(), "call") + " of " + files.journal + " to check again";
+  if (last.calls.size() < last.left) last.sentence += ", of " + std::to_string(last.left) + " that are left";
+  if (without_result > 0) {
+    last.sentence += ", " + std::to_string(without_result) + " of them because they have no result there";
+  }
+  last.sentence += last.calls.empty() ? ". There is nothing to run." : ".";
+  return last;
 }
 
 }  // namespace msrun

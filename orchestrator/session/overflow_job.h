@@ -23,7 +23,7 @@ class OverflowJob final : public Job {
   ProgressView& view() override { return *report_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void announce(RunStarted& event) const override;
-  void finish() override {
+  void finish(bool /*complete*/) override {
     results_->finish();
     report_->flush();
   }

@@ -133,7 +133,8 @@ void PreCheckJob::choose_files(const SessionState& session) {
   // What cannot be written is refused before anything runs, and so is what would replace an input.
   check_junit_apart(session, files_);
   if (!options.junit_path.empty()) junit_.emplace(options.junit_path);
-  junit_facts_ = {options.api_info.empty() ? options.forward : options.api_info, unix_seconds(), session.plan.size()};
+  junit_facts_ = {recording_of(options), unix_seconds(), shared_calls(session)};
+  takes_leases_ = options.steal;
   if (resumed_) {
     std::error_code ignored;
     if (options.out_path_given && !std::filesystem::equivalent(options.out_path, files_.directory, ignored)) {
@@ -235,59 +236,13 @@ ResultStore& PreCheckJob::open(const SessionState& session) {
   return *results_;
 }
 
-void PreCheckJob::restore(const Options& options, const Plan& plan, StoredResults earlier) {
-  std::size_t again = 0;
-  std::size_t unsaved = 0;
-  results_->restore(std::move(earlier), [&](const ApiResult& result) {
-    const bool is_skip = result.forward == Status::skip || result.backward == Status::skip;
-    const bool by_rule = plan.view().tasks[result.task].skip_size > 0;
-    const bool runs_again = options.retry_skip && is_skip && !by_rule;
-    if (runs_again) ++again;
-    // Nothing of leases that are finished runs again.
-    const bool saves_again = error_data_ && !options.steal && !result.unsaved.empty();
-    if (saves_again) ++unsaved;
-    return runs_again || saves_again;
-  });
-  for (std::uint32_t task = 0; task < plan.size(); ++task) earlier_.push_back(results_->is_done(task));
-  if (unsaved > 0) spdlog::info("{} calls whose tensors could not be saved run again.", unsaved);
-  if (options.retry_skip) spdlog::info("--retry-skip: {} calls that were SKIP run again.", again);
-}
-
-// The journal is what counts: that the CSVs cannot be written is no reason to remove one that was just made of them.
-void PreCheckJob::show_earlier() {
-  std::vector<std::string> kept;
-  try {
-    kept = results_->rewrite_and_open_csvs(is_imported_ ? SetAside::Matters::rows : SetAside::Matters::calls);
-  } catch (const WriteError&) {
-    new_journal_.keep();
-    throw;
-  }
-  new_journal_.keep();
-  std::string text;
-  for (const std::string& note : notes_) text += (text.empty() ? "" : " ") + note;
-  if (!kept.empty()) {
-    text += (text.empty() ? "" : " ") + std::string("The CSVs are kept as they were, in ") + files_.directory + " as ";
-    for (const std::string& name : kept) text += (name == kept.front() ? "" : " and ") + name;
-    text += is_imported_ ? ", until everything in them is in the new ones."
-                         : ", until the new ones have all of their calls: the journal does not.";
-  }
-  if (!text.empty()) spdlog::warn("{}", text);
-}
-
-void PreCheckJob::put_suspects_last(const Plan& plan, SupervisorOptions& supervision) const {
-  for (const std::uint32_t task : attempts_.suspects(2)) {
-    if (task < plan.size() && !results_->is_done(task)) supervision.last_and_alone.push_back(task);
-  }
-  if (!supervision.last_and_alone.empty()) {
-    spdlog::warn(
-        "{} calls were in flight when a run died, twice or more; they are run last and alone. The first is {}.",
-        supervision.last_and_alone.size(), plan.view().title(supervision.last_and_alone.front()));
-  }
-}
-
 void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& supervision) {
   const Options& options = session.options;
-  if (resumed_) show_earlier();
+  if (resumed_) {
+    show_earlier();
+    warn_of_tensors_not_kept(session.plan);
+    tell_earlier(session);
+  }
   put_suspects_last(session.plan, supervision);
   CompareOptions& compare = supervision.check.compare;
   compare.policy = options.standard;
@@ -301,17 +256,29 @@ void PreCheckJob::instruct(const SessionState& session, SupervisorOptions& super
   supervision.in_child = [this] { journal_->close_in_child(); };
 }
 
-void PreCheckJob::finish() {
+void PreCheckJob::finish(bool complete) {
   // The page is made of the journal, while the CSVs are made of the results in memory.
   std::future<std::string> page;
   results_->finish([&] { page = begin_page(); });
-  if (junit_) {
-    write_junit(*junit_, junit_facts_, [this](const auto& visit) { results_->for_each(visit); });
-    junit_->commit();
-    junit_.reset();
+  if (takes_leases_) {
+    // How many of the calls are this process's shows at the end.
+    junit_facts_.planned = 0;
+    if (!complete) junit_facts_.stopped = "this process was stopped before all leases were done.";
   }
+  write_junit_file([this](const auto& visit) { results_->for_each(visit); });
   write_page(std::move(page));
   require_saved_tensors();
+}
+
+void PreCheckJob::finish_without_calls() {
+  write_junit_file([](const auto& /*visit*/) {});
+}
+
+void PreCheckJob::write_junit_file(const EachResult& each_result) {
+  if (!junit_) return;
+  write_junit(*junit_, junit_facts_, each_result);
+  junit_->commit();
+  junit_.reset();
 }
 
 // What was to be kept is a result as the rows are: without it the run is not complete.

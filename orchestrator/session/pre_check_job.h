@@ -24,12 +24,13 @@ class PreCheckJob final : public Job {
   void select(const Options& options, PlanOptions& plan_options) const override;
   void inspect(const SessionState& session) const override;
   void choose_files(const SessionState& session) override;
+  void finish_without_calls() override;
   ResultStore& open(const SessionState& session) override;
   ProgressView& view() override { return *view_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void make_durable() override { results_->make_durable(); }
   void announce(RunStarted& event) const override;
-  void finish() override;
+  void finish(bool complete) override;
   std::uint64_t checked() const override { return results_->summary().counts().compared(); }
   bool fails(FailOn level) const override;
   std::string resume_command(const SessionState& session) const override;
@@ -45,6 +46,9 @@ class PreCheckJob final : public Job {
   bool open_error_data(const SessionState& session, const RunFiles& files);
   void restore(const Options& options, const Plan& plan, StoredResults earlier);
   void show_earlier();
+  void warn_of_tensors_not_kept(const Plan& plan) const;
+  void tell_earlier(const SessionState& session) const;
+  void write_junit_file(const EachResult& each_result);
   std::future<std::string> begin_page();
   void require_saved_tensors() const;
   void write_page(std::future<std::string> page);
@@ -72,6 +76,7 @@ class PreCheckJob final : public Job {
   std::vector<std::string> ranks_;  // names; empty: one recording
   bool resumed_ = false;
   std::size_t calls_ = 0;
+  bool takes_leases_ = false;
   bool report_wanted_ = false;
   bool report_written_ = false;
   std::vector<bool> earlier_;  // the calls that an earlier run has finished

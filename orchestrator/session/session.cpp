@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -20,16 +19,13 @@
 #include "kernels/base/exit_code.h"
 #include "kernels/base/standard_output.h"
 #include "orchestrator/command/sharing_options.h"
-#include "orchestrator/plan/dealing.h"
 #include "orchestrator/session/dry_run.h"
 #include "orchestrator/session/input.h"
-#include "orchestrator/session/last_failed.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/overflow_job.h"
 #include "orchestrator/session/pre_check_job.h"
 #include "orchestrator/supervise/signals.h"
 #include "orchestrator/view/github_view.h"
-#include "runner/device/python/probe.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -49,20 +45,6 @@ std::unique_ptr<ProgressView> make_view(const Options& options, OutputStream& ou
   return make_stdout_view(console);
 }
 
-BackendRequest backend_request(const Options& options) {
-  BackendRequest request;
-  request.name = options.backend;
-  request.kind = options.backend_kind;
-  request.sim_faults = options.sim_faults;
-  request.jit_compile = options.jit_compile;
-  request.devices = options.devices;
-  request.python = options.python;
-  request.torch_lanes = options.torch_lanes;
-  request.torch_workers = options.torch_workers;
-  if (options.seed) request.seed = *options.seed;
-  return request;
-}
-
 // What stands in the output in place of lines that nobody read in time.
 std::string gap_in_events(std::uint64_t lines) {
   return R"({"type":"output_lost","lines":)" + std::to_string(lines) + "}\n";
@@ -71,61 +53,7 @@ std::string gap_in_text(std::uint64_t lines) {
   return "(" + std::to_string(lines) + " lines are missing here: they were not read in time)\n";
 }
 
-void require_device(const ChosenBackend& backend) {
-  if (backend.is_accelerator) return;
-  const TestedOn kind = tested_on(*backend.row);
-  throw UserError("--require-device: there is no NPU or GPU to test, only the " +
-                  std::string(kind == TestedOn::recorded    ? "results that were recorded"
-                              : kind == TestedOn::simulated ? "simulated device"
-                                                            : "host's processor") +
-                  "; msrun --list-devices says what is found here.");
-}
-
-const std::string& recording_of(const Options& options) {
-  return options.api_info.empty() ? options.forward : options.api_info;
-}
-
 bool is_part(const Options& options) { return options.shard.has_value() || options.steal; }
-
-std::vector<bool> calls_of(const Shard& shard, const PlanView& plan) {
-  const std::vector<std::uint32_t> parts = deal(plan, shard.of);
-  std::vector<bool> share(parts.size());
-  for (std::size_t task = 0; task < parts.size(); ++task) share[task] = parts[task] + 1 == shard.number;
-  return share;
-}
-
-// Who stands for whom: the calls that stand for most, the journal has all.
-void log_repeated(const Plan& plan) {
-  constexpr std::size_t most_shown = 5;
-  std::vector<const RepeatedCall*> calls;
-  std::size_t left_out = 0;
-  for (const RepeatedCall& call : plan.repeated()) {
-    calls.push_back(&call);
-    left_out += call.left_out.size();
-  }
-  std::ranges::stable_sort(calls, std::ranges::greater{},
-                           [](const RepeatedCall* call) { return call->left_out.size(); });
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most_shown, calls.size()); ++i) {
-    text +=
-        (i == 0 ? "; represented by " : ", ") + calls[i]->kept + " (" + std::to_string(calls[i]->left_out.size()) + ")";
-  }
-  if (calls.size() > most_shown) text += " and " + std::to_string(calls.size() - most_shown) + " other calls";
-  spdlog::info("Finish filtering the api in the api_info_file; repeated calls that are left out: {}{}.", left_out,
-               text);
-}
-
-// How many calls of how many ranks are how much work.
-void log_ranks(const Plan& plan) {
-  std::uint64_t calls = 0;
-  std::uint32_t most = 0;
-  for (const PlannedRank& rank : plan.ranks()) {
-    calls += rank.calls.size();
-    most = std::max(most, static_cast<std::uint32_t>(rank.calls.size()));
-  }
-  spdlog::info("{} calls of {}, at most {} of one: {} are checked, each once for all ranks that have it.", calls,
-               plan.ranks().size() == 1 ? "1 rank" : std::to_string(plan.ranks().size()) + " ranks", most, plan.size());
-}
 
 }  // namespace
 
@@ -135,34 +63,26 @@ std::size_t shared_calls(const SessionState& session) {
 }
 
 Session::Session(const Options& options, Job& job)
-    : job_(job),
+    : options_(options),
+      job_(job),
       out_(STDOUT_FILENO, "stdout", is_json(options) ? gap_in_events : gap_in_text),
       err_(STDERR_FILENO, "stderr", gap_in_text),
       console_(is_json(options) ? err_ : out_,
                Paint(wants_colour(options.colour, is_json(options) ? STDERR_FILENO : STDOUT_FILENO)),
                [this] { return out_.is_behind(); }),
       stdout_view_(make_view(options, out_, console_)),
-      state_{options, console_, *stdout_view_, {}, {}, {}, {}, steady_seconds()} {}
+      state_{options_, console_, *stdout_view_, {}, {}, {}, {}, steady_seconds()} {}
 
 int Session::run() {
   const Options& options = state_.options;
   setup_logging(console_, options.layout == ReportLayout::current ? LogForm::current : LogForm::att);
   for (const std::string& notice : options.notices) spdlog::warn("{}", notice);
   job_.configure(options);
-  state_.backend = choose_backend(backend_request(options));
-  // With "auto" and a driver the recording says which framework has to have the device.
-  if (options.require_device && (options.backend != "auto" || accelerator_of_host().empty())) {
-    require_device(state_.backend);
-  }
+  choose_device();
   make_plan();
   for (const std::string& notice : state_.backend.notices) spdlog::warn("{}", notice);
-  if (options.dry_run) {
-    const int said = say_what_would_run(state_, out_);
-    const HeldSignals held;
-    const int code = finish_output(said);
-    // As for any list that is nowhere else.
-    return out_.lost_lines() > 0 ? exit_usage : code;
-  }
+  if (options.dry_run) return close_dry_run();
+  if (code_without_calls_) return end_without_calls();
   job_.choose_files(state_);
   // Before the files of a fresh run: where no lease can be had, none is left behind. Behind those of an earlier one:
   // where that is another run, no leases are.
@@ -180,130 +100,32 @@ int Session::run() {
   }
 }
 
-void Session::make_plan() {
-  const Options& options = state_.options;
-  state_.recordings = find_recordings(options);
-  for (const std::string& notice : state_.recordings.notices) spdlog::info("{}", notice);
-  PlanOptions plan_options;
-  plan_options.only = options.only;
-  plan_options.except = options.except;
-  plan_options.framework = options.framework;
-  plan_options.upstream_errors = options.compat_msprobe;
-  plan_options.keep_results = state_.backend.row->needs_results;
-  plan_options.stream_words = options.seed_mode == SeedMode::stream;
-  plan_options.across_ranks = options.across_ranks;
-  for (const std::string& pattern : options.apart) {
-    if (RankedPattern ranked = ranked_pattern(pattern); !ranked.rank.empty()) {
-      plan_options.apart.push_back(std::move(ranked));
-    }
-  }
-  job_.select(options, plan_options);
-  const double start = steady_seconds();
-  if (plan_options.filter_duplicates) spdlog::info("Start filtering the api in the api_info_file.");
-  state_.plan = read_plan(options, state_.recordings, plan_options);
-  warn_of_framework();
-  suit_recording();
-  complete_backend();
-  prefer_recorded(plan_options);
-  state_.plan_seconds = steady_seconds() - start;
-  if (plan_options.filter_duplicates) log_repeated(state_.plan);
-  if (!state_.plan.ranks().empty()) log_ranks(state_.plan);
-  for (const std::string& warning : state_.plan.warnings()) spdlog::warn("{}", warning);
-  require_device_ids(options, state_.plan);
-  require_calls(options, state_.plan);
-  for (const std::string& warning : state_.plan.unmet_patterns()) spdlog::warn("{}", warning);
-  if (!plan_options.forward_only && !options.forward.empty() && options.backward.empty()) {
-    spdlog::warn("No -backward file is given: only the forward of each call is checked.");
-  }
-  if (plan_options.keep_results) require_recorded_results(options, state_.plan);
-  require_device_that_computes();
-  warn_if_data_is_missing(options, state_.plan);
-  if (options.shard) state_.share = calls_of(*options.shard, state_.plan.view());
-  job_.inspect(state_);
+int Session::close_dry_run() {
+  const int said = say_what_would_run(state_, out_);
+  const HeldSignals held;
+  const int code = finish_output(code_without_calls_.value_or(said));
+  // As for any list that is nowhere else.
+  return out_.lost_lines() > 0 ? exit_usage : code;
 }
 
-// The recording says what it is of; whoever took it for another, or gave options that are for another, is told.
-void Session::warn_of_framework() const {
-  const Options& options = state_.options;
-  const Dialect& dialect = state_.plan.dialect();
-  const std::string of_recording =
-      sanitised(recording_of(options)) + " is a recording of " + std::string(dialect.spellings().front());
-  const Dialect* told = find_dialect(options.framework);
-  // "-f mindspore" is how the tool in use is asked for recordings of MindTorch, too.
-  if (told != nullptr && told->callable_with().front() != dialect.callable_with().front()) {
-    spdlog::warn("-f {} does nothing: {}.", options.framework, of_recording);
-  }
-  for (const std::string& option : options.given_for_some) {
-    if (std::ranges::find(dialect.unheeded_options(), option) == dialect.unheeded_options().end()) continue;
-    spdlog::warn("{} does nothing: {}.", option, of_recording);
-  }
-}
-
-// Functions of one framework are none of another: every call would be SKIP, or another function of the same name.
-void Session::suit_recording() {
-  const Options& options = state_.options;
-  const std::span<const std::string_view> able = state_.plan.dialect().callable_with();
-  const std::string_view framework = state_.backend.row->framework;
-  if (options.backend == "auto") {
-    if (framework != able.front()) {
-      BackendRequest request = backend_request(options);
-      request.framework = able.front();
-      ChosenBackend backend = choose_backend(request);
-      if (backend.row != state_.backend.row) state_.backend = std::move(backend);
-    }
-    if (options.require_device) require_device(state_.backend);
-  } else if (!framework.empty() && std::ranges::find(able, framework) == able.end()) {
-    throw UserError("--backend " + state_.backend.name + " calls functions of " + std::string(framework) + "; " +
-                    recording_of(options) + " is a recording of " +
-                    std::string(state_.plan.dialect().spellings().front()) + ", which --backend " +
-                    std::string(able.front()) + " runs.");
-  }
-}
-
-// The user is told of an accelerator that "auto" found and that cannot be used, and the run goes on without.
-void Session::complete_backend() {
-  if (!state_.backend.complete) return;
+int Session::end_without_calls() {
+  job_.choose_files(state_);
+  const HeldSignals held;
+  RunFinished finished;
+  finished.complete = true;
+  finished.exit_code = *code_without_calls_;
   try {
-    // What was asked has no more to say after that.
-    const auto complete = std::exchange(state_.backend.complete, nullptr);
-    complete(state_.backend);
-  } catch (const UserError& error) {
-    if (state_.options.backend != "auto" || state_.options.require_device) throw;
-    spdlog::warn("{}; the run goes on without an NPU or GPU.", error.what());
-    BackendRequest request = backend_request(state_.options);
-    request.no_accelerator = true;
-    state_.backend = choose_backend(request);
+    job_.finish_without_calls();
+  } catch (const WriteError& error) {
+    spdlog::error("{}", error.what());
+    finished.complete = false;
+    finished.exit_code = exit_incomplete;
   }
-}
-
-void Session::prefer_recorded(PlanOptions& plan_options) {
-  const Options& options = state_.options;
-  if (options.backend != "auto" || state_.backend.row->is_real) return;
-  // The files of the older recorder hold no results.
-  const auto lacks_data = [](const PlannedRank& rank) { return !rank.real_data && rank.calls.size() > 0; };
-  if (!state_.plan.real_data() || !options.forward.empty()) return;
-  if (std::ranges::any_of(state_.plan.ranks(), lacks_data)) return;
-  BackendRequest request = backend_request(options);
-  request.holds_results = true;
-  request.no_accelerator = true;
-  ChosenBackend backend = choose_backend(request);
-  if (!backend.row->needs_results) return;
-  PlanOptions with_results = plan_options;
-  with_results.keep_results = true;
-  Plan plan = read_plan(options, state_.recordings, with_results);
-  if (!holds_results(plan)) return;
-  plan_options.keep_results = true;
-  state_.plan = std::move(plan);
-  state_.backend = std::move(backend);
-}
-
-// A recording holds one result of each call.
-void Session::require_device_that_computes() const {
-  const Options& options = state_.options;
-  if (!state_.backend.row->needs_results || (options.repeat == 1 && !options.same_on_all)) return;
-  throw UserError(std::string(options.same_on_all ? "--same-on-all" : "--repeat") +
-                  " needs a device that computes: --backend " + std::string(state_.backend.row->name) +
-                  " has one result of each call.");
+  stdout_view_->run_started(started_event(supervisor_options(state_)));
+  finished.elapsed = steady_seconds() - state_.started;
+  finished.costs.plan_seconds = state_.plan_seconds;
+  stdout_view_->run_finished(finished);
+  return finish_output(finished.exit_code);
 }
 
 SessionEnd Session::supervise(ResultStore& results) {
@@ -325,7 +147,7 @@ SessionEnd Session::run_supervisor(ResultStore& results) {
     bool interrupted = false;
     const RunEnd end =
         state_.options.steal ? steal(results, supervision) : supervise_share(results, supervision, interrupted);
-    job_.finish();
+    job_.finish(end == RunEnd::complete);
     return {end, {}};
   } catch (const journal::WriteError& error) {
     return {{}, error.what()};
@@ -377,6 +199,17 @@ RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
   return stealing.interrupted() ? RunEnd::interrupted : RunEnd::complete;
 }
 
+RunStarted Session::started_event(const SupervisorOptions& supervision) const {
+  RunStarted event;
+  event.tested_on = tested_on(*state_.backend.row);
+  event.api_info = recording_of(state_.options);
+  event.backend = state_.backend.name;
+  event.devices = state_.options.devices;
+  for (const std::size_t threads : supervision.threads) event.threads += static_cast<int>(threads);
+  event.total = shared_calls(state_);
+  return event;
+}
+
 void Session::announce(const ResultStore& results, const SupervisorOptions& supervision) const {
   const Options& options = state_.options;
   const Backend& backend = *state_.backend.row;
@@ -391,13 +224,7 @@ void Session::announce(const ResultStore& results, const SupervisorOptions& supe
         "Device under test: {}{}.", state_.backend.name,
         backend.is_real && !state_.backend.is_accelerator ? " (the host's processor; no NPU or GPU is tested)" : "");
   }
-  RunStarted event;
-  event.tested_on = kind;
-  event.api_info = recording_of(options);
-  event.backend = state_.backend.name;
-  event.devices = options.devices;
-  for (const std::size_t threads : supervision.threads) event.threads += static_cast<int>(threads);
-  event.total = shared_calls(state_);
+  RunStarted event = started_event(supervision);
   event.resumed = results.restored();
   if (options.shard) {
     spdlog::warn("Only {} is checked here: {} of {} calls; msrun merge puts the parts together.", part_text(options),
@@ -475,15 +302,7 @@ int Session::finish_output(int code) {
   return code;
 }
 
-int run_session(const Options& given) {
-  Options options = given;
-  if (options.last_failed) {
-    select_last_failed(options);
-    if (options.only.empty()) {
-      print_text(options.notices.back() + " There is nothing to run.\n");
-      return exit_completed;
-    }
-  }
+int run_session(const Options& options) {
   std::unique_ptr<Job> job;
   if (options.command == Command::run_overflow_check) {
     job = std::make_unique<OverflowJob>();

@@ -38,15 +38,13 @@ class GithubView : public ProgressView {
 
   void api_result(const ApiResult& result) override {
     other_->api_result(result);
-    if (result.outcome == Outcome::failed_to_run) {
-      say("error", result.name, "failed to run: " + result.message);
-    } else if (result.overflow) {
-      if (result.overflow->verdict == OverflowFinding::Verdict::abnormal) say("error", result.name, result.message);
-    } else if (is_suspicious(result)) {
-      say("error", result.name, "suspicious: " + reason_text(reason_of(result)));
-    } else if (result.outcome == Outcome::not_checkable) {
-      say("warning", result.name, "not checked: " + result.message);
-    }
+    annotate(result);
+  }
+
+  // Annotations are those of one step of a pipeline, and the server shows no others beside the run.
+  void earlier_result(const ApiResult& result) override {
+    other_->earlier_result(result);
+    annotate(result);
   }
 
   void run_finished(const RunFinished& event) override {
@@ -59,6 +57,18 @@ class GithubView : public ProgressView {
   }
 
  private:
+  void annotate(const ApiResult& result) {
+    if (result.outcome == Outcome::failed_to_run) {
+      say("error", result.name, "failed to run: " + result.message);
+    } else if (result.overflow) {
+      if (result.overflow->verdict == OverflowFinding::Verdict::abnormal) say("error", result.name, result.message);
+    } else if (is_suspicious(result)) {
+      say("error", result.name, "suspicious: " + reason_text(reason_of(result)));
+    } else if (result.outcome == Outcome::not_checkable) {
+      say("warning", result.name, "not checked: " + result.message);
+    }
+  }
+
   void say(const char* kind, const std::string& title, const std::string& message) {
     console_.print_line(github_command(kind, title, message));
   }

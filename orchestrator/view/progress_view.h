@@ -110,6 +110,8 @@ class ProgressView {
   virtual ~ProgressView() = default;
   virtual void run_started(const RunStarted& event) = 0;
   virtual void api_result(const ApiResult& result) = 0;
+  // What the run that is continued has found wrong or not checked, before anything else is told.
+  virtual void earlier_result(const ApiResult& /*result*/) {}
   virtual void runner_died(const RunnerDied& event) = 0;
   // May be called at any rate; a view shows it as often as suits it.
   virtual void progress(const ProgressState& state) = 0;

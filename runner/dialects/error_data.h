@@ -15,6 +15,9 @@ namespace msrun {
 // than a file system takes.
 std::string harmless_name(std::string text, std::size_t longest);
 
+// What the names of all files of a call begin with.
+std::string error_data_prefix(const std::string& call);
+
 // Writes <folder>/<name>.forward.input.<n>.pt and so on. Slashes and control characters of names become '_' and long
 // names are cut, so that every file lies in the folder. Throws FileError for a file that cannot be written.
 void save_pt_files(const Folder& folder, const MaterialisedCall& call, const Evaluation& bench,

@@ -1,6 +1,7 @@
 #include "runner/report/conclusion.h"
 
 #include "kernels/base/counted.h"
+#include "kernels/base/text.h"
 
 namespace msrun::report {
 namespace {
@@ -47,11 +48,15 @@ Conclusion conclusion_of(const RunRecords& records, const Foremost& foremost) {
         " The backward of " + counted_with_commas(counts.backward_unchecked, "call") + " could not be checked.";
   }
   if (counts.compared() == 0) conclusion.tone = "caution";
-  if (records.finished < records.planned) {
+  if (!records.part.name.empty()) {
+    conclusion.sentence += " Only " + sanitised(records.part.name) +
+                           " was to be checked here: " + with_commas(records.part.calls.value_or(records.finished)) +
+                           " of " + counted_with_commas(records.planned, "call") + ".";
+  }
+  if (const std::uint64_t missing = missing_calls(records); missing > 0) {
     conclusion.tone = "caution";
-    conclusion.sentence +=
-        " The run is not complete: " + counted_with_commas(records.planned - records.finished, "call") +
-        (records.planned - records.finished == 1 ? " has" : " have") + " no result yet.";
+    conclusion.sentence += " The run is not complete: " + counted_with_commas(missing, "call") +
+                           (missing == 1 ? " has" : " have") + " no result yet.";
   }
   if (counts.suspicious() > 0) conclusion.tone = "bad";
   return conclusion;

@@ -108,7 +108,8 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
     add("Recording", sanitised(recording_of(data)));
     add("Backward recording", sanitised(text_in(data, "backward")));
   }
-  add("Calls", with_commas(records.finished) + " of " + with_commas(records.planned) + " have a result");
+  add("Calls", with_commas(records.finished) + " of " + with_commas(records.planned) + " have a result" +
+                   (records.part.name.empty() ? "" : "; only " + sanitised(records.part.name) + " was to be checked"));
   add("Fingerprint", plain(known, "dump"));
   const std::string tested = tested_text(records.counts, text_in(data, "tested_on"));
   const std::string backend = redaction.text(plain(data, "backend"));

@@ -27,6 +27,7 @@ class Reading {
     if (!metadata.is_object() || metadata.value("program", Metadata()) != "msrun") metadata = Metadata::object();
     records_.metadata = std::move(metadata);
     records_.planned = planned_calls(records_.metadata).value_or(0);
+    records_.part = part_of_run(records_.metadata);
     const journal::Recovery recovery =
         read_records(source, {.result = [this](ApiResult&& result) { see(std::move(result)); },
                               .part = [this](ResultPart&& part) { see(part); },
@@ -87,6 +88,12 @@ class Reading {
 };
 
 }  // namespace
+
+std::uint64_t missing_calls(const RunRecords& records) {
+  const bool has_no_number = !records.part.name.empty() && !records.part.calls;
+  const std::uint64_t own = has_no_number ? records.finished : records.part.calls.value_or(records.planned);
+  return own > records.finished ? own - records.finished : 0;
+}
 
 RunRecords read_run_records(const journal::Source& source) { return Reading().read(source); }
 

@@ -11,6 +11,7 @@
 #include "runner/report/call_results.h"
 #include "runner/results/counts.h"
 #include "runner/results/record.h"
+#include "runner/results/run_header.h"
 
 namespace msrun::report {
 
@@ -41,6 +42,7 @@ struct RunRecords {
   nlohmann::ordered_json metadata;  // of the journal's header; an empty object if they are not msrun's
   Sources sources;
   std::uint64_t planned = 0;  // calls of the plan
+  PartOfRun part;             // of them, where others check the rest
   // The last of each call of the plan; those of calls that the options of the run leave out are not among them.
   CallResults results;
   VerdictCounts counts;
@@ -53,6 +55,9 @@ struct RunRecords {
   std::uint64_t lost_bytes = 0;  // damaged or torn
   std::uint64_t unreadable = 0;  // records
 };
+
+// Calls of the run that have no result yet; none where nobody knows which are its own.
+std::uint64_t missing_calls(const RunRecords& records);
 
 // Throws journal::Error for what is no journal or cannot be read. Damage is no error.
 RunRecords read_run_records(const journal::Source& source);

@@ -34,6 +34,15 @@ std::optional<std::uint64_t> planned_calls(const RunHeader& header) {
 
 std::optional<std::uint64_t> kept_results(const RunHeader& header) { return count_in(header, "kept"); }
 
+PartOfRun part_of_run(const RunHeader& header) {
+  const auto fingerprint = header.find("fingerprint");
+  const std::string shard =
+      fingerprint != header.end() && fingerprint->is_object() ? text_in(*fingerprint, "shard") : std::string();
+  if (shard == "stolen") return {"what one process took of the leases", std::nullopt};
+  if (shard.find('/') != std::string::npos) return {"part " + shard, count_in(header, "shard_calls")};
+  return {};
+}
+
 bool is_input_path(std::string_view option) { return std::ranges::find(input_paths, option) != input_paths.end(); }
 
 std::string found_again(const std::string& path, const RunHeader& header) {

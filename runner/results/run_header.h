@@ -24,6 +24,13 @@ std::optional<std::uint64_t> planned_calls(const RunHeader& header);
 // Results behind those of the plan, of a run that was begun from CSVs; likewise.
 std::optional<std::uint64_t> kept_results(const RunHeader& header);
 
+// The part of the planned calls that a run checks where several processes share them.
+struct PartOfRun {
+  std::string name;                    // "part 2/8", "what one process took of the leases"; empty: all of them
+  std::optional<std::uint64_t> calls;  // how many these are; nothing where that shows at the end alone, or is not said
+};
+PartOfRun part_of_run(const RunHeader& header);
+
 // Whether the value of this option of msrun is the path of something that the run reads.
 bool is_input_path(std::string_view option);
 

@@ -1,8 +1,9 @@
 // Where a run begins and ends within its calls, and what else is told of them: --junit, annotations, the schema of the
-// events, --last-failed, --max-failures, --dry-run, --durations.
+// events, --max-failures, --dry-run, --durations.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "orchestrator/output/junit.h"
@@ -22,6 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::ordered_json;
+using Words = std::vector<std::string>;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -69,6 +71,32 @@ TEST_F(Ends, JunitHoldsAllCallsAndIsValid) {
   EXPECT_EQ(count_of(xml, "<failure message=\"Suspicious: "), 1U);
   EXPECT_EQ(count_of(xml, "<error message=\"The runner of device 0 died"), 1U);
   EXPECT_THAT(xml, HasSubstr("tests=\"" + std::to_string(calls) + "\" failures=\"1\" errors=\"1\" skipped=\"0\""));
+}
+
+// A part that is done is complete; what others check is no part of it.
+TEST_F(Ends, JunitOfAPartIsOfItsCalls) {
+  const Words junit{"--junit", scratch_ / "junit.xml"};
+  const auto expect_complete = [&](const Words& part) {
+    Words more = part;
+    more.insert(more.end(), junit.begin(), junit.end());
+    EXPECT_EQ(check(more).exit_code, 0);
+    EXPECT_EQ(junit_problem(scratch_ / "junit.xml", scratch_), "");
+    const std::string xml = read_file(scratch_ / "junit.xml");
+    EXPECT_THAT(xml, AllOf(HasSubstr("errors=\"0\""), Not(HasSubstr("not complete"))));
+    return count_of(xml, "<testcase ");
+  };
+  const std::size_t first = expect_complete({"--shard", "1/3"});
+  EXPECT_GT(first, 0U);
+  EXPECT_LT(first, 134U);
+  // Of two processes that share leases the second may come too late for any.
+  fs::remove_all(out());
+  EXPECT_EQ(expect_complete({"--steal"}), 134U);
+  EXPECT_EQ(expect_complete({"--steal"}), 0U);
+  fs::remove_all(out());
+  Words stopped{"--shard", "1/3", "--max-failures", "1", "--sim-fault", "*=scale=2"};
+  stopped.insert(stopped.end(), junit.begin(), junit.end());
+  EXPECT_EQ(check(stopped).exit_code, 1);
+  EXPECT_THAT(read_file(scratch_ / "junit.xml"), HasSubstr(" of " + std::to_string(first) + " calls have no result."));
 }
 
 TEST_F(Ends, JunitIsNoTextForAPipe) {
@@ -198,33 +226,6 @@ TEST_F(Ends, EveryEventFitsItsSchema) {
   EXPECT_NE(schema.problem(nlohmann::json::parse(R"({"type":"output_lost","lines":7,"more":1})")), "");
 }
 
-TEST_F(Ends, LastFailedRunsWhatTheLastRunFoundWrongOrCouldNotRun) {
-  EXPECT_EQ(check(planted).exit_code, 0);
-  fs::rename(result(), scratch_ / "first.csv");
-  std::vector<std::string> again{"--last-failed", "--sim-fault", "Torch.matmul.1=crash"};
-  const Finished second = check(again);
-  EXPECT_EQ(second.exit_code, 0) << second.err;
-  EXPECT_THAT(checked(), ElementsAre("Torch.matmul.0", "Torch.matmul.1"));
-  EXPECT_THAT(second.out, HasSubstr("2 calls of "));
-  // Of these one is left; it is the newest run that counts.
-  fs::rename(result(), scratch_ / "second.csv");
-  EXPECT_EQ(check({"--last-failed"}).exit_code, 0);
-  EXPECT_THAT(checked(), ElementsAre("Torch.matmul.1"));
-  fs::rename(result(), scratch_ / "third.csv");
-  const Finished none = check({"--last-failed"});
-  EXPECT_EQ(none.exit_code, 0);
-  EXPECT_THAT(none.out, HasSubstr("There is nothing to run."));
-  EXPECT_EQ(csv_in(out(), "accuracy_checking_result_"), "");
-}
-
-TEST_F(Ends, LastFailedKeepsToThePatternsAndNeedsARun) {
-  expect_refused({"-api_info", dump("llama_fp32"), "-o", out(), "--last-failed"}, {"--last-failed", "journal"});
-  EXPECT_EQ(check(planted).exit_code, 0);
-  fs::rename(result(), scratch_ / "first.csv");
-  EXPECT_EQ(check({"--last-failed", "--only", "*.0"}).exit_code, 0);
-  EXPECT_THAT(checked(), ElementsAre("Torch.matmul.0"));
-}
-
 TEST_F(Ends, MaxFailuresStopsARunThatCanBeContinued) {
   const std::vector<std::string> faults{"--sim-fault", "Torch.matmul.*=acc-fp16", "--sim-fault",
                                         "Tensor.pow.*=scale=2"};
@@ -296,6 +297,37 @@ TEST_F(Ends, DryRunSaysWhatWouldRunAndWritesNothing) {
   }
   EXPECT_EQ(would, did);
   EXPECT_EQ(skipped, skips);
+}
+
+// What the plan alone tells to be SKIP would not run.
+TEST_F(Ends, DryRunNamesWhatCannotBeChecked) {
+  const auto tensor = [](const char* dtype, const char* extrema) {
+    return std::string(R"({"type": "torch.Tensor", "dtype": )") + dtype + R"(, "shape": [2, 3], "Max": )" + extrema +
+           R"(, "Min": )" + extrema + R"(, "Mean": 0, "Norm": 1, "requires_grad": false})";
+  };
+  const auto call = [](const char* name, const std::string& input) {
+    return std::string("\"") + name + R"(.forward": {"input_args": [)" + input +
+           R"(], "input_kwargs": {}, "output": []})";
+  };
+  const std::string path = write_dump(dump_text(call("Torch.exp.0", tensor("null", "1")) + ", " +
+                                                call("Torch.cos.0", tensor(R"("torch.float32")", "null")) + ", " +
+                                                call("Torch.sin.0", tensor(R"("torch.float32")", "1"))));
+  const Json event = Json::parse(check({"--dry-run", "--message-format", "json"}, path).out);
+  EXPECT_EQ(check({}, path).exit_code, 0);
+  const Rows rows = read_csv(result());
+  std::set<std::string> skips;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (rows[i][1] == "SKIP") skips.insert(rows[i][0]);
+  }
+  EXPECT_EQ(skips, (std::set<std::string>{"Torch.cos.0", "Torch.exp.0"}));
+  EXPECT_EQ(event["calls"], 1);
+  std::set<std::string> would_skip;
+  for (const Json& reason : event["skipped"]) {
+    EXPECT_FALSE(reason["by_rule"].get<bool>());
+    EXPECT_NE(reason["reason"], "");
+    would_skip.insert(reason["first"]);
+  }
+  EXPECT_EQ(would_skip, skips);
 }
 
 TEST_F(Ends, DurationsNameTheSlowestCalls) {

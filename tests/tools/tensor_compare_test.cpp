@@ -187,6 +187,18 @@ TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {
   EXPECT_EQ(run_tool("tensor_compare", {a, b, "--fail-on", "warning"}, scratch.path()).exit_code, 1);
 }
 
+TEST(TensorCompare, OfNothingIsNoSuccess) {
+  const TemporaryDirectory scratch;
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }";
+  header.resize(118 - 1, ' ');
+  header += '\n';
+  const std::string path = scratch / "empty.npy";
+  write_file(path, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header);
+  const Finished run = run_tool("tensor_compare", {path, path, "--fail-on", "error"}, scratch.path());
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_THAT(run.err, HasSubstr("nothing was compared: neither tensor has an element"));
+}
+
 std::string two_byte_npy(const std::vector<std::uint16_t>& bits, const std::string& descr) {
   std::string header =
       "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + std::to_string(bits.size()) + ",), }\n";

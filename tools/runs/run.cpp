@@ -55,8 +55,9 @@ class JournalReading {
     }
     const Json started = run_.metadata.value("started", Json());
     if (started.is_number()) run_.started = started.get<double>();
-    run_.planned = planned_calls(run_.metadata).value_or(0);
-    most_ = run_.planned + kept_results(run_.metadata).value_or(0);
+    const std::uint64_t calls = planned_calls(run_.metadata).value_or(0);
+    run_.planned = part_of_run(run_.metadata).calls.value_or(calls);
+    most_ = calls + kept_results(run_.metadata).value_or(0);
   }
 
   void see(const ApiResult& result) {

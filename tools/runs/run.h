@@ -22,7 +22,7 @@ struct Run {
   // By place in the recording; of CSVs by place in the result file, where task counts the rows. The last of each call
   // counts. Results that are no part of the plan (journal metadata "kept") stand behind those that are.
   StoredResults results;
-  std::uint64_t planned = 0;      // calls of the plan; of CSVs the rows
+  std::uint64_t planned = 0;      // calls of the plan, of a part those of the part; of CSVs the rows
   std::optional<double> started;  // seconds since 1970, as far as the journal says it
   std::optional<double> ended;
   std::vector<std::string> notes;  // what is odd about the files, one sentence each

@@ -204,7 +204,9 @@ MaterialiseOptions data_of(const Source& source) {
   for (const OptionWords& words : source.options) {
     if (words.front() == "--seed" && words.size() == 2) {
       const auto seed = parse_number<std::uint64_t>(words[1]);
-      if (!seed) throw UserError("--seed must be a whole number of at least 0, not " + shell_quoted(shown(words[1])));
+      if (!seed)
+        throw UserError("--seed must be a whole number, 0 to 18446744073709551615, not " +
+                        shell_quoted(shown(words[1])));
       options.seed = *seed;
     }
   }

@@ -92,6 +92,10 @@ int compare_files(const Options& options, bool on_terminal) {
                                               ", limits " + limits_text(options.limits) + ")")
               << listing(row, options.english.value_or(true), options.precision);
   }
+  if (bench.tensor.numel() == 0 && device.tensor.numel() == 0) {
+    std::cerr << "tensor_compare: nothing was compared: neither tensor has an element\n";
+    return exit_fail_on;
+  }
   return is_met(options.fail_on, row.status) ? exit_fail_on : exit_completed;
 }
 

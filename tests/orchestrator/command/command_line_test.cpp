@@ -339,6 +339,7 @@ TEST(CommandLine, Times) {
 TEST(CommandLine, SeedAndPatterns) {
   EXPECT_EQ(parse_with_input({"--seed", "18446744073709551615"}).seed, ~std::uint64_t{0});
   EXPECT_THAT(usage_error_with_input({"--seed", "-1"}), HasSubstr("--seed must be"));
+  EXPECT_THAT(usage_error_with_input({"--seed", "99999999999999999999"}), HasSubstr("0 to 18446744073709551615"));
   EXPECT_THAT(parse_with_input({"--only", "Torch.*", "-only", "*.add.?"}).only, ElementsAre("Torch.*", "*.add.?"));
   EXPECT_THAT(parse_with_input({"--only=Torch.*, *.add.?,x", "--only", "[a,b],[],]"}).only,
               ElementsAre("Torch.*", "*.add.?", "x", "[a,b]", "[],]"));

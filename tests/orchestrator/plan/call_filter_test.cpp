@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <string>
+
 namespace msrun {
 namespace {
 
@@ -35,6 +38,24 @@ Selection select(const std::vector<std::string>& only, const std::vector<std::st
 }
 
 std::string refusal(const std::string& pattern) { return select({pattern}).refusal; }
+
+// As --last-failed makes them of a run that was stopped early.
+TEST(CallFilter, LooksUpListsOfThousandsOfNames) {
+  std::vector<std::string> only;
+  for (int i = 0; i < 20'000; ++i) only.push_back("Torch.add." + std::to_string(i));
+  only.insert(only.end(), {"Torch.mul.0.forward", "Torch.exp.[0]", "Torch.add.7"});
+  CallFilter filter(only, {});
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20'000; ++i) EXPECT_TRUE(filter.is_wanted("Torch.add." + std::to_string(i)));
+  // 400 million comparisons would take half a minute.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_FALSE(filter.is_wanted("Torch.add"));
+  EXPECT_FALSE(filter.is_wanted("Torch.add.20000"));
+  EXPECT_THAT(filter.warnings(), ElementsAre(HasSubstr("Torch.mul.0.forward"), HasSubstr("'Torch.exp.[0]'")));
+  EXPECT_TRUE(filter.is_wanted("Torch.mul.0"));
+  EXPECT_TRUE(filter.is_wanted("Torch.exp.0"));
+  EXPECT_THAT(filter.warnings(), IsEmpty());
+}
 
 TEST(CallFilter, PatternsStandForWholeNamesOfCallsOrEntries) {
   EXPECT_TRUE(matches_call("Torch.matmul.0", "Torch.matmul.0"));

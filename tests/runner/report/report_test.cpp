@@ -14,6 +14,7 @@
 namespace msrun::report {
 namespace {
 
+using ::testing::AllOf;
 using testing::failed_result;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -53,6 +54,25 @@ TEST(Report, SaysInOneSentenceWhatTheRunComesTo) {
       "No call is suspicious: the one call that was checked agrees with the benchmark, as far as rounding allows. "
       "1 call failed to run. The run is not complete: 1 call has no result yet.");
   EXPECT_EQ(sentence(page_of({}, 0)), "Nothing was checked.");
+}
+
+// What others check is not missing.
+TEST(Report, OfAPartIsCompleteWithItsCalls) {
+  nlohmann::ordered_json metadata = report_metadata(134);
+  metadata["fingerprint"]["shard"] = "1/3";
+  metadata["shard_calls"] = 2;
+  const std::vector<std::string> records{encode(sound_result(0, "Torch.add.0")),
+                                         encode(sound_result(5, "Torch.add.5"))};
+  EXPECT_THAT(
+      page_of(records, 134, false, metadata),
+      AllOf(HasSubstr("Only part 1/3 was to be checked here: 2 of 134 calls."), Not(HasSubstr("not complete"))));
+  EXPECT_THAT(page_of({records.front()}, 134, false, metadata),
+              HasSubstr("The run is not complete: 1 call has no result yet."));
+  metadata["fingerprint"]["shard"] = "stolen";
+  metadata.erase("shard_calls");
+  EXPECT_THAT(page_of(records, 134, false, metadata),
+              AllOf(HasSubstr("Only what one process took of the leases was to be checked here: 2 of 134 calls."),
+                    Not(HasSubstr("not complete"))));
 }
 
 TEST(Report, PutsTheWorstCallsFirstAndGivesEachApiItsPlace) {
