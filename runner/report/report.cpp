@@ -281,8 +281,9 @@ std::string script() {
 
 }  // namespace
 
-std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style) {
-  const RunRecords records = read_run_records(source);
+std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style,
+                        const std::string& rank) {
+  const RunRecords records = read_run_records(source, rank);
   if (records.metadata.empty()) throw UserError(source.name() + " is not the journal of a run of msrun.");
   return report_page(records, stamp, style);
 }
