@@ -209,7 +209,12 @@ TEST_F(RunDiff, OneTransitionAloneDecidesTheExitCode) {
     transition.after(after);
     write("a", {before});
     write("b", {after});
-    EXPECT_EQ(diff({}).exit_code, transition.change == std::string("new") ? 1 : 0) << transition.title;
+    // Where one of them has not checked the call, or not the same, that nothing is new proves nothing.
+    const std::string_view title = transition.title;
+    const bool proves = transition.change != std::string("not comparable") &&
+                        title.find("SKIP by rule") == title.npos && title.find("not checkable") == title.npos;
+    const bool is_new = transition.change == std::string("new");
+    EXPECT_EQ(diff({}).exit_code, is_new || !proves ? 1 : 0) << title;
   }
 }
 
@@ -242,8 +247,9 @@ TEST_F(RunDiff, OptionsThatJudgeOtherwiseAreNamedAndNothingIsCompared) {
     write("b", {wrong}, fingerprint);
     EXPECT_EQ(change_of(json(), "Torch.add.0"), "not comparable") << option;
     const Finished text = diff({});
-    EXPECT_EQ(text.exit_code, 0) << option;
-    EXPECT_THAT(text.out, AllOf(HasSubstr("Other: " + std::string(option) + " ("), HasSubstr("Not comparable")));
+    EXPECT_EQ(text.exit_code, 1) << option;
+    EXPECT_THAT(text.out, AllOf(HasSubstr("Other: " + std::string(option) + " ("), HasSubstr("Not comparable"),
+                                HasSubstr("Nothing was compared")));
   }
 }
 
@@ -390,6 +396,28 @@ TEST_F(RunDiff, CsvAndPageHoldWhatHasChanged) {
   EXPECT_EQ(diff({"--csv", "-", "--json"}).exit_code, 2);
   EXPECT_EQ(diff({"--html", "-"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(scratch_ / "-"));
+}
+
+TEST_F(RunDiff, IsNoSuccessWhereNothingIsCompared) {
+  ApiResult skipped_there = passed("Torch.mul.0");
+  by_rule(skipped_there);
+  write("a", {passed("Torch.add.0"), skipped_there});
+  write("b", {passed("Torch.exp.0"), skipped_there});
+  const Finished run = diff({});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("Nothing new, 1 removed, 1 added, 1 the same.\nNothing was compared: "));
+  EXPECT_THAT(diff({"--csv", "-"}).err, HasSubstr("Nothing was compared"));
+  EXPECT_EQ(json()["compared"], 0);
+}
+
+TEST_F(RunDiff, ASecondRunThatIsNotCompleteIsNoSuccess) {
+  write_run(scratch_ / "a", {passed("Torch.add.0"), passed("Torch.exp.0")});
+  write_run(scratch_ / "b", {passed("Torch.add.0")}, usual_fingerprint(), 2);
+  const Finished run = diff({});
+  EXPECT_EQ(run.exit_code, 3) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("B is not complete"));
+  // The other way round there is nothing that B does not tell.
+  EXPECT_EQ(run_tool("run_diff", {scratch_ / "b", scratch_ / "a"}, scratch_.path()).exit_code, 0);
 }
 
 // The CSV of a rank below the folder of a run of several.
