@@ -54,6 +54,7 @@ class DumpReader {
     while (reader_.next() == JsonEvent::key) {
       const std::string key(reader_.text());
       if (key == "data") {
+        if (has_data) reader_.fail("the key data occurs twice");
         has_data = true;
         read_data();
       } else {
