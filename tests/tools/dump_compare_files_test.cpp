@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/torch_python.h"
+#include "tests/support/without_privileges.h"
 #include "tests/tools/browser.h"
 #include "tests/tools/dump_compare_support.h"
+#include "tools/recordings/folders.h"
 
 namespace msrun::testing {
 namespace {
@@ -369,6 +373,23 @@ TEST_F(DumpCompareInputs, TwoDataAreRefusedAsByThePreCheck) {
     EXPECT_EQ(run.exit_code, 2) << run.out;
     EXPECT_THAT(run.err, HasSubstr("the key data occurs twice"));
   }
+}
+
+TEST_F(DumpCompareInputs, AFolderThatCannotBeReadIsNotCalledOneWithoutADump) {
+  write({"t/rank0"});
+  fs::permissions(path("t/rank0"), fs::perms::none);
+  {
+    const WithoutPrivileges user(dumps_.folder());
+    const auto problem = [&](const auto& call) { return error_of<UserError>(call); };
+    const std::string folder = path("t/rank0");
+    EXPECT_THAT(problem([&] { recordings::dump_file(folder); }),
+                HasSubstr(folder + " cannot be read: Permission denied"));
+    EXPECT_THAT(problem([&] { recordings::rank_folders(folder); }), HasSubstr("Permission denied"));
+    EXPECT_EQ(recordings::rank_folders(path("t")).size(), 1U);
+  }
+  fs::permissions(path("t/rank0"), fs::perms::owner_all);
+  EXPECT_TRUE(recordings::rank_folders(path("nowhere")).empty());
+  EXPECT_EQ(recordings::dump_file(path("nowhere")), "");
 }
 
 TEST_F(DumpCompareInputs, LoopsOfLinksAreRefused) {
