@@ -92,6 +92,7 @@ class Reading {
     }
     records_.results = CallResults(results_of_rank(whole, *calls_));
     records_.planned = calls_->size();
+    records_.checked_folder = text_in(records_.metadata, "api_info");
     records_.metadata = header_of_rank(std::move(records_.metadata), records_.rank);
   }
 

@@ -38,6 +38,7 @@ struct Sources {
 };
 
 struct RunRecords {
+  std::string checked_folder;       // of a rank the folder with the recordings of all, as the run was given it
   std::string rank;                 // of several the one whose records these are; empty: those of the whole run
   nlohmann::ordered_json metadata;  // of the journal's header; an empty object if they are not msrun's
   Sources sources;
