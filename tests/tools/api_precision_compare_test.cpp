@@ -424,7 +424,9 @@ TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreTold) {
       text.replace(at + 1, number.size() - 2, word);
     });
     EXPECT_EQ(run.exit_code, 0) << word;
-    EXPECT_THAT(run.err, HasSubstr("2 outputs have values that are no numbers and are SKIP, the first is ")) << word;
+    EXPECT_THAT(run.err,
+                HasSubstr("2 outputs have values that are no numbers, so that what needs these is SKIP; the first is "))
+        << word;
   }
 }
 

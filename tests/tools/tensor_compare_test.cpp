@@ -149,6 +149,19 @@ TEST(TensorCompare, NamesInCsvAreNoFormulas) {
   EXPECT_THAT(named.out, HasSubstr("\n_SUM(1),torch.float32,"));
 }
 
+TEST(TensorCompare, TellsOfANameThatNoApiHas) {
+  const TemporaryDirectory scratch;
+  const std::string a = scratch / "a.npy";
+  write_npy(a, vector(DType::float32, {1, 2}));
+  const auto said = [&](const char* api) {
+    return run_tool("tensor_compare", {a, a, "--api", api}, scratch.path()).err;
+  };
+  EXPECT_THAT(said("relue"), HasSubstr("--api: there is no API relue"));
+  EXPECT_THAT(said("Functional.relue.3"), HasSubstr("did you mean relu"));
+  EXPECT_EQ(said("relu"), "");
+  EXPECT_EQ(said("Torch.matmul.3"), "");
+}
+
 TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {
   const TemporaryDirectory scratch;
   const std::string a = scratch / "a.npy";
