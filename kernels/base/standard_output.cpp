@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iostream>
 #include <string>
 
 #include "kernels/base/error.h"
@@ -27,6 +28,14 @@ void print_text(std::string_view text) {
       throw UserError("stdout cannot be written: " + errno_text() + ".");
     }
   }
+}
+
+void finish_standard_output() {
+  if (std::cout.flush()) return;
+  // The stream does not tell what went wrong; a pipe without a reader is one with an error.
+  pollfd state{STDOUT_FILENO, POLLOUT, 0};
+  if (poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0) return;
+  throw UserError("the output could not be written");
 }
 
 void write_error_line(std::string_view line) { UnblockedOutput(STDERR_FILENO).write(std::string(line) + "\n"); }

@@ -9,6 +9,10 @@ namespace msrun {
 // that has gone away has read enough.
 void print_text(std::string_view text);
 
+// Ends what was printed to std::cout, as print_text() does: throws UserError if it could not be written, but for a
+// reader that has gone away, which changes no exit code.
+void finish_standard_output();
+
 // One line on standard error, without its line feed. It is lost if it cannot be written at once: for processes that
 // have more important things to do than to wait for a reader.
 void write_error_line(std::string_view line);

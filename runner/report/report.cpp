@@ -184,10 +184,18 @@ class PageData {
 
 // What completes a command line for one call.
 Json commands_json(const RunRecords& records, const std::string& stamp, const Redaction& redaction) {
-  if (!records.sources.files.empty()) return {{"run", ""}, {"recording", ""}, {"is_dump", false}, {"journal", ""}};
-  const std::string recording = recording_of(records.metadata);
-  const std::string journal = run_files("", stamp).journal.substr(2);
-  return {{"run", redaction.command(sanitised(text_in(records.metadata, "command")))},
+  if (!records.sources.files.empty()) {
+    return {{"run", ""}, {"rank", ""}, {"recording", ""}, {"is_dump", false}, {"journal", ""}};
+  }
+  // For a rank they are those of the whole run, with the rank in front of the call.
+  const std::string recording = records.rank.empty() ? recording_of(records.metadata) : records.checked_folder;
+  std::string journal = run_files("", stamp).journal.substr(2);
+  if (!records.rank.empty()) {
+    // Further up by as many folders as the name of the rank has.
+    for (const char c : records.rank + "/") journal.insert(0, c == '/' ? "../" : "");
+  }
+  return {{"rank", records.rank.empty() ? "" : sanitised(records.rank) + ":"},
+          {"run", redaction.command(sanitised(text_in(records.metadata, "command")))},
           {"recording", redaction.on() ? "FILE" : shell_quoted(sanitised(recording))},
           {"is_dump", !text_in(records.metadata, "api_info").empty()},
           {"journal", redaction.on() ? "FILE" : shell_quoted(journal)}};
@@ -281,8 +289,9 @@ std::string script() {
 
 }  // namespace
 
-std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style) {
-  const RunRecords records = read_run_records(source);
+std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style,
+                        const std::string& rank) {
+  const RunRecords records = read_run_records(source, rank);
   if (records.metadata.empty()) throw UserError(source.name() + " is not the journal of a run of msrun.");
   return report_page(records, stamp, style);
 }

@@ -14,9 +14,11 @@ struct ReportStyle {
   bool share = false;
 };
 
-// The page. stamp is that of the names of the run's files; it may be empty. Throws journal::Error for what
-// is no journal or cannot be read, and UserError for a journal of another program.
-std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style);
+// The page. stamp is that of the names of the run's files; it may be empty. rank: of a run over several the one that
+// the page is about, as if it had been checked alone; empty: all. Throws journal::Error for what is no journal or
+// cannot be read, and UserError for a journal of another program or one that does not know the rank.
+std::string report_page(const journal::Source& source, const std::string& stamp, const ReportStyle& style,
+                        const std::string& rank = {});
 
 // The page of a run that is known by other files than a journal (records.sources). It shows what these tell, and says
 // what only a journal knows.

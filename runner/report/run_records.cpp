@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "journal/reader.h"
+#include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "runner/results/journal_records.h"
 #include "runner/results/run_header.h"
+#include "runner/results/run_of_rank.h"
 
 namespace msrun::report {
 namespace {
@@ -22,6 +25,8 @@ void count_results(RunRecords& records) {
 
 class Reading {
  public:
+  explicit Reading(const std::string& rank) { records_.rank = rank; }
+
   RunRecords read(const journal::Source& source) {
     Metadata metadata = Metadata::parse(journal::read_header(source).metadata, nullptr, false);
     if (!metadata.is_object() || metadata.value("program", Metadata()) != "msrun") metadata = Metadata::object();
@@ -37,8 +42,10 @@ class Reading {
                                   [this](const DeathNote& note) {
                                     records_.deaths.push_back({note, session()});
                                   },
+                              .rank = [this](RankCalls&& calls) { see(std::move(calls)); },
                               .unreadable = [this](const std::string&) { ++records_.unreadable; }});
     records_.lost_bytes = recovery.damaged_bytes + recovery.torn_bytes;
+    if (!records_.rank.empty()) take_rank(source.name());
     count_results(records_);
     return std::move(records_);
   }
@@ -55,10 +62,47 @@ class Reading {
     records_.last_result = note.time;
   }
 
+  void see(RankCalls&& calls) {
+    if (calls.rank == records_.rank && calls.is_within(records_.planned)) calls_ = std::move(calls);
+  }
+
+  // Of calls that a rank has several times the first stands for what its result tells of times and deaths.
+  void take_rank(const std::string& journal) {
+    if (!calls_) {
+      throw UserError(journal + " does not say which calls are those of " + sanitised(records_.rank) + ".");
+    }
+    std::map<std::uint32_t, std::uint32_t> places;
+    std::uint32_t place = 0;
+    calls_->for_each([&](std::uint32_t task, const std::string*) { places.try_emplace(task, place++); });
+    std::erase_if(records_.intervals, [&](Interval& interval) {
+      const auto found = places.find(interval.task);
+      if (found != places.end()) interval.task = found->second;
+      return found == places.end();
+    });
+    for (Death& death : records_.deaths) {
+      std::erase_if(death.note.calls, [&](DeathNote::Call& call) {
+        const auto found = places.find(call.task);
+        if (found != places.end()) call.task = found->second;
+        return found == places.end();
+      });
+    }
+    std::erase_if(records_.deaths, [](const Death& death) { return death.note.calls.empty(); });
+    StoredResults whole(records_.results.tasks());
+    for (std::uint32_t task = 0; task < records_.results.tasks(); ++task) {
+      if (records_.results.has(task)) records_.results.visit(task, [&](const ApiResult& result) { whole.put(result); });
+    }
+    records_.results = CallResults(results_of_rank(whole, *calls_));
+    records_.planned = calls_->size();
+    records_.checked_folder = text_in(records_.metadata, "api_info");
+    records_.metadata = header_of_rank(std::move(records_.metadata), records_.rank);
+  }
+
   void see(ApiResult&& result) {
     const std::uint32_t task = result.task;
     // Behind the plan are results that are kept for later runs.
     if (task >= records_.planned) return;
+    // The records of the ranks stand in front of the results.
+    if (!records_.rank.empty() && (!calls_ || !calls_->has(task))) return;
     if (records_.results.tasks() <= task) {
       records_.results.resize(
           std::min<std::size_t>(records_.planned, std::max<std::size_t>(1024, std::size_t{task} * 2)));
@@ -84,6 +128,7 @@ class Reading {
   }
 
   RunRecords records_;
+  std::optional<RankCalls> calls_;                               // of the rank
   std::map<std::uint32_t, std::vector<std::uint64_t>> waiting_;  // by task: when the parts of its result began
 };
 
@@ -95,7 +140,9 @@ std::uint64_t missing_calls(const RunRecords& records) {
   return own > records.finished ? own - records.finished : 0;
 }
 
-RunRecords read_run_records(const journal::Source& source) { return Reading().read(source); }
+RunRecords read_run_records(const journal::Source& source, const std::string& rank) {
+  return Reading(rank).read(source);
+}
 
 RunRecords records_of_results(StoredResults results, Sources sources) {
   RunRecords records;

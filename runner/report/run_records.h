@@ -39,6 +39,8 @@ struct Sources {
 };
 
 struct RunRecords {
+  std::string checked_folder;       // of a rank the folder with the recordings of all, as the run was given it
+  std::string rank;                 // of several the one whose records these are; empty: those of the whole run
   nlohmann::ordered_json metadata;  // of the journal's header; an empty object if they are not msrun's
   Sources sources;
   std::uint64_t planned = 0;  // calls of the plan
@@ -59,8 +61,10 @@ struct RunRecords {
 // Calls of the run that have no result yet; none where nobody knows which are its own.
 std::uint64_t missing_calls(const RunRecords& records);
 
-// Throws journal::Error for what is no journal or cannot be read. Damage is no error.
-RunRecords read_run_records(const journal::Source& source);
+// rank: of a run over several the one whose records are wanted; empty: all. Throws journal::Error for what is no
+// journal or cannot be read, and UserError for a journal that does not say which calls the rank has. Damage is no
+// error.
+RunRecords read_run_records(const journal::Source& source, const std::string& rank = {});
 
 // The records of a run that is known by its results alone, each of a task below results.tasks().
 RunRecords records_of_results(StoredResults results, Sources sources);

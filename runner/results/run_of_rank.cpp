@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "journal/error.h"
 #include "journal/file.h"
@@ -35,29 +36,59 @@ bool names_rank(const std::string& journal, const std::string& rank) {
 
 }  // namespace
 
-std::optional<RunFiles> files_of_rank_csv(const std::string& path) {
-  const std::optional<RunFiles> beside = files_of_csv(path);
+std::optional<RunOfRank> run_of_rank_csv(const std::string& path) {
+  std::optional<RunFiles> beside = files_of_csv(path);
   if (!beside || path_exists(beside->journal)) return std::nullopt;
   const fs::path of_rank(beside->directory);
   fs::path above = of_rank;
   for (int level = 0; level < most_levels; ++level) {
     above = (above / "..").lexically_normal();
-    const RunFiles files =
-        run_files(above.has_filename() ? above.string() : above.parent_path().string(), beside->stamp);
+    RunFiles files = run_files(above.has_filename() ? above.string() : above.parent_path().string(), beside->stamp);
     if (!path_exists(files.journal)) continue;
     std::error_code error;
     const fs::path top = fs::absolute(above, error).lexically_normal();
     const fs::path rank = fs::absolute(of_rank, error).lexically_normal().lexically_relative(top);
     std::string name = rank.generic_string();
     while (name.ends_with('/')) name.pop_back();
-    if (!error && names_rank(files.journal, name)) return files;
+    if (!error && names_rank(files.journal, name)) return RunOfRank{std::move(files), *std::move(beside), name};
   }
   return std::nullopt;
 }
 
 std::optional<RunFiles> files_with_journal(const std::string& path) {
-  std::optional<RunFiles> above = files_of_rank_csv(path);
-  return above ? above : files_of_run_file(path);
+  std::optional<RunOfRank> above = run_of_rank_csv(path);
+  return above ? std::move(above->whole) : files_of_run_file(path);
+}
+
+RunHeader header_of_rank(RunHeader whole, const std::string& rank) {
+  const auto recordings = whole.find("recordings");
+  if (recordings == whole.end() || !recordings->is_array()) return whole;
+  RunHeader own;
+  for (const RunHeader& recording : *recordings) {
+    if (recording.is_object() && recording.value("rank", RunHeader()) == rank) own = recording;
+  }
+  whole.erase("recordings");
+  if (own.contains("api_info")) whole["api_info"] = own["api_info"];
+  const auto print = whole.find("fingerprint");
+  if (print == whole.end() || !print->is_object()) return whole;
+  for (const char* key : {"dump", "across_ranks"}) print->erase(key);
+  if (own.contains("dump")) (*print)["recording"] = own["dump"];
+  if (own.contains("calls")) (*print)["calls"] = own["calls"];
+  return whole;
+}
+
+StoredResults results_of_rank(const StoredResults& whole, const RankCalls& calls) {
+  StoredResults results(calls.size());
+  std::uint32_t place = 0;
+  calls.for_each([&](std::uint32_t task, const std::string* name) {
+    const std::uint32_t own = place++;
+    if (task >= whole.tasks() || !whole.has(task)) return;
+    ApiResult result = whole.get(task);
+    result.name = name != nullptr ? *name : std::string(without_rank(result.name));
+    result.task = own;
+    results.put(result);
+  });
+  return results;
 }
 
 }  // namespace msrun

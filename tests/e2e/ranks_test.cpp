@@ -288,6 +288,28 @@ TEST_F(Ranks, ACsvOfOneRankLeadsToTheRun) {
   expect_refused({"-csv_path", only_file(out() / "step0/rank7", "accuracy_checking_result_")}, {"no journal beside"});
 }
 
+TEST_F(Ranks, ACsvOfOneRankIsTheRunOfThatRankForToolsThatReadRuns) {
+  // Of rank1 the call has another name than that of rank0, whose result it has.
+  write("rank0", entry("Torch.exp.0"));
+  write("rank1", entry("Torch.sin.0") + "," + entry("Torch.exp.1"));
+  ASSERT_EQ(check({"--sim-fault", "rank1:Torch.sin.*=scale=2"}).exit_code, 0);
+  ASSERT_EQ(check_of(folder() / "rank1" / "dump.json", scratch_ / "one", {"--no-report"}).exit_code, 0);
+  const fs::path csv = only_file(out() / "rank1", "accuracy_checking_result_");
+  const Finished diff = run_tool("run_diff", {scratch_ / "one", csv}, scratch_.path());
+  EXPECT_EQ(diff.exit_code, 1) << diff.err;
+  EXPECT_THAT(diff.out,
+              AllOf(HasSubstr("\nB: "), HasSubstr("(2 calls"), HasSubstr("1 new"), HasSubstr("\n  Torch.sin.0"),
+                    Not(HasSubstr("removed")), Not(HasSubstr("rank1:Torch")), Not(HasSubstr("the recording"))));
+  // The report is that of the rank, and not in place of that of the run.
+  const std::string whole = read_file(only_file(out(), "accuracy_checking_report_"));
+  const Finished made = run_tool("run_report", {csv}, scratch_.path());
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const std::string own = read_file(only_file(out() / "rank1", "accuracy_checking_report_"));
+  EXPECT_EQ(read_file(only_file(out(), "accuracy_checking_report_")), whole);
+  EXPECT_THAT(own, AllOf(HasSubstr("rank1/dump.json"), HasSubstr("2 of 2 have a result"),
+                         HasSubstr("look at Torch.sin.0 first"), HasSubstr("Torch.exp")));
+}
+
 TEST_F(Ranks, AFaultOfTheDeviceMayBeThatOfOneRank) {
   for (const char* rank : {"step0/rank0", "step0/rank1", "step0/rank3"}) {
     write(rank, entry("Torch.exp.0") + "," + entry("Torch.cos.0"));

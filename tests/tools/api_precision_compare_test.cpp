@@ -13,6 +13,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/csv.h"
+#include "runner/results/record.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
 #include "tools/api_precision_compare/api_name.h"
@@ -366,6 +367,37 @@ TEST(ApiPrecisionCompareInputs, AreThoseOfTheJournalFurtherUpForOneOfSeveralRank
   EXPECT_EQ(input_differences(details("npu", "1"), details("gpu", "2")), "the seed (1 on the NPU, 2 on the GPU)");
 }
 
+TEST(ApiPrecisionCompareInputs, OfOneOfSeveralRanksAreThoseOfItsCalls) {
+  const TemporaryDirectory scratch;
+  // A journal that says which inputs the calls of two ranks had, rank1's under another name than that of its result.
+  const auto details = [&](const char* folder, std::uint64_t of_rank0, std::uint64_t of_rank1, const char* rank) {
+    const RunFiles files = run_files((scratch / folder).string(), "20260101000000");
+    const RunFiles of_rank = run_files((scratch / folder / rank).string(), "20260101000000");
+    fs::create_directories(of_rank.directory);
+    fs::copy_file(golden("cases/single_unsupported/npu_details.csv"), of_rank.details);
+    journal::Writer writer = journal::Writer::create(
+        files.journal, R"({"program":"msrun","recordings":[{"rank":"rank0"},{"rank":"rank1"}],"fingerprint":{}})");
+    writer.append(encode(RankCalls{0, "rank0", {{0, 1}}, {}}));
+    writer.append(encode(RankCalls{1, "rank1", {{1, 1}}, {{0, "Torch.exp.7"}}}));
+    for (std::uint32_t task = 0; task < 2; ++task) {
+      ApiResult result;
+      result.task = task;
+      result.name = task == 0 ? "rank0:Torch.exp.7" : "rank1:Torch.exp.3";
+      result.inputs = task == 0 ? of_rank0 : of_rank1;
+      result.tested_on = task == 0 ? TestedOn::simulated : TestedOn::hardware;
+      writer.append(encode(result));
+    }
+    writer.close();
+    return of_rank.details;
+  };
+  const std::string rank0 = details("a", 1, 2, "rank0");
+  const std::string rank1 = details("b", 1, 2, "rank1");
+  EXPECT_THAT(input_differences(rank0, details("c", 1, 3, "rank0")), IsEmpty());
+  EXPECT_EQ(input_differences(rank0, rank1), "1 of 1 calls, the first by name is Torch.exp.7");
+  EXPECT_TRUE(was_simulated(rank0));
+  EXPECT_FALSE(was_simulated(rank1));
+}
+
 // What it says of the NPU's file with a change in it.
 Finished one_changed(const TemporaryDirectory& scratch, const std::function<void(std::string&)>& change) {
   std::string text = read_file(golden("npu_details.csv"));
@@ -392,7 +424,9 @@ TEST(ApiPrecisionCompareInputs, NumbersThatCannotBeReadAreTold) {
       text.replace(at + 1, number.size() - 2, word);
     });
     EXPECT_EQ(run.exit_code, 0) << word;
-    EXPECT_THAT(run.err, HasSubstr("2 outputs have values that are no numbers and are SKIP, the first is ")) << word;
+    EXPECT_THAT(run.err,
+                HasSubstr("2 outputs have values that are no numbers, so that what needs these is SKIP; the first is "))
+        << word;
   }
 }
 

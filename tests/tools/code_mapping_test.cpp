@@ -9,6 +9,8 @@
 #include "tests/support/error_of.h"
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
+#include "tests/support/without_privileges.h"
+#include "tools/code_mapping/dump_files.h"
 #include "tools/code_mapping/scope_index.h"
 #include "tools/code_mapping/statistic_table.h"
 
@@ -20,6 +22,7 @@ using msrun::testing::read_file;
 using msrun::testing::run_tool;
 using msrun::testing::TemporaryDirectory;
 using msrun::testing::test_data;
+using msrun::testing::WithoutPrivileges;
 using msrun::testing::write_file;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -393,6 +396,22 @@ TEST_F(CodeMapping, LooksTenLevelsDeep) {
   const Finished finished = run({"--dump_data", (scratch_ / "deep").string(), "--output", (scratch_ / "p").string()});
   EXPECT_THAT(finished.err, HasSubstr("more than 10 levels below"));
   EXPECT_FALSE(fs::exists(scratch_ / "p"));
+}
+
+TEST_F(CodeMapping, AFolderThatCannotBeReadIsInputThatCannotBeUsed) {
+  fs::create_directories(scratch_ / "dump/locked");
+  write_file(scratch_ / "dump/A.b.npy", "");
+  fs::permissions(scratch_ / "dump/locked", fs::perms::none);
+  std::vector<std::string> warnings;
+  {
+    const WithoutPrivileges user(scratch_.path());
+    const auto files = code_mapping::find_dump_files(scratch_ / "dump",
+                                                     [&](const std::string& warning) { warnings.push_back(warning); });
+    EXPECT_FALSE(files.is_whole);
+    EXPECT_EQ(files.tensors.size(), 1U);
+  }
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("locked cannot be read: Permission denied")));
+  fs::permissions(scratch_ / "dump/locked", fs::perms::owner_all);
 }
 
 TEST_F(CodeMapping, AnyBytesAreAGraph) {

@@ -3,13 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/base/error.h"
+#include "tests/support/error_of.h"
 #include "tests/support/torch_python.h"
+#include "tests/support/without_privileges.h"
 #include "tests/tools/browser.h"
 #include "tests/tools/dump_compare_support.h"
+#include "tools/recordings/folders.h"
 
 namespace msrun::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::ordered_json;
@@ -328,6 +333,63 @@ TEST_F(DumpCompareInputs, StacksAreReadFromTheFileThatIsNamed) {
   EXPECT_EQ(number.exit_code, 2);
   EXPECT_THAT(number.err, HasSubstr("stack_path must be the name of a file"));
   EXPECT_EQ(run(nullptr).exit_code, 0);
+}
+
+// A recording whose two entries have one name; the first has a NaN.
+std::string repeated_text() {
+  const auto entry = [](const char* largest) {
+    const std::string tensor =
+        R"({"type":"torch.Tensor","dtype":"torch.float32","shape":[2],"requires_grad":false,"Max":)";
+    const std::string rest = R"(,"Min":1,"Mean":1,"Norm":1})";
+    return R"("Torch.exp.0.forward":{"input_args":[)" + tensor + "1" + rest + R"(],"input_kwargs":{},"output":[)" +
+           tensor + largest + rest + "]}";
+  };
+  return R"({"task":"statistics","framework":"pytorch","data":{)" + entry("NaN") + "," + entry("1") + "}}";
+}
+
+TEST_F(DumpCompareInputs, EntriesThatOccurAgainAreToldAndNoneIsLostToTheSearchForOverflows) {
+  for (const char* side : {"t", "g"}) {
+    fs::create_directories(path(side));
+    std::ofstream(path(side) / "dump.json") << repeated_text();
+  }
+  const std::string again =
+      "that occur again, the later in place of the earlier: 1; the first is 'Torch.exp.0.forward'";
+  EXPECT_THAT(compare("t", "g").err, AllOf(HasSubstr(again), HasSubstr("t/dump.json"), HasSubstr("g/dump.json")));
+  const Finished search = run_tool("overflow_check", {"-i", path("t"), "-o", path("found")}, dumps_.folder());
+  EXPECT_THAT(search.out, HasSubstr("First NaN or infinity: rank 0, Torch.exp.0.forward"));
+  EXPECT_THAT(search.err, HasSubstr("occur again"));
+  // Of the two entries the document has that with the NaN.
+  const std::string found = read_file(only_file(path("found"), "anomaly_analyze_"));
+  EXPECT_THAT(found, HasSubstr("NaN"));
+  EXPECT_EQ(found.find("data_info"), found.rfind("data_info"));
+}
+
+TEST_F(DumpCompareInputs, TwoDataAreRefusedAsByThePreCheck) {
+  write({"g"});
+  fs::create_directories(path("t"));
+  const std::string text = read_file(path("g/dump.json"));
+  std::ofstream(path("t") / "dump.json") << text.substr(0, text.rfind('}')) << R"(,"data":{}})";
+  for (const Finished& run : {compare("t", "g"), run_tool("overflow_check", {"-i", path("t")}, dumps_.folder())}) {
+    EXPECT_EQ(run.exit_code, 2) << run.out;
+    EXPECT_THAT(run.err, HasSubstr("the key data occurs twice"));
+  }
+}
+
+TEST_F(DumpCompareInputs, AFolderThatCannotBeReadIsNotCalledOneWithoutADump) {
+  write({"t/rank0"});
+  fs::permissions(path("t/rank0"), fs::perms::none);
+  {
+    const WithoutPrivileges user(dumps_.folder());
+    const auto problem = [&](const auto& call) { return error_of<UserError>(call); };
+    const std::string folder = path("t/rank0");
+    EXPECT_THAT(problem([&] { recordings::dump_file(folder); }),
+                HasSubstr(folder + " cannot be read: Permission denied"));
+    EXPECT_THAT(problem([&] { recordings::rank_folders(folder); }), HasSubstr("Permission denied"));
+    EXPECT_EQ(recordings::rank_folders(path("t")).size(), 1U);
+  }
+  fs::permissions(path("t/rank0"), fs::perms::owner_all);
+  EXPECT_TRUE(recordings::rank_folders(path("nowhere")).empty());
+  EXPECT_EQ(recordings::dump_file(path("nowhere")), "");
 }
 
 TEST_F(DumpCompareInputs, LoopsOfLinksAreRefused) {

@@ -234,6 +234,12 @@ TEST(GraphPaths, TheComparisonFileGivesThePaths) {
   EXPECT_THAT(finished("[]").err, HasSubstr("no JSON object"));
   EXPECT_THAT(finished("{\"npu_path\"").err, HasSubstr("is no JSON"));
   EXPECT_THAT(finished("{\"npu_path\": 5}").err, HasSubstr("npu_path is no text"));
+  // A comparison that was asked for does not become the graph of one side.
+  const std::string npu = "\"npu_path\": \"" + (run.folder() / "npu").string() + "\"";
+  const Finished mistyped = finished("{" + npu + ", \"bench_pth\": \"b\"}");
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_THAT(mistyped.err, HasSubstr("the key bench_pth is not known, did you mean bench_path?"));
+  EXPECT_THAT(finished("{" + npu + ", " + npu + "}").err, HasSubstr("the key npu_path is there twice"));
 }
 
 TEST(GraphPaths, TheCommandLineOfTheSeedIsAccepted) {

@@ -10,10 +10,13 @@
 #include "kernels/io/torch/pt_file.h"
 #include "tests/support/ge_dump_builder.h"
 #include "tests/support/msrun_process.h"
+#include "tests/support/without_privileges.h"
+#include "tools/parse/command.h"
 
 namespace msrun::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -130,6 +133,49 @@ TEST_F(Parse, WhatOnlyHasTheNameOfAFileHasARowThatSaysWhy) {
   EXPECT_THAT(done.out, HasSubstr("\r\ngood.npy,,float32,\"(2,)\",,\r\n"));
   EXPECT_THAT(done.out, HasSubstr("\r\nlinked.npy,,float32,\"(2,)\",,\r\n"));
   EXPECT_EQ(done.out.find("folder.npy"), std::string::npos);
+}
+
+TEST_F(Parse, WhatOfADirectoryIsNotLookedAtIsTold) {
+  fs::path deep = scratch_ / "in";
+  for (int i = 0; i < 33; ++i) deep /= "d";
+  ge_file("elsewhere/" + std::string(ge_name));
+  ge_file("in/" + std::string(ge_name));
+  fs::create_directories(deep);
+  // A link to what is found anyway leaves nothing out.
+  fs::create_directory_symlink("d", scratch_ / "in/again");
+  EXPECT_EQ(run({scratch_ / "in"}).exit_code, 1);
+  fs::remove(deep);
+  const Finished whole = run({scratch_ / "in"});
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(whole.err, "");
+  fs::create_directories(deep);
+  fs::create_directory_symlink(scratch_ / "elsewhere", scratch_ / "in/link");
+  const Finished part = run({scratch_ / "in"});
+  EXPECT_EQ(part.exit_code, 1);
+  EXPECT_THAT(part.out, HasSubstr("input.0"));
+  EXPECT_THAT(part.err,
+              AllOf(HasSubstr("parse: warning: The link " + (scratch_ / "in/link").string() + " to a directory"),
+                    HasSubstr("parse: warning: What lies more than 32 levels below")));
+}
+
+TEST_F(Parse, ASubdirectoryThatCannotBeReadIsTold) {
+  ge_file("in/" + std::string(ge_name));
+  ge_file("in/locked/" + std::string(ge_name));
+  fs::permissions(scratch_ / "in/locked", fs::perms::none);
+  parse::Options options;
+  options.input = scratch_ / "in";
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  int code = -1;
+  {
+    const WithoutPrivileges user(scratch_.path());
+    code = parse::run(options, false);
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("input.0"));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), AllOf(HasSubstr("locked cannot be read: Permission denied"),
+                                                              HasSubstr("parse: warning: The directory ")));
+  EXPECT_EQ(code, 1);
+  fs::permissions(scratch_ / "in/locked", fs::perms::owner_all);
 }
 
 TEST_F(Parse, ADirectoryWithoutANameIsNone) {

@@ -20,6 +20,8 @@ namespace msrun::tensor_compare {
 namespace {
 
 using msrun::testing::Finished;
+using msrun::testing::programs;
+using msrun::testing::read_file;
 using msrun::testing::Rows;
 using msrun::testing::run_tool;
 using msrun::testing::TemporaryDirectory;
@@ -147,6 +149,31 @@ TEST(TensorCompare, NamesInCsvAreNoFormulas) {
       "tensor_compare", {scratch / "a.npy", scratch / "a.npy", "--api", "@SUM(1)", "--format", "csv"}, scratch.path());
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_THAT(named.out, HasSubstr("\n_SUM(1),torch.float32,"));
+}
+
+TEST(TensorCompare, TellsOfANameThatNoApiHas) {
+  const TemporaryDirectory scratch;
+  const std::string a = scratch / "a.npy";
+  write_npy(a, vector(DType::float32, {1, 2}));
+  const auto said = [&](const char* api) {
+    return run_tool("tensor_compare", {a, a, "--api", api}, scratch.path()).err;
+  };
+  EXPECT_THAT(said("relue"), HasSubstr("--api: there is no API relue"));
+  EXPECT_THAT(said("Functional.relue.3"), HasSubstr("did you mean relu"));
+  EXPECT_EQ(said("relu"), "");
+  EXPECT_EQ(said("Torch.matmul.3"), "");
+}
+
+TEST(TensorCompare, AReaderThatHasGoneAwayChangesNoExitCode) {
+  const TemporaryDirectory scratch;
+  const std::string a = scratch / "a.npy";
+  write_npy(a, vector(DType::float32, {1, 2}));
+  // The file says that nobody reads any more.
+  const std::string command = "cd '" + scratch.path().string() + "' && { while [ ! -e gone ]; do sleep 0.01; done; '" +
+                              programs() +
+                              "/tensor_compare' a.npy a.npy; echo $? > code; } | { exec 0<&-; touch gone; }";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(read_file(scratch / "code"), "0\n");
 }
 
 TEST(TensorCompare, PrintsTheDetailsRowOfTwoFiles) {

@@ -89,8 +89,7 @@ int run(const Options& options) {
   }
   if (report.unreadable > 0) {
     warn(counted(report.unreadable, "output") + (report.unreadable == 1 ? " has" : " have") +
-         " values that are no numbers and " + (report.unreadable == 1 ? "is" : "are") + " SKIP, the first is " +
-         report.first_unreadable);
+         " values that are no numbers, so that what needs these is SKIP; the first is " + report.first_unreadable);
   }
   print_problems(report);
   std::cout << summary_text(report);

@@ -25,27 +25,71 @@ using nlohmann::json;
 
 using Checksums = std::unordered_map<std::string, std::uint64_t>;
 
-// What the journal of the CSV, for one of several ranks further up, says of the run that wrote both: its fingerprint,
-// null if that is not known, and the checksums of its calls' inputs by name.
-void read_inputs(const std::string& csv, json& fingerprint, Checksums& checksums) {
-  const std::optional<RunFiles> files = files_with_journal(csv);
-  std::error_code error;
-  if (!files || !std::filesystem::exists(files->journal, error)) return;
-  try {
-    const auto source = journal::open_source(files->journal);
-    const json metadata = json::parse(journal::read_header(*source).metadata, nullptr, false);
+// What the journal of a CSV says of the run that wrote both. Of the CSV of one of several ranks, whose journal is
+// further up, it is what is said of that rank, and calls have the names that the rank has for them.
+struct JournalSays {
+  json fingerprint;     // null if that is not known
+  Checksums checksums;  // of the calls' inputs, by name
+  bool simulated = false;
+};
+
+class Reading {
+ public:
+  explicit Reading(std::string rank) : rank_(std::move(rank)) {}
+
+  JournalSays read(const journal::Source& source) {
+    RunHeader metadata = RunHeader::parse(journal::read_header(source).metadata, nullptr, false);
+    if (metadata.is_object() && !rank_.empty()) metadata = header_of_rank(std::move(metadata), rank_);
     if (metadata.is_object() && metadata.contains("fingerprint") && metadata["fingerprint"].is_object()) {
-      fingerprint = metadata["fingerprint"];
+      says_.fingerprint = metadata["fingerprint"];
     }
     RecordHandlers handlers;
-    handlers.result = [&](ApiResult&& result) {
-      if (result.inputs != 0) checksums[std::move(result.name)] = result.inputs;
+    handlers.rank = [this](RankCalls&& calls) {
+      if (calls.rank == rank_) calls_ = std::move(calls);
     };
-    read_records(*source, handlers);
+    handlers.result = [this](ApiResult&& result) { see(std::move(result)); };
+    read_records(source, handlers);
+    if (calls_) take_names_of_rank();
+    return std::move(says_);
+  }
+
+ private:
+  void see(ApiResult&& result) {
+    if (!rank_.empty() && (!calls_ || !calls_->has(result.task))) return;
+    says_.simulated = says_.simulated || result.tested_on == TestedOn::simulated;
+    if (result.inputs == 0) return;
+    if (rank_.empty()) {
+      says_.checksums[std::move(result.name)] = result.inputs;
+    } else {
+      by_task_[result.task] = {std::move(result.name), result.inputs};
+    }
+  }
+
+  void take_names_of_rank() {
+    calls_->for_each([&](std::uint32_t task, const std::string* name) {
+      const auto found = by_task_.find(task);
+      if (found == by_task_.end()) return;
+      const auto& [title, checksum] = found->second;
+      says_.checksums[name != nullptr ? *name : std::string(without_rank(title))] = checksum;
+    });
+  }
+
+  std::string rank_;
+  JournalSays says_;
+  std::optional<RankCalls> calls_;  // of the rank; they stand in front of the results
+  std::unordered_map<std::uint32_t, std::pair<std::string, std::uint64_t>> by_task_;
+};
+
+JournalSays read_journal_of(const std::string& csv) {
+  const std::optional<RunOfRank> of_rank = run_of_rank_csv(csv);
+  const std::optional<RunFiles> files = of_rank ? of_rank->whole : files_of_run_file(csv);
+  std::error_code error;
+  if (!files || !std::filesystem::exists(files->journal, error)) return {};
+  try {
+    return Reading(of_rank ? of_rank->rank : std::string()).read(*journal::open_source(files->journal));
   } catch (const std::runtime_error&) {
     // No journal, or one of another version.
-    fingerprint = {};
-    checksums.clear();
+    return {};
   }
 }
 
@@ -56,6 +100,7 @@ std::string different_settings(const json& npu, const json& gpu) {
   if (npu.is_null() || gpu.is_null()) return {};
   std::string differences;
   for (const auto& [key, words] : {std::pair{"dump", "the recorded calls"},
+                                   {"recording", "the recorded calls of the rank"},
                                    {"calls", "the number of calls"},
                                    {"seed", "the seed"},
                                    {"seed_mode", "the seed mode"}}) {
@@ -69,22 +114,18 @@ std::string different_settings(const json& npu, const json& gpu) {
 }  // namespace
 
 std::string input_differences(const std::string& npu_csv, const std::string& gpu_csv) {
-  json npu_run;
-  json gpu_run;
-  Checksums npu_calls;
-  Checksums gpu_calls;
-  read_inputs(npu_csv, npu_run, npu_calls);
-  read_inputs(gpu_csv, gpu_run, gpu_calls);
+  const JournalSays npu = read_journal_of(npu_csv);
+  const JournalSays gpu = read_journal_of(gpu_csv);
   std::size_t common = 0;
   std::vector<std::string> different;
-  for (const auto& [name, checksum] : npu_calls) {
-    const auto other = gpu_calls.find(name);
-    if (other == gpu_calls.end()) continue;
+  for (const auto& [name, checksum] : npu.checksums) {
+    const auto other = gpu.checksums.find(name);
+    if (other == gpu.checksums.end()) continue;
     ++common;
     if (other->second != checksum) different.push_back(name);
   }
   if (common > 0 && different.empty()) return {};
-  std::string differences = different_settings(npu_run, gpu_run);
+  std::string differences = different_settings(npu.fingerprint, gpu.fingerprint);
   if (common == 0) return differences;
   std::ranges::sort(different);
   const std::string calls = std::to_string(different.size()) + " of " + std::to_string(common) +
@@ -92,20 +133,6 @@ std::string input_differences(const std::string& npu_csv, const std::string& gpu
   return differences.empty() ? calls : calls + "; " + differences;
 }
 
-bool was_simulated(const std::string& csv) {
-  const std::optional<RunFiles> files = files_with_journal(csv);
-  std::error_code error;
-  if (!files || !std::filesystem::exists(files->journal, error)) return false;
-  bool simulated = false;
-  try {
-    const auto source = journal::open_source(files->journal);
-    RecordHandlers handlers;
-    handlers.result = [&](ApiResult&& result) { simulated = simulated || result.tested_on == TestedOn::simulated; };
-    read_records(*source, handlers);
-  } catch (const std::runtime_error&) {
-    // No journal, or one of another version.
-  }
-  return simulated;
-}
+bool was_simulated(const std::string& csv) { return read_journal_of(csv).simulated; }
 
 }  // namespace msrun::api_precision_compare

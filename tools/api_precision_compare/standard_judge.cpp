@@ -84,6 +84,7 @@ class StandardJudge {
     result_.unreadable = values_.unreadable();
     if (values_.missing().empty()) return;
     result_.beyond_upstream = true;
+    if (!result_.message.empty() && !result_.message.ends_with('\n')) result_.message += ' ';
     result_.message += values_.missing();
     if (result_.status != Status::error) result_.status = Status::skip;
   }

@@ -63,7 +63,7 @@ int run(const Options& options) {
   }
   const DumpFiles files = find_dump_files(options.dump_data, warn);
   ScopeIndex index(graph);
-  bool all_done = true;
+  bool all_done = files.is_whole;
   if (!files.tensors.empty()) {
     const TensorTable table = write_tensor_table(files.tensors, graph, index, options.output, warn);
     std::cout << "Found in the graph: " << table.mapped << " of " << counted(files.tensors.size(), "tensor file")

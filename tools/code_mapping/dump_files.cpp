@@ -65,7 +65,10 @@ DumpFiles find_dump_files(const std::string& path, const std::function<void(cons
         add(entry->path(), files);
       }
     }
-    if (error) warn("The directory " + folder.string() + " cannot be read: " + error.message());
+    if (error) {
+      warn("The directory " + folder.string() + " cannot be read: " + error.message());
+      files.is_whole = false;
+    }
   }
   if (too_deep) {
     warn("What lies more than " + std::to_string(deepest_folder) + " levels below " + path + " was not looked at.");

@@ -12,6 +12,7 @@ inline constexpr int deepest_folder = 10;  // below the one that was given
 struct DumpFiles {
   std::vector<std::string> tensors;     // absolute, free of links, sorted
   std::vector<std::string> statistics;  // files named statistic.csv, sorted; none are looked for if there are tensors
+  bool is_whole = true;                 // no directory that could not be read
 };
 
 // A single file or all files below a directory; links to directories are not followed. What cannot be searched is told

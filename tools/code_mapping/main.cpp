@@ -1,8 +1,7 @@
 // The code_mapping command.
-#include <iostream>
-
 #include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
+#include "kernels/base/standard_output.h"
 #include "tools/code_mapping/command.h"
 
 int main(int argc, char** argv) {
@@ -10,7 +9,7 @@ int main(int argc, char** argv) {
   return guarded_main("code_mapping", [&] {
     return print_or_run(code_mapping::parse_options(argc, argv), [](const code_mapping::Options& options) {
       const int code = code_mapping::run(options);
-      if (!std::cout.flush()) throw UserError("the output could not be written");
+      finish_standard_output();
       return code;
     });
   });

@@ -226,6 +226,8 @@ std::vector<Row> rows_of_pair(const Pair& pair, const MappingFiles& mapping, boo
   }
   if (!compat) {
     for (const Recording* side : {&pair.target, &pair.golden}) {
+      const std::string repeated = recordings::repeated_calls(*side, recordings::Repeated::replaces);
+      if (!repeated.empty()) warn(repeated);
       if (side->no_objects > 0) {
         warn(std::to_string(side->no_objects) + (side->no_objects == 1 ? " entry of " : " entries of ") + side->path +
              " cannot be compared, being no objects, or nested too deep or too large: first " +

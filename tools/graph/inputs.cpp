@@ -6,7 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
+#include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -178,14 +180,35 @@ class Finder {
   std::vector<RankFolders> found_;
 };
 
+// A key that is mistyped would make a single graph of what was to be compared, and one that is there twice leaves open
+// which is meant.
+void check_keys(const std::string& path, const std::vector<std::string>& keys) {
+  const std::vector<std::string> known{"npu_path", "bench_path", "is_print_compare_log"};
+  std::set<std::string> seen;
+  for (const std::string& key : keys) {
+    if (std::ranges::find(known, key) == known.end()) {
+      const auto nearest = nearest_word(key, known);
+      throw UserError("The file " + path + ": the key " + shell_quoted(bounded(sanitised(key))) + " is not known" +
+                      (nearest ? ", did you mean " + known[*nearest] + "?" : "."));
+    }
+    if (!seen.insert(key).second) throw UserError("The file " + path + ": the key " + key + " is there twice.");
+  }
+}
+
 }  // namespace
 
 ComparedPaths read_input_file(const std::string& path) {
   check_input_file(path, {".json"}, max_json_bytes);
   std::ifstream file(path);
-  const nlohmann::json object = nlohmann::json::parse(file, nullptr, false);
+  std::vector<std::string> keys;
+  const auto see = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    if (depth == 1 && event == nlohmann::json::parse_event_t::key) keys.push_back(parsed.get<std::string>());
+    return true;
+  };
+  const nlohmann::json object = nlohmann::json::parse(file, see, false);
   if (object.is_discarded()) throw UserError("The file " + path + " is no JSON.");
   if (!object.is_object()) throw UserError("The file " + path + " is no JSON object.");
+  check_keys(path, keys);
   const auto text = [&](const char* key) -> std::string {
     if (!object.contains(key) || object[key].is_null()) return {};
     if (!object[key].is_string()) throw UserError("The file " + path + ": " + key + " is no text.");

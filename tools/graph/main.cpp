@@ -3,6 +3,7 @@
 
 #include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
+#include "kernels/base/standard_output.h"
 #include "tools/graph/command.h"
 
 int main(int argc, char** argv) {
@@ -12,7 +13,7 @@ int main(int argc, char** argv) {
       const int code = graph::run(options, std::cout, [](const std::string& text) {
         std::cerr << "graph: warning: " << sanitised(text) << '\n';
       });
-      if (!std::cout.flush()) throw UserError("the output could not be written");
+      finish_standard_output();
       return code;
     });
   });

@@ -54,6 +54,7 @@ class DumpReader {
     while (reader_.next() == JsonEvent::key) {
       const std::string key(reader_.text());
       if (key == "data") {
+        if (has_data) reader_.fail("the key data occurs twice");
         has_data = true;
         read_data();
       } else {
@@ -146,8 +147,12 @@ void add_line(const std::string& file, std::string_view name, const JsonNode& va
 template <class Read>
 void read_file(const std::string& folder, const char* file_name, const Read& read) {
   const std::string path = join_path(folder, file_name);
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw UserError("The file " + path + " does not exist.");
+  std::error_code problem;
+  const std::filesystem::file_status status = std::filesystem::status(path, problem);
+  if (status.type() == std::filesystem::file_type::none) {
+    throw UserError("The file " + path + " cannot be read: " + problem.message() + ".");
+  }
+  if (!std::filesystem::exists(status)) throw UserError("The file " + path + " does not exist.");
   try {
     const auto file = std::make_shared<InputFile>(path, most_bytes);
     read(path, [file](std::span<char> target) { return file->read(target); });

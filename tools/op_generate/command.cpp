@@ -77,7 +77,7 @@ void warn(const std::string& text) { std::cerr << "op_generate: warning: " << sa
 
 // The text of the extraction, out of the dump if there is one.
 std::string extraction_text(const Configuration& configuration, const Options& options) {
-  if (!configuration.dump_path.empty()) return extraction_of(configuration, options.allow_outside_data);
+  if (!configuration.dump_path.empty()) return extraction_of(configuration, options.allow_outside_data, warn);
   const std::string path = absolute(configuration.extraction_path);
   check_input_file(path, {""}, max_json_bytes);
   return read_whole_file(path, max_extraction_bytes);

@@ -8,6 +8,7 @@
 #include "kernels/api/api_call.h"
 #include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
+#include "kernels/base/text.h"
 #include "kernels/io/files/file.h"
 #include "kernels/io/json/json_tree.h"
 #include "tools/op_generate/python_text.h"
@@ -26,6 +27,8 @@ struct Record {
 // What of a dump concerns one API.
 struct Selection {
   std::vector<Record> records;  // in the order of the file; of one name the last, at the place of the first
+  std::size_t repeated = 0;     // records whose name an earlier one has
+  std::string first_repeated;
   bool has_data_folder = false;
   std::string data_folder;
   std::string framework;
@@ -62,6 +65,7 @@ void read_records(JsonReader& reader, const std::string& path, const std::string
     if (same == selection.records.end()) {
       selection.records.push_back({std::move(name), std::move(tree)});
     } else {
+      if (selection.repeated++ == 0) selection.first_repeated = name;
       same->tree = std::move(tree);
     }
   }
@@ -72,9 +76,12 @@ Selection select(const std::string& path, const std::string& api) try {
   JsonReader reader(path, [&](std::span<char> target) { return file.read(target); });
   Selection selection;
   if (reader.next() != JsonEvent::begin_object) reader.fail("a dump is one object");
+  bool has_data = false;
   while (reader.next() == JsonEvent::key) {
     const std::string key(reader.text());
     if (key == "data") {
+      if (has_data) reader.fail("the key data occurs twice");
+      has_data = true;
       read_records(reader, path, api, selection);
       continue;
     }
@@ -142,11 +149,16 @@ std::string suggestion(const Selection& selection, const std::string& api) {
 
 }  // namespace
 
-std::string extraction_of(const Configuration& configuration, bool allow_outside) {
+std::string extraction_of(const Configuration& configuration, bool allow_outside,
+                          const std::function<void(const std::string&)>& warn) {
   const Selection selection = select(configuration.dump_path, configuration.api);
   if (selection.records.empty()) {
     throw UserError("The dump " + configuration.dump_path + " has no call " + configuration.api + "." +
                     suggestion(selection, configuration.api));
+  }
+  if (selection.repeated > 0) {
+    warn("Entries of " + configuration.dump_path + " that occur again, the later in place of the earlier: " +
+         std::to_string(selection.repeated) + "; the first is '" + bounded(selection.first_repeated) + "'.");
   }
   return extraction_text(selection, allow_outside);
 }

@@ -1,8 +1,7 @@
 // The op_generate command.
-#include <iostream>
-
 #include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
+#include "kernels/base/standard_output.h"
 #include "tools/op_generate/command.h"
 
 int main(int argc, char** argv) {
@@ -10,7 +9,7 @@ int main(int argc, char** argv) {
   return guarded_main("op_generate", [&] {
     return print_or_run(op_generate::parse_options(argc, argv), [](const op_generate::Options& options) {
       const int code = op_generate::run(options);
-      if (!std::cout.flush()) throw UserError("the output could not be written");
+      finish_standard_output();
       return code;
     });
   });

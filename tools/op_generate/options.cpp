@@ -5,13 +5,15 @@
 
 #include "kernels/base/command_line/program.h"
 #include "kernels/io/files/paths.h"
+#include "tools/common/recorded_call.h"
 
 namespace msrun::op_generate {
 
 namespace {
 
 constexpr auto files = std::to_array<Option>({
-    {"-i, --config_input FILE", "the configuration, usually config_op.json; with --api the dump.json itself",
+    {"-i, --config_input FILE",
+     "the configuration, usually config_op.json; with --api the dump.json itself, or a folder with it",
      Takes::one_value},
     {"-o, --api_output_path DIR", "directory of the script (with --api, default ./); made if it is missing",
      Takes::one_value},
@@ -58,9 +60,9 @@ CommandDescription description() {
 }
 
 // "Torch.matmul.0" of "Torch.matmul.0.backward", which also says the direction.
-void take_api(const Arguments& arguments, Configuration& configuration) {
+void take_api(const Arguments& arguments, const std::string& name, Configuration& configuration) {
   if (arguments.given("propagation")) configuration.propagation = direction_of(arguments.text("propagation"));
-  configuration.api = arguments.text("api");
+  configuration.api = name;
   std::string_view base;
   if (const auto direction = split_direction(configuration.api, base)) {
     if (arguments.given("propagation") && *direction != configuration.propagation) {
@@ -83,8 +85,9 @@ void set_call(const Arguments& arguments, Options& options) {
     return;
   }
   Configuration& configuration = options.from_dump;
-  take_api(arguments, configuration);
-  configuration.dump_path = options.input;
+  const RecordedCall recorded = find_recorded_call(options.input, arguments.text("api"));
+  take_api(arguments, recorded.name, configuration);
+  configuration.dump_path = recorded.recording;
   check_input_file(configuration.dump_path, {".json"}, max_json_bytes);
   configuration.extraction_path = join_path(options.output, configuration.api + ".json");
   if (arguments.given("data_mode")) configuration.data_mode = data_mode_of(arguments.text("data_mode"));

@@ -43,7 +43,7 @@ std::vector<RankDump> read_ranks(const std::map<std::uint64_t, std::string>& fol
       // At the same time, or where no threads can be had, one after the other. What is to be done is copied: the
       // library gives a thread that it then cannot start the only one.
       const auto read = [path = files[i].second, number = files[i].first] {
-        return recordings::read_recording(path, "rank" + std::to_string(number));
+        return recordings::read_recording(path, "rank" + std::to_string(number), recordings::Repeated::is_kept);
       };
       reading.push_back(std::async(std::launch::async | std::launch::deferred, read));
     }
@@ -60,6 +60,8 @@ bool has_numbers(const RankDump& rank, const std::function<void(const std::strin
     warn(name + " holds no calls.");
     return false;
   }
+  const std::string repeated = recordings::repeated_calls(recording, recordings::Repeated::is_kept);
+  if (!repeated.empty()) warn(name + ": " + repeated);
   if (recording.no_objects > 0) {
     warn(name + ": " + std::to_string(recording.no_objects) +
          " entries are no objects, or nested too deep or too large; they were not looked at.");

@@ -86,10 +86,22 @@ void append_texts(std::string& out, const std::vector<std::string>& texts, std::
   out += ']';
 }
 
-// Hands the entries of those names to on_entry.
+// Anomalies by the names of their calls, and of entries of one name by how many of them stand before it in the file.
+using Wanted = std::map<std::string, std::map<std::size_t, const Anomaly*>>;
+
+void want(const Recording& recording, const Anomaly& anomaly, Wanted& wanted) {
+  const recordings::Call& call = recording.calls[anomaly.call];
+  std::size_t earlier = 0;
+  if (recording.repeated > 0) {
+    for (std::size_t i = 0; i < anomaly.call; ++i) earlier += recording.calls[i].name == call.name ? 1 : 0;
+  }
+  wanted[std::string(recording.name(call))].emplace(earlier, &anomaly);
+}
+
+// Hands the entries that are wanted to on_entry.
 template <class OnEntry>
-void read_entries(const Recording& recording, const std::map<std::string, const Anomaly*>& wanted,
-                  const OnEntry& on_entry) {
+void read_entries(const Recording& recording, const Wanted& wanted, const OnEntry& on_entry) {
+  std::map<std::string_view, std::size_t> seen;
   const auto file = std::make_shared<InputFile>(recording.path);
   JsonReader reader(recording.path, [file](std::span<char> target) { return file->read(target); });
   JsonTree tree;
@@ -102,12 +114,17 @@ void read_entries(const Recording& recording, const std::map<std::string, const 
     if (reader.next() != JsonEvent::begin_object) return;
     while (reader.next() == JsonEvent::key) {
       const auto found = wanted.find(std::string(reader.text()));
-      if (found == wanted.end()) {
+      const Anomaly* anomaly = nullptr;
+      if (found != wanted.end()) {
+        const auto of_name = found->second.find(seen[found->first]++);
+        if (of_name != found->second.end()) anomaly = of_name->second;
+      }
+      if (anomaly == nullptr) {
         reader.skip_value();
         continue;
       }
       tree.read(reader);
-      on_entry(*found->second, tree.root());
+      on_entry(*anomaly, tree.root());
     }
   }
 }
@@ -159,11 +176,8 @@ std::string call_text(const Recording& recording, const Anomaly& anomaly, const 
 }  // namespace
 
 std::string report_text(const std::vector<RankDump>& ranks, const std::vector<Anomaly>& anomalies) {
-  std::map<std::size_t, std::map<std::string, const Anomaly*>> wanted;
-  for (const Anomaly& anomaly : anomalies) {
-    const Recording& recording = ranks[anomaly.rank].recording;
-    wanted[anomaly.rank].emplace(recording.name(recording.calls[anomaly.call]), &anomaly);
-  }
+  std::map<std::size_t, Wanted> wanted;
+  for (const Anomaly& anomaly : anomalies) want(ranks[anomaly.rank].recording, anomaly, wanted[anomaly.rank]);
   const Anomaly& first = anomalies.front();
   const Recording& of_first = ranks[first.rank].recording;
   std::string out = "{\n  \"first\": {\n    \"rank\": " + std::to_string(ranks[first.rank].number) +

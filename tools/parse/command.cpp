@@ -45,23 +45,68 @@ std::string problem_of(const fs::directory_entry& entry) {
   return is_other ? "The " + entry.path().string() + " should be a file!" : "";
 }
 
-// All that has the name of a file of tensors in the directory and below it, by name, whether or not it can be read.
-// Links to directories are not followed.
-std::vector<Input> inputs_below(const std::string& directory) {
-  std::vector<Input> inputs;
-  std::error_code error;
-  fs::recursive_directory_iterator entry(directory, fs::directory_options::skip_permission_denied, error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry.depth() >= most_levels) entry.disable_recursion_pending();
-    std::error_code ignored;
-    if (entry->is_directory(ignored) || !is_tensor_file(entry->path().filename().string())) continue;
-    const fs::path& path = entry->path();
-    inputs.push_back({path.string(), path.lexically_relative(directory).string(), problem_of(*entry)});
+// All that has the name of a file of tensors in a directory and below it, whether or not it can be read.
+class Search {
+ public:
+  explicit Search(const std::string& directory) : directory_(directory) {
+    std::vector<std::pair<fs::path, int>> open{{directory, 0}};
+    while (!open.empty()) {
+      const auto [folder, level] = std::move(open.back());
+      open.pop_back();
+      std::error_code error;
+      fs::directory_iterator entry(folder, error);
+      for (const fs::directory_iterator end; !error && entry != end; entry.increment(error)) {
+        std::error_code ignored;
+        if (!entry->is_directory(ignored)) {
+          add(*entry);
+        } else if (entry->is_symlink(ignored)) {
+          see_link(entry->path());
+        } else if (level < most_levels) {
+          open.emplace_back(entry->path(), level + 1);
+        } else {
+          too_deep_ = true;
+        }
+      }
+      if (error) see_unread(folder, error);
+    }
+    if (too_deep_) {
+      left_out_.push_back("What lies more than " + std::to_string(most_levels) + " levels below " + directory_ +
+                          " was not looked at.");
+    }
+    std::ranges::sort(inputs_, {}, &Input::below);
+    std::ranges::sort(left_out_);
   }
-  if (error) throw UserError("The directory " + sanitised(directory) + " cannot be read: " + error.message() + ".");
-  std::ranges::sort(inputs, {}, &Input::below);
-  return inputs;
-}
+
+  const std::vector<Input>& inputs() const { return inputs_; }  // by name
+  // What was not looked at, a sentence each.
+  const std::vector<std::string>& left_out() const { return left_out_; }
+
+ private:
+  void add(const fs::directory_entry& entry) {
+    const fs::path& path = entry.path();
+    if (!is_tensor_file(path.filename().string())) return;
+    inputs_.push_back({path.string(), path.lexically_relative(directory_).string(), problem_of(entry)});
+  }
+
+  // Links to directories are not followed. What lies in the directory itself is found without them.
+  void see_link(const fs::path& link) {
+    std::error_code error;
+    const fs::path inside = fs::canonical(link, error).lexically_relative(fs::canonical(directory_, error));
+    if (!error && !inside.empty() && *inside.begin() != "..") return;
+    left_out_.push_back("The link " + link.string() + " to a directory was not followed.");
+  }
+
+  void see_unread(const fs::path& folder, const std::error_code& error) {
+    const std::string problem = "The directory " + folder.string() + " cannot be read: " + error.message() + ".";
+    if (folder == directory_) throw UserError(sanitised(problem));
+    left_out_.push_back(problem);
+  }
+
+  const std::string& directory_;
+  std::vector<Input> inputs_;
+  std::vector<std::string> left_out_;
+  bool too_deep_ = false;
+};
 
 // The sign of a NaN says nothing.
 std::string number(double value) {
@@ -227,14 +272,22 @@ std::string table_text(const Row& titles, const std::vector<Row>& rows) {
   return text;
 }
 
+void warn_of(const std::vector<std::string>& left_out) {
+  for (const std::string& sentence : left_out) std::cerr << "parse: warning: " << sanitised(sentence) << '\n';
+}
+
 }  // namespace
 
 int run(const Options& options, bool on_terminal) {
   std::error_code ignored;
   const bool is_directory = fs::is_directory(options.input, ignored);
   std::vector<Input> inputs;
+  bool is_whole = true;
   if (is_directory) {
-    inputs = inputs_below(options.input);
+    const Search search(options.input);
+    inputs = search.inputs();
+    is_whole = search.left_out().empty();
+    warn_of(search.left_out());
     if (inputs.empty()) throw UserError("The directory " + sanitised(options.input) + " holds no file of tensors.");
   } else {
     inputs.push_back({options.input, std::string(base_name(options.input))});
@@ -245,7 +298,7 @@ int run(const Options& options, bool on_terminal) {
   const Format format = options.format.value_or(on_terminal ? Format::table : Format::csv);
   std::cout << (format == Format::csv ? csv_text(parser.titles(), parser.rows())
                                       : table_text(parser.titles(), parser.rows()));
-  return parser.first_problem() ? exit_fail_on : exit_completed;
+  return parser.first_problem() || !is_whole ? exit_fail_on : exit_completed;
 }
 
 }  // namespace msrun::parse

@@ -1,10 +1,9 @@
 // The parse command.
 #include <unistd.h>
 
-#include <iostream>
-
 #include "kernels/base/command_line/program.h"
 #include "kernels/base/guarded_main.h"
+#include "kernels/base/standard_output.h"
 #include "tools/parse/command.h"
 
 int main(int argc, char** argv) {
@@ -12,7 +11,7 @@ int main(int argc, char** argv) {
   return guarded_main("parse", [&] {
     return print_or_run(parse::parse_options(argc, argv), [](const parse::Options& options) {
       const int code = parse::run(options, isatty(STDOUT_FILENO) == 1);
-      if (!std::cout.flush()) throw UserError("the output could not be written");
+      finish_standard_output();
       return code;
     });
   });

@@ -28,7 +28,10 @@ CommandDescription description() {
   command.groups = {{"Output", output}};
   command.exit_meanings = {
       {exit_completed, "all tensors were read, and written where that was asked for"},
-      {exit_fail_on, "some files of a directory could not be read, or some tensors not written: their rows say why"},
+      {exit_fail_on,
+       "some files of a directory could not be read or not be looked at, or some tensors not written: rows and "
+       "warnings "
+       "say why"},
       {exit_usage, "wrong usage, or input or output that cannot be used"},
       {exit_internal, "internal error"},
   };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
+#include "kernels/base/error.h"
 #include "kernels/base/lower_case.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
@@ -12,14 +14,22 @@ namespace {
 
 constexpr std::uint64_t most_numbers = 1'000'000;
 
-// The names of those in the folder, as far as it can be read.
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& what, const std::string& path, const std::error_code& error) {
+  throw UserError("The " + what + " " + path + " cannot be read: " + error.message() + ".");
+}
+
+// The names of those in the folder; none where there is no such folder.
 std::vector<std::string> subfolders(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     std::error_code unknown;
     if (entry->is_directory(unknown)) names.push_back(entry->path().filename().string());
   }
+  const bool is_absent = error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  if (error && !is_absent) refuse("folder", folder, error);
   return names;
 }
 
@@ -39,9 +49,22 @@ std::map<std::uint64_t, std::string> numbered(const std::string& folder, std::st
   }
   if (found.contains(0)) {
     const std::string zero = join_path(folder, std::string(prefix) + "0");
-    if (std::filesystem::is_directory(zero, error)) found[0] = zero;
+    if (fs::is_directory(zero, error)) found[0] = zero;
   }
   return found;
+}
+
+// As dump_file(), but that an error says why it could not be looked for.
+std::string find_dump(const std::string& folder, std::error_code& error) {
+  error.clear();
+  for (const char* name : {"dump.json", "debug.json"}) {
+    const std::string path = join_path(folder, name);
+    std::error_code unknown;
+    const fs::file_status status = fs::status(path, unknown);
+    if (fs::is_regular_file(status)) return path;
+    if (status.type() == fs::file_type::none) error = unknown;
+  }
+  return {};
 }
 
 }  // namespace
@@ -56,6 +79,7 @@ std::vector<std::string> unused_ranks(const std::string& folder) {
   if (!ranks.empty() && !own.empty()) unused.push_back(own + " takes no part: there are folders of ranks beside it.");
   std::vector<std::string> names = subfolders(folder);
   std::ranges::sort(names);
+  std::error_code ignored;
   for (const std::string& name : names) {
     const std::string path = join_path(folder, name);
     const std::string lower = lower_case(name);
@@ -65,7 +89,7 @@ std::vector<std::string> unused_ranks(const std::string& folder) {
     if (!like_rank || taken) continue;
     if (name == "rank") {
       unused.push_back(path + " takes no part: there is rank0 beside it.");
-    } else if (!dump_file(path).empty()) {
+    } else if (!find_dump(path, ignored).empty()) {
       unused.push_back(path + " takes no part: ranks are called rank0, rank1 and so on.");
     }
   }
@@ -86,11 +110,9 @@ std::optional<std::string> process_folder(const std::string& folder) {
 
 std::string dump_file(const std::string& folder) {
   std::error_code error;
-  for (const char* name : {"dump.json", "debug.json"}) {
-    const std::string path = join_path(folder, name);
-    if (std::filesystem::is_regular_file(path, error)) return path;
-  }
-  return {};
+  std::string path = find_dump(folder, error);
+  if (error) refuse("folder", folder, error);
+  return path;
 }
 
 std::optional<std::set<std::uint64_t>> parse_numbers(std::string_view text) {

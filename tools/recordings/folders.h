@@ -11,6 +11,8 @@
 
 namespace msrun::recordings {
 
+// Where a folder is there and cannot be searched, all of these throw UserError with the cause.
+
 // number -> path. "rank" alone counts as rank 0; where it stands beside "rank0", the numbered one is taken.
 std::map<std::uint64_t, std::string> rank_folders(const std::string& folder);
 // What looks like the recording of a rank and is none of rank_folders(), nor what stands for a folder without ranks:

@@ -131,6 +131,8 @@ struct Recording {
   // Entries of `data` of which nothing is known: they are no objects, or nested too deep or too large to be read.
   std::size_t no_objects = 0;
   TextId first_no_object = 0;  // its name
+  std::size_t repeated = 0;    // entries whose name an earlier one has
+  TextId first_repeated = 0;   // its name
   std::vector<Call> calls;
   std::vector<Leaf> leaves;
   std::unordered_map<std::uint32_t, PeerOperation> peer_operations;  // by the place of the leaf

@@ -198,8 +198,8 @@ class CallReader {
 
 class RecordingReader {
  public:
-  RecordingReader(std::string name, JsonReader::Source source, std::string side, bool debug)
-      : reader_(name, std::move(source)), side_(std::move(side)) {
+  RecordingReader(std::string name, JsonReader::Source source, std::string side, bool debug, Repeated repeated)
+      : reader_(name, std::move(source)), side_(std::move(side)), repeated_(repeated) {
     recording_.path = std::move(name);
     recording_.debug = debug;
   }
@@ -210,6 +210,7 @@ class RecordingReader {
     while (reader_.next() == JsonEvent::key) {
       const std::string key(reader_.text());
       if (key == "data") {
+        if (has_data) fail("the key data occurs twice.");
         has_data = true;
         read_data();
       } else {
@@ -254,7 +255,8 @@ class RecordingReader {
       CallReader(recording_, name).read(tree_.root(), call.direction);
       call.leaf_end = static_cast<std::uint32_t>(recording_.leaves.size());
       const auto [place, is_new] = places_.emplace(call.name, recording_.calls.size());
-      if (is_new) {
+      if (!is_new && recording_.repeated++ == 0) recording_.first_repeated = call.name;
+      if (is_new || repeated_ == Repeated::is_kept) {
         recording_.calls.push_back(call);
       } else {
         recording_.calls[place->second] = call;
@@ -270,6 +272,7 @@ class RecordingReader {
 
   JsonReader reader_;
   std::string side_;
+  Repeated repeated_;
   JsonTree tree_;
   Recording recording_;
   std::unordered_map<TextId, std::size_t> places_;
@@ -277,16 +280,25 @@ class RecordingReader {
 
 }  // namespace
 
-Recording read_recording(const std::string& name, JsonReader::Source source, const std::string& side, bool debug) {
-  return RecordingReader(name, std::move(source), side, debug).read();
+std::string repeated_calls(const Recording& recording, Repeated repeated) {
+  if (recording.repeated == 0) return {};
+  return "Entries of " + recording.path + " that occur again, " +
+         (repeated == Repeated::is_kept ? "beside the earlier" : "the later in place of the earlier") + ": " +
+         std::to_string(recording.repeated) + "; the first is '" +
+         sanitised(bounded(std::string(recording.text(recording.first_repeated)))) + "'.";
 }
 
-Recording read_recording(const std::string& path, const std::string& side) {
+Recording read_recording(const std::string& name, JsonReader::Source source, const std::string& side, bool debug,
+                         Repeated repeated) {
+  return RecordingReader(name, std::move(source), side, debug, repeated).read();
+}
+
+Recording read_recording(const std::string& path, const std::string& side, Repeated repeated) {
   try {
     const auto file = std::make_shared<InputFile>(path);
     const bool debug = base_name(path) == "debug.json";
     Recording recording = read_recording(
-        path, [file](std::span<char> target) { return file->read(target); }, side, debug);
+        path, [file](std::span<char> target) { return file->read(target); }, side, debug, repeated);
     const std::size_t slash = path.rfind('/');
     recording.folder = slash == std::string::npos ? "." : path.substr(0, slash);
     return recording;

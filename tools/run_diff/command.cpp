@@ -1,5 +1,7 @@
 #include "tools/run_diff/command.h"
 
+#include <iostream>
+
 #include "kernels/base/standard_output.h"
 #include "kernels/io/files/apart.h"
 #include "kernels/io/files/paths.h"
@@ -36,7 +38,10 @@ int run(const Options& options) {
   } else {
     print_text(options.json ? json_of(a, b, comparison, options.all) : text_of(a, b, comparison, options.all));
   }
-  return comparison.count(Change::appeared) > 0 ? exit_fail_on : exit_completed;
+  // The text has these lines, and the JSON says it in fields; a CSV has no place for them.
+  if (prints_csv) std::cerr << reservations(b, comparison);
+  if (comparison.count(Change::appeared) > 0 || comparison.compared == 0) return exit_fail_on;
+  return b.is_complete() ? exit_completed : exit_incomplete;
 }
 
 }  // namespace msrun::run_diff

@@ -216,6 +216,12 @@ CallChange lone_call(const ApiResult& result, bool in_b, const RunsFacts& facts)
   return call;
 }
 
+// Whether both runs say something of the call that can be held against each other.
+bool is_compared(const CallChange& call) {
+  const auto tells = [](State state) { return is_checked(state) || is_problem(state); };
+  return call.change != Change::not_comparable && tells(call.before.state) && tells(call.after.state);
+}
+
 // Calls that failed to run before errors, these before warnings.
 int severity(const CallChange& call) {
   const auto badness = [](const std::string& status) { return status == "error" ? 2 : status == "warning" ? 1 : 0; };
@@ -250,7 +256,10 @@ Comparison compare(const runs::Run& a, const runs::Run& b) {
   for (const auto& [name, task] : places) {
     comparison.calls.push_back(lone_call(a.results.outline(task), false, comparison.facts));
   }
-  for (const CallChange& call : comparison.calls) ++comparison.counts[static_cast<std::size_t>(call.change)];
+  for (const CallChange& call : comparison.calls) {
+    ++comparison.counts[static_cast<std::size_t>(call.change)];
+    if (is_compared(call)) ++comparison.compared;
+  }
   std::ranges::sort(comparison.calls, {}, [](const CallChange& call) {
     return std::tuple(call.change, -severity(call), call.place, std::string_view(call.name));
   });

@@ -90,6 +90,9 @@ struct Comparison {
   RunsFacts facts;
   std::vector<CallChange> calls;  // worst first; those of one kind in the order of the recording
   std::array<std::size_t, change_count> counts{};
+  // Calls that were checked, or failed to run, in both runs, and are comparable: where there are none, it means nothing
+  // that nothing is new.
+  std::size_t compared = 0;
 
   std::size_t count(Change change) const { return counts[static_cast<std::size_t>(change)]; }
 };

@@ -24,8 +24,11 @@ std::string shown(const Json& value) {
   return text.empty() ? "none" : bounded(sanitised(text));
 }
 
+// What tells of the calls of the plan: of a run, and of one rank of a run (header_of_rank).
+bool names_calls(const std::string& name) { return name == "dump" || name == "recording"; }
+
 std::string difference(const std::string& name, const Json& a, const Json& b) {
-  if (name == "dump") return "the recording, or what --only, --except, -f and -config leave of it";
+  if (names_calls(name)) return "the recording, or what --only, --except, -f and -config leave of it";
   return name + " (" + shown(a) + " in A, " + shown(b) + " in B)";
 }
 
@@ -47,9 +50,10 @@ RunsFacts facts_of(const runs::Run& a, const runs::Run& b) {
     const Json before = prints_a.value(name, Json());
     const Json after = prints_b.value(name, Json());
     if (before == after || name == "calls") continue;
+    const bool is_told = !before.is_null() && !after.is_null();
+    if (names_calls(name) && !is_told) continue;
     facts.other_options.push_back(difference(name, before, after));
     // A journal of a version without the option does not tell.
-    const bool is_told = !before.is_null() && !after.is_null();
     if (is_told && std::ranges::find(judging, name) != judging.end()) facts.judged_otherwise = true;
   }
   return facts;

@@ -29,8 +29,9 @@ CommandDescription description() {
   command.groups = {{"Output", output_options}};
   command.exit_meanings = {
       {exit_completed, "nothing is new"},
-      {exit_fail_on, "something is new"},
+      {exit_fail_on, "something is new, or nothing was compared"},
       {exit_usage, "wrong usage, runs that cannot be read, or output that cannot be written"},
+      {exit_incomplete, "nothing is new so far, but the second run is not complete"},
       {exit_internal, "internal error"},
   };
   command.most_operands = 2;

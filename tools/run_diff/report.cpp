@@ -156,6 +156,13 @@ std::string conclusion(const Comparison& comparison) {
   return text + ".";
 }
 
+std::string reservations(const runs::Run& b, const Comparison& comparison) {
+  std::string text;
+  if (comparison.compared == 0) text += "Nothing was compared: no call was checked in both runs in a comparable way.\n";
+  if (!b.is_complete()) text += "B is not complete: what it has not checked may be new as well.\n";
+  return text;
+}
+
 std::string description_of(const runs::Run& run) {
   std::string text = sanitised(run.path) + " (" + std::to_string(run.results.count()) + " calls";
   if (!run.has_journal) {
@@ -177,7 +184,7 @@ std::string text_of(const runs::Run& a, const runs::Run& b, const Comparison& co
   if (facts.by_status) text += "Compared by status and columns: a run without a journal tells no more.\n";
   for (const std::string& option : facts.other_options) text += "Other: " + option + "\n";
   if (facts.judged_otherwise) text += "Results are judged by other options: they are not comparable.\n";
-  text += conclusion(comparison) + "\n";
+  text += conclusion(comparison) + "\n" + reservations(b, comparison);
   for (std::size_t i = 0; i < change_count; ++i) {
     const auto change = static_cast<Change>(i);
     if (change != Change::same || all) add_calls(text, comparison, change, all);
@@ -189,6 +196,7 @@ std::string json_of(const runs::Run& a, const runs::Run& b, const Comparison& co
   Json json{{"a", run_json(a)}, {"b", run_json(b)}};
   json["other_options"] = comparison.facts.other_options;
   json["by_status"] = comparison.facts.by_status;
+  json["compared"] = comparison.compared;
   Json counts = Json::object();
   for (std::size_t i = 0; i < change_count; ++i) {
     counts[std::string(change_text(static_cast<Change>(i)))] = comparison.counts[i];

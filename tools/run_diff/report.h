@@ -26,6 +26,9 @@ std::string shown(const Standing& standing);
 // "2 new, 1 still, 30 the same."
 std::string conclusion(const Comparison& comparison);
 
+// Why it proves little that nothing is new, a line with its end for each reason; empty if it does prove something.
+std::string reservations(const runs::Run& b, const Comparison& comparison);
+
 // What a run was, in one line.
 std::string description_of(const runs::Run& run);
 

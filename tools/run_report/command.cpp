@@ -21,9 +21,9 @@ std::string file_beside(const RunFiles& files, bool share) {
   return files.report.substr(0, files.report.size() - ending.size()) + "_share" + std::string(ending);
 }
 
-std::string page_of_journal(const RunFiles& files, const report::ReportStyle& style) {
+std::string page_of_journal(const runs::FoundRun& found, const report::ReportStyle& style) {
   try {
-    return report::report_page(*journal::open_source(files.journal), files.stamp, style);
+    return report::report_page(*journal::open_source(found.files.journal), found.files.stamp, style, found.rank);
   } catch (const journal::Error& error) {
     throw UserError(error.what());
   }
@@ -44,12 +44,13 @@ std::string page_of_csvs(const std::string& path, const report::ReportStyle& sty
 }  // namespace
 
 int run(const Options& options) {
-  const RunFiles files = runs::find_run(options.run);
+  const runs::FoundRun found = runs::find_run(options.run);
+  const RunFiles& files = found.files;
   const bool prints = options.out_path == "-";
   const std::string path = options.out_path.empty() ? file_beside(files, options.share) : options.out_path;
   if (!prints) runs::check_apart_from_run("-o", path, files);
   const std::string page =
-      runs::has_journal(files) ? page_of_journal(files, {options.share}) : page_of_csvs(options.run, {options.share});
+      runs::has_journal(files) ? page_of_journal(found, {options.share}) : page_of_csvs(options.run, {options.share});
   if (prints) {
     print_text(page);
     return exit_completed;

@@ -36,8 +36,10 @@ class JournalReading {
     RecordHandlers handlers;
     handlers.result = [this](ApiResult&& result) { see(result); };
     handlers.time = [this](const TimeNote& note) { run_.ended = note.time; };
+    handlers.rank = [this](RankCalls&& calls) { see(std::move(calls)); };
     handlers.unreadable = [this](const std::string&) { ++unreadable_; };
     const journal::Recovery recovery = read_records(*source, handlers);
+    if (!run_.rank.empty()) take_rank();
     const std::string name = sanitised(run_.files.journal);
     if (recovery.damaged_regions + recovery.missing_frames > 0) {
       run_.notes.push_back(name + " is damaged: results may be missing.");
@@ -60,11 +62,29 @@ class JournalReading {
     most_ = calls + kept_results(run_.metadata).value_or(0);
   }
 
+  void see(RankCalls&& calls) {
+    if (calls.rank == run_.rank && calls.is_within(run_.planned)) calls_ = std::move(calls);
+  }
+
+  // The records of the ranks stand in front of the results.
+  bool is_of_other_rank(std::uint32_t task) const { return !run_.rank.empty() && (!calls_ || !calls_->has(task)); }
+
+  void take_rank() {
+    if (!calls_) {
+      throw UserError(sanitised(run_.files.journal) + " does not say which calls are those of " + sanitised(run_.rank) +
+                      ": give the journal itself, for all ranks.");
+    }
+    run_.results = results_of_rank(run_.results, *calls_);
+    run_.planned = calls_->size();
+    run_.metadata = header_of_rank(std::move(run_.metadata), run_.rank);
+  }
+
   void see(const ApiResult& result) {
     if (result.task >= most_) {
       ++unreadable_;
       return;
     }
+    if (is_of_other_rank(result.task)) return;
     StoredResults& results = run_.results;
     if (results.tasks() <= result.task) {
       results.resize(std::min<std::size_t>(most_, std::max<std::size_t>(1024, std::size_t{result.task} * 2)));
@@ -75,6 +95,7 @@ class JournalReading {
   Run& run_;
   std::uint64_t most_ = 0;
   std::uint64_t unreadable_ = 0;
+  std::optional<RankCalls> calls_;  // of the rank
 };
 
 void read_csvs(Run& run) {
@@ -159,31 +180,35 @@ void check_apart_from_run(const std::string& option, const std::string& written,
 
 bool has_journal(const RunFiles& files) { return !files.journal.empty() && path_exists(files.journal); }
 
-RunFiles find_run(const std::string& path) {
+FoundRun find_run(const std::string& path) {
   check_path_text(path);
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return newest_in(path);
+  if (fs::is_directory(path, ignored)) return {newest_in(path), {}};
   if (!path_exists(path))
     throw UserError("There is no run " + shell_quoted(sanitised(path)) +
                     ": neither a folder nor a file has that name.");
-  std::optional<RunFiles> files = files_with_journal(path);
-  if (!files) return files_of_any_name(path);
-  if (const std::optional<RunFiles> own = files_of_csv(path)) {
-    // The path is a CSV of one of several ranks, whose journal is further up.
-    files->result = own->result;
-    files->details = own->details;
+  FoundRun found;
+  if (std::optional<RunOfRank> of_rank = run_of_rank_csv(path)) {
+    found = {std::move(of_rank->own), std::move(of_rank->rank)};
+    found.files.journal = std::move(of_rank->whole.journal);
+  } else if (std::optional<RunFiles> files = files_of_run_file(path)) {
+    found.files = *std::move(files);
+  } else {
+    return {files_of_any_name(path), {}};
   }
-  if (fs::path(path).filename() == fs::path(files->result).filename()) files->result = path;
-  if (!has_files(*files)) {
+  if (fs::path(path).filename() == fs::path(found.files.result).filename()) found.files.result = path;
+  if (!has_files(found.files)) {
     throw UserError(sanitised(path) + " is no run by itself: neither its journal nor its result file is beside it.");
   }
-  return *std::move(files);
+  return found;
 }
 
 Run read_run(const std::string& path) {
   Run run;
   run.path = path;
-  run.files = find_run(path);
+  FoundRun found = find_run(path);
+  run.files = std::move(found.files);
+  run.rank = std::move(found.rank);
   run.has_journal = has_journal(run.files);
   if (!run.has_journal) {
     read_csvs(run);

@@ -15,6 +15,8 @@ namespace msrun::runs {
 struct Run {
   std::string path;  // as it was named
   RunFiles files;    // those of the run, whether or not they are there
+  // Which of several ranks it is looked at for, as if this rank had been checked alone; empty: all of the run.
+  std::string rank;
   // Everything is known: inputs, outcomes, checksums. Else the run is known by its CSVs alone.
   bool has_journal = false;
   // The journal's header ("version", "fingerprint", "arguments", "backend", ...); null without one.
@@ -34,12 +36,19 @@ struct Run {
   bool is_complete() const { return results.count() >= planned; }
 };
 
+struct FoundRun {
+  RunFiles files;
+  std::string rank;  // as that of a Run
+};
+
 // The files of the run that path names: a folder, of which the newest run is taken, or a file of a run. A journal or a
 // result file may have a name of its own; its report is then named after it. Throws UserError, one line, for what is
 // none of them. The details of a result file with a name of its own are those beside it that say "details" for
 // "result"; of a folder without a run it is the newest *_result_<time>.csv that counts, as api_precision_compare has
 // it.
-RunFiles find_run(const std::string& path);
+// The CSV of one of several ranks names the run of that rank: its files are those of the rank's folder, but for the
+// journal, which is that of all ranks.
+FoundRun find_run(const std::string& path);
 
 // Whether the run has a journal, which knows all that its CSVs do and more.
 bool has_journal(const RunFiles& files);

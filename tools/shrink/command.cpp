@@ -80,8 +80,8 @@ class Command {
   explicit Command(const Options& options)
       : options_(options),
         begun_(Clock::now()),
-        source_(find_source(options)),
-        call_(read_call(source_, options.api)),
+        source_(find_source(options_)),
+        call_(read_call(source_, options_.api)),
         folder_(options.output),
         trial_(words_of_the_run(), join_path(folder_.work(), "run")) {}
 
@@ -317,7 +317,7 @@ class Command {
     std::cout << text << end << std::endl;
   }
 
-  const Options& options_;
+  Options options_;
   Clock::time_point begun_;
   Source source_;
   ApiCall call_;

@@ -1,8 +1,11 @@
 #include "tools/shrink/source.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -18,6 +21,7 @@
 #include "runner/results/journal_records.h"
 #include "runner/results/run_header.h"
 #include "runner/results/run_of_rank.h"
+#include "tools/common/recorded_call.h"
 
 namespace msrun::shrink {
 namespace {
@@ -53,10 +57,21 @@ std::string journal_in(const std::string& folder) {
   return *std::ranges::max_element(journals);
 }
 
-// The journal that path means; nothing for a recording.
+bool is_folder_of_recordings(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (entry->path().extension() == ".journal") return false;
+  }
+  return !error;
+}
+
+// The journal that path means; nothing for a recording, or a folder that holds some and no journal.
 std::optional<std::string> journal_of(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) return journal_in(path);
+  if (fs::is_directory(path, error)) {
+    if (is_folder_of_recordings(path)) return std::nullopt;
+    return journal_in(path);
+  }
   if (!fs::exists(path, error)) throw UserError("-i: " + shown(path) + " does not exist");
   if (path.ends_with(".json")) return std::nullopt;
   const std::optional<RunFiles> files = files_with_journal(path);
@@ -95,6 +110,77 @@ void take_over(const Json& metadata, const std::vector<OptionWords>& given, Sour
     source.options.push_back({"--backend", backend});
 }
 
+// What a journal tells of how a call ran.
+struct RanCall {
+  std::string name;
+  std::int32_t device = -1;
+  std::uint64_t inputs = 0;
+};
+
+// Looks in a journal for the result of a call. Of several ranks it may be that of another rank, under another name.
+class CallSearch {
+ public:
+  explicit CallSearch(std::string name) : name_(std::move(name)) {}
+
+  std::optional<RanCall> find(const journal::Source& source) {
+    RecordHandlers handlers;
+    handlers.rank = [this](RankCalls&& calls) {
+      if (calls.rank == rank_in(name_)) calls_ = std::move(calls);
+    };
+    handlers.result = [this](ApiResult&& result) { see(std::move(result)); };
+    handlers.unreadable = [](const std::string&) {};
+    read_records(source, handlers);
+    if (found_ || !calls_) return std::move(found_);
+    calls_->for_each([this](std::uint32_t task, const std::string* own_name) {
+      const auto of_task = of_rank_.find(task);
+      if (of_task == of_rank_.end() || found_) return;
+      const std::string_view own = own_name != nullptr ? *own_name : without_rank(of_task->second.name);
+      if (own == without_rank(name_)) found_ = of_task->second;
+    });
+    return std::move(found_);
+  }
+
+ private:
+  void see(ApiResult&& result) {
+    const bool is_meant = result.name == name_;
+    if (!is_meant && (!calls_ || !calls_->has(result.task))) return;
+    RanCall call{std::move(result.name), result.device, result.inputs};
+    (is_meant ? found_.emplace() : of_rank_[result.task]) = std::move(call);
+  }
+
+  std::string name_;
+  std::optional<RanCall> found_;
+  std::optional<RankCalls> calls_;  // of the rank of the name; they stand in front of the results
+  std::map<std::uint32_t, RanCall> of_rank_;
+};
+
+std::vector<std::string> names_in(const journal::Source& source) {
+  std::vector<std::string> names;
+  RecordHandlers handlers;
+  handlers.result = [&](ApiResult&& result) { names.push_back(std::move(result.name)); };
+  handlers.unreadable = [](const std::string&) {};
+  read_records(source, handlers);
+  return names;
+}
+
+// Whether a pattern of ranks, as in front of a colon of --sim-fault, means this one (docs/ranks.md).
+bool means_rank(const std::string& pattern, const std::string& rank) {
+  // A folder stands for the ranks below it, wherever in the name it is.
+  const std::string name = "/" + rank + "/";
+  return fnmatch(("*/" + pattern + "/*").c_str(), name.c_str(), 0) == 0;
+}
+
+// A fault of some ranks is that of the call where the call is of one of them: the recording of one rank alone has no
+// ranks that could be named.
+bool is_fault_of_rank(OptionWords& words, const std::string& rank) {
+  if (words.front() != "--sim-fault" || words.size() != 2) return true;
+  const std::size_t colon = words[1].substr(0, words[1].find('=')).find(':');
+  if (colon == std::string::npos) return true;
+  const std::string pattern = words[1].substr(0, colon);
+  words[1].erase(0, colon + 1);
+  return means_rank(pattern, rank);
+}
+
 void read_journal(const std::string& path, const Options& options, Source& source) try {
   const std::unique_ptr<journal::Source> file = journal::open_source(path);
   const Json metadata = Json::parse(journal::read_header(*file).metadata, nullptr, false);
@@ -104,17 +190,9 @@ void read_journal(const std::string& path, const Options& options, Source& sourc
                     "-i dump.json");
   }
   take_over(metadata, options.of_the_run, source);
-  std::optional<ApiResult> found;
-  std::vector<std::string> names;
-  read_records(*file, {.result =
-                           [&](ApiResult&& result) {
-                             names.push_back(result.name);
-                             if (result.name == options.api) found = std::move(result);
-                           },
-                       .attempt = {},
-                       .time = {},
-                       .unreadable = [](const std::string&) {}});
+  const std::optional<RanCall> found = CallSearch(options.api).find(*file);
   if (!found) {
+    const std::vector<std::string> names = names_in(*file);
     const auto nearest = nearest_word(options.api, names);
     throw UserError("--api " + shown(options.api) + " is not among the results in " + shown(path) +
                     (nearest ? ", did you mean " + shown(names[*nearest]) + "?" : ""));
@@ -127,8 +205,11 @@ void read_journal(const std::string& path, const Options& options, Source& sourc
 
 }  // namespace
 
-Source find_source(const Options& options) {
+Source find_source(Options& options) {
   Source source;
+  // The CSV of a rank says which one is meant.
+  const std::optional<RunOfRank> of_rank = run_of_rank_csv(options.input);
+  if (of_rank && rank_in(options.api).empty()) options.api = of_rank->rank + ":" + options.api;
   source.options = options.of_the_run;
   if (const std::optional<std::string> journal = journal_of(options.input)) {
     read_journal(*journal, options, source);
@@ -141,6 +222,12 @@ Source find_source(const Options& options) {
                       ", does not exist any more");
   } else {
     source.api_info = options.input;
+  }
+  if (!source.api_info.empty()) {
+    RecordedCall call = find_recorded_call(source.api_info, options.api);
+    source.api_info = std::move(call.recording);
+    options.api = std::move(call.name);
+    std::erase_if(source.options, [&](OptionWords& words) { return !is_fault_of_rank(words, call.rank); });
   }
   if (options.device) source.device = options.device;
   return source;

@@ -25,8 +25,9 @@ struct Source {
   std::optional<std::uint64_t> inputs;  // checksum of its inputs in the run
 };
 
-// Throws UserError for a path that is neither, and for a journal that does not have the call.
-Source find_source(const Options& options);
+// Throws UserError for a path that is neither, and for a journal that does not have the call. Of several ranks the
+// source is that of the rank in front of the name; options.api is then the name that the call has in that recording.
+Source find_source(Options& options);
 
 // "-api_info", "dump.json", as msrun takes them.
 std::vector<std::string> input_words(const Source& source);

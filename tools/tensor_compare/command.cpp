@@ -6,8 +6,11 @@
 #include <filesystem>
 #include <iostream>
 
+#include "kernels/api/operators.h"
+#include "kernels/base/command_line/suggestion.h"
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/text.h"
 #include "kernels/compare/compare.h"
 #include "kernels/io/numpy/npy.h"
 #include "kernels/io/stored/tensor_file.h"
@@ -46,6 +49,17 @@ std::string short_name(const std::string& api) {
   return std::count(api.begin(), api.end(), '.') >= 2 ? short_api_name(api) : api;
 }
 
+// A mistyped name would have another standard, without a word.
+void warn_of_unknown(const std::string& api) {
+  if (is_known_api(api)) return;
+  std::vector<std::string> known;
+  for (const ApiListing& entry : list_apis()) known.emplace_back(entry.api);
+  const auto nearest = nearest_word(api, known);
+  std::cerr << "tensor_compare: warning: --api: there is no API " << sanitised(bounded(api))
+            << ", so that it has the standard of all that have none of their own"
+            << (nearest ? "; did you mean " + known[*nearest] + "?" : ".") << '\n';
+}
+
 bool is_met(FailOn fail_on, Status status) {
   return (status == Status::error && fail_on != FailOn::never) ||
          (status == Status::warning && fail_on == FailOn::warning);
@@ -70,6 +84,7 @@ int compare_files(const Options& options, bool on_terminal) {
     if (!side->note.empty()) std::cerr << "tensor_compare: " << side->note << '\n';
   }
   const std::string api = options.api.empty() ? api_of_file(options.device_path) : short_name(options.api);
+  if (!options.api.empty()) warn_of_unknown(api);
   const Standard standard = select_standard(api, device.tensor.dtype(), false, options.policy);
   DetailsRow row;
   try {

@@ -135,7 +135,7 @@ Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, double pa
   const WorkerProcess::End end = worker.end();
   throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " " +
                   end_text(end.wait_status) + " before " + std::string(options.framework->name) +
-                  " was there; its last words are above");
+                  " was there; what it had to say is above, if anything");
 }
 
 }  // namespace msrun

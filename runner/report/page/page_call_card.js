@@ -20,15 +20,16 @@ function select(element) {
 }
 function commandsOf(row, details) {
   const list = make('div', { class: 'commands' });
-  const name = quoted(nameOf(row));
   const known = data.commands;
-  if (known.run) list.append(command('Check it again', known.run + ' --only ' + name));
+  // The page of one of several ranks names calls without it; what is run has to be told.
+  const full = quoted(known.rank + nameOf(row));
+  if (known.run) list.append(command('Check it again', known.run + ' --only ' + full));
   if (known.is_dump) {
     const backward = details && details.output.startsWith('backward') ? ' --propagation backward' : '';
-    list.append(command('As a script', 'msrun op_generate --api ' + name + backward + ' -i ' + known.recording + ' -o scripts'));
+    list.append(command('As a script', 'msrun op_generate --api ' + full + backward + ' -i ' + known.recording + ' -o scripts'));
   }
   if (data.journal && 'su'.includes(rows.standing[row])) {
-    list.append(command('Smallest case', 'msrun shrink --api ' + name + ' -i ' + known.journal + ' -o small'));
+    list.append(command('Smallest case', 'msrun shrink --api ' + full + ' -i ' + known.journal + ' -o small'));
   }
   return list;
 }

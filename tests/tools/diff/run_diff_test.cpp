@@ -6,6 +6,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "journal/file.h"
+#include "journal/reader.h"
 #include "kernels/io/files/csv.h"
 #include "tests/support/msrun_process.h"
 #include "tests/tools/browser.h"
@@ -207,7 +209,12 @@ TEST_F(RunDiff, OneTransitionAloneDecidesTheExitCode) {
     transition.after(after);
     write("a", {before});
     write("b", {after});
-    EXPECT_EQ(diff({}).exit_code, transition.change == std::string("new") ? 1 : 0) << transition.title;
+    // Where one of them has not checked the call, or not the same, that nothing is new proves nothing.
+    const std::string_view title = transition.title;
+    const bool proves = transition.change != std::string("not comparable") &&
+                        title.find("SKIP by rule") == title.npos && title.find("not checkable") == title.npos;
+    const bool is_new = transition.change == std::string("new");
+    EXPECT_EQ(diff({}).exit_code, is_new || !proves ? 1 : 0) << title;
   }
 }
 
@@ -240,8 +247,9 @@ TEST_F(RunDiff, OptionsThatJudgeOtherwiseAreNamedAndNothingIsCompared) {
     write("b", {wrong}, fingerprint);
     EXPECT_EQ(change_of(json(), "Torch.add.0"), "not comparable") << option;
     const Finished text = diff({});
-    EXPECT_EQ(text.exit_code, 0) << option;
-    EXPECT_THAT(text.out, AllOf(HasSubstr("Other: " + std::string(option) + " ("), HasSubstr("Not comparable")));
+    EXPECT_EQ(text.exit_code, 1) << option;
+    EXPECT_THAT(text.out, AllOf(HasSubstr("Other: " + std::string(option) + " ("), HasSubstr("Not comparable"),
+                                HasSubstr("Nothing was compared")));
   }
 }
 
@@ -390,21 +398,66 @@ TEST_F(RunDiff, CsvAndPageHoldWhatHasChanged) {
   EXPECT_FALSE(fs::exists(scratch_ / "-"));
 }
 
-TEST_F(RunDiff, ACsvOfOneOfSeveralRanksLeadsToTheJournalFurtherUp) {
-  const TemporaryDirectory scratch;
-  std::vector<std::string> csvs;
-  for (const char* folder : {"a", "b"}) {
-    ApiResult result = passed("step0/rank0:Torch.add.0");
-    if (folder == std::string_view("b")) suspicious_error(result);
-    write_run(scratch.path() / folder, {result}, usual_fingerprint(), 0, "20261122120000", {"step0/rank0"});
-    const fs::path csv = scratch.path() / folder / "step0/rank0/accuracy_checking_result_20261122120000.csv";
-    fs::create_directories(csv.parent_path());
-    std::ofstream(csv) << "API name,Forward Test Success,Backward Test Success,Message\nTorch.add.0,pass,pass\n";
-    csvs.push_back(csv.string());
-  }
-  const Finished run = run_tool("run_diff", csvs, scratch.path());
+TEST_F(RunDiff, IsNoSuccessWhereNothingIsCompared) {
+  ApiResult skipped_there = passed("Torch.mul.0");
+  by_rule(skipped_there);
+  write("a", {passed("Torch.add.0"), skipped_there});
+  write("b", {passed("Torch.exp.0"), skipped_there});
+  const Finished run = diff({});
   EXPECT_EQ(run.exit_code, 1) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("1 new"));
+  EXPECT_THAT(run.out, HasSubstr("Nothing new, 1 removed, 1 added, 1 the same.\nNothing was compared: "));
+  EXPECT_THAT(diff({"--csv", "-"}).err, HasSubstr("Nothing was compared"));
+  EXPECT_EQ(json()["compared"], 0);
+}
+
+TEST_F(RunDiff, ASecondRunThatIsNotCompleteIsNoSuccess) {
+  write_run(scratch_ / "a", {passed("Torch.add.0"), passed("Torch.exp.0")});
+  write_run(scratch_ / "b", {passed("Torch.add.0")}, usual_fingerprint(), 2);
+  const Finished run = diff({});
+  EXPECT_EQ(run.exit_code, 3) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("B is not complete"));
+  // The other way round there is nothing that B does not tell.
+  EXPECT_EQ(run_tool("run_diff", {scratch_ / "b", scratch_ / "a"}, scratch_.path()).exit_code, 0);
+}
+
+// The CSV of a rank below the folder of a run of several.
+std::string csv_of_rank(const fs::path& run, const std::string& rank) {
+  const fs::path csv = run / rank / "accuracy_checking_result_20261122120000.csv";
+  fs::create_directories(csv.parent_path());
+  std::ofstream(csv) << "API name,Forward Test Success,Backward Test Success,Message\nTorch.add.0,pass,pass\n";
+  return csv.string();
+}
+
+TEST_F(RunDiff, ACsvOfOneOfSeveralRanksIsTheRunOfThatRankAlone) {
+  const TemporaryDirectory scratch;
+  ApiResult other = passed("step0/rank1:Torch.add.0");
+  suspicious_error(other);
+  write_run(scratch / "ranks", {passed("step0/rank0:Torch.add.0"), passed("step0/rank0:Torch.exp.0"), other},
+            usual_fingerprint(), 0, "20261122120000", {"step0/rank0", "step0/rank1"});
+  const std::string rank0 = csv_of_rank(scratch / "ranks", "step0/rank0");
+  const std::string rank1 = csv_of_rank(scratch / "ranks", "step0/rank1");
+  const Finished ranks = run_tool("run_diff", {rank0, rank1}, scratch.path());
+  EXPECT_EQ(ranks.exit_code, 1) << ranks.err;
+  EXPECT_THAT(ranks.out, AllOf(HasSubstr("1 new, 1 removed."), HasSubstr("\n  Torch.add.0  pass -> suspicious")));
+  // Against a run of that recording alone, whose calls have no rank in front.
+  write_run(scratch / "alone", {passed("Torch.add.0"), passed("Torch.exp.0")});
+  const Finished alone = run_tool("run_diff", {rank0, scratch / "alone"}, scratch.path());
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("2 calls"), HasSubstr("Nothing new, 2 the same."), Not(HasSubstr("Other:"))));
+}
+
+TEST_F(RunDiff, ARankWhoseCallsTheJournalDoesNotTellIsRefused) {
+  const TemporaryDirectory scratch;
+  write_run(scratch / "ranks", {passed("Torch.add.0")}, usual_fingerprint(), 0, "20261122120000", {"rank0"});
+  const std::string csv = csv_of_rank(scratch / "ranks", "rank0");
+  // The journal without the record of the rank.
+  const fs::path journal = only_file(scratch / "ranks", "accuracy_checking_2");
+  const std::string header = journal::read_header(*journal::open_source(journal)).metadata;
+  fs::remove(journal);
+  journal::Writer::create(journal, header).close();
+  const Finished run = run_tool("run_diff", {csv, csv}, scratch.path());
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("does not say which calls are those of rank0"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "journal/writer.h"
 #include "kernels/compare/details.h"
+#include "runner/results/rank_calls.h"
 #include "runner/results/record.h"
 #include "tests/support/temporary_directory.h"
 
@@ -40,7 +41,8 @@ inline nlohmann::json usual_fingerprint() {
 }
 
 // Writes accuracy_checking_<stamp>.journal into the folder, which is made. The results get their places as tasks.
-// planned: calls of the plan, if they are more than the results. ranks: if the run is one of several.
+// planned: calls of the plan, if they are more than the results. ranks: if the run is one of several, each with the
+// results that have its name in front.
 inline std::string write_run(const fs::path& folder, std::vector<ApiResult> results,
                              nlohmann::json fingerprint = usual_fingerprint(), std::size_t planned = 0,
                              const std::string& stamp = "20261122120000", const std::vector<std::string>& ranks = {}) {
@@ -51,6 +53,15 @@ inline std::string write_run(const fs::path& folder, std::vector<ApiResult> resu
   for (const std::string& rank : ranks) metadata["recordings"].push_back({{"rank", rank}});
   const fs::path path = folder / ("accuracy_checking_" + stamp + ".journal");
   journal::Writer writer = journal::Writer::create(path, metadata.dump());
+  for (std::uint32_t number = 0; number < ranks.size(); ++number) {
+    RankCalls calls;
+    calls.number = number;
+    calls.rank = ranks[number];
+    for (std::uint32_t i = 0; i < results.size(); ++i) {
+      if (rank_in(results[i].name) == ranks[number]) calls.add(i);
+    }
+    writer.append(encode(calls));
+  }
   for (std::size_t i = 0; i < results.size(); ++i) {
     results[i].task = static_cast<std::uint32_t>(i);
     conclude_from_rows(results[i]);

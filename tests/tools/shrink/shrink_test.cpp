@@ -161,6 +161,30 @@ TEST(Shrink, TakesCallAndOptionsFromTheJournalOfARun) {
   EXPECT_EQ(zeros_of(scratch / "small" / "same_shape"), 240);
 }
 
+TEST(Shrink, TakesACallOfOneOfSeveralRanksFromItsRecording) {
+  const TemporaryDirectory scratch;
+  for (const std::string rank : {"rank0", "rank1"}) {
+    fs::create_directories(scratch / "in" / rank);
+    scratch.write("in/" + rank + "/dump.json", dump_of(small_sum()));
+  }
+  const Finished run = msrun({"-api_info", scratch / "in", "-o", scratch / "out", "--sim-fault",
+                              "rank1:Torch.add.*=wrong-element", "-n", "1", "--no-report"},
+                             scratch.path());
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Finished shrunk =
+      run_shrink({"--api", "rank1:Torch.add.0", "-i", scratch / "out", "-o", scratch / "small"}, scratch);
+  ASSERT_EQ(shrunk.exit_code, 0) << shrunk.err;
+  EXPECT_THAT(shrunk.out, StartsWith("Torch.add.0 on sim: "));
+  EXPECT_THAT(read_file(scratch / "small" / "README.txt"), HasSubstr("--sim-fault 'Torch.add.*=wrong-element'"));
+  // On the other rank nothing is wrong, and of a folder of recordings the call says which one is meant.
+  const Finished sound =
+      run_shrink({"--api", "rank0:Torch.add.0", "-i", scratch / "out", "-o", scratch / "a"}, scratch);
+  EXPECT_EQ(sound.exit_code, 1) << sound.err;
+  const Finished unclear = run_shrink({"--api", "Torch.add.0", "-i", scratch / "in", "-o", scratch / "b"}, scratch);
+  EXPECT_EQ(unclear.exit_code, 2);
+  EXPECT_THAT(unclear.err, HasSubstr("such as rank0:Torch.add.0"));
+}
+
 TEST(Shrink, RefusesWhatItCannotShrink) {
   const TemporaryDirectory scratch;
   const std::string dump_json = scratch.write("dump.json", dump_of(small_sum()));

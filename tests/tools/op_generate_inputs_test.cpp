@@ -1,0 +1,70 @@
+// Which recording, and which entry of it, op_generate takes a call from.
+#include <gmock/gmock.h>
+
+#include <fstream>
+
+#include "tests/tools/op_generate_support.h"
+
+namespace msrun::op_generate {
+namespace {
+
+using testing::Finished;
+using ::testing::HasSubstr;
+
+class OpGenerateInputs : public OpGenerateTest {
+ protected:
+  static std::string recording(const std::string& entries) {
+    return R"({"task": "statistics", "framework": "pytorch", "data": {)" + entries + "}}";
+  }
+  static std::string exp_of(const std::string& shape) {
+    return R"("Torch.exp.0.forward": )" + forward(tensor("float32", shape, "1", "0"));
+  }
+};
+
+TEST_F(OpGenerateInputs, EntriesThatOccurAgainAreTold) {
+  const std::string dump = scratch_.write("dump.json", recording(exp_of("[2]") + "," + exp_of("[3]")));
+  const Finished made = run({"--api", "Torch.exp.0", "-i", dump, "-o", scratch_.file("o")});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("that occur again, the later in place of the earlier: 1; the first is "
+                                  "'Torch.exp.0.forward'"));
+}
+
+TEST_F(OpGenerateInputs, TwoDataAreRefusedAsByThePreCheck) {
+  const std::string dump =
+      scratch_.write("dump.json", R"({"task": "statistics", "data": {)" + exp_of("[2]") + R"(}, "data": {}})");
+  const Finished refused = run({"--api", "Torch.exp.0", "-i", dump, "-o", scratch_.file("o")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("the key data occurs twice"));
+}
+
+TEST_F(OpGenerateInputs, AFolderStandsForTheOneRecordingInIt) {
+  std::filesystem::create_directories(scratch_ / "in/step0/rank0");
+  scratch_.write("in/step0/rank0/dump.json", recording(exp_of("[2]")));
+  for (const char* folder : {"in", "in/step0/rank0"}) {
+    const Finished made = run({"--api", "Torch.exp.0", "-i", scratch_.file(folder), "-o", scratch_.file("o")});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_THAT(made.out, HasSubstr("in/step0/rank0/dump.json --only Torch.exp.0"));
+  }
+  std::filesystem::create_directories(scratch_ / "none");
+  EXPECT_THAT(run({"--api", "Torch.exp.0", "-i", scratch_.file("none"), "-o", scratch_.file("o")}).err,
+              HasSubstr("There is no dump.json in "));
+}
+
+TEST_F(OpGenerateInputs, OfSeveralRanksTheNameSaysWhichOne) {
+  for (const std::string rank : {"rank0", "rank1"}) {
+    std::filesystem::create_directories(scratch_ / "in" / rank);
+    scratch_.write("in/" + rank + "/dump.json", recording(exp_of(rank == "rank0" ? "[2]" : "[3]")));
+  }
+  const auto attempt = [&](const char* name) {
+    return run({"--api", name, "-i", scratch_.file("in"), "-o", scratch_.file("o")});
+  };
+  const Finished made = attempt("rank1:Torch.exp.0");
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(testing::read_file(scratch_ / "o/Torch.exp.0.json"), HasSubstr("3"));
+  EXPECT_THAT(attempt("Torch.exp.0").err, HasSubstr("several recordings"));
+  EXPECT_THAT(attempt("Torch.exp.0").err, HasSubstr("such as rank0:Torch.exp.0"));
+  EXPECT_THAT(attempt("rank7:Torch.exp.0").err, HasSubstr("There is no recording of rank7"));
+}
+
+}  // namespace
+}  // namespace msrun::op_generate
