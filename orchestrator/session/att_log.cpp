@@ -17,7 +17,7 @@
 namespace msrun {
 namespace {
 
-std::string api_of(const std::string& name) {
+std::string logged_api_of(const std::string& name) {
   const std::optional<ApiName> parts = ApiName::parse(name);
   return parts ? parts->api : name;
 }
@@ -37,7 +37,7 @@ void log_failure(const std::string& name, const std::string& shown, const std::s
     spdlog::error("Run {} UT Error: {}", shown, sanitised(reason));
     return;
   }
-  const std::string api = api_of(name);
+  const std::string api = logged_api_of(name);
   spdlog::warn(
       "API {} not support {} tensor in CPU, please add {} to CONVERT_API '{}' list in "
       "accuracy_tools/api_accuracy_check/common/utils.py file.",
@@ -111,7 +111,7 @@ void log_att_overflow(const ApiResult& result, const std::string& recorded_name,
   const ApiCall call = decode_call(plan.call(result.task));
   if (writes_into_argument(call)) {
     spdlog::warn("{} involves in-place operations, skip backward", recorded_name);
-  } else if (record.grad_size > 0 && !api_of(result.name).ends_with('_')) {
+  } else if (record.grad_size > 0 && !logged_api_of(result.name).ends_with('_')) {
     spdlog::warn("Backward of {} is not checked.", recorded_name);
   }
   const bool abnormal = result.overflow->verdict == OverflowFinding::Verdict::abnormal;

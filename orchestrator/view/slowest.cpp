@@ -14,7 +14,7 @@ bool is_slower(const SlowCall& a, const SlowCall& b) {
   return std::tuple(b.total(), a.task) < std::tuple(a.total(), b.task);
 }
 
-std::string seconds_text(std::uint64_t nanoseconds) {
+std::string short_time_text(std::uint64_t nanoseconds) {
   std::array<char, 48> text{};
   return {text.data(), static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%9.3f s",
                                                               static_cast<double>(nanoseconds) * 1e-9))};
@@ -35,10 +35,10 @@ std::string Slowest::text() const {
   std::string text = "Slowest calls             total       inputs       device    benchmark   comparison\n";
   for (const SlowCall& call : calls_) {
     std::string name = cut_to_width(sanitised(call.name), 60);
-    text += "  " + name + "\n                    " + seconds_text(call.total());
+    text += "  " + name + "\n                    " + short_time_text(call.total());
     for (const std::uint64_t part :
          {call.times.materialise, call.times.device, call.times.benchmark, call.times.compare}) {
-      text += "  " + seconds_text(part);
+      text += "  " + short_time_text(part);
     }
     text += "\n";
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/standard_output.h"
 #include "kernels/base/text.h"
 #include "tools/run_bisect/made_runs.h"
@@ -26,10 +27,6 @@ using run_diff::Change;
 constexpr std::size_t most_named = 5;
 
 void say(const std::string& line) { print_text(line + "\n"); }
-
-std::string counted(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 std::string list_of(const std::vector<std::string>& names) {
   std::string text;
