@@ -1,15 +1,18 @@
 // A runner's process from start to end: what it sends, what its slots tell when it dies, and that none is left.
 #include "orchestrator/supervise/runner_process.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <optional>
 
+#include "kernels/base/unique_fd.h"
 #include "orchestrator/supervise/event_loop.h"
 #include "runner/device/process_end.h"
 #include "runner/runner.h"
@@ -118,7 +121,17 @@ TEST_F(RunnerProcessTest, TellsWhatADeadProcessWasAt) {
 // Then the kernel reaps it: the process is no more, and its number may be another's.
 TEST_F(RunnerProcessTest, HasEndedAlsoWhereNobodyKnowsHow) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
-  runner_.start([] {});
+  // The child, of which nothing is left behind, lives until its descriptor has been opened.
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  const UniqueFd wait_end(ends[0]);
+  UniqueFd go_end(ends[1]);
+  runner_.start([&] {
+    go_end.reset();
+    char none = 0;
+    EXPECT_EQ(read(wait_end.get(), &none, 1), 0);
+  });
+  go_end.reset();
   EXPECT_TRUE(readable(runner_.end_descriptor(), 60000));
   std::optional<int> status;
   EXPECT_TRUE(testing::eventually(30, [&] { return (status = runner_.reap()).has_value(); }));
