@@ -6,22 +6,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
 #include <string_view>
 
+#include "kernels/base/host_name.h"
 #include "kernels/base/text.h"
 
 namespace msrun {
 namespace {
 
 std::string temporary_prefix(const std::string& kind) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
-  return "." + kind + "." + host.data() + ".";
+  const std::string host = system_host_name();
+  return "." + kind + "." + (host.empty() ? "host" : host) + ".";
 }
 
 void remove_leftovers(const Folder& folder, const std::string& prefix) {
