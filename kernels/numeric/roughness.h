@@ -43,6 +43,16 @@ T off_by_a_place(T value, std::uint32_t seed) {
   return std::nextafter(value, third == 1 ? infinity : -infinity);
 }
 
+// The result of a step that devices may round before they go on, or not, as with fused operations: off by a place, but
+// for seed 0 and for dtypes other than float32 and float64.
+template <class T>
+T rough_step(T value, std::uint32_t seed) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (seed != 0) return off_by_a_place(value, seed);
+  }
+  return value;
+}
+
 // A value one place up or down: for what is the only one of its kind, whose place would not show in a third of the
 // cases.
 template <class T>

@@ -6,6 +6,7 @@
 #include "kernels/numeric/complex_numbers.h"
 #include "kernels/numeric/exponential.h"
 #include "kernels/numeric/logarithm.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
 #include "kernels/ops/common/numbers.h"
@@ -44,7 +45,7 @@ std::pair<Var, Var> with_rounded_integers(const Var& a, const Var& b) {
   return {rounded(a), rounded(b)};
 }
 
-// x + alpha * y; bool + bool is a logical or.
+// x + alpha * y, of which a device may round the product or not; bool + bool is a logical or.
 Var scaled_add(const Var& a, const Var& b, double alpha) {
   const DType dtype = result_dtype({&a, &b});
   if (dtype == DType::boolean) {
@@ -54,7 +55,7 @@ Var scaled_add(const Var& a, const Var& b, double alpha) {
     throw SkipError("For integral input tensors, argument alpha must not be a floating point number.");
   }
   const auto [left, right] = with_rounded_integers(a, b);
-  return binary(left, right, complex_too([alpha](auto x, auto y) {
+  return binary(left, rough_step(right), complex_too([alpha](auto x, auto y) {
                   return wrapping_add(x, wrapping_mul(number_as<decltype(x)>(alpha), y));
                 }),
                 complex_too([](auto, auto, auto, auto g) { return g; }),
@@ -179,7 +180,7 @@ Var reciprocal(const Var& x) {
 
 Var addcmul(const Var& x, const Var& a, const Var& b, double value) {
   return ternary(
-      result_dtype({&x, &a, &b}), x, a, b, complex_too([value](auto s, auto u, auto v) {
+      result_dtype({&x, &a, &b}), x, rough_step(a), b, complex_too([value](auto s, auto u, auto v) {
         return wrapping_add(s, wrapping_mul(wrapping_mul(number_as<decltype(s)>(value), u), v));
       }),
       complex_too([](auto, auto, auto, auto g) { return g; }),
@@ -192,7 +193,7 @@ Var addcdiv(const Var& x, const Var& a, const Var& b, double value) {
   if (is_integral(dtype) || (is_integral(a.dtype()) && is_integral(b.dtype()))) {
     throw SkipError("Integer division with addcdiv is not supported.");
   }
-  return ternary(dtype, x, a, b, floats_only(complex_too([value](auto s, auto u, auto v) {
+  return ternary(dtype, x, rough_step(a), b, floats_only(complex_too([value](auto s, auto u, auto v) {
                    return s + quotient(static_cast<decltype(s)>(value) * u, v);
                  })),
                  complex_too([](auto, auto, auto, auto g) { return g; }),
@@ -216,6 +217,12 @@ Var lerp(const Var& start, const Var& end, const Var& weight) {
 }
 
 }  // namespace
+
+Var rough_step(const Var& x) {
+  const std::uint32_t seed = roughness();
+  if (seed == 0 || !is_floating(x.dtype())) return x;
+  return x.tape().record(off_by_places(x.tensor(), seed), {{x, [](const Tensor& g) { return g; }}});
+}
 
 Var add(const Var& a, const Var& b) {
   const DType dtype = result_dtype({&a, &b});

@@ -62,10 +62,7 @@ Var tan(const Var& x) {
 // 1 - a^2, of which a device may fuse the two operations or not.
 template <class T>
 T one_less_square(T a, std::uint32_t seed) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (seed != 0) return T{1} - off_by_a_place(a * a, seed);
-  }
-  return T{1} - a * a;
+  return T{1} - rough_step(a * a, seed);
 }
 
 Var asin(const Var& x) {
@@ -103,7 +100,9 @@ Var asinh(const Var& x) {
 Var acosh(const Var& x) {
   return complex_unary(
       x, [](auto a) { return std::acosh(a); },
-      [](auto a, auto, auto g) { return quotient(g, conjugate(std::sqrt(a * a - decltype(a){1}))); });
+      [seed = roughness()](auto a, auto, auto g) {
+        return quotient(g, conjugate(std::sqrt(rough_step(a * a, seed) - decltype(a){1})));
+      });
 }
 Var atanh(const Var& x) {
   return complex_unary(

@@ -13,9 +13,9 @@
 namespace msrun {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr auto things = std::to_array<Option>({
     {"-o, --out_path DIR", "where it goes", Takes::one_value},

@@ -61,6 +61,41 @@ void take_steps_of_silu(const MaterialisedCall& call, DeviceResult& result) {
   });
 }
 
+// x + 3 y with the product rounded.
+void take_steps_of_scaled_add(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor x = call.args[0].get<Tensor>()->to(DType::float64).contiguous();
+  const Tensor y = call.args[1].get<Tensor>()->to(DType::float64).contiguous();
+  result.output = changed_elements(*result.output.get<Tensor>(), [&](double, std::int64_t i) {
+    return rounded(x.data<double>()[i] + rounded(3 * y.data<double>()[i]));
+  });
+}
+
+// The gradient of logsumexp over rows, g e^(x - y) with y as it was stored and every step rounded.
+void take_steps_of_logsumexp(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor x = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
+  const Tensor g = call.gradients.front().get<Tensor>()->to(DType::float64).contiguous();
+  const std::int64_t count = x.size(1);
+  Value& gradient = result.gradients.front();
+  gradient = changed_elements(*gradient.get<Tensor>(), [&](double, std::int64_t i) {
+    const double* row = x.data<double>() + i / count * count;
+    double sum = 0;
+    for (std::int64_t k = 0; k < count; ++k) sum += std::exp(row[k]);
+    const double y = rounded(std::log(sum));
+    return rounded(g.data<double>()[i / count] * rounded(std::exp(rounded(row[i % count] - y))));
+  });
+}
+
+// The gradient of acosh, g / sqrt(x^2 - 1), with every step rounded.
+void take_steps_of_acosh(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor x = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
+  const Tensor g = call.gradients.front().get<Tensor>()->to(DType::float64).contiguous();
+  Value& gradient = result.gradients.front();
+  gradient = changed_elements(*gradient.get<Tensor>(), [&](double, std::int64_t i) {
+    const double square = rounded(x.data<double>()[i] * x.data<double>()[i]);
+    return rounded(g.data<double>()[i] / rounded(std::sqrt(rounded(square - 1))));
+  });
+}
+
 // The weights of the four elements around a place between them, x beyond the second, with every step rounded.
 std::array<double, 4> cubic_weights(double x) {
   constexpr double a = -0.75;
@@ -112,13 +147,26 @@ std::vector<Sample> samples() {
   ApiCall resized = call_of("Functional.interpolate.0", {{1, 4, 9, 9}}, {1, 4, 18, 18}, DType::bfloat16, 1, 2);
   resized.has_backward = false;
   resized.kwargs = {{"scale_factor", 2.0}, {"mode", std::string("bicubic")}};
+  ApiCall scaled_add = call_of("Torch.add.0", {{16, 64}, {16, 64}}, {16, 64}, DType::bfloat16);
+  scaled_add.args[1] = call_of("Torch.abs.0", {{16, 64}}, {16, 64}, DType::bfloat16, -1, 0.5).args[0];
+  scaled_add.kwargs = {{"alpha", std::int64_t{3}}};
+  ApiCall logsumexp = call_of("Torch.logsumexp.0", {{40, 9}}, {40}, DType::bfloat16, 3, 3);
+  logsumexp.args.emplace_back(std::int64_t{1});
+  const char* steps = "Rounds its intermediate results to bfloat16";
   return {{std::move(product), narrow_sums, {}, false, "Rounds its partial sums to bfloat16"},
-          {std::move(resized), {}, take_steps_of_bicubic, false, "Rounds its intermediate results to bfloat16"},
+          {std::move(resized), {}, take_steps_of_bicubic, false, steps},
           {call_of("Functional.silu.0", {{16, 64}}, {16, 64}, DType::bfloat16, -6, 6),
            {},
            take_steps_of_silu,
            true,
-           "Rounds its intermediate results to bfloat16"}};
+           steps},
+          {std::move(scaled_add), {}, take_steps_of_scaled_add, false, steps},
+          {std::move(logsumexp), {}, take_steps_of_logsumexp, true, "Rounds its partial sums to bfloat16"},
+          {call_of("Torch.acosh.0", {{16, 64}}, {16, 64}, DType::bfloat16, 1.05, 1.3),
+           {},
+           take_steps_of_acosh,
+           true,
+           steps}};
 }
 
 const DetailsRow& row_of(const Sample& sample, const ApiResult& result) {
