@@ -21,9 +21,9 @@ class OpGenerateJudge : public OpGenerateScript {
 
   // What the script prints in each of the runs.
   std::vector<std::string> printed(const std::vector<std::string>& runs) const {
-    std::string command = shell(tests_folder() + "/op_generate_damaged.py") + " " + shell(script_);
-    for (const std::string& one : runs) command += " '" + one + "'";
-    EXPECT_EQ(python(command, scratch_ / "printed"), 0) << testing::read_file(scratch_ / "printed");
+    std::vector<std::string> words{tests_folder() + "/op_generate_damaged.py", script_};
+    words.insert(words.end(), runs.begin(), runs.end());
+    EXPECT_EQ(python(words, scratch_ / "printed"), 0) << testing::read_file(scratch_ / "printed");
     const std::string text = testing::read_file(scratch_ / "printed");
     std::vector<std::string> texts;
     std::size_t begin = 0;

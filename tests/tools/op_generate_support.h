@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 
 #include "tests/support/msrun_process.h"
 #include "tests/support/test_paths.h"
 #include "tests/support/torch_python.h"
+#include "tests/tools/script_server.h"
 
 namespace msrun::op_generate {
 
@@ -58,9 +60,9 @@ class OpGenerateTest : public ::testing::Test {
     return finished.err.substr(std::min(prefix.size(), finished.err.size()));
   }
 
-  // Runs a program text or file with the Python that has torch.
-  int python(const std::string& arguments, const fs::path& output) const {
-    return run_shell(scratch_.path(), testing::torch_python() + " " + arguments, output);
+  // Runs a script, the first of the words, with the Python that has torch, within 240 s. Its exit code.
+  int python(const std::vector<std::string>& words, const fs::path& output) const {
+    return testing::ScriptServer::instance().run(scratch_.path(), words, output, 240);
   }
 
   const testing::TemporaryDirectory scratch_;
@@ -80,22 +82,27 @@ class OpGenerateScript : public OpGenerateTest {
                             const std::string& options = "--device cpu", int exit_code = 0) const {
     const testing::Finished finished = run({"-i", configuration(more), "-o", scratch_.file("out")});
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
-    const int code = python(shell(scratch_ / "out" / (key + ".py")) + " " + options, scratch_ / "printed");
+    std::vector<std::string> words{scratch_ / "out" / (key + ".py")};
+    std::istringstream rest(options);
+    for (std::string word; rest >> word;) words.push_back(word);
+    const int code = python(words, scratch_ / "printed");
     EXPECT_EQ(code, exit_code) << testing::read_file(scratch_ / "printed");
     return testing::read_file(scratch_ / "printed");
   }
 
-  // Every script below the folder, quoted for a shell.
-  std::string scripts_in(const fs::path& folder) const {
-    std::string words;
+  // Every script in the folder.
+  static std::vector<std::string> scripts_in(const fs::path& folder) {
+    std::vector<std::string> scripts;
     for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".py") words += " " + shell(entry.path());
+      if (entry.path().extension() == ".py") scripts.push_back(entry.path());
     }
-    return words;
+    return scripts;
   }
 
-  void expect_no_lint(const std::string& scripts) const {
-    EXPECT_EQ(python("-m pyflakes" + scripts, scratch_ / "lint"), 0) << testing::read_file(scratch_ / "lint");
+  void expect_no_lint(const std::vector<std::string>& scripts) const {
+    std::string command = testing::torch_python() + " -m pyflakes";
+    for (const std::string& script : scripts) command += " " + shell(script);
+    EXPECT_EQ(run_shell(scratch_.path(), command, scratch_ / "lint"), 0) << testing::read_file(scratch_ / "lint");
   }
 };
 
