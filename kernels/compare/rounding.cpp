@@ -117,7 +117,9 @@ struct Allowance {
   bool exact;
   bool nearest;
   bool sums;
-  double factor;  // of sums
+  double factor;       // of sums
+  double reach;        // the sum of all terms' sizes may be so many times their spread
+  double end_of_sums;  // what partial sums may not exceed without becoming infinite
   TypicalMagnitude typical;
   double typical_noise;  // as a share of an element and its terms
   bool has_stored;
@@ -127,6 +129,15 @@ struct Allowance {
   double precision = epsilon(dtype);
   double normal = smallest_normal(dtype);
   double noise_factor = noise_multiple(dtype);
+
+  // Whether partial sums of the terms may exceed the range before they cancel, so that the result is the infinity of
+  // the device, or NaN where both infinities meet. Which of them depends on the order of the terms.
+  bool may_overflow(const Element& e) const {
+    if (!sums || !std::isfinite(e.bench) || std::isfinite(e.device)) return false;
+    const double sizes = reach * e.spread;
+    if (std::isnan(e.device)) return (sizes - std::abs(e.bench)) / 2 > end_of_sums;
+    return (sizes + std::copysign(e.bench, e.bench * e.device)) / 2 > end_of_sums;
+  }
 
   double unit_of(double magnitude) const { return precision * binade(std::max(magnitude, normal)); }
 
@@ -201,6 +212,8 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .nearest = model.nearest,
           .sums = sums,
           .factor = model.slack * sum_factor(roundoff, model.longest) + model.of_operands,
+          .reach = std::sqrt(static_cast<double>(std::max<std::int64_t>(model.longest, 1))),
+          .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
           .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
           .typical_noise = 0,
           .has_stored = model.with_stored.defined(),
@@ -217,6 +230,10 @@ void add_difference(RoundingFit& fit, const Allowance& allowance, const Element&
   };
   const double difference = allowance.difference(e.bench, e.rounded, e.device);
   if (difference == 0) return;
+  if (allowance.may_overflow(e)) {
+    ++fit.overflowed;
+    return;
+  }
   const double unit = allowance.unit_at(e.rounded);
   double explained = 0;
   if (allowance.jumps(e)) {

@@ -52,7 +52,8 @@ struct RoundingFit {
   std::int64_t beyond = 0;  // elements that are not explained
   std::vector<bool> is_beyond;  // row-major; empty if there is none
   std::vector<float>
-      shares_beyond;  // of these elements, in their order: max_share is the largest of all; may be infinite
+      shares_beyond;            // of these elements, in their order: max_share is the largest of all; may be infinite
+  std::int64_t overflowed = 0;  // explained elements that are not finite because partial sums may exceed the range
   // Explained elements of a result that should be rounded to nearest and are one place further off than that leads:
   // truncation does this to half of all elements, sums in a narrow accumulator to as many as their errors reach.
   std::int64_t misrounded = 0;

@@ -29,6 +29,7 @@ constexpr std::array<Words, mistrust_count> words{{
     {"half_steps", "it is rounded to a half type on the way, so that a fault of that size does not show."},
     {"backward_unchecked", "the backward could not be checked."},
     {"backward_left_out", "a rule leaves the backward out."},
+    {"overflow", "sums exceed the range before they cancel, so that elements are infinite or NaN."},
 }};
 
 constexpr std::int64_t few_elements = 8;

@@ -24,8 +24,9 @@ enum class Mistrust : std::uint8_t {
   half_steps,        // a half type's result is rounded on the way, as by the kernels of processors, and between kernels
   backward_unchecked,  // the call has gradients, which could not be checked
   backward_left_out,   // so it has, and a rule leaves them out
+  overflow,  // partial sums exceed the range before they cancel, so that elements of the device are infinite or NaN
 };
-inline constexpr Mistrust last_mistrust = Mistrust::backward_left_out;
+inline constexpr Mistrust last_mistrust = Mistrust::overflow;
 inline constexpr std::size_t mistrust_count = static_cast<std::size_t>(last_mistrust) + 1;
 
 // "constant_benchmark" and the like, for machines; "" for none.

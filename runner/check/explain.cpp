@@ -432,6 +432,7 @@ void Explainer::explain_row(Comparison& comparison, std::size_t place, const Sum
   if (explained && !silent) row.trust = trust_of(bench, device.dtype(), judged);
   const bool in_half = !std::string_view(judged.in_half).empty();
   if (in_half && !silent) row.trust.mistrust = Mistrust::half_steps;
+  if (explained && !silent && judged.fit.overflowed > 0) row.trust.mistrust = Mistrust::overflow;
   const bool doubtful = row.trust.mistrust != Mistrust::none;
   if (silent || (explained && row.status == Status::pass && !doubtful)) return;
   if (!row.message.ends_with('\n')) row.message += '\n';

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "kernels/base/counted.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -27,7 +28,10 @@ std::string explained_text(DType dtype, const SumModel& model, const RoundingFit
   const std::string what = model.longest == 1 ? "operations in " + inner
                                               : "sums of up to " + std::to_string(model.longest) + " terms in " + inner;
   return "Explained by rounding: " + what + (stored == inner ? "" : ", stored as " + stored) + "; at most " +
-         number(fit.max_share) + " of their error bound.\n";
+         number(fit.max_share) + " of their error bound" +
+         (fit.overflowed > 0
+              ? "; " + counted(fit.overflowed, "element") + " not finite because partial sums overflow.\n"
+              : ".\n");
 }
 
 std::string stored_text(DType dtype, const RoundingFit& fit) {

@@ -77,6 +77,26 @@ TEST(Rounding, OfValuesBeyondTheRangeNothingElseIsExplained) {
   EXPECT_TRUE(fit({3.5e38}, {3.39e38}, DType::float32, model).explained());
 }
 
+// The four terms may be 2e39 and -2e39 twice: any infinity, and NaN, is right in one order of them or another.
+TEST(Rounding, PartialSumsMayExceedTheRange) {
+  SumModel model;
+  model.longest = 4;
+  model.spread = of(DType::float64, {4e39, 4e39, 4e39, 4e39});
+  const RoundingFit overflows =
+      fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e37}, DType::float32, model);
+  EXPECT_EQ(overflows.overflowed, 3);
+  EXPECT_EQ(overflows.beyond, 1);
+  // Terms of one sign have only one infinity, and no NaN.
+  model.spread = of(DType::float64, {4e38, 4e38, 4e38, 4e38});
+  EXPECT_EQ(fit({8e38, 8e38, -8e38, -8e38}, {-infinity, nan_value, infinity, nan_value}, DType::float32, model).beyond,
+            4);
+  // Nor have terms within the range.
+  model.spread = of(DType::float64, {1e38, 1e38, 1e38, 1e38});
+  EXPECT_EQ(fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e30}, DType::float32, model).beyond, 3);
+  // Sums of half types are formed in float32.
+  EXPECT_EQ(fit({1, 1, 1, 1}, {infinity, 1, 1, 1}, DType::float16, model).beyond, 1);
+}
+
 TEST(Rounding, ExactResultsAllowNothing) {
   SumModel model;
   model.exact = true;

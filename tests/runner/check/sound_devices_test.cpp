@@ -210,6 +210,26 @@ TEST(SoundDevices, MayErrAtTheEndOfADomain) {
   });
 }
 
+// Products of 1e40 are infinite in float32: where both infinities meet, the sum is NaN, and proves nothing.
+TEST(SoundDevices, MayOverflowBeforeTermsCancel) {
+  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::float32, -1e20, 1e20);
+  call.has_backward = false;
+  const auto with = [&](double value) {
+    return check(call, [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double, std::int64_t) { return value; });
+    });
+  };
+  const ApiResult sound = with(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_FALSE(is_suspicious(sound)) << described(sound);
+  EXPECT_EQ(sound.forward_rows.front().trust.mistrust, Mistrust::overflow) << described(sound);
+  EXPECT_TRUE(is_suspicious(with(1)));
+  const ApiResult other =
+      check(call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}), [](DeviceResult& result, int) {
+        set_elements(result.output, [](double, std::int64_t) { return std::numeric_limits<double>::quiet_NaN(); });
+      });
+  EXPECT_TRUE(is_suspicious(other)) << described(other);
+}
+
 // The largest number is not computed: a device that has infinity in its place has not copied it.
 TEST(SoundDevices, HaveNoInfinityForTheLargestNumber) {
   const double most = max_finite(DType::float32);
