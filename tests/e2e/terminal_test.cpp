@@ -178,7 +178,8 @@ TEST_F(OnATerminal, ColoursAreShownWhereTheyAreWanted) {
 }
 
 TEST_F(OnATerminal, AFileHasNoColoursUnlessAsked) {
-  const std::vector<std::string> words{"-api_info", dump("vit_fp32"), "-o", out(), "--sim-fault", "*=wrong-block"};
+  const std::vector<std::string> words{"-api_info", dump("vit_fp32"), "-o",
+                                       out(),       "--sim-fault",    "Functional.linear.*=wrong-block"};
   const Finished plain = msrun(words, scratch_.path(), {"TERM=xterm"});
   EXPECT_THAT(plain.out, HasSubstr("[WARNING] Suspicious: error "));
   EXPECT_THAT(plain.out, Not(HasSubstr("\x1b")));
