@@ -269,17 +269,24 @@ class Differences {
     return factor;
   }
 
+  // "1.5", but "1 + 2.98e-08" where a short number would be 1.
+  static std::string factor_text(double scale) {
+    std::string text = short_number(scale);
+    if (std::strtod(text.c_str(), nullptr) != 1 || scale == 1) return text;
+    return text + (scale > 1 ? " + " : " - ") + short_number(std::abs(scale - 1));
+  }
+
   // A scale that was forgotten, applied twice or taken from elsewhere.
   std::string whole_factor() const {
     const double scale = best_factor(true);
     if (scale == 0 || !is_scaled(scale, true)) return {};
-    return "Every element is " + short_number(scale) + " times the benchmark's.";
+    return "Every element is " + factor_text(scale) + " times the benchmark's.";
   }
 
   std::string factor() const {
     const double scale = best_factor(false);
     if (scale == 0 || !is_scaled(scale, false)) return {};
-    return "Every wrong element is " + short_number(scale) + " times the benchmark's.";
+    return "Every wrong element is " + factor_text(scale) + " times the benchmark's.";
   }
 
   std::string order() const { return rearrangement(exact_, stored_, fit_, model_); }

@@ -354,7 +354,7 @@ class Check {
                            const Explainer::Select& select) { explain(of, comparison, sums, select); });
     result_.backward = gradients.status;
     result_.backward_rows = std::move(gradients.rows);
-    if (knows_dtypes) judge_gradient_dtypes(call, device.gradients, result_.backward_rows);
+    if (knows_dtypes) judge_gradient_dtypes(call, *options_.dialect, device.gradients, result_.backward_rows);
     if (traits_->random_zeros && !options_.compare.compat_msprobe) {
       const auto [output_is_sound, gradients_are_sound] = judge_dropout(op, call, benchmark, device);
       forward_by_chance = forward_by_chance || output_is_sound;

@@ -77,18 +77,26 @@ void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Compa
   }
 }
 
-void judge_gradient_dtypes(const MaterialisedCall& call, const List& gradients, std::vector<DetailsRow>& rows) {
-  std::vector<DType> of_arguments;
-  for_each_argument(call, [&](const Tensor& tensor) { of_arguments.push_back(tensor.dtype()); });
-  const auto there = std::ranges::count_if(gradients, [](const Value& value) { return value.is<Tensor>(); });
-  if (of_arguments.size() != gradients.size() || static_cast<std::size_t>(there) != rows.size()) return;
-  std::size_t row = 0;
+void judge_gradient_dtypes(const MaterialisedCall& call, const Dialect& dialect, const List& gradients,
+                           std::vector<DetailsRow>& rows) {
+  List arguments;
+  for_each_argument(call, [&](const Tensor& tensor) { arguments.emplace_back(tensor); });
+  if (arguments.size() != gradients.size()) return;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const Tensor* gradient = gradients[i].get<Tensor>();
-    if (gradient == nullptr) continue;
-    DetailsRow& its = rows[row++];
-    const bool other = its.status != Status::skip && gradient->dtype() != of_arguments[i];
-    if (other) mark(its, "the gradient", gradient->dtype(), of_arguments[i]);
+    if (!gradients[i].is<Tensor>()) arguments[i] = Value();
+  }
+  List found = dialect.compared_gradients(call, gradients, false);
+  List expected = dialect.compared_gradients(call, arguments, false);
+  // An argument without a gradient has a row, unless no row is of one.
+  if (found.size() != rows.size()) {
+    for (List* list : {&found, &expected}) std::erase_if(*list, [](const Value& value) { return !value.is<Tensor>(); });
+  }
+  if (found.size() != rows.size() || expected.size() != rows.size()) return;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Tensor* gradient = found[i].get<Tensor>();
+    const Tensor* argument = expected[i].get<Tensor>();
+    if (gradient == nullptr || argument == nullptr || rows[i].status == Status::skip) continue;
+    if (gradient->dtype() != argument->dtype()) mark(rows[i], "the gradient", gradient->dtype(), argument->dtype());
   }
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/api/operators.h"
 #include "kernels/compare/compare.h"
 #include "kernels/evaluate/materialise.h"
+#include "runner/dialects/dialect.h"
 
 namespace msrun {
 
@@ -17,8 +18,9 @@ struct DeviceResult;
 void judge_output_dtypes(const Operator& op, const MaterialisedCall& call, Comparison& forward);
 
 // Marks the rows of gradients that have not the dtype of their argument. gradients are the device's, one per tensor of
-// the arguments (DeviceResult::gradients), and rows those of the ones that are there.
-void judge_gradient_dtypes(const MaterialisedCall& call, const List& gradients, std::vector<DetailsRow>& rows);
+// the arguments (DeviceResult::gradients), and rows those of their comparison, in the order of the dialect.
+void judge_gradient_dtypes(const MaterialisedCall& call, const Dialect& dialect, const List& gradients,
+                           std::vector<DetailsRow>& rows);
 
 // Whether a call with float64 tensors is computed in float32 all the same, because these have no axes, and others have.
 bool computed_in_float32(const MaterialisedCall& call);

@@ -156,7 +156,10 @@ std::optional<StepSides> nearest_parameters(const Operator& op, const Materialis
   for (std::int64_t i = 0; i < bench.numel(); ++i) {
     const double target = wanted.data<double>()[i];
     const double candidate = other.data<double>()[i];
-    if (!(std::abs(candidate - target) < std::abs(values[i] - target))) continue;
+    // Infinities of one sign are equal, as are both NaN.
+    const bool equal = candidate == target || (std::isnan(candidate) && std::isnan(target));
+    const bool nearer = std::abs(candidate - target) < std::abs(values[i] - target);
+    if (values[i] == target || !(equal || nearer)) continue;
     values[i] = candidate;
     ++sides.exchanged;
   }

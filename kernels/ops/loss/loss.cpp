@@ -245,11 +245,21 @@ Var gaussian(const Var& x, const Var& t, const Var& given_variance, bool full, d
   return add(half_log, mul(div(squared_difference(x, t), v), 0.5));
 }
 
+// ln(1 + e^z) as frameworks compute it here, without a form for large z: beyond the range of float32's exponential the
+// result is infinite, and its slope e^z / (1 + e^z) is NaN.
 Var soft_margin(const Var& x, const Var& y) {
+  const auto is_large = [](auto z) { return std::is_same_v<decltype(z), float> && std::isinf(std::exp(z)); };
+  const auto slope = [is_large, seed = roughness()](auto z) {
+    return is_large(z) ? std::numeric_limits<decltype(z)>::quiet_NaN() : probability_of(z, seed);
+  };
   return float_binary(
-      x, y, [seed = roughness()](auto a, auto label) { return log_of_sum(-label * a, seed); },
-      [seed = roughness()](auto a, auto label, auto, auto g) { return -label * probability_of(-label * a, seed) * g; },
-      [seed = roughness()](auto a, auto label, auto, auto g) { return -a * probability_of(-label * a, seed) * g; });
+      x, y,
+      [is_large, seed = roughness()](auto a, auto label) {
+        const auto z = -label * a;
+        return is_large(z) ? std::numeric_limits<std::remove_cv_t<decltype(z)>>::infinity() : log_of_sum(z, seed);
+      },
+      [slope](auto a, auto label, auto, auto g) { return -label * slope(-label * a) * g; },
+      [slope](auto a, auto label, auto, auto g) { return -a * slope(-label * a) * g; });
 }
 
 Value mse_loss(const Bound& args, bool legacy_flags) {

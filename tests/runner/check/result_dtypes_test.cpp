@@ -70,5 +70,20 @@ TEST(ResultDtypes, OfGradientsAreTheirArguments) {
   EXPECT_TRUE(is_suspicious(result));
 }
 
+// The first argument has none, and a row that says so.
+TEST(ResultDtypes, OfGradientsAreLookedAtBesideArgumentsWithoutAny) {
+  ApiCall call = call_of("Torch.where.0", {{4, 4}, {4, 4}, {4, 4}}, {4, 4});
+  TensorSpec condition = **call.args[0].get<std::shared_ptr<const TensorSpec>>();
+  condition.dtype = "torch.bool";
+  condition.requires_grad = false;
+  call.args[0] = std::make_shared<const TensorSpec>(condition);
+  EXPECT_FALSE(is_suspicious(check(call, {}))) << described(check(call, {}));
+  const ApiResult result = check(call, [](DeviceResult& found, int) {
+    found.gradients[1] = found.gradients[1].get<Tensor>()->to(DType::float64);
+  });
+  EXPECT_TRUE(is_suspicious(result)) << described(result);
+  EXPECT_THAT(described(result), HasSubstr("the gradient has the dtype float64 in place of float32"));
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -230,6 +230,45 @@ TEST(SoundDevices, MayOverflowBeforeTermsCancel) {
   EXPECT_TRUE(is_suspicious(other)) << described(other);
 }
 
+// ln(1 + e^100) with an exponential that is infinite.
+TEST(SoundDevices, MayOverflowWithinASoftMargin) {
+  ApiCall call = call_with("Functional.soft_margin_loss.0",
+                           {of(DType::float32, {4}, {-100, 2, -3, 0.5}), of(DType::float32, {4}, {1, 1, -1, 1})},
+                           {{"reduction", std::string("none")}});
+  const auto with = [&](double first) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double value, std::int64_t i) { return i == 0 ? first : value; });
+    };
+  };
+  expect_sound(call, with(std::numeric_limits<double>::infinity()));
+  expect_sound(call, with(100));
+  expect_fault(call, with(99));
+  expect_fault(call, with(-std::numeric_limits<double>::infinity()));
+}
+
+// 1 - 0.001 is 1 in bfloat16, and the logarithm of 1 / (1 - 1) infinite.
+TEST(SoundDevices, MayHoldTheLimitOfALogitInAHalfType) {
+  const ApiCall call = call_with("Torch.logit.0", {of(DType::bfloat16, {4}, {1, 0.5, 0.25, 0})}, {{"eps", 1e-3}});
+  const auto with = [&](double first) {
+    return [=](DeviceResult& result, int) {
+      set_elements(result.output, [=](double value, std::int64_t i) { return i == 0 ? first : value; });
+    };
+  };
+  expect_sound(call, with(std::numeric_limits<double>::infinity()));
+  expect_fault(call, with(-std::numeric_limits<double>::infinity()));
+  expect_fault(call, with(9));
+}
+
+// Float16 sums of numbers so small are 0 as well: what is 0 says nothing about how it was added.
+TEST(SoundDevices, HaveNoFloat16SumsWhereAllIsZero) {
+  ApiCall call = call_of("Torch.matmul.0", {{24, 96}, {96, 20}}, {24, 20}, DType::bfloat16, 1e-20, 3e-20);
+  call.has_backward = false;
+  const ApiResult result = check(
+      call, [](DeviceResult& found, int) { set_elements(found.output, [](double, std::int64_t) { return 0.0; }); });
+  EXPECT_TRUE(is_suspicious(result)) << described(result);
+  EXPECT_EQ(described(result).find("float16"), std::string::npos) << described(result);
+}
+
 // The largest number is not computed: a device that has infinity in its place has not copied it.
 TEST(SoundDevices, HaveNoInfinityForTheLargestNumber) {
   const double most = max_finite(DType::float32);
