@@ -28,6 +28,8 @@ class Stealing {
   // To be asked ten times a second while the calls are checked: gives signs of life, and says whether the lease is
   // still held.
   bool may_go_on();
+  // Whether all leases are finished, as far as can be seen now.
+  bool all_done() const { return folder_.all_done(); }
   // The results of the calls are where nothing can take them away.
   void finish();
   // The calls of the lease that is held are left to others. Nothing if none is.

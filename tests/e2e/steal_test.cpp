@@ -11,8 +11,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "kernels/base/clock.h"
@@ -26,6 +28,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using Json = nlohmann::json;
 
 constexpr double deadline = 120;  // seconds for a round, on a host that is busy with other things
 
@@ -241,6 +244,62 @@ TEST_F(Steal, LeavesALeaseAtOnceWhenItIsTerminated) {
   EXPECT_EQ(node->code(), 3) << node->log();
   EXPECT_EQ(leases("held").size(), 0U);
   EXPECT_EQ(leases("free").size(), 24U);
+}
+
+// What is told of progress is that of the run, whose leases do not begin it anew.
+TEST_F(Steal, TellsTheProgressOfAllLeases) {
+  std::vector<std::string> words = arguments();
+  words.insert(words.end(), {"--message-format", "json", "--sim-fault", "*=slow=0.03"});
+  const Finished finished = msrun(words, scratch_.path());
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  std::vector<Json> events;
+  std::istringstream lines(finished.out);
+  for (std::string line; std::getline(lines, line);) {
+    Json event = Json::parse(line);
+    if (event["type"] == "progress") events.push_back(std::move(event));
+  }
+  // The calls take more than two seconds, of which each has its line.
+  ASSERT_GE(events.size(), 3U);
+  double elapsed = -1;
+  for (const Json& event : events) {
+    EXPECT_EQ(event["total"], 113);
+    EXPECT_GT(event["elapsed_seconds"].get<double>(), elapsed);
+    elapsed = event["elapsed_seconds"].get<double>();
+    if (elapsed > 1) {
+      EXPECT_LE(event["calls_per_second"].get<double>(), 50);
+    }
+  }
+}
+
+TEST_F(Steal, StopsAfterSoManyFailuresInAllLeases) {
+  std::vector<std::string> words = arguments();
+  words.insert(words.end(), {"--max-failures", "20", "--sim-fault", "*=scale=2"});
+  Finished finished = msrun(words, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 1) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("(--max-failures 20)"), HasSubstr("Continue it with: ")));
+  EXPECT_EQ(leases("held").size(), 0U);
+  EXPECT_GT(leases("done").size(), 0U);
+  EXPECT_GT(leases("free").size(), 0U);
+  // Who continues it gets further.
+  const std::size_t done = leases("done").size();
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  finished = msrun({"-csv_path", result, "--steal", "--max-failures", "20"}, scratch_.path());
+  EXPECT_GT(leases("done").size(), done) << finished.out;
+}
+
+// The last of so many failures may be that of the last call of a lease: no other is begun, and a run is complete if
+// there is none.
+TEST_F(Steal, BeginsNoLeaseAfterSoManyFailures) {
+  const auto check = [&](const char* most) {
+    fs::remove_all(out());
+    return msrun({"-api_info", recording(), "-o", out(), "--steal", "--leases", "2", "-n", "1", "--only",
+                  "Torch.matmul.0,Torch.matmul.1", "--sim-fault", "*=scale=2", "--max-failures", most},
+                 scratch_.path());
+  };
+  EXPECT_EQ(check("1").exit_code, 1);
+  EXPECT_EQ(leases("done").size(), 1U);
+  EXPECT_EQ(check("2").exit_code, 0);
+  EXPECT_EQ(leases("done").size(), 2U);
 }
 
 TEST_F(Steal, EndsWithTheRunOfOneMachineWhateverBecomesOfTheNodes) {
