@@ -176,6 +176,7 @@ RunEnd Session::steal(RunState& run, ResultStore& results, SupervisorOptions& su
   // Also where this ends by an error of the system: others need not wait until the lease is silent.
   const std::unique_ptr<Stealing, void (*)(Stealing*)> holder(&stealing, [](Stealing* held) { held->give_back(); });
   stealing.while_idle(supervision.on_tick);
+  stealing.keep_open(job_.own_journal());
   supervision.may_go_on = [&] { return stealing.may_go_on(); };
   supervision.with_others = true;
   const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
