@@ -13,6 +13,7 @@
 #include "orchestrator/supervise/supervisor.h"
 #include "orchestrator/view/progress_view.h"
 #include "runner/device/backends/backends.h"
+#include "runner/results/attempts.h"
 
 namespace msrun {
 
@@ -31,6 +32,12 @@ struct SessionState {
 
 // How many calls are this process's to check; with --steal as many as there are.
 std::size_t shared_calls(const SessionState& session);
+
+// The journal that a session writes.
+struct OwnJournal {
+  std::string path;        // empty: it writes none
+  AttemptHistory earlier;  // what the runs were at that it continues
+};
 
 // How a session ended.
 struct SessionEnd {
@@ -66,6 +73,8 @@ class Job {
   virtual void finish_without_calls() {}
   // Creates or reopens the files. Signals are held back from here on. The results live as long as the job.
   virtual ResultStore& open(const SessionState& session) = 0;
+  // After open().
+  virtual OwnJournal own_journal() const { return {}; }
   // Who is told of results and progress. After open().
   virtual ProgressView& view() = 0;
   // What is checked in each call, and in which order. May bring the files of an earlier run up to date.

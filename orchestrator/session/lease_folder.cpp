@@ -158,6 +158,21 @@ bool LeaseFolder::claim(const Entry& entry) {
   return true;
 }
 
+// By lease, whether it is finished.
+std::vector<bool> LeaseFolder::done_of(const std::vector<Entry>& all) const {
+  std::vector<bool> done(leases_);
+  for (const Entry& entry : all) {
+    if (entry.state == State::done) done[entry.lease] = true;
+  }
+  return done;
+}
+
+bool LeaseFolder::all_done() const {
+  std::error_code error;
+  const std::vector<bool> done = done_of(entries(error));
+  return !error && std::ranges::count(done, true) == leases_;
+}
+
 LeaseFolder::Look LeaseFolder::take(double now) {
   const double longest_step = 2 * look_interval();
   const double passed = last_look_ < 0 ? 0 : std::clamp(now - last_look_, 0.0, longest_step);
@@ -167,10 +182,7 @@ LeaseFolder::Look LeaseFolder::take(double now) {
   const std::vector<Entry> all = entries(error);
   see_folder(error, passed);
   if (error) return look;
-  std::vector<bool> done(leases_);
-  for (const Entry& entry : all) {
-    if (entry.state == State::done) done[entry.lease] = true;
-  }
+  const std::vector<bool> done = done_of(all);
   look.done = static_cast<std::uint32_t>(std::ranges::count(done, true));
   look.all_done = look.done == leases_;
   if (look.all_done) return look;

@@ -37,6 +37,8 @@ class LeaseFolder {
 
   // Those that the folder has.
   std::uint32_t leases() const { return leases_; }
+  // Whether they are all finished; false if the folder cannot be read.
+  bool all_done() const;
 
   struct Taken {
     std::uint32_t lease = 0;
@@ -82,6 +84,7 @@ class LeaseFolder {
   void fill(const std::filesystem::path& fresh) const;
   std::optional<std::uint32_t> count_in_folder() const;
   std::vector<Entry> entries(std::error_code& error) const;
+  std::vector<bool> done_of(const std::vector<Entry>& all) const;
   void see_folder(std::error_code error, double passed);
   void make_lost_again(const std::vector<Entry>& all, double passed, std::map<std::string, Watched>& watched) const;
   std::filesystem::path path_of(std::uint32_t lease, State state, const std::string& node) const;

@@ -26,6 +26,7 @@ class PreCheckJob final : public Job {
   void choose_files(const SessionState& session) override;
   void finish_without_calls() override;
   ResultStore& open(const SessionState& session) override;
+  OwnJournal own_journal() const override { return {files_.journal, attempts_}; }
   ProgressView& view() override { return *view_; }
   void instruct(const SessionState& session, SupervisorOptions& supervision) override;
   void make_durable() override { results_->make_durable(); }

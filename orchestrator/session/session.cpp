@@ -144,9 +144,10 @@ SessionEnd Session::run_supervisor(ResultStore& results) {
     };
     job_.instruct(state_, supervision);
     announce(results, supervision);
+    RunState run(state_.plan, supervision, results);
     bool interrupted = false;
-    const RunEnd end =
-        state_.options.steal ? steal(results, supervision) : supervise_share(results, supervision, interrupted);
+    const RunEnd end = state_.options.steal ? steal(run, results, supervision)
+                                            : supervise_share(run, results, supervision, interrupted);
     job_.finish(end == RunEnd::complete);
     return {end, {}};
   } catch (const journal::WriteError& error) {
@@ -161,20 +162,23 @@ SessionEnd Session::run_supervisor(ResultStore& results) {
   }
 }
 
-RunEnd Session::supervise_share(ResultStore& results, const SupervisorOptions& supervision, bool& interrupted) {
-  Supervisor supervisor(state_.plan, supervision, results, job_.view());
+RunEnd Session::supervise_share(RunState& run, ResultStore& results, const SupervisorOptions& supervision,
+                                bool& interrupted) {
+  Supervisor supervisor(state_.plan, supervision, run, results, job_.view());
   const RunEnd end = supervisor.run();
   runners_peak_ = std::max(runners_peak_, supervisor.runners_peak());
   interrupted = supervisor.interrupted();
   return end;
 }
 
-RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
+RunEnd Session::steal(RunState& run, ResultStore& results, SupervisorOptions& supervision) {
   Stealing& stealing = *stealing_;
   // Also where this ends by an error of the system: others need not wait until the lease is silent.
   const std::unique_ptr<Stealing, void (*)(Stealing*)> holder(&stealing, [](Stealing* held) { held->give_back(); });
   stealing.while_idle(supervision.on_tick);
+  stealing.keep_open(job_.own_journal());
   supervision.may_go_on = [&] { return stealing.may_go_on(); };
+  supervision.with_others = true;
   const std::vector<std::uint32_t> last_and_alone = supervision.last_and_alone;
   while (std::optional<std::vector<bool>> share = stealing.next()) {
     supervision.share = *std::move(share);
@@ -187,7 +191,7 @@ RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
       return task >= supervision.share.size() || !supervision.share[task] || results.is_done(task);
     });
     bool interrupted = false;
-    const RunEnd end = supervise_share(results, supervision, interrupted);
+    const RunEnd end = supervise_share(run, results, supervision, interrupted);
     if (end == RunEnd::complete) {
       job_.make_durable();
       stealing.finish();
@@ -195,6 +199,8 @@ RunEnd Session::steal(ResultStore& results, SupervisorOptions& supervision) {
       return end;
     }
     if (interrupted) return RunEnd::interrupted;
+    // The last call of the lease may have been the last of so many.
+    if (run.enough_failures && !stealing.all_done()) return RunEnd::enough_failures;
   }
   return stealing.interrupted() ? RunEnd::interrupted : RunEnd::complete;
 }

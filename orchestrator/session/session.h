@@ -37,9 +37,9 @@ class Session {
   SessionEnd supervise(ResultStore& results);
   SessionEnd run_supervisor(ResultStore& results);
   // Checks the share, once.
-  RunEnd supervise_share(ResultStore& results, const SupervisorOptions& supervision, bool& interrupted);
+  RunEnd supervise_share(RunState& run, ResultStore& results, const SupervisorOptions& supervision, bool& interrupted);
   // Checks what leases it can get.
-  RunEnd steal(ResultStore& results, SupervisorOptions& supervision);
+  RunEnd steal(RunState& run, ResultStore& results, SupervisorOptions& supervision);
   RunStarted started_event(const SupervisorOptions& supervision) const;
   void announce(const ResultStore& results, const SupervisorOptions& supervision) const;
   // Of a run that has found nothing to check: all that is told of a run, and no files of results.

@@ -88,11 +88,13 @@ std::optional<std::vector<bool>> Stealing::next() {
 
 // Each node knows from its own journal only what it died of itself.
 void Stealing::find_suspects() {
-  AttemptHistory history;
+  AttemptHistory history = own_journal_.earlier;
   std::error_code error;
   const std::filesystem::path results = std::filesystem::path(path_).parent_path();
   for (std::filesystem::directory_iterator file(results, error), end; !error && file != end; file.increment(error)) {
     if (file->path().extension() != ".journal") continue;
+    std::error_code unknown;
+    if (std::filesystem::equivalent(file->path(), own_journal_.path, unknown)) continue;
     try {
       const std::unique_ptr<journal::Source> source = journal::open_source(file->path());
       if (!is_of_run(journal::read_header(*source).metadata, session_)) continue;

@@ -25,28 +25,18 @@ std::size_t total_threads(const SupervisorOptions& options) {
   return total;
 }
 
-bool is_shared(const std::vector<bool>& share, std::uint32_t task) { return share.empty() || share[task]; }
-
-std::size_t complete_results(const Plan& plan, const ResultStore& results, const std::vector<bool>& share) {
-  std::size_t total = results.done();
-  for (std::uint32_t task = 0; task < plan.size(); ++task) {
-    if (is_shared(share, task) && !results.is_done(task)) ++total;
-  }
-  return total;
-}
-
 template <class T>
 bool contains(const std::vector<T>& values, const T& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-std::uint64_t failures_of(const VerdictCounts& counts) { return counts.suspicious() + counts.failed_to_run; }
-
 }  // namespace
 
-Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, ResultStore& results, ProgressView& view)
+Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, RunState& run, ResultStore& results,
+                       ProgressView& view)
     : plan_(plan),
       options_(options),
+      run_(run),
       results_(results),
       view_(view),
       total_(complete_results(plan, results, options.share)),
@@ -63,7 +53,8 @@ Supervisor::Supervisor(const Plan& plan, const SupervisorOptions& options, Resul
   std::size_t slot = 0;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     Lane& lane = lanes_[items_.on_all_devices() ? i : 0];
-    runners_.push_back({RunnerProcess(options.devices[i], lane.queue, slot, options.threads[i]), &lane});
+    runners_.push_back(
+        {RunnerProcess(options.devices[i], lane.queue, slot, options.threads[i]), &lane, &run.devices[i]});
     slot += options.threads[i];
   }
 }
@@ -77,7 +68,6 @@ Supervisor::~Supervisor() {
 }
 
 RunEnd Supervisor::run() {
-  started_ = steady_seconds();
   const HeldSignals held;
   signals_ = signal_queue();
   loop_.watch(signals_.get(), [this] { on_signals(); });
@@ -92,13 +82,12 @@ RunEnd Supervisor::run() {
       results_pending_ = true;
     });
   }
-  earlier_failures_ = failures_of(results_.summary().counts());
   record_planned_skips();
   results_.note(start_note());
   note_in_flight();
   results_.commit();
   for (Runner& runner : runners_) {
-    if (runner.lane->work_left()) start_runner(runner);
+    if (runner.lane->work_left() && !runner.device->given_up) start_runner(runner);
   }
   do {
     while (any_running()) handle_events();
@@ -109,7 +98,7 @@ RunEnd Supervisor::run() {
   view_.progress(progress_state());
   if (results_.done() == total_) return RunEnd::complete;
   if (interrupts_ > 0) return RunEnd::interrupted;
-  if (enough_failures_) return RunEnd::enough_failures;
+  if (run_.enough_failures) return RunEnd::enough_failures;
   return withdrawn_ ? RunEnd::withdrawn : RunEnd::no_devices;
 }
 
@@ -195,10 +184,10 @@ void Supervisor::on_runner_end(Runner& runner) {
 }
 
 void Supervisor::replace(Runner& runner) {
-  if (!runner.given_up) return start_runner(runner);
+  if (!runner.device->given_up) return start_runner(runner);
   // A device that was given up leaves its calls to one that has already finished, if no other is running.
   const auto idle = std::find_if(runners_.begin(), runners_.end(), [&](const Runner& other) {
-    return other.lane == runner.lane && !other.process.running() && !other.given_up;
+    return other.lane == runner.lane && !other.process.running() && !other.device->given_up;
   });
   if (idle != runners_.end()) start_runner(*idle);
 }
@@ -239,7 +228,7 @@ void Supervisor::run_as_child(const Runner& runner) {
 
 Supervisor::Runner* Supervisor::usable_runner(const Lane& lane) {
   const auto found = std::find_if(runners_.begin(), runners_.end(), [&](const Runner& candidate) {
-    return candidate.lane == &lane && !candidate.given_up;
+    return candidate.lane == &lane && !candidate.device->given_up;
   });
   return found == runners_.end() ? nullptr : &*found;
 }
@@ -278,10 +267,10 @@ void Supervisor::request_stop() { control_.stop.store(1); }
 
 // Failures of an earlier run do not count: who continues it wants to get further.
 void Supervisor::stop_after_failures() {
-  if (options_.max_failures == 0 || enough_failures_ || stopping()) return;
-  const std::uint64_t failures = failures_of(results_.summary().counts()) - earlier_failures_;
+  if (options_.max_failures == 0 || run_.enough_failures || stopping()) return;
+  const std::uint64_t failures = failures_of(results_.summary().counts()) - run_.earlier_failures;
   if (failures < options_.max_failures) return;
-  enough_failures_ = true;
+  run_.enough_failures = true;
   request_stop();
   spdlog::warn(
       "Stopping: {} calls are suspicious or failed to run (--max-failures {}); calls that are running are "
@@ -317,7 +306,7 @@ bool Supervisor::nothing_left_for(const Runner& runner) const {
 void Supervisor::drain(Runner& runner) {
   runner.process.drain([&](std::string_view record) {
     results_.add(record);
-    runner.idle_stops = 0;
+    runner.device->idle_stops = 0;
   });
   queue_wanted();
 }
@@ -397,8 +386,8 @@ ProgressState Supervisor::progress_state() {
   ProgressState state;
   state.done = results_.done();
   state.resumed = results_.restored();
-  state.total = total_;
-  state.elapsed = now - started_;
+  state.total = run_.total;
+  state.elapsed = now - run_.started;
   state.counts = results_.summary().counts();
   std::vector<RunnerProcess::Activity> running;
   for (const Runner& runner : runners_) {
@@ -409,6 +398,7 @@ ProgressState Supervisor::progress_state() {
   const PhaseTimes& times = results_.times();
   const std::uint64_t spent = times.materialise + times.device + times.benchmark + times.compare;
   state.left = time_left_.next(plan_.view(), running, static_cast<double>(spent) * 1e-9, now);
+  state.with_others = options_.with_others;
   return state;
 }
 

@@ -1,5 +1,6 @@
 // The supervisor: starts one runner per device, collects their results, replaces those that die or hang, and stops when
-// told to. One thread and one event loop, so that it may fork at any time and can be read from top to bottom.
+// told to. One thread and one event loop, so that it may fork at any time and can be read from top to bottom. A run has
+// one supervisor for each share of its calls, one after the other.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/supervise/event_loop.h"
 #include "orchestrator/supervise/lanes.h"
+#include "orchestrator/supervise/run_state.h"
 #include "orchestrator/supervise/runner_clock.h"
 #include "orchestrator/supervise/runner_process.h"
 #include "orchestrator/supervise/time_left.h"
@@ -39,7 +41,7 @@ struct SupervisorOptions {
   CheckOptions check;
   std::vector<RankPlace> ranks;  // of a plan of several
   bool stream = false;
-  // By call, whether it is this run's to check; empty: all are.
+  // By call, whether it is to be checked here; empty: all are.
   std::vector<bool> share;
   // Calls that may have taken the host down: run one after the other when nothing else runs any more.
   std::vector<std::uint32_t> last_and_alone;
@@ -48,6 +50,8 @@ struct SupervisorOptions {
   std::function<void()> on_tick;
   // Asked ten times a second. Once it says no, the calls under way are finished and no other is begun.
   std::function<bool()> may_go_on;
+  // Whether other processes check calls of the run as well, so that nobody knows what is left for this one.
+  bool with_others = false;
   // Called in a forked child: closes what the child must not hold.
   std::function<void()> in_child;
 };
@@ -58,8 +62,9 @@ enum class RunEnd : std::uint8_t { complete, interrupted, no_devices, withdrawn,
 
 class Supervisor {
  public:
-  // All references outlive the supervisor. Throws std::system_error.
-  Supervisor(const Plan& plan, const SupervisorOptions& options, ResultStore& results, ProgressView& view);
+  // All references outlive the supervisor, which changes the state of the run. Throws std::system_error.
+  Supervisor(const Plan& plan, const SupervisorOptions& options, RunState& run, ResultStore& results,
+             ProgressView& view);
   // No runner is left behind.
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
@@ -82,15 +87,13 @@ class Supervisor {
   struct Runner {
     RunnerProcess process;
     Lane* lane = nullptr;
+    DeviceRecord* device = nullptr;
     RunnerClock clock{process.slots()};
     std::vector<std::uint32_t> given{};  // items to run again, at its start
     bool alone = false;                  // with these
     Ended ended = Ended::not_by_us;
     double limit = 0;                        // seconds that it was over
     std::vector<std::uint32_t> timed_out{};  // calls, of one that was ended for them
-    std::uint32_t failures = 0;              // deaths without working on a call
-    std::uint32_t idle_stops = 0;            // of them in a row, not counted as failures: stopped from outside
-    bool given_up = false;
   };
 
   // The loop.
@@ -134,9 +137,10 @@ class Supervisor {
 
   const Plan& plan_;
   const SupervisorOptions& options_;
+  RunState& run_;
   ResultStore& results_;
   ProgressView& view_;
-  std::size_t total_;  // results that there are when the run is complete
+  std::size_t total_;  // results that there are when the share is complete
   WorkItems items_;
   QueueMemory memory_;
   QueueControl& control_;
@@ -150,12 +154,9 @@ class Supervisor {
   Lifeline lifeline_;  // runners watch its reading end
   std::vector<Runner> runners_;
   std::vector<std::uint32_t> noted_in_flight_;  // tasks: what the journal says
-  double started_ = 0;                          // steady seconds
   OwnTime own_time_;
   std::uint32_t interrupts_ = 0;
   bool withdrawn_ = false;
-  std::uint64_t earlier_failures_ = 0;  // of the results that were restored
-  bool enough_failures_ = false;
   double terminated_ = 0;  // steady seconds of a SIGTERM or SIGHUP; 0: none has come
   bool results_pending_ = false;
   double last_collect_ = 0;  // steady seconds

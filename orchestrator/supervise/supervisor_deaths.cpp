@@ -27,12 +27,12 @@ void Supervisor::blame(Runner& runner, const std::vector<std::uint32_t>& in_flig
   const std::vector<std::uint32_t> to_blame = suspects(runner, in_flight);
   DeathNote note = death_note(runner.process, items_, in_flight, to_blame);
   note.reason = event.reason;
-  if (in_flight.empty() && is_failure(runner) && ++runner.failures >= options_.max_device_failures) {
-    runner.given_up = true;
+  if (in_flight.empty() && is_failure(runner) && ++runner.device->failures >= options_.max_device_failures) {
+    runner.device->given_up = true;
     spdlog::error("Device {} is given up: its runner {} {} times without working on a call.", device, event.reason,
-                  runner.failures);
+                  runner.device->failures);
   }
-  note.given_up = runner.given_up;
+  note.given_up = runner.device->given_up;
   for (std::size_t i = 0; i < in_flight.size(); ++i) {
     DeathNote::Call& call = note.calls[i];
     event.calls.emplace_back(plan_.view().title(call.task));
@@ -66,7 +66,7 @@ std::vector<std::uint32_t> Supervisor::suspects(const Runner& runner, const std:
 // Whether the end of a runner that was on no call speaks against its device.
 bool Supervisor::is_failure(Runner& runner) const {
   constexpr std::uint32_t forgiven = 10;
-  if (runner.ended == Ended::stopped_from_outside) return ++runner.idle_stops > forgiven;
+  if (runner.ended == Ended::stopped_from_outside) return ++runner.device->idle_stops > forgiven;
   return runner.ended != Ended::nothing_left;
 }
 

@@ -104,6 +104,7 @@ double calls_per_second(const ProgressState& state) {
 
 double seconds_left(const ProgressState& state) {
   if (state.done >= state.total) return 0;
+  if (state.with_others) return -1;
   if (state.left >= 0) return state.left;
   const double rate = calls_per_second(state);
   return rate > 0 ? static_cast<double>(state.total - state.done) / rate : -1;

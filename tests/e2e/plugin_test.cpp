@@ -2,6 +2,7 @@
 // plugin crashes, hangs, lacks memory, loses its device or returns what it may not.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <sstream>
@@ -312,6 +313,24 @@ TEST_F(Plugin, ADeviceThatIsNotOpenedEndsTheRun) {
   const Finished finished = run_faulty("open");
   EXPECT_EQ(finished.exit_code, 3);
   EXPECT_THAT(finished.err, HasSubstr("plugin:example does not open device 0: the card is in use"));
+}
+
+// With leases too: each of them is checked by runners of its own, but by the same devices.
+TEST_F(Plugin, ADeviceThatIsGivenUpIsNotTriedWithEveryLease) {
+  const Finished finished =
+      run_faulty("open_second", {"-d", "0", "1", "--steal", "--leases", "4", "--max-device-failures", "2"});
+  ASSERT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  const auto opened = [&](const std::string& device) {
+    std::size_t count = 0;
+    for (const auto& [thread, steps] : notes()) {
+      count += static_cast<std::size_t>(
+          std::ranges::count_if(steps, [&](const std::string& step) { return step.starts_with("open " + device); }));
+    }
+    return count;
+  };
+  EXPECT_THAT(finished.out, HasSubstr("Device 1 is given up"));
+  EXPECT_EQ(opened("1"), 2U);
+  EXPECT_GE(opened("0"), 4U);
 }
 
 TEST_F(Plugin, AThreadThatIsNotTakenFailsToRunItsCalls) {

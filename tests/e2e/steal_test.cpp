@@ -11,8 +11,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "kernels/base/clock.h"
@@ -26,6 +28,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using Json = nlohmann::json;
 
 constexpr double deadline = 120;  // seconds for a round, on a host that is busy with other things
 
@@ -72,6 +75,7 @@ class Node {
     return code_ == -1;
   }
   int code() const { return code_; }
+  pid_t pid() const { return pid_; }
   std::string log() const { return read_file(log_); }
 
  private:
@@ -120,6 +124,14 @@ class Steal : public Untouched {
       if (name.find("." + state) == 4) names.insert(name);
     }
     return names;
+  }
+  std::set<fs::path> journals() const {
+    std::set<fs::path> found;
+    std::error_code error;
+    for (fs::directory_iterator entry(out(), error), end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == ".journal") found.insert(entry->path());
+    }
+    return found;
   }
   // Stops the only node once it has been at one lease for some time; false if it never is.
   bool stop_at_work(const Node& node) const {
@@ -241,6 +253,126 @@ TEST_F(Steal, LeavesALeaseAtOnceWhenItIsTerminated) {
   EXPECT_EQ(node->code(), 3) << node->log();
   EXPECT_EQ(leases("held").size(), 0U);
   EXPECT_EQ(leases("free").size(), 24U);
+}
+
+// What is told of progress is that of the run, whose leases do not begin it anew.
+TEST_F(Steal, TellsTheProgressOfAllLeases) {
+  std::vector<std::string> words = arguments();
+  words.insert(words.end(), {"--message-format", "json", "--sim-fault", "*=slow=0.03"});
+  const Finished finished = msrun(words, scratch_.path());
+  ASSERT_EQ(finished.exit_code, 0) << finished.err;
+  std::vector<Json> events;
+  std::istringstream lines(finished.out);
+  for (std::string line; std::getline(lines, line);) {
+    Json event = Json::parse(line);
+    if (event["type"] == "progress") events.push_back(std::move(event));
+  }
+  // The calls take more than two seconds, of which each has its line.
+  ASSERT_GE(events.size(), 3U);
+  double elapsed = -1;
+  for (const Json& event : events) {
+    EXPECT_EQ(event["total"], 113);
+    EXPECT_GT(event["elapsed_seconds"].get<double>(), elapsed);
+    elapsed = event["elapsed_seconds"].get<double>();
+    if (elapsed > 1) {
+      EXPECT_LE(event["calls_per_second"].get<double>(), 50);
+    }
+  }
+}
+
+TEST_F(Steal, StopsAfterSoManyFailuresInAllLeases) {
+  std::vector<std::string> words = arguments();
+  words.insert(words.end(), {"--max-failures", "20", "--sim-fault", "*=scale=2"});
+  Finished finished = msrun(words, scratch_.path());
+  EXPECT_EQ(finished.exit_code, 1) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("(--max-failures 20)"), HasSubstr("Continue it with: ")));
+  EXPECT_EQ(leases("held").size(), 0U);
+  EXPECT_GT(leases("done").size(), 0U);
+  EXPECT_GT(leases("free").size(), 0U);
+  // Who continues it gets further.
+  const std::size_t done = leases("done").size();
+  const fs::path result = only_file(out(), "accuracy_checking_result_");
+  finished = msrun({"-csv_path", result, "--steal", "--max-failures", "20"}, scratch_.path());
+  EXPECT_GT(leases("done").size(), done) << finished.out;
+}
+
+// The last of so many failures may be that of the last call of a lease: no other is begun, and a run is complete if
+// there is none.
+TEST_F(Steal, BeginsNoLeaseAfterSoManyFailures) {
+  const auto check = [&](const char* most) {
+    fs::remove_all(out());
+    return msrun({"-api_info", recording(), "-o", out(), "--steal", "--leases", "2", "-n", "1", "--only",
+                  "Torch.matmul.0,Torch.matmul.1", "--sim-fault", "*=scale=2", "--max-failures", most},
+                 scratch_.path());
+  };
+  EXPECT_EQ(check("1").exit_code, 1);
+  EXPECT_EQ(leases("done").size(), 1U);
+  EXPECT_EQ(check("2").exit_code, 0);
+  EXPECT_EQ(leases("done").size(), 2U);
+}
+
+// The lock by which the writer of a journal is known is lost as soon as its process closes that file anywhere.
+TEST_F(Steal, IsTheWriterOfItsJournalAfterItHasTakenALeaseOver) {
+  const std::vector<std::string> words{"-api_info", recording(),       "-o", out(), "--steal", "--leases",
+                                       "1",         "--lease-timeout", "1",  "-n",  "1",       "--sim-fault",
+                                       "*=hang",    "--task-timeout",  "600"};
+  const auto lost = start(words);
+  ASSERT_TRUE(eventually(deadline, [&] { return leases("held").size() == 1; }));
+  const fs::path journal_of_lost = only_journal(out());
+  lost->signal(SIGKILL);
+  const auto node = start(words);
+  ASSERT_TRUE(eventually(deadline, [&] { return node->log().find("is taken over from") != std::string::npos; }));
+  std::set<fs::path> of_node = journals();
+  of_node.erase(journal_of_lost);
+  ASSERT_EQ(of_node.size(), 1U);
+  const Finished told = msrun({"journal", *of_node.begin()}, scratch_.path());
+  EXPECT_THAT(told.out, HasSubstr("process " + std::to_string(node->pid())));
+}
+
+// Calls that were in flight when this run died, and when another node did, are run when nothing else runs any more.
+TEST_F(Steal, SuspectsWhatItsOwnJournalAndThatOfAnotherSay) {
+  const std::vector<std::string> calls{
+      "-api_info",        recording(), "-n", "1", "--only", "Functional.silu.0,Functional.silu.1,Functional.silu.2",
+      "--message-format", "json"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto order_of = [](const std::string& events) {
+    std::vector<std::string> order;
+    std::istringstream lines(events);
+    for (std::string line; std::getline(lines, line);) {
+      const Json event = Json::parse(line, nullptr, false);
+      if (event.is_object() && event["type"] == "api_result") order.push_back(event["name"]);
+    }
+    return order;
+  };
+  const std::vector<std::string> usual = order_of(msrun(with(calls, {"-o", whole()}), scratch_.path()).out);
+  ASSERT_EQ(usual.size(), 3U);
+  const std::vector<std::string> shared =
+      with(calls, {"-o", out(), "--steal", "--leases", "1", "--lease-timeout", "1", "--sim-fault", "*=hang"});
+  fs::path own_result;
+  for (int death = 0; death < 2; ++death) {
+    const auto node = start(with(shared, {"--task-timeout", "600"}));
+    // In the journal of each node: that it begins, what it takes first, and this with what it takes next.
+    ASSERT_TRUE(eventually(deadline, [&] {
+      int at_work = 0;
+      for (const fs::path& journal : journals()) {
+        const Finished told = msrun({"journal", journal, "--json"}, scratch_.path());
+        const Json contents = Json::parse(told.out, nullptr, false);
+        if (contents.is_object() && contents.value("attempt_notes", 0) >= 3) ++at_work;
+      }
+      return at_work == death + 1;
+    })) << node->log();
+    if (death == 0) own_result = only_file(out(), "accuracy_checking_result_");
+    node->signal(SIGKILL);
+    ASSERT_TRUE(eventually(deadline, [&] { return !node->running(); }));
+  }
+  const Finished finished =
+      msrun(with(shared, {"-csv_path", own_result, "--task-timeout", "1", "--retries", "0"}), scratch_.path());
+  const std::vector<std::string> order = order_of(finished.out);
+  ASSERT_EQ(order.size(), 3U) << finished.err;
+  EXPECT_EQ(order.front(), usual.back());
 }
 
 TEST_F(Steal, EndsWithTheRunOfOneMachineWhateverBecomesOfTheNodes) {

@@ -56,6 +56,7 @@ TEST_F(Leases, AreTakenByOneEachUntilAllAreDone) {
     if (of_first.taken) {
       EXPECT_TRUE(first.finish());
     }
+    EXPECT_EQ(first.all_done(), taken.size() == 3) << taken.size();
     if (of_first.all_done) break;
   }
   EXPECT_EQ(taken.size(), 3U);

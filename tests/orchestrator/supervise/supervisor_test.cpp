@@ -68,7 +68,7 @@ class Recorder final : public ProgressView {
     if (result.agreement) agreements[result.name] = *result.agreement;
   }
   void runner_died(const RunnerDied& event) override { deaths.push_back(event); }
-  void progress(const ProgressState&) override {}
+  void progress(const ProgressState& state) override { last_progress = state; }
   void run_finished(const RunFinished&) override {}
 
   std::vector<std::string> reasons() const {
@@ -81,6 +81,7 @@ class Recorder final : public ProgressView {
   std::map<std::string, std::string> messages;
   std::map<std::string, Agreement> agreements;
   std::vector<RunnerDied> deaths;
+  ProgressState last_progress;
 };
 
 // A device of which a test says what goes wrong in it.
@@ -160,10 +161,23 @@ class SupervisorTest : public ::testing::Test {
       results.join(
           WorkItems(static_cast<std::uint32_t>(plan_.size()), static_cast<std::uint32_t>(options_.devices.size())));
     }
-    Supervisor supervisor(plan_, options_, results, seen_);
-    const RunEnd end = supervisor.run();
+    RunState run(plan_, options_, results);
+    const RunEnd end = run_share(run, results);
     results.finish();
     return end;
+  }
+
+  RunEnd run_share(RunState& run, ResultStore& results) {
+    Supervisor supervisor(plan_, options_, run, results, seen_);
+    return supervisor.run();
+  }
+
+  // Of the calls from begin to end.
+  static std::vector<bool> share(std::size_t begin, std::size_t end) {
+    std::vector<bool> result(calls);
+    std::fill(result.begin() + static_cast<std::ptrdiff_t>(begin), result.begin() + static_cast<std::ptrdiff_t>(end),
+              true);
+    return result;
   }
 
   void expect_all_passed() {
@@ -334,6 +348,71 @@ TEST_F(SupervisorTest, DevicesThatCannotBeMadeAreGivenUp) {
   EXPECT_EQ(run(), RunEnd::no_devices);
   EXPECT_THAT(seen_.verdicts, IsEmpty());
   EXPECT_THAT(seen_.reasons(), Each("ended with exit code 0"));
+}
+
+TEST_F(SupervisorTest, ADeviceThatIsGivenUpIsNotTriedWithTheNextShare) {
+  shared().runs = 0;
+  options_.make_device = [](const DeviceSeat& seat) -> std::unique_ptr<Device> {
+    if (seat.device_id == 2) {
+      shared().runs.fetch_add(1);
+      _exit(1);
+    }
+    // Else there may be no call left by the time that the device is asked for.
+    testing::eventually(1, [] { return shared().runs.load() > 0; });
+    return make_sim_device({});
+  };
+  options_.max_device_failures = 1;
+  ResultStore results(plan_.size(), seen_);
+  RunState run_state(plan_, options_, results);
+  for (const std::size_t begin : {0, 20}) {
+    options_.share = share(begin, begin + 20);
+    EXPECT_EQ(run_share(run_state, results), RunEnd::complete);
+  }
+  results.finish();
+  expect_all_passed();
+  EXPECT_EQ(shared().runs.load(), 1);
+  EXPECT_THAT(seen_.deaths, SizeIs(1));
+}
+
+TEST_F(SupervisorTest, NoShareIsBegunWithoutADevice) {
+  ResultStore results(plan_.size(), seen_);
+  RunState run_state(plan_, options_, results);
+  for (DeviceRecord& device : run_state.devices) device.given_up = true;
+  options_.share = share(0, 20);
+  EXPECT_EQ(run_share(run_state, results), RunEnd::no_devices);
+  EXPECT_THAT(seen_.verdicts, IsEmpty());
+}
+
+TEST_F(SupervisorTest, ProgressIsThatOfAllShares) {
+  ResultStore results(plan_.size(), seen_);
+  RunState run_state(plan_, options_, results);
+  // So much earlier the first share would have begun.
+  run_state.started -= 100;
+  for (const std::size_t begin : {0, 20}) {
+    options_.share = share(begin, begin + 20);
+    EXPECT_EQ(run_share(run_state, results), RunEnd::complete);
+    EXPECT_EQ(seen_.last_progress.done, begin + 20);
+    EXPECT_EQ(seen_.last_progress.total, calls);
+    EXPECT_GE(seen_.last_progress.elapsed, 100);
+  }
+}
+
+TEST_F(SupervisorTest, FailuresOfAllSharesCount) {
+  options_.make_device = [](const DeviceSeat&) {
+    return make_sim_device({parse_sim_fault("*=scale=2"), parse_sim_fault("*=slow=0.01")});
+  };
+  options_.devices = {0};
+  options_.threads = {1};
+  options_.max_failures = 15;
+  ResultStore results(plan_.size(), seen_);
+  RunState run_state(plan_, options_, results);
+  options_.share = share(0, 10);
+  EXPECT_EQ(run_share(run_state, results), RunEnd::complete);
+  EXPECT_FALSE(run_state.enough_failures);
+  options_.share = share(10, calls);
+  EXPECT_EQ(run_share(run_state, results), RunEnd::enough_failures);
+  EXPECT_TRUE(run_state.enough_failures);
+  EXPECT_LT(results.done(), calls);
 }
 
 // The device id of a call's answer that is blamed alone; -1 if none or several are.
