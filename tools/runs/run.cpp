@@ -40,13 +40,9 @@ class JournalReading {
     handlers.unreadable = [this](const std::string&) { ++unreadable_; };
     const journal::Recovery recovery = read_records(*source, handlers);
     if (!run_.rank.empty()) take_rank();
-    const std::string name = sanitised(run_.files.journal);
-    if (recovery.damaged_regions + recovery.missing_frames > 0) {
-      run_.notes.push_back(name + " is damaged: results may be missing.");
-    }
-    if (unreadable_ > 0) {
-      run_.notes.push_back(name + ": " + std::to_string(unreadable_) + " records cannot be read by this version.");
-    }
+    const std::string losses = losses_text(recovery, unreadable_);
+    if (losses.empty()) return;
+    run_.notes.push_back(sanitised(run_.files.journal) + " is damaged (" + losses + "): results may be missing.");
   }
 
  private:
