@@ -295,11 +295,11 @@ void start_pulse(const RunnerSetup& setup) {
   }).detach();
 }
 
-// Null where the host gives no thread for it: calls that wait then keep others waiting.
+// Null where the host gives no thread for it, or no memory: calls that wait then keep others waiting.
 std::unique_ptr<TokenWatch> watch_tokens(const RunnerSetup& setup, std::vector<std::thread>& pool) {
   try {
     return std::make_unique<TokenWatch>(setup.queue.slots.subspan(setup.first_slot, pool.size()), pool);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return nullptr;
   }
 }
