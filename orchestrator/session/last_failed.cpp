@@ -12,6 +12,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
 #include "runner/results/counts.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun {
 namespace {
@@ -109,15 +110,7 @@ void require_same_recording(const SessionState& session, const PlanOptions& plan
 }
 
 std::vector<std::string> losses(const JournalContents& contents) {
-  const journal::Recovery& recovery = contents.recovery;
-  std::string text;
-  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
-  if (recovery.torn_tail) add(counted(recovery.torn_bytes, "byte") + " at its end are no whole batch");
-  if (recovery.damaged_regions > 0) {
-    add(counted(recovery.damaged_bytes, "byte") + " in " + counted(recovery.damaged_regions, "place") + " are damaged");
-  }
-  if (recovery.missing_frames > 0) add(counted(recovery.missing_frames, "frame") + " missing");
-  if (contents.unreadable > 0) add(counted(contents.unreadable, "record") + " that cannot be read");
+  const std::string text = losses_text(contents.recovery, contents.unreadable);
   if (text.empty()) return {};
   return {contents.path + " is damaged (" + text + "): calls whose results are lost count as not checked."};
 }
