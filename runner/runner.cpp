@@ -295,11 +295,11 @@ void start_pulse(const RunnerSetup& setup) {
   }).detach();
 }
 
-// Null where the host gives no thread for it: calls that wait then keep others waiting.
+// Null where the host gives no thread for it, or no memory: calls that wait then keep others waiting.
 std::unique_ptr<TokenWatch> watch_tokens(const RunnerSetup& setup, std::vector<std::thread>& pool) {
   try {
     return std::make_unique<TokenWatch>(setup.queue.slots.subspan(setup.first_slot, pool.size()), pool);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return nullptr;
   }
 }
@@ -348,10 +348,10 @@ void run_runner(const RunnerSetup& setup) {
   for (std::size_t i = 0; i < threads; ++i) {
     try {
       pool.emplace_back([&, i] { Worker(setup, i, *device, next_retry, busy).run(); });
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       busy.fetch_sub(threads - i);
       wake_helpers();
-      // The host gives no more threads; with those that run the work goes on.
+      // The host gives no more threads, or no memory for one; with those that run the work goes on.
       if (pool.empty()) throw;
       break;
     }

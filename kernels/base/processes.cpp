@@ -1,6 +1,8 @@
 #include "kernels/base/processes.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -30,6 +32,11 @@ void settle_signals() {
 void unsettle_signals() {
   std::signal(SIGXFSZ, SIG_DFL);
   std::signal(SIGPIPE, SIG_DFL);
+}
+
+void end_with_parent(pid_t parent, int signal) {
+  prctl(PR_SET_PDEATHSIG, signal);
+  if (getppid() != parent) _exit(0);
 }
 
 std::optional<int> end_of(pid_t child, rusage* usage) { return waited_for(child, WNOHANG, usage); }

@@ -17,6 +17,10 @@ void settle_signals();
 // Undoes that before another program is run, which would inherit what is ignored. Safe between fork and exec.
 void unsettle_signals();
 
+// In a process that was just forked: it gets the signal when the thread of `parent` that forked it ends, and ends at
+// once if that has happened already, which no signal would tell. Safe between fork and exec.
+void end_with_parent(pid_t parent, int signal);
+
 // Of a process whose status somebody else has taken: nobody knows that it has succeeded, nor that it has blamed anyone.
 inline constexpr int unknown_wait_status = SIGKILL;
 

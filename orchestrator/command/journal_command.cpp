@@ -31,6 +31,7 @@
 #include "orchestrator/command/journal_text.h"
 #include "orchestrator/command/result_json.h"
 #include "orchestrator/output/run_paths.h"
+#include "runner/results/journal_records.h"
 #include "runner/results/reason.h"
 #include "runner/results/run_of_rank.h"
 
@@ -241,12 +242,8 @@ void export_to_stdout(const std::vector<JournalContents>& journals) {
   });
   print_text(lines);
   for (const JournalContents& contents : journals) {
-    const journal::Recovery& recovery = contents.recovery;
-    if (recovery.damaged_bytes + recovery.torn_bytes + recovery.missing_frames + contents.unreadable == 0) continue;
-    std::cerr << "msrun: " << contents.path << " is damaged: " << counted_with_commas(recovery.damaged_bytes, "byte")
-              << " in the middle, " << counted_with_commas(recovery.torn_bytes, "byte") << " at the end, "
-              << counted_with_commas(recovery.missing_frames, "missing batch number") << ", "
-              << counted_with_commas(contents.unreadable, "unreadable record") << ".\n";
+    const std::string losses = losses_text(contents.recovery, contents.unreadable);
+    if (!losses.empty()) std::cerr << "msrun: " << contents.path << " is damaged: " << losses << ".\n";
   }
 }
 

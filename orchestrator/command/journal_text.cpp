@@ -9,6 +9,7 @@
 #include "journal/holder.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/text.h"
+#include "runner/results/journal_records.h"
 #include "runner/results/reason.h"
 
 namespace msrun {
@@ -148,23 +149,14 @@ class Text {
     const journal::Recovery& recovery = contents.recovery;
     std::string text;
     const auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
-    if (recovery.damaged_regions > 0) {
-      add(counted_with_commas(recovery.damaged_bytes, "byte") + " in " +
-          counted_with_commas(recovery.damaged_regions, "place") +
-          " are lost, the calls recorded there run again with -csv_path");
-    }
-    if (recovery.missing_frames > 0) {
-      add("of the batches " + with_commas(recovery.missing_frames) +
-          " missing by number, the calls recorded there run again with -csv_path");
-    }
+    const std::string losses = losses_text(recovery, 0);
+    if (!losses.empty()) add(losses + ": the calls recorded there run again with -csv_path");
+    if (recovery.torn_tail && contents.writer) add("what is torn may be being written just now");
     if (recovery.repeated_frames > 0)
       add(counted_with_commas(recovery.repeated_frames, "repeated frame") + " passed over");
     if (recovery.displaced_frames > 0) add(counted_with_commas(recovery.displaced_frames, "frame") + " out of place");
-    if (recovery.torn_tail) {
-      add(counted_with_commas(recovery.torn_bytes, "byte") + " at the end are torn" +
-          (contents.writer ? ", or being written just now" : ": a batch that was not completed"));
-    }
-    if (contents.unreadable > 0) add(counted_with_commas(contents.unreadable, "record") + " cannot be read");
+    // With these no run goes on.
+    if (contents.unreadable > 0) add(losses_text({}, contents.unreadable));
     line("Damage", text.empty() ? "none" : text);
   }
 

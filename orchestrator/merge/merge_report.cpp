@@ -9,6 +9,7 @@
 #include "kernels/base/text.h"
 #include "orchestrator/output/rank_csvs.h"
 #include "orchestrator/view/console.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun {
 namespace {
@@ -21,13 +22,8 @@ std::string file_name(const std::string& path) { return path.substr(path.rfind('
 
 // What was lost of the journal; empty: nothing.
 std::string damage_text(const PartJournal& part) {
-  std::string text;
-  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
-  if (part.recovery.torn_tail) add(counted(part.recovery.torn_bytes, "byte") + " torn off at the end");
-  if (part.recovery.damaged_bytes > 0) add(counted(part.recovery.damaged_bytes, "damaged byte"));
-  if (part.recovery.missing_frames > 0) add(counted(part.recovery.missing_frames, "missing batch number"));
-  if (part.unreadable > 0) add(counted(part.unreadable, "unreadable record"));
-  if (journal::find_holder(part.path)) add("still being written");
+  std::string text = losses_text(part.recovery, part.unreadable);
+  if (journal::find_holder(part.path)) text += std::string(text.empty() ? "" : ", ") + "still being written";
   return text;
 }
 

@@ -1,10 +1,10 @@
 #include "orchestrator/merge/record_batches.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 #include <variant>
 
+#include "kernels/base/start_threads.h"
 #include "runner/results/bytes.h"
 
 namespace msrun {
@@ -87,14 +87,8 @@ void RecordBatch::take(const OnResult& on_result, const OnOther& on_other) {
 
 RecordBatches::RecordBatches(std::vector<std::string> paths) : paths_(std::move(paths)), waiting_(paths_.size()) {
   const std::size_t processors = std::clamp(std::thread::hardware_concurrency(), 1U, most_reading_threads);
-  for (std::size_t i = 0; i < std::min(processors, paths_.size()); ++i) {
-    try {
-      threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      // The host gives no more of them; next() reads what nobody else does.
-      break;
-    }
-  }
+  start_threads(threads_, std::min(processors, paths_.size()), [this] { work(); });
+  // Then next() reads.
   if (threads_.empty()) reads_itself_ = true;
 }
 

@@ -1,8 +1,9 @@
 #include "orchestrator/output/ordered_blocks.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
+
+#include "kernels/base/start_threads.h"
 
 namespace msrun {
 
@@ -10,14 +11,7 @@ OrderedBlocks::OrderedBlocks(std::size_t count, unsigned threads, Make make) : c
   const std::size_t useful = std::min<std::size_t>(threads, count);
   if (useful < 2) return;
   ahead_ = 2 * useful;
-  for (std::size_t i = 0; i < useful; ++i) {
-    try {
-      threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {
-      // The host gives no more of them.
-      break;
-    }
-  }
+  start_threads(threads_, useful, [this] { work(); });
 }
 
 OrderedBlocks::~OrderedBlocks() {

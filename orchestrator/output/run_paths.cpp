@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "journal/newest_run.h"
 #include "kernels/base/text.h"
 #include "runner/results/run_of_rank.h"
 
@@ -27,19 +28,19 @@ void check_csv(const std::string& path) {
   check_input_file(path, {".csv"}, max_csv_bytes, Access::read_write);
 }
 
-// The folder in place of a file of the run: names the file of the newest run in it, by the stamps.
+// The folder in place of a file of the run: names the file of the newest run in it, and where that is one part of a
+// run, that there are others.
 void refuse_folder(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return;
-  std::optional<RunFiles> newest;
-  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string file = entry->path().string();
+  const auto run_of = [](const std::string& file) {
     std::optional<RunFiles> files = files_with_journal(file);
-    if (!files || !(is_there(files->journal) || is_there(files->result))) continue;
-    if (!newest || files->stamp > newest->stamp) newest = std::move(files);
-  }
+    return files && (is_there(files->journal) || is_there(files->result)) ? files : std::nullopt;
+  };
+  const std::optional<RunFiles> newest = newest_run(path, run_of, error);
   if (!newest) return;
-  throw UserError("-csv_path: " + sanitised(path) + " is a folder; its newest run is continued with -csv_path " +
+  throw UserError("-csv_path: " + sanitised(path) + " is a folder; its newest run" +
+                  (is_of_part(*newest) ? ", of a part of the recording," : "") + " is continued with -csv_path " +
                   shell_quoted(sanitised(is_there(newest->journal) ? newest->journal : newest->result)));
 }
 

@@ -4,11 +4,11 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/base/start_threads.h"
 #include "kernels/base/text.h"
 #include "orchestrator/plan/plan.h"
 #include "orchestrator/plan/rank_merge.h"
@@ -25,14 +25,8 @@ class RankReader {
       : files_(files), options_(options), results_(files.size()) {
     const std::size_t most = std::max(1U, std::thread::hardware_concurrency());
     ahead_ = std::min({most, most_threads, files.size()});
-    for (std::size_t i = 0; i < ahead_; ++i) {
-      try {
-        threads_.emplace_back([this] { work(); });
-      } catch (const std::system_error&) {
-        // The host gives no more of them; take() reads what nobody else does.
-        break;
-      }
-    }
+    // Where there are none, take() reads.
+    start_threads(threads_, ahead_, [this] { work(); });
   }
   RankReader(const RankReader&) = delete;
   RankReader& operator=(const RankReader&) = delete;

@@ -7,11 +7,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "journal/run_files.h"
+#include "journal/newest_run.h"
 #include "kernels/base/counted.h"
 #include "kernels/base/text.h"
 #include "orchestrator/command/journal_contents.h"
 #include "runner/results/counts.h"
+#include "runner/results/journal_records.h"
 
 namespace msrun {
 namespace {
@@ -20,29 +21,15 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Names = std::unordered_set<std::string>;
 
-constexpr std::size_t time_length = 14;  // of a stamp; what follows names a part
-
-// What was begun in the same second, as a part and the run that was merged of it may be, is told apart by the last
-// write.
-bool is_newer(const RunFiles& files, const RunFiles& other) {
-  const std::string time = files.stamp.substr(0, time_length);
-  const std::string other_time = other.stamp.substr(0, time_length);
-  if (time != other_time) return time > other_time;
-  std::error_code ignored;
-  return fs::last_write_time(files.journal, ignored) > fs::last_write_time(other.journal, ignored);
-}
-
 // The calls that a part leaves out may have failed before, so that it is no last run; nor is a run before it.
-RunFiles newest_run(const std::string& folder) {
-  std::optional<RunFiles> newest;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() != ".journal") continue;
-    std::optional<RunFiles> files = files_of_run_file(entry->path().string());
-    if (files && (!newest || is_newer(*files, *newest))) newest = std::move(files);
-  }
+RunFiles last_run(const std::string& folder) {
+  std::error_code ignored;
+  const auto run_of = [](const std::string& path) {
+    return fs::path(path).extension() == ".journal" ? files_of_run_file(path) : std::nullopt;
+  };
+  const std::optional<RunFiles> newest = newest_run(folder, run_of, ignored);
   if (!newest) throw UserError("--last-failed: there is no journal of an earlier run in " + sanitised(folder));
-  if (newest->stamp.size() <= time_length) return *newest;
+  if (!is_of_part(*newest)) return *newest;
   throw UserError("--last-failed: the newest journal in " + sanitised(folder) + " is of a part of a run, " +
                   sanitised(newest->journal) +
                   "; make one run of all parts with msrun merge, and give its folder as -o");
@@ -123,15 +110,7 @@ void require_same_recording(const SessionState& session, const PlanOptions& plan
 }
 
 std::vector<std::string> losses(const JournalContents& contents) {
-  const journal::Recovery& recovery = contents.recovery;
-  std::string text;
-  const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
-  if (recovery.torn_tail) add(counted(recovery.torn_bytes, "byte") + " at its end are no whole batch");
-  if (recovery.damaged_regions > 0) {
-    add(counted(recovery.damaged_bytes, "byte") + " in " + counted(recovery.damaged_regions, "place") + " are damaged");
-  }
-  if (recovery.missing_frames > 0) add(counted(recovery.missing_frames, "frame") + " missing");
-  if (contents.unreadable > 0) add(counted(contents.unreadable, "record") + " that cannot be read");
+  const std::string text = losses_text(contents.recovery, contents.unreadable);
   if (text.empty()) return {};
   return {contents.path + " is damaged (" + text + "): calls whose results are lost count as not checked."};
 }
@@ -139,7 +118,7 @@ std::vector<std::string> losses(const JournalContents& contents) {
 }  // namespace
 
 LastFailed find_last_failed(const SessionState& session, const PlanOptions& plan_options) {
-  const RunFiles files = newest_run(session.options.out_path);
+  const RunFiles files = last_run(session.options.out_path);
   const JournalContents contents = read_journal(files.journal);
   if (contents.writer) {
     throw UserError("--last-failed: the last run is not over, " + journal::holder_text(*contents.writer) + " writes " +

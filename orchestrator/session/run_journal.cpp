@@ -27,19 +27,8 @@ namespace {
 using nlohmann::json;
 
 void warn_of_losses(const journal::Recovery& recovery, const std::string& path) {
-  if (recovery.torn_tail) {
-    spdlog::warn("{}: {} bytes at its end were cut off: the write of a batch had not been completed.", path,
-                 recovery.torn_bytes);
-  }
-  if (recovery.damaged_regions > 0) {
-    spdlog::warn("{}: {} bytes in {} places are damaged; the calls recorded there are checked again.", path,
-                 recovery.damaged_bytes, recovery.damaged_regions);
-  }
-  if (recovery.missing_frames > 0) {
-    spdlog::warn(
-        "{}: batches that were written are missing, by their numbers {}; the calls recorded there are checked "
-        "again.",
-        path, recovery.missing_frames);
+  for (const std::string& loss : losses_of(recovery, 0)) {
+    spdlog::warn("{}: {}; the calls recorded there are checked again.", path, loss);
   }
   if (recovery.repeated_frames + recovery.displaced_frames > 0) {
     spdlog::warn("{}: {} batches are there more than once and {} are out of their place; each was read once, in order.",

@@ -27,8 +27,7 @@ namespace {
 int open_pidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0U)); }
 
 [[noreturn]] void live_as_child(int device, pid_t supervisor, const std::function<void()>& body) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != supervisor) _exit(0);
+  end_with_parent(supervisor, SIGKILL);
   int code = 0;
   try {
     // By its SIGABRT the supervisor learns which call to blame.

@@ -134,10 +134,7 @@ Facts run_facts(const RunRecords& records, const std::string& stamp, const Redac
     const RunFiles files = run_files("", stamp);
     add("Files", files.result.substr(2) + ", " + files.details.substr(2) + ", " + files.journal.substr(2));
   }
-  if (records.lost_bytes + records.unreadable > 0) {
-    add("Damage", counted_with_commas(records.lost_bytes, "byte") + " of the journal are lost, " +
-                      counted_with_commas(records.unreadable, "record") + " cannot be read");
-  }
+  if (!records.losses.empty()) add("Damage", "of the journal " + records.losses);
   return facts;
 }
 

@@ -43,8 +43,8 @@ class Reading {
                                     records_.deaths.push_back({note, session()});
                                   },
                               .rank = [this](RankCalls&& calls) { see(std::move(calls)); },
-                              .unreadable = [this](const std::string&) { ++records_.unreadable; }});
-    records_.lost_bytes = recovery.damaged_bytes + recovery.torn_bytes;
+                              .unreadable = [this](const std::string&) { ++unreadable_; }});
+    records_.losses = losses_text(recovery, unreadable_);
     if (!records_.rank.empty()) take_rank(source.name());
     count_results(records_);
     return std::move(records_);
@@ -128,6 +128,7 @@ class Reading {
   }
 
   RunRecords records_;
+  std::uint64_t unreadable_ = 0;                                 // records
   std::optional<RankCalls> calls_;                               // of the rank
   std::map<std::uint32_t, std::vector<std::uint64_t>> waiting_;  // by task: when the parts of its result began
 };

@@ -54,8 +54,7 @@ struct RunRecords {
   std::uint32_t sessions = 0;          // supervisors that have worked on the run
   std::optional<double> first_result;  // seconds since 1970
   std::optional<double> last_result;
-  std::uint64_t lost_bytes = 0;  // damaged or torn
-  std::uint64_t unreadable = 0;  // records
+  std::string losses;  // what of the journal is lost, in words; empty: nothing
 };
 
 // Calls of the run that have no result yet; none where nobody knows which are its own.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "kernels/base/counted.h"
 #include "kernels/base/error.h"
 #include "runner/results/bytes.h"
 
@@ -44,6 +45,31 @@ journal::Recovery read_records(const journal::Source& source, const RecordHandle
     }
     handle(std::move(*record), handlers);
   });
+}
+
+std::vector<std::string> losses_of(const journal::Recovery& recovery, std::uint64_t unreadable) {
+  std::vector<std::string> losses;
+  const auto is = [](std::uint64_t count) { return count == 1 ? " is " : " are "; };
+  if (recovery.damaged_regions > 0) {
+    losses.push_back(counted_with_commas(recovery.damaged_bytes, "byte") + " in " +
+                     counted_with_commas(recovery.damaged_regions, "place") + is(recovery.damaged_bytes) + "damaged");
+  }
+  if (recovery.torn_tail) {
+    losses.push_back(counted_with_commas(recovery.torn_bytes, "byte") + " at the end" + is(recovery.torn_bytes) +
+                     "torn");
+  }
+  if (recovery.missing_frames > 0) {
+    losses.push_back(with_commas(recovery.missing_frames) + (recovery.missing_frames == 1 ? " batch" : " batches") +
+                     is(recovery.missing_frames) + "missing by number");
+  }
+  if (unreadable > 0) losses.push_back(counted_with_commas(unreadable, "record") + " cannot be read");
+  return losses;
+}
+
+std::string losses_text(const journal::Recovery& recovery, std::uint64_t unreadable) {
+  std::string text;
+  for (const std::string& loss : losses_of(recovery, unreadable)) text += (text.empty() ? "" : ", ") + loss;
+  return text;
 }
 
 }  // namespace msrun

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "journal/reader.h"
 #include "runner/results/record.h"
@@ -27,5 +28,12 @@ struct RecordHandlers {
 // Reads to the end. Throws what journal::read throws, and UserError. Of a call with several results, because it was run
 // again, the last counts; that is the caller's to see to.
 journal::Recovery read_records(const journal::Source& source, const RecordHandlers& handlers);
+
+// What of a journal is lost, a clause each: "1,024 bytes in 2 places are damaged". unreadable: records, as told to the
+// handler. Empty if nothing is; frames that are repeated or out of their place lose nothing.
+std::vector<std::string> losses_of(const journal::Recovery& recovery, std::uint64_t unreadable);
+
+// The same clauses, separated by commas.
+std::string losses_text(const journal::Recovery& recovery, std::uint64_t unreadable);
 
 }  // namespace msrun

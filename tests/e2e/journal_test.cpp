@@ -197,7 +197,7 @@ TEST_F(JournalCommand, TellsWhatIsDamaged) {
   write_file(path, bytes + "the start of a batch");
   EXPECT_EQ(as_json(path)["damage"]["torn_bytes"], 20);
   EXPECT_THAT(msrun({"journal", path}, scratch_.path()).out,
-              HasSubstr("20 bytes at the end are torn: a batch that was not completed"));
+              HasSubstr("20 bytes at the end are torn: the calls recorded there run again with -csv_path"));
 
   // In the payload of the first batch.
   std::string flipped = bytes;
@@ -208,7 +208,8 @@ TEST_F(JournalCommand, TellsWhatIsDamaged) {
   const json object = as_json(path);
   EXPECT_EQ(object["damage"]["damaged_regions"], 1);
   EXPECT_GT(object["damage"]["damaged_bytes"].get<int>(), 24);
-  EXPECT_THAT(msrun({"journal", path, "--export", "-"}, scratch_.path()).err, HasSubstr("is damaged"));
+  EXPECT_THAT(msrun({"journal", path, "--export", "-"}, scratch_.path()).err,
+              HasSubstr(" bytes in 1 place are damaged, 1 batch is missing by number.\n"));
 }
 
 TEST_F(JournalCommand, RefusesWhatIsNoJournal) {
@@ -303,11 +304,12 @@ TEST_F(JournalCommand, SeesWhatBecameOfWholeBatches) {
   write_file(path, head + frame(0) + bytes.substr(begins[2]));
   EXPECT_EQ(as_json(path)["damage"]["missing_batches"], 1);
   EXPECT_EQ(as_json(path)["damage"]["damaged_regions"], 0);
-  EXPECT_THAT(msrun({"journal", path}, scratch_.path()).out, HasSubstr("of the batches 1 missing by number"));
+  EXPECT_THAT(msrun({"journal", path}, scratch_.path()).out,
+              HasSubstr("1 batch is missing by number: the calls recorded there run again"));
 
   const Finished finished = resume(result);
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
-  EXPECT_THAT(finished.out, HasSubstr("batches that were written are missing"));
+  EXPECT_THAT(finished.out, HasSubstr("1 batch is missing by number; the calls recorded there are checked again."));
   expect_as_if_undisturbed();
 }
 

@@ -348,8 +348,8 @@ TEST_F(Shards, AreContinuedLikeAnyRun) {
   Finished finished = merge();
   EXPECT_EQ(finished.exit_code, 3);
   const std::string csv = only_file(parts(), "accuracy_checking_result_" + journal_of(1, 2).stem().string().substr(18));
-  EXPECT_THAT(finished.out,
-              AllOf(HasSubstr("torn off at the end"), HasSubstr("Part 1/2 has 19 of"), HasSubstr("-csv_path " + csv)));
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("9 bytes at the end are torn"), HasSubstr("Part 1/2 has 19 of"),
+                                  HasSubstr("-csv_path " + csv)));
   finished = run({"-csv_path", csv});
   EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("part 1 of 2"));

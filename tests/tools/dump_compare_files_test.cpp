@@ -2,6 +2,9 @@
 // hands to msrun.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <set>
 
 #include "kernels/base/error.h"
 #include "tests/support/error_of.h"
@@ -9,6 +12,7 @@
 #include "tests/support/without_privileges.h"
 #include "tests/tools/browser.h"
 #include "tests/tools/dump_compare_support.h"
+#include "tools/dump_compare/result_files.h"
 #include "tools/recordings/folders.h"
 
 namespace msrun::testing {
@@ -127,6 +131,26 @@ TEST(DumpCompareXlsx, HoldsNoCharacterThatXmlHasNot) {
   const Json rows = sheet(only_file(dumps.folder() / "out", "compare_result_"), dumps.folder())["rows"];
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[1][0][1], "Torch.e\uFFFDx\uFFFDp.0.forward.input.0");
+}
+
+// Whoever may write into the folder, and foresees a name, leads no byte elsewhere.
+TEST(DumpCompareXlsx, WritesThroughNoLink) {
+  const TemporaryDirectory scratch;
+  write_file(scratch / "victim", "untouched");
+  fs::create_directory(scratch / "out");
+  fs::create_symlink("../victim", scratch / ("out/.compare_result_" + std::to_string(::getpid()) + ".xlsx.tmp"));
+  const auto names = [&] {
+    std::set<std::string> found;
+    for (const auto& entry : fs::directory_iterator(scratch / "out")) found.insert(entry.path().filename());
+    return found;
+  };
+  const std::set<std::string> before = names();
+  const dump_compare::ResultPlace place{(scratch / "out").string(), "compare_result_"};
+  const std::vector<dump_compare::NamelessFile> files = dump_compare::xlsx_file(place, {"NPU Name"}, 0, false)->close();
+  EXPECT_EQ(read_file(scratch / "victim"), "untouched");
+  EXPECT_EQ(names(), before);
+  std::string stamp = "1";
+  EXPECT_EQ(read_file(dump_compare::publish(place, stamp, files).front()).substr(0, 2), "PK");
 }
 
 TEST(DumpCompareHtml, ShowsWorstRowsFirstAndForeignTextAsText) {

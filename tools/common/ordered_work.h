@@ -7,12 +7,12 @@
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <new>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "kernels/base/start_threads.h"
 
 namespace msrun {
 
@@ -26,14 +26,7 @@ class OrderedWork {
   OrderedWork(std::size_t threads, std::size_t window, const std::function<Work()>& make_work,
               std::function<void(Result&&)> take)
       : window_(window), take_(std::move(take)) {
-    threads_.reserve(threads);
-    try {
-      while (threads_.size() < threads) threads_.emplace_back([this, make_work] { work(make_work); });
-    } catch (const std::system_error&) {
-      // The system gives no more of them.
-    } catch (const std::bad_alloc&) {
-      // Nor memory for them.
-    }
+    start_threads(threads_, threads, [this, make_work] { work(make_work); });
     if (threads_.empty()) own_ = make_work();
   }
   OrderedWork(const OrderedWork&) = delete;

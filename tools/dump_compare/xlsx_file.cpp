@@ -1,14 +1,14 @@
-#include <unistd.h>
 #include <xlsxwriter.h>
 
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/base/xml_characters.h"
+#include "kernels/io/files/folder.h"
 #include "kernels/io/files/paths.h"
+#include "kernels/io/files/temporary_name.h"
 #include "tools/dump_compare/copied_file.h"
 #include "tools/dump_compare/result_files.h"
 
@@ -24,12 +24,14 @@ class XlsxFile : public ResultFile {
   XlsxFile(const ResultPlace& place, std::vector<std::string> titles, std::size_t rows, bool coloured)
       : place_(place),
         path_(join_path(place.folder, place.kind + "....xlsx")),
-        temporary_(join_path(place.folder, "." + place.kind + std::to_string(::getpid()) + ".xlsx.tmp")),
+        folder_(place.folder),
+        file_(folder_, temporary_name(folder_, place.kind + "xlsx")),
         titles_(std::move(titles)),
         parts_(rows >= rows_of_a_sheet) {
+    if (!file_.is_open()) throw WriteError("The file " + path_ + " cannot be created: " + errno_text() + ".");
     lxw_workbook_options options{};
     options.constant_memory = LXW_TRUE;
-    book_ = workbook_new_opt(temporary_.c_str(), &options);
+    book_ = workbook_new_opt(written_.c_str(), &options);
     if (book_ == nullptr) throw WriteError("The file " + path_ + " cannot be created.");
     if (coloured) {
       error_ = workbook_add_format(book_);
@@ -43,7 +45,6 @@ class XlsxFile : public ResultFile {
   XlsxFile& operator=(const XlsxFile&) = delete;
   ~XlsxFile() override {
     if (book_ != nullptr) workbook_close(book_);
-    std::remove(temporary_.c_str());
   }
 
   void add(const ResultRow& row) override {
@@ -58,7 +59,7 @@ class XlsxFile : public ResultFile {
     const lxw_error error = workbook_close(book);
     if (error != LXW_NO_ERROR) throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error));
     std::vector<NamelessFile> files;
-    files.push_back(copied_file(place_, temporary_, ".xlsx"));
+    files.push_back(copied_file(place_, written_, ".xlsx"));
     return files;
   }
 
@@ -95,7 +96,10 @@ class XlsxFile : public ResultFile {
 
   const ResultPlace place_;
   const std::string path_;  // for messages
-  const std::string temporary_;
+  const Folder folder_;
+  PendingFile file_;
+  // The library opens by path, the file itself, and no link that somebody has put in the place of a name.
+  const std::string written_ = "/proc/self/fd/" + std::to_string(file_.descriptor());
   const std::vector<std::string> titles_;
   const bool parts_;
   lxw_workbook* book_ = nullptr;

@@ -5,10 +5,10 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <new>
-#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "kernels/base/start_threads.h"
 
 namespace msrun::graph {
 namespace {
@@ -17,14 +17,7 @@ namespace {
 template <class Work>
 std::vector<std::jthread> started(std::size_t count, const Work& work) {
   std::vector<std::jthread> threads;
-  threads.reserve(count);
-  try {
-    while (threads.size() < count) threads.emplace_back(work);
-  } catch (const std::system_error&) {
-    // The system gives no more of them.
-  } catch (const std::bad_alloc&) {
-    // Nor memory for them.
-  }
+  start_threads(threads, count, work);
   return threads;
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/base/exit_code.h"
+#include "kernels/base/hash.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/paths.h"
 #include "tools/shrink/process.h"
@@ -23,16 +24,14 @@ constexpr int cannot_be_tried = 125;  // as for git bisect run
 // A file name that tells the version; those that hold other characters get a number in addition, of their bytes.
 std::string name_of(const std::string& version) {
   std::string name;
-  std::uint64_t hash = 0xcbf29ce484222325;
   bool changed = version.size() > 100;
   for (const char c : version) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
                        c == '_' || (c == '.' && !name.empty());
     changed = changed || !plain;
     if (name.size() < 100) name += plain ? c : '_';
   }
-  return changed ? name + "-" + hexadecimal(hash) : name;
+  return changed ? name + "-" + hexadecimal(fnv1a(version)) : name;
 }
 
 void replace_all(std::string& text, std::string_view what, const std::string& by) {

@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <memory>
 #include <regex>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "journal/error.h"
 #include "journal/file.h"
+#include "journal/newest_run.h"
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "kernels/io/files/apart.h"
@@ -40,13 +42,9 @@ class JournalReading {
     handlers.unreadable = [this](const std::string&) { ++unreadable_; };
     const journal::Recovery recovery = read_records(*source, handlers);
     if (!run_.rank.empty()) take_rank();
-    const std::string name = sanitised(run_.files.journal);
-    if (recovery.damaged_regions + recovery.missing_frames > 0) {
-      run_.notes.push_back(name + " is damaged: results may be missing.");
-    }
-    if (unreadable_ > 0) {
-      run_.notes.push_back(name + ": " + std::to_string(unreadable_) + " records cannot be read by this version.");
-    }
+    const std::string losses = losses_text(recovery, unreadable_);
+    if (losses.empty()) return;
+    run_.notes.push_back(sanitised(run_.files.journal) + " is damaged (" + losses + "): results may be missing.");
   }
 
  private:
@@ -146,27 +144,35 @@ std::string stamp_of_other_tool(const std::string& name) {
   return std::regex_match(name, match, form) ? match[1].str() : std::string();
 }
 
-// The newest run in a folder, by the stamps of its files; where there is none, another tool's newest result file.
+// The newest run in a folder; where there is none, another tool's newest result file. One of several parts is not taken
+// for the run: what it says of its calls is not true of the others.
 RunFiles newest_in(const std::string& folder) {
-  std::optional<RunFiles> newest;
+  std::set<std::string> stamps;
   std::optional<RunFiles> other;
   std::string other_stamp;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const std::string path = entry->path().string();
-    std::optional<RunFiles> files = files_of_run_file(path);
-    if (files && has_files(*files) && (!newest || files->stamp > newest->stamp)) newest = std::move(files);
-    const std::string stamp = stamp_of_other_tool(entry->path().filename().string());
+  const auto run_of = [&](const std::string& path) {
+    const std::string stamp = stamp_of_other_tool(fs::path(path).filename().string());
     if (!stamp.empty() && stamp > other_stamp) {
       other_stamp = stamp;
       other = files_of_any_name(path);
     }
-  }
+    std::optional<RunFiles> files = files_of_run_file(path);
+    if (files && !has_files(*files)) files.reset();
+    if (files) stamps.insert(files->stamp);
+    return files;
+  };
+  std::optional<RunFiles> newest = newest_run(folder, run_of, error);
   if (!newest) newest = std::move(other);
   if (error) throw UserError("The directory " + sanitised(folder) + " cannot be read: " + error.message() + ".");
   if (!newest) {
     throw UserError("The directory " + sanitised(folder) +
                     " holds no run: no accuracy_checking_<time>.journal and no accuracy_checking_result_<time>.csv.");
+  }
+  if (is_of_part(*newest) && stamps.size() > 1) {
+    const std::string& file = path_exists(newest->journal) ? newest->journal : newest->result;
+    throw UserError("The newest run in the directory " + sanitised(folder) + " is of a part of a recording, " +
+                    sanitised(file) + ": name that file, or make one run of all parts with msrun merge.");
   }
   return *std::move(newest);
 }

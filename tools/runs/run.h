@@ -41,7 +41,8 @@ struct FoundRun {
   std::string rank;  // as that of a Run
 };
 
-// The files of the run that path names: a folder, of which the newest run is taken, or a file of a run. A journal or a
+// The files of the run that path names: a folder, of which the newest run is taken, or a file of a run. A folder whose
+// newest run is of one part of a recording is refused, unless it holds no other run. A journal or a
 // result file may have a name of its own; its report is then named after it. Throws UserError, one line, for what is
 // none of them. The details of a result file with a name of its own are those beside it that say "details" for
 // "result"; of a folder without a run it is the newest *_result_<time>.csv that counts, as api_precision_compare has

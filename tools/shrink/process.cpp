@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,11 +29,11 @@ void note_interrupt(int /*signal*/) { interrupted = 1; }
 
 // Only calls that are safe between fork and exec. Writes errno to problem, which an exec that succeeds closes: no exit
 // code is left that a program could not have.
-[[noreturn]] void become(const std::vector<char*>& words, int log, int problem) {
+[[noreturn]] void become(pid_t parent, const std::vector<char*>& words, int log, int problem) {
   unsettle_signals();
   setpgid(0, 0);
   // A search that is killed leaves no run behind.
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  end_with_parent(parent, SIGTERM);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
@@ -91,9 +90,10 @@ int run_program(std::vector<std::string> words, const std::string& log, Deadline
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_to_start(errno);
   const UniqueFd problem(ends[0]);
   UniqueFd problem_end(ends[1]);
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) fail_to_start(errno);
-  if (child == 0) become(argv, output.get(), problem_end.get());
+  if (child == 0) become(parent, argv, output.get(), problem_end.get());
   problem_end.reset();
   const std::optional<int> status = wait_for(child, deadline);
   if (!status) throw SearchEnds();

@@ -1,9 +1,9 @@
 #include "tools/torchair_convert/task_pool.h"
 
 #include <algorithm>
-#include <system_error>
 
 #include "kernels/base/clock.h"
+#include "kernels/base/start_threads.h"
 
 namespace msrun::convert {
 namespace {
@@ -29,12 +29,8 @@ void Pace::add(double seconds) {
 }
 
 TaskPool::TaskPool(std::size_t threads) {
-  threads_.reserve(threads);
-  try {
-    while (threads_.size() < threads) threads_.emplace_back([this] { help(); });
-  } catch (const std::system_error&) {
-    // The threads that call for_each do what is left.
-  }
+  // The threads that call for_each do what is left.
+  start_threads(threads_, threads, [this] { help(); });
 }
 
 TaskPool::~TaskPool() {

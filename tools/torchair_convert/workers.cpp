@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "kernels/base/error.h"
+#include "kernels/base/start_threads.h"
 
 namespace msrun::convert {
 namespace {
@@ -37,12 +38,8 @@ WorkPlan plan_work(int workers, std::uint64_t descriptors) {
 
 Workers::Workers(Statistics statistics, const WorkPlan& plan, const std::atomic<bool>& stop)
     : plan_(plan), pool_(waiting_for_disk), replacer_(statistics, pool_, stop) {
-  threads_.reserve(plan.threads);
-  try {
-    while (threads_.size() < plan.threads) threads_.emplace_back([this] { work(); });
-  } catch (const std::system_error& error) {
-    if (threads_.empty()) throw UserError("No thread can be started: " + error.code().message() + ".");
-  }
+  const std::error_code error = start_threads(threads_, plan.threads, [this] { work(); });
+  if (threads_.empty()) throw UserError("No thread can be started: " + error.message() + ".");
 }
 
 Workers::~Workers() {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -190,8 +189,7 @@ PluginDescription describe_plugin(const std::string& path, double patience) {
   const pid_t pid = fork();
   if (pid < 0) throw_errno("fork");
   if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);
+    end_with_parent(parent, SIGKILL);
     answer_and_end(path, other.get());
   }
   other.reset();

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -107,8 +106,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 // Between fork and exec in a process that may have had threads: nothing but system calls.
 [[noreturn]] void become(pid_t parent, int control, int fault, char* const* arguments, char* const* environment) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(0);
+  end_with_parent(parent, SIGKILL);
   // What Ctrl-C on the terminal means is the supervisor's to say.
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);

@@ -6,15 +6,60 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <stdexcept>
 #include <thread>
 
+#include "kernels/base/start_threads.h"
 #include "tests/support/gradient_check.h"
 
 namespace msrun {
 namespace {
 
 using namespace testing;
+
+// What a thread runs, of which there is memory or system for so many copies; each counts itself.
+class ScarceBody {
+ public:
+  ScarceBody(int copies, bool lacks_memory)
+      : left_(std::make_shared<int>(copies)),
+        ran_(std::make_shared<std::atomic<int>>(0)),
+        lacks_memory_(lacks_memory) {}
+  ScarceBody(const ScarceBody& other) : left_(other.left_), ran_(other.ran_), lacks_memory_(other.lacks_memory_) {
+    if ((*left_)-- > 0) return;
+    if (lacks_memory_) throw std::bad_alloc();
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  }
+  ScarceBody(ScarceBody&&) = default;
+  ScarceBody& operator=(const ScarceBody&) = delete;
+  ScarceBody& operator=(ScarceBody&&) = delete;
+  ~ScarceBody() = default;
+
+  void operator()() const { ++*ran_; }
+  int ran() const { return *ran_; }
+
+ private:
+  std::shared_ptr<int> left_;
+  std::shared_ptr<std::atomic<int>> ran_;
+  bool lacks_memory_;
+};
+
+TEST(StartThreads, StartsAsManyAsThereIsRoomFor) {
+  for (const bool lacks_memory : {false, true}) {
+    for (const int copies : {0, 2, 9}) {
+      const ScarceBody body(copies, lacks_memory);
+      std::vector<std::thread> threads;
+      const std::error_code error = start_threads(threads, 3, body);
+      for (std::thread& thread : threads) thread.join();
+      EXPECT_EQ(threads.size(), static_cast<std::size_t>(std::min(copies, 3)));
+      EXPECT_EQ(body.ran(), std::min(copies, 3));
+      EXPECT_EQ(error, copies > 3 ? std::error_code()
+                                  : std::make_error_code(lacks_memory ? std::errc::not_enough_memory
+                                                                      : std::errc::resource_unavailable_try_again));
+    }
+  }
+}
 
 // Threads that help until the end of the scope.
 class Helpers {

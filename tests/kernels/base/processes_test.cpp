@@ -85,6 +85,18 @@ TEST_F(Processes, AreThereToBeWaitedForWhateverWasInherited) {
   EXPECT_FALSE(is_ignored(SIGXFSZ));
 }
 
+// A child whose parent has ended before it asks for the signal would never get one.
+TEST_F(Processes, EndWithTheirParentEvenIfThatIsGoneAlready) {
+  const pid_t parent = getpid();
+  const auto exit_code = [&](pid_t awaited) {
+    const int status = await_end(started([&] { end_with_parent(awaited, SIGKILL); }));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  EXPECT_EQ(exit_code(parent), 7);
+  // init is nobody's child of ours, and an orphan's parent in place of the one it had.
+  EXPECT_EQ(exit_code(getppid() == parent ? 0 : getppid()), 0);
+}
+
 TEST_F(Processes, AProblemOfAPathIsTheUsersToMend) {
   namespace fs = std::filesystem;
   const auto end_with = [](const std::string& path) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
@@ -102,6 +104,25 @@ TEST(RunFilesTest, ShareOneStamp) {
   EXPECT_EQ(files.journal, "out/accuracy_checking_20260102030405.journal");
   EXPECT_EQ(files.report, "out/accuracy_checking_report_20260102030405.html");
   EXPECT_EQ(run_files("", "1").result, "./accuracy_checking_result_1.csv");
+}
+
+// As text "shard9of16" is greater than the others, and a part greater than the whole run.
+TEST(RunFilesTest, OfAFolderTheLastWrittenOfOneSecondIsTheNewest) {
+  const TemporaryDirectory folder;
+  const std::string second = "accuracy_checking_20260102030405";
+  auto written = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  const auto newest_with = [&](const std::string& name) {
+    std::filesystem::last_write_time(folder.write(name, ""), written += std::chrono::seconds(1));
+    return error_of<UserError>([&] { resumed_run_files(folder.path().string()); });
+  };
+  EXPECT_THAT(newest_with("accuracy_checking_20260102030404.journal"), HasSubstr("its newest run is continued with"));
+  EXPECT_THAT(newest_with(second + "_shard9of16.journal"), HasSubstr("shard9of16.journal"));
+  EXPECT_THAT(newest_with(second + "_shard10of16.journal"),
+              HasSubstr("its newest run, of a part of the recording, is continued with -csv_path " +
+                        folder.file(second + "_shard10of16.journal")));
+  EXPECT_THAT(newest_with(second + ".journal"),
+              HasSubstr("its newest run is continued with -csv_path " + folder.file(second + ".journal")));
+  EXPECT_THAT(newest_with("accuracy_checking_20260102030403.journal"), HasSubstr(second + ".journal"));
 }
 
 TEST(RunFilesTest, MayHaveNoStamp) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "runner/report/call_details.h"
@@ -54,6 +56,31 @@ TEST(Report, SaysInOneSentenceWhatTheRunComesTo) {
       "No call is suspicious: the one call that was checked agrees with the benchmark, as far as rounding allows. "
       "1 call failed to run. The run is not complete: 1 call has no result yet.");
   EXPECT_EQ(sentence(page_of({}, 0)), "Nothing was checked.");
+}
+
+// A batch that is gone leaves neither a damaged nor a torn byte.
+TEST(Report, TellsOfBatchesThatAreLost) {
+  const TemporaryDirectory scratch;
+  const auto path = scratch / "accuracy_checking_20261121071535.journal";
+  std::array<std::uintmax_t, 3> ends{};
+  journal::Writer writer = journal::Writer::create(path, report_metadata(2).dump());
+  for (std::uint32_t task = 0; task < ends.size(); ++task) {
+    writer.append(encode(sound_result(task, "Torch.add." + std::to_string(task))));
+    writer.flush();
+    ends.at(task) = std::filesystem::file_size(path);
+  }
+  writer.close_unsynced();
+  const auto damage = [&] {
+    const std::string page = report_page(*journal::open_source(path), "20261121071535", {});
+    const std::size_t at = page.find("of the journal ");
+    return at == std::string::npos ? std::string() : page.substr(at, page.find('<', at) - at);
+  };
+  EXPECT_EQ(damage(), "");
+  const std::string bytes = testing::read_file(path);
+  testing::write_file(path, bytes.substr(0, ends[0]) + bytes.substr(ends[1]));
+  EXPECT_EQ(damage(), "of the journal 1 batch is missing by number");
+  testing::write_file(path, bytes.substr(0, ends[0]) + bytes.substr(ends[1]) + "torn");
+  EXPECT_EQ(damage(), "of the journal 4 bytes at the end are torn, 1 batch is missing by number");
 }
 
 // What others check is not missing.

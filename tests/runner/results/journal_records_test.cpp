@@ -75,6 +75,25 @@ TEST_F(JournalRecords, ThatCannotBeReadAreNamed) {
   EXPECT_THAT(told.words, ElementsAre("Torch.add.0", what, "Torch.add.0"));
 }
 
+TEST(Losses, AreAClauseEach) {
+  using ::testing::ElementsAre;
+  journal::Recovery recovery;
+  recovery.repeated_frames = recovery.displaced_frames = 2;
+  EXPECT_THAT(losses_of(recovery, 0), IsEmpty());
+  EXPECT_EQ(losses_text(recovery, 0), "");
+  recovery.damaged_bytes = 1024;
+  recovery.damaged_regions = 2;
+  recovery.torn_tail = true;
+  recovery.torn_bytes = 1;
+  recovery.missing_frames = 1;
+  EXPECT_THAT(losses_of(recovery, 3), ElementsAre("1,024 bytes in 2 places are damaged", "1 byte at the end is torn",
+                                                  "1 batch is missing by number", "3 records cannot be read"));
+  recovery.damaged_regions = 0;
+  recovery.missing_frames = 2000;
+  EXPECT_EQ(losses_text(recovery, 1),
+            "1 byte at the end is torn, 2,000 batches are missing by number, 1 record cannot be read");
+}
+
 // tests/data/journal_version_1: two runs that were killed, both with the same call in flight.
 TEST_F(JournalRecords, OfVersion1AreReadAndFollowedByThoseOfToday) {
   const std::string path = directory_.write(

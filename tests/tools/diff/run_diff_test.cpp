@@ -371,6 +371,27 @@ TEST_F(RunDiff, TheNewestRunOfAFolderCounts) {
   EXPECT_EQ(diff({}).exit_code, 1);
 }
 
+// Whichever of them is written last: none is the run.
+TEST_F(RunDiff, OneOfSeveralPartsIsNotTakenForTheRun) {
+  write("a", {passed("Torch.add.0"), passed("Torch.mul.0")});
+  const fs::path b = scratch_ / "b";
+  const std::string second = "20261122130000";
+  write_run(b, {passed("Torch.add.0")}, usual_fingerprint(), 2, second + "_shard9of16");
+  EXPECT_EQ(diff({}).err, "") << "a part that is alone is what was named";
+  write_run(b, {passed("Torch.mul.0")}, usual_fingerprint(), 2, second + "_shard10of16");
+  write("b", {passed("Torch.add.0")});
+  const Finished refused = diff({});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("The newest run in the directory " + b.string()),
+                                 HasSubstr("accuracy_checking_" + second +
+                                           "_shard10of16.journal: name that file, or "
+                                           "make one run of all parts with msrun merge")));
+  // The run that was made of the parts may be of the same second.
+  write_run(b, {passed("Torch.add.0"), passed("Torch.mul.0")}, usual_fingerprint(), 0, second);
+  EXPECT_EQ(diff({}).exit_code, 0);
+  EXPECT_EQ(json()["calls"].size(), 2U);
+}
+
 TEST_F(RunDiff, CsvAndPageHoldWhatHasChanged) {
   ApiResult wrong = passed("Torch.<b>&\"=1+1.0");
   suspicious_error(wrong);
