@@ -8,6 +8,7 @@
 
 #include "kernels/api/operators.h"
 #include "kernels/base/error.h"
+#include "kernels/numeric/roughness.h"
 #include "kernels/numeric/rows.h"
 #include "kernels/ops/common/elementwise.h"
 #include "kernels/ops/common/functions.h"
@@ -288,10 +289,12 @@ Value grid_sampler(const Bound& args) {
   return grid_sample(args.var("input"), args.var("grid"), sampling);
 }
 
-// Coordinates -1 ... 1 of the elements along an axis, as grid_sample reads them.
+// Coordinates -1 ... 1 of the elements along an axis, as grid_sample reads them. Devices add them up from -1 in the
+// dtype of the call, so that all of them, 0 as well, are off by a place of 1 (kernels/numeric/roughness.h).
 std::vector<double> base_coordinates(std::int64_t size, bool align_corners) {
   check_tensor_memory(static_cast<std::size_t>(size), sizeof(double));
   std::vector<double> result(static_cast<std::size_t>(size));
+  const std::uint32_t seed = roughness();
   for (std::int64_t i = 0; i < size; ++i) {
     const double at = static_cast<double>(2 * i);
     double& value = result[static_cast<std::size_t>(i)];
@@ -300,6 +303,7 @@ std::vector<double> base_coordinates(std::int64_t size, bool align_corners) {
     } else {
       value = (at + 1) / static_cast<double>(size) - 1;
     }
+    if (seed != 0) value = 2 + static_cast<double>(rough_step(static_cast<float>(value - 2), seed));
   }
   return result;
 }

@@ -96,6 +96,21 @@ void take_steps_of_acosh(const MaterialisedCall& call, DeviceResult& result) {
   });
 }
 
+// A grid of 16 x 16 places by their coordinates, which are added up from -1 and scaled with every step rounded.
+void take_steps_of_affine_grid(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor theta = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
+  const auto coordinate = [](std::int64_t i) {
+    const double step = rounded(2.0 / 15);
+    const double from_end = i < 8 ? rounded(-1 + rounded(step * static_cast<double>(i)))
+                                  : rounded(1 - rounded(step * static_cast<double>(15 - i)));
+    return rounded(rounded(from_end * 15) / 16);
+  };
+  result.output = changed_elements(*result.output.get<Tensor>(), [&](double, std::int64_t at) {
+    const double* const row = theta.data<double>() + at / 512 * 6 + at % 2 * 3;
+    return rounded(row[0] * coordinate(at / 2 % 16) + row[1] * coordinate(at / 32 % 16) + row[2]);
+  });
+}
+
 // The weights of the four elements around a place between them, x beyond the second, with every step rounded.
 std::array<double, 4> cubic_weights(double x) {
   constexpr double a = -0.75;
@@ -152,21 +167,23 @@ std::vector<Sample> samples() {
   scaled_add.kwargs = {{"alpha", std::int64_t{3}}};
   ApiCall logsumexp = call_of("Torch.logsumexp.0", {{40, 9}}, {40}, DType::bfloat16, 3, 3);
   logsumexp.args.emplace_back(std::int64_t{1});
+  ApiCall grid = call_of("Functional.affine_grid.0", {{2, 2, 3}}, {2, 16, 16, 2}, DType::bfloat16);
+  grid.has_backward = false;
+  grid.args.emplace_back(List{std::int64_t{2}, std::int64_t{1}, std::int64_t{16}, std::int64_t{16}});
+  grid.kwargs = {{"align_corners", false}};
   const char* steps = "Rounds its intermediate results to bfloat16";
-  return {{std::move(product), narrow_sums, {}, false, "Rounds its partial sums to bfloat16"},
-          {std::move(resized), {}, take_steps_of_bicubic, false, steps},
-          {call_of("Functional.silu.0", {{16, 64}}, {16, 64}, DType::bfloat16, -6, 6),
-           {},
-           take_steps_of_silu,
-           true,
-           steps},
-          {std::move(scaled_add), {}, take_steps_of_scaled_add, false, steps},
-          {std::move(logsumexp), {}, take_steps_of_logsumexp, true, "Rounds its partial sums to bfloat16"},
-          {call_of("Torch.acosh.0", {{16, 64}}, {16, 64}, DType::bfloat16, 1.05, 1.3),
-           {},
-           take_steps_of_acosh,
-           true,
-           steps}};
+  return {
+      {std::move(product), narrow_sums, {}, false, "Rounds its partial sums to bfloat16"},
+      {std::move(resized), {}, take_steps_of_bicubic, false, steps},
+      {call_of("Functional.silu.0", {{16, 64}}, {16, 64}, DType::bfloat16, -6, 6), {}, take_steps_of_silu, true, steps},
+      {std::move(scaled_add), {}, take_steps_of_scaled_add, false, steps},
+      {std::move(grid), {}, take_steps_of_affine_grid, false, steps},
+      {std::move(logsumexp), {}, take_steps_of_logsumexp, true, "Rounds its partial sums to bfloat16"},
+      {call_of("Torch.acosh.0", {{16, 64}}, {16, 64}, DType::bfloat16, 1.05, 1.3),
+       {},
+       take_steps_of_acosh,
+       true,
+       steps}};
 }
 
 const DetailsRow& row_of(const Sample& sample, const ApiResult& result) {
