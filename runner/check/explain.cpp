@@ -349,6 +349,7 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
   Judged judged;
   judged.count = device.numel();
   judged.model.nearest = rounds_once_ && !complex_arguments_;
+  judged.model.adds_terms = op_.traits().rounds_once;
   judged.model.exact =
       sums.longest <= 1 && !complex_arguments_ &&
       select_standard(call_.parts.api, device.dtype(), false, Policy::per_api) == Standard::binary_consistency;

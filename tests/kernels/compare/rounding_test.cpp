@@ -81,6 +81,7 @@ TEST(Rounding, OfValuesBeyondTheRangeNothingElseIsExplained) {
 TEST(Rounding, PartialSumsMayExceedTheRange) {
   SumModel model;
   model.longest = 4;
+  model.adds_terms = true;
   model.spread = of(DType::float64, {4e39, 4e39, 4e39, 4e39});
   const RoundingFit overflows =
       fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e37}, DType::float32, model);
@@ -93,6 +94,11 @@ TEST(Rounding, PartialSumsMayExceedTheRange) {
   // Nor have terms within the range.
   model.spread = of(DType::float64, {1e38, 1e38, 1e38, 1e38});
   EXPECT_EQ(fit({1e30, 1e30, 1e30, 1e30}, {nan_value, infinity, -infinity, 1e30}, DType::float32, model).beyond, 3);
+  // Nor is what a function of its input may change by a sum of terms.
+  SumModel function;
+  function.longest = 4;
+  function.spread = of(DType::float64, {4e39, 4e39, 4e39, 4e39});
+  EXPECT_EQ(fit({6e37, 6e37, 6e37, 6e37}, {infinity, nan_value, -infinity, 6e37}, DType::float32, function).beyond, 3);
   // Sums of half types are formed in float32.
   EXPECT_EQ(fit({1, 1, 1, 1}, {infinity, 1, 1, 1}, DType::float16, model).beyond, 1);
 }

@@ -230,6 +230,14 @@ TEST(SoundDevices, MayOverflowBeforeTermsCancel) {
   EXPECT_TRUE(is_suspicious(other)) << described(other);
 }
 
+// Functions of one element have no partial sums: the largest of these is 6e37.
+TEST(SoundDevices, HaveNoInfinityWhereAFunctionIsLarge) {
+  expect_fault(call_with("Torch.exp.0", {of(DType::float32, {4}, {87, 86, 85, 84})}), [](DeviceResult& result, int) {
+    set_elements(result.output,
+                 [](double value, std::int64_t i) { return i == 0 ? std::numeric_limits<double>::infinity() : value; });
+  });
+}
+
 // ln(1 + e^100) with an exponential that is infinite.
 TEST(SoundDevices, MayOverflowWithinASoftMargin) {
   ApiCall call = call_with("Functional.soft_margin_loss.0",
