@@ -180,17 +180,29 @@ Var cross_entropy_of_logit(const Var& x, const Var& t, const std::optional<Var>&
   return add(negative, mul(factor, softplus_of_minus));
 }
 
+// Devices may form the terms that cancel one by one: t ln t and t x, and those of the target's gradient.
 Var divergence(const Var& x, const Var& t, bool log_target) {
+  const std::uint32_t seed = roughness();
   if (log_target) {
     return float_binary(
         x, t, [](auto a, auto b) { return exponential(b) * (b - a); },
         [](auto, auto b, auto, auto g) { return -exponential(b) * g; },
-        [](auto a, auto b, auto, auto g) { return exponential(b) * (b - a + 1) * g; });
+        [seed](auto a, auto b, auto, auto g) {
+          if (seed == 0) return exponential(b) * (b - a + 1) * g;
+          return rough_step(exponential(b) * (b - a) * g, seed) + rough_step(exponential(b) * g, seed);
+        });
   }
   return float_binary(
-      x, t, [](auto a, auto b) { return b == 0 ? b : b * (logarithm(b) - a); },
+      x, t,
+      [seed](auto a, auto b) {
+        if (b == 0) return b;
+        if (seed == 0) return b * (logarithm(b) - a);
+        return rough_step(b * logarithm(b), seed) - rough_step(b * a, seed);
+      },
       [](auto, auto b, auto, auto g) { return -b * g; },
-      [](auto a, auto b, auto, auto g) { return b == 0 ? decltype(b){0} : (logarithm(b) + 1 - a) * g; });
+      [seed](auto a, auto b, auto, auto g) {
+        return b == 0 ? decltype(b){0} : (rough_step(logarithm(b) + 1, seed) - a) * g;
+      });
 }
 
 // ln(t!) by Stirling's formula, for t > 1.

@@ -85,15 +85,14 @@ Var logsumexp(const Var& x_in, const Dims& axes, bool keepdim) {
   const Tensor total = sum_unrounded(map(wide, x.tensor(), shift, [](auto v, auto m) { return exponential(v - m); }),
                                      axes, true, x.arithmetic());
   const Tensor y = map(wide, total, shift, [](auto s, auto m) { return std::log(s) + m; });
-  return x.tape().record(as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
-                         {{x, [t = x.tensor(), y, axes](const Tensor& g) {
-                             const std::uint32_t seed = roughness();
-                             const Tensor log_sum = seed == 0 ? y : off_by_places(y, seed);
-                             return map(t.dtype(), t, log_sum, expand_reduced(g, t.shape(), axes),
-                                        [seed](auto v, auto s, auto gradient) {
-                                          return gradient * exponential(rough_step(v - s, seed));
-                                        });
-                           }}});
+  return x.tape().record(
+      as_dtype_of(x, y).reshape(reduced_shape(x.shape(), axes, keepdim)),
+      {{x, [t = x.tensor(), y, axes](const Tensor& g) {
+          const std::uint32_t seed = roughness();
+          const Tensor log_sum = seed == 0 ? y : off_by_places(y, seed);
+          return map(t.dtype(), t, log_sum, expand_reduced(g, t.shape(), axes),
+                     [seed](auto v, auto s, auto gradient) { return gradient * exponential(rough_step(v - s, seed)); });
+        }}});
 }
 
 namespace {

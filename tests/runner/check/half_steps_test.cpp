@@ -96,6 +96,16 @@ void take_steps_of_acosh(const MaterialisedCall& call, DeviceResult& result) {
   });
 }
 
+// t ln t - t x with each of both terms rounded.
+void take_steps_of_kl_div(const MaterialisedCall& call, DeviceResult& result) {
+  const Tensor x = call.args[0].get<Tensor>()->to(DType::float64).contiguous();
+  const Tensor t = call.args[1].get<Tensor>()->to(DType::float64).contiguous();
+  result.output = changed_elements(*result.output.get<Tensor>(), [&](double, std::int64_t i) {
+    const double target = t.data<double>()[i];
+    return rounded(rounded(target * std::log(target)) - rounded(target * x.data<double>()[i]));
+  });
+}
+
 // A grid of 16 x 16 places by their coordinates, which are added up from -1 and scaled with every step rounded.
 void take_steps_of_affine_grid(const MaterialisedCall& call, DeviceResult& result) {
   const Tensor theta = call.args.front().get<Tensor>()->to(DType::float64).contiguous();
@@ -171,12 +181,17 @@ std::vector<Sample> samples() {
   grid.has_backward = false;
   grid.args.emplace_back(List{std::int64_t{2}, std::int64_t{1}, std::int64_t{16}, std::int64_t{16}});
   grid.kwargs = {{"align_corners", false}};
+  ApiCall kl_div = call_of("Functional.kl_div.0", {{16, 64}, {16, 64}}, {16, 64}, DType::bfloat16, -3, -0.1);
+  kl_div.args[1] = call_of("Torch.abs.0", {{16, 64}}, {16, 64}, DType::bfloat16, 0.1, 0.9).args[0];
+  kl_div.kwargs = {{"reduction", std::string("none")}};
+  kl_div.has_backward = false;
   const char* steps = "Rounds its intermediate results to bfloat16";
   return {
       {std::move(product), narrow_sums, {}, false, "Rounds its partial sums to bfloat16"},
       {std::move(resized), {}, take_steps_of_bicubic, false, steps},
       {call_of("Functional.silu.0", {{16, 64}}, {16, 64}, DType::bfloat16, -6, 6), {}, take_steps_of_silu, true, steps},
       {std::move(scaled_add), {}, take_steps_of_scaled_add, false, steps},
+      {std::move(kl_div), {}, take_steps_of_kl_div, false, steps},
       {std::move(grid), {}, take_steps_of_affine_grid, false, steps},
       {std::move(logsumexp), {}, take_steps_of_logsumexp, true, "Rounds its partial sums to bfloat16"},
       {call_of("Torch.acosh.0", {{16, 64}}, {16, 64}, DType::bfloat16, 1.05, 1.3),
