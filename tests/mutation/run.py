@@ -69,6 +69,8 @@ class Run:
             program.reached = Path(reached.name).read_bytes()
         if failed:
             raise mutate.Mistake(f"{program.path.name} fails without a mutant: {failed}")
+        if not any(program.reached):
+            raise mutate.Mistake(f"{program.path.name} comes to no mutant: it has not the tests of the judge")
         print(f"{program.path.name}: {program.seconds:.1f} s, comes to {sum(program.reached)} of {len(self.mutants)} mutants", flush=True)
 
     def judge(self, programs, mutant):
