@@ -14,7 +14,6 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class SampledRun : public Unfinished {
  protected:
