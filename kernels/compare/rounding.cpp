@@ -214,7 +214,7 @@ Allowance allowance_of(DType dtype, const SumModel& model, const Sample& sample)
           .sums = sums,
           .adds_terms = sums && model.adds_terms,
           .factor = model.slack * sum_factor(roundoff, model.longest) + model.of_operands,
-          .reach = std::sqrt(static_cast<double>(std::max<std::int64_t>(model.longest, 1))),
+          .reach = std::sqrt(static_cast<double>(model.longest)),
           .end_of_sums = max_finite(dtype == DType::float64 ? dtype : DType::float32),
           .typical = guess_terms ? TypicalMagnitude(sample()) : TypicalMagnitude(),
           .typical_noise = 0,

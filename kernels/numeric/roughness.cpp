@@ -14,6 +14,7 @@ RoughScope::RoughScope(std::uint32_t seed) : seed_(current, seed) {}
 std::uint32_t roughness() { return current; }
 
 Tensor off_by_places(const Tensor& tensor, std::uint32_t seed) {
+  if (seed == 0) return tensor;
   if (tensor.dtype() != DType::float32 && tensor.dtype() != DType::float64) return tensor;
   return map(tensor.dtype(), tensor, [seed](auto x) {
     if constexpr (std::is_floating_point_v<decltype(x)>) {

@@ -61,9 +61,9 @@ T a_place_beside(T value, std::uint32_t seed) {
   return std::nextafter(value, word_of(value, seed) % 2 == 0 ? infinity : -infinity);
 }
 
-// Every finite element of a float32 or float64 tensor a place up or down, by a seed that is not 0; other tensors as
-// they are. Where terms cancel whatever they are, such as those of the gradient of a normalised single element, this is
-// what shows how large they are.
+// Every finite element of a float32 or float64 tensor a place up or down, by a seed; other tensors, and all with seed
+// 0, as they are. Where terms cancel whatever they are, such as those of the gradient of a normalised single element,
+// this is what shows how large they are.
 Tensor off_by_places(const Tensor& tensor, std::uint32_t seed);
 
 }  // namespace msrun

@@ -68,6 +68,9 @@ Move move_of(const std::vector<Tensor>& changed, std::int64_t i, double from) {
   return {second, largest > most_slope * second};
 }
 
+// Infinities of one sign are the same, as are both NaN; their difference is no number.
+bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
 }  // namespace
 
 std::optional<StepSides> nearest_sides(const Operator& op, const MaterialisedCall& call,
@@ -156,10 +159,8 @@ std::optional<StepSides> nearest_parameters(const Operator& op, const Materialis
   for (std::int64_t i = 0; i < bench.numel(); ++i) {
     const double target = wanted.data<double>()[i];
     const double candidate = other.data<double>()[i];
-    // Infinities of one sign are equal, as are both NaN.
-    const bool equal = candidate == target || (std::isnan(candidate) && std::isnan(target));
-    const bool nearer = std::abs(candidate - target) < std::abs(values[i] - target);
-    if (values[i] == target || !(equal || nearer)) continue;
+    const bool nearer = is_same(candidate, target) || std::abs(candidate - target) < std::abs(values[i] - target);
+    if (is_same(values[i], target) || !nearer) continue;
     values[i] = candidate;
     ++sides.exchanged;
   }

@@ -110,8 +110,7 @@ Tensor forward(const Tensor& input, std::int64_t axis, Form form, const Summatio
 Tensor backward(const Tensor& output, const Tensor& gradient, std::int64_t axis, Form form,
                 const Summation& summation) {
   const Extents extents = extents_of(output.shape(), axis);
-  const std::uint32_t seed = roughness();
-  const Tensor y = rows_of(seed == 0 ? output : off_by_places(output, seed), extents);
+  const Tensor y = rows_of(off_by_places(output, roughness()), extents);
   const Tensor g = rows_of(gradient, extents);
   Tensor result(y.dtype(), y.shape());
   if (result.numel() == 0) return result.reshape(output.shape());

@@ -312,8 +312,7 @@ void exact_gradient(std::int64_t extent, const Numbers& x, const Sums& log_sums,
 template <class T>
 Tensor logcumsumexp_gradient(const Tensor& x, const Tensor& y, const Tensor& gradient, std::int64_t axis) {
   Tensor result = gradient.clone();
-  const std::uint32_t seed = roughness();
-  Tensor log_sums = seed == 0 ? y.clone() : off_by_places(y, seed);
+  Tensor log_sums = off_by_places(y, roughness()).clone();
   for_each_line<T>(
       axis,
       [](std::int64_t extent, auto from, auto sums, auto to) {

@@ -265,6 +265,12 @@ TEST(SoundDevices, MayHoldTheLimitOfALogitInAHalfType) {
   expect_sound(call, with(std::numeric_limits<double>::infinity()));
   expect_fault(call, with(-std::numeric_limits<double>::infinity()));
   expect_fault(call, with(9));
+  // NaN, the same on all sides, has no other side of a step.
+  const double nan_value = std::numeric_limits<double>::quiet_NaN();
+  const ApiCall with_nan =
+      call_with("Torch.logit.0", {of(DType::bfloat16, {4}, {1, nan_value, 0.25, 0})}, {{"eps", 1e-3}});
+  const std::string text = described(check(with_nan, with(std::numeric_limits<double>::infinity())));
+  EXPECT_NE(text.find("At 1 of 4 elements a step"), std::string::npos) << text;
 }
 
 // Float16 sums of numbers so small are 0 as well: what is 0 says nothing about how it was added.
