@@ -16,7 +16,7 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/guarded_main.h"
 #include "runner/device/python/python_device.h"
-#include "runner/device/python/worker_process.h"
+#include "runner/workers/worker_process.h"
 
 namespace msrun::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
 #include "runner/device/plugin/description.h"
-#include "runner/device/python/probe.h"
+#include "runner/workers/probe.h"
 
 namespace msrun {
 namespace {

@@ -14,8 +14,8 @@
 #include "orchestrator/session/last_failed.h"
 #include "orchestrator/session/limits.h"
 #include "orchestrator/session/session.h"
-#include "runner/device/python/probe.h"
 #include "runner/results/reason.h"
+#include "runner/workers/probe.h"
 
 namespace msrun {
 namespace {

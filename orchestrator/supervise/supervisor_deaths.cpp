@@ -3,9 +3,9 @@
 
 #include <spdlog/spdlog.h>
 
+#include "kernels/base/process_end.h"
 #include "orchestrator/supervise/death_note.h"
 #include "orchestrator/supervise/supervisor.h"
-#include "runner/device/process_end.h"
 
 namespace msrun {
 

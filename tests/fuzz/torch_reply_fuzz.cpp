@@ -14,10 +14,10 @@
 #include "kernels/base/unique_fd.h"
 #include "kernels/tensor/memory.h"
 #include "runner/device/python/arena.h"
-#include "runner/device/python/frames.h"
-#include "runner/device/python/hello.h"
-#include "runner/device/python/probe.h"
 #include "runner/device/python/wire.h"
+#include "runner/workers/frames.h"
+#include "runner/workers/hello.h"
+#include "runner/workers/probe.h"
 
 namespace {
 

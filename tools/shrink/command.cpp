@@ -87,6 +87,7 @@ class Command {
 
   int run() {
     if (!see_it_fail()) return exit_fail_on;
+    trial_.share_workers(backend_);
     Attempts attempts(trial_, *cause_, attempt_options());
     const Recording whole = recorded();
     attempts.publish(whole, smallest_name);

@@ -11,12 +11,15 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 
 #include "kernels/base/error.h"
 #include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
+
+extern char** environ;
 
 namespace msrun::shrink {
 namespace {
@@ -29,7 +32,8 @@ void note_interrupt(int /*signal*/) { interrupted = 1; }
 
 // Only calls that are safe between fork and exec. Writes errno to problem, which an exec that succeeds closes: no exit
 // code is left that a program could not have.
-[[noreturn]] void become(pid_t parent, const std::vector<char*>& words, int log, int problem) {
+[[noreturn]] void become(pid_t parent, const std::vector<char*>& words, const std::vector<char*>& environment, int log,
+                         int problem, int handed) {
   unsettle_signals();
   setpgid(0, 0);
   // A search that is killed leaves no run behind.
@@ -38,10 +42,23 @@ void note_interrupt(int /*signal*/) { interrupted = 1; }
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
-  execv(words.front(), words.data());
+  if (handed >= 0) fcntl(handed, F_SETFD, 0);
+  execve(words.front(), words.data(), environment.data());
   const int code = errno;
   [[maybe_unused]] const ssize_t written = write(problem, &code, sizeof(code));
   _exit(127);
+}
+
+// This process's environment with that variable in place of the one of its name; an empty one changes nothing.
+std::vector<char*> environment_with(std::string& variable) {
+  std::vector<char*> result;
+  const std::string_view name = std::string_view(variable).substr(0, variable.find('=') + 1);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (name.empty() || !std::string_view(*entry).starts_with(name)) result.push_back(*entry);
+  }
+  if (!name.empty()) result.push_back(variable.data());
+  result.push_back(nullptr);
+  return result;
 }
 
 void kill_and_reap(pid_t child) {
@@ -79,13 +96,14 @@ Interrupts::Interrupts() {
 
 bool Interrupts::came() { return interrupted != 0; }
 
-int run_program(std::vector<std::string> words, const std::string& log, Deadline deadline) {
+int run_program(std::vector<std::string> words, const std::string& log, Deadline deadline, Handed handed) {
   const UniqueFd output(open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!output) throw UserError(log + " cannot be made: " + errno_text());
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  const std::vector<char*> environment = environment_with(handed.variable);
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_to_start(errno);
   const UniqueFd problem(ends[0]);
@@ -93,7 +111,7 @@ int run_program(std::vector<std::string> words, const std::string& log, Deadline
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) fail_to_start(errno);
-  if (child == 0) become(parent, argv, output.get(), problem_end.get());
+  if (child == 0) become(parent, argv, environment, output.get(), problem_end.get(), handed.descriptor);
   problem_end.reset();
   const std::optional<int> status = wait_for(child, deadline);
   if (!status) throw SearchEnds();

@@ -18,11 +18,18 @@ class Interrupts {
   static bool came();
 };
 
+// What a program is given beside its words: an open descriptor, which keeps its number, and a "NAME=value" that stands
+// in its environment in place of the one of that name.
+struct Handed {
+  int descriptor = -1;
+  std::string variable;
+};
+
 // Runs the program words.front() with the other words; what it prints goes into the file log. Returns its exit code,
 // -1 if a signal ended it or nobody knows. Throws SearchEnds where an interrupt comes, or the deadline, before the
 // program has ended, which is then killed with all of its process group; UserError if it cannot be started.
 int run_program(std::vector<std::string> words, const std::string& log,
-                std::optional<std::chrono::steady_clock::time_point> deadline);
+                std::optional<std::chrono::steady_clock::time_point> deadline, Handed handed = {});
 
 // The last line in the file that is not empty, fit for a message.
 std::string last_line(const std::string& path);

@@ -1,5 +1,7 @@
 #include "tools/shrink/trial.h"
 
+#include <fcntl.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -8,6 +10,7 @@
 #include "journal/file.h"
 #include "kernels/base/own_programs.h"
 #include "kernels/base/text.h"
+#include "kernels/base/unique_fd.h"
 #include "runner/results/journal_records.h"
 
 namespace msrun::shrink {
@@ -57,10 +60,32 @@ TrialResult Trial::run(const std::vector<std::string>& input, const std::string&
   words.insert(words.end(), {"--only", name, "-n", "1", "-o", out, "--no-summary", "--no-report", "--color", "never",
                              "--retries", "0"});
   words.insert(words.end(), options_.begin(), options_.end());
-  run_program(words, log, deadline);
+  Handed workers;
+  if (workers_) workers = {workers_->descriptor(), workers_->variable()};
+  run_program(words, log, deadline, workers);
   TrialResult found = read_result(out, name);
   if (!found.result) found.complaint = last_line(log);
   return found;
+}
+
+void Trial::share_workers(const std::string& backend) {
+  const std::size_t colon = backend.find(':');
+  if (backend.substr(0, colon) != torch_framework.name || colon == std::string::npos) return;
+  WorkerOptions worker;
+  worker.kind = backend.substr(colon + 1);
+  std::string python;
+  for (std::size_t i = 0; i + 1 < options_.size(); ++i) {
+    if (options_[i] == "--python") python = options_[i + 1];
+  }
+  try {
+    worker.python = find_python(python, *worker.framework);
+    // What it prints is of no run.
+    const UniqueFd nowhere(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    if (nowhere) workers_ = SharedForks::start(worker, nowhere.get());
+  } catch (const std::exception&) {
+    // A run that has to import the framework itself says what is missing.
+    workers_.reset();
+  }
 }
 
 std::string Trial::command(const std::string& dump) const {

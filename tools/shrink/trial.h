@@ -3,11 +3,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runner/results/result.h"
+#include "runner/workers/shared_forks.h"
 #include "tools/shrink/process.h"
 
 namespace msrun::shrink {
@@ -28,6 +30,11 @@ class Trial {
   TrialResult run(const std::vector<std::string>& input, const std::string& name,
                   std::optional<std::chrono::steady_clock::time_point> deadline) const;
 
+  // From here on one process that has imported the framework forks the workers of all runs, if the backend, as a result
+  // names it, has such workers: else every run imports it, which takes longer than what most runs do. Without it, and
+  // where it ends, runs are as before.
+  void share_workers(const std::string& backend);
+
   // The command line, for readers: "msrun -api_info dump.json --backend sim".
   std::string command(const std::string& dump) const;
   void set_options(std::vector<std::string> options) { options_ = std::move(options); }
@@ -35,6 +42,7 @@ class Trial {
  private:
   std::vector<std::string> options_;
   std::string folder_;
+  std::unique_ptr<SharedForks> workers_;
 };
 
 }  // namespace msrun::shrink

@@ -6,10 +6,10 @@
 #include "kernels/base/error.h"
 #include "runner/device/plugin/description.h"
 #include "runner/device/plugin/plugin.h"
-#include "runner/device/python/probe.h"
 #include "runner/device/python/python_device.h"
 #include "runner/device/recorded/recorded.h"
 #include "runner/device/sim/sim.h"
+#include "runner/workers/probe.h"
 
 namespace msrun {
 namespace {

@@ -15,12 +15,12 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/process_end.h"
 #include "kernels/base/processes.h"
 #include "kernels/base/text.h"
 #include "kernels/base/unique_fd.h"
 #include "kernels/base/write_all.h"
 #include "runner/device/plugin/library.h"
-#include "runner/device/process_end.h"
 
 namespace msrun {
 namespace {

@@ -18,16 +18,16 @@
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/base/process_end.h"
 #include "kernels/base/text.h"
 #include "runner/device/device_wait.h"
-#include "runner/device/process_end.h"
 #include "runner/device/python/arena.h"
-#include "runner/device/python/frames.h"
-#include "runner/device/python/hello.h"
 #include "runner/device/python/operand_settings.h"
 #include "runner/device/python/wire.h"
-#include "runner/device/python/worker_process.h"
 #include "runner/device/reply.h"
+#include "runner/workers/frames.h"
+#include "runner/workers/hello.h"
+#include "runner/workers/worker_process.h"
 
 namespace msrun {
 namespace {
@@ -93,8 +93,12 @@ class PythonDevice final : public Device {
   PythonDevice(WorkerOptions options, const DeviceSeat& seat, int forks) : options_(std::move(options)), seat_(seat) {
     const std::size_t count = seat.alone ? 1 : options_.workers;
     for (std::size_t i = 0; i < count; ++i) {
-      workers_.push_back(std::make_unique<Worker>(
-          WorkerProcess::Start{options_, seat.device_id, false, seat.alone, seat.memory, forks}, options_.lanes));
+      workers_.push_back(std::make_unique<Worker>(WorkerProcess::Start{.options = options_,
+                                                                       .device_id = seat.device_id,
+                                                                       .blocking = seat.alone,
+                                                                       .memory = seat.memory,
+                                                                       .forks = forks},
+                                                  options_.lanes));
     }
     for (const auto& worker : workers_)
       operands_ = operands_by_settings(options_.kind, await_hello(worker->process, options_).settings);

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "runner/device/device.h"
-#include "runner/device/python/worker_options.h"
+#include "runner/workers/worker_options.h"
 
 namespace msrun {
 

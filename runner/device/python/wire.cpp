@@ -11,7 +11,7 @@
 #include "kernels/base/saturated.h"
 #include "kernels/base/text.h"
 #include "kernels/io/json/json_tree.h"
-#include "runner/device/python/frames.h"
+#include "runner/workers/frames.h"
 
 namespace msrun {
 namespace {

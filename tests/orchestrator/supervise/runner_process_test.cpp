@@ -12,9 +12,9 @@
 #include <csignal>
 #include <optional>
 
+#include "kernels/base/process_end.h"
 #include "kernels/base/unique_fd.h"
 #include "orchestrator/supervise/event_loop.h"
-#include "runner/device/process_end.h"
 #include "runner/runner.h"
 #include "tests/support/msrun_process.h"
 

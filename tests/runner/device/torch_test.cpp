@@ -1,5 +1,6 @@
 // The client of the torch worker without a worker: frames, arenas, calls and replies as text, what a worker says of
 // itself, and whom a dying one names.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -8,17 +9,22 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/tensor/memory.h"
 #include "runner/device/python/arena.h"
-#include "runner/device/python/frames.h"
-#include "runner/device/python/hello.h"
-#include "runner/device/python/probe.h"
 #include "runner/device/python/wire.h"
+#include "runner/workers/frames.h"
+#include "runner/workers/hello.h"
+#include "runner/workers/probe.h"
+#include "runner/workers/shared_forks.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temporary_directory.h"
 
@@ -288,9 +294,58 @@ TEST(TorchHello, IsNotWaitedForWithoutEnd) {
   WorkerOptions options = npu();
   options.python = folder.write("python3", "#!/bin/sh\nexec sleep 600\n");
   ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
-  WorkerProcess worker({options, 0, true, false, 0, -1});
+  WorkerProcess worker({.options = options, .inspect = true});
   EXPECT_THAT(error_of<UserError>([&] { await_hello(worker, options, 0.2); }),
               HasSubstr("has not said within 0.2 s what torch and devices it has"));
+}
+
+// What stands in the environment may be of another run, whose descriptors are closed or something else.
+TEST(SharedForks, AreThoseOfTheSameWorkersAlone) {
+  WorkerOptions options;
+  options.kind = "cpu";
+  options.python = "/opt/python3";
+  const Sockets sockets;
+  const std::string number = std::to_string(sockets.there.get());
+  const auto told = [&](const std::string& text) {
+    setenv("MSRUN_WORKER_FORKS", text.c_str(), 1);
+    const std::optional<int> descriptor = shared_forks(options);
+    unsetenv("MSRUN_WORKER_FORKS");
+    return descriptor;
+  };
+  EXPECT_EQ(shared_forks(options), std::nullopt);
+  EXPECT_EQ(told(number + " torch:cpu /opt/python3"), sockets.there.get());
+  EXPECT_EQ(fcntl(sockets.there.get(), F_GETFD), FD_CLOEXEC);
+  const UniqueFd file(open("/dev/null", O_RDONLY));
+  const std::vector<std::string> others{"",
+                                        number,
+                                        number + " torch:cpu /opt/python",
+                                        number + " torch:cuda /opt/python3",
+                                        "-1 torch:cpu /opt/python3",
+                                        "x torch:cpu /opt/python3",
+                                        "1000000 torch:cpu /opt/python3",
+                                        std::to_string(file.get()) + " torch:cpu /opt/python3"};
+  for (const std::string& text : others) {
+    EXPECT_EQ(told(text), std::nullopt) << text;
+  }
+  // torch_npu is no package to be forked with.
+  options.kind = "npu";
+  EXPECT_EQ(told(number + " torch:npu /opt/python3"), std::nullopt);
+}
+
+// A process that says what it was asked, and in place of which Python is started where it has ended.
+TEST(SharedForks, AreNotNeeded) {
+  const testing::TemporaryDirectory folder;
+  WorkerOptions options;
+  options.kind = "cpu";
+  options.python = folder.write("python3", "#!/bin/sh\nexit 7\n");
+  ASSERT_EQ(chmod(options.python.c_str(), 0755), 0);
+  const std::unique_ptr<SharedForks> forks = SharedForks::start(options, STDERR_FILENO);
+  ASSERT_NE(forks, nullptr);
+  std::string variable = forks->variable();
+  setenv("MSRUN_WORKER_FORKS", variable.substr(variable.find('=') + 1).c_str(), 1);
+  WorkerProbe probe(options, 0);
+  EXPECT_THAT(error_of<UserError>([&] { probe.wait(); }), HasSubstr("ended with exit code 7 before torch was there"));
+  unsetenv("MSRUN_WORKER_FORKS");
 }
 
 TEST(TorchWorker, FaulthandlerNamesTheThread) {

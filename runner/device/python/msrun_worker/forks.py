@@ -1,6 +1,6 @@
 """The process that has imported the framework and forks workers: one is there in milliseconds, shares its pages with the
 others, and as many devices as there are cost one import. It never touches a device, which a forked process could not
-use then.
+use then. Several runs may ask it at once: what they are answered with comes on descriptors of their own.
 """
 
 import contextlib
@@ -16,6 +16,8 @@ from msrun_worker import protocol
 
 _F_SETSIG = 10
 _NUMBER = struct.Struct("<i")
+# How many come with each request (protocol.py).
+_DESCRIPTORS = {"hello": 1, "fork": 4}
 
 
 def _live_with(lifeline):
@@ -40,25 +42,7 @@ def _become_worker(descriptors):
     os.close(fault)
 
 
-def _reap(statuses):
-    """Tells whoever asked for them how workers ended."""
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except OSError as error:
-            if error.errno == errno.EINTR:
-                continue
-            return
-        if pid == 0:
-            return
-        descriptor = statuses.pop(pid, None)
-        if descriptor is not None:
-            with contextlib.suppress(OSError):
-                os.write(descriptor, _NUMBER.pack(status))
-            os.close(descriptor)
-
-
-def end_like(status):
+def _end_like(status):
     """Ends this process as the one ended that was to speak for it: msrun waits for what neither will say."""
     if os.WIFSIGNALED(status):
         # The core of the process that crashed is enough.
@@ -69,9 +53,34 @@ def end_like(status):
     os._exit(os.WEXITSTATUS(status))
 
 
-def serve(connection):
-    """Forks a worker for each request. Returns what was asked for, in the worker alone; the server ends within."""
+def _reap(statuses, inspections):
+    """Tells whoever asked for them how workers ended. An inspection that crashed takes this process with it, which tells
+    msrun: no worker would fare better."""
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except OSError as error:
+            if error.errno == errno.EINTR:
+                continue
+            return
+        if pid == 0:
+            return
+        if pid in inspections:
+            inspections.discard(pid)
+            if status != 0:
+                _end_like(status)
+        descriptor = statuses.pop(pid, None)
+        if descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.write(descriptor, _NUMBER.pack(status))
+            os.close(descriptor)
+
+
+def serve(connection, inspect):
+    """Forks a process for each request: one that inspects the host and ends, or a worker. Returns what was asked for, in
+    the worker alone; the server ends within. inspect(asked, descriptor) says what there is."""
     statuses = {}
+    inspections = set()
     ended, wake = os.pipe()
     os.set_blocking(ended, False)
     os.set_blocking(wake, False)
@@ -82,13 +91,13 @@ def serve(connection):
         if ended in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(ended, 4096)
-        _reap(statuses)
+        _reap(statuses, inspections)
         if connection not in ready:
             continue
         message, descriptors = protocol.receive_control(connection)
         if message is None:
             os._exit(0)
-        if "fork" not in message or len(descriptors) != 4:
+        if _DESCRIPTORS.get(next(iter(message), None)) != len(descriptors):
             raise protocol.BadFrame("what is asked of the process that forks is not known")
         pid = os.fork()
         if pid == 0:
@@ -97,8 +106,15 @@ def serve(connection):
             for descriptor in (ended, wake, *statuses.values()):
                 os.close(descriptor)
             connection.detach()
+            if "hello" in message:
+                inspect(message["hello"], descriptors[0])
+                os._exit(0)
             _become_worker(descriptors)
             return message["fork"]
+        if "hello" in message:
+            inspections.add(pid)
+            os.close(descriptors[0])
+            continue
         control, fault, status, lifeline = descriptors
         statuses[pid] = status
         for descriptor in (control, fault, lifeline):

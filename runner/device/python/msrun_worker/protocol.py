@@ -1,7 +1,7 @@
 """Frames between msrun and the worker, version 1: the length of the text (u32, little endian), then JSON, in which the
 bare words NaN and Infinity are numbers. A control frame that brings a lane carries two descriptors: its socket and its
-arena; one that asks for a fork four: the worker's two below, the pipe for its number and how it ended, and the pipe
-whose end is its own.
+arena. Of the process that forks, one that asks what there is carries the socket for the answer; one that asks for a
+worker four: the worker's two below, the pipe for its number and how it ended, and the pipe whose end is its own.
 
 Descriptors that the worker is started with: 3, the socket for control; 4, the pipe for what faulthandler writes.
 """

@@ -39,7 +39,7 @@ def _options(words, package):
     parser.add_argument("--jit", action="store_true")
     parser.add_argument("--memory", type=int, default=0, help="bytes of the host that calls may take")
     parser.add_argument("--inspect", action="store_true", help="say what there is, and end")
-    parser.add_argument("--forks", action="store_true", help="with --inspect: go on, and fork workers")
+    parser.add_argument("--forks", action="store_true", help="say what there is and fork workers, when asked to")
     return parser.parse_args(words)
 
 
@@ -126,23 +126,20 @@ def _control(framework, connection, device):
 
 
 def _fork_workers(options, framework, connection):
-    """Says what there is, then forks. Returns in the workers, with what is asked of them."""
+    """Says what there is and forks, as often as it is asked to. Returns in the workers alone."""
+    def inspect(asked, descriptor):
+        # In a process of its own: devices are touched.
+        options.index, options.inspect = asked["device"], True
+        _, hello = _open(options, framework)
+        protocol.Frames(socket.socket(fileno=descriptor)).send(hello)
+
     with contextlib.suppress(Exception):
         framework.load()
         framework.module("calls")
-    # In a process of its own: devices are touched.
-    pid = os.fork()
-    if pid == 0:
-        _, hello = _open(options, framework)
-        protocol.Frames(connection).send(hello)
-        os._exit(0)
-    _, status = os.waitpid(pid, 0)
-    if status != 0:
-        forks.end_like(status)
-    asked = forks.serve(connection)
+    asked = forks.serve(connection, inspect)
     if asked["blocking"]:
         os.environ.update({"ASCEND_LAUNCH_BLOCKING": "1", "CUDA_LAUNCH_BLOCKING": "1"})
-    options.index, options.memory, options.inspect = asked["device"], asked["memory"], False
+    options.index, options.memory = asked["device"], asked["memory"]
     return socket.socket(fileno=protocol.CONTROL_DESCRIPTOR)
 
 

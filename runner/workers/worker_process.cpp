@@ -1,4 +1,4 @@
-#include "runner/device/python/worker_process.h"
+#include "runner/workers/worker_process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,9 +19,10 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/own_programs.h"
 #include "kernels/base/processes.h"
 #include "kernels/base/text.h"
-#include "runner/device/python/frames.h"
+#include "runner/workers/frames.h"
 
 extern char** environ;
 
@@ -71,8 +72,7 @@ std::vector<std::string> arguments_of(const WorkerProcess::Start& start) {
                                  "--index",
                                  std::to_string(start.device_id)};
   if (start.options.jit_compile) words.emplace_back("--jit");
-  if (start.inspect) words.emplace_back("--inspect");
-  if (start.inspect && WorkerProcess::can_fork(start.options)) words.emplace_back("--forks");
+  if (start.inspect) words.emplace_back(WorkerProcess::can_fork(start.options) ? "--forks" : "--inspect");
   if (start.memory > 0) words.insert(words.end(), {"--memory", std::to_string(start.memory)});
   return words;
 }
@@ -105,7 +105,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 // Between fork and exec in a process that may have had threads: nothing but system calls.
-[[noreturn]] void become(pid_t parent, int control, int fault, char* const* arguments, char* const* environment) {
+[[noreturn]] void become(pid_t parent, int control, int fault, int output, char* const* arguments,
+                         char* const* environment) {
   end_with_parent(parent, SIGKILL);
   // What Ctrl-C on the terminal means is the supervisor's to say.
   std::signal(SIGINT, SIG_IGN);
@@ -117,7 +118,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   const int input = open("/dev/null", O_RDONLY);
   dup2(input, STDIN_FILENO);
   // Whatever libraries print is not to come between the results on stdout.
-  dup2(STDERR_FILENO, STDOUT_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
   dup2(control, control_descriptor);
   dup2(fault, fault_descriptor);
   close_range(fault_descriptor + 1, ~0U, 0);
@@ -160,11 +162,11 @@ std::string find_python(const std::string& python, const WorkerFramework& framew
 
 std::string find_worker(const WorkerFramework& framework) {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path program = own_program("msrun");
   const fs::path worker =
       program.parent_path().parent_path() / "lib" / "msrun" / ("msrun_" + std::string(framework.name) + "_worker");
   const fs::path common = worker.parent_path() / "msrun_worker" / "server.py";
-  if (error || !fs::exists(worker / "__main__.py", error) || !fs::exists(common, error)) {
+  if (!fs::exists(worker / "__main__.py", error) || !fs::exists(common, error)) {
     throw UserError("The files of the " + std::string(framework.name) + " worker are not in " +
                     sanitised(worker.string()) + ", where they are installed with the program.");
   }
@@ -210,7 +212,7 @@ void WorkerProcess::launch(const Start& start, int control, int fault) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) throw_errno("fork");
-  if (pid == 0) become(parent, control, fault, arguments.data(), environment.data());
+  if (pid == 0) become(parent, control, fault, start.output, arguments.data(), environment.data());
   pid_ = pid;
 }
 

@@ -7,12 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "runner/device/python/hello.h"
+#include "runner/workers/hello.h"
 
 namespace msrun {
 
 // A worker that only says what there is; it imports its framework while whoever made this does something else. Where
-// that can be it goes on as the process that forks the workers of the runners, and ends with this object.
+// that can be it goes on as the process that forks the workers of the runners, and ends with this object; it is not
+// needed where this process was told of one that is shared (shared_forks.h).
 class WorkerProbe {
  public:
   // device_id: whose settings are asked for. Throws std::system_error, UserError.
@@ -22,11 +23,16 @@ class WorkerProbe {
   Hello wait();
   const WorkerOptions& options() const { return options_; }
   // For WorkerProcess::Start.
-  int forks() const { return WorkerProcess::can_fork(options_) ? process_.control() : -1; }
+  int forks() const;
 
  private:
+  void start();
+
   WorkerOptions options_;
-  WorkerProcess process_;
+  std::int32_t device_id_;
+  std::optional<int> shared_;             // the process that forks is that of others
+  std::optional<WorkerProcess> process_;  // or this
+  UniqueFd answer_;                       // of the one that forks
 };
 
 // Throws UserError if a device of that id is not there. CPUs have every id.

@@ -1,4 +1,4 @@
-#include "runner/device/python/frames.h"
+#include "runner/workers/frames.h"
 
 #include <sys/socket.h>
 #include <sys/uio.h>

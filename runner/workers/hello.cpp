@@ -1,6 +1,7 @@
-#include "runner/device/python/hello.h"
+#include "runner/workers/hello.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -9,10 +10,10 @@
 
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
+#include "kernels/base/process_end.h"
 #include "kernels/base/text.h"
 #include "kernels/io/json/json_tree.h"
-#include "runner/device/process_end.h"
-#include "runner/device/python/frames.h"
+#include "runner/workers/frames.h"
 
 namespace msrun {
 namespace {
@@ -73,6 +74,21 @@ std::string what_to_do(const std::string& missing, const WorkerOptions& options)
          " with --python or MSRUN_PYTHON";
 }
 
+// The next frame; nothing at the end of the stream.
+std::optional<std::string> received(int socket, const WorkerOptions& options, double patience) {
+  if (!is_readable(socket, patience)) {
+    throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " has not said within " +
+                    short_number(patience) + " s what " + std::string(options.framework->name) + " and devices it has");
+  }
+  std::string text;
+  try {
+    if (!receive_frame(socket, text)) return std::nullopt;
+  } catch (const BadFrame& error) {
+    throw UserError("The " + std::string(options.framework->name) + " worker does not say what it is: " + error.what());
+  }
+  return text;
+}
+
 }  // namespace
 
 Hello parse_hello(std::string_view text, const WorkerOptions& options) {
@@ -120,18 +136,28 @@ Hello parse_hello(std::string_view text, const WorkerOptions& options) {
 }
 
 Hello await_hello(WorkerProcess& worker, const WorkerOptions& options, double patience) {
-  std::string text;
-  bool is_there = false;
-  if (!is_readable(worker.control(), patience)) {
-    throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " has not said within " +
-                    short_number(patience) + " s what " + std::string(options.framework->name) + " and devices it has");
-  }
-  try {
-    is_there = receive_frame(worker.control(), text);
-  } catch (const BadFrame& error) {
-    throw UserError("The " + std::string(options.framework->name) + " worker does not say what it is: " + error.what());
-  }
-  if (is_there) return parse_hello(text, options);
+  const std::optional<std::string> text = received(worker.control(), options, patience);
+  if (!text) refuse_ended(worker, options);
+  return parse_hello(*text, options);
+}
+
+UniqueFd ask_for_hello(int forks, std::int32_t device_id) {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) throw_errno("socketpair");
+  UniqueFd answer(ends[0]);
+  const UniqueFd other(ends[1]);
+  const std::array descriptors{other.get()};
+  if (!send_frame(forks, R"({"hello":{"device":)" + std::to_string(device_id) + "}}", descriptors)) answer.reset();
+  return answer;
+}
+
+std::optional<Hello> answered_hello(const UniqueFd& answer, const WorkerOptions& options, double patience) {
+  const std::optional<std::string> text = received(answer.get(), options, patience);
+  if (!text) return std::nullopt;
+  return parse_hello(*text, options);
+}
+
+void refuse_ended(WorkerProcess& worker, const WorkerOptions& options) {
   const WorkerProcess::End end = worker.end();
   throw UserError("--backend " + options.backend() + ": " + sanitised(options.python) + " " +
                   end_text(end.wait_status) + " before " + std::string(options.framework->name) +

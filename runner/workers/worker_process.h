@@ -9,7 +9,7 @@
 #include <string>
 
 #include "kernels/base/unique_fd.h"
-#include "runner/device/python/worker_options.h"
+#include "runner/workers/worker_options.h"
 
 namespace msrun {
 
@@ -17,7 +17,7 @@ namespace msrun {
 // PATH. Throws UserError if there is no such program; framework is the one that it is meant to have.
 std::string find_python(const std::string& python, const WorkerFramework& framework);
 
-// The folder of the framework's worker package, beside this program. Throws UserError if it is not there.
+// The folder of the framework's worker package, in the place that msrun sees it. Throws UserError if it is not there.
 std::string find_worker(const WorkerFramework& framework);
 
 class WorkerProcess {
@@ -25,12 +25,13 @@ class WorkerProcess {
   struct Start {
     WorkerOptions options;
     std::int32_t device_id = 0;
-    bool inspect = false;      // says what there is, and ends, or goes on as the process that forks workers
+    bool inspect = false;      // says what there is, and ends; or, if it can_fork(), is the process that forks workers
     bool blocking = false;     // kernels are waited for one by one, so that an error is that of the call that caused it
     std::uint64_t memory = 0;  // bytes of the host that calls may take; 0: as many as there are
     // control() of a process that forks workers, which are there at once; -1, or one that has ended: Python is started,
     // and imports the framework first.
     int forks = -1;
+    int output = 2;  // descriptor that takes what libraries print; of a forked worker it is that of who forks it
   };
 
   // Starts the process; what is told to it waits until it has imported the framework. It is killed when this process
@@ -54,8 +55,8 @@ class WorkerProcess {
   // Lets it end by itself, for a moment. Nothing is running in it.
   void dismiss();
 
-  // Whether the inspection of such a kind goes on as the process that forks workers: the framework alone may be in it,
-  // and torch_npu comes with more than that.
+  // Whether the inspection of such a kind is left to the process that forks workers (ask_for_hello): the framework
+  // alone may be in it, and torch_npu comes with more than that.
   static bool can_fork(const WorkerOptions& options) { return options.framework->forks && options.kind != "npu"; }
 
  private:

@@ -1,4 +1,4 @@
-#include "runner/device/python/probe.h"
+#include "runner/workers/probe.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -16,15 +16,41 @@
 #include "kernels/base/clock.h"
 #include "kernels/base/error.h"
 #include "kernels/base/processes.h"
+#include "runner/workers/shared_forks.h"
 
 extern char** environ;
 
 namespace msrun {
 
 WorkerProbe::WorkerProbe(WorkerOptions options, std::int32_t device_id)
-    : options_(std::move(options)), process_({options_, device_id, true, false, 0, -1}) {}
+    : options_(std::move(options)), device_id_(device_id), shared_(shared_forks(options_)) {
+  if (shared_) answer_ = ask_for_hello(*shared_, device_id_);
+  if (!answer_) start();
+}
 
-Hello WorkerProbe::wait() { return await_hello(process_, options_); }
+void WorkerProbe::start() {
+  shared_.reset();
+  WorkerProcess::Start start{.options = options_, .device_id = device_id_, .inspect = true};
+  process_.emplace(start);
+  if (WorkerProcess::can_fork(options_)) answer_ = ask_for_hello(process_->control(), device_id_);
+}
+
+Hello WorkerProbe::wait() {
+  if (shared_) {
+    if (std::optional<Hello> hello = answered_hello(answer_, options_)) return *hello;
+    start();
+  }
+  if (!WorkerProcess::can_fork(options_)) return await_hello(*process_, options_);
+  std::optional<Hello> hello;
+  if (answer_) hello = answered_hello(answer_, options_);
+  if (!hello) refuse_ended(*process_, options_);
+  return *hello;
+}
+
+int WorkerProbe::forks() const {
+  if (shared_) return *shared_;
+  return WorkerProcess::can_fork(options_) ? process_->control() : -1;
+}
 
 void require_devices(const Hello& hello, const WorkerOptions& options, const std::vector<int>& ids) {
   if (options.kind == "cpu") return;

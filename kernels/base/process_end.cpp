@@ -1,4 +1,4 @@
-#include "runner/device/process_end.h"
+#include "kernels/base/process_end.h"
 
 #include <sys/wait.h>
 

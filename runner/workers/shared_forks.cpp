@@ -1,0 +1,52 @@
+#include "runner/workers/shared_forks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+namespace msrun {
+namespace {
+
+constexpr const char* variable_name = "MSRUN_WORKER_FORKS";
+
+// What the workers of one such process have in common; jit_compile says nothing to a kind that can be forked.
+std::string key_of(const WorkerOptions& options) { return options.backend() + " " + options.python; }
+
+bool is_socket(int descriptor) {
+  struct stat status {};
+  return fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+}  // namespace
+
+std::unique_ptr<SharedForks> SharedForks::start(const WorkerOptions& options, int output) {
+  if (!WorkerProcess::can_fork(options)) return nullptr;
+  return std::unique_ptr<SharedForks>(new SharedForks(options, output));
+}
+
+SharedForks::SharedForks(WorkerOptions options, int output)
+    : options_(std::move(options)), process_({.options = options_, .inspect = true, .output = output}) {}
+
+std::string SharedForks::variable() const {
+  return std::string(variable_name) + "=" + std::to_string(descriptor()) + " " + key_of(options_);
+}
+
+std::optional<int> shared_forks(const WorkerOptions& options) {
+  const char* variable = std::getenv(variable_name);
+  if (variable == nullptr || !WorkerProcess::can_fork(options)) return std::nullopt;
+  const std::string_view text = variable;
+  int descriptor = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), descriptor);
+  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (error != std::errc{} || descriptor < 0 || rest != " " + key_of(options) || !is_socket(descriptor)) {
+    return std::nullopt;
+  }
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  return descriptor;
+}
+
+}  // namespace msrun
