@@ -59,6 +59,8 @@ DEVICE_RULES = [
 ]
 # Lines that tell how far a run was at some moment.
 MOMENTARY = re.compile(r'^\{"type":"progress"|^progress \d+/\d+ ')
+# While a run goes on the first few calls of an API are named: which these are the threads decide.
+FIRST_OF_A_KIND = re.compile(r"\[WARNING\] (Suspicious: |Failed to run: )")
 
 
 class Side:
@@ -78,7 +80,8 @@ class Side:
         text = STAMP.sub("STAMP", text)
         for pattern, replacement in TEXT_RULES + (DEVICE_RULES if shared_by_threads else []):
             text = pattern.sub(replacement, text)
-        lines = [line for line in text.splitlines() if not MOMENTARY.match(line)]
+        lines = [line for line in text.splitlines()
+                 if not MOMENTARY.match(line) and not (shared_by_threads and FIRST_OF_A_KIND.search(line))]
         return "\n".join(sorted(lines) if shared_by_threads else lines) + "\n"
 
     def start(self, words):

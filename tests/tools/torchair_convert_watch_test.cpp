@@ -62,6 +62,21 @@ TEST_F(Watching, ConvertsWhatAppears) {
   EXPECT_FALSE(fs::exists(tree() / ".msprobe_convert.lock"));
 }
 
+// Nothing can appear any more in a tree that was deleted; one that was only renamed is watched further.
+TEST_F(Watching, EndsWithItsTree) {
+  Process converter = start("0.05");
+  ASSERT_TRUE(eventually(10, [&] { return converter.out().find("Waiting...\n") != std::string::npos; }));
+  const fs::path moved = scratch_ / "moved";
+  fs::rename(tree(), moved);
+  write_file(moved / "a.npy", npy_file({1, 2}));
+  EXPECT_TRUE(eventually(10, [&] { return fs::exists(moved / "a_min_max.npy"); }));
+  fs::remove_all(moved);
+  EXPECT_TRUE(eventually(10, [&] { return !converter.running(); }));
+  const Finished finished = converter.wait();
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.err, HasSubstr("was deleted while it was watched"));
+}
+
 TEST_F(Watching, KeepsASecondConverterAway) {
   Process converter = start("0.2");
   ASSERT_TRUE(eventually(10, [&] { return converter.out().find("Waiting...\n") != std::string::npos; }));

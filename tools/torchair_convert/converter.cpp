@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +82,10 @@ class Converter final : private TreeVisitor {
       report_.warning(shortage_.advice());
       return exit_incomplete;
     }
+    if (is_gone_) {
+      report_.warning("The directory " + root_.path() + " was deleted while it was watched.");
+      return exit_incomplete;
+    }
     if (!options_.once) return exit_completed;
     if (stop_) return exit_incomplete;
     return totals_.failed == 0 ? exit_completed : exit_fail_on;
@@ -88,6 +93,13 @@ class Converter final : private TreeVisitor {
 
  private:
   bool stopped() const override { return stop_ || shortage_.given_up(); }
+
+  // Whether the tree was deleted: nothing can appear in it any more. One that was renamed is still watched.
+  bool is_gone() {
+    struct stat status {};
+    is_gone_ = is_gone_ || (::fstat(root_.descriptor(), &status) == 0 && status.st_nlink == 0);
+    return is_gone_;
+  }
 
   // Looks until nothing is left that could become convertible by waiting.
   void convert_once() {
@@ -121,7 +133,7 @@ class Converter final : private TreeVisitor {
       }
       workers_.flush();
       settle_results();
-      if (stopped()) return;
+      if (stopped() || is_gone()) return;
       if (in_work_ == 0) report_.waiting();
       report_.flush();
       pause(options_.interval);
@@ -337,6 +349,7 @@ class Converter final : private TreeVisitor {
   Shortage shortage_{steady_seconds()};
   bool left_something_out_ = false;  // of a look at the tree
   bool descriptors_told_ = false;
+  bool is_gone_ = false;  // the tree
   Workers workers_;
 };
 
