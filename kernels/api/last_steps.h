@@ -28,6 +28,8 @@ struct LastStep {
   // Whether recorded gradients may have their axes in another order than the inputs. They may always have another shape
   // of as many elements.
   bool any_layout = false;
+  // The step computes nothing: the gradient is that of the call's output, and says nothing of the arguments'.
+  bool moves_only = false;
 };
 
 // What may be the last step, by torch's versions and devices.

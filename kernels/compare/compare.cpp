@@ -77,8 +77,8 @@ Value item_of(const Value& value, std::size_t index) {
 // Compares two results leaf by leaf, one row each.
 class Walk {
  public:
-  Walk(std::string_view api, bool fp8_input, const CompareOptions& options)
-      : api_(api), fp8_input_(fp8_input), options_(options) {}
+  Walk(std::string_view api, bool fp8_input, const CompareOptions& options, bool of_gradients = false)
+      : api_(api), fp8_input_(fp8_input), options_(options), of_gradients_(of_gradients) {}
 
   void outputs(const Value& bench, const Value& device) {
     const List* items = bench.get<List>();
@@ -111,11 +111,18 @@ class Walk {
     row.message = std::move(message);
   }
 
+  // Whether that gradient is one that a device has to give, as one of zeros need not be.
+  static bool has_a_number(const Value& bench) {
+    const Tensor* tensor = tensor_in(bench);
+    return tensor != nullptr && (is_complex(tensor->dtype()) || zero_count(*tensor) != tensor->numel());
+  }
+
   // precision_metrics.md 2.3.
   void pair(const Value& bench, const Value& device) {
     if (const Unsupported* unsupported = bench.get<Unsupported>()) throw SkipError(unsupported->reason);
     if (const Unsupported* unsupported = device.get<Unsupported>()) {
       add(Status::skip, unsupported->reason);
+      if (of_gradients_ && !options_.compat_msprobe && has_a_number(bench)) note_unchecked_gradient(rows_.back());
       return;
     }
     const std::string bench_class = class_of(bench);
@@ -183,6 +190,7 @@ class Walk {
   std::string api_;
   bool fp8_input_;
   const CompareOptions& options_;
+  bool of_gradients_;
   std::vector<DetailsRow> rows_;
   std::vector<Comparison::Pair> pairs_;
 };
@@ -300,13 +308,19 @@ Comparison compare_outputs(std::string_view full_name, const OperatorTraits& tra
   return walk.finish();
 }
 
+void note_unchecked_gradient(DetailsRow& row) {
+  row.trust.mistrust = Mistrust::backward_unchecked;
+  if (!row.message.ends_with('\n')) row.message += '\n';
+  row.message += "Proves little: " + std::string(mistrust_text(row.trust.mistrust)) + "\n";
+}
+
 std::optional<Comparison> compare_gradients(std::string_view full_name, const OperatorTraits& traits,
                                             const std::vector<Value>& bench, const std::vector<Value>& device,
                                             bool fp8_input, const CompareOptions& options) {
   const std::string api = short_api_name(full_name);
   if (bench.empty() || device.empty()) return std::nullopt;
   if (traits.random_zeros) return compare_shares_of_zeros(traits, bench.front(), device.front(), options);
-  Walk walk(api, fp8_input, options);
+  Walk walk(api, fp8_input, options, true);
   walk.outputs(bench, device);
   return walk.finish();
 }

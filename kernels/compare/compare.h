@@ -52,6 +52,10 @@ struct Comparison {
 // SkipError for any other number of segments.
 std::string short_api_name(std::string_view full_name);
 
+// Says of the row of a gradient that it was not checked, whatever those of the call's others are, and that the call's
+// agreement proves little for it.
+void note_unchecked_gradient(DetailsRow& row);
+
 // A direction that was not compared: one row without metrics.
 Comparison skipped(std::string reason);
 

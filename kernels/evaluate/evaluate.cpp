@@ -171,6 +171,7 @@ void run_last_step(const LastSteps& steps, const MaterialisedCall& call, const S
   if (!upstream.defined()) throw SkipError("The gradient of the first output is not known.");
   tape.backward(step.result, upstream, Afterwards::release);
   result.any_layout = step.any_layout;
+  result.moves_only = step.moves_only;
   result.gradients = gradients_of(step.inputs.empty() ? builder.inputs() : step.inputs, tape);
 }
 

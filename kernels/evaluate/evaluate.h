@@ -25,9 +25,10 @@ struct Evaluation {
   std::string backward_problem;
   // A number that the operator takes as a parameter may be held in a half type (EvaluationOptions::narrow_parameters).
   bool takes_parameters = false;
-  // What is known of the steps that EvaluationOptions::last_step asks for: LastStep::any_layout, how many are known,
-  // and LastSteps::of_unknown.
+  // What is known of the steps that EvaluationOptions::last_step asks for: LastStep::any_layout and moves_only, how
+  // many are known, and LastSteps::of_unknown.
   bool any_layout = false;
+  bool moves_only = false;
   std::size_t known_steps = 0;
   std::size_t of_unknown_step = 0;
   // Behind the output, and behind output and gradients together.

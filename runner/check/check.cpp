@@ -23,6 +23,7 @@
 #include "runner/check/row_lines.h"
 #include "runner/check/sampled.h"
 #include "runner/results/counts.h"
+#include "runner/results/reason.h"
 
 namespace msrun {
 namespace {
@@ -125,15 +126,26 @@ bool is_damaged(const TensorSpec& spec, const CheckOptions& options) {
   }
 }
 
+// The row that says why a call is suspicious, which its Message repeats; else its first, if there is one.
+DetailsRow* blamed_row(ApiResult& result) {
+  const DetailsRow* blamed = reason_of(result).row;
+  for (auto* rows : {&result.forward_rows, &result.backward_rows}) {
+    for (DetailsRow& row : *rows) {
+      if (blamed == nullptr || &row == blamed) return &row;
+    }
+  }
+  return nullptr;
+}
+
 // For a call that looks wrong: its files may have changed since they were recorded.
 void note_damaged_files(const ApiCall& call, const CheckOptions& options, ApiResult& result) {
+  DetailsRow* const row = blamed_row(result);
   const auto note = [&](const Value& leaf) {
     const auto* spec = leaf.get<std::shared_ptr<const TensorSpec>>();
-    if (spec == nullptr || result.forward_rows.empty()) return;
+    if (spec == nullptr || row == nullptr) return;
     const std::string& name = (*spec)->file();
     if (name.empty() || !is_damaged(**spec, options)) return;
-    add_line(result.forward_rows.front(),
-             "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
+    add_line(*row, "The bytes of the file " + name + " do not agree with its checksum: it may be damaged.");
   };
   for_each_leaf(call.args, note);
   for (const auto& [key, value] : call.kwargs) for_each_leaf(value, note);
@@ -459,7 +471,12 @@ ApiResult check_api(const ApiCall& call, std::uint32_t task, Device& device, std
     } else {
       check.run();
       conclude_from_rows(result, check.shares_by_chance());
-      if (is_suspicious(result) && !options.compare.compat_msprobe) note_damaged_files(call, options, result);
+      if (is_suspicious(result) && !options.compare.compat_msprobe) {
+        DetailsRow* const row = blamed_row(result);
+        if (row != nullptr && row != result.forward_rows.data() && !check.notes().empty())
+          add_line(*row, check.notes());
+        note_damaged_files(call, options, result);
+      }
     }
     return with_readable_messages(std::move(result));
   } catch (const SkipError& error) {

@@ -41,6 +41,15 @@ void append_pytorch_rows(std::string& out, const std::string& name, const std::v
   }
 }
 
+// Why a gradient was not checked; empty if it was. That is the line before the one that says so.
+std::string why_unchecked(const DetailsRow& row) {
+  if (row.trust.mistrust != Mistrust::backward_unchecked) return {};
+  const std::size_t end = row.message.find("\nProves little: ");
+  if (end == std::string::npos || end == 0) return {};
+  const std::size_t begin = row.message.rfind('\n', end - 1);
+  return row.message.substr(begin == std::string::npos ? 0 : begin + 1, end - begin - 1);
+}
+
 class PyTorch final : public Dialect {
  public:
   std::span<const std::string_view> spellings() const override { return names; }
@@ -115,6 +124,10 @@ class PyTorch final : public Dialect {
   std::string result_message(const ApiResult& result) const override {
     if (result.forward == Status::skip && !result.forward_rows.empty()) return result.forward_rows.front().message;
     if (result.backward == Status::skip && !result.backward_rows.empty()) return result.backward_rows.front().message;
+    for (std::size_t i = 0; i < result.backward_rows.size(); ++i) {
+      const std::string why = why_unchecked(result.backward_rows[i]);
+      if (!why.empty()) return "backward.output." + std::to_string(i) + ": " + why;
+    }
     return {};
   }
 

@@ -179,7 +179,8 @@ std::string message_with_reason(const ApiResult& result) {
   }
   std::string text(is_suspicious(result) ? suspicious_mark : rounding_mark);
   text += reason_text(reason_of(result));
-  if (!result.message.empty()) text += " SKIP of a direction: " + result.message;
+  const bool is_skip = result.forward == Status::skip || result.backward == Status::skip;
+  if (!result.message.empty()) text += (is_skip ? " SKIP of a direction: " : " Not checked: ") + result.message;
   if (result.tested_on == TestedOn::simulated) text += " (" + std::string(simulated_notice) + ")";
   if (!result.unsaved.empty()) text += " " + result.unsaved;
   return text;

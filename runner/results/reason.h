@@ -37,8 +37,8 @@ inline constexpr std::string_view suspicious_mark = "Suspicious: ";
 inline constexpr std::string_view rounding_mark = "Rounding: ";
 
 // The Message of the result file: of a warning or error its mark and the reason, then why a
-// direction is SKIP, then that the device was simulated. A pass has none unless runs or devices
-// differ.
+// direction is SKIP or a gradient is not checked, then that the device was simulated. A pass has
+// none but for a gradient that is not checked, and where runs or devices differ.
 std::string message_with_reason(const ApiResult& result);
 
 // A number of units in the last place for a reader: "12", "2.3e+04", above a million "more than 1e6".

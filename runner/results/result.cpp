@@ -43,12 +43,17 @@ void conclude_from_rows(ApiResult& result, bool shares_by_chance) {
   result.rounding_only = !result.beyond_rounding && explained_by_rounding(result, shares_by_chance);
   const auto* doubtful = find_row(result, [](const DetailsRow& row) { return row.trust.mistrust != Mistrust::none; });
   if (doubtful != nullptr) result.mistrust = doubtful->trust.mistrust;
+  const bool lacks_gradients = find_row(result, [](const DetailsRow& row) {
+                                 return row.trust.mistrust == Mistrust::backward_unchecked;
+                               }) != nullptr;
+  if (lacks_gradients) result.mistrust = Mistrust::backward_unchecked;
   if (!has_unchecked_backward(result) || result.mistrust == Mistrust::nothing_compared) return;
   result.mistrust = is_backward_left_out(result) ? Mistrust::backward_left_out : Mistrust::backward_unchecked;
 }
 
 bool has_unchecked_backward(const ApiResult& result) {
-  return result.outcome == Outcome::checked && result.forward != Status::skip && result.backward == Status::skip;
+  return result.outcome == Outcome::checked && result.forward != Status::skip &&
+         (result.backward == Status::skip || result.mistrust == Mistrust::backward_unchecked);
 }
 
 bool is_backward_left_out(const ApiResult& result) { return first_line(result.message).ends_with(", skip backward."); }

@@ -139,7 +139,7 @@ struct ApiResult {
 // only if chance makes such shares of zeros.
 void conclude_from_rows(ApiResult& result, bool shares_by_chance = false);
 
-// The forward was checked, and the backward was not: it is SKIP, and did not fail to run.
+// The forward was checked, and the backward was not: it is SKIP, and did not fail to run; or one of its gradients is.
 bool has_unchecked_backward(const ApiResult& result);
 
 // The backward was not checked because a rule of the pre-check leaves it out (OperatorTraits::backward_refusal), by the

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/io/torch/pt_file.h"
 #include "tests/support/msrun_process.h"
@@ -179,6 +182,99 @@ TEST(Recorded, SaysOfAFileThatItMayBeDamaged) {
   EXPECT_NE(details.find("The bytes of the file Functional.gelu.0.forward.output.0.pt do not agree with its checksum"),
             std::string::npos);
   EXPECT_EQ(details.find("do not agree"), details.rfind("do not agree"));
+}
+
+// The same of a gradient's file: the note stands in the row that is blamed, which the result file repeats.
+TEST(Recorded, SaysOfAGradientsFileThatItMayBeDamaged) {
+  const TemporaryDirectory out;
+  fs::copy(fs::path(test_data()) / "opinfo_sample" / "nn_activation", out / "dump", fs::copy_options::recursive);
+  const std::string name = "Functional.gelu.0.backward.output.0.pt";
+  const fs::path file = out / "dump" / "dump_tensor_data" / name;
+  std::string bytes = read_file(file);
+  const std::size_t begin = (bytes.find("/data/0") + 64) / 64 * 64;
+  bytes[begin + 3] ^= 0x40;
+  fs::remove(file);
+  write_file(file, bytes);
+  EXPECT_EQ(check(out / "dump" / "dump.json", out / "out", out.path())["Functional.gelu.0"].backward, "error");
+  const std::string note = "The bytes of the file " + name + " do not agree with its checksum";
+  for (const auto& row : read_csv(only_file(out / "out", "accuracy_checking_details_"))) {
+    EXPECT_EQ(row.back().find(note) != std::string::npos, row[0] == "Functional.gelu.0.backward.output.0") << row[0];
+  }
+  EXPECT_NE(read_file(only_file(out / "out", "accuracy_checking_result_")).find(note), std::string::npos);
+}
+
+// A recording of gradients whose backward entry of one call is changed, and that call checked; no SKIP is let through.
+class ChangedGradients {
+ public:
+  ChangedGradients(const std::string& recording, std::string call) : call_(std::move(call)) {
+    fs::copy(test_data("/gradients/" + recording), scratch_ / "dump", fs::copy_options::recursive);
+  }
+  template <class F>
+  void change(const F& f) const {
+    const fs::path file = scratch_ / "dump" / "dump.json";
+    nlohmann::json dump = nlohmann::json::parse(read_file(file));
+    f(dump["data"][call_ + ".backward"]);
+    fs::remove(file);
+    write_file(file, dump.dump());
+  }
+  fs::path data() const { return scratch_ / "dump" / "dump_tensor_data"; }
+  Finished run() const {
+    fs::remove_all(scratch_ / "out");
+    return msrun({"-api_info", scratch_ / "dump" / "dump.json", "-o", scratch_ / "out", "--backend", "recorded",
+                  "--only", call_, "--fail-on", "skip", "--summary"},
+                 scratch_.path());
+  }
+  // The fields of the call's result.
+  std::vector<std::string> result() const {
+    return read_csv(only_file(scratch_ / "out", "accuracy_checking_result_")).at(1);
+  }
+
+ private:
+  TemporaryDirectory scratch_;
+  std::string call_;
+};
+
+// Of three gradients that a layer norm has, the dump holds two: the third is one that nobody has checked.
+TEST(Recorded, AGradientThatIsMissingAmongOthersCountsAsUnchecked) {
+  const ChangedGradients recording("arguments", "Functional.layer_norm.0");
+  EXPECT_EQ(recording.run().exit_code, 0);
+  recording.change([](nlohmann::json& entry) { entry["output"][1] = nullptr; });
+  const Finished lacking = recording.run();
+  EXPECT_EQ(lacking.exit_code, 1) << lacking.out;
+  EXPECT_NE(lacking.out.find("Functional.layer_norm.0: the backward could not be checked."), std::string::npos)
+      << lacking.out;
+  const std::vector<std::string> result = recording.result();
+  EXPECT_EQ(result.at(2), "pass");
+  EXPECT_EQ(result.at(3), "backward.output.1: The dump holds no gradient of this argument's shape.");
+}
+
+// The gradient of a view is that of the call's output: it says nothing of the product's.
+TEST(Recorded, TheGradientOfAViewCountsAsUnchecked) {
+  const ChangedGradients recording("nodes", "Tensor.__matmul__.0");
+  const Finished run = recording.run();
+  EXPECT_EQ(run.exit_code, 1) << run.out;
+  EXPECT_NE(run.out.find("Tensor.__matmul__.0: the backward could not be checked."), std::string::npos) << run.out;
+  const std::vector<std::string> result = recording.result();
+  EXPECT_EQ(result.at(2), "pass");
+  EXPECT_EQ(
+      result.at(3),
+      "backward.output.0: The dump holds the gradients of the last step inside __matmul__, which computes nothing: it "
+      "is that of the output.");
+}
+
+// A view keeps the order of the elements.
+TEST(Recorded, TheGradientOfAViewIsNotATransposedOne) {
+  const ChangedGradients recording("nodes", "Tensor.__matmul__.0");
+  std::string name;
+  recording.change([&](const nlohmann::json& entry) { name = entry["output"][0]["data_name"]; });
+  const fs::path file = recording.data() / name;
+  const Tensor gradient = read_pt(file.string());
+  ASSERT_EQ(gradient.shape(), (Dims{4, 2, 4}));
+  const Tensor swapped = gradient.reshape(Dims{2, 2, 2, 4}).transpose(0, 1).contiguous().reshape(Dims{4, 2, 4});
+  fs::remove(file);
+  write_pt(file.string(), swapped);
+  EXPECT_EQ(recording.run().exit_code, 1);
+  EXPECT_EQ(recording.result().at(2), "error");
 }
 
 // torch's CPU kernels round bfloat16 on the way. Such results are a class of their own, listed with its reason, and no

@@ -36,8 +36,8 @@ LAST_STEPS("ldexp", [](const ComposedCall& call) -> LastSteps {
 });
 
 // A view of the quotient; what is cut off at -1 and 1, by which rounding decides.
-LAST_STEPS("cov", moving_steps);
-LAST_STEPS("corrcoef", [](const ComposedCall& call) -> LastSteps { return {{moving_step(call.output)}, 1}; });
+LAST_STEPS("cov", viewing_steps);
+LAST_STEPS("corrcoef", [](const ComposedCall& call) -> LastSteps { return {{viewing_step(call.output)}, 1}; });
 
 // Each part is a slice of its own.
 LastSteps first_part_steps(const ComposedCall& call) { return {{whole_call(call.output)}}; }
@@ -52,7 +52,7 @@ LAST_STEPS("combinations", [](const ComposedCall& call) -> LastSteps {
   for (std::int64_t i = 0; call.output.rank() == 2 && i < call.output.size(1); ++i) {
     columns.push_back(select(call.output, 1, i));
   }
-  if (columns.empty()) return {{moving_step(call.output)}};
+  if (columns.empty()) return {{viewing_step(call.output)}};
   return {{step_of(columns, [](const auto& in) { return stack(in, 1); })}};
 });
 
@@ -102,8 +102,8 @@ LAST_STEPS("local_response_norm", [](const ComposedCall& call) -> LastSteps {
 });
 
 // A batch norm over samples and channels alike, viewed.
-LAST_STEPS("instance_norm", moving_steps);
-LAST_STEPS("torch_instance_norm", moving_steps);
+LAST_STEPS("instance_norm", viewing_steps);
+LAST_STEPS("torch_instance_norm", viewing_steps);
 
 // The normalised input times the weight; without a weight, the input times the factor of its row; or a cast of these.
 LAST_STEPS("rms_norm", [](const ComposedCall& call) -> LastSteps {
@@ -113,15 +113,15 @@ LAST_STEPS("rms_norm", [](const ComposedCall& call) -> LastSteps {
     axes.push_back(-static_cast<std::int64_t>(i));
   const Var factor = rsqrt(add(mean(square(x), axes, true), rms_norm_eps(call.args, x)));
   const std::optional<Var> weight = call.args.optional_var("weight");
-  return {{weight ? product_step(mul(x, factor), *weight) : product_step(x, factor), moving_step(call.output)}};
+  return {{weight ? product_step(mul(x, factor), *weight) : product_step(x, factor), viewing_step(call.output)}};
 });
 
 // Poolings of one dimension are those of two, whose added axis is removed.
-LAST_STEPS("max_pool1d", moving_steps);
-LAST_STEPS("adaptive_max_pool1d", moving_steps);
-LAST_STEPS("adaptive_max_pool1d_with_indices", moving_steps);
-LAST_STEPS("avg_pool1d", moving_steps);
-LAST_STEPS("adaptive_avg_pool1d", moving_steps);
+LAST_STEPS("max_pool1d", viewing_steps);
+LAST_STEPS("adaptive_max_pool1d", viewing_steps);
+LAST_STEPS("adaptive_max_pool1d_with_indices", viewing_steps);
+LAST_STEPS("avg_pool1d", viewing_steps);
+LAST_STEPS("adaptive_avg_pool1d", viewing_steps);
 
 // The root of the sum of powers.
 LastSteps power_pooling_steps(const ComposedCall& call) {

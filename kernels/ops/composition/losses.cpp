@@ -164,14 +164,14 @@ LAST_STEPS("cosine_similarity", cosine_similarity_steps);
 LastSteps ctc_steps(const ComposedCall& call) {
   const Var x = call.var("log_probs");
   const Dims samples{x.rank() == 3 ? x.size(1) : 1};
-  return reduction_steps(call, without_legacy_flags, samples, [&] { return moving_step(call.output); });
+  return reduction_steps(call, without_legacy_flags, samples, [&] { return viewing_step(call.output); });
 }
 LAST_STEPS("ctc_loss", ctc_steps);
 
 // The loss picks among logarithms of probabilities, of which there are axes for the sample, the class and one or two
 // more.
 LAST_STEPS("nll_loss", [](const ComposedCall& call) -> LastSteps {
-  return {{whole_call(call.output), moving_step(call.output)}};
+  return {{whole_call(call.output), viewing_step(call.output)}};
 });
 
 const char* word_of(Reduction reduction) {
@@ -201,7 +201,7 @@ LastSteps cross_entropy_steps(const ComposedCall& call) {
                       {"reduction", std::string(word_of(reduction))}};
     return *likelihood().call({in[0], target}, kwargs, call.args.tape()).template get<Var>();
   })}};
-  if (reduction == Reduction::none) steps.known.push_back(moving_step(call.output));
+  if (reduction == Reduction::none) steps.known.push_back(viewing_step(call.output));
   return steps;
 }
 LAST_STEPS("cross_entropy", cross_entropy_steps<with_legacy_flags>);

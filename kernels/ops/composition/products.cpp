@@ -8,17 +8,25 @@
 namespace msrun {
 namespace {
 
-// A product of two or three dimensions is viewed in the shape of the result.
-LAST_STEPS("matmul", moving_steps);
-LAST_STEPS("tensordot", moving_steps);
-LAST_STEPS("inner", moving_steps);
-LAST_STEPS("kron", moving_steps);
-LAST_STEPS("chain_matmul", moving_steps);
-LAST_STEPS("linalg_multi_dot", moving_steps);
+// A product of two or three dimensions is viewed in the shape of the result. Where the second factor has the more
+// dimensions, it is that of the transposed factors.
+LastStep view_of_product(const Var& output, std::int64_t first_rank, std::int64_t second_rank) {
+  return first_rank < second_rank ? moving_step(output) : viewing_step(output);
+}
+LAST_STEPS("matmul", [](const ComposedCall& call) -> LastSteps {
+  return {{view_of_product(call.output, call.var("input").rank(), call.var("other").rank())}};
+});
+LAST_STEPS("tensordot", viewing_steps);
+LAST_STEPS("inner", viewing_steps);
+LAST_STEPS("kron", viewing_steps);
+LAST_STEPS("chain_matmul", viewing_steps);
+LAST_STEPS("linalg_multi_dot", viewing_steps);
 
 // The factors of this product are its arguments in reverse order.
 LAST_STEPS("rmatmul", [](const ComposedCall& call) -> LastSteps {
-  return {{moving_step(call.output), {call.output, {call.var("other"), call.var("input")}}}};
+  const Var left = call.var("other");
+  const Var right = call.var("input");
+  return {{view_of_product(call.output, left.rank(), right.rank()), {call.output, {left, right}}}};
 });
 
 // The factors of the last product are known of the second and the third power alone. A power of several matrices is a
@@ -26,7 +34,7 @@ LAST_STEPS("rmatmul", [](const ComposedCall& call) -> LastSteps {
 LAST_STEPS("linalg_matrix_power", [](const ComposedCall& call) -> LastSteps {
   const Var x = call.var("input");
   const std::int64_t power = call.args.integer("n");
-  if (power == 1) return {{moving_step(call.output)}};
+  if (power == 1) return {{viewing_step(call.output)}};
   LastSteps steps;
   if (power == 2 || power == 3) {
     steps.known.push_back(
@@ -34,7 +42,7 @@ LAST_STEPS("linalg_matrix_power", [](const ComposedCall& call) -> LastSteps {
   } else {
     steps.of_unknown = 2;
   }
-  if (x.rank() > 2) steps.known.push_back(moving_step(call.output));
+  if (x.rank() > 2) steps.known.push_back(viewing_step(call.output));
   return steps;
 });
 
@@ -53,7 +61,7 @@ LAST_STEPS("linalg_vecdot", [](const ComposedCall& call) -> LastSteps {
 
 // A product of inputs with more than two dimensions is viewed in the shape of the result; a bias may be added last.
 LastSteps linear_steps(const ComposedCall& call) {
-  LastSteps steps{{moving_step(call.output)}};
+  LastSteps steps{{viewing_step(call.output)}};
   if (const std::optional<Var> bias = call.args.optional_var("bias")) {
     steps.known.push_back(step_of({call.output, *bias}, [](const auto& in) { return add(in[0], in[1]); }));
   }
@@ -101,7 +109,7 @@ LastSteps attention_steps(const ComposedCall& call) {
 LAST_STEPS("scaled_dot_product_attention", attention_steps);
 
 // The view of the projected result.
-LAST_STEPS("multi_head_attention_forward", moving_steps);
+LAST_STEPS("multi_head_attention_forward", viewing_steps);
 
 }  // namespace
 }  // namespace msrun

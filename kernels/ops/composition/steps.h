@@ -25,10 +25,18 @@ inline Var any_values(const ComposedCall& call, const Dims& shape) {
   return call.args.tape().leaf(Tensor::zeros(call.output.dtype(), shape));
 }
 
-// A view, a transposition or a copy: the gradient of the output itself, laid out in some other way.
-inline LastStep moving_step(const Var& output) {
+// A view that keeps the order of the elements, or a copy: the gradient of the output itself, in another shape.
+inline LastStep viewing_step(const Var& output) {
   const Var before = output.tape().leaf(output.tensor());
-  return {before, {before}, true};
+  return {before, {before}, false, true};
+}
+inline LastSteps viewing_steps(const ComposedCall& call) { return {{viewing_step(call.output)}}; }
+
+// A transposition as well.
+inline LastStep moving_step(const Var& output) {
+  LastStep step = viewing_step(output);
+  step.any_layout = true;
+  return step;
 }
 inline LastSteps moving_steps(const ComposedCall& call) { return {{moving_step(call.output)}}; }
 
