@@ -18,10 +18,13 @@ namespace {
 // again as a whole, because each trial of an axis costs as much.
 constexpr double most_elements = 0x1p18;
 constexpr double most_additions = 3e7;
+// So many times as much where arguments are shared by all places, or the axis is coarse.
+constexpr double most_times = 4;
 
 // Which tensors are at the places, and how gradients of the outputs follow.
 struct Cut {
   bool lower_ranks = false;  // those of fewer axes, too, whose first is the axis
+  bool vectors = false;      // those of one axis, as the parameters of each channel are
   int halvings = 0;          // gradients of single numbers, which are means over the axis
 };
 
@@ -75,6 +78,7 @@ MaterialisedCall cut_call(const MaterialisedCall& call, const Cut& cut, std::int
   MaterialisedCall part = with_inputs(call, [&](const Tensor& tensor) {
     const bool is_gradient = at++ >= arguments;
     if (is_gradient && tensor.numel() == 1 && cut.halvings > 0) return halved(tensor, cut.halvings);
+    if (cut.vectors && tensor.rank() == 1 && tensor.size(0) == size) return at_places(tensor, 0, places);
     const bool has_axis = tensor.rank() == rank || (cut.lower_ranks && tensor.rank() < rank);
     if (!has_axis || axis >= tensor.rank() || tensor.size(axis) != size) return tensor;
     return at_places(tensor, axis, places);
@@ -115,12 +119,17 @@ class Trial {
   std::optional<CallPart> at(std::int64_t axis) const {
     const std::int64_t size = bench_.size(axis);
     const double share = std::min(most_elements / whole_.elements, most_additions / std::max(whole_.additions, 1.0));
-    const auto count = static_cast<std::int64_t>(share * static_cast<double>(size));
+    // A single place may be somewhat more than that.
+    const double places_within = share * static_cast<double>(size);
+    const auto count = static_cast<std::int64_t>(places_within * most_times >= 1 ? std::max(places_within, 1.0) : 0);
     if (count < 1 || count >= size) return std::nullopt;
     const std::vector<float> worst = worst_shares(bench_, fit_, axis);
     const std::vector<std::int64_t> places = places_of(worst, count);
     for (const bool lower_ranks : {false, true}) {
       if (auto part = with(axis, places, {.lower_ranks = lower_ranks && axis == 0})) return part;
+    }
+    if (axis > 0) {
+      if (auto part = with(axis, places, {.vectors = true})) return part;
     }
     // The gradient of a mean is in proportion to the number of its terms; by powers of two nothing is rounded.
     int halvings = 0;
@@ -141,7 +150,7 @@ class Trial {
     try {
       part.call = cut_call(whole_.call, cut, bench_.rank(), bench_.size(axis), axis, places);
       // Arguments that all places share make a part as dear as the whole.
-      if (floating_elements(part.call) > 4 * most_elements) return std::nullopt;
+      if (floating_elements(part.call) > most_times * most_elements) return std::nullopt;
       part.bench = evaluate(whole_.op, part.call, whole_.benchmark);
     } catch (const SkipError&) {
       // Its arguments do not belong together any more.

@@ -25,6 +25,7 @@ constexpr std::size_t first_samples = 4;
 constexpr std::size_t most_samples = 16;
 constexpr std::size_t first_noise_samples = 2;
 constexpr std::size_t most_noise_samples = 8;
+constexpr std::size_t noise_samples_of_large_calls = 2;
 // So many times beyond what few samples explain, more of them would change nothing: unless it is at most one in eight
 // elements, whose noise these may have missed.
 constexpr double hopeless_share = 100;
@@ -177,7 +178,7 @@ Tensor Explainer::noise_beside(const Variations::Beside& how, const Comparison& 
     if (!exact || !rounded) return {};
     estimate.add(*exact, *rounded);
   }
-  return estimate.noise();
+  return variations_.counts_few_times() ? steadied(estimate.noise()) : estimate.noise();
 }
 
 bool Explainer::measure_noise(const Comparison& comparison, std::size_t row, const Select& select, std::size_t samples,
@@ -332,6 +333,30 @@ void Explainer::judge_large(const Comparison& comparison, std::size_t row, const
   if (!fit.explained()) std::tie(judged.model, judged.fit) = std::pair(std::move(model), std::move(fit));
 }
 
+bool Explainer::grant_half_steps(const Comparison& comparison, std::size_t row, Judged& judged) const {
+  const auto& [bench, device] = comparison.pairs[row];
+  const bool is_one_step = arithmetic_.half_rounding == HalfRounding::between_kernels && op_.traits().rounds_once;
+  if (!is_half(device.dtype()) || arithmetic_.half_rounding == HalfRounding::nothing || is_one_step) return false;
+  SumModel model = judged.model;
+  model.nearest = false;
+  model.noise = noise_of_unmeasured_steps(bench, device.dtype());
+  if (!errs_like(bench, device, model.noise, times_of_noise)) return false;
+  RoundingFit fit = fit_rounding(bench, device, model);
+  if (!is_acceptable(fit, judged.count)) return false;
+  judged.model = std::move(model);
+  judged.fit = std::move(fit);
+  judged.in_half = "intermediate results";
+  return true;
+}
+
+bool Explainer::judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged) {
+  const Variations::FewTimes few(variations_);
+  if (!few.allows()) return grant_half_steps(comparison, row, judged);
+  if (measure_noise(comparison, row, select, noise_samples_of_large_calls, true, judged)) return true;
+  if (never_rounds_on_the_way(comparison, row, select, judged)) return false;
+  return rounds_on_the_way(comparison, row, select, noise_samples_of_large_calls, judged);
+}
+
 Trust Explainer::trust_of(const Tensor& bench, DType dtype, const Judged& judged) {
   if (!judged.part.defined()) return trust_in(bench, dtype, judged.model);
   // Whether all elements are equal is asked of all; what would have shown, of those that were measured.
@@ -380,7 +405,9 @@ Explainer::Judged Explainer::judge(Comparison& comparison, std::size_t row, cons
     return judged;
   }
   if (!variations_.is_small()) {
+    Judged few_times = judged;
     judge_large(comparison, row, sums, select, judged);
+    if (!judged.is_explained() && judge_few_times(comparison, row, select, few_times)) return few_times;
     return judged;
   }
   // Gradients of half types are sums of what is rounded on the way, too.

@@ -55,6 +55,12 @@ class Explainer {
   // none, a pass by a multiple of the bound.
   void judge_large(const Comparison& comparison, std::size_t row, const SumStatistics& sums, const Select& select,
                    Judged& judged);
+  // Judges what that leaves open by the noise of few samples, if the call is not too large for these. True if that
+  // explains the row.
+  bool judge_few_times(const Comparison& comparison, std::size_t row, const Select& select, Judged& judged);
+  // Whether the errors of a half type are no larger than those of a few steps that round to it, of a call that is too
+  // large for any measurement and has such steps.
+  bool grant_half_steps(const Comparison& comparison, std::size_t row, Judged& judged) const;
   // For calls that round to an integer within: puts the sides of steps that the device is on into the benchmark, and
   // judges by what lies between them. False for other calls.
   bool judge_steps(Comparison& comparison, std::size_t row, const Select& select, Judged& judged);

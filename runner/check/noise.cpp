@@ -7,6 +7,30 @@
 #include "kernels/tensor/changed_elements.h"
 
 namespace msrun {
+namespace {
+
+// f(element, root mean square of its row's finite elements) of every element, float64; rows are along the last axis.
+template <class F>
+Tensor by_rows(const Tensor& tensor, const F& f) {
+  Tensor result = tensor.to(DType::float64).contiguous().clone();
+  const std::int64_t size = result.rank() == 0 ? 1 : result.size(result.rank() - 1);
+  double* values = result.mutable_data<double>();
+  for (std::int64_t first = 0; size > 0 && first < result.numel(); first += size) {
+    double squares = 0;
+    double count = 0;
+    for (std::int64_t i = first; i < first + size; ++i) {
+      const double square = values[i] * values[i];
+      if (!std::isfinite(square)) continue;
+      squares += square;
+      ++count;
+    }
+    const double of_row = count > 0 ? std::sqrt(squares / count) : 0;
+    for (std::int64_t i = first; i < first + size; ++i) values[i] = f(values[i], of_row);
+  }
+  return result;
+}
+
+}  // namespace
 
 Tensor combined_noise(const Tensor& first, const Tensor& second, double times_first, double times) {
   if (!first.defined() || !second.defined()) return {};
@@ -24,6 +48,15 @@ Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype) {
   for (std::int64_t i = 0; i < noise.numel(); ++i)
     values[i] = std::max(values[i], of_rounding * spread.data<double>()[i]);
   return noise;
+}
+
+Tensor steadied(const Tensor& noise) {
+  return by_rows(noise, [](double value, double of_row) { return std::sqrt((value * value + of_row * of_row) / 2); });
+}
+
+Tensor noise_of_unmeasured_steps(const Tensor& bench, DType dtype) {
+  const double share = epsilon(dtype) / 2;
+  return by_rows(bench, [share](double, double of_row) { return share * of_row; });
 }
 
 std::int64_t most_outliers(std::int64_t count) { return 1 + count / 250; }

@@ -14,6 +14,14 @@ Tensor combined_noise(const Tensor& first, const Tensor& second, double times_fi
 // partial sum is as large as the terms, and is rounded as such.
 Tensor in_any_order(Tensor noise, const Tensor& spread, DType dtype);
 
+// The noise that few samples have shown, of which chance leaves some elements out: the mean square of each and that of
+// its row, the elements along the last axis, together.
+Tensor steadied(const Tensor& noise);
+
+// What the steps of a call that cannot be measured make a result of a half type err by: half a unit of rounding of the
+// elements of its row, in the root mean square.
+Tensor noise_of_unmeasured_steps(const Tensor& bench, DType dtype);
+
 // How many of so many elements may err more than a few samples have shown: those of a row err together, ...
 std::int64_t most_outliers(std::int64_t count);
 

@@ -17,6 +17,9 @@ namespace {
 // Additions behind results, and elements of tensors, up to which a call is computed again.
 constexpr double most_additions = 3e8;
 constexpr double most_elements = 4e6;
+// The same for a call of which only a few results are kept.
+constexpr double most_additions_of_few = 3e9;
+constexpr double most_elements_of_few = 1.6e7;
 constexpr double cheap_additions = 1e4;
 constexpr double cheap_elements = 1e3;
 
@@ -184,8 +187,13 @@ std::optional<StepSides> Variations::sides_of_steps(const Tensor& bench, const T
   return nearest_parameters(op_, call_, benchmark_options_, bench, device, row);
 }
 
+Variations::FewTimes::FewTimes(Variations& variations) : variations_(variations) {
+  variations_.few_times_ =
+      variations_.additions() <= most_additions_of_few && variations_.elements() <= most_elements_of_few;
+}
+
 const Evaluation* Variations::with(const Arithmetic& arithmetic) {
-  if (!is_small()) return nullptr;
+  if (!is_small() && !few_times_) return nullptr;
   auto known = std::ranges::find(variants_, arithmetic, [](const auto& variant) { return variant.first; });
   if (known == variants_.end()) {
     EvaluationOptions options;
@@ -207,7 +215,7 @@ const std::vector<Variations::Nearby>& Variations::nearby(const Beside& how, std
   auto known = std::ranges::find(nearby_, how, &BesideResults::how);
   if (known == nearby_.end()) known = nearby_.insert(known, BesideResults{.how = how, .results = {}});
   std::vector<Nearby>& results = known->results;
-  if (!is_small() || known->refused) return results;
+  if ((!is_small() && !few_times_) || known->refused) return results;
   try {
     while (results.size() < samples) {
       Philox words(random_key(0, call_.name, "nearby." + std::to_string(results.size())));

@@ -31,6 +31,22 @@ class Variations {
   // Whether the call is small enough to be computed again.
   bool is_small() const;
 
+  // While it lives, a call that is too large for all that is measured of small ones, and not too large to be computed a
+  // few times, counts as small for with() and nearby(). allows() is false where it is too large for that as well.
+  class FewTimes {
+   public:
+    explicit FewTimes(Variations& variations);
+    ~FewTimes() { variations_.few_times_ = false; }
+    FewTimes(const FewTimes&) = delete;
+    FewTimes& operator=(const FewTimes&) = delete;
+    bool allows() const { return variations_.few_times_; }
+
+   private:
+    Variations& variations_;
+  };
+
+  bool counts_few_times() const { return few_times_; }
+
   // Whether it is so small that computing it many times costs next to nothing.
   bool is_cheap() const;
 
@@ -101,6 +117,7 @@ class Variations {
   std::vector<std::pair<Arithmetic, std::optional<Evaluation>>> variants_;
   std::optional<SquaredTerms> squared_terms_;
   bool unchangeable_ = false;  // the operator takes no changed inputs
+  bool few_times_ = false;
 };
 
 }  // namespace msrun

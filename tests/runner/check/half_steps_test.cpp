@@ -409,5 +409,23 @@ TEST(HalfSteps, AreOfHalfTypesOnly) {
   }
 }
 
+// Sums over an axis of a tensor that is too large for all measurements, and of which there is no part.
+TEST(HalfSteps, AreKnownInLargeCalls) {
+  ApiCall sum = call_of("Torch.sum.0", {{2049, 2049}}, {2049}, DType::bfloat16);
+  sum.kwargs = {{"dim", Value(std::int64_t{0})}};
+  sum.has_backward = false;
+  EvaluationOptions in_bfloat16;
+  in_bfloat16.arithmetic.summation.accumulator = Accumulator::bfloat16;
+  const ApiResult of_processor = check_on(processor, sum, in_bfloat16, {});
+  EXPECT_FALSE(is_suspicious(of_processor)) << of_processor.forward_rows.at(0).message;
+  EXPECT_EQ(of_processor.mistrust, Mistrust::half_steps);
+  EXPECT_TRUE(is_suspicious(check_on(accelerator, sum, in_bfloat16, {})));
+  const ApiResult wrong = check_on(processor, sum, in_bfloat16, [](const MaterialisedCall&, DeviceResult& result) {
+    result.output = changed_elements(*result.output.get<Tensor>(),
+                                     [](double value, std::int64_t i) { return i == 77 ? value + 40 : value; });
+  });
+  EXPECT_TRUE(is_suspicious(wrong));
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -101,6 +101,27 @@ TEST_F(Parts, ArgumentsOfFewerAxesAreCutWhereTheyBelongToTheAxis) {
   EXPECT_TRUE(part_of(norm, 256 * 4, false));
 }
 
+// A batch norm mixes all but the channels, to each of which belongs one element of weight and bias.
+TEST_F(Parts, ParametersOfChannelsAreCutWithThem) {
+  ApiCall norm = call_of("Functional.batch_norm.0", {{4, 512, 2}}, {4, 512, 2});
+  const Value parameter = call_of("", {{512}}, {}).args.front();
+  norm.args.insert(norm.args.end(), {None{}, None{}, parameter, parameter, Value(true)});
+  const auto part = part_of(norm, 2 * 77, false);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->axis, 1);
+  EXPECT_EQ(part->places.size(), 8U);
+  EXPECT_TRUE(std::ranges::binary_search(part->places, 77));
+}
+
+// A single one of few places may be somewhat larger than a part is otherwise.
+TEST_F(Parts, MayBeOnePlaceOfACoarseAxis) {
+  ApiCall softmax = call_of("Functional.softmax.0", {{32, 8}}, {32, 8});
+  softmax.kwargs = {{"dim", Value(std::int64_t{1})}};
+  const auto part = part_of(softmax, 8 * 21, false);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->places, (std::vector<std::int64_t>{21}));
+}
+
 TEST_F(Parts, GradientsOfMeansAreScaled) {
   const ApiCall loss = call_of("Functional.mse_loss.0", {{1024, 4}, {1024, 4}}, {});
   const auto part = part_of(loss, 4 * 1000, true);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <span>
 
 namespace msrun {
@@ -25,6 +27,26 @@ TEST(Outliers, ErrByFourTimesTheirNoiseOrAThirdOfAPlace) {
   EXPECT_DOUBLE_EQ(of_outliers.item(0), 0x1p-7 / 3);
   EXPECT_DOUBLE_EQ(of_outliers.item(1), 2);
   EXPECT_DOUBLE_EQ(of_outliers.item(2), 0x1p-5 / 3);
+}
+
+Tensor two_rows(const std::array<double, 4>& values) {
+  return Tensor::from<double>(DType::float64, Dims{2, 2}, std::span<const double>(values));
+}
+
+TEST(NoiseOfFewSamples, IsNowhereFarBelowThatOfItsRow) {
+  const Tensor noise = steadied(two_rows({0, 2, 5, 5}));
+  EXPECT_DOUBLE_EQ(noise.item(0), 1);
+  EXPECT_DOUBLE_EQ(noise.item(1), std::sqrt(3.0));
+  EXPECT_DOUBLE_EQ(noise.item(2), 5);
+  EXPECT_DOUBLE_EQ(noise.item(3), 5);
+}
+
+TEST(UnmeasuredSteps, ErrByHalfAUnitOfRoundingOfTheirRow) {
+  const Tensor noise = noise_of_unmeasured_steps(
+      two_rows({3, -4, std::numeric_limits<double>::infinity(), 1}).to(DType::float32), DType::bfloat16);
+  EXPECT_DOUBLE_EQ(noise.item(0), 0x1p-8 * std::sqrt(12.5));
+  EXPECT_DOUBLE_EQ(noise.item(1), noise.item(0));
+  EXPECT_DOUBLE_EQ(noise.item(3), 0x1p-8);
 }
 
 }  // namespace
