@@ -56,13 +56,14 @@ class Comparison {
         stamp_(timestamp(std::time(nullptr))) {}
 
   int run() {
-    const std::vector<JobGroup> groups = find_jobs(options_, warn_);
+    const Jobs jobs = find_jobs(options_, warn_);
     std::size_t done = 0;
-    for (const JobGroup& group : groups) done += run_group(group);
+    for (const JobGroup& group : jobs.groups) done += run_group(group);
     if (done == 0) throw UserError(failure_);
     if (failed_) return exit_usage;
     if (analyzed_) return exit_completed;
     progress_.end();
+    if (!options_.compat) count_left_out(jobs.left_out);
     if (total_.compared == 0) {
       out_ << "Nothing was compared: no pair of values is in both recordings.\n";
       return exit_fail_on;
@@ -126,6 +127,17 @@ class Comparison {
     return done;
   }
 
+  void count_left_out(std::size_t folders) {
+    if (folders == 0 && no_objects_ == 0) return;
+    worst_ = std::max(worst_, Level::warning);
+    std::string parts = folders == 0 ? "" : counted(folders, "folder");
+    if (no_objects_ > 0) {
+      parts +=
+          (parts.empty() ? "" : " and ") + std::to_string(no_objects_) + (no_objects_ == 1 ? " entry" : " entries");
+    }
+    out_ << "Not compared, which counts as a warning: " << parts << ".\n";
+  }
+
   // Where the counts of rows and the verdict say different things, a line says so that stands behind both.
   void sum_up(const DivergenceReport& report, std::size_t errors, std::size_t warnings) {
     if (report.none && errors > 0) {
@@ -187,8 +199,9 @@ class Comparison {
     out_ << sanitised(row.metric_message) << '\n';
   }
 
-  void pair_rows(const Job& job, RankPair& rank) const {
+  void pair_rows(const Job& job, RankPair& rank) {
     progress_.say(job.rank_name, "Matching APIs/Modules in progress...");
+    no_objects_ += rank.pair->target.no_objects + rank.pair->golden.no_objects;
     rank.rows = rows_of_pair(*rank.pair, options_.mapping, options_.compat, warn_, rank.layer_names);
     progress_.say(job.rank_name, "APIs/Modules match done.");
   }
@@ -223,7 +236,7 @@ class Comparison {
     total_.errors += counts.errors;
     total_.warnings += counts.warnings;
     total_.compared += counts.compared;
-    if (counts.warnings > 0 || counts.compared == 0) worst_ = std::max(worst_, Level::warning);
+    if (counts.warnings > 0 || (counts.compared == 0 && !options_.compat)) worst_ = std::max(worst_, Level::warning);
     if (counts.errors > 0) worst_ = Level::error;
     if (unread > most_named_files) {
       warn_(of_job + "and of " + std::to_string(unread - most_named_files) + " more rows files cannot be read.");
@@ -244,9 +257,10 @@ class Comparison {
   const Progress progress_;
   std::string stamp_;  // of all files; where one of them is there already, the next free one
   Counts total_;
-  Level worst_ = Level::pass;  // of rows, first divergences and what was left out
-  bool failed_ = false;        // some rank could not be compared, or some suspect not checked
-  bool analyzed_ = false;      // msProbe's search was asked for, which makes no tables
+  Level worst_ = Level::pass;   // of rows, first divergences and what was left out
+  std::size_t no_objects_ = 0;  // entries of dumps that cannot be compared
+  bool failed_ = false;         // some rank could not be compared, or some suspect not checked
+  bool analyzed_ = false;       // msProbe's search was asked for, which makes no tables
   std::string failure_ = "No pair of dumps could be compared.";
 };
 
