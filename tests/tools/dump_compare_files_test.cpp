@@ -465,5 +465,24 @@ TEST_F(DumpCompareInputs, ANumberThatNeitherSideHasIsNamed) {
   EXPECT_THAT(compare("st", "sg", {"--rank", "5"}).err, HasSubstr("--rank: there is no rank5 in "));
 }
 
+TEST_F(DumpCompareInputs, AFullDiskIsToldInOurWordsWithNamesOfTheUser) {
+  write({"t", "g"});
+  const auto compare_with = [&](const char* option, int blocks) {
+    const std::string limited = "trap '' XFSZ; ulimit -f " + std::to_string(blocks) + "; exec \"$0\" \"$@\"";
+    Process run(
+        {"-c", limited, programs() + "/dump_compare", "-tp", path("t"), "-gp", path("g"), "-o", path("out"), option},
+        dumps_.folder(), {}, "/bin/sh");
+    return run.wait();
+  };
+  // Of 512 bytes: too few for the file, enough for the table of two rows.
+  const Finished sheet = compare_with("--xlsx", 4);
+  EXPECT_EQ(sheet.exit_code, 2);
+  EXPECT_THAT(sheet.err, AllOf(HasSubstr("compare_result_....xlsx cannot be written"), HasSubstr("File too large"),
+                               Not(HasSubstr("[ERROR]")), Not(HasSubstr("packager.c"))));
+  const Finished page = compare_with("--html", 16);
+  EXPECT_EQ(page.exit_code, 2);
+  EXPECT_THAT(page.err, AllOf(HasSubstr("compare_result_....html cannot be written"), Not(HasSubstr(".tmp"))));
+}
+
 }  // namespace
 }  // namespace msrun::testing

@@ -245,7 +245,9 @@ TEST(DumpCompareRepairs, B19AMissingFileIsAnError) {
   EXPECT_THAT(pair.log(), AllOf(HasSubstr(pair.file().string()), HasSubstr("does not exist")));
   EXPECT_EQ(pair.row({"--compat", "msprobe"}).at("Result"), "pass");
   write_file(pair.file(), "no tensor");
-  EXPECT_THAT(pair.row().at("Err_message"), HasSubstr("not found or read failed."));
+  EXPECT_THAT(pair.row().at("Err_message"),
+              AllOf(HasSubstr("error: Dump file of NPU not found or read failed. The file " + pair.file().string()),
+                    Not(HasSubstr("Bench not found"))));
   EXPECT_THAT(pair.log(), HasSubstr(pair.file().string()));
 }
 

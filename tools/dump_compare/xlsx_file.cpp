@@ -1,10 +1,14 @@
+#include <fcntl.h>
+#include <unistd.h>
 #include <xlsxwriter.h>
 
+#include <cerrno>
 #include <optional>
 #include <utility>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/base/unique_fd.h"
 #include "kernels/base/xml_characters.h"
 #include "kernels/io/files/folder.h"
 #include "kernels/io/files/paths.h"
@@ -18,6 +22,20 @@ namespace {
 constexpr lxw_color_t red = 0xFFC7CE;
 constexpr lxw_color_t yellow = 0xFFEB9C;
 constexpr std::size_t longest_cell = 32767;  // characters, which a sheet allows
+
+// What the library writes to stderr where it fails names lines of its own source; the result, with errno for the cause,
+// says the same to users.
+lxw_error close_quietly(lxw_workbook* book) {
+  const UniqueFd before(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const bool silent = before && nowhere && ::dup2(nowhere.get(), STDERR_FILENO) >= 0;
+  errno = 0;
+  const lxw_error error = workbook_close(book);
+  const int cause = errno;
+  if (silent) ::dup2(before.get(), STDERR_FILENO);
+  errno = cause;
+  return error;
+}
 
 class XlsxFile : public ResultFile {
  public:
@@ -44,7 +62,7 @@ class XlsxFile : public ResultFile {
   XlsxFile(const XlsxFile&) = delete;
   XlsxFile& operator=(const XlsxFile&) = delete;
   ~XlsxFile() override {
-    if (book_ != nullptr) workbook_close(book_);
+    if (book_ != nullptr) close_quietly(book_);
   }
 
   void add(const ResultRow& row) override {
@@ -56,8 +74,11 @@ class XlsxFile : public ResultFile {
 
   std::vector<NamelessFile> close() override {
     lxw_workbook* const book = std::exchange(book_, nullptr);
-    const lxw_error error = workbook_close(book);
-    if (error != LXW_NO_ERROR) throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error));
+    const lxw_error error = close_quietly(book);
+    if (error != LXW_NO_ERROR) {
+      const std::string cause = errno == 0 ? "" : " (" + errno_text() + ")";
+      throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error) + cause);
+    }
     std::vector<NamelessFile> files;
     files.push_back(copied_file(place_, written_, ".xlsx"));
     return files;
