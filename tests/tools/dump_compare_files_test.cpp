@@ -467,11 +467,11 @@ TEST_F(DumpCompareInputs, ANumberThatNeitherSideHasIsNamed) {
 
 TEST_F(DumpCompareInputs, AFullDiskIsToldInOurWordsWithNamesOfTheUser) {
   write({"t", "g"});
-  const auto compare_with = [&](const char* option, int blocks) {
+  const auto compare_with = [&](const char* option, int blocks, const std::string& more = "") {
     const std::string limited = "trap '' XFSZ; ulimit -f " + std::to_string(blocks) + "; exec \"$0\" \"$@\"";
-    Process run(
-        {"-c", limited, programs() + "/dump_compare", "-tp", path("t"), "-gp", path("g"), "-o", path("out"), option},
-        dumps_.folder(), {}, "/bin/sh");
+    Process run({"-c", limited, programs() + "/dump_compare", "-tp", path("t" + more), "-gp", path("g" + more), "-o",
+                 path("out"), option},
+                dumps_.folder(), {}, "/bin/sh");
     return run.wait();
   };
   // Of 512 bytes: too few for the file, enough for the table of two rows.
@@ -479,6 +479,13 @@ TEST_F(DumpCompareInputs, AFullDiskIsToldInOurWordsWithNamesOfTheUser) {
   EXPECT_EQ(sheet.exit_code, 2);
   EXPECT_THAT(sheet.err, AllOf(HasSubstr("compare_result_....xlsx cannot be written"), HasSubstr("File too large"),
                                Not(HasSubstr("[ERROR]")), Not(HasSubstr("packager.c"))));
+  // A sheet that is larger than the file that holds it in the end.
+  Json calls = Json::object();
+  for (int i = 0; i < 300; ++i) calls["Torch.exp." + std::to_string(i) + ".forward"] = call_["Torch.exp.0.forward"];
+  for (const char* side : {"tm", "gm"}) dumps_.write(side, calls);
+  const Finished rows = compare_with("--xlsx", 200, "m");
+  EXPECT_EQ(rows.exit_code, 2) << rows.out;
+  EXPECT_THAT(rows.err, HasSubstr("for its rows cannot be kept in temporary files: File too large."));
   const Finished page = compare_with("--html", 16);
   EXPECT_EQ(page.exit_code, 2);
   EXPECT_THAT(page.err, AllOf(HasSubstr("compare_result_....html cannot be written"), Not(HasSubstr(".tmp"))));
