@@ -12,11 +12,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto ignore = [](const std::string&) {};
   try {
-    static_cast<void>(dump_compare::parse_name_pairs("fuzz.yaml", text));
+    static_cast<void>(dump_compare::parse_name_pairs("fuzz.yaml", text, false));
   } catch (const UserError&) {
   }
   try {
-    static_cast<void>(dump_compare::parse_api_mapping("fuzz.yaml", text, ignore));
+    static_cast<void>(dump_compare::parse_api_mapping("fuzz.yaml", text, false, ignore));
   } catch (const UserError&) {
   }
   try {

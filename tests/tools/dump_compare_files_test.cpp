@@ -438,5 +438,58 @@ TEST_F(DumpCompareInputs, WhatIsLeftOutIsTold) {
   EXPECT_THAT(refused.err, HasSubstr("--rank: there is no rank5 in "));
 }
 
+TEST_F(DumpCompareInputs, WhatOneSideAloneHasCountsAsAWarning) {
+  write({"t/rank0", "t/rank1", "g/rank0", "g/rank2", "st/step0/rank0", "st/step1/rank0", "sg/step0/rank0"});
+  write({"mt/graph/0", "mt/graph/1", "mt/pynative/0", "mg/graph/0"});
+  for (const auto& [target, golden, told] :
+       {std::tuple("t", "g", "2 folders"), {"st", "sg", "1 folder"}, {"mt", "mg", "2 folders"}}) {
+    const Finished run = compare(target, golden, {"--fail-on", "warning"});
+    EXPECT_EQ(run.exit_code, 1) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("Not compared, which counts as a warning: " + std::string(told) + "."));
+    EXPECT_THAT(run.err, HasSubstr("it takes no part."));
+    EXPECT_EQ(compare(target, golden, {"--fail-on", "error"}).exit_code, 0);
+  }
+  const Finished chosen = compare("t", "g", {"--fail-on", "warning", "--rank", "0"});
+  EXPECT_EQ(chosen.exit_code, 0);
+  EXPECT_EQ(chosen.out.find("Not compared"), std::string::npos);
+}
+
+TEST_F(DumpCompareInputs, ANumberThatNeitherSideHasIsNamed) {
+  write({"t/rank0", "g/rank0", "st/step0/rank0", "sg/step0/rank0"});
+  const Finished rank = compare("t", "g", {"--rank", "5"});
+  EXPECT_EQ(rank.exit_code, 2);
+  EXPECT_THAT(rank.err, HasSubstr("--rank: there is no rank5 in "));
+  const Finished step = compare("st", "sg", {"--step", "5"});
+  EXPECT_EQ(step.exit_code, 2);
+  EXPECT_THAT(step.err, HasSubstr("--step: there is no step5 in "));
+  EXPECT_THAT(compare("st", "sg", {"--rank", "5"}).err, HasSubstr("--rank: there is no rank5 in "));
+}
+
+TEST_F(DumpCompareInputs, AFullDiskIsToldInOurWordsWithNamesOfTheUser) {
+  write({"t", "g"});
+  const auto compare_with = [&](const char* option, int blocks, const std::string& more = "") {
+    const std::string limited = "trap '' XFSZ; ulimit -f " + std::to_string(blocks) + "; exec \"$0\" \"$@\"";
+    Process run({"-c", limited, programs() + "/dump_compare", "-tp", path("t" + more), "-gp", path("g" + more), "-o",
+                 path("out"), option},
+                dumps_.folder(), {}, "/bin/sh");
+    return run.wait();
+  };
+  // Of 512 bytes: too few for the file, enough for the table of two rows.
+  const Finished sheet = compare_with("--xlsx", 4);
+  EXPECT_EQ(sheet.exit_code, 2);
+  EXPECT_THAT(sheet.err, AllOf(HasSubstr("compare_result_....xlsx cannot be written"), HasSubstr("File too large"),
+                               Not(HasSubstr("[ERROR]")), Not(HasSubstr("packager.c"))));
+  // A sheet that is larger than the file that holds it in the end.
+  Json calls = Json::object();
+  for (int i = 0; i < 300; ++i) calls["Torch.exp." + std::to_string(i) + ".forward"] = call_["Torch.exp.0.forward"];
+  for (const char* side : {"tm", "gm"}) dumps_.write(side, calls);
+  const Finished rows = compare_with("--xlsx", 200, "m");
+  EXPECT_EQ(rows.exit_code, 2) << rows.out;
+  EXPECT_THAT(rows.err, HasSubstr("for its rows cannot be kept in temporary files: File too large."));
+  const Finished page = compare_with("--html", 16);
+  EXPECT_EQ(page.exit_code, 2);
+  EXPECT_THAT(page.err, AllOf(HasSubstr("compare_result_....html cannot be written"), Not(HasSubstr(".tmp"))));
+}
+
 }  // namespace
 }  // namespace msrun::testing

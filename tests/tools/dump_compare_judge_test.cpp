@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <fstream>
+#include <numeric>
 
 #include "kernels/io/torch/pt_file.h"
 #include "tests/tools/dump_compare_support.h"
@@ -125,6 +129,69 @@ TEST(DumpCompareJudge, TensorsOfOneNumberAreJudged) {
   EXPECT_THAT(of(1.2, 1), HasSubstr("warning: The norm relative error of output is 10 times that of input."));
   EXPECT_THAT(of(1.00001, 1), HasSubstr("pass "));
   EXPECT_EQ(of(-1000, 1, {"--compat", "msprobe"}), "pass []");
+}
+
+// A call with a right input and two outputs of which one is wrong, as statistics or as tensors.
+class TwoOutputs {
+ public:
+  TwoOutputs(bool tensors, std::size_t wrong, const std::vector<double>& values) {
+    const std::vector<double> right{1, 2, 3, 4};
+    for (const char* side : {"target", "golden"}) {
+      std::vector<Json> leaves;
+      for (std::size_t i = 0; i < 3; ++i) {
+        const bool is_wrong = i == wrong + 1 && side == std::string("target");
+        const std::vector<double>& shown = is_wrong ? values : right;
+        const double norm = std::sqrt(std::inner_product(shown.begin(), shown.end(), shown.begin(), 0.0));
+        leaves.push_back(recorded_tensor(std::ranges::max(shown), std::ranges::min(shown), 1, norm, {4}));
+        if (tensors) add_file(side, i == 0 ? "input.0" : "output." + std::to_string(i - 1), shown, leaves.back());
+      }
+      dumps_.write(side, {{"Torch.a.0.forward", recorded_call({leaves[0]}, {leaves[1], leaves[2]})}},
+                   {{"task", tensors ? "tensor" : "statistics"}});
+    }
+  }
+
+  // Results and messages of both outputs.
+  std::vector<std::string> results(const std::vector<std::string>& options = {}) {
+    const Finished run = dumps_.run(options);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    std::vector<std::string> all;
+    for (const char* output : {"Torch.a.0.forward.output.0", "Torch.a.0.forward.output.1"}) {
+      const Row row = row_named(dumps_.rows(), output);
+      all.push_back(row.at("Result") + " " + row.at("Err_message"));
+    }
+    return all;
+  }
+
+ private:
+  void add_file(const std::string& side, const std::string& place, const std::vector<double>& values, Json& leaf) {
+    const fs::path folder = dumps_.folder() / side / "dump_tensor_data";
+    fs::create_directories(folder);
+    leaf["data_name"] = "Torch.a.0.forward." + place + ".pt";
+    const std::array<std::int64_t, 1> shape{static_cast<std::int64_t>(values.size())};
+    write_pt((folder / leaf["data_name"].get<std::string>()).string(),
+             Tensor::from<double>(DType::float64, shape, values).to(DType::float32));
+  }
+
+  ComparedDumps dumps_;
+};
+
+TEST(DumpCompareJudge, TheOutputThatIsWrongIsBlamedAndNoOther) {
+  const std::string thousandth =
+      "error: The input/parameters of One Thousandth Err Ratio > 0.9 while the output < 0.6.";
+  const std::string drop = "warning: The input/parameters of Cosine > 0.9, and input/parameters - output > 0.1";
+  const std::string jump = "warning: The norm relative error of output is 10 times that of input.";
+  for (const std::size_t wrong : {0U, 1U}) {
+    const std::size_t right = 1 - wrong;
+    std::vector<std::string> results = TwoOutputs(true, wrong, {-4, 3, -2, 1}).results();
+    EXPECT_EQ(results[wrong], R"(error [")" + thousandth + R"(", ")" + drop + R"("])");
+    EXPECT_EQ(results[right], "pass []");
+    results = TwoOutputs(false, wrong, {1, 2, 3, 5}).results();
+    EXPECT_EQ(results[wrong], R"(warning [")" + jump + R"("])");
+    EXPECT_EQ(results[right], "pass []");
+  }
+  const std::vector<std::string> compat = TwoOutputs(false, 1, {1, 2, 3, 5}).results({"--compat", "msprobe"});
+  EXPECT_EQ(compat[0], R"(warning [")" + jump + R"("])");
+  EXPECT_EQ(compat[1], "pass []");
 }
 
 TEST(DumpCompareJudge, InputsWithoutNumbersThatDifferAreErrors) {

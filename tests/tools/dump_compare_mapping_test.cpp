@@ -153,6 +153,38 @@ TEST(DumpCompareMapping, EntriesThatNameNothingAreToldWithTheirLines) {
   EXPECT_EQ(row_named(dumps.rows(), "Mint.exp.0.forward.input.0").at("Bench Name"), "Torch.exp.0.forward.input.0");
 }
 
+TEST(DumpCompareMapping, KeysThatAreThereTwiceAreRefusedAndRowsWithTwoNamesAreTold) {
+  ComparedDumps dumps;
+  const Json call = recorded_call({ones}, {twos});
+  dumps.write("target", {{"Torch.a.0.forward", call}, {"Torch.b.0.forward", call}});
+  dumps.write("golden", {{"Torch.b.0.forward", call}, {"Torch.c.0.forward", call}});
+  const auto run = [&](const char* option, const std::string& text, const std::vector<std::string>& more = {}) {
+    const std::string file = (dumps.folder() / "map.yaml").string();
+    std::ofstream(file) << text;
+    std::vector<std::string> words{option, file};
+    words.insert(words.end(), more.begin(), more.end());
+    return dumps.run(words);
+  };
+  const std::string a = "Torch.a.0.forward.input.0";
+  const std::string b = "Torch.b.0.forward.input.0";
+  const std::string c = "Torch.c.0.forward.input.0";
+  const std::string again = a + ": " + b + "\n" + a + ": " + c + "\n";
+  for (const char* option : {"-dm", "-cm"}) {
+    const Finished twice = run(option, again);
+    EXPECT_EQ(twice.exit_code, 2) << option;
+    EXPECT_THAT(twice.err, HasSubstr("map.yaml has the key " + a + " twice."));
+  }
+  EXPECT_EQ(run("-dm", again, {"--compat", "msprobe"}).exit_code, 0);
+  Finished shared = run("-dm", a + ": " + c + "\n" + b + ": " + c + "\n");
+  EXPECT_EQ(shared.exit_code, 0);
+  EXPECT_THAT(shared.err, HasSubstr("map.yaml, line 2: " + b + " and " + a + " both belong to " + c));
+  // The row b is not listed and keeps its name.
+  shared = run("-dm", a + ": " + b + "\n");
+  EXPECT_EQ(shared.exit_code, 0);
+  EXPECT_THAT(shared.err, HasSubstr("map.yaml, line 1: " + a + " and " + b + " both belong to " + b));
+  EXPECT_THAT(run("-dm", a + ": " + b + "\n" + b + ": " + c + "\n").err, Not(HasSubstr("both belong")));
+}
+
 TEST(DumpCompareMapping, CellsAreReplacedInTheOrderOfTheFile) {
   ComparedDumps dumps;
   const Json call = recorded_call({ones}, {twos});

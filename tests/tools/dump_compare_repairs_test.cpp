@@ -163,10 +163,9 @@ TEST(DumpCompareRepairs, B13ApiMappingFilesAreReadInBothForms) {
 // Recordings with one call whose tensors are in files.
 class TensorPair {
  public:
-  TensorPair(const Tensor& target, const Tensor& golden) {
+  TensorPair(const Tensor& target, const Tensor& golden, Json leaf = ones) {
+    leaf["data_name"] = "Torch.exp.0.forward.output.0.pt";
     for (const auto& [side, tensor] : {std::pair("target", &target), std::pair("golden", &golden)}) {
-      Json leaf = ones;
-      leaf["data_name"] = "Torch.exp.0.forward.output.0.pt";
       dumps_.write(side, {{"Torch.exp.0.forward", recorded_call({}, {leaf})}}, {{"task", "tensor"}});
       const fs::path folder = dumps_.folder() / side / "dump_tensor_data";
       fs::create_directories(folder);
@@ -246,7 +245,9 @@ TEST(DumpCompareRepairs, B19AMissingFileIsAnError) {
   EXPECT_THAT(pair.log(), AllOf(HasSubstr(pair.file().string()), HasSubstr("does not exist")));
   EXPECT_EQ(pair.row({"--compat", "msprobe"}).at("Result"), "pass");
   write_file(pair.file(), "no tensor");
-  EXPECT_THAT(pair.row().at("Err_message"), HasSubstr("not found or read failed."));
+  EXPECT_THAT(pair.row().at("Err_message"),
+              AllOf(HasSubstr("error: Dump file of NPU not found or read failed. The file " + pair.file().string()),
+                    Not(HasSubstr("Bench not found"))));
   EXPECT_THAT(pair.log(), HasSubstr(pair.file().string()));
 }
 
@@ -255,6 +256,22 @@ TEST(DumpCompareRepairs, B20MessagesOfTheMetricsAreKept) {
   EXPECT_THAT(row_named(rows, "Functional.relu.0.forward.output.0").at("Err_message"),
               HasSubstr("warning: Cannot compare by Cosine Similarity, All the data is Zero in npu dump data."));
   EXPECT_THAT(row_named(rows, "Torch.nested.0.forward.output.0").at("Err_message"), HasSubstr("0-d tensor"));
+}
+
+TEST(DumpCompareRepairs, AFileWithoutElementsAgreesOnlyWithARecordingWithoutAny) {
+  const auto leaf = [](int size) { return recorded_tensor(1, 1, 1, 2, {size}); };
+  const std::string other = R"("error: Shape of NPU and bench tensor do not match. Skipped."])";
+  const std::string none = R"("error: The recorded tensor has elements, its file has none."])";
+  EXPECT_THAT(TensorPair(floats({}), floats({1, 2}), leaf(2)).row().at("Err_message"), HasSubstr(other));
+  EXPECT_THAT(TensorPair(floats({1, 2}), floats({}), leaf(2)).row().at("Err_message"), HasSubstr(other));
+  EXPECT_THAT(TensorPair(floats({}), floats({}), leaf(2)).row().at("Err_message"), HasSubstr(none));
+  for (const auto& [target, golden] : {std::pair(floats({}), floats({1, 2})), std::pair(floats({}), floats({}))}) {
+    EXPECT_EQ(TensorPair(target, golden, leaf(2)).row().at("Result"), "error");
+    EXPECT_EQ(TensorPair(target, golden, leaf(2)).row({"--compat", "msprobe"}).at("Result"), "pass");
+  }
+  const Row empty = TensorPair(floats({}), floats({}), leaf(0)).row();
+  EXPECT_EQ(empty.at("Result"), "pass");
+  EXPECT_EQ(empty.at("Err_message"), R"(["This is empty data, can not compare."])");
 }
 
 TEST(DumpCompareRepairs, B21TheDocumentedLimitOfTheOutputCounts) {

@@ -54,6 +54,30 @@ TEST(FirstDivergence, ThereIsNoneInEqualRecordings) {
   }
 }
 
+TEST(FirstDivergence, CountsForTheExitCodeAlthoughAllRowsPass) {
+  // An output of the other sign has the norm that it should have.
+  const auto dump = [](double sign) {
+    const Json wrong = recorded_tensor(sign > 0 ? 3 : 1, sign > 0 ? -1 : -3, sign, 4);
+    return Json{{"Torch.exp.0.forward", recorded_call({recorded_tensor(1, 1, 1, 2)}, {wrong})}};
+  };
+  ComparedDumps dumps;
+  dumps.write("target", dump(-1));
+  dumps.write("golden", dump(1));
+  for (const char* level : {"warning", "error"}) {
+    const Finished run = dumps.run({"--first-divergence", "--fail-on", level});
+    EXPECT_EQ(run.exit_code, 1) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("First divergence: rank 0, Torch.exp.0.forward\n"));
+    EXPECT_THAT(run.out, HasSubstr("0 error, 0 warning"));
+    EXPECT_THAT(run.out, HasSubstr("do not agree, although no row of the table is an error"));
+  }
+  EXPECT_EQ(dumps.run({"--first-divergence"}).exit_code, 0);
+  EXPECT_EQ(dumps.run({"--fail-on", "warning"}).exit_code, 0);
+  dumps.write("target", dump(1));
+  const Finished same = dumps.run({"--first-divergence", "--fail-on", "warning"});
+  EXPECT_EQ(same.exit_code, 0);
+  EXPECT_THAT(same.out, ::testing::Not(HasSubstr("although")));
+}
+
 TEST(FirstDivergence, TheConsoleHasTheLineThatChecksTheCall) {
   Finished run;
   divergence_of(compare_data("01_stat_fp32/target/dump.json"), compare_data("01_stat_fp32/golden/dump.json"), {}, &run);

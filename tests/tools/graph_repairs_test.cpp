@@ -419,5 +419,52 @@ TEST(GraphRepairs, ResultsAreNotWrittenIntoTheRecording) {
   EXPECT_EQ(run_tool("graph", {"-tp", recording, "-o", recording + "-out"}, scratch.path()).exit_code, 0);
 }
 
+// Two modules in each other, with a call in the inner one.
+GraphDump nested_model(double outer, double inner, double call) {
+  GraphDump dump;
+  dump.call("Module.net.Net.forward.0", null, 1, outer)
+      .call("Module.net.mlp.Mlp.forward.0", "Module.net.Net.forward.0", 1, inner)
+      .call("Functional.relu.0.forward", "Module.net.mlp.Mlp.forward.0", 1, call);
+  return dump;
+}
+
+TEST(GraphConsole, NamesTheInnermostModuleThatIsWorseThanAllCalls) {
+  const auto told = [](const GraphDump& npu, const GraphDump& bench) {
+    GraphRun run;
+    npu.write(run.folder() / "npu");
+    bench.write(run.folder() / "bench");
+    const Finished finished = run.run();
+    EXPECT_EQ(finished.exit_code, 0) << finished.err;
+    return finished.out;
+  };
+  const GraphDump right = nested_model(1, 1, 1);
+  EXPECT_THAT(told(nested_model(3, 3, 1), right), HasSubstr(", worst Module.net.mlp.Mlp.forward.0 (1)\n"));
+  EXPECT_THAT(told(nested_model(3, 1, 1), right), HasSubstr(", worst Module.net.Net.forward.0 (1)\n"));
+  EXPECT_THAT(told(nested_model(3, 3, 3), right), HasSubstr(", worst Functional.relu.0.forward (1)\n"));
+  EXPECT_THAT(told(nested_model(1.5, 1.5, 1.25), right),
+              HasSubstr(", worst Functional.relu.0.forward (0.25), of modules Module.net.mlp.Mlp.forward.0 (0.5)\n"));
+  EXPECT_THAT(told(right, right), Not(HasSubstr("worst")));
+}
+
+TEST(GraphConsole, AMappingThatIsNotThereIsRefusedEvenWhereItHasNoEffect) {
+  GraphRun run;
+  small_model().write(run.folder() / "npu");
+  const std::string nowhere = (run.folder() / "nowhere.yaml").string();
+  const std::string there = (run.folder() / "there.yaml").string();
+  std::ofstream(there) << "TopLayer: {a: b}\n";
+  const auto try_both = [&](const std::vector<std::string>& more, const std::string& reason) {
+    std::vector<std::string> options{"-lm", nowhere};
+    options.insert(options.end(), more.begin(), more.end());
+    const Finished refused = run.run(options);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("nowhere.yaml"));
+    options[1] = there;
+    EXPECT_THAT(only(run, run.run(options)), HasSubstr("there.yaml has no effect: " + reason));
+  };
+  try_both({}, "one recording alone is not compared.");
+  small_model().write(run.folder() / "bench");
+  try_both({"-f"}, "with --fuzzy_match modules match by name alone.");
+}
+
 }  // namespace
 }  // namespace msrun::testing

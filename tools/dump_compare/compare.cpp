@@ -56,20 +56,19 @@ class Comparison {
         stamp_(timestamp(std::time(nullptr))) {}
 
   int run() {
-    const std::vector<JobGroup> groups = find_jobs(options_, warn_);
+    const Jobs jobs = find_jobs(options_, warn_);
     std::size_t done = 0;
-    for (const JobGroup& group : groups) done += run_group(group);
+    for (const JobGroup& group : jobs.groups) done += run_group(group);
     if (done == 0) throw UserError(failure_);
     if (failed_) return exit_usage;
     if (analyzed_) return exit_completed;
     progress_.end();
+    if (!options_.compat) count_left_out(jobs.left_out);
     if (total_.compared == 0) {
       out_ << "Nothing was compared: no pair of values is in both recordings.\n";
       return exit_fail_on;
     }
-    if (!options_.fail_on) return exit_completed;
-    const bool met = total_.errors > 0 || (*options_.fail_on == Level::warning && total_.warnings > 0);
-    return met ? exit_fail_on : exit_completed;
+    return options_.fail_on && worst_ >= *options_.fail_on ? exit_fail_on : exit_completed;
   }
 
  private:
@@ -116,19 +115,41 @@ class Comparison {
     }
     const DivergenceReport report = report_first_divergence(pairs, unread, options_, group.output, stamp_, out_);
     failed_ = failed_ || !report.all_checked;
-    const std::size_t errors = total_.errors;
+    const Counts before = total_;
     for (const RankPair& rank : pairs) {
       const auto job =
           std::find_if(group.jobs.begin(), group.jobs.end(), [&](const Job& j) { return j.rank == rank.rank; });
       write_table(group, *job, rank, report.lines);
       ++done;
     }
-    if (report.none && total_.errors > errors) {
-      out_ << "The recordings do not agree, although no divergence was found: "
-           << counted(total_.errors - errors, "row") << " of the table "
-           << (total_.errors - errors == 1 ? "is an error.\n" : "are errors.\n");
-    }
+    worst_ = std::max(worst_, report.level);
+    sum_up(report, total_.errors - before.errors, total_.warnings - before.warnings);
     return done;
+  }
+
+  void count_left_out(std::size_t folders) {
+    if (folders == 0 && no_objects_ == 0) return;
+    worst_ = std::max(worst_, Level::warning);
+    std::string parts = folders == 0 ? "" : counted(folders, "folder");
+    if (no_objects_ > 0) {
+      parts +=
+          (parts.empty() ? "" : " and ") + std::to_string(no_objects_) + (no_objects_ == 1 ? " entry" : " entries");
+    }
+    out_ << "Not compared, which counts as a warning: " << parts << ".\n";
+  }
+
+  // Where the counts of rows and the verdict say different things, a line says so that stands behind both.
+  void sum_up(const DivergenceReport& report, std::size_t errors, std::size_t warnings) {
+    if (report.none && errors > 0) {
+      out_ << "The recordings do not agree, although no divergence was found: " << counted(errors, "row")
+           << " of the table " << (errors == 1 ? "is an error.\n" : "are errors.\n");
+    } else if (report.level == Level::error && errors == 0) {
+      out_ << "The recordings do not agree, although no row of the table is an error: the first divergence counts as "
+              "one.\n";
+    } else if (report.level == Level::warning && errors + warnings == 0) {
+      out_ << "Not all is known to agree, although all rows pass: the search for the first divergence counts as a "
+              "warning.\n";
+    }
   }
 
   static bool groups_with_one_job(const JobGroup& group) { return group.jobs.size() == 1 && !group.step; }
@@ -178,8 +199,9 @@ class Comparison {
     out_ << sanitised(row.metric_message) << '\n';
   }
 
-  void pair_rows(const Job& job, RankPair& rank) const {
+  void pair_rows(const Job& job, RankPair& rank) {
     progress_.say(job.rank_name, "Matching APIs/Modules in progress...");
+    no_objects_ += rank.pair->target.no_objects + rank.pair->golden.no_objects;
     rank.rows = rows_of_pair(*rank.pair, options_.mapping, options_.compat, warn_, rank.layer_names);
     progress_.say(job.rank_name, "APIs/Modules match done.");
   }
@@ -214,6 +236,8 @@ class Comparison {
     total_.errors += counts.errors;
     total_.warnings += counts.warnings;
     total_.compared += counts.compared;
+    if (counts.warnings > 0 || (counts.compared == 0 && !options_.compat)) worst_ = std::max(worst_, Level::warning);
+    if (counts.errors > 0) worst_ = Level::error;
     if (unread > most_named_files) {
       warn_(of_job + "and of " + std::to_string(unread - most_named_files) + " more rows files cannot be read.");
     }
@@ -233,8 +257,10 @@ class Comparison {
   const Progress progress_;
   std::string stamp_;  // of all files; where one of them is there already, the next free one
   Counts total_;
-  bool failed_ = false;    // some rank could not be compared, or some suspect not checked
-  bool analyzed_ = false;  // msProbe's search was asked for, which makes no tables
+  Level worst_ = Level::pass;   // of rows, first divergences and what was left out
+  std::size_t no_objects_ = 0;  // entries of dumps that cannot be compared
+  bool failed_ = false;         // some rank could not be compared, or some suspect not checked
+  bool analyzed_ = false;       // msProbe's search was asked for, which makes no tables
   std::string failure_ = "No pair of dumps could be compared.";
 };
 

@@ -66,6 +66,18 @@ void refuse_odd_stacks(const Pair& pair) {
   }
 }
 
+// Of a recorded shape, "[2, 4]". What is no shape promises nothing.
+bool has_elements(std::string_view shape) {
+  if (!shape.starts_with('[')) return false;
+  std::size_t begin = 0;
+  while ((begin = shape.find_first_of("0123456789", begin)) != std::string_view::npos) {
+    const std::size_t end = std::min(shape.find_first_not_of("0123456789", begin), shape.size());
+    if (shape.substr(begin, end - begin) == "0") return false;
+    begin = end;
+  }
+  return true;
+}
+
 // The rows of one call, and of the golden rows between its own.
 struct Piece {
   std::size_t begin = 0;
@@ -178,6 +190,11 @@ class PieceWork {
       const Call& call = sides_.target.calls[row.target_call];
       compared.metrics = compare_tensor_files(target_file(sides_.target, call, *mine, pair_.factors),
                                               golden_file(sides_.golden, *theirs, pair_.factors), sides_.compat);
+      const bool recorded =
+          has_elements(sides_.target.text(mine->shape)) || has_elements(sides_.golden.text(theirs->shape));
+      if (compared.metrics.empty && recorded && !sides_.compat) {
+        compared.metrics.messages.push_back({Weight::error, "The recorded tensor has elements, its file has none."});
+      }
     }
     if (theirs == nullptr || !options_.fuzzy) return;
     const std::string name = sides_.target.row_name(sides_.target.calls[row.target_call], *mine);

@@ -74,6 +74,10 @@ class Reporter {
   }
 
   bool is_none() const { return divergence_.verdict == Verdict::none; }
+  Level level() const {
+    if (is_none()) return Level::pass;
+    return divergence_.verdict == Verdict::found ? Level::error : Level::warning;
+  }
 
   // What was found, and of which ranks that says nothing.
   std::vector<std::string> lines() const {
@@ -231,7 +235,7 @@ DivergenceReport report_first_divergence(const std::vector<RankPair>& pairs, con
   files.push_back({".json", std::make_unique<ReportFile>(place.folder, place.kind)});
   files.back().file->write(reporter.json().dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   const std::string path = publish(place, stamp, files).front();
-  DivergenceReport report{reporter.lines(), reporter.is_none(), true};
+  DivergenceReport report{reporter.lines(), reporter.is_none(), reporter.level(), true};
   for (const std::string& line : report.lines) out << sanitised(line) << '\n';
   out << "The result file path is: " << path << ".\n" << std::flush;
   if (options.check_suspects) {

@@ -7,13 +7,17 @@
 #include <vector>
 
 #include "tools/dump_compare/divergence.h"
+#include "tools/dump_compare/judge.h"
 #include "tools/dump_compare/options.h"
 
 namespace msrun::dump_compare {
 
 struct DivergenceReport {
   std::vector<std::string> lines;
-  bool none = false;         // the verdict
+  bool none = false;  // the verdict
+  // What it counts for beside the rows: a call that differs is an error, random numbers that differ or a search that
+  // could not be done a warning.
+  Level level = Level::pass;
   bool all_checked = false;  // with check_suspects: msrun could check each call
 };
 

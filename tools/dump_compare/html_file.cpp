@@ -35,6 +35,25 @@ class HtmlFile : public ResultFile {
   }
 
   std::vector<NamelessFile> close() override {
+    try {
+      return written_page();
+    } catch (const WriteError& error) {
+      // The page has another name on its way, which nobody knows.
+      std::string text = error.what();
+      const std::size_t at = text.find(temporary_);
+      if (at != std::string::npos)
+        text.replace(at, temporary_.size(), join_path(place_.folder, place_.kind + "....html"));
+      throw WriteError(text);
+    }
+  }
+
+ private:
+  struct Kept {
+    std::size_t order;
+    ResultRow row;
+  };
+
+  std::vector<NamelessFile> written_page() {
     html::Page page(temporary_, "Comparison of two recordings");
     page.lines({"target: " + facts_.target, "golden: " + facts_.golden});
     page.facts({{"rows", std::to_string(counts_[0] + counts_[1] + counts_[2])},
@@ -69,12 +88,6 @@ class HtmlFile : public ResultFile {
     files.push_back(copied_file(place_, temporary_, ".html"));
     return files;
   }
-
- private:
-  struct Kept {
-    std::size_t order;
-    ResultRow row;
-  };
 
   std::vector<std::string> cells(std::size_t mark, const Kept& kept) const {
     std::vector<std::string> result{marks[mark], std::to_string(marks.size() - mark), std::to_string(kept.order)};

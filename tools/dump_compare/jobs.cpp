@@ -56,6 +56,16 @@ void check_exists(const std::string& path) {
   throw UserError("path does not exist, please check! (" + path + reason + ")");
 }
 
+std::set<std::string> folders_in(const std::string& folder) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (is_folder(entry->path().string())) names.insert(entry->path().filename().string());
+  }
+  if (error) throw UserError("The folder " + folder + " cannot be read: " + error.message());
+  return names;
+}
+
 void keep(Folders& folders, const std::optional<std::set<std::uint64_t>>& wanted) {
   if (wanted) std::erase_if(folders, [&](const auto& entry) { return !wanted->contains(entry.first); });
 }
@@ -64,7 +74,7 @@ class Finder {
  public:
   Finder(const Options& options, const Warn& warn) : options_(options), warn_(warn) {}
 
-  std::vector<JobGroup> find() {
+  Jobs find() {
     const std::string& target = options_.target_path;
     const std::string& golden = options_.golden_path;
     for (const std::string* path : {&target, &golden}) check_exists(*path);
@@ -83,10 +93,16 @@ class Finder {
         throw UserError("npu_path and bench_path must both end with dump.json or debug.json. npu_path: " + target +
                         ", bench_path: " + golden);
       }
-      return {{std::nullopt, options_.output_path, {{0, "", target, golden, ""}}}};
+      groups_.push_back({std::nullopt, options_.output_path, {{0, "", target, golden, ""}}});
+      return {std::move(groups_), 0};
     }
     find_in(target, golden, options_.output_path);
-    if (groups_.empty()) throw UserError("No pair of dumps is left to compare.");
+    if (groups_.empty()) {
+      // The numbers that were asked for are the likeliest reason.
+      if (has_ranks_) require_seen("--rank", "rank", options_.ranks, seen_ranks_);
+      if (has_steps_) require_seen("--step", "step", options_.steps, seen_steps_);
+      throw UserError("No pair of dumps is left to compare.");
+    }
     const auto has_rank = [](const Job& job) { return !job.rank_name.empty(); };
     if (options_.ranks && std::ranges::none_of(groups_, [&](const JobGroup& group) {
           return std::ranges::any_of(group.jobs, has_rank);
@@ -98,7 +114,7 @@ class Finder {
     }
     require_seen("--rank", "rank", options_.ranks, seen_ranks_);
     require_seen("--step", "step", options_.steps, seen_steps_);
-    return std::move(groups_);
+    return {std::move(groups_), left_out_};
   }
 
  private:
@@ -112,11 +128,16 @@ class Finder {
                     options_.target_path + " or " + options_.golden_path);
   }
 
+  void leave_out(const std::string& text) {
+    ++left_out_;
+    warn_(text);
+  }
+
   // What nobody would miss in the results: of a folder with ranks only these are compared.
-  void warn_of_what_is_left_out(const std::string& folder) const {
-    for (const std::string& unused : recordings::unused_ranks(folder)) warn_(unused);
+  void warn_of_what_is_left_out(const std::string& folder) {
+    for (const std::string& unused : recordings::unused_ranks(folder)) leave_out(unused);
     for (const auto& [step, path] : recordings::step_folders(folder)) {
-      warn_(path + " takes no part: there are folders of ranks beside it.");
+      leave_out(path + " takes no part: there are folders of ranks beside it.");
     }
   }
 
@@ -145,6 +166,7 @@ class Finder {
     Folders mine = recordings::rank_folders(target);
     Folders theirs = recordings::rank_folders(golden);
     if (mine.empty() && theirs.empty()) return false;
+    has_ranks_ = true;
     for (const std::string* side : {&target, &golden}) warn_of_what_is_left_out(*side);
     keep(mine, options_.ranks);
     keep(theirs, options_.ranks);
@@ -165,14 +187,14 @@ class Finder {
       } else if (const auto found = theirs.find(rank); found != theirs.end()) {
         other = found->second;
       } else {
-        warn_("rank " + std::to_string(rank) + " is missing in " + golden + "; it takes no part.");
+        leave_out("rank " + std::to_string(rank) + " is missing in " + golden + "; it takes no part.");
         continue;
       }
       group.jobs.push_back(job_of(rank, path, other));
     }
     for (const auto& [rank, path] : theirs) {
       if (options_.pair_by_order || mine.contains(rank)) continue;
-      warn_("rank " + std::to_string(rank) + " is missing in " + target + "; it takes no part.");
+      leave_out("rank " + std::to_string(rank) + " is missing in " + target + "; it takes no part.");
     }
     if (!group.jobs.empty()) groups_.push_back(std::move(group));
     return true;
@@ -182,6 +204,7 @@ class Finder {
     Folders mine = recordings::step_folders(target);
     Folders theirs = recordings::step_folders(golden);
     if (mine.empty() || theirs.empty()) return false;
+    has_steps_ = true;
     keep(mine, options_.steps);
     keep(theirs, options_.steps);
     for (const Folders* side : {&mine, &theirs}) {
@@ -190,7 +213,7 @@ class Finder {
     for (const auto& [step, path] : mine) {
       const auto found = theirs.find(step);
       if (found == theirs.end()) {
-        warn_("step " + std::to_string(step) + " is missing in " + golden + "; it takes no part.");
+        leave_out("step " + std::to_string(step) + " is missing in " + golden + "; it takes no part.");
         continue;
       }
       const std::string below = join_path(output, "step" + std::to_string(step));
@@ -204,7 +227,7 @@ class Finder {
     }
     for (const auto& [step, path] : theirs) {
       if (!mine.contains(step))
-        warn_("step " + std::to_string(step) + " is missing in " + target + "; it takes no part.");
+        leave_out("step " + std::to_string(step) + " is missing in " + target + "; it takes no part.");
     }
     return true;
   }
@@ -212,37 +235,44 @@ class Finder {
   // Folders of MindSpore's graph and pynative modes, each with folders of its own.
   bool add_graph_modes(const std::string& target, const std::string& golden, const std::string& output) {
     bool any = false;
+    std::string missing;
     for (const char* mode : {"graph", "pynative"}) {
       const std::string mine = join_path(target, mode);
       const std::string theirs = join_path(golden, mode);
-      if (!is_folder(mine) || !is_folder(theirs)) continue;
-      any = true;
-      std::vector<std::string> names;
-      std::error_code error;
-      for (fs::directory_iterator entry(mine, error), end; !error && entry != end; entry.increment(error)) {
-        names.push_back(entry->path().filename().string());
+      if (!is_folder(mine) || !is_folder(theirs)) {
+        if (is_folder(mine) || is_folder(theirs))
+          missing = std::string(mode) + " is missing in " + (is_folder(mine) ? golden : target);
+        continue;
       }
-      if (error) throw UserError("The folder " + mine + " cannot be read: " + error.message());
-      std::ranges::sort(names);
+      any = true;
+      std::set<std::string> names = folders_in(mine);
+      names.merge(folders_in(theirs));
       for (const std::string& name : names) {
         const std::string one = join_path(mine, name);
         const std::string other = join_path(theirs, name);
-        if (!is_folder(one) || !is_folder(other)) continue;
+        if (!is_folder(one) || !is_folder(other)) {
+          leave_out(name + " is missing in " + (is_folder(one) ? theirs : mine) + "; it takes no part.");
+          continue;
+        }
         find_in(one, other, join_path(join_path(output, mode), name));
       }
     }
+    if (any && !missing.empty()) leave_out(missing + "; it takes no part.");
     return any;
   }
 
   const Options& options_;
   const Warn& warn_;
   std::vector<JobGroup> groups_;
+  std::size_t left_out_ = 0;
+  bool has_ranks_ = false;  // folders of ranks were met
+  bool has_steps_ = false;
   std::set<std::uint64_t> seen_ranks_;  // on either side, of those that are wanted
   std::set<std::uint64_t> seen_steps_;
 };
 
 }  // namespace
 
-std::vector<JobGroup> find_jobs(const Options& options, const Warn& warn) { return Finder(options, warn).find(); }
+Jobs find_jobs(const Options& options, const Warn& warn) { return Finder(options, warn).find(); }
 
 }  // namespace msrun::dump_compare

@@ -26,7 +26,12 @@ struct JobGroup {
   std::vector<Job> jobs;
 };
 
-// Throws UserError if the paths do not fit each other; warn is told what is on one side only.
-std::vector<JobGroup> find_jobs(const Options& options, const std::function<void(const std::string&)>& warn);
+struct Jobs {
+  std::vector<JobGroup> groups;
+  std::size_t left_out = 0;  // folders of ranks, steps and the like that take no part
+};
+
+// Throws UserError if the paths do not fit each other; warn is told what takes no part, and why.
+Jobs find_jobs(const Options& options, const std::function<void(const std::string&)>& warn);
 
 }  // namespace msrun::dump_compare

@@ -248,11 +248,14 @@ class Judge {
     return least;
   }
 
-  ComparedRow* first_output() {
+  // Blames the outputs that show the fault. msProbe blames the first one, which may be right where another is wrong.
+  template <class Shows>
+  void blame_outputs(Level level, const char* message, const Shows& shows) {
     for (ComparedRow& row : rows_) {
-      if (row.row.target != no_place && is_output(row)) return &row;
+      if (row.row.target == no_place || !is_output(row)) continue;
+      if (sides_.compat) return row.add(level, message);
+      if (shows(row)) row.add(level, message);
     }
-    return nullptr;
   }
 
   // Whether the row is judged by what its norms differ: with tensors, what has no metrics of many elements, because
@@ -283,9 +286,10 @@ class Judge {
     }
     if (mode_ == Mode::statistics) return;
     const double limit = sides_.compat ? 0.1 : 0.6;
-    ComparedRow* output = first_output();
-    if (output != nullptr && smallest(one_thousandth, false) > 0.9 && smallest(one_thousandth, true) < limit) {
-      output->add(Level::error, thousandth_of_output);
+    if (smallest(one_thousandth, false) > 0.9 && smallest(one_thousandth, true) < limit) {
+      blame_outputs(Level::error, thousandth_of_output, [&](const ComparedRow& row) {
+        return is_number(row, one_thousandth) && row.metrics.cells[one_thousandth].number < limit;
+      });
     }
   }
 
@@ -333,22 +337,22 @@ class Judge {
 
   // Rules 7a and 7b.
   void judge_outputs_last() {
-    ComparedRow* output = first_output();
-    if (output == nullptr) return;
     if (mode_ == Mode::tensor) {
       const double inputs = smallest(cosine, false);
-      if (inputs > 0.9 && inputs - smallest(cosine, true) > 0.1) output->add(Level::warning, cosine_of_output);
-    }
-    ComparedRow* first = nullptr;
-    double outputs = 0;
-    for (ComparedRow& row : rows_) {
-      if (row.row.target == no_place || !is_output(row) || !is_judged_by_norm(row)) continue;
-      if (first == nullptr) first = &row;
-      const double error = output_error(row, 0);
-      if (error > rounding_noise(sides_, *target(row))) outputs = std::max(outputs, error);
+      if (inputs > 0.9 && inputs - smallest(cosine, true) > 0.1) {
+        blame_outputs(Level::warning, cosine_of_output, [&](const ComparedRow& row) {
+          return is_number(row, cosine) && inputs - row.metrics.cells[cosine].number > 0.1;
+        });
+      }
     }
     const double inputs = largest_input();
-    if (inputs == 0 ? outputs > 0.1 : outputs > 10 * inputs) first->add(Level::warning, norm_ten_times);
+    const auto jumps = [&](const ComparedRow& row) {
+      if (row.row.target == no_place || !is_output(row) || !is_judged_by_norm(row)) return false;
+      const double error = output_error(row, 0);
+      if (!(error > rounding_noise(sides_, *target(row)))) return false;
+      return inputs == 0 ? error > 0.1 : error > 10 * inputs;
+    };
+    if (std::ranges::any_of(rows_, jumps)) blame_outputs(Level::warning, norm_ten_times, jumps);
   }
 
   // What msProbe lets pass: values that differ without a number (B27), gradients of parameters (B36).

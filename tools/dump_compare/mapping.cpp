@@ -71,18 +71,25 @@ constexpr auto renamed_apis = std::to_array<std::pair<std::string_view, std::str
     {"Tensor.swapaxes", "Tensor.transpose"},
 });
 
-YamlNode parse(const std::string& name, std::string_view text) {
+YamlNode parse(const std::string& name, std::string_view text, bool compat) {
   std::vector<std::string> repeated;
-  return parse_yaml_in_order(name, text, repeated);
+  YamlNode document = parse_yaml_in_order(name, text, repeated);
+  if (!repeated.empty() && !compat) {
+    throw UserError("The mapping file " + name + " has the key " + bounded(repeated.front()) + " twice.");
+  }
+  return document;
 }
 
-// Tells of entries that name nothing, the first of them one by one.
+// Tells of entries that name nothing, or what another entry names, the first of them one by one.
 class Unmatched {
  public:
   Unmatched(std::string file, const Warn& warn) : file_(std::move(file)), warn_(warn) {}
   ~Unmatched() {
     if (count_ > most_told) {
       warn_(file_ + ": " + std::to_string(count_ - most_told) + " more names match nothing.");
+    }
+    if (shared_ > most_told) {
+      warn_(file_ + ": " + std::to_string(shared_ - most_told) + " more rows are wanted by two.");
     }
   }
   Unmatched(const Unmatched&) = delete;
@@ -94,11 +101,19 @@ class Unmatched {
           "; the entry matches nothing.");
   }
 
+  // pair maps to the row that belongs to the target row of another name already.
+  void add_shared(const NamePair& pair, const std::string& other) {
+    if (++shared_ > most_told) return;
+    warn_(file_ + ", line " + std::to_string(pair.line) + ": " + bounded(pair.from) + " and " + bounded(other) +
+          " both belong to " + bounded(pair.to) + ", which is compared with one of them alone.");
+  }
+
  private:
   static constexpr std::size_t most_told = 10;
   const std::string file_;
   const Warn& warn_;
   std::size_t count_ = 0;
+  std::size_t shared_ = 0;
 };
 
 // First two parts of a name, and the rest with its dot.
@@ -234,11 +249,11 @@ std::optional<ApiMapping> api_entry(const YamlNode& object, const std::string& f
   return entry;
 }
 
-NameMap by_api(const Pair& pair, const std::string& file, const Warn& warn) {
+NameMap by_api(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
   if (!pair.mindspore) throw UserError("Argument -am is not supported in PyTorch framework");
   const auto golden = std::make_shared<const Apis>(apis_of(pair.golden));
   auto entries = std::make_shared<std::vector<ApiMapping>>();
-  if (!file.empty()) *entries = parse_api_mapping(file, read_whole_file(file, max_mapping_bytes), warn);
+  if (!file.empty()) *entries = parse_api_mapping(file, read_whole_file(file, max_mapping_bytes), compat, warn);
   const Apis mine = entries->empty() ? Apis() : apis_of(pair.target);
   Unmatched unmatched(file, warn);
   std::erase_if(*entries, [&](const ApiMapping& entry) {
@@ -250,9 +265,9 @@ NameMap by_api(const Pair& pair, const std::string& file, const Warn& warn) {
   return {false, [golden, entries](const std::string& name) { return map_by_api(name, *entries, *golden); }, {}};
 }
 
-NameMap by_cell(const Pair& pair, const std::string& file, const Warn& warn) {
+NameMap by_cell(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
   auto pairs = std::make_shared<NamePairs>();
-  if (!file.empty()) *pairs = parse_name_pairs(file, read_whole_file(file, max_mapping_bytes));
+  if (!file.empty()) *pairs = parse_name_pairs(file, read_whole_file(file, max_mapping_bytes), compat);
   std::vector<bool> used(pairs->size());
   for (const Call& call : pair.target.calls) {
     if (!pairs->empty()) map_by_cell(std::string(pair.target.name(call)) + ".", *pairs, &used);
@@ -264,8 +279,8 @@ NameMap by_cell(const Pair& pair, const std::string& file, const Warn& warn) {
   return {false, [pairs](const std::string& name) { return map_by_cell(name, *pairs, nullptr); }, {}};
 }
 
-NameMap by_data(const Pair& pair, const std::string& file, const Warn& warn) {
-  const NamePairs listed = parse_name_pairs(file, read_whole_file(file, max_mapping_bytes));
+NameMap by_data(const Pair& pair, const std::string& file, bool compat, const Warn& warn) {
+  const NamePairs listed = parse_name_pairs(file, read_whole_file(file, max_mapping_bytes), compat);
   auto pairs = std::make_shared<std::unordered_map<std::string, std::string>>();
   std::unordered_set<std::string_view> mine;  // names that no row was seen to have
   std::unordered_set<std::string_view> theirs;
@@ -283,14 +298,28 @@ NameMap by_data(const Pair& pair, const std::string& file, const Warn& warn) {
       }
     }
   };
+  // A row that is not listed keeps its own name, which a listed one may have taken.
+  std::unordered_set<std::string_view> kept;
+  for (const NamePair& each : listed) {
+    if (!pairs->contains(each.to)) kept.insert(each.to);
+  }
+  std::unordered_set<std::string_view> absent = kept;
+  strike_out(pair.target, absent);
   strike_out(pair.target, mine);
   strike_out(pair.golden, theirs);
+  std::unordered_map<std::string_view, std::string_view> owners;  // golden row -> the first target row that gets it
   Unmatched unmatched(file, warn);
   for (const NamePair& each : listed) {
     if (mine.contains(each.from)) {
       unmatched.add(each.line, each.from, "row", pair.target);
     } else if (theirs.contains(each.to)) {
       unmatched.add(each.line, each.to, "row", pair.golden);
+    } else if (compat) {
+      continue;
+    } else if (kept.contains(each.to) && !absent.contains(each.to)) {
+      unmatched.add_shared(each, each.to);
+    } else if (const auto [owner, first] = owners.emplace(each.to, each.from); !first) {
+      unmatched.add_shared(each, std::string(owner->second));
     }
   }
   return {true,
@@ -348,8 +377,8 @@ NameMap by_layer(const Pair& pair, const std::string& file, const Warn& warn) {
 
 }  // namespace
 
-std::vector<NamePair> parse_name_pairs(const std::string& name, std::string_view text) {
-  const YamlNode document = parse(name, text);
+std::vector<NamePair> parse_name_pairs(const std::string& name, std::string_view text, bool compat) {
+  const YamlNode document = parse(name, text, compat);
   if (document.value.is_null()) return {};
   if (!document.is_object()) throw UserError("The mapping file " + name + " is no object of names.");
   NamePairs pairs;
@@ -363,8 +392,9 @@ std::vector<NamePair> parse_name_pairs(const std::string& name, std::string_view
   return pairs;
 }
 
-std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_view text, const Warn& warn) {
-  const YamlNode document = parse(name, text);
+std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_view text, bool compat,
+                                          const Warn& warn) {
+  const YamlNode document = parse(name, text, compat);
   std::vector<ApiMapping> entries;
   const auto add = [&](const YamlNode& object) {
     if (std::optional<ApiMapping> entry = api_entry(object, name, warn)) entries.push_back(std::move(*entry));
@@ -382,15 +412,15 @@ std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_v
 std::optional<NameMap> name_map(const Pair& pair, const MappingFiles& mapping, bool compat, const Warn& warn) {
   if (compat && (mapping.api || mapping.cell)) {
     // msProbe takes the names from one of several mappings, and the way in which rows are joined from another.
-    NameMap names = mapping.api ? by_api(pair, *mapping.api, warn) : by_cell(pair, *mapping.cell, warn);
+    NameMap names = mapping.api ? by_api(pair, *mapping.api, compat, warn) : by_cell(pair, *mapping.cell, compat, warn);
     names.real_names = !mapping.data.empty() || (mapping.layer && pair.mindspore);
     return names;
   }
   if (mapping.layer && (pair.mindspore || !compat)) return by_layer(pair, *mapping.layer, warn);
-  if (!mapping.data.empty()) return by_data(pair, mapping.data, warn);
-  if (mapping.api) return by_api(pair, *mapping.api, warn);
+  if (!mapping.data.empty()) return by_data(pair, mapping.data, compat, warn);
+  if (mapping.api) return by_api(pair, *mapping.api, compat, warn);
   if (!mapping.cell) return std::nullopt;
-  return by_cell(pair, *mapping.cell, warn);
+  return by_cell(pair, *mapping.cell, compat, warn);
 }
 
 }  // namespace msrun::dump_compare

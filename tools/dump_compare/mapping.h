@@ -24,8 +24,9 @@ struct NamePair {
   std::size_t line = 0;
 };
 
-// From the text of a file: 5.1, 5.2 and the entries of 5.3, in its order. name stands in messages. Throw UserError.
-std::vector<NamePair> parse_name_pairs(const std::string& name, std::string_view text);
+// From the text of a file: 5.1, 5.2 and the entries of 5.3, in its order. name stands in messages. Throw UserError,
+// also for a key that is there twice; with compat its last value counts, as for msProbe.
+std::vector<NamePair> parse_name_pairs(const std::string& name, std::string_view text, bool compat);
 
 struct ApiMapping {
   struct Part {
@@ -37,7 +38,7 @@ struct ApiMapping {
   std::size_t line = 0;  // of the file
   std::vector<Part> parts;
 };
-std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_view text,
+std::vector<ApiMapping> parse_api_mapping(const std::string& name, std::string_view text, bool compat,
                                           const std::function<void(const std::string&)>& warn);
 
 }  // namespace msrun::dump_compare

@@ -55,7 +55,8 @@ constexpr auto report = std::to_array<Option>({
     {"--xlsx", "write .xlsx in place of .csv"},
     {"--html", "also write the table as one HTML file that needs no network"},
     {"--compat msprobe", "reproduce msProbe's cells, known errors included", Takes::one_value},
-    {"--fail-on LEVEL", "exit code 1 if a row is an error, or a warning", Takes::one_value},
+    {"--fail-on LEVEL", "exit code 1 if a row or the first divergence is an error, or a warning, or a part is left out",
+     Takes::one_value},
 });
 
 constexpr auto running = std::to_array<Option>({

@@ -227,7 +227,9 @@ void compare_numbers(TensorSource& target, TensorSource& golden, bool compat, Te
 TensorMetrics compare_sources(TensorSource& target, TensorSource& golden, bool compat) {
   TensorMetrics metrics;
   const auto message = [&](Weight weight, const char* text) { metrics.messages.push_back({weight, text}); };
-  if (target.count() == 0) {
+  // msProbe asks the target alone whether there is anything to compare.
+  if (target.count() == 0 && (compat || target.shape() == golden.shape())) {
+    metrics.empty = true;
     message(Weight::none, "This is empty data, can not compare.");
     return metrics;
   }
@@ -278,17 +280,26 @@ std::string problem_of(const TensorFile& file) {
   }
 }
 
-// msProbe's words name neither the file nor the cause where both sides have one of the same name.
-std::string problem_of(const TensorFile& target, const TensorFile& golden) {
+// Tells which files cannot be read. msProbe's words name neither the cause nor, where both files have one name, the
+// side.
+TensorMetrics unread_files(const TensorFile& target, const TensorFile& golden, bool compat,
+                           const std::string& as_msprobe) {
+  TensorMetrics unread;
   const std::string mine = problem_of(target);
   const std::string theirs = problem_of(golden);
-  return mine + (mine.empty() || theirs.empty() ? "" : " ") + theirs;
+  unread.problem = mine + (mine.empty() || theirs.empty() ? "" : " ") + theirs;
+  for (const auto& [side, problem] : {std::pair("NPU", &mine), {"Bench", &theirs}}) {
+    if (compat || problem->empty()) continue;
+    unread.messages.push_back(
+        {Weight::error, "Dump file of " + std::string(side) + " not found or read failed. " + *problem});
+  }
+  if (unread.messages.empty()) unread.messages.push_back({Weight::error, as_msprobe});
+  return unread;
 }
 
 }  // namespace
 
 TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& golden, bool compat) {
-  TensorMetrics unread;
   const TensorFile* opened = &target;
   try {
     TensorSource mine(target);
@@ -304,15 +315,12 @@ TensorMetrics compare_tensor_files(const TensorFile& target, const TensorFile& g
     tell(theirs, "golden", golden);
     return metrics;
   } catch (const FileError&) {
-    unread.messages.push_back({Weight::error, "Dump file: " + opened->path + " not found or read failed."});
-    unread.problem = problem_of(target, golden);
+    return unread_files(target, golden, compat, "Dump file: " + opened->path + " not found or read failed.");
   } catch (const std::exception&) {
     const auto name = [](const TensorFile& file) { return file.path.substr(file.path.rfind('/') + 1); };
-    unread.messages.push_back(
-        {Weight::error, "Dump file: " + name(target) + " or " + name(golden) + " not found or read failed."});
-    unread.problem = problem_of(target, golden);
+    return unread_files(target, golden, compat,
+                        "Dump file: " + name(target) + " or " + name(golden) + " not found or read failed.");
   }
-  return unread;
 }
 
 TensorGap gap_of_tensor_files(const TensorFile& target, const TensorFile& golden) {

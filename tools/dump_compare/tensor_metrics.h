@@ -42,6 +42,7 @@ struct MetricMessage {
 struct TensorMetrics {
   std::array<MetricCell, metric_count> cells{};
   std::vector<MetricMessage> messages;
+  bool empty = false;   // the files hold no element
   std::string problem;  // which file cannot be read, and why; empty: both can
 
   void all_are(const char* word) {

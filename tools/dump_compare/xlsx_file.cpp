@@ -1,14 +1,23 @@
+#include <fcntl.h>
+#include <unistd.h>
 #include <xlsxwriter.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "kernels/base/error.h"
 #include "kernels/base/text.h"
+#include "kernels/base/unique_fd.h"
 #include "kernels/base/xml_characters.h"
+#include "kernels/io/files/file.h"
 #include "kernels/io/files/folder.h"
 #include "kernels/io/files/paths.h"
 #include "kernels/io/files/temporary_name.h"
+#include "kernels/io/files/zip.h"
 #include "tools/dump_compare/copied_file.h"
 #include "tools/dump_compare/result_files.h"
 
@@ -18,6 +27,20 @@ namespace {
 constexpr lxw_color_t red = 0xFFC7CE;
 constexpr lxw_color_t yellow = 0xFFEB9C;
 constexpr std::size_t longest_cell = 32767;  // characters, which a sheet allows
+
+// What the library writes to stderr where it fails names lines of its own source; the result, with errno for the cause,
+// says the same to users.
+lxw_error close_quietly(lxw_workbook* book) {
+  const UniqueFd before(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  const UniqueFd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const bool silent = before && nowhere && ::dup2(nowhere.get(), STDERR_FILENO) >= 0;
+  errno = 0;
+  const lxw_error error = workbook_close(book);
+  const int cause = errno;
+  if (silent) ::dup2(before.get(), STDERR_FILENO);
+  errno = cause;
+  return error;
+}
 
 class XlsxFile : public ResultFile {
  public:
@@ -44,7 +67,7 @@ class XlsxFile : public ResultFile {
   XlsxFile(const XlsxFile&) = delete;
   XlsxFile& operator=(const XlsxFile&) = delete;
   ~XlsxFile() override {
-    if (book_ != nullptr) workbook_close(book_);
+    if (book_ != nullptr) close_quietly(book_);
   }
 
   void add(const ResultRow& row) override {
@@ -55,19 +78,51 @@ class XlsxFile : public ResultFile {
   }
 
   std::vector<NamelessFile> close() override {
+    const std::vector<std::uint64_t> bytes = collected_bytes();
     lxw_workbook* const book = std::exchange(book_, nullptr);
-    const lxw_error error = workbook_close(book);
-    if (error != LXW_NO_ERROR) throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error));
+    const lxw_error error = close_quietly(book);
+    if (error != LXW_NO_ERROR) {
+      const std::string cause = errno == 0 ? "" : " (" + errno_text() + ")";
+      throw WriteError("The file " + path_ + " cannot be written: " + lxw_strerror(error) + cause);
+    }
+    if (!holds(bytes)) throw no_room(ENOSPC);
     std::vector<NamelessFile> files;
     files.push_back(copied_file(place_, written_, ".xlsx"));
     return files;
   }
 
  private:
+  // The library collects rows in temporary files and does not look whether they could be written.
+  std::vector<std::uint64_t> collected_bytes() const {
+    std::vector<std::uint64_t> bytes;
+    for (const lxw_worksheet* sheet : all_sheets_) {
+      std::FILE* const rows = sheet->optimize_tmpfile;
+      if (std::fflush(rows) != 0 || std::ferror(rows) != 0) throw no_room(errno);
+      bytes.push_back(static_cast<std::uint64_t>(std::max<off_t>(::ftello(rows), 0)));
+    }
+    return bytes;
+  }
+  // Whether each sheet of the finished book is as long as its rows, which the library copies once more.
+  bool holds(const std::vector<std::uint64_t>& bytes) const {
+    const InputFile file(written_, any_size);
+    const ZipReader book(file);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const ZipEntry* const sheet = book.find("xl/worksheets/sheet" + std::to_string(i + 1) + ".xml");
+      if (sheet == nullptr || sheet->size < bytes[i]) return false;
+    }
+    return true;
+  }
+  WriteError no_room(int cause) const {
+    errno = cause;
+    return WriteError("The file " + path_ +
+                      " cannot be written, for its rows cannot be kept in temporary files: " + errno_text() + ".");
+  }
+
   void begin() {
     const std::string name = parts_ ? "part_" + std::to_string(sheets_++) : "Sheet1";
     sheet_ = workbook_add_worksheet(book_, name.c_str());
     if (sheet_ == nullptr) throw WriteError("The file " + path_ + " cannot hold another sheet.");
+    all_sheets_.push_back(sheet_);
     next_ = 0;
     for (std::size_t i = 0; i < titles_.size(); ++i) write(i, titles_[i], CellKind::text, nullptr);
     next_ = 1;
@@ -104,6 +159,7 @@ class XlsxFile : public ResultFile {
   const bool parts_;
   lxw_workbook* book_ = nullptr;
   lxw_worksheet* sheet_ = nullptr;
+  std::vector<const lxw_worksheet*> all_sheets_;
   lxw_format* error_ = nullptr;
   lxw_format* warning_ = nullptr;
   std::size_t sheets_ = 0;

@@ -39,6 +39,7 @@ class Run {
     const std::vector<RankFolders> all =
         find_ranks(options_.npu_path, options_.bench_path, options_.allow_missing, warn_);
     refuse_recording_as_output();
+    check_mapping();
     prepare_output_directory(options_.output_path);
     folder_.emplace(options_.output_path);
     stamp_ = free_stamp();
@@ -76,6 +77,16 @@ class Run {
       throw UserError("The results cannot be written into the recording " + sanitised(recording) +
                       ", which could not be read again then; choose another folder with -o.");
     }
+  }
+
+  // Also where it is not used, so that a slip in its name is not taken for a mapping that had no effect.
+  void check_mapping() const {
+    if (!options_.mapping || options_.mapping->empty()) return;
+    check_input_file(*options_.mapping, {".yaml", ".yml"}, max_json_bytes);
+    const char* const reason = options_.fuzzy                ? "with --fuzzy_match modules match by name alone"
+                               : options_.bench_path.empty() ? "one recording alone is not compared"
+                                                             : nullptr;
+    if (reason != nullptr) warn_(*options_.mapping + " has no effect: " + reason + ".");
   }
 
   std::string kind() const { return options_.bench_path.empty() ? "build" : "compare"; }
@@ -250,21 +261,33 @@ class Run {
         std::ranges::count_if(graph.matches.bench_of, [](std::uint32_t node) { return node != no_index; });
     std::string text = ", " + std::to_string(matched) + " matched with " +
                        std::to_string(graph.bench->tree.nodes.size()) + " of the benchmark";
-    // The first call that is worst, in the order of execution.
+    const std::uint32_t call = first_worst(graph, NodeType::api, no_index);
+    const std::uint32_t module = first_worst(graph, NodeType::module, call);
+    const auto shown = [&](std::uint32_t node) {
+      return sanitised(graph.npu.tree.nodes[node].name) + " (" + short_number(graph.indices[node].value) + ")";
+    };
+    if (call != no_index) text += ", worst " + shown(call);
+    if (module != no_index) text += (call == no_index ? ", worst " : ", of modules ") + shown(module);
+    return text;
+  }
+
+  // The first node of that type that is worst, and worse than another one; no_index: none is. Of modules in each other
+  // it is the innermost, whose fault the others show as well.
+  static std::uint32_t first_worst(const DialectGraph& graph, NodeType type, std::uint32_t other) {
     const bool least = graph.rules.dialect == Dialect::vis && graph.rules.mode == Mode::md5;
+    const auto badness = [&](std::uint32_t node) {
+      return least ? 1 - graph.indices[node].value : graph.indices[node].value;
+    };
+    const Tree& tree = graph.npu.tree;
     std::uint32_t worst = no_index;
-    for (const std::uint32_t node : graph.npu.tree.preorder) {
-      if (node >= graph.indices.size() || !graph.indices[node].set) continue;
-      if (graph.npu.tree.nodes[node].type != NodeType::api) continue;
-      const double value = graph.indices[node].value;
-      if (least ? value == 1 : value == 0) continue;
-      if (worst == no_index || (least ? value < graph.indices[worst].value : value > graph.indices[worst].value)) {
-        worst = node;
-      }
+    double most = other == no_index ? 0 : badness(other);
+    for (const std::uint32_t node : type == NodeType::module ? tree.postorder : tree.preorder) {
+      if (node >= graph.indices.size() || !graph.indices[node].set || tree.nodes[node].type != type) continue;
+      if (badness(node) <= most) continue;
+      worst = node;
+      most = badness(node);
     }
-    if (worst == no_index) return text;
-    return text + ", worst " + sanitised(graph.npu.tree.nodes[worst].name) + " (" +
-           short_number(graph.indices[worst].value) + ")";
+    return worst;
   }
 
   std::string overflow_summary(const Side& side) const {
