@@ -54,7 +54,8 @@ FoundRun find_run(const std::string& path);
 // Whether the run has a journal, which knows all that its CSVs do and more.
 bool has_journal(const RunFiles& files);
 
-// Refuses an output that would replace a file of the run. Throws UserError.
+// Refuses an output that would replace a file of the run or the recording that its journal names, or a recording or a
+// file of any other run (journal/replaceable.h). Throws UserError.
 void check_apart_from_run(const std::string& option, const std::string& written, const RunFiles& files);
 
 // Reads the run that path names: its journal if there is one, else its CSVs, also those of the Python tool. Throws

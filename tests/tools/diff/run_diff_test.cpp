@@ -362,6 +362,40 @@ TEST_F(RunDiff, NoOutputReplacesAFileOfARunOrAnother) {
   EXPECT_EQ(read_file(journal), before);
 }
 
+// Of the run that is looked at the journal names the recording, whatever its name; others are known by their names.
+TEST_F(RunDiff, NoOutputReplacesARecordingOrAFileOfAnotherRun) {
+  const std::string other = write_run(scratch_ / "c", {passed("Torch.add.0")});
+  const std::string details = scratch_ / "c/accuracy_checking_details_20261122120000.csv";
+  const std::string dump = scratch_ / "dump.json";
+  const std::string renamed = scratch_ / "renamed";
+  fs::copy_file(other, renamed);
+  for (const std::string& path : {details, dump}) write_file(path, "kept");
+  // The recording of the runs, as their headers name it.
+  write_file(scratch_ / "d", "kept");
+  fs::create_symlink(dump, scratch_ / "link");
+  write("a", {passed("Torch.add.0")});
+  const std::string a = scratch_ / "a";
+  const auto refused = [&](const std::string& onto, const std::string& what) {
+    const std::string before = read_file(onto);
+    const auto refuse = [&](const std::string& tool, const std::vector<std::string>& words) {
+      const Finished run = run_tool(tool, words, scratch_.path());
+      EXPECT_EQ(run.exit_code, 2) << run.out;
+      EXPECT_THAT(run.err, HasSubstr(words[words.size() - 2] + " " + onto + " would overwrite " + what + ".\n"));
+    };
+    for (const char* option : {"--csv", "--html"}) refuse("run_diff", {a, a, option, onto});
+    refuse("run_report", {a, "-o", onto});
+    EXPECT_EQ(read_file(onto), before);
+  };
+  refused(other, "the journal " + other);
+  refused(renamed, "the journal " + renamed);
+  refused(details, "the details file " + details);
+  refused(dump, "the recording " + dump);
+  refused(scratch_ / "link", "the recording " + dump);
+  refused(scratch_ / "d", "what the run has read, d");
+  // What is not there yet is replaced by nothing.
+  EXPECT_EQ(run_tool("run_diff", {a, a, "--csv", scratch_ / "new/../dump.json.csv"}, scratch_.path()).exit_code, 0);
+}
+
 TEST_F(RunDiff, TheNewestRunOfAFolderCounts) {
   ApiResult wrong = passed("Torch.add.0");
   suspicious_error(wrong);
