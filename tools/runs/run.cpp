@@ -206,7 +206,15 @@ void check_apart_from_run(const std::string& option, const std::string& written,
 FoundRun find_run(const std::string& path) {
   check_path_text(path);
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return {newest_in(path), {}};
+  if (fs::is_directory(path, ignored)) {
+    FoundRun found{newest_in(path), {}};
+    // The folder of a rank has CSVs alone, and what stands in them is less than the journal further up knows.
+    if (std::optional<RunOfRank> of_rank = run_of_rank_csv(found.files.result)) {
+      found.files.journal = std::move(of_rank->whole.journal);
+      found.rank = std::move(of_rank->rank);
+    }
+    return found;
+  }
   if (!path_exists(path))
     throw UserError("There is no run " + shell_quoted(sanitised(path)) +
                     ": neither a folder nor a file has that name.");

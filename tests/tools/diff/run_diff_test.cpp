@@ -494,6 +494,11 @@ TEST_F(RunDiff, ACsvOfOneOfSeveralRanksIsTheRunOfThatRankAlone) {
   const Finished ranks = run_tool("run_diff", {rank0, rank1}, scratch.path());
   EXPECT_EQ(ranks.exit_code, 1) << ranks.err;
   EXPECT_THAT(ranks.out, AllOf(HasSubstr("1 new, 1 removed."), HasSubstr("\n  Torch.add.0  pass -> suspicious")));
+  const Finished folders =
+      run_tool("run_diff", {scratch / "ranks/step0/rank0", scratch / "ranks/step0/rank1"}, scratch.path());
+  EXPECT_EQ(folders.exit_code, 1) << folders.err;
+  EXPECT_THAT(folders.out, AllOf(HasSubstr("1 new, 1 removed."), HasSubstr("\n  Torch.add.0  pass -> suspicious"),
+                                 Not(HasSubstr("by status and columns"))));
   // Against a run of that recording alone, whose calls have no rank in front.
   write_run(scratch / "alone", {passed("Torch.add.0"), passed("Torch.exp.0")});
   const Finished alone = run_tool("run_diff", {rank0, scratch / "alone"}, scratch.path());
